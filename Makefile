@@ -1,0 +1,72 @@
+# bertlab: every target sets up .venv by itself and then does its one job. `make` lists them.
+# Add arguments to what is started with ARGS, e.g. make explore ARGS="--server.port 8600"
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup explore lab test test-fast notebooks clean
+
+BIN    := .venv/bin
+PYTEST := $(BIN)/python -m pytest
+EXTRAS := course,app,data,test
+# What an install depends on. The stamp holds it: a changed pin or a moved folder installs anew.
+STAMP  := .venv/ready
+WANT   := $(CURDIR) $(shell cat pyproject.toml constraints.txt | cksum)
+
+# Kernels of notebooks are those of .venv, whatever else this machine has.
+export JUPYTER_PREFER_ENV_PATH := 1
+
+help: ## list what make can do
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+explore: setup ## open the explorer in the browser
+	$(BIN)/streamlit run app/explore.py $(ARGS)
+
+lab: setup ## open the chapters in JupyterLab
+	$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_FLAGS) $(ARGS)
+
+test: setup ## check everything: style, library, explorer in a browser, chapters
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist loadscope -m "not browser" $(ARGS)
+	$(PYTEST) -m browser -rs $(ARGS)
+	OMP_NUM_THREADS=2 $(PYTEST) --nbval --nbval-current-env --nbval-cell-timeout=300 \
+	    --nbval-sanitize-with=tests/nbval_sanitize.cfg notebooks $(ARGS)
+
+test-fast: setup ## the quick part of the tests, while you work
+	$(BIN)/ruff check .
+	OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist loadscope -m "not browser and not slow" $(ARGS)
+
+# Widget state and timings would change with every run and are of no use to a reader: they are left out.
+notebooks: setup ## run the chapters again and keep their new outputs
+	OMP_NUM_THREADS=2 $(BIN)/jupyter nbconvert --to notebook --execute --inplace \
+	    --ExecutePreprocessor.timeout=600 --ExecutePreprocessor.record_timing=False \
+	    --ClearMetadataPreprocessor.enabled=True --ClearMetadataPreprocessor.clear_cell_metadata=False \
+	    --ClearMetadataPreprocessor.preserve_nb_metadata_mask='{"kernelspec", "language_info"}' \
+	    $(if $(ARGS),$(ARGS),notebooks/*.ipynb)
+
+clean: ## remove .venv; the next call installs it anew
+	rm -rf .venv
+
+# JupyterLab asks no other host for news or updates; root (a container) needs to say so.
+LAB_FLAGS := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
+             $(if $(filter 0,$(shell id -u)),--allow-root)
+
+# The stamp goes first and comes back last, so an interrupted install is never taken for a good one.
+# A .venv whose pip belongs to another folder (a copied or moved clone) or whose Python is gone is made anew.
+setup:
+	@if [ "$$(cat $(STAMP) 2>/dev/null)" = "$(WANT)" ] && $(BIN)/python -c '' 2>/dev/null; then exit 0; fi; \
+	set -e; rm -f $(STAMP); \
+	if ! head -n 3 $(BIN)/pip 2>/dev/null | grep -qF "$(CURDIR)/.venv/bin/" || ! $(BIN)/python -c '' 2>/dev/null; then \
+	    for py in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.11 python); do \
+	        if "$$py" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$py; break; fi; \
+	    done; \
+	    if [ -z "$${found:-}" ]; then \
+	        echo "bertlab needs Python 3.11 or later and $(or $(PYTHON),this machine) has none." \
+	            "Install it, or name one: make PYTHON=/path/to/python3.11" >&2; \
+	        exit 1; \
+	    fi; \
+	    "$$found" -m venv --clear .venv; \
+	fi; \
+	echo "Installing bertlab into .venv: a few minutes, once."; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'; \
+	echo "$(WANT)" > $(STAMP)
