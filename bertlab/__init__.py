@@ -1,0 +1,14 @@
+"""bertlab: BERT to build, train, look into and use."""
+
+from bertlab.config import BertConfig
+from bertlab.errors import InputError
+from bertlab.model import BertForMaskedLM, BertForPreTraining, BertForQuestionAnswering, BertModel
+
+__all__ = [
+    "BertConfig",
+    "BertForMaskedLM",
+    "BertForPreTraining",
+    "BertForQuestionAnswering",
+    "BertModel",
+    "InputError",
+]

@@ -1,0 +1,96 @@
+"""Writing that either happens completely or not at all.
+
+A full disk, a kill or an exception while saving must leave what was there before, so everything is
+written under a hidden name first and renamed into place when it is complete: a rename needs no space.
+"""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bertlab.errors import InputError
+
+
+@contextmanager
+def atomic_folder(folder: str | Path) -> Iterator[Path]:
+    """Give an empty folder to write in; on leaving without an error its content becomes `folder`.
+
+    A new folder appears in one rename. In a folder that exists, entries of the same names are replaced
+    and all others (notes, snapshots) stay; if one cannot be replaced, those before it are put back.
+    On any exception the old content stays and the temporary folder goes.
+
+    Raises InputError, naming the folder, where the file system refuses.
+    """
+    folder = Path(folder).expanduser().absolute()
+    with _plain_errors(folder):
+        # Inside an existing folder: this may be a mount point, where only the inside can be renamed.
+        parent = folder if folder.exists() else folder.parent
+        parent.mkdir(parents=True, exist_ok=True)
+        work = _hidden_name(parent, folder.name)
+        new, old = work / "new", work / "old"
+        try:
+            work.mkdir()
+            new.mkdir()
+            yield new
+            if folder.exists():
+                old.mkdir()
+                _swap(new, folder, old)
+            else:
+                new.rename(folder)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def atomic_write(path: str | Path, content: str | bytes) -> None:
+    """Write a text (as UTF-8) or bytes to `path`: readers see the old content or the new, never a part.
+
+    Raises InputError, naming the file, where the file system refuses.
+    """
+    path = Path(path).expanduser().absolute()
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    with _plain_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        work = _hidden_name(path.parent, path.name)
+        try:
+            with open(work, "xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(work, path)
+        finally:
+            work.unlink(missing_ok=True)
+
+
+def _hidden_name(parent: Path, name: str) -> Path:
+    return parent / f".{name[:60]}.{secrets.token_hex(4)}.part"
+
+
+def _swap(new: Path, folder: Path, old: Path) -> None:
+    """Move the entries of `new` into `folder` and those they replace to `old`; undo all on a failure."""
+    names = sorted(entry.name for entry in new.iterdir())
+    try:
+        for name in names:
+            if (folder / name).exists():
+                (folder / name).rename(old / name)
+            (new / name).rename(folder / name)
+    except BaseException:
+        for name in names:
+            if not (new / name).exists():
+                (folder / name).rename(new / name)
+            if (old / name).exists():
+                (old / name).rename(folder / name)
+        raise
+
+
+@contextmanager
+def _plain_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"{path}: cannot be written ({reason}); what was there before is unchanged"
+        ) from error
