@@ -3,6 +3,7 @@
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.model import BertForMaskedLM, BertForPreTraining, BertForQuestionAnswering, BertModel
+from bertlab.tokenizer import Tokenizer
 
 __all__ = [
     "BertConfig",
@@ -11,4 +12,5 @@ __all__ = [
     "BertForQuestionAnswering",
     "BertModel",
     "InputError",
+    "Tokenizer",
 ]

@@ -40,6 +40,8 @@ def atomic_folder(folder: str | Path) -> Iterator[Path]:
                 _swap(new, folder, old)
             else:
                 new.rename(folder)
+        except InputError as error:  # from an atomic_write inside: name the folder that the user knows
+            raise InputError(str(error).replace(str(new), str(folder))) from error
         finally:
             shutil.rmtree(work, ignore_errors=True)
 

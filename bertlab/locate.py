@@ -37,9 +37,7 @@ def locate(name_or_path: str | Path) -> Path:
         if path.is_dir():
             return path
         if path.is_file():
-            raise InputError(
-                f"{path} is a file; give the folder that holds config.json and model.safetensors"
-            )
+            raise InputError(f"{path} is a file; give its folder, with config.json and model.safetensors")
     except OSError:  # a name too long for the file system names no folder
         pass
     return _bundled(name) or _from_hub(name)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
-from bertlab.files_io import atomic_folder, atomic_write
+from bertlab.files_io import atomic_folder
 from bertlab.locate import locate
 
 WEIGHTS = "model.safetensors"
@@ -97,7 +97,7 @@ class PretrainedModel(nn.Module):
         config["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
         with atomic_folder(folder) as work:
             write_weights(tensors, work / WEIGHTS)
-            atomic_write(work / "config.json", json.dumps(config, indent=2, sort_keys=True) + "\n")
+            (work / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
             if tokenizer is not None:
                 tokenizer.save_pretrained(work)
 
@@ -119,9 +119,9 @@ def published_tensors(model: PretrainedModel, dtype: torch.dtype | None = None) 
     tensors = {}
     for name, tensor in model.state_dict().items():
         prefix = "bert." if name.startswith("bert.") else ""
-        names = published_names(name)
-        for theirs, part in zip(names, tensor.chunk(len(names)) if names else [], strict=True):
-            tensors[prefix + theirs] = part.to("cpu", dtype or tensor.dtype).contiguous()
+        if names := published_names(name):
+            for theirs, rows in zip(names, tensor.chunk(len(names)), strict=True):
+                tensors[prefix + theirs] = rows.to("cpu", dtype or tensor.dtype).contiguous()
     return tensors
 
 
@@ -145,13 +145,12 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         tensors = load_file(path)
     except (SafetensorError, OSError) as error:
         raise InputError(f"{path}: damaged or cut short ({error}); copy or download it again") from error
-    modern = {"gamma": "weight", "beta": "bias"}
-    return {
-        re.sub(
-            r"(?<=LayerNorm\.)(gamma|beta)$", lambda leaf: modern[leaf[0]], name.removeprefix("bert.")
-        ): tensor
-        for name, tensor in tensors.items()
-    }
+    return {_modern_name(name): tensor for name, tensor in tensors.items()}
+
+
+def _modern_name(name: str) -> str:
+    name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name.removeprefix("bert."))
+    return re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
 
 
 def load_weights(model: PretrainedModel, folder: Path) -> list[str]:
@@ -173,9 +172,8 @@ def load_weights(model: PretrainedModel, folder: Path) -> list[str]:
 def _fill(parameter: Tensor, names: list[str], stored: dict[str, Tensor], path: Path) -> None:
     for name, rows in zip(names, parameter.chunk(len(names)), strict=True):
         if stored[name].shape != rows.shape:
-            raise InputError(
-                f"{path}: tensor {name} is {tuple(stored[name].shape)}, config.json asks for {tuple(rows.shape)}"
-            )
+            found, wanted = tuple(stored[name].shape), tuple(rows.shape)
+            raise InputError(f"{path}: tensor {name} is {found}, config.json asks for {wanted}")
         rows.copy_(stored[name])
 
 

@@ -93,7 +93,7 @@ class MultiHeadAttention(nn.Module):
         return self.dropout(probabilities) @ value, probabilities
 
     def _dropout_on_cpu(self, x: Tensor) -> bool:
-        """The fused kernel has no dropout on CPU: there it is several times slower than the plain products."""
+        """On CPU the fused kernel with dropout is several times slower than the plain products."""
         return self.training and self.dropout.p > 0 and x.device.type == "cpu"
 
 
@@ -239,10 +239,10 @@ def check_inputs(
         raise InputError(
             f"input_ids must be (batch, tokens) with at least one token, not {tuple(input_ids.shape)}"
         )
-    if input_ids.size(1) > config.max_position_embeddings:
+    tokens, most = input_ids.size(1), config.max_position_embeddings
+    if tokens > most:
         raise InputError(
-            f"input of {input_ids.size(1)} tokens: this model takes at most {config.max_position_embeddings}; "
-            "shorten the text or tokenize with max_length"
+            f"the input has {tokens} tokens, this model takes {most} at most: shorten the text or tokenize with max_length"
         )
     for name, tensor in {"attention_mask": attention_mask, "token_type_ids": token_type_ids}.items():
         if tensor is not None and tensor.shape != input_ids.shape:
