@@ -164,9 +164,9 @@ class Tokenizer:
         starts and ends in its own text, in characters, (0, 0) for added tokens; `special_tokens_mask`
         (B, S) bool, True on every special token, whether added, typed by hand or [UNK].
         """
-        segments = [self._encode(texts)]
+        segments = [self.encodings(texts)]
         if pairs is not None:
-            segments.append(self._encode(pairs))
+            segments.append(self.encodings(pairs))
             if len(segments[0]) != len(segments[1]):
                 raise InputError(f"{len(segments[0])} texts but {len(segments[1])} pairs: give one for each")
         if not segments[0]:
@@ -179,12 +179,12 @@ class Tokenizer:
             )
         ids, types, spans = zip(*rows, strict=True)
         batch = {
-            "input_ids": _stack(ids, self.pad_token_id),
-            "token_type_ids": _stack(types, 0),
-            "attention_mask": _stack([[1] * len(row) for row in ids], 0),
+            "input_ids": stack(ids, self.pad_token_id),
+            "token_type_ids": stack(types, 0),
+            "attention_mask": stack([[1] * len(row) for row in ids], 0),
         }
         if offsets:
-            batch["offset_mapping"] = _stack(spans, (0, 0))  # (B, S, 2)
+            batch["offset_mapping"] = stack(spans, (0, 0))  # (B, S, 2)
         if special_tokens_mask:
             batch["special_tokens_mask"] = self.special_mask(batch["input_ids"])
         return batch
@@ -192,14 +192,6 @@ class Tokenizer:
     def special_mask(self, input_ids: torch.Tensor) -> torch.Tensor:
         """True where an id is one of the special tokens, [UNK] too: bool of the same shape."""
         return torch.isin(input_ids, torch.tensor(self.all_special_ids, device=input_ids.device))
-
-    def _encode(self, texts: str | Sequence[str], offsets: bool = True) -> list[tokenizers.Encoding]:
-        texts = [texts] if isinstance(texts, str) else list(texts)
-        encode = self.backend.encode_batch if offsets else self.backend.encode_batch_fast
-        try:
-            return encode(texts, add_special_tokens=False)
-        except TypeError:
-            raise InputError(_why_no_text(texts)) from None
 
     def _assemble(self, segments: Sequence[tokenizers.Encoding], max_length: int | None):
         """One row: ids, token types and offsets with the special tokens in place."""
@@ -215,13 +207,22 @@ class Tokenizer:
 
     # Pieces and numbers
 
+    def encodings(self, texts: str | Sequence[str], offsets: bool = True) -> list[tokenizers.Encoding]:
+        """The engine's view of each text (`.ids`, `.tokens`, `.offsets`): whole, without special tokens."""
+        texts = [texts] if isinstance(texts, str) else list(texts)
+        encode = self.backend.encode_batch if offsets else self.backend.encode_batch_fast
+        try:
+            return encode(texts, add_special_tokens=False)
+        except TypeError:
+            raise InputError(_why_no_text(texts)) from None
+
     def tokenize(self, text: str) -> list[str]:
         """The pieces of one text, without special tokens: "unaffable" -> ["una", "##ffa", "##ble"]."""
-        return self._encode(text)[0].tokens
+        return self.encodings(text)[0].tokens
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text without special tokens; the fast way for a corpus."""
-        return [encoding.ids for encoding in self._encode(texts, offsets=False)]
+        return [encoding.ids for encoding in self.encodings(texts, offsets=False)]
 
     def decode(self, ids: Sequence[int] | torch.Tensor, skip_special_tokens: bool = False) -> str:
         """Ids back to readable text: pieces joined, spaces before punctuation taken out."""
@@ -287,15 +288,17 @@ def _cut_longest(lengths: Sequence[int], room: int) -> list[int]:
         raise InputError(f"max_length={room + 1 + len(lengths)} leaves no room beside [CLS] and [SEP]")
     if sum(lengths) <= room:
         return list(lengths)
-    short = min(*lengths, room // 2) if len(lengths) == 2 else 0
-    cut = [short, room - short] if len(lengths) == 2 and lengths[0] <= lengths[1] else [room - short, short]
-    return cut[: len(lengths)]
+    if len(lengths) == 1:
+        return [room]
+    short = min(*lengths, room // 2)
+    return [short, room - short] if lengths[0] <= lengths[1] else [room - short, short]
 
 
-def _stack(rows: Sequence[Sequence], filler) -> torch.Tensor:
-    """Rows of unequal length -> LongTensor (B, S) (or (B, S, 2) for pairs), filled up at the right."""
-    longest = max(map(len, rows))
-    return torch.tensor([[*row, *[filler] * (longest - len(row))] for row in rows], dtype=torch.long)
+def stack(rows: Sequence[Sequence], filler, length: int | None = None) -> torch.Tensor:
+    """Rows of unequal length -> LongTensor (B, S) (or (B, S, 2) for pairs), filled up at the right to
+    the longest, or to `length`."""
+    length = length or max(map(len, rows))
+    return torch.tensor([[*row, *[filler] * (length - len(row))] for row in rows], dtype=torch.long)
 
 
 def _why_no_text(texts: Sequence) -> str:

@@ -1,0 +1,1 @@
+"""How text becomes model inputs: masking, sentence pairs, task features."""

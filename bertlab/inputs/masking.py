@@ -1,0 +1,101 @@
+"""BERT's first pretraining task: choose 15% of the tokens, hide most of them, ask for all of them.
+
+Devlin et al. 2019, section 3.1 and appendix A.1: of the chosen tokens 80% become [MASK], 10% a random
+token and 10% stay as they are. The last two keep the model from relying on [MASK], which it never meets
+outside pretraining.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from bertlab.errors import InputError
+from bertlab.tokenizer import Tokenizer
+
+NOT_CHOSEN, MASKED, RANDOM, KEPT = range(4)  # values of `Masked.action`
+IGNORED = -100  # label of a position that the loss leaves out
+
+
+@dataclass(frozen=True)
+class Masking:
+    """Share of tokens chosen, and what becomes of these: [MASK], a random token, the rest is kept."""
+
+    rate: float = 0.15
+    mask: float = 0.8
+    random: float = 0.1
+
+    def __post_init__(self):
+        if not 0 < self.rate <= 1:
+            raise InputError(f"masking rate={self.rate}: choose a share above 0 and up to 1")
+        if min(self.mask, self.random) < 0 or self.mask + self.random > 1:
+            raise InputError(f"masking mask={self.mask}, random={self.random}: shares of at most 1 in all")
+
+
+@dataclass(frozen=True)
+class Masked:
+    """What the model sees, what it must say, and what was done: three tensors (B, S)."""
+
+    input_ids: Tensor
+    labels: Tensor  # the original id where chosen, -100 elsewhere
+    action: Tensor  # uint8: 0 not chosen, 1 [MASK], 2 random, 3 kept
+
+
+def mask_tokens(
+    input_ids: Tensor,
+    special_tokens_mask: Tensor,
+    tokenizer: Tokenizer,
+    generator: torch.Generator,
+    masking: Masking = Masking(),  # noqa: B008 (frozen, so safe to share)
+) -> Masked:
+    """Choose tokens of `input_ids` (B, S) and hide them; the same generator state, the same result.
+
+    Of a row's n ordinary tokens (not True in `special_tokens_mask` (B, S)) exactly round(rate x n) are
+    chosen, at least one if n > 0. The 80/10/10 split is exact too, over the batch.
+    """
+    ordinary = ~special_tokens_mask.bool()
+    chosen = _choose(ordinary, masking.rate, generator)
+    action = torch.zeros_like(input_ids, dtype=torch.uint8)
+    action[chosen] = _actions(int(chosen.sum()), masking, generator).to(action.device)
+    hidden = input_ids.masked_fill(action == MASKED, tokenizer.mask_token_id)
+    replaced = action == RANDOM
+    hidden[replaced] = _random_ids(int(replaced.sum()), tokenizer, generator).to(hidden)
+    return Masked(hidden, input_ids.masked_fill(~chosen, IGNORED), action)
+
+
+def _choose(ordinary: Tensor, rate: float, generator: torch.Generator) -> Tensor:
+    """Bool (B, S): the right number of ordinary positions of each row, all sets equally likely."""
+    available = ordinary.sum(dim=1, keepdim=True)  # (B, 1)
+    wanted = (available.double() * rate).round().clamp(min=1).minimum(available)  # (B, 1)
+    lots = torch.rand(ordinary.shape, generator=generator, device=generator.device).to(ordinary.device)
+    order = lots.masked_fill(~ordinary, 2.0).argsort(dim=1)  # ordinary positions first, shuffled
+    among_first = torch.arange(ordinary.shape[1], device=ordinary.device) < wanted  # (B, S)
+    return torch.zeros_like(ordinary).scatter(1, order, among_first)
+
+
+def _actions(count: int, masking: Masking, generator: torch.Generator) -> Tensor:
+    """uint8 (count,): the actions in their exact shares, shuffled."""
+    shares = [masking.mask, masking.random, 1 - masking.mask - masking.random]
+    amounts = torch.tensor(_apportion(count, shares))
+    actions = torch.tensor([MASKED, RANDOM, KEPT], dtype=torch.uint8).repeat_interleave(amounts)
+    return actions[torch.randperm(count, generator=generator, device=generator.device).cpu()]
+
+
+def _apportion(count: int, shares: list[float]) -> list[int]:
+    """Whole numbers that sum to `count`, nearest to the shares (largest remainder rounding)."""
+    exact = [round(count * share, 6) for share in shares]  # 0.8 + 0.1 + 0.1 is not quite 1 in floats
+    whole = [int(amount) for amount in exact]
+    by_remainder = sorted(range(len(shares)), key=lambda i: whole[i] - exact[i])
+    for i in by_remainder[: count - sum(whole)]:
+        whole[i] += 1
+    return whole
+
+
+def _random_ids(count: int, tokenizer: Tokenizer, generator: torch.Generator) -> Tensor:
+    """Ids (count,) drawn evenly from the vocabulary without its special tokens."""
+    specials = sorted(tokenizer.all_special_ids)
+    high = tokenizer.vocab_size - len(specials)
+    ids = torch.randint(max(high, 1), (count,), generator=generator, device=generator.device)
+    for special in specials:  # number the ordinary tokens only: step over each special one
+        ids += ids >= special
+    return ids
