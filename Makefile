@@ -68,5 +68,5 @@ setup:
 	    "$$found" -m venv --clear .venv; \
 	fi; \
 	echo "Installing bertlab into .venv: a few minutes, once."; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'; \
+	$(BIN)/python -m pip install $$([ -t 1 ] || echo --quiet) --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'; \
 	echo "$(WANT)" > $(STAMP)

@@ -1,0 +1,209 @@
+"""The set-up tells one story: what is declared, what is pinned, what each command installs, what is kept."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = set(PROJECT["optional-dependencies"])
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+HEAVY = """transformers streamlit altair sklearn scipy pandas matplotlib datasets lightning lightning_fabric
+    huggingface_hub tyro IPython ipywidgets""".split()
+
+
+def declared() -> dict[str, Requirement]:
+    lines = sum(PROJECT["optional-dependencies"].values(), PROJECT["dependencies"])
+    return {canonicalize_name(r.name): r for r in map(Requirement, lines)}
+
+
+def pinned() -> dict[str, Requirement]:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = map(Requirement, (line for line in lines if line and not line.startswith("#")))
+    return {canonicalize_name(r.name): r for r in pins}
+
+
+def extras_in(text: str) -> set[str]:
+    return set(text.split(","))
+
+
+def tracked_files() -> list[Path]:
+    if not (ROOT / ".git").exists() or not shutil.which("git"):
+        pytest.skip("not a git checkout")
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    paths = (ROOT / name for name in names.decode().split("\0") if name)
+    return [path for path in paths if path.is_file()]
+
+
+# What is installed
+
+
+def test_constraints_pin_exact_public_versions():
+    for name, pin in pinned().items():
+        (specifier,) = pin.specifier
+        assert specifier.operator == "==", name
+        assert "+" not in specifier.version and "*" not in specifier.version and not pin.url, name
+
+
+def test_every_dependency_is_pinned_within_its_range():
+    pins = pinned()
+    for name, requirement in declared().items():
+        assert name in pins, f"{name} has no pin in constraints.txt"
+        (pin,) = pins[name].specifier
+        assert pin.version in requirement.specifier, f"{pins[name]} is outside {requirement}"
+
+
+def test_packages_that_the_course_is_built_on_are_declared():
+    promised = "torch tokenizers jupyterlab ipywidgets matplotlib bertviz streamlit nbval".split()
+    assert set(promised) <= set(declared())
+
+
+def test_environment_yml_installs_the_same_set():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    *conda, pip = environment["dependencies"]
+    (python,) = (line.removeprefix("python=") for line in conda if line.startswith("python="))
+    assert python in Requirement("python" + PROJECT["requires-python"]).specifier
+    constraints, package = pip["pip"]
+    assert constraints == "-c constraints.txt"
+    assert extras_in(re.fullmatch(r"-e \.\[(.*)\]", package)[1]) == EXTRAS
+
+
+def test_makefile_installs_all_extras():
+    (extras,) = re.findall(r"^EXTRAS := (.*)$", (ROOT / "Makefile").read_text(), re.M)
+    assert extras_in(extras) == EXTRAS
+
+
+@pytest.mark.parametrize("name", ["Makefile", "README.md", "CONTRIBUTING.md"])
+def test_every_install_command_uses_the_constraints(name):
+    commands = re.findall(r"pip install (.*)", (ROOT / name).read_text())
+    assert commands
+    assert all("-c constraints.txt" in command for command in commands)
+
+
+def test_ci_runs_the_documented_test_command():
+    script = (ROOT / ".ci" / "run").read_text()
+    assert script.startswith("#!/usr/bin/env bash\n") and "set -euo pipefail" in script
+    assert re.search(r"^exec make test\b", script, re.M)
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def test_importing_bertlab_is_light():
+    code = f"import sys, bertlab; print(*(m for m in {HEAVY} if m in sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == []
+
+
+# How make keeps .venv
+
+FAKE_PYTHON = """#!/bin/sh
+case "$*" in
+    *"-m venv"*) echo venv >>log; mkdir -p .venv/bin; cp "$0" .venv/bin/python
+                 echo "#!$(pwd -P)/.venv/bin/python" >.venv/bin/pip ;;
+    *"-m pip"*)  echo pip >>log; test ! -e no-network ;;
+esac
+"""
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A folder with the Makefile, where Python only writes down what it is asked for."""
+    if os.name == "nt" or not shutil.which("make"):
+        pytest.skip("no make here")
+    folder = tmp_path / "a clone"
+    folder.mkdir()
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, folder)
+    python = tmp_path / "python"
+    python.write_text(FAKE_PYTHON)
+    python.chmod(0o755)
+    return folder
+
+
+def make_setup(folder: Path) -> list[str]:
+    """The steps that `make setup` took, then "failed" if it failed."""
+    log = folder / "log"
+    log.unlink(missing_ok=True)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    command = ["make", "setup", f"PYTHON={folder.parent / 'python'}"]
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True)
+    steps = log.read_text().split() if log.exists() else []
+    return steps + ["failed"] * (result.returncode != 0)
+
+
+def test_make_installs_once(clone):
+    assert make_setup(clone) == ["venv", "pip"]
+    assert make_setup(clone) == []
+
+
+def test_make_installs_again_after_a_changed_pin(clone):
+    make_setup(clone)
+    with (clone / "constraints.txt").open("a") as file:
+        file.write("one-more==1.0\n")
+    assert make_setup(clone) == ["pip"]
+
+
+def test_make_resumes_an_install_that_failed(clone):
+    (clone / "no-network").touch()
+    assert make_setup(clone) == ["venv", "pip", "failed"]
+    (clone / "no-network").unlink()
+    assert make_setup(clone) == ["pip"]
+
+
+def test_make_does_not_use_the_venv_of_another_clone(clone):
+    make_setup(clone)
+    moved = clone.rename(clone.parent / "moved")
+    assert make_setup(moved) == ["venv", "pip"]
+
+
+def test_make_replaces_a_venv_whose_python_is_gone(clone):
+    make_setup(clone)
+    (clone / ".venv" / "bin" / "python").unlink()
+    assert make_setup(clone) == ["venv", "pip"]
+
+
+# What is committed
+
+
+def test_readme_lists_the_chapters():
+    listed = re.findall(r"\(notebooks/([\w-]+\.ipynb)\)", (ROOT / "README.md").read_text())
+    assert listed == [path.name for path in NOTEBOOKS]
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_links_lead_to_files(name):
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / name).read_text())
+    local = [link for link in links if "://" not in link]
+    assert [link for link in local if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_chapter_is_committed_as_one_clean_run(path):
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    cells = [c for c in notebook["cells"] if c["cell_type"] == "code" and "".join(c["source"]).strip()]
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+    assert "widgets" not in notebook["metadata"]
+    for cell in cells:
+        failed = any(output["output_type"] == "error" for output in cell["outputs"])
+        assert not failed or "raises-exception" in cell["metadata"].get("tags", []), cell["source"]
+        home = re.search(r"/(?:root|home|work|Users)/\w+", json.dumps(cell["outputs"]))
+        assert not home, f"{home[0]} in the output of {cell['source']}"
+
+
+def test_repository_stays_small():
+    assert sum(path.stat().st_size for path in tracked_files()) < 60e6
+
+
+def test_no_file_names_a_folder_of_one_machine():
+    own = re.compile(rb"(?<![\w.])/(?:root|work)/")
+    found = [path for path in tracked_files() if path.name != "LICENSE" and own.search(path.read_bytes())]
+    assert found == []
