@@ -32,13 +32,13 @@ def locate(name_or_path: str | Path) -> Path:
     name = str(name_or_path)
     if not name.strip():
         raise InputError(f"an empty name is no model; {_known()}")
-    path = Path(name).expanduser()
     try:
+        path = Path(name).expanduser()
         if path.is_dir():
             return path
         if path.is_file():
             raise InputError(f"{path} is a file; give its folder, with config.json and model.safetensors")
-    except OSError:  # a name too long for the file system names no folder
+    except (OSError, RuntimeError):  # too long for the file system; ~user without a home
         pass
     return _bundled(name) or _from_hub(name)
 
@@ -54,7 +54,7 @@ def _bundled(name: str) -> Path | None:
     if len(rest) == 1 and rest[0] in snapshots:
         return model / rest[0]
     raise InputError(
-        f"{_quoted(name)}: {first} has no such snapshot; it has {', '.join(snapshots) or 'none'}"
+        f"{_quoted(name)}: {first} has no such snapshot; it has: {', '.join(snapshots) or 'none'}"
     )
 
 

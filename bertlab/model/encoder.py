@@ -239,10 +239,13 @@ def check_inputs(
         raise InputError(
             f"input_ids must be (batch, tokens) with at least one token, not {tuple(input_ids.shape)}"
         )
+    if input_ids.is_floating_point():
+        raise InputError(f"input_ids must be whole numbers, not {input_ids.dtype}")
     tokens, most = input_ids.size(1), config.max_position_embeddings
     if tokens > most:
         raise InputError(
-            f"the input has {tokens} tokens, this model takes {most} at most: shorten the text or tokenize with max_length"
+            f"the input has {tokens} tokens, this model takes {most} at most: "
+            "shorten the text or tokenize with max_length"
         )
     for name, tensor in {"attention_mask": attention_mask, "token_type_ids": token_type_ids}.items():
         if tensor is not None and tensor.shape != input_ids.shape:
@@ -250,17 +253,15 @@ def check_inputs(
     wanted = (config.num_hidden_layers, config.num_attention_heads)
     if head_mask is not None and head_mask.shape != wanted:
         raise InputError(f"head_mask must be (layers, heads) = {wanted}, not {tuple(head_mask.shape)}")
-    check_range("input_ids", input_ids, config.vocab_size, "vocab_size")
+    check_range("input_ids", input_ids, config.vocab_size, "vocab_size; are they another tokenizer's?")
     check_range("token_type_ids", token_type_ids, config.type_vocab_size, "type_vocab_size")
 
 
-def check_range(name: str, ids: Tensor, limit: int, field: str) -> None:
-    """Ids on the CPU must lie in 0..limit-1."""
+def check_range(name: str, ids: Tensor, limit: int, reason: str) -> None:
+    """On the CPU, ids must lie in 0..limit-1."""
     if ids.device.type != "cpu" or ids.numel() == 0:
         return
     low, high = (int(bound) for bound in ids.aminmax())
     if low < 0 or high >= limit:
         wrong = low if low < 0 else high
-        raise InputError(
-            f"{name} holds {wrong}, outside 0..{limit - 1} ({field} {limit}): another tokenizer's ids?"
-        )
+        raise InputError(f"{name} holds {wrong}, outside 0..{limit - 1} ({reason})")

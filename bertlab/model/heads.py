@@ -5,6 +5,7 @@ Shapes: B sequences, S tokens, H hidden size, V vocabulary, M masked positions.
 
 from dataclasses import dataclass
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -96,7 +97,7 @@ class BertForMaskedLM(PretrainedModel):
         **wanted: bool | Tensor | None,
     ) -> MaskedLMOutput:
         out = self.bert(input_ids, attention_mask, token_type_ids, **wanted)
-        hidden, labels = select_masked(out.last_hidden_state, labels, masked_only)
+        hidden, labels = select_masked(out.last_hidden_state, labels, masked_only, self.config.vocab_size)
         logits = self.mlm(hidden)
         return MaskedLMOutput(
             logits=logits,
@@ -133,7 +134,7 @@ class BertForPreTraining(PretrainedModel):
         **wanted: bool | Tensor | None,
     ) -> PreTrainingOutput:
         out = self.bert(input_ids, attention_mask, token_type_ids, **wanted)
-        hidden, labels = select_masked(out.last_hidden_state, labels, masked_only)
+        hidden, labels = select_masked(out.last_hidden_state, labels, masked_only, self.config.vocab_size)
         logits = self.mlm(hidden)
         nsp_logits = self.nsp(out.pooler_output)  # (B, H) -nsp-> (B, 2)
         mlm_loss = masked_lm_loss(logits, labels)
@@ -186,8 +187,12 @@ class BertForQuestionAnswering(PretrainedModel):
         return QuestionAnsweringOutput(start_logits, end_logits, loss, out.hidden_states, out.attentions)
 
 
-def select_masked(hidden: Tensor, labels: Tensor | None, masked_only: bool) -> tuple[Tensor, Tensor | None]:
+def select_masked(
+    hidden: Tensor, labels: Tensor | None, masked_only: bool, vocab_size: int
+) -> tuple[Tensor, Tensor | None]:
     """All states (B, S, H), or with masked_only those of the M labelled positions: (M, H), (M,)."""
+    if labels is not None:
+        check_labels("labels", labels, hidden.shape[:-1], vocab_size, "vocab_size")
     if not masked_only:
         return hidden, labels
     if labels is None:
@@ -196,15 +201,18 @@ def select_masked(hidden: Tensor, labels: Tensor | None, masked_only: bool) -> t
     return hidden[chosen], labels[chosen]
 
 
+def check_labels(name: str, labels: Tensor, shape: torch.Size, classes: int, reason: str) -> None:
+    """Labels of one shape; on the CPU, those not ignored must be classes."""
+    if labels.shape != shape:
+        raise InputError(f"{name} must be {tuple(shape)}, not {tuple(labels.shape)}")
+    if labels.device.type == "cpu":
+        check_range(name, labels[labels != IGNORED], classes, reason)
+
+
 def masked_lm_loss(logits: Tensor, labels: Tensor | None) -> Tensor | None:
     """Mean cross-entropy over the labelled positions; logits (B, S, V) or (M, V)."""
     if labels is None:
         return None
-    if labels.shape != logits.shape[:-1]:
-        raise InputError(f"labels are {tuple(labels.shape)}, the input {tuple(logits.shape[:-1])}")
-    check_range(
-        "labels", labels[labels != IGNORED] if labels.device.type == "cpu" else labels, logits.size(-1), "V"
-    )
     # (B, S, V) -flatten-> (B*S, V), (B, S) -flatten-> (B*S,)
     return mean_cross_entropy(logits.flatten(0, -2), labels.flatten())
 

@@ -1,0 +1,126 @@
+import dataclasses
+import json
+
+import pytest
+import torch
+
+from bertlab import BertConfig, BertModel, InputError
+
+# Encoder with pooler at vocabulary 30,522: Devlin et al. 2019, Turc et al. 2019.
+PUBLISHED = {
+    "tiny": 4_385_920,
+    "mini": 11_170_560,
+    "small": 28_763_648,
+    "medium": 41_373_184,
+    "base": 109_482_240,
+    "large": 335_141_888,
+}
+
+
+@pytest.mark.parametrize("size", PUBLISHED)
+def test_sizes_have_the_published_parameter_counts(size):
+    with torch.device("meta"):
+        model = BertModel(BertConfig.from_size(size))
+    assert sum(parameter.numel() for parameter in model.parameters()) == PUBLISHED[size]
+
+
+def test_defaults_are_those_of_transformers():
+    transformers = pytest.importorskip("transformers")
+    theirs = transformers.BertConfig().to_dict()
+    assert {name: theirs[name] for name in BertConfig().to_dict()} == BertConfig().to_dict()
+    assert BertConfig.from_dict(theirs) == BertConfig()
+
+
+def test_from_size_takes_overrides():
+    config = BertConfig.from_size("tiny", vocab_size=4000, hidden_act="relu")
+    assert (config.vocab_size, config.hidden_size, config.hidden_act) == (4000, 128, "relu")
+
+
+def test_round_trip_through_a_dict_and_a_file(tmp_path):
+    config = BertConfig(vocab_size=99, layer_norm_eps=1e-6)
+    assert BertConfig.from_dict(config.to_dict()) == config
+    (tmp_path / "config.json").write_text(json.dumps(config.to_dict()))
+    assert BertConfig.from_pretrained(tmp_path) == config
+
+
+def test_the_config_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        BertConfig().hidden_size = 3
+
+
+# As in bert-base-multilingual-cased and in checkpoints saved by old releases of transformers.
+OLD_FIELDS = {
+    "architectures": ["BertForMaskedLM"],
+    "directionality": "bidi",
+    "gradient_checkpointing": False,
+    "pooler_fc_size": 768,
+    "pooler_num_attention_heads": 12,
+    "pooler_num_fc_layers": 3,
+    "pooler_size_per_head": 128,
+    "pooler_type": "first_token_transform",
+    "position_embedding_type": "absolute",
+    "torch_dtype": "float32",
+    "transformers_version": "4.6.0.dev0",
+    "use_cache": True,
+}
+
+
+def test_harmless_published_fields_are_ignored():
+    assert BertConfig.from_dict(OLD_FIELDS) == BertConfig()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("model_type", "roberta"),
+        ("position_embedding_type", "relative_key"),
+        ("is_decoder", True),
+        ("add_cross_attention", True),
+        ("tie_word_embeddings", False),
+        ("pruned_heads", {"0": [1]}),
+        ("hidden_act", "silu"),
+        ("embedding_size", 128),  # ALBERT's and ELECTRA's
+        ("num_attention_heads", 7),
+        ("num_attention_heads", 0),
+        ("hidden_size", "768"),
+        ("hidden_size", 768.0),
+        ("num_hidden_layers", True),
+        ("vocab_size", None),
+        ("vocab_size", -3),
+        ("hidden_dropout_prob", 1.0),
+        ("attention_probs_dropout_prob", -0.1),
+        ("layer_norm_eps", 0.0),
+        ("initializer_range", float("nan")),
+        ("pad_token_id", 30522),
+        ("pad_token_id", -1),
+    ],
+)
+def test_what_would_be_another_computation_is_named(field, value):
+    with pytest.raises(InputError, match=field) as caught:
+        BertConfig.from_dict({field: value})
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_size():
+    with pytest.raises(InputError, match="'huge' is unknown.*tiny"):
+        BertConfig.from_size("huge")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '"text"', b"\xff\xfe\x00"])
+def test_a_damaged_config_names_its_file(tmp_path, content):
+    path = tmp_path / "config.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError, match="config.json") as caught:
+        BertConfig.from_pretrained(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_wrong_field_names_file_and_field(tmp_path):
+    (tmp_path / "config.json").write_text('{"rotary": true}')
+    with pytest.raises(InputError, match="config.json: field 'rotary'"):
+        BertConfig.from_pretrained(tmp_path)
+
+
+def test_a_folder_without_config(tmp_path):
+    with pytest.raises(InputError, match="config.json is missing"):
+        BertConfig.from_pretrained(tmp_path)

@@ -1,0 +1,19 @@
+import subprocess
+import sys
+
+HEAVY = {
+    "transformers",
+    "huggingface_hub",
+    "lightning",
+    "tyro",
+    "sklearn",
+    "matplotlib",
+    "altair",
+    "streamlit",
+}
+
+
+def test_import_is_light():
+    code = "import bertlab, sys; print(*{name.split('.')[0] for name in sys.modules})"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not HEAVY & set(loaded.split())
