@@ -137,10 +137,12 @@ class BertForPreTraining(PretrainedModel):
         hidden, labels = select_masked(out.last_hidden_state, labels, masked_only, self.config.vocab_size)
         logits = self.mlm(hidden)
         nsp_logits = self.nsp(out.pooler_output)  # (B, H) -nsp-> (B, 2)
-        mlm_loss = masked_lm_loss(logits, labels)
-        nsp_loss = (
-            None if next_sentence_label is None else mean_cross_entropy(nsp_logits, next_sentence_label)
-        )
+        mlm_loss, nsp_loss = masked_lm_loss(logits, labels), None
+        if next_sentence_label is not None:
+            check_labels(
+                "next_sentence_label", next_sentence_label, nsp_logits.shape[:1], 2, "IsNext, NotNext"
+            )
+            nsp_loss = mean_cross_entropy(nsp_logits, next_sentence_label)
         losses = [loss for loss in (mlm_loss, nsp_loss) if loss is not None]
         return PreTrainingOutput(
             prediction_logits=logits,
