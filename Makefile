@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup explore lab test test-fast notebooks clean
+.PHONY: help setup explore lab test test-fast notebooks constraints clean
 
 BIN    := .venv/bin
 PYTEST := $(BIN)/python -m pytest
@@ -16,7 +16,7 @@ WANT   := $(CURDIR) $(shell cat pyproject.toml constraints.txt | cksum)
 export JUPYTER_PREFER_ENV_PATH := 1
 
 help: ## list what make can do
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 explore: setup ## open the explorer in the browser
 	$(BIN)/streamlit run app/explore.py $(ARGS)
@@ -44,6 +44,13 @@ notebooks: setup ## run the chapters again and keep their new outputs
 	    --ClearMetadataPreprocessor.preserve_nb_metadata_mask='{"kernelspec", "language_info"}' \
 	    $(if $(ARGS),$(ARGS),notebooks/*.ipynb)
 
+# Versions for other systems (the lines with a marker) stay as they are.
+constraints: setup ## pin the versions that .venv holds now
+	{ grep '^#' constraints.txt; \
+	  { grep ';' constraints.txt; \
+	    $(BIN)/pip freeze --all --exclude-editable --exclude pip | sed 's/+.*//'; } | LC_ALL=C sort -f; } >constraints.new
+	mv constraints.new constraints.txt
+
 clean: ## remove .venv; the next call installs it anew
 	rm -rf .venv
 
@@ -68,5 +75,5 @@ setup:
 	    "$$found" -m venv --clear .venv; \
 	fi; \
 	echo "Installing bertlab into .venv: a few minutes, once."; \
-	$(BIN)/python -m pip install $$([ -t 1 ] || echo --quiet) --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'; \
+	$(BIN)/python -m pip install $$([ -t 2 ] || echo --quiet) --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'; \
 	echo "$(WANT)" > $(STAMP)

@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXTRAS = set(PROJECT["optional-dependencies"])
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 HEAVY = """transformers streamlit altair sklearn scipy pandas matplotlib datasets lightning lightning_fabric
@@ -85,7 +86,7 @@ def test_makefile_installs_all_extras():
 
 @pytest.mark.parametrize("name", ["Makefile", "README.md", "CONTRIBUTING.md"])
 def test_every_install_command_uses_the_constraints(name):
-    commands = re.findall(r"pip install (.*)", (ROOT / name).read_text())
+    commands = re.findall(r"pip install (.* -e .*)", (ROOT / name).read_text())
     assert commands
     assert all("-c constraints.txt" in command for command in commands)
 
@@ -171,11 +172,37 @@ def test_make_replaces_a_venv_whose_python_is_gone(clone):
     assert make_setup(clone) == ["venv", "pip"]
 
 
-# What is committed
+# What the README says
+
+
+def test_library_example_of_the_readme_runs():
+    (example,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    names = {}
+    exec(example, names)
+    out, tok = names["out"], names["tok"]
+    assert out.prediction_logits.shape[-1] == tok.vocab_size
+    assert out.attentions[0].ndim == 4
+
+
+COMMANDS = [
+    command
+    for block in re.findall(r"```sh\n(.*?)```", README, re.S)
+    for command in re.findall(r"^bertlab ([^#\n]*[^#\s])", block, re.M)
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_of_the_readme_exist(command):
+    subcommand, *arguments = command.split()
+    program = [sys.executable, "-c", "from bertlab.cli import main; main()", subcommand, "--help"]
+    result = subprocess.run(program, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    options = [argument for argument in arguments if argument.startswith("--")]
+    assert [option for option in options if option not in result.stdout] == []
 
 
 def test_readme_lists_the_chapters():
-    listed = re.findall(r"\(notebooks/([\w-]+\.ipynb)\)", (ROOT / "README.md").read_text())
+    listed = re.findall(r"\(notebooks/([\w-]+\.ipynb)\)", README)
     assert listed == [path.name for path in NOTEBOOKS]
 
 
@@ -184,6 +211,9 @@ def test_links_lead_to_files(name):
     links = re.findall(r"\]\(([^)#]+)\)", (ROOT / name).read_text())
     local = [link for link in links if "://" not in link]
     assert [link for link in local if not (ROOT / link).exists()] == []
+
+
+# What is committed
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
