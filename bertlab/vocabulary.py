@@ -1,0 +1,136 @@
+"""Where a WordPiece vocabulary comes from: learnt from text, or read from the published files.
+
+Both end in a `tokenizers.Tokenizer` with BERT's choices around the vocabulary.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from bertlab.errors import InputError
+
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+MAX_ALPHABET = 1000  # rarer characters become [UNK], or a Chinese text would fill the vocabulary
+NORMALIZER_OPTIONS = ("strip_accents", "tokenize_chinese_chars")  # names in tokenizer_config.json
+
+
+def make_backend(
+    vocab: dict[str, int],
+    lowercase: bool,
+    strip_accents: bool | None = None,
+    tokenize_chinese_chars: bool = True,
+) -> tokenizers.Tokenizer:
+    """The published BERT pipeline around a vocabulary: clean, split, WordPiece, [CLS] and [SEP]."""
+    backend = tokenizers.Tokenizer(models.WordPiece(vocab, unk_token="[UNK]", max_input_chars_per_word=100))
+    backend.normalizer = normalizers.BertNormalizer(
+        lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=tokenize_chinese_chars
+    )
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece(prefix="##")
+    known = [token for token in SPECIAL_TOKENS if token in vocab]  # `Tokenizer` names what is missing
+    backend.add_special_tokens(known)
+    if {"[CLS]", "[SEP]"} <= vocab.keys():
+        backend.post_processor = processors.TemplateProcessing(
+            single="[CLS]:0 $A:0 [SEP]:0",
+            pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
+            special_tokens=[(token, vocab[token]) for token in ("[CLS]", "[SEP]")],
+        )
+    return backend
+
+
+def learn(texts: Iterable[str], vocab_size: int, lowercase: bool, min_frequency: int) -> tokenizers.Tokenizer:
+    """A backend with a vocabulary learnt from `texts`; see `Tokenizer.train`."""
+    texts = [texts] if isinstance(texts, str) else texts
+    texts = [text for text in texts if text.strip()]
+    if not texts:
+        raise InputError("no text to train a tokenizer on: give at least one line that is not blank")
+    backend = make_backend({token: i for i, token in enumerate(SPECIAL_TOKENS)}, lowercase)
+    # The trainer numbers letters in the order of a hash table, which differs from run to run and
+    # decides ties. Handing it all letters as ready-made tokens makes the result reproducible.
+    letters = _letters(backend, texts)
+    start = [*SPECIAL_TOKENS, *letters]
+    if vocab_size < len(start):
+        raise InputError(
+            f"vocab_size={vocab_size} is too small: {len(SPECIAL_TOKENS)} special tokens and "
+            f"{len(letters)} letters alone need {len(start)}"
+        )
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocab_size,
+        min_frequency=min_frequency,
+        special_tokens=start,
+        limit_alphabet=0,
+        show_progress=False,
+    )
+    backend.train_from_iterator(texts, trainer)
+    vocab = backend.get_vocab()
+    by_number = sorted(vocab, key=vocab.get)
+    return make_backend({token: index for index, token in enumerate(by_number)}, lowercase)
+
+
+def _letters(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[str]:
+    """The most frequent characters, sorted, then `##` forms of those that can stand inside a word."""
+    counts = Counter(chain.from_iterable(map(backend.normalizer.normalize_str, texts)))
+    by_frequency = sorted(counts, key=lambda letter: (-counts[letter], letter))
+    letters = sorted([letter for letter in by_frequency if not letter.isspace()][:MAX_ALPHABET])
+    split = backend.pre_tokenizer.pre_tokenize_str
+    inner = [f"##{letter}" for letter in letters if len(split(f"x{letter}x")) == 1]
+    return letters + inner
+
+
+def read(folder: Path) -> tuple[Path, tokenizers.Tokenizer]:
+    """The file that counts in `folder` and what it holds: tokenizer.json, else vocab.txt with the options
+    of tokenizer_config.json. InputError names the file (and line) that is missing or wrong."""
+    whole, words = folder / "tokenizer.json", folder / "vocab.txt"
+    if whole.exists():
+        return whole, _read_backend(whole)
+    if not words.exists():
+        raise InputError(f"{folder} holds no tokenizer: neither tokenizer.json nor vocab.txt is there")
+    vocab = {token: index for index, token in enumerate(_read_vocab(words))}
+    return words, make_backend(vocab, **_read_options(folder / "tokenizer_config.json"))
+
+
+def _read_backend(path: Path) -> tokenizers.Tokenizer:
+    text = _read_text(path)
+    try:
+        return tokenizers.Tokenizer.from_str(text)
+    except Exception as error:  # the engine raises nothing narrower
+        raise InputError(f"{path} is no tokenizer file: {error}") from None
+
+
+def _read_vocab(path: Path) -> list[str]:
+    """One token a line; a token may be any character but a line feed, so `splitlines` would be wrong."""
+    tokens = _read_text(path).replace("\r\n", "\n").removesuffix("\n").split("\n")
+    first_line: dict[str, int] = {}
+    for line, token in enumerate(tokens, start=1):
+        if token in first_line:
+            raise InputError(f"{path}, line {line}: repeats the token {token!r} of line {first_line[token]}")
+        first_line[token] = line
+    if tokens == [""]:
+        raise InputError(f"{path} is empty: one token a line is expected")
+    return tokens
+
+
+def _read_options(path: Path) -> dict:
+    """Arguments for `Tokenizer.from_vocab`; lower-casing is the published default."""
+    try:
+        options = json.loads(_read_text(path)) if path.exists() else {}
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path} is no JSON: {error}") from None
+    if not isinstance(options, dict):
+        raise InputError(f"{path}: named options in braces are expected")
+    chosen = {name: options[name] for name in NORMALIZER_OPTIONS if name in options}
+    return {"lowercase": options.get("do_lower_case", True), **chosen}
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start}") from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
