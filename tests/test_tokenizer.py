@@ -119,6 +119,13 @@ def test_training_on_nothing(texts):
         Tokenizer.train(texts)
 
 
+def test_rare_characters_do_not_fill_the_vocabulary():
+    many = [chr(0x4E00 + i) for i in range(1200)]
+    tok = Tokenizer.train([" ".join(many[:900] * 2), " ".join(many)], vocab_size=5000)
+    assert tok.vocab_size < 5 + 2 * 1000
+    assert many[0] in tok.vocab and many[-1] not in tok.vocab
+
+
 def test_training_on_one_text():
     assert Tokenizer.train(LINES[0] * 3, vocab_size=90).vocab == Tokenizer.train([LINES[0] * 3], 90).vocab
 
@@ -168,6 +175,13 @@ def test_pairs_fit_and_lose_as_little_as_possible(tiny, first, second, max_lengt
     if any(cut):  # only the longer is cut, or both to the same length
         longer = cut.index(True)
         assert kept[longer] >= kept[1 - longer] - 1
+
+
+@pytest.mark.parametrize(("max_length", "kept"), [(10, [3, 4]), (9, [3, 3]), (13, [5, 5])])
+def test_an_odd_token_goes_to_the_second_of_equals(tiny, max_length, kept):
+    """As the reference does it."""
+    types = tiny("dog " * 5, "dog " * 5, max_length=max_length)["token_type_ids"][0]
+    assert [int((types == 0).sum()) - 2, int((types == 1).sum()) - 1] == kept
 
 
 def test_padding(tiny):

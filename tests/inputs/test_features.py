@@ -33,6 +33,12 @@ def test_answers_are_found_again(answer):
     assert batch["start_positions"][1] == batch["end_positions"][1] == 0
 
 
+def test_an_answer_between_brackets():
+    context = "The dog (Ash)'s brown."
+    batch = qa_features([example("Ash", context=context), example("(Ash)", context=context)], TOK, 64)
+    assert [text_at(batch, row, context) for row in (0, 1)] == ["Ash", "(Ash)"]
+
+
 def test_layout():
     batch = qa_features([example("Ash"), example("", "Who?", "Ash.")], TOK, 64)
     reference = TOK(["Who bought a dog?", "Who?"], [PASSAGE, "Ash."], offsets=True)
