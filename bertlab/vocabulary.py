@@ -77,9 +77,13 @@ def _letters(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[str]:
     counts = Counter(chain.from_iterable(map(backend.normalizer.normalize_str, texts)))
     by_frequency = sorted(counts, key=lambda letter: (-counts[letter], letter))
     letters = sorted([letter for letter in by_frequency if not letter.isspace()][:MAX_ALPHABET])
-    split = backend.pre_tokenizer.pre_tokenize_str
-    inner = [f"##{letter}" for letter in letters if len(split(f"x{letter}x")) == 1]
-    return letters + inner
+    return letters + [f"##{letter}" for letter in letters if _joins(backend, letter)]
+
+
+def _joins(backend: tokenizers.Tokenizer, letter: str) -> bool:
+    """False for punctuation and Chinese characters, which are always words of their own."""
+    text = backend.normalizer.normalize_str(f"x{letter}x")
+    return len(backend.pre_tokenizer.pre_tokenize_str(text)) == 1
 
 
 def read(folder: Path) -> tuple[Path, tokenizers.Tokenizer]:

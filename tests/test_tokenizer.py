@@ -122,7 +122,7 @@ def test_training_on_nothing(texts):
 def test_rare_characters_do_not_fill_the_vocabulary():
     many = [chr(0x4E00 + i) for i in range(1200)]
     tok = Tokenizer.train([" ".join(many[:900] * 2), " ".join(many)], vocab_size=5000)
-    assert tok.vocab_size < 5 + 2 * 1000
+    assert tok.vocab_size == 5 + 1000
     assert many[0] in tok.vocab and many[-1] not in tok.vocab
 
 
