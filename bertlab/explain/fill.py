@@ -1,0 +1,58 @@
+"""What the model would write in each masked place."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from bertlab.errors import InputError
+from bertlab.explain.text import encode
+
+
+@dataclass(frozen=True)
+class Fill:
+    """The `k` likeliest tokens at one position, likeliest first.
+
+    `entropy` is that of the whole distribution over the vocabulary, in nats: 0 when the model is sure.
+    """
+
+    position: int
+    tokens: list[str]
+    probabilities: list[float]
+    entropy: float
+
+
+def fill_mask(model, tokenizer, text: str, pair: str | None = None, k: int = 10) -> list[Fill]:
+    """Fill in each [MASK] of a text or pair; text beyond the model's length is left out.
+
+    Raises InputError when the text is empty or holds no [MASK].
+    """
+    encoded = encode(tokenizer, text, pair, model.config.max_position_embeddings)
+    positions = (encoded.input_ids == tokenizer.mask_token_id).nonzero()[:, 0].tolist()  # (S,) -> M
+    if not positions:
+        raise InputError("the text holds no [MASK]: write [MASK] in place of a word")
+    return fill_positions(model, tokenizer, encoded.batch, positions, k)
+
+
+def fill_positions(
+    model, tokenizer, batch: dict[str, Tensor], positions: Sequence[int], k: int
+) -> list[Fill]:
+    """The model's distribution over tokens at each of `positions` of a one-row batch (1, S)."""
+    log_probabilities = position_log_probabilities(model, batch, positions)  # (M, V)
+    entropy = -(log_probabilities.exp() * log_probabilities).sum(-1)  # (M, V) -> (M,)
+    best = log_probabilities.exp().topk(min(k, log_probabilities.shape[-1]), dim=-1)  # (M, k)
+    return [
+        Fill(position, tokenizer.convert_ids_to_tokens(ids), values, float(h))
+        for position, ids, values, h in zip(
+            positions, best.indices.tolist(), best.values.tolist(), entropy, strict=True
+        )
+    ]
+
+
+@torch.inference_mode()
+def position_log_probabilities(model, batch: dict[str, Tensor], positions: Sequence[int]) -> Tensor:
+    """(M, V) log-probabilities of every vocabulary entry at M positions of a one-row batch."""
+    out = model(**batch)
+    logits = out.prediction_logits if hasattr(out, "prediction_logits") else out.logits  # (1, S, V)
+    return logits[0, list(positions)].float().log_softmax(-1)  # (1, S, V) -> (M, V)

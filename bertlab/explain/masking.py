@@ -1,0 +1,76 @@
+"""One draw of the 80/10/10 masking, and how well the model guesses what it hides."""
+
+from dataclasses import dataclass
+
+import torch
+
+from bertlab.explain.fill import position_log_probabilities
+from bertlab.explain.text import encode
+from bertlab.inputs.masking import Masking, mask_tokens
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The model's guess at one chosen position: `probability` and `rank` (1 = best) of the true token."""
+
+    position: int
+    action: int
+    truth: str
+    shown: str
+    guess: str
+    probability: float
+    rank: int
+
+
+@dataclass(frozen=True)
+class SampledMasking:
+    """S tokens before and after masking; `actions` is 0 not chosen, 1 [MASK], 2 random, 3 kept.
+
+    `special` marks tokens that are never chosen; `guesses` has one entry for each chosen position.
+    """
+
+    before: list[str]
+    after: list[str]
+    actions: list[int]
+    special: list[bool]
+    guesses: list[Guess]
+    loss: float
+
+
+def sample_masking(
+    model,
+    tokenizer,
+    text: str,
+    pair: str | None = None,
+    rate: float = 0.15,
+    seed: int = 0,
+    limit: int | None = None,
+) -> SampledMasking:
+    """Mask a text as pretraining does (paper section 3.1) and let the model guess the chosen tokens.
+
+    `loss` is the mean -ln p(true token) over them, in nats. Raises InputError when the text is empty.
+    """
+    longest = model.config.max_position_embeddings
+    encoded = encode(tokenizer, text, pair, min(limit or longest, longest))
+    ids = encoded.batch["input_ids"]  # (1, S)
+    special = tokenizer.special_mask(ids)  # (1, S)
+    generator = torch.Generator().manual_seed(seed)
+    masked = mask_tokens(ids, special, tokenizer, generator, Masking(rate=rate))
+    actions = masked.action[0].tolist()  # (1, S) -> S
+    after = tokenizer.convert_ids_to_tokens(masked.input_ids[0])
+    chosen = [position for position, action in enumerate(actions) if action]
+    batch = encoded.batch | {"input_ids": masked.input_ids}
+    scores = position_log_probabilities(model, batch, chosen)  # (M, V)
+    guesses = [
+        _guess(position, actions[position], encoded.tokens, after, row, int(ids[0, position]), tokenizer)
+        for position, row in zip(chosen, scores, strict=True)
+    ]
+    truths = ids[0, chosen]  # (M,)
+    loss = -scores.gather(1, truths[:, None]).mean() if chosen else torch.tensor(0.0)  # (M, V) -> ()
+    return SampledMasking(encoded.tokens, after, actions, special[0].tolist(), guesses, float(loss))
+
+
+def _guess(position, action, before, after, row, truth: int, tokenizer) -> Guess:
+    guess = tokenizer.convert_ids_to_tokens(int(row.argmax()))
+    rank = int((row > row[truth]).sum()) + 1
+    return Guess(position, action, before[position], after[position], guess, float(row[truth].exp()), rank)

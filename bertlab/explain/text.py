@@ -1,0 +1,70 @@
+"""From what somebody typed to one row of model inputs, with what had to be left out counted."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+import torch
+
+from bertlab.errors import InputError
+
+_MASK = re.compile(r"\[mask\]", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """One text or pair as the model reads it.
+
+    `batch` holds input_ids, token_type_ids and attention_mask, each (1, S). `special` (S,) is true at [CLS]
+    and [SEP]; `offsets` (S, 2) are first and last+1 character in the cleaned text. `dropped` counts the
+    tokens cut off at the end to fit the model, `unknown` those that became [UNK].
+    """
+
+    batch: dict[str, torch.Tensor]
+    tokens: list[str]
+    special: torch.Tensor
+    offsets: torch.Tensor
+    dropped: int
+    unknown: int
+
+    @property
+    def input_ids(self) -> torch.Tensor:
+        return self.batch["input_ids"][0]  # (1, S) -> (S,)
+
+    @property
+    def token_type_ids(self) -> torch.Tensor:
+        return self.batch["token_type_ids"][0]  # (1, S) -> (S,)
+
+
+def clean(text: str) -> str:
+    """`text` without control characters and broken surrogates; [mask] in any case becomes [MASK]."""
+    kept = "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") else " " for c in text)
+    return _MASK.sub("[MASK]", kept).strip()
+
+
+def encode(tokenizer, text: str, pair: str | None = None, limit: int = 512) -> Encoded:
+    """Encode one text or pair, cut to `limit` tokens ([CLS] and [SEP] included).
+
+    Raises InputError when nothing but spaces or control characters is left of `text`.
+    """
+    text, pair = clean(text), clean(pair or "") or None
+    if not text:
+        raise InputError("the text is empty: write at least one word")
+    pairs = None if pair is None else [pair]
+    whole = tokenizer([text], pairs, offsets=True)
+    cut = whole
+    if whole["input_ids"].shape[1] > limit:
+        cut = tokenizer([text], pairs, max_length=limit, offsets=True)
+    cut = dict(cut)
+    offsets = cut.pop("offset_mapping")[0]  # (1, S, 2) -> (S, 2)
+    ids = cut["input_ids"][0]  # (1, S) -> (S,)
+    if ids.numel() <= 2 + (pair is not None):
+        raise InputError("no token is left of this text: write at least one word")
+    return Encoded(
+        batch=cut,
+        tokens=tokenizer.convert_ids_to_tokens(ids.tolist()),
+        offsets=offsets,
+        special=torch.isin(ids, torch.tensor([tokenizer.cls_token_id, tokenizer.sep_token_id])),
+        dropped=whole["input_ids"].shape[1] - ids.numel(),
+        unknown=int((ids == tokenizer.unk_token_id).sum()),
+    )

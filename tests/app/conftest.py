@@ -1,0 +1,80 @@
+"""One server and one headless browser for all tests of the explorer."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+APP = Path(__file__).parents[2] / "app" / "explore.py"
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+).split()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """The address of a running explorer."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", str(APP)]
+    command += ["--server.headless", "true", "--server.port", str(port), "--server.fileWatcherType", "none"]
+    log = tmp_path_factory.mktemp("server") / "log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command, cwd=APP.parent, stdout=out, stderr=out, env=os.environ | {"OMP_NUM_THREADS": "1"}
+        )
+    address = f"http://localhost:{port}"
+    try:
+        wait_until_up(address, process, log)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def wait_until_up(address, process, log):
+    for _ in range(240):
+        if process.poll() is not None:
+            break
+        try:
+            with urlopen(f"{address}/_stcore/health", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.25)
+    pytest.fail(f"the explorer did not start:\n{log.read_text()[-2000:]}")
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("no chromium on this machine")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(chromium):
+    """A fresh browser tab that records in `tab.outside` every request that would leave this machine."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.outside, page.broken = [], []
+    local = ("http://localhost:", "ws://localhost:", "data:", "blob:")
+    page.on("request", lambda r: None if r.url.startswith(local) else page.outside.append(r.url))
+    page.on("websocket", lambda w: None if w.url.startswith(local) else page.outside.append(w.url))
+    page.on("pageerror", lambda error: page.broken.append(str(error)))
+    page.set_default_timeout(60_000)
+    yield page
+    context.close()
