@@ -67,10 +67,9 @@ def model_for(task: str) -> Loaded:
     loaded = _load(task, name)
     fallback = TASKS[task][2]
     if loaded.lacks_head and name != fallback:
-        st.info(
-            f"**{plain(name)}** has no head for this page, so **{fallback}** is shown.",
-            icon=":material/info:",
-        )
+        if name != DEFAULT_MODEL:  # the default and its fine-tuned twin need no explanation
+            box = f"**{plain(name)}** has no head for this page, so **{fallback}** is shown."
+            st.info(box, icon=":material/info:")
         loaded = _load(task, fallback)
     if loaded.lacks_head:
         raise InputError(f"{loaded.name} has no trained head for this page: choose another model")

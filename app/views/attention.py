@@ -19,7 +19,7 @@ def first_view() -> dict:
     """What the link asks to show first; fixed for the session, so that the weights are sent only once."""
     if "attention_view" not in st.session_state:
         layer, _, head = (state.link_value("head") or "").partition("-")
-        numbers = layer.isdigit() and head.isdigit()
+        numbers = layer.isdecimal() and head.isdecimal()
         view = {"layer": max(int(layer) - 1, 0), "head": max(int(head) - 1, 0)} if numbers else {}
         flags = (state.link_value("show") or "").split(",")
         view |= {flag: True for flag in ("arcs", "own", "control") if flag in flags}

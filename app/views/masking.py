@@ -1,5 +1,7 @@
 """Masked words: what BERT writes in the gaps, and how pretraining chooses them."""
 
+import math
+
 import pandas as pd
 import snippets
 import state
@@ -28,19 +30,24 @@ def fills(model, tokenizer, text, pair, limit, positions, k):
     return fill_positions(model, tokenizer, encoded.batch | {"input_ids": ids}, positions, k)
 
 
+def chip_names(tokens: list[str]) -> list[str]:
+    """Labels for the chips. Streamlit tells chips apart by label, so equal tokens get invisible joiners."""
+    return [state.plain(token) + "\u2060" * tokens[:i].count(token) for i, token in enumerate(tokens)]
+
+
 def choose_positions(encoded: Encoded, key: str) -> list[int]:
     """A chip for every token; pressed chips are masked, and typed [MASK]s always are."""
     typed = [i for i, token in enumerate(encoded.tokens) if token == "[MASK]"]
     places = [i for i in range(len(encoded.tokens)) if not encoded.special[i]]
     if key not in st.session_state:
-        linked = [int(i) for i in (state.link_value("mask") or "").split(",") if i.isdigit()]
+        linked = [int(i) for i in (state.link_value("mask") or "").split(",") if i.isdecimal()]
         st.session_state[key] = sorted({i for i in linked if i in places} | set(typed))
     pressed = st.pills(
         "Press a word to mask it, press again to show it",
         places,
         selection_mode="multi",
         key=key,
-        format_func=lambda i: state.plain(encoded.tokens[i]),
+        format_func=chip_names(encoded.tokens).__getitem__,
     )
     by_hand = sorted(set(pressed) - set(typed))
     state.share("mask", ",".join(map(str, by_hand)))
@@ -49,10 +56,9 @@ def choose_positions(encoded: Encoded, key: str) -> list[int]:
 
 def around(encoded: Encoded, position: int) -> str:
     """The place of one gap in the sentence: a few tokens to either side."""
-    before, after = (
-        encoded.tokens[max(position - 3, 0) : position],
-        encoded.tokens[position + 1 : position + 4],
-    )
+    words = [i for i in range(len(encoded.tokens)) if not encoded.special[i]]
+    before = [encoded.tokens[i] for i in words if position - 4 < i < position]
+    after = [encoded.tokens[i] for i in words if position < i < position + 4]
     return f"{state.plain(' '.join(before))} **▢** {state.plain(' '.join(after))}"
 
 
@@ -90,8 +96,6 @@ def masked_text(encoded: Encoded, positions: list[int], tokenizer) -> tuple[str,
 
 def describe(fill, truth: str, vocabulary: int) -> str:
     """How sure the model is, in words a newcomer can place."""
-    import math
-
     choices = math.exp(fill.entropy)
     sure = f"As unsure as an even choice among {choices:,.1f} tokens of {vocabulary:,}."
     return sure if truth == "[MASK]" else f"{sure} Masked by hand: {state.plain(truth)} (orange)."

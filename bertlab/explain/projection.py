@@ -44,8 +44,8 @@ def project(vectors: np.ndarray, seed: int = 0) -> Projection:
     """
     from sklearn.decomposition import PCA
 
-    centred = vectors - vectors.mean(0)
-    if len(vectors) < 2 or np.allclose(centred, 0, atol=1e-6):
+    spread = np.abs(vectors - vectors.mean(0)).max()
+    if len(vectors) < 2 or spread <= 1e-4 * np.abs(vectors).max():  # rounding alone
         return Projection(np.zeros((len(vectors), 2)), (0.0, 0.0))
     width = min(2, *vectors.shape)
     pca = PCA(n_components=width, random_state=seed)

@@ -75,6 +75,25 @@ def tab(chromium):
     page.on("request", lambda r: None if r.url.startswith(local) else page.outside.append(r.url))
     page.on("websocket", lambda w: None if w.url.startswith(local) else page.outside.append(w.url))
     page.on("pageerror", lambda error: page.broken.append(str(error)))
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(30_000)
     yield page
     context.close()
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory):
+    """Small random checkpoints in folders of their own: a pretrained one, a reader, and one with neither."""
+    import torch
+
+    from bertlab import BertConfig, BertForPreTraining, BertForQuestionAnswering, BertModel, Tokenizer
+    from bertlab.corpora.storyworld import documents
+
+    tok = Tokenizer.train([document.text for document in documents(seed=0, count=60)], vocab_size=600)
+    sizes = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=48)
+    config = BertConfig(vocab_size=tok.vocab_size, max_position_embeddings=96, **sizes)
+    home = tmp_path_factory.mktemp("models")
+    torch.manual_seed(0)
+    kinds = {"pretrained": BertForPreTraining, "reader": BertForQuestionAnswering, "bare": BertModel}
+    for name, kind in kinds.items():
+        kind(config).save_pretrained(home / name, tok)
+    return {name: str(home / name) for name in kinds}

@@ -1,0 +1,159 @@
+"""The explorer in a real browser: nothing leaves this machine, and what is clicked changes."""
+
+import time
+
+import pytest
+import torch
+
+from bertlab.draw.canvas import attention_widget
+from bertlab.explain.attention import AttentionMaps
+
+pytestmark = pytest.mark.browser
+PATHS = {"masking": "", "attention": "attention", "embeddings": "embeddings", "spans": "spans"}
+
+
+def show(tab, server, page, link=""):
+    tab.goto(f"{server}/{PATHS[page]}{link}")
+    tab.get_by_role("heading", level=1).wait_for()
+    settle(tab)
+
+
+def settle(tab):
+    """Wait until no part of the page is being computed or still a grey placeholder."""
+    tab.wait_for_timeout(300)
+    tab.wait_for_function(
+        "!document.querySelector('[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]')"
+        " && document.querySelector('[data-testid=stExpander]')"
+    )
+
+
+def unharmed(tab):
+    assert tab.outside == [], "requests beyond this machine"
+    assert tab.broken == [], "errors in the page's JavaScript"
+    assert tab.locator("[data-testid=stException]").count() == 0
+    assert tab.locator("[data-testid=stAlertContentError]").count() == 0
+
+
+@pytest.mark.parametrize("page", PATHS)
+def test_page_opens_fast_and_asks_nobody(tab, server, page):
+    show(tab, server, page)  # the first time fills the caches
+    start = time.monotonic()
+    show(tab, server, page)
+    assert time.monotonic() - start < 6  # about 1 s; loose, because machines that test are busy
+    unharmed(tab)
+
+
+def test_text_goes_along_from_page_to_page(tab, server):
+    show(tab, server, "masking")
+    field = tab.get_by_label("Your text")
+    field.fill("my dog is [MASK].")
+    field.press("Control+Enter")
+    tab.wait_for_url("**text=my*")
+    tab.get_by_role("link", name="Attention heads").click()
+    tab.locator(".matrix").wait_for()
+    assert tab.get_by_label("Your text").input_value() == "my dog is [MASK]."
+    assert "text=my" in tab.url
+    unharmed(tab)
+
+
+def test_press_a_word(tab, server):
+    show(tab, server, "masking")
+    before = tab.locator("[data-testid=stVegaLiteChart]").count()
+    tab.locator("[data-testid=stButtonGroup]").nth(1).get_by_text("because", exact=True).click()
+    tab.locator("[data-testid=stVegaLiteChart]").nth(before).wait_for()
+    assert "mask=" in tab.url
+    unharmed(tab)
+
+
+def test_choose_a_head_by_mouse_and_keys(tab, server):
+    show(tab, server, "attention")
+    title = tab.locator(".full h4")
+    first = title.inner_text()
+    tab.get_by_role("button", name="layer 2, head 1", exact=True).click()
+    assert title.inner_text() != first and title.inner_text().startswith("Layer 2, head 1")
+    tab.keyboard.press("ArrowRight")
+    assert title.inner_text().startswith("Layer 2, head 2")
+    tab.wait_for_url("**head=2-2*")
+    show(tab, server, "attention", "?head=2-2")
+    assert title.inner_text().startswith("Layer 2, head 2")
+    unharmed(tab)
+
+
+def test_toggles_and_hover_answer_at_once(tab, server):
+    show(tab, server, "attention")
+    cells = tab.locator(".cells canvas")
+    size = cells.get_attribute("width")
+    cells.hover(position={"x": 30, "y": 5})
+    assert "“[CLS]” looks at “" in tab.locator(".said").inner_text()
+    tab.get_by_label("Show [CLS] and [SEP]").uncheck()
+    assert int(cells.get_attribute("width")) == int(size) - 2
+    assert "stretched" in tab.locator(".legend").inner_text()
+    tab.get_by_label("Random weights control").check()
+    assert "random weights" in tab.locator(".full h4").inner_text()
+    tab.get_by_label("Arcs instead of matrix").check()
+    assert tab.locator(".full svg path").count() > 10
+    unharmed(tab)
+
+
+def test_script_in_a_text_stays_text(tab, server):
+    evil = "%3Cimg%20src%3Dx%20onerror%3D%22window.hit%3D1%22%3E%20%3Cscript%3Ewindow.hit%3D1%3C/script%3E"
+    for page in ("masking", "attention"):
+        show(tab, server, page, f"?text={evil}%20[MASK]")
+        assert tab.evaluate("window.hit") is None
+        unharmed(tab)
+    show(tab, server, "spans", f"?passage={evil}")
+    assert tab.evaluate("window.hit") is None
+    assert "<script>" in tab.locator(".passage").inner_text()
+    unharmed(tab)
+
+
+def test_move_the_layer(tab, server):
+    show(tab, server, "embeddings")
+    slider = tab.get_by_role("slider").last
+    slider.focus()
+    slider.press("Home")
+    tab.get_by_text("All points are one").first.wait_for()
+    unharmed(tab)
+
+
+def test_ask_the_passage(tab, server):
+    show(tab, server, "spans")
+    field = tab.get_by_label("Your passage")
+    field.fill("the dog sleeps. the cat eats.")
+    field.press("Control+Enter")
+    tab.locator(".passage", has_text="the cat eats.").wait_for()
+    settle(tab)
+    assert "passage=" in tab.url
+    unharmed(tab)
+
+
+def test_downloads(tab, server):
+    show(tab, server, "masking")
+    tab.get_by_text("Table and downloads").first.click()
+    for name, start in (("CSV", b"position,rank"), ("PNG", b"\x89PNG")):
+        with tab.expect_download() as download:
+            tab.get_by_role("button", name=name, exact=True).first.click()
+        assert download.value.path().read_bytes().startswith(start)
+    unharmed(tab)
+
+
+NOTEBOOK = """async ([module, bytes]) => {
+  const url = URL.createObjectURL(new Blob([module], { type: "text/javascript" }));
+  const host = (await import(url)).default;
+  const state = { data: new DataView(Uint8Array.from(bytes).buffer), view: { layer: 1 } };
+  const model = { get: (k) => state[k], set: (k, v) => (state[k] = v), save_changes() {}, on() {} };
+  host.render({ model, el: document.body });
+  window.state = state;
+}"""
+
+
+def test_the_same_canvas_in_a_notebook(tab):
+    maps = AttentionMaps(["[CLS]", "<i>", "[SEP]"], [0, 0, 0], torch.eye(3).expand(2, 2, 3, 3))
+    widget = attention_widget(maps, "mine")
+    tab.goto("about:blank")
+    tab.evaluate(NOTEBOOK, [str(widget._esm), list(widget.data)])
+    assert tab.locator(".full h4").inner_text() == "Layer 2, head 1 (mine)"
+    assert tab.locator(".rows b").all_inner_texts() == maps.tokens
+    tab.get_by_role("button", name="layer 1, head 2").click()
+    tab.wait_for_function("window.state.view.head === 1 && window.state.view.layer === 0")
+    unharmed(tab)

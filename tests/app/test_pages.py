@@ -1,0 +1,179 @@
+"""Every page without a browser: first screens, links, and everything a reader may get wrong."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+APP = Path(__file__).parents[2] / "app" / "explore.py"
+PAGES = ["masking", "attention", "embeddings", "spans"]
+ODD = {
+    "html": "<script>alert(1)</script> <b>bold</b> [MASK]",
+    "markdown": "*a* `b` $c$ [d](e) :smile: # f [MASK]",
+    "controls": "a\x00b\x1b[31m c\u202e d [MASK]",
+    "right to left": "שלום עולם مرحبا [MASK]",
+    "chinese": "动物没有过马路 [MASK]",
+    "emoji": "👩‍👩‍👧 🐕 [mask]",
+    "one word": "word",
+    "only marks": "[MASK] [MASK] [CLS] [SEP]",
+    "very long": "word " * 10_000 + "[MASK]",
+    "one long word": "w" * 50_000,
+}
+
+
+def opened(page: str = "masking", **link: str) -> AppTest:
+    app = AppTest.from_file(str(APP), default_timeout=120)
+    if page != "masking":
+        app.switch_page(f"views/{page}.py")
+    for key, value in link.items():
+        app.query_params[key] = value
+    return app.run()
+
+
+def fine(app: AppTest) -> bool:
+    return not app.exception and not app.error
+
+
+def said(app: AppTest) -> str:
+    boxes = [*app.error, *app.warning, *app.info]
+    return " ".join(box.value.replace("\\", "") for box in boxes)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_first_screen_shows_the_bundled_model(page):
+    app = opened(page)
+    assert fine(app), said(app)
+    assert app.title[0].value
+    assert len(app.download_button) >= 1
+    assert any("Show me the cell" in expander.label for expander in app.expander)
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("page", ["masking", "attention"])
+def test_odd_text_is_shown_or_explained(page, odd, folders):
+    app = opened(page, folder=folders["pretrained"])
+    app.text_area(key="text").set_value(ODD[odd]).run()
+    assert fine(app), said(app)
+    if odd == "very long":
+        assert "left out" in said(app)
+    if odd == "chinese":
+        assert "[UNK]" in said(app)
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_passage_and_question(odd, folders):
+    app = opened("spans", folder=folders["reader"])
+    app.text_area(key="passage").set_value(ODD[odd]).run()
+    assert fine(app), said(app)
+    app.text_input(key="question").set_value(ODD[odd]).run()
+    assert not app.exception
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\x00\x01"])
+@pytest.mark.parametrize("page", ["masking", "attention"])
+def test_empty_text_gets_a_friendly_box(page, text, folders):
+    app = opened(page, folder=folders["pretrained"])
+    app.text_area(key="text").set_value(text).run()
+    assert not app.exception
+    assert "empty" in said(app)
+
+
+def test_empty_question_and_passage(folders):
+    app = opened("spans", folder=folders["reader"])
+    app.text_input(key="question").set_value(" ").run()
+    assert not app.exception and "question is empty" in said(app)
+    app.text_input(key="question").set_value("who?").run()
+    app.text_area(key="passage").set_value("").run()
+    assert not app.exception and "passage is empty" in said(app)
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("folder", ["no-such-model", "../../nowhere", "a/b/c", "x" * 5000, "\x00"])
+def test_unknown_models_are_named(page, folder):
+    app = opened(page, folder=folder)
+    assert not app.exception
+    assert "bundled" in said(app) or fine(app) and not folder.strip("\x00")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_folder_that_is_no_checkpoint(page, tmp_path):
+    (tmp_path / "config.json").write_text("{ not json")
+    app = opened(page, folder=str(tmp_path))
+    assert not app.exception
+    assert app.error and tmp_path.name in said(app)
+
+
+def test_truncated_weights(folders, tmp_path):
+    import shutil
+
+    broken = tmp_path / "broken"
+    shutil.copytree(folders["pretrained"], broken)
+    weights = (broken / "model.safetensors").read_bytes()
+    (broken / "model.safetensors").write_bytes(weights[: len(weights) // 2])
+    app = opened(folder=str(broken))
+    assert not app.exception
+    assert "damaged" in said(app)
+
+
+def test_changed_checkpoint_is_read_again(folders, tmp_path):
+    import os
+    import shutil
+
+    mine = tmp_path / "mine"
+    shutil.copytree(folders["pretrained"], mine)
+    app = opened(folder=str(mine))
+    assert fine(app)
+    (mine / "model.safetensors").write_bytes(b"gone")
+    os.utime(mine / "model.safetensors", (2e9, 2e9))
+    assert "damaged" in said(app.run())
+
+
+@pytest.mark.parametrize(("page", "head"), [("masking", "bare"), ("spans", "pretrained")])
+def test_missing_head_falls_back_to_the_bundled_model_and_says_so(page, head, folders):
+    app = opened(page, folder=folders[head])
+    assert fine(app), said(app)
+    assert "has no head for this page" in said(app)
+
+
+def test_link_opens_what_it_names(folders):
+    app = opened(
+        folder=folders["pretrained"], text="my dog is hairy", pair="he likes walks", mask="2", seed="7"
+    )
+    assert fine(app), said(app)
+    assert app.text_area(key="text").value == "my dog is hairy"
+    assert app.text_area(key="pair").value == "he likes walks"
+    assert app.slider(key="seed").value == 7
+    assert app.query_params["mask"] == "2"
+
+
+@pytest.mark.parametrize("mask", ["999", "a,b", "-1,²", "0"])
+def test_links_with_impossible_places_do_no_harm(mask, folders):
+    app = opened(folder=folders["pretrained"], text="my dog is hairy", mask=mask)
+    assert fine(app), said(app)
+
+
+def test_pressing_words_masks_them(folders):
+    app = opened(folder=folders["pretrained"], text="the the the dog")
+    assert "Nothing is masked" in said(app)
+    chips = app.main.pills[-1]
+    chips.set_value([1, 3]).run()  # equal words are different chips
+    assert fine(app)
+    assert app.query_params["mask"] == "1,3"
+    assert "Nothing is masked" not in said(app)
+
+
+def test_examples_fill_the_fields(folders):
+    app = opened(folder=folders["pretrained"])
+    app.pills(key="example_choice").set_value("the store").run()
+    assert app.text_area(key="text").value.startswith("the man went to the")
+    assert app.text_area(key="pair").value
+
+
+def test_own_lines_with_labels(folders):
+    app = opened("embeddings", folder=folders["pretrained"], source="my own lines")
+    assert fine(app), said(app)
+    app.text_area(key="lines").set_value("one\ntwo").run()
+    assert "at least three lines" in said(app)
+    app.text_area(key="lines").set_value("a\tone\nb | two\nthree\n<b>x</b> | <i>\n" * 200).run()
+    assert not app.exception and not app.error
+    assert "first 500 of 800" in said(app)

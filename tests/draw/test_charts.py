@@ -1,0 +1,49 @@
+import numpy as np
+import pandas as pd
+import torch
+
+from bertlab.draw import charts
+from bertlab.draw.marked import marked_passage, token_strip
+from bertlab.explain.fill import Fill
+from bertlab.explain.spans import Answer, span_grid
+from bertlab.inputs.features import Span
+
+
+def found() -> Answer:
+    start, end = torch.arange(6.0), torch.arange(6.0)
+    mask = torch.tensor([0, 0, 0, 1, 1, 0]).bool()
+    grid = span_grid(start, end, mask)
+    best = Span(4, 4, 2, 3, "b", 8.0)
+    tokens = ["[CLS]", "q", "[SEP]", "'</script>", "b", "[SEP]"]
+    return Answer(best, [best], 0.1, tokens, start.softmax(0), end.softmax(0), grid, (3, 5), "a b")
+
+
+def test_span_table_has_legal_cells_only():
+    table = charts.span_table(found(), range(3, 5))
+    assert list(zip(table["start"], table["end"], strict=True)) == [(3, 3), (3, 4), (4, 4)]
+
+
+def test_every_chart_becomes_a_png():
+    fill = Fill(1, ["a", "b"], [0.7, 0.2], 0.8)
+    points = charts.projection_table(np.random.rand(4, 2), list("aabb"), list("wxyz"))
+    lines = pd.DataFrame({"layer": [0, 1], "weights": ["trained"] * 2, "accuracy": [0.4, 0.9]})
+    drawn = [
+        charts.fill_bars(fill, "b"),
+        charts.projection_scatter(points, (0.5, 0.2)),
+        charts.accuracy_lines(lines, 0.3, 1),
+        charts.span_heatmap(found(), range(3, 5)),
+        charts.boundary_bars(found(), range(3, 5)),
+        charts.attention_heatmap(["a", "a"], torch.eye(2)),
+    ]
+    for chart in drawn:
+        assert charts.png(chart, scale=1).startswith(b"\x89PNG")
+
+
+def test_marks_are_escaped_and_placed():
+    html = marked_passage("a <script> & b", 2, 10)
+    assert "<mark>&lt;script&gt;</mark>" in html
+    assert "<script>" not in html
+    assert "<mark>" not in marked_passage("a", 0, 0)
+    strip = token_strip(["[CLS]", "<i>"], [0, 2], ["[CLS]", "<b>"], [True, False])
+    assert "&lt;i&gt;" in strip and "was &lt;b&gt;, random" in strip
+    assert "<i>" not in strip and "<b>" not in strip

@@ -1,0 +1,35 @@
+"""A tokenizer of a few words and small random models for it."""
+
+import pytest
+import torch
+
+from bertlab import BertConfig, BertForPreTraining, BertForQuestionAnswering, Tokenizer
+
+TEXTS = [
+    "the animal didn't cross the street because it was too tired.",
+    "the man went to the store. he bought a gallon of milk.",
+    "my dog is hairy. he likes walks. penguins are flightless birds.",
+] * 3
+
+
+@pytest.fixture(scope="session")
+def tok() -> Tokenizer:
+    return Tokenizer.train(TEXTS, vocab_size=120)
+
+
+def small(kind, tok, seed=0):
+    sizes = dict(hidden_size=24, num_hidden_layers=3, num_attention_heads=4, intermediate_size=40)
+    config = BertConfig(vocab_size=tok.vocab_size, max_position_embeddings=48, initializer_range=0.3, **sizes)
+    torch.manual_seed(seed)
+    return kind(config).eval()
+
+
+@pytest.fixture(scope="session")
+def model(tok):
+    return small(BertForPreTraining, tok)
+
+
+@pytest.fixture(scope="session")
+def reader(tok):
+    """A question-answering model."""
+    return small(BertForQuestionAnswering, tok)
