@@ -48,9 +48,7 @@ def qa_features(examples: Sequence[QAExample], tokenizer: Tokenizer, max_length:
     return batch | {"start_positions": starts, "end_positions": ends, "passage_mask": passage_mask}
 
 
-def _answer_tokens(
-    example: QAExample, offsets: list[tuple[int, int]], room: int, first: int
-) -> tuple[int, int]:
+def _answer_tokens(example: QAExample, offsets: list[tuple[int, int]], room: int, first: int) -> tuple[int, int]:
     """First and last token of the answer in a row whose passage starts at `first`; (0, 0) if there is
     none, or not all of it within the `room` tokens that are kept."""
     if example.is_impossible:

@@ -25,7 +25,7 @@ LOOK_BACK = 64  # how many candidates are tried for an exchange
 
 @dataclass(frozen=True)
 class Pair:
-    """Two texts as token ids, without special tokens."""
+    """Two texts as token ids, without special tokens; one text alone has an empty second and label -100."""
 
     first: list[int]
     second: list[int]
@@ -42,9 +42,7 @@ class _Neighbours:
     next_length: int  # tokens of the first sentence of `second`
 
 
-def sentence_pairs(
-    documents: Sequence[list[list[int]]], max_tokens: int, rng: random.Random
-) -> Iterator[Pair]:
+def sentence_pairs(documents: Sequence[list[list[int]]], max_tokens: int, rng: random.Random) -> Iterator[Pair]:
     """One pass over `documents` (sentences as token ids) as shuffled pairs, IsNext and NotNext 1:1.
 
     A pair takes at most `max_tokens` with its [CLS] and two [SEP]. Documents of a single sentence have
@@ -53,9 +51,7 @@ def sentence_pairs(
     budget = max_tokens - 3  # [CLS] first [SEP] second [SEP]
     if budget < 2:
         raise InputError(f"max_tokens={max_tokens} is too short for a pair: 5 is the least")
-    neighbours = [
-        pair for number, document in enumerate(documents) for pair in _spans(number, document, budget, rng)
-    ]
+    neighbours = [pair for number, document in enumerate(documents) for pair in _spans(number, document, budget, rng)]
     if len({pair.document for pair in neighbours}) < 2:
         raise InputError(
             "next-sentence prediction needs at least two documents of two sentences or more, "
@@ -63,9 +59,7 @@ def sentence_pairs(
         )
     rng.shuffle(neighbours)
     half = len(neighbours) // 2
-    strangers = [
-        _pair(*two, budget, NOT_NEXT) for two in _exchange(neighbours[:half], neighbours, budget, rng)
-    ]
+    strangers = [_pair(*two, budget, NOT_NEXT) for two in _exchange(neighbours[:half], neighbours, budget, rng)]
     if not strangers:
         raise InputError("the documents are too alike: no second text differs from the true next one")
     room = len(strangers) + len(neighbours) % 2
@@ -149,18 +143,17 @@ def _cut(first: list[int], second: list[int], budget: int) -> tuple[list[int], l
     return first[-keep:], second[: budget - keep]
 
 
-def collate(
-    pairs: Iterable[Pair], tokenizer: Tokenizer, length: int | None = None
-) -> dict[str, torch.Tensor]:
+def collate(pairs: Iterable[Pair], tokenizer: Tokenizer, length: int | None = None) -> dict[str, torch.Tensor]:
     """Pairs -> input_ids, token_type_ids, attention_mask, special_tokens_mask (bool), all (B, S), and
     next_sentence_label (B,). S is the longest of them, or `length`; InputError if one is longer."""
     pairs = list(pairs)
     cls, sep = tokenizer.cls_token_id, tokenizer.sep_token_id
-    ids = [[cls, *pair.first, sep, *pair.second, sep] for pair in pairs]
+    seconds = [[*pair.second, sep] if pair.second else [] for pair in pairs]
+    ids = [[cls, *pair.first, sep, *second] for pair, second in zip(pairs, seconds, strict=True)]
     longest = max(map(len, ids))
     if longest > (length or longest):
         raise InputError(f"a pair takes {longest} tokens, more than length={length}: make shorter pairs")
-    types = [[0] * (len(pair.first) + 2) + [1] * (len(pair.second) + 1) for pair in pairs]
+    types = [[0] * (len(pair.first) + 2) + [1] * len(second) for pair, second in zip(pairs, seconds, strict=True)]
     input_ids = stack(ids, tokenizer.pad_token_id, length)
     return {
         "input_ids": input_ids,

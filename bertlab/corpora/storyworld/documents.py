@@ -1,0 +1,98 @@
+"""Documents, questions, labelled sentences: the public face of the small town."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count as forever
+from itertools import cycle
+
+from ...errors import InputError
+from ..examples import Document, QAExample
+from . import scenes
+from .scenes import errands, home, nature, people, trips
+from .telling import Sentence
+from .world import SPLITS, World
+
+
+def documents(seed: int = 0, count: int | None = None, split: str = "train") -> Iterator[Document]:
+    """Yield `count` documents (None: without end). The same (seed, split) always gives the same documents.
+
+    Documents of "dev" and "test" are built from combinations (name with job, thing with colour, who with what
+    was in the way ...) that no training document holds.
+    """
+    for rng in _generators("documents", seed, count, split):
+        sentences = tell_document(rng, split)
+        yield Document(tuple(s.text for s in sentences), title=f"storyworld {split} {seed}")
+
+
+def tell_document(rng: random.Random, split: str) -> list[Sentence]:
+    """An opening, three to five scenes that share one state, a closing."""
+    world = World(rng, split)
+    middle = rng.sample(scenes.SCENES, rng.randint(3, 4))
+    if rng.random() < 0.5:
+        middle.insert(rng.randint(0, len(middle)), rng.choice(scenes.BECAUSE))
+    chosen = [rng.choice(scenes.OPENINGS), *middle, rng.choice(scenes.CLOSINGS)]
+    return [sentence for scene in chosen for sentence in scene(world)]
+
+
+def questions(seed: int = 0, count: int | None = None, split: str = "train") -> Iterator[QAExample]:
+    """Yield questions on passages of a few sentences; a third has no answer in its passage."""
+    for number, rng in enumerate(_generators("questions", seed, count, split)):
+        yield _question(rng, split, f"storyworld-{split}-{seed}-{number}")
+
+
+def _question(rng: random.Random, split: str, name: str) -> QAExample:
+    """A window of a document and a question: about the window, or about what the window does not tell."""
+    impossible = rng.random() < 1 / 3
+    while True:
+        sentences = tell_document(rng, split)
+        first = rng.randint(0, max(0, len(sentences) - 6))
+        window = range(first, min(len(sentences), first + rng.randint(5, 8)))
+        index, question, slot = rng.choice([(i, q, a) for i, s in enumerate(sentences) for q, a in s.asks])
+        start, end = sentences[index].spans[slot]
+        answer = sentences[index].text[start:end]
+        if impossible:
+            passage = [sentences[i].text for i in window if answer.lower() not in sentences[i].text.lower()]
+            if len(passage) >= 4:
+                return QAExample(name, question, " ".join(passage), "", -1, kind=slot)
+        elif index in window:
+            passage = [sentences[i].text for i in window]
+            offset = sum(len(text) + 1 for text in passage[: index - first]) + start
+            return QAExample(name, question, " ".join(passage), answer, offset, kind=slot)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A short text and what it is about."""
+
+    text: str
+    label: str
+
+
+TOPICS = {
+    "work": people.at_work,
+    "shopping": errands.coloured_thing,
+    "food": home.meal,
+    "journey": trips.journey,
+    "weather": home.weather,
+    "animals": nature.facts,
+}
+
+
+def labelled_sentences(seed: int = 0, count: int = 120, split: str = "test") -> list[Labelled]:
+    """Short texts of two sentences, each from a scene on one of six topics, in turn."""
+    topics = cycle(TOPICS.items())
+    texts = []
+    for rng in _generators("labelled", seed, count, split):
+        label, scene = next(topics)
+        sentences = [sentence.text for sentence in scene(World(rng, split))]
+        first = rng.randrange(len(sentences) - 1)
+        texts.append(Labelled(" ".join(sentences[first : first + 2]), label))
+    return texts
+
+
+def _generators(purpose: str, seed: int, count: int | None, split: str) -> Iterator[random.Random]:
+    if split not in SPLITS:
+        raise InputError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
+    for number in forever() if count is None else range(count):
+        yield random.Random(f"{purpose}-{split}-{seed}-{number}")

@@ -1,0 +1,84 @@
+"""The words of the small town, read once from `lexicon.toml`, and how they are inflected."""
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+_PAST = """be was|have had|do did|go went|buy bought|bring brought|think thought|catch caught|teach taught|see saw
+say said|tell told|find found|lose lost|leave left|feel felt|keep kept|sleep slept|meet met|give gave|take took
+make made|come came|become became|eat ate|drink drank|drive drove|ride rode|write wrote|break broke|wake woke
+speak spoke|choose chose|freeze froze|sing sang|ring rang|begin began|swim swam|run ran|sit sat|get got|forget forgot
+win won|hold held|stand stood|understand understood|put put|cut cut|hurt hurt|shut shut|grow grew|know knew|throw threw
+blow blew|fly flew|draw drew|wear wore|sell sold|pay paid|spend spent|send sent|build built|lie lay|fall fell
+hear heard|read read|sew sewed|bake baked|grind ground|wind wound|weave wove|shear sheared|fry fried|steal stole
+hide hid|bite bit|tear tore|spring sprang|dig dug|feed fed|hit hit|lend lent|lead led|light lit|hang hung|fight fought
+shake shook|weep wept|sweep swept|fit fit|let let"""
+
+
+@cache
+def lexicon() -> dict:
+    text = files(__package__).joinpath("lexicon.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def words(section: str, name: str) -> tuple[str, ...]:
+    """The entries of one list; entries are split at "|" or "," where the list has them, else at spaces."""
+    text = lexicon()[section][name]
+    separator = "|" if "|" in text else None
+    return tuple(word.strip() for word in text.split(separator))
+
+
+@cache
+def table(section: str, name: str) -> tuple[tuple[str, ...], ...]:
+    """The rows of one table, a tuple of columns each."""
+    lines = lexicon()[section][name].strip().splitlines()
+    return tuple(tuple(column.strip() for column in line.split("|")) for line in lines)
+
+
+@cache
+def _irregular() -> dict[str, str]:
+    return dict(entry.split() for line in _PAST.splitlines() for entry in line.split("|"))
+
+
+_DOUBLED = set("stop wrap clap chop chat drop hop plan trim beg hug grab shop rub nod skip".split())
+
+
+def past(verb: str) -> str:
+    """ "bake" -> "baked"; the first word of a phrase is the verb: "put out" -> "put out"."""
+    head, _, rest = verb.partition(" ")
+    tail = f" {rest}" if rest else ""
+    if head in _irregular():
+        return _irregular()[head] + tail
+    if head.endswith("e"):
+        return head + "d" + tail
+    if head.endswith("y") and head[-2] not in "aeiou":
+        return head[:-1] + "ied" + tail
+    return head + (head[-1] if head in _DOUBLED else "") + "ed" + tail
+
+
+def present(verb: str) -> str:
+    """ "carry" -> "carries"."""
+    head, _, rest = verb.partition(" ")
+    tail = f" {rest}" if rest else ""
+    special = {"be": "is", "have": "has", "do": "does", "go": "goes"}
+    if head in special:
+        return special[head] + tail
+    return plural(head) + tail
+
+
+def plural(noun: str) -> str:
+    """ "box" -> "boxes"; also the -s of a verb."""
+    special = {"mouse": "mice", "goose": "geese", "wolf": "wolves", "sheep": "sheep", "goldfish": "goldfish"}
+    special |= {
+        "salmon": "salmon",
+        "butterfly": "butterflies",
+        "ox": "oxen",
+        "fish": "fish",
+        "larva": "larvae",
+    }
+    if noun in special:
+        return special[noun]
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith(("s", "x", "ch", "sh", "z")) else "s")

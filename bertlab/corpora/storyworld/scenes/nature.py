@@ -1,0 +1,47 @@
+"""Facts about animals: penguins are flightless birds."""
+
+from collections.abc import Iterator
+
+from ..lexicon import plural
+from ..telling import Sentence
+from ..world import Thing, World
+
+
+def facts(w: World) -> Iterator[Sentence]:
+    kind, family, young, sound, eats, lives, look, move, special = w.row("animals", "kinds")
+    slots = {
+        "kind": kind,
+        "kinds": plural(kind),
+        "family": family,
+        "families": plural(family),
+        "young": young,
+    }
+    slots |= {"sound": sound, "eats": eats, "lives": lives, "look": look, "move": move, "special": special}
+    yield w.tell("{hero} <read> {friend} a book about {kinds}.", {"What <be> the book about?": "kinds"}, **slots)
+    yield w.tell("{kinds} are {look} {families}.", **slots)
+    patterns = [
+        ("A {kind} eats {eats} near its {lives}.", {"What does a {kind} eat?": "eats"}),
+        ("Its young is a {young}.", {"What is the young of a {kind}?": "young"}),
+        ("A {kind} {move}, a {kind} {sound}.", {}),
+        ("Of all {families}, the {kind} {special}.", {}),
+    ]
+    for pattern, asks in w.rng.sample(patterns, 3):
+        yield w.tell(pattern, asks, **slots)
+
+
+def sighting(w: World) -> Iterator[Sentence]:
+    kind, _, young, sound, eats, lives, look, move, _ = w.row("animals", "kinds")
+    slots = {
+        "kind": Thing(kind, (look,)),
+        "young": young,
+        "sound": sound,
+        "eats": eats,
+        "lives": lives,
+        "move": move,
+    }
+    yield w.tell("{hero} <see> a {kind_full} by the {lives}.", {"What <do> {hero} see?": "kind_full"}, **slots)
+    yield w.tell("“It {sound} and {move}: a {kind},” <say> {friend}.", **slots)
+    yield w.tell("{H} <give> {eats} to {kind} and {young}.", {"What <do> {hero} give to the {kind}?": "eats"}, **slots)
+
+
+SCENES = (facts, facts, sighting, sighting)

@@ -1,0 +1,75 @@
+"""Why something did not happen: sentences whose "it" is settled by the last word.
+
+The animal didn't cross the street because it was too tired.   (it = the animal)
+The animal didn't cross the street because it was too wide.    (it = the street)
+"""
+
+from collections.abc import Iterator, Sequence
+
+from ..lexicon import words
+from ..telling import Sentence
+from ..world import World, split_of
+
+_NOT = "[didn't|did not]"
+
+
+def draw_reason(w: World, firsts: Sequence[str], seconds: Sequence[str], first_adjectives, second_adjectives):
+    """(first, second, the one to blame, adjective): the three words are a combination of the document's split."""
+    for _ in range(2000):
+        first, second = w.rng.choice(firsts), w.rng.choice(seconds)
+        to_blame = w.rng.randrange(2)
+        adjective = w.rng.choice((first_adjectives, second_adjectives)[to_blame])
+        if split_of(first, second, adjective) == w.split:
+            return first, second, (first, second)[to_blame], adjective
+    raise RuntimeError(f"no reason for split {w.split!r}")
+
+
+def crossing_slots(w: World) -> dict[str, str]:
+    agents, barriers = words("because", "agents"), words("because", "barriers")
+    adjectives = words("because", "agent_adjectives"), words("because", "barrier_adjectives")
+    agent, barrier, blamed, adjective = draw_reason(w, agents, barriers, *adjectives)
+    cross = w.choice("because", "crossings")
+    return {"agent": agent, "barrier": barrier, "blamed": blamed, "adjective": adjective, "cross": cross}
+
+
+def fitting_slots(w: World) -> dict[str, str]:
+    cargo, containers = words("because", "cargo"), words("because", "containers")
+    adjectives = words("because", "cargo_adjectives"), words("because", "container_adjectives")
+    thing, container, blamed, adjective = draw_reason(w, cargo, containers, *adjectives)
+    fit = w.choice("because", "fits")
+    return {"thing": thing, "container": container, "blamed": blamed, "adjective": adjective, "fit": fit}
+
+
+CROSSING = "The {agent} " + _NOT + " {cross} the {barrier} because "
+FITTING = "The {thing} " + _NOT + " {fit} the {container} because "
+IT = "it was too {adjective}."
+NAMED = "the {blamed} was too {adjective}."
+
+
+def crossing(w: World) -> Iterator[Sentence]:
+    slots = crossing_slots(w)
+    yield from _reason(w, CROSSING, slots)
+    if slots["blamed"] == slots["agent"]:
+        yield w.tell("{hero} <see> that the {agent} <be> {adjective} and <stay> with the {agent}.", **slots)
+    else:
+        yield w.tell("{hero} <say> that a {adjective} {barrier} <need> a [bridge|sign|light].", **slots)
+
+
+def fitting(w: World) -> Iterator[Sentence]:
+    slots = fitting_slots(w)
+    yield w.tell("{hero} <have> a {thing} and a {container}.", **slots)
+    yield from _reason(w, FITTING, slots)
+    if slots["blamed"] == slots["thing"]:
+        yield w.tell("{friend} <say> that no {container} <be> made for a {adjective} {thing}.", **slots)
+    else:
+        yield w.tell("{friend} <say> that {hero} <need> a {container} that <be> not {adjective}.", **slots)
+
+
+def _reason(w: World, start: str, slots: dict[str, str]) -> Iterator[Sentence]:
+    asks = {"What was too {adjective}?": "blamed"}
+    yield w.tell(start + w.rng.choice((IT, NAMED, NAMED)), None, **slots)
+    if w.rng.random() < 0.5:
+        yield w.tell("“So the {blamed} was too {adjective},” <say> {friend}.", asks, **slots)
+
+
+SCENES = (crossing, crossing, fitting)

@@ -1,0 +1,111 @@
+"""From a sentence pattern to a sentence: slots, verbs in the tense of the document, the author's choice of words.
+
+A pattern reads like its sentence:
+
+    "{hero} <buy> a {colour} {item} and [soon|quickly] <carry> it home."
+
+`{slot}` is filled from the state, `<verb>` is inflected (`<verb+>` for a plural subject), `[one|other]` is a choice
+that one author tends to repeat, and "a" becomes "an" where it must.
+"""
+
+import random
+import re
+from dataclasses import dataclass, field
+
+from .lexicon import lexicon, past, present
+
+_CHOICE = re.compile(r"\[([^\[\]]*)\]")
+_VERB = re.compile(r"<([a-z ]+)(\+?)>")
+_SLOT = re.compile(r"\{(\w+)\}")
+_MARK = re.compile("\x01(\\w+)\x02|\x03")
+_ARTICLE = re.compile("\\b([Aa]) (?=(?:\x01\\w+\x02)?[aeiou])(?!(?:\x01\\w+\x02)?(?:one|uni|use))")
+_WORD = re.compile(r"(?<![{\w])([A-Za-z]+)(?![\w}])|[^\w\s{}\[\]<>|+']")
+PLAIN_HABIT = 0.4  # how often an author writes the plain form of a word that has others
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence, where its slots stand in it (character spans), and what can be asked about it."""
+
+    text: str
+    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
+    asks: tuple[tuple[str, str], ...] = ()  # (question, slot that answers it)
+
+
+class Teller:
+    """One author: a tense, and habits of wording that last for a document.
+
+    With `plain`, an author whose every word is the plain one of the lexicon's [habits].
+    """
+
+    def __init__(self, rng: random.Random, plain: bool = False):
+        self.rng = rng
+        self.tense = "past" if plain else rng.choice(("past", "past", "present"))
+        self._choices: dict[str, str] = {}
+        self._habits = {} if plain else _draw_habits(rng)
+
+    def tell(
+        self,
+        pattern: str,
+        slots: dict[str, str],
+        asks: dict[str, str] | None = None,
+        plain: dict[str, str] | None = None,
+    ) -> Sentence:
+        """The sentence of a pattern. `asks` maps question patterns, filled from `plain`, to the slots that answer."""
+        text, spans = self._render(_WORD.sub(self._habitual, pattern), slots)
+        questions = tuple((self._render(q, plain or slots)[0], slot) for q, slot in (asks or {}).items())
+        return Sentence(text, spans, tuple(q for q in questions if q[1] in spans))
+
+    def _render(self, pattern: str, slots: dict[str, str]) -> tuple[str, dict[str, tuple[int, int]]]:
+        while _CHOICE.search(pattern):
+            pattern = _CHOICE.sub(self._choose, pattern)
+        text = _VERB.sub(lambda m: self.inflect(m[1], bool(m[2])), pattern)
+        text = _SLOT.sub(lambda m: f"\x01{m[1]}\x02{slots[m[1]]}\x03", text)
+        text = _ARTICLE.sub(r"\1n ", text)
+        return _unmark(text)
+
+    def _habitual(self, match: re.Match) -> str:
+        word = match[0]
+        return self._habits.get(word, self._habits.get(word.lower(), word))
+
+    def _choose(self, match: re.Match) -> str:
+        options = match[1]
+        if options not in self._choices:
+            self._choices[options] = self.rng.choice(options.split("|"))
+        return self._choices[options]
+
+    def inflect(self, verb: str, many: bool = False) -> str:
+        """The verb of a phrase in this author's tense, for one or many."""
+        head, _, rest = verb.partition(" ")
+        if head == "be" and many:
+            return " ".join(filter(None, ("were" if self.tense == "past" else "are", rest)))
+        if self.tense == "past":
+            return past(verb)
+        return verb if many else present(verb)
+
+
+def _draw_habits(rng: random.Random) -> dict[str, str]:
+    """What this author writes for each word that has other forms; both quotation marks are of one kind."""
+    habits = {}
+    for word, forms in lexicon()["habits"].items():
+        plain, *others = forms.split("|")
+        habits[word] = plain if rng.random() < PLAIN_HABIT else rng.choice(others)
+    opening, closing = (lexicon()["habits"][mark].split("|") for mark in "“”")
+    habits["”"] = closing[opening.index(habits["“"])]
+    return habits
+
+
+def _unmark(text: str) -> tuple[str, dict[str, tuple[int, int]]]:
+    """Take the slot marks out, keep where each slot stands, write the first letter large."""
+    out, spans, open_slot, start, at = [], {}, "", 0, 0
+    for match in _MARK.finditer(text):
+        out.append(text[at : match.start()])
+        at = match.end()
+        position = sum(map(len, out))
+        if match[1]:
+            open_slot, start = match[1], position
+        else:
+            spans.setdefault(open_slot, (start, position))
+    plain = "".join(out) + text[at:]
+    first = next((i for i, c in enumerate(plain) if c.isalpha()), 0)
+    return plain[:first] + plain[first].upper() + plain[first + 1 :], spans

@@ -1,0 +1,183 @@
+"""The state of the town that one document follows: who, what, where, and what has happened so far."""
+
+import random
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .lexicon import table, words
+from .telling import Sentence, Teller
+
+SPLITS = ("train", "dev", "test")
+HERO_FORMS = (
+    "{hero}",
+    "{hero} {family}",
+    "{trait} {hero}",
+    "{job} {hero} {family}",
+    "{trait} {hero} {family}",
+    "{trait} {job} {hero}",
+    "{hero} from {town}",
+)
+FRIEND_FORMS = (
+    "{friend}",
+    "{friend} {ffamily}",
+    "{relation} {friend}",
+    "{ftrait} {friend}",
+    "{ftrait} {relation} {friend}",
+    "{ftrait} {friend} {ffamily}",
+    "{relation} {friend} {ffamily}",
+)
+PET_FORMS = ("{pet}", "{pet} the {animal}", "{look} {pet}", "{pet} the {look} {animal}")
+PRONOUNS = {
+    "woman": {"he": "she", "him": "her", "his": "her", "himself": "herself", "man": "woman", "boy": "girl"},
+    "man": {"he": "he", "him": "him", "his": "his", "himself": "himself", "man": "man", "boy": "boy"},
+}
+
+
+def split_of(*parts: str) -> str:
+    """The split that a combination of words belongs to: 1 in 20 is kept for test, 1 in 20 for dev."""
+    bucket = zlib.crc32("|".join(parts).encode()) % 20
+    return {0: "test", 1: "dev"}.get(bucket, "train")
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Something with lasting attributes; every mention repeats the noun and some of the attributes."""
+
+    noun: str
+    attributes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join((*self.attributes, self.noun))
+
+    def mention(self, rng: random.Random) -> str:
+        return " ".join([a for a in self.attributes if rng.random() < 0.6] + [self.noun])
+
+
+@dataclass(frozen=True)
+class Person:
+    name: str
+    gender: str  # "woman" or "man"
+
+
+@dataclass
+class World:
+    """One document's world. Every pair drawn by `pair` is a combination that belongs to the document's split."""
+
+    rng: random.Random
+    split: str = "train"
+    plain: bool = False  # told by an author without habits of wording
+    slots: dict[str, str] = field(default_factory=dict)
+    about_hero: bool = False  # was the last sentence about the hero alone? only then may a pronoun stand for the name
+
+    def __post_init__(self):
+        self.teller = Teller(self.rng, self.plain)
+        self._draw_people()
+        self._draw_life()
+
+    def pair(self, firsts: Sequence, seconds: Sequence) -> tuple:
+        """A combination of one of each that belongs to this document's split."""
+        for _ in range(2000):
+            first, second = self.rng.choice(firsts), self.rng.choice(seconds)
+            if split_of(_key(first), _key(second)) == self.split:
+                return first, second
+        raise RuntimeError(f"no combination for split {self.split!r}")
+
+    def _draw_people(self):
+        people = [Person(n, g) for g, names in (("woman", "women"), ("man", "men")) for n in words("people", names)]
+        hero, self.job = self.pair(people, table("work", "jobs"))
+        self.hero, self.slots = (
+            hero,
+            {"hero": hero.name.title(), "name": hero.name.title(), "job": self.job[0]},
+        )
+        relations = table("people", "relations")
+        friend, relation = self.pair([p for p in people if p.name != hero.name], relations)
+        while relation[1] not in (friend.gender, "any"):
+            friend, relation = self.pair([p for p in people if p.name != hero.name], relations)
+        self.friend = friend
+        self.slots |= {"friend": friend.name.title(), "fname": friend.name.title(), "relation": relation[0]}
+        self.slots |= PRONOUNS[hero.gender]
+        self.slots |= {"f" + key: value for key, value in PRONOUNS[friend.gender].items()}
+
+    def _draw_life(self):
+        town, street = self.pair(words("places", "towns"), words("places", "streets"))
+        family = self.choice("people", "surnames")
+        kind, pet = self.pair(words("animals", "pets"), words("animals", "pet_names"))
+        self.pet_row = next(row for row in table("animals", "kinds") if row[0] == kind)
+        vehicle = self.rng.choice(table("travel", "vehicles"))
+        self.slots |= {"town": town.title(), "street": street.title(), "family": family.title()}
+        self.slots |= {"animal": kind, "pet": pet.title(), "vehicle": vehicle[0], "ride": vehicle[1]}
+        self.slots |= {
+            "stop": vehicle[2],
+            "trouble": self.verb(vehicle[3]),
+            "workplace": self.job[1],
+            "tool": self.job[2],
+        }
+        self.slots |= {"product": self.job[3], "make": self.job[4], "supply": self.job[5]}
+        self.slots["trait"], self.slots["ftrait"] = self.rng.sample(words("mind", "traits"), 2)
+        self.slots |= {"look": self.pet_row[6], "ffamily": self.choice("people", "surnames").title()}
+        self.slots |= {"adverb": self.choice("mind", "adverbs")}
+        self.slots |= {"day": self.choice("mind", "days").title(), "topic": self.choice("mind", "topics")}
+        season = self.rng.choice(table("mind", "seasons"))
+        self.slots |= {"season": season[0], "month": season[1].title(), "seasonal": season[2]}
+
+    def choice(self, section: str, name: str) -> str:
+        return self.rng.choice(words(section, name))
+
+    def row(self, section: str, name: str) -> tuple[str, ...]:
+        return self.rng.choice(table(section, name))
+
+    def verb(self, phrase: str, many: bool = False) -> str:
+        """A phrase from the lexicon in the tense of the document: "break a wheel" -> "broke a wheel"."""
+        return self.teller.inflect(phrase, many)
+
+    def tell(self, pattern: str, asks: dict[str, str] | None = None, **slots: str | Thing) -> Sentence:
+        """One sentence in this world.
+
+        `{hero}`, `{friend}`, `{pet}` and every Thing are mentioned anew each time: by name, trade, attributes ...
+        `{name_full}` is a Thing with all attributes, `{H}` the hero or, where it is clear who is meant, a pronoun.
+        Questions name people by their plain names.
+        """
+        things = {key: value for key, value in slots.items() if isinstance(value, Thing)}
+        plain = self.slots | slots | {f"{key}_full": str(thing) for key, thing in things.items()}
+        plain |= {key: thing.noun for key, thing in things.items()}
+        told = plain | {key: thing.mention(self.rng) for key, thing in things.items()} | self._people()
+        if self.about_hero and self.rng.random() < 0.6:
+            told["H"] = self.slots["he"]
+        self.about_hero = ("{H}" in pattern or "{hero}" in pattern) and "{friend}" not in pattern
+        return self.teller.tell(pattern, told, asks, plain)
+
+    def _people(self) -> dict[str, str]:
+        """How the people of this world are called this time."""
+        forms = HERO_FORMS if self.rng.random() < 0.7 else ("{hero}",)
+        hero = self.rng.choice(forms).format(**self.slots)
+        friend = self.rng.choice(FRIEND_FORMS).format(**self.slots)
+        pet = self.rng.choice(PET_FORMS).format(**self.slots)
+        return {"hero": hero, "H": hero, "friend": friend, "pet": pet}
+
+    def thing(self, noun: str, *lists: tuple[str, str]) -> Thing:
+        """A noun with one attribute from each (section, name) list."""
+        return Thing(noun, tuple(self.choice(*names) for names in lists))
+
+    def item(self) -> tuple[Thing, str, str]:
+        """Something from a shop, with quality, colour and material, and its shop and seller.
+
+        Noun and colour are a combination of the split.
+        """
+        goods = [(g.strip(), row) for row in table("shops", "goods") for g in row[2].split(",")]
+        goods = [(g, row) for g, row in goods if " of " not in g and not g.startswith("dozen")]
+        (noun, row), colour = self.pair(goods, words("shops", "colours"))
+        attributes = (self.choice("shops", "qualities"), colour, self.choice("shops", "materials"))
+        return Thing(noun, attributes[: self.rng.randint(2, 3)]), row[0], row[1]
+
+    def place(self) -> tuple[Thing, tuple[str, ...]]:
+        """Somewhere to go to, and its row: place, sight, what one does there, what one brings."""
+        row, quality = self.pair(table("places", "outings"), words("places", "qualities"))
+        return Thing(row[0], (quality,)), row
+
+
+def _key(value) -> str:
+    """The word that stands for a row, a person or itself in a combination."""
+    if isinstance(value, Person):
+        return value.name
+    return value if isinstance(value, str) else value[0]

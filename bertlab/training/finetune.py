@@ -1,0 +1,106 @@
+"""Fine-tuning a pretrained encoder to answer questions (Devlin et al. 2019, section 4.2)."""
+
+import random
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from bertlab.corpora import storyworld
+from bertlab.corpora.examples import QAExample
+from bertlab.errors import InputError
+from bertlab.inputs.features import qa_features
+from bertlab.model import BertForQuestionAnswering
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.loop import train
+from bertlab.training.recipes import FinetuneRecipe, as_record
+from bertlab.training.run import Run
+
+
+@dataclass
+class Finetuned:
+    """The result of a run: the model in eval mode, its tokenizer, the logged rows, the seconds it took in all."""
+
+    model: BertForQuestionAnswering
+    tokenizer: Tokenizer
+    rows: list[dict[str, float]]
+    seconds: float
+
+
+def finetune_qa(
+    recipe: FinetuneRecipe,
+    examples: Sequence[QAExample] | None = None,
+    *,
+    out: str | Path | None = None,
+    log_every: int = 50,
+    on_log: Callable[[dict[str, float]], None] | None = None,
+    progress: bool = True,
+    device: str = "auto",
+) -> Finetuned:
+    """Train a span head and its encoder on `examples`, or on questions about the storyworld."""
+    started = time.perf_counter()
+    tokenizer = Tokenizer.from_pretrained(recipe.model)
+    model = start_model(recipe)
+    run = Run(out, as_record(recipe)) if out else None
+    if examples is None:
+        examples = list(storyworld.questions(recipe.seed, recipe.examples))
+    if not examples:
+        raise InputError("there is no question to train on")
+
+    def log(row: dict[str, float]) -> None:
+        if run:
+            run.log(row)
+        if on_log:
+            on_log(row)
+
+    rows = train(
+        model,
+        batches(examples, tokenizer, recipe),
+        span_loss,
+        steps=recipe.steps,
+        settings=recipe.optim,
+        log=log,
+        log_every=log_every,
+        progress=progress,
+        device=device,
+    )
+    if run:
+        run.save(model, tokenizer)
+    return Finetuned(model, tokenizer, rows, time.perf_counter() - started)
+
+
+def start_model(recipe: FinetuneRecipe) -> BertForQuestionAnswering:
+    """The pretrained encoder with a new span head, drawn from the seed."""
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        torch.manual_seed(recipe.seed)
+        warnings.simplefilter("ignore")  # that the head is new is the point here
+        model = BertForQuestionAnswering.from_pretrained(recipe.model)
+    limit = model.config.max_position_embeddings
+    if recipe.max_length > limit:
+        raise InputError(f"max_length={recipe.max_length} is more than the {limit} positions of {recipe.model}")
+    return model
+
+
+def batches(examples: Sequence[QAExample], tokenizer: Tokenizer, recipe: FinetuneRecipe) -> Iterator[dict[str, Tensor]]:
+    """Batches without end, reshuffled every epoch."""
+    rng, order = random.Random(recipe.seed), list(range(len(examples)))
+    size = min(recipe.batch_size, len(examples))
+    wanted = ("input_ids", "token_type_ids", "attention_mask", "start_positions", "end_positions")
+    while True:
+        rng.shuffle(order)
+        for first in range(0, len(order) - size + 1, size):
+            chosen = [examples[i] for i in order[first : first + size]]
+            features = qa_features(chosen, tokenizer, recipe.max_length)
+            yield {key: features[key] for key in wanted}
+
+
+def span_loss(model, batch: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+    """Mean of the losses of both ends, and how often both are right."""
+    out = model(**batch)
+    start_right = out.start_logits.argmax(-1) == batch["start_positions"]
+    end_right = out.end_logits.argmax(-1) == batch["end_positions"]
+    return out.loss, {"span_loss": out.loss, "exact_span": (start_right & end_right).float().mean()}

@@ -1,0 +1,126 @@
+"""The training loop: the same for pretraining and fine-tuning, on a laptop and on a GPU.
+
+The engine under it is lightning-fabric: it places model and batches on the device and sets the precision.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from itertools import islice
+
+import torch
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from bertlab.training.optim import Optimization, make_optimizers, rate_factor
+
+LossFunction = Callable[[nn.Module, dict[str, Tensor]], tuple[Tensor, dict[str, Tensor]]]
+
+
+def make_fabric(device: str = "auto"):
+    """Fabric on the best device that is there; bfloat16 on a GPU, float32 elsewhere."""
+    from lightning_fabric import Fabric
+
+    on_gpu = device in ("auto", "cuda") and torch.cuda.is_available()
+    return Fabric(
+        accelerator="auto" if device == "auto" else device,
+        devices=1,
+        precision="bf16-mixed" if on_gpu else None,
+    )
+
+
+def train(
+    model: nn.Module,
+    batches: Iterable[dict[str, Tensor]],
+    loss_function: LossFunction,
+    *,
+    steps: int,
+    settings: Optimization,
+    minutes: float | None = None,
+    log: Callable[[dict[str, float]], None] | None = None,
+    log_every: int = 50,
+    snapshot: Callable[[int], None] | None = None,
+    snapshot_steps: Sequence[int] = (),
+    progress: bool = True,
+    device: str = "auto",
+) -> list[dict[str, float]]:
+    """Train `model` in place for `steps` steps, or until `minutes` are over; returns the rows that were logged.
+
+    `loss_function(model, batch)` gives the loss and tensors to watch (means are taken). Each row also has step,
+    learning_rate, seconds and tokens_per_second (tokens that are not padding). Ctrl-C ends the training
+    early and keeps what was learned.
+    """
+    fabric = make_fabric(device)
+    wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, settings))
+    wrapped.train()
+    meter, start = Meter(), time.perf_counter()
+    if snapshot and 0 in snapshot_steps:
+        snapshot(0)
+    with (
+        tqdm(total=steps, unit="step", disable=not progress, mininterval=0.5) as bar,
+        suppress(KeyboardInterrupt),
+    ):
+        for step, batch in enumerate(islice(batches, steps), start=1):
+            elapsed = (time.perf_counter() - start) / 60
+            done = max((step - 0.5) / steps, elapsed / minutes if minutes else 0.0)
+            if done >= 1:
+                break
+            rate = settings.learning_rate * rate_factor(done, settings.warmup)
+            batch = {key: value.to(fabric.device) for key, value in batch.items()}
+            meter.add(train_step(fabric, wrapped, optimizers, batch, loss_function, rate, settings.clip), batch)
+            bar.update()
+            if step % log_every == 0 or step == steps:
+                row = meter.row(step, rate)
+                bar.set_postfix(
+                    {key: f"{row[key]:.3g}" for key in meter.names} | {"tok/s": f"{row['tokens_per_second']:,.0f}"}
+                )
+                if log:
+                    log(row)
+            if snapshot and step in snapshot_steps:
+                snapshot(step)
+    model.to("cpu").eval()
+    return meter.rows
+
+
+def train_step(
+    fabric, model, optimizers, batch, loss_function: LossFunction, rate: float, clip: float
+) -> dict[str, Tensor]:
+    """Forward, backward, clip, update: one step at learning rate `rate`; returns what was watched."""
+    loss, watched = loss_function(model, batch)
+    fabric.backward(loss)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        optimizer.step()
+        optimizer.zero_grad()
+    return watched
+
+
+class Meter:
+    """Means of what was watched since the last row, and the speed. Reads the device only when a row is made."""
+
+    def __init__(self):
+        self.rows: list[dict[str, float]] = []
+        self.names: list[str] = []
+        self._start = self._last = time.perf_counter()
+        self._clear()
+
+    def _clear(self):
+        self._watched: list[dict[str, Tensor]] = []
+        self._tokens: list[Tensor] = []
+
+    def add(self, watched: dict[str, Tensor], batch: dict[str, Tensor]) -> None:
+        self._watched.append({key: value.detach() for key, value in watched.items()})
+        self._tokens.append(batch["attention_mask"].sum())
+
+    def row(self, step: int, rate: float) -> dict[str, float]:
+        self.names = list(self._watched[0])
+        means = {key: float(torch.stack([w[key].float() for w in self._watched]).mean()) for key in self.names}
+        now = time.perf_counter()
+        speed = float(sum(self._tokens)) / (now - self._last)
+        self._last = now
+        self._clear()
+        timing = {"seconds": now - self._start, "tokens_per_second": speed}
+        self.rows.append({"step": step, **means, "learning_rate": rate, **timing})
+        return self.rows[-1]

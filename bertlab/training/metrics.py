@@ -1,0 +1,140 @@
+"""How good a model is, on text that it has not seen, beside what simpler guesses reach."""
+
+import random
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bertlab.corpora.examples import QAExample
+from bertlab.corpora.storyworld import Probe
+from bertlab.inputs.features import answer_from_logits, qa_features
+from bertlab.inputs.masking import IGNORED, Masking
+from bertlab.inputs.pairs import sentence_pairs
+from bertlab.model import BertForPreTraining, BertForQuestionAnswering
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.baselines import NeighbourBaselines
+from bertlab.training.pretrain import Documents, masked_batch
+
+BATCH = 50
+
+
+@torch.inference_mode()
+def evaluate_pretraining(
+    model: BertForPreTraining,
+    tokenizer: Tokenizer,
+    documents: Documents,
+    baselines: NeighbourBaselines | None = None,
+    *,
+    max_tokens: int = 128,
+    pairs: int = 1000,
+    seed: int = 0,
+) -> dict[str, float]:
+    """Masked-word loss and top-1 (15%, 80/10/10, as in the paper) and next-sentence accuracy on `documents`.
+
+    With `baselines`, the same figures for guessing by word frequency and by the two neighbours.
+    """
+    chosen = list(sentence_pairs(documents, max_tokens, random.Random(seed)))[:pairs]
+    generator = torch.Generator().manual_seed(seed)
+    sums: dict[str, float] = {}
+    tokens = rows = 0
+    for first in range(0, len(chosen), BATCH):
+        batch = masked_batch(chosen[first : first + BATCH], tokenizer, generator, Masking())
+        out = model.eval()(**batch, masked_only=True)
+        _add(sums, "masked", out.prediction_logits.float().log_softmax(-1), out.masked_labels)
+        right = out.seq_relationship_logits.argmax(-1) == batch["next_sentence_label"]
+        sums["nsp"] = sums.get("nsp", 0.0) + float(right.sum())
+        tokens, rows = tokens + len(out.masked_labels), rows + len(right)
+        for name, guess in _guesses(baselines, batch).items():
+            _add(sums, name, guess, out.masked_labels)
+    result = {key: value / tokens for key, value in sums.items() if key != "nsp"}
+    return result | {"nsp_accuracy": sums["nsp"] / rows, "masked_tokens": tokens, "pairs": rows}
+
+
+def _guesses(baselines: NeighbourBaselines | None, batch: dict[str, Tensor]) -> dict[str, Tensor]:
+    if baselines is None:
+        return {}
+    row, place = (batch["labels"] != IGNORED).nonzero(as_tuple=True)  # (M,) each; never [CLS] or the last [SEP]
+    before, after = batch["input_ids"][row, place - 1], batch["input_ids"][row, place + 1]
+    return {
+        "unigram": baselines.unigram_log_probabilities(len(row)),
+        "bigram": baselines.bigram_log_probabilities(before, after),
+    }
+
+
+def _add(sums: dict[str, float], name: str, log_probabilities: Tensor, labels: Tensor) -> None:
+    """Add loss and hits of (M, V) log-probabilities to the sums."""
+    hits = float((log_probabilities.argmax(-1) == labels).sum())
+    loss = float(F.nll_loss(log_probabilities, labels, reduction="sum"))
+    sums[f"{name}_top1"] = sums.get(f"{name}_top1", 0.0) + hits
+    sums[f"{name}_loss"] = sums.get(f"{name}_loss", 0.0) + loss
+
+
+@torch.inference_mode()
+def evaluate_probes(model: BertForPreTraining, tokenizer: Tokenizer, probes: Sequence[Probe]) -> dict[str, float]:
+    """Share of probes whose answer is the model's first guess of all words, in all and by family; and, as
+    `..._pair`, whose answer gets more than its foil."""
+    batch = tokenizer([probe.text for probe in probes])
+    logits = torch.cat([model.eval()(**part).prediction_logits for part in _parts(batch)])  # (N, S, V)
+    gap = logits[batch["input_ids"] == tokenizer.mask_token_id]  # (N, V): one mask each
+    first = gap.argmax(-1)
+    hits: dict[str, list[bool]] = {}
+    for row, probe in enumerate(probes):
+        answer, foil = tokenizer.convert_tokens_to_ids([probe.answer, probe.foil])
+        for name in ("probes", f"probes_{probe.family}"):
+            hits.setdefault(name, []).append(bool(first[row] == answer))
+            hits.setdefault(f"{name}_pair", []).append(bool(gap[row, answer] > gap[row, foil]))
+    return {name: sum(values) / len(values) for name, values in hits.items()}
+
+
+def _parts(batch: dict[str, Tensor]):
+    rows = len(batch["input_ids"])
+    return ({key: value[i : i + BATCH] for key, value in batch.items()} for i in range(0, rows, BATCH))
+
+
+@torch.inference_mode()
+def predict_answers(
+    model: BertForQuestionAnswering,
+    tokenizer: Tokenizer,
+    examples: Sequence[QAExample],
+    *,
+    max_length: int = 192,
+    threshold: float = 0.0,
+) -> dict[str, str]:
+    """The answer of every example by its id, "" for none; "none" wins where it beats the best span by `threshold`."""
+    answers = {}
+    for first in range(0, len(examples), BATCH):
+        part = examples[first : first + BATCH]
+        features = qa_features(part, tokenizer, max_length)
+        out = model.eval()(features["input_ids"], features["attention_mask"], features["token_type_ids"])
+        rows = zip(
+            out.start_logits,
+            out.end_logits,
+            features["passage_mask"],
+            features["offset_mapping"],
+            strict=True,
+        )
+        for example, row in zip(part, rows, strict=True):
+            answers[example.id] = answer_from_logits(*row, example.context, threshold).text
+    return answers
+
+
+def score_answers(examples: Sequence[QAExample], answers: dict[str, str]) -> dict[str, float]:
+    """Exact match and F1 as SQuAD 2.0 defines them, and accuracy on the questions without an answer; all 0..1."""
+    from torchmetrics.functional.text import squad
+
+    scores = {"exact": [], "f1": [], "no_answer": []}
+    for example in examples:
+        predicted = {"prediction_text": answers[example.id], "id": example.id}
+        gold = {
+            "answers": {"answer_start": [example.answer_start], "text": [example.answer]},
+            "id": example.id,
+        }
+        result = squad([predicted], [gold])
+        scores["exact"].append(float(result["exact_match"]) / 100)
+        scores["f1"].append(float(result["f1"]) / 100)
+        if example.is_impossible:
+            scores["no_answer"].append(float(answers[example.id] == ""))
+    figures = {name: sum(values) / len(values) for name, values in scores.items() if values}
+    return figures | {"questions": len(examples)}

@@ -1,0 +1,51 @@
+"""How weights are updated: the optimizer of the paper, a faster one, and the learning rate over time."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import nn
+
+
+@dataclass(frozen=True)
+class Optimization:
+    """AdamW with linear warm-up and linear decay (Devlin et al. 2019, appendix A.2).
+
+    "muon" takes the matrices of the layers to torch's Muon (orthogonalised momentum) and leaves the rest to AdamW:
+    small encoders then find word order several times sooner.
+    """
+
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    learning_rate: float = 1e-4
+    warmup: float = 0.05  # share of the run
+    weight_decay: float = 0.01  # on matrices, never on biases and LayerNorm
+    clip: float = 1.0  # largest norm of the whole gradient
+
+
+def make_optimizers(model: nn.Module, settings: Optimization) -> list[torch.optim.Optimizer]:
+    """One AdamW, or with "muon" a Muon for the encoder's matrices and an AdamW for all else."""
+    decayed = {n: p for n, p in model.named_parameters() if p.ndim >= 2}
+    plain = [p for p in model.parameters() if p.ndim < 2]
+    hidden = [p for n, p in decayed.items() if "layers" in n] if settings.optimizer == "muon" else []
+    muon_ids = {id(p) for p in hidden}
+    groups = [
+        {
+            "params": [p for p in decayed.values() if id(p) not in muon_ids],
+            "weight_decay": settings.weight_decay,
+        },
+        {"params": plain, "weight_decay": 0.0},
+    ]
+    adamw = torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), fused=True)
+    if not hidden:
+        return [adamw]
+    muon = torch.optim.Muon(
+        hidden, lr=settings.learning_rate, weight_decay=settings.weight_decay, adjust_lr_fn="match_rms_adamw"
+    )
+    return [muon, adamw]
+
+
+def rate_factor(progress: float, warmup: float) -> float:
+    """Share of the top learning rate at `progress` (0..1) of the run: up linearly, then down to zero."""
+    if progress < warmup:
+        return progress / warmup
+    return max(0.0, (1 - progress) / (1 - warmup))

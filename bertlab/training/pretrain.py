@@ -1,0 +1,159 @@
+"""Pretraining from text to checkpoint: tokenizer, pairs, masks, and both losses at once."""
+
+import math
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from bertlab.corpora import storyworld
+from bertlab.inputs.masking import IGNORED, Masking, mask_tokens
+from bertlab.inputs.pairs import Pair, collate, sentence_pairs
+from bertlab.model import BertForPreTraining
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.loop import train
+from bertlab.training.recipes import PretrainRecipe, as_record
+from bertlab.training.run import Run
+
+Documents = Sequence[list[list[int]]]  # documents of sentences of token ids
+TOKENIZER_SAMPLE = 6000  # documents that the vocabulary is learned from
+
+
+@dataclass
+class Pretrained:
+    """The result of a run: the model in eval mode, its tokenizer, the logged rows, the seconds it took in all."""
+
+    model: BertForPreTraining
+    tokenizer: Tokenizer
+    rows: list[dict[str, float]]
+    seconds: float
+
+
+def pretrain(
+    recipe: PretrainRecipe,
+    texts: Sequence[Sequence[str]] | None = None,
+    *,
+    out: str | Path | None = None,
+    tokenizer: Tokenizer | None = None,
+    minutes: float | None = None,
+    snapshot_steps: Sequence[int] = (),
+    log_every: int = 50,
+    on_log: Callable[[dict[str, float]], None] | None = None,
+    progress: bool = True,
+    device: str = "auto",
+) -> Pretrained:
+    """Train a BERT from random weights on `texts` (documents of sentences), or on the storyworld.
+
+    `out` is the run folder (none: nothing is written); `minutes` ends the run early with the learning rate
+    brought down in time; `on_log` gets every logged row. The same recipe, text and machine give the same model
+    (but not under `minutes`, which depends on the clock).
+    """
+    started = time.perf_counter()
+    run = Run(out, as_record(recipe)) if out else None
+    if texts is None:
+        texts = [document.sentences for document in storyworld.documents(recipe.seed, recipe.documents)]
+    tokenizer = tokenizer or learn_vocabulary(texts, recipe)
+    documents = [tokenizer.encode_batch(list(sentences)) for sentences in texts]
+    model = new_model(recipe, tokenizer)
+
+    def log(row: dict[str, float]) -> None:
+        if run:
+            run.log(row)
+        if on_log:
+            on_log(row)
+
+    def snapshot(step: int) -> None:
+        if run:
+            run.save(model, tokenizer, step, dtype=torch.float16)
+
+    rows = train(
+        model,
+        batches(documents, tokenizer, recipe),
+        pretraining_loss,
+        steps=recipe.steps,
+        settings=recipe.optim,
+        minutes=minutes,
+        log=log,
+        log_every=log_every,
+        snapshot=snapshot,
+        snapshot_steps=snapshot_steps,
+        progress=progress,
+        device=device,
+    )
+    if run:
+        run.save(model, tokenizer)
+    return Pretrained(model, tokenizer, rows, time.perf_counter() - started)
+
+
+def learn_vocabulary(texts: Sequence[Sequence[str]], recipe: PretrainRecipe) -> Tokenizer:
+    """A WordPiece vocabulary from (the first part of) the text."""
+    sample = (sentence for sentences in texts[:TOKENIZER_SAMPLE] for sentence in sentences)
+    return Tokenizer.train(sample, recipe.vocab_size, recipe.lowercase)
+
+
+def new_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTraining:
+    """A model with random weights; the same seed gives the same weights, whatever ran before."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(recipe.seed)
+        model = BertForPreTraining(recipe.config(tokenizer.vocab_size))
+    if recipe.position_init == "sinusoid":
+        start_from_sinusoids(model.bert.embeddings.position.weight)
+    return model
+
+
+@torch.no_grad()
+def start_from_sinusoids(positions: Tensor, size: float = 0.1) -> None:
+    """Fill the position embeddings (P, H) with sines (Vaswani et al. 2017, section 3.5) of root mean square `size`.
+
+    They stay learned parameters; but neighbours now begin alike, so that "the token before me" is found sooner.
+    """
+    count, width = positions.shape
+    place = torch.arange(count)[:, None]  # (P, 1)
+    frequency = torch.exp(-math.log(1000.0) * torch.arange(0, width, 2) / width)  # (H / 2,)
+    positions[:, 0::2] = torch.sin(place * frequency) * size * 2**0.5
+    positions[:, 1::2] = torch.cos(place * frequency) * size * 2**0.5
+
+
+def batches(documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe) -> Iterator[dict[str, Tensor]]:
+    """Batches without end: every epoch draws new pairs and new masks."""
+    rng = random.Random(recipe.seed)
+    generator = torch.Generator().manual_seed(recipe.seed)
+    while True:
+        pairs = list(sentence_pairs(documents, recipe.max_tokens, rng))
+        pairs = [alone(pair) if rng.random() < recipe.single_share else pair for pair in pairs]
+        size = min(recipe.batch_size, len(pairs))
+        for first in range(0, len(pairs) - size + 1, size):
+            yield masked_batch(pairs[first : first + size], tokenizer, generator, recipe.masking)
+
+
+def alone(pair: Pair) -> Pair:
+    """The first text of a pair on its own; there is no next sentence to predict."""
+    return Pair(pair.first, [], IGNORED)
+
+
+def masked_batch(
+    pairs: Sequence[Pair], tokenizer: Tokenizer, generator: torch.Generator, masking: Masking
+) -> dict[str, Tensor]:
+    """The inputs and labels of one step: input_ids, token_type_ids, attention_mask, labels, next_sentence_label."""
+    batch = collate(pairs, tokenizer)
+    masked = mask_tokens(batch["input_ids"], batch.pop("special_tokens_mask"), tokenizer, generator, masking)
+    return batch | {"input_ids": masked.input_ids, "labels": masked.labels}
+
+
+def pretraining_loss(model, batch: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+    """Sum of both tasks' losses, and what to watch. The decoder runs on the masked positions alone."""
+    out = model(**batch, masked_only=True)
+    right = (out.prediction_logits.argmax(-1) == out.masked_labels).float().mean()
+    label = batch["next_sentence_label"]
+    next_right = (out.seq_relationship_logits.argmax(-1) == label).float().sum() / (label != IGNORED).sum().clamp(min=1)
+    watched = {
+        "mlm_loss": out.mlm_loss,
+        "masked_accuracy": right,
+        "nsp_loss": out.nsp_loss,
+        "nsp_accuracy": next_right,
+    }
+    return out.loss, watched

@@ -1,0 +1,85 @@
+"""Named configurations: everything that a training run depends on, in one frozen record."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Literal
+
+from bertlab.config import BertConfig
+from bertlab.errors import InputError
+from bertlab.inputs.masking import Masking
+from bertlab.training.optim import Optimization
+
+
+@dataclass(frozen=True)
+class PretrainRecipe:
+    """Masked language model and next-sentence prediction, from random weights."""
+
+    name: str = "storyworld-tiny"
+    # text
+    documents: int = 30_000  # of the storyworld; unused with text of your own
+    vocab_size: int = 3500
+    lowercase: bool = True
+    # model
+    num_hidden_layers: int = 4
+    hidden_size: int = 128
+    num_attention_heads: int = 4
+    max_position_embeddings: int = 256
+    hidden_dropout_prob: float = 0.0  # off for models this small on text that never repeats a batch
+    initializer_range: float = 0.05  # 0.02 suits 768 dimensions; narrow layers need more to break symmetry
+    position_init: Literal["random", "sinusoid"] = "sinusoid"  # learned from there on
+    # training
+    max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
+    single_share: float = 0.15  # texts shown alone, without a second: how people type them into the explorer
+    batch_size: int = 32
+    steps: int = 8000
+    masking: Masking = field(default_factory=lambda: Masking(rate=0.3))
+    optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=5e-3))
+    seed: int = 0
+
+    def config(self, vocab_size: int) -> BertConfig:
+        """The model's configuration, for the vocabulary that the tokenizer really has."""
+        return BertConfig(
+            vocab_size=vocab_size,
+            hidden_size=self.hidden_size,
+            num_hidden_layers=self.num_hidden_layers,
+            num_attention_heads=self.num_attention_heads,
+            intermediate_size=4 * self.hidden_size,
+            max_position_embeddings=self.max_position_embeddings,
+            hidden_dropout_prob=self.hidden_dropout_prob,
+            attention_probs_dropout_prob=self.hidden_dropout_prob,
+            initializer_range=self.initializer_range,
+        )
+
+
+@dataclass(frozen=True)
+class FinetuneRecipe:
+    """Question answering on top of a pretrained encoder."""
+
+    name: str = "storyworld-tiny-qa"
+    model: str = "storyworld-tiny"
+    examples: int = 40_000  # of the storyworld; unused with a file of your own
+    max_length: int = 192  # tokens of question and passage
+    batch_size: int = 32
+    steps: int = 2500
+    optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=2e-3))
+    seed: int = 0
+
+
+PRETRAIN = {
+    recipe.name: recipe
+    for recipe in (
+        PretrainRecipe(),
+        PretrainRecipe(name="storyworld-live", documents=6000, num_hidden_layers=2, steps=1200),
+    )
+}
+FINETUNE = {"qa": FinetuneRecipe()}
+
+
+def pretrain_recipe(name: str) -> PretrainRecipe:
+    if name not in PRETRAIN:
+        raise InputError(f"there is no pretraining recipe {name!r}: choose one of {', '.join(PRETRAIN)}")
+    return PRETRAIN[name]
+
+
+def as_record(recipe) -> dict:
+    """The recipe as plain data, for recipe.json and the model card."""
+    return asdict(recipe)
