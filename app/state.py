@@ -202,9 +202,7 @@ def exports(name: str, table: pd.DataFrame, code: str, chart=None) -> None:
             st.download_button("CSV", csv, f"{name}.csv", "text/csv", on_click="ignore", key=f"{name}-csv")
             if chart is not None:
                 make = partial(charts.png, chart)
-                st.download_button(
-                    "PNG", make, f"{name}.png", "image/png", on_click="ignore", key=f"{name}-png"
-                )
+                st.download_button("PNG", make, f"{name}.png", "image/png", on_click="ignore", key=f"{name}-png")
     with st.expander("Show me the cell", icon=":material/code:"):
         st.caption("The same in a notebook or script:")
         st.code(code, language="python")

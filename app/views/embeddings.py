@@ -33,9 +33,7 @@ def own_lines(text: str) -> tuple[list[str], list[str]]:
     if len(texts) < 3:
         raise InputError("a picture needs at least three lines of text")
     if len(texts) > MOST_LINES:
-        st.warning(
-            f"Only the first {MOST_LINES} of {len(texts):,} lines are shown.", icon=":material/content_cut:"
-        )
+        st.warning(f"Only the first {MOST_LINES} of {len(texts):,} lines are shown.", icon=":material/content_cut:")
     return texts[:MOST_LINES], labels[:MOST_LINES]
 
 
@@ -85,18 +83,14 @@ def show_points(title: str, vectors, labels, texts):
         st.info("All points are one: before the first layer [CLS] is the same vector in every text.")
     else:
         st.altair_chart(chart, width="stretch", alt=f"[CLS] vectors of {len(texts)} texts, {title}")
-        st.caption(
-            f"The two axes keep {sum(flat.explained):.0%} of the variance; the rest is not on the picture."
-        )
+        st.caption(f"The two axes keep {sum(flat.explained):.0%} of the variance; the rest is not on the picture.")
     return table, chart
 
 
 def show_accuracy(trained: list, control: list, layer: int) -> None:
     st.subheader("How much of the label is really there", anchor=False)
     if trained[0] is None:
-        st.caption(
-            "Give at least two labels with four lines each to see how well the vectors tell them apart."
-        )
+        st.caption("Give at least two labels with four lines each to see how well the vectors tell them apart.")
         return
     here, dull = trained[layer], control[layer]
     st.markdown(

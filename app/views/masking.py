@@ -109,9 +109,7 @@ def show_sampler(loaded: state.Loaded, text: str, pair: str | None) -> None:
         "of *every* word. This is the very sampler that trained the model."
     )
     left, right = st.columns(2, gap="large")
-    rate = left.slider(
-        "Share of tokens chosen", 5, 80, 15, step=5, format="%d%%", key="rate", bind="query-params"
-    )
+    rate = left.slider("Share of tokens chosen", 5, 80, 15, step=5, format="%d%%", key="rate", bind="query-params")
     seed = right.slider("Seed of the draw", 0, 99, 0, key="seed", bind="query-params")
     drawn = state.compute(sample_masking, loaded, text, pair, rate / 100, seed, loaded.limit)
     st.html(token_strip(drawn.after, drawn.actions, drawn.before, drawn.special))
@@ -142,9 +140,7 @@ def count_table(drawn: SampledMasking, rate: float) -> pd.DataFrame:
 
 def guess_table(drawn: SampledMasking) -> pd.DataFrame:
     rows = [(g.truth, g.shown, ACTIONS[g.action], g.guess, g.rank, g.probability) for g in drawn.guesses]
-    return pd.DataFrame(
-        rows, columns=["true token", "model sees", "action", "its guess", "rank of true", "p(true)"]
-    )
+    return pd.DataFrame(rows, columns=["true token", "model sees", "action", "its guess", "rank of true", "p(true)"])
 
 
 state.heading(

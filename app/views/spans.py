@@ -62,13 +62,9 @@ def show_pictures(found: Answer, tokens: range) -> None:
     )
     if len(tokens) < found.passage_slice[1] - found.passage_slice[0]:
         st.caption(f"The passage is long: {len(tokens)} tokens around the best span are drawn.")
-    st.altair_chart(
-        charts.span_heatmap(found, tokens), width="stretch", alt="Probability of every start and end"
-    )
+    st.altair_chart(charts.span_heatmap(found, tokens), width="stretch", alt="Probability of every start and end")
     st.subheader("Where it may start, where it may end", anchor=False)
-    st.markdown(
-        "The head gives each token two scores of its own; a softmax over the whole input makes these bars."
-    )
+    st.markdown("The head gives each token two scores of its own; a softmax over the whole input makes these bars.")
     bars = charts.boundary_bars(found, tokens)
     st.altair_chart(bars, width="stretch", alt="Probability of the answer's start and end at each token")
 

@@ -43,9 +43,7 @@ export default { render({ model, el }) {
 """
 
 
-def pack(
-    maps: AttentionMaps, name: str, control: AttentionMaps | None = None, view: dict | None = None
-) -> bytes:
+def pack(maps: AttentionMaps, name: str, control: AttentionMaps | None = None, view: dict | None = None) -> bytes:
     """Header and weights as attention.js reads them: one byte a weight, 255 = 1.0.
 
     `control` holds the same heads of a random-weights model; `view` is what to show first, for

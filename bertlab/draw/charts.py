@@ -46,9 +46,7 @@ def fill_bars(fill: Fill, truth: str | None = None) -> alt.LayerChart:
 def attention_table(tokens: Sequence[str], weights: Tensor) -> pd.DataFrame:
     """One row a pair of tokens: weights (S, S) of one head, in full precision."""
     rows = [
-        (i, first, j, second, float(weights[i, j]))
-        for i, first in enumerate(tokens)
-        for j, second in enumerate(tokens)
+        (i, first, j, second, float(weights[i, j])) for i, first in enumerate(tokens) for j, second in enumerate(tokens)
     ]
     return pd.DataFrame(rows, columns=["from", "from token", "to", "to token", "weight"])
 
@@ -150,9 +148,7 @@ def span_table(answer: Answer, tokens: range) -> pd.DataFrame:
 
 def span_heatmap(answer: Answer, tokens: range) -> alt.LayerChart:
     """Start (rows) x end (columns) probabilities; only cells that can be an answer are drawn."""
-    label = alt.Axis(
-        labelExpr=_token_names(tokens, answer.tokens), labelOverlap=True, labelLimit=110, **_PLAIN
-    )
+    label = alt.Axis(labelExpr=_token_names(tokens, answer.tokens), labelOverlap=True, labelLimit=110, **_PLAIN)
     order = [int(i) for i in tokens]
     table = span_table(answer, tokens)
     base = alt.Chart(table).encode(

@@ -23,9 +23,7 @@ STYLE = """<style>
 </style>"""
 
 
-def token_strip(
-    tokens: Sequence[str], actions: Sequence[int], before: Sequence[str], special: Sequence[bool]
-) -> str:
+def token_strip(tokens: Sequence[str], actions: Sequence[int], before: Sequence[str], special: Sequence[bool]) -> str:
     """Tokens after masking; each chosen one names what was done and what stood there before."""
     parts = []
     for token, action, old, is_special in zip(tokens, actions, before, special, strict=True):

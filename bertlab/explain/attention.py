@@ -23,9 +23,7 @@ class AttentionMaps:
 
 
 @torch.inference_mode()
-def attention_maps(
-    model, tokenizer, text: str, pair: str | None = None, limit: int | None = None
-) -> AttentionMaps:
+def attention_maps(model, tokenizer, text: str, pair: str | None = None, limit: int | None = None) -> AttentionMaps:
     """Attention weights of all heads for a text or pair, cut to `limit` tokens or the model's length.
 
     Raises InputError when the text is empty.
@@ -34,6 +32,4 @@ def attention_maps(
     encoded = encode(tokenizer, text, pair, limit)
     out = model(**encoded.batch, output_attentions=True)
     weights = torch.stack([layer[0] for layer in out.attentions]).float()  # L x (1, A, S, S) -> (L, A, S, S)
-    return AttentionMaps(
-        encoded.tokens, encoded.token_type_ids.tolist(), weights, encoded.dropped, encoded.unknown
-    )
+    return AttentionMaps(encoded.tokens, encoded.token_type_ids.tolist(), weights, encoded.dropped, encoded.unknown)

@@ -35,9 +35,7 @@ def fill_mask(model, tokenizer, text: str, pair: str | None = None, k: int = 10)
     return fill_positions(model, tokenizer, encoded.batch, positions, k)
 
 
-def fill_positions(
-    model, tokenizer, batch: dict[str, Tensor], positions: Sequence[int], k: int
-) -> list[Fill]:
+def fill_positions(model, tokenizer, batch: dict[str, Tensor], positions: Sequence[int], k: int) -> list[Fill]:
     """The model's distribution over tokens at each of `positions` of a one-row batch (1, S)."""
     log_probabilities = position_log_probabilities(model, batch, positions)  # (M, V)
     entropy = -(log_probabilities.exp() * log_probabilities).sum(-1)  # (M, V) -> (M,)

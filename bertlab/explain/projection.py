@@ -68,9 +68,7 @@ class Neighbours:
     folds: int
 
 
-def neighbour_accuracy(
-    vectors: np.ndarray, labels: Sequence[str], k: int = 5, seed: int = 0
-) -> Neighbours | None:
+def neighbour_accuracy(vectors: np.ndarray, labels: Sequence[str], k: int = 5, seed: int = 0) -> Neighbours | None:
     """Cross-validated k-nearest-neighbour accuracy of (N, H) vectors, all H dimensions, standardised.
 
     None where it would mean nothing: fewer than two labels, or a label with fewer than four texts.
@@ -86,7 +84,5 @@ def neighbour_accuracy(
     folds = min(5, *counts.values())
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
     k = min(k, len(labels) // 2)
-    scores = cross_val_score(
-        make_pipeline(StandardScaler(), KNeighborsClassifier(k)), vectors, list(labels), cv=splits
-    )
+    scores = cross_val_score(make_pipeline(StandardScaler(), KNeighborsClassifier(k)), vectors, list(labels), cv=splits)
     return Neighbours(float(scores.mean()), float(scores.std()), max(counts.values()) / len(labels), folds)

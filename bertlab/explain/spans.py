@@ -45,9 +45,7 @@ def legal_spans(passage_mask: Tensor, max_answer_tokens: int = 20) -> Tensor:
     return inside[:, None] & inside[None, :] & band  # (S, 1) & (1, S) -> (S, S)
 
 
-def span_grid(
-    start_logits: Tensor, end_logits: Tensor, passage_mask: Tensor, max_answer_tokens: int = 20
-) -> Tensor:
+def span_grid(start_logits: Tensor, end_logits: Tensor, passage_mask: Tensor, max_answer_tokens: int = 20) -> Tensor:
     """(S, S) probabilities of all legal spans and of no answer, which is cell (0, 0).
 
     A softmax of start + end score over legal cells only: the product of the two distributions of the

@@ -136,9 +136,7 @@ def test_missing_head_falls_back_to_the_bundled_model_and_says_so(page, head, fo
 
 
 def test_link_opens_what_it_names(folders):
-    app = opened(
-        folder=folders["pretrained"], text="my dog is hairy", pair="he likes walks", mask="2", seed="7"
-    )
+    app = opened(folder=folders["pretrained"], text="my dog is hairy", pair="he likes walks", mask="2", seed="7")
     assert fine(app), said(app)
     assert app.text_area(key="text").value == "my dog is hairy"
     assert app.text_area(key="pair").value == "he likes walks"
