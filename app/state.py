@@ -55,7 +55,7 @@ def choose_model() -> None:
             st.text_input,
             "or a folder or hub id",
             "folder",
-            placeholder="runs/mine/checkpoint",
+            placeholder="runs/own-text",
             help="A folder with config.json and model.safetensors, for example one that `bertlab pretrain` "
             "wrote; or a BERT of the hub as org/name, the one thing here that uses the network.",
         )

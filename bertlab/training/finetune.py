@@ -36,6 +36,7 @@ def finetune_qa(
     examples: Sequence[QAExample] | None = None,
     *,
     out: str | Path | None = None,
+    half: bool = False,
     log_every: int = 50,
     on_log: Callable[[dict[str, float]], None] | None = None,
     progress: bool = True,
@@ -69,7 +70,7 @@ def finetune_qa(
         device=device,
     )
     if run:
-        run.save(model, tokenizer)
+        run.save(model, tokenizer, dtype=torch.float16 if half else None)
     return Finetuned(model, tokenizer, rows, time.perf_counter() - started)
 
 

@@ -40,7 +40,7 @@ def pretrain(
     out: str | Path | None = None,
     tokenizer: Tokenizer | None = None,
     minutes: float | None = None,
-    snapshot_steps: Sequence[int] = (),
+    half: bool = False,
     log_every: int = 50,
     on_log: Callable[[dict[str, float]], None] | None = None,
     progress: bool = True,
@@ -48,9 +48,9 @@ def pretrain(
 ) -> Pretrained:
     """Train a BERT from random weights on `texts` (documents of sentences), or on the storyworld.
 
-    `out` is the run folder (none: nothing is written); `minutes` ends the run early with the learning rate
-    brought down in time; `on_log` gets every logged row. The same recipe, text and machine give the same model
-    (but not under `minutes`, which depends on the clock).
+    `out` is the run folder (none: nothing is written), `half` saves the result in 16 bits. `minutes` ends the
+    run early with the learning rate brought down in time; `on_log` gets every logged row. The same recipe, text
+    and machine give the same model (but not under `minutes`, which depends on the clock).
     """
     started = time.perf_counter()
     run = Run(out, as_record(recipe)) if out else None
@@ -80,12 +80,12 @@ def pretrain(
         log=log,
         log_every=log_every,
         snapshot=snapshot,
-        snapshot_steps=snapshot_steps,
+        snapshot_steps=recipe.snapshot_steps,
         progress=progress,
         device=device,
     )
     if run:
-        run.save(model, tokenizer)
+        run.save(model, tokenizer, dtype=torch.float16 if half else None)
     return Pretrained(model, tokenizer, rows, time.perf_counter() - started)
 
 

@@ -15,7 +15,7 @@ class PretrainRecipe:
 
     name: str = "storyworld-tiny"
     # text
-    documents: int = 30_000  # of the storyworld; unused with text of your own
+    documents: int = 30_000  # of the storyworld; 0: text of your own
     vocab_size: int = 3500
     lowercase: bool = True
     # model
@@ -33,6 +33,7 @@ class PretrainRecipe:
     steps: int = 8000
     masking: Masking = field(default_factory=lambda: Masking(rate=0.3))
     optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=5e-3))
+    snapshot_steps: tuple[int, ...] = ()
     seed: int = 0
 
     def config(self, vocab_size: int) -> BertConfig:
@@ -67,8 +68,9 @@ class FinetuneRecipe:
 PRETRAIN = {
     recipe.name: recipe
     for recipe in (
-        PretrainRecipe(),
+        PretrainRecipe(snapshot_steps=(0, 100, 300, 600, 1000, 2000, 4000)),
         PretrainRecipe(name="storyworld-live", documents=6000, num_hidden_layers=2, steps=1200),
+        PretrainRecipe(name="own-text", documents=0, vocab_size=8000, steps=20_000),
     )
 }
 FINETUNE = {"qa": FinetuneRecipe()}

@@ -1,0 +1,65 @@
+"""The model card of a run: what it is, how it was made, what was measured."""
+
+import json
+import os
+import platform
+from pathlib import Path
+
+import torch
+
+from bertlab.files_io import atomic_write
+
+MEANING = {
+    "masked_top1": "masked word, first guess right",
+    "unigram_top1": "… guessing the most frequent word",
+    "bigram_top1": "… guessing from both neighbours",
+    "masked_loss": "masked word, loss in nats",
+    "unigram_loss": "… of word frequency",
+    "bigram_loss": "… of both neighbours",
+    "nsp_accuracy": "next sentence, right",
+    "probes": "right-context probes, first guess of all words right",
+    "probes_crossing": "… who or what was too tired, too wide",
+    "probes_fitting": "… what was too big, too small",
+    "probes_pronoun": "… he or she",
+    "f1": "answers, F1 (SQuAD 2.0)",
+    "exact": "answers, exact match",
+    "no_answer": "questions without an answer, seen as such",
+}
+
+
+def write_card(
+    folder: str | Path, title: str, text: str, recipe: dict, measures: dict[str, float], seconds: float, command: str
+) -> None:
+    """Write README.md into the run folder, with `measures` by their names in MEANING, and measures.json."""
+    rows = [f"| {MEANING[name]} | {value:.3f} |" for name, value in measures.items() if name in MEANING]
+    content = f"""---
+license: apache-2.0
+library_name: bertlab
+language: en
+---
+# {title}
+
+{text}
+
+Made by `{command}` in {seconds / 60:.0f} minutes on {_machine()}, seed {recipe["seed"]}.
+
+| measured on held-out text | |
+|---|---|
+{chr(10).join(rows)}
+
+The recipe in full:
+
+```json
+{json.dumps(recipe, indent=2)}
+```
+
+Weights and text are under the Apache 2.0 licence.
+"""
+    atomic_write(Path(folder) / "README.md", content)
+    atomic_write(Path(folder) / "measures.json", json.dumps(measures, indent=2) + "\n")
+
+
+def _machine() -> str:
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    return f"{os.cpu_count()} CPU cores ({platform.machine()}, torch {torch.__version__.split('+')[0]})"

@@ -1,0 +1,55 @@
+"""Whole evaluations, as the command line and the model cards report them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bertlab.corpora import storyworld
+from bertlab.corpora.examples import QAExample
+from bertlab.errors import InputError
+from bertlab.model import BertForPreTraining, BertForQuestionAnswering
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.baselines import NeighbourBaselines
+from bertlab.training.metrics import evaluate_pretraining, evaluate_probes, predict_answers, score_answers
+
+Texts = Sequence[Sequence[str]]  # documents of sentences
+TEST_DOCUMENTS, COUNTED_DOCUMENTS, TEST_QUESTIONS = 600, 6000, 2000
+
+
+def held_out(texts: Texts, every: int = 20) -> tuple[list, list]:
+    """(documents to learn from, documents to measure on): every 20th, at least two, is kept away from training.
+
+    InputError where fewer than four documents leave nothing to pair sentences with.
+    """
+    if len(texts) < 4:
+        raise InputError(f"the text makes {len(texts)} documents; at least 4 are needed: give more or longer files")
+    every = min(every, len(texts) // 2)
+    kept = [text for i, text in enumerate(texts) if i % every]
+    return kept, [text for i, text in enumerate(texts) if not i % every]
+
+
+def measure_pretraining(
+    model: BertForPreTraining, tokenizer: Tokenizer, known: Texts | None = None, new: Texts | None = None
+) -> dict[str, float]:
+    """Masked words, next sentences and baselines on `new` text (counted on `known`); by default on held-out
+    combinations of the storyworld, with the right-context probes."""
+    probes = {}
+    if new is None:
+        known = [d.sentences for d in storyworld.documents(0, COUNTED_DOCUMENTS)]
+        new = [d.sentences for d in storyworld.documents(0, TEST_DOCUMENTS, "test")]
+        probes = evaluate_probes(model, tokenizer, storyworld.probes())
+    max_tokens = min(128, model.config.max_position_embeddings)
+    ids = [tokenizer.encode_batch(list(sentences)) for sentences in new]
+    counted = (tokenizer.encode_batch(list(sentences)) for sentences in known or ())
+    baselines = NeighbourBaselines(counted, tokenizer.vocab_size, tokenizer.all_special_ids) if known else None
+    return evaluate_pretraining(model, tokenizer, ids, baselines, max_tokens=max_tokens) | probes
+
+
+def measure_qa(
+    model: BertForQuestionAnswering, tokenizer: Tokenizer, examples: Sequence[QAExample] | None = None
+) -> dict[str, float]:
+    """EM, F1 and no-answer accuracy on `examples`, or on held-out combinations of the storyworld."""
+    if examples is None:
+        examples = list(storyworld.questions(0, TEST_QUESTIONS, "test"))
+    max_length = min(384, model.config.max_position_embeddings)
+    examples = [replace(e, id=f"{number}") for number, e in enumerate(examples)]  # ids of files may repeat
+    return score_answers(examples, predict_answers(model, tokenizer, examples, max_length=max_length))
