@@ -1,0 +1,20 @@
+"""What the chapters need and nothing else does: exercise checkers, panels to play with, live plots, the ladder."""
+
+from bertlab.course.checks import (
+    Mistake,
+    check_mask_tokens,
+    check_mlm_loss,
+    check_pair_inputs,
+    check_whole_words,
+)
+from bertlab.course.ladder import Rung, ladder
+
+__all__ = [
+    "Mistake",
+    "Rung",
+    "check_mask_tokens",
+    "check_mlm_loss",
+    "check_pair_inputs",
+    "check_whole_words",
+    "ladder",
+]

@@ -1,0 +1,28 @@
+"""A training that is watched: one figure in the notebook, drawn anew with every row that is logged."""
+
+from collections.abc import Sequence
+
+from bertlab.course.ladder import Rung
+from bertlab.draw.curves import learning_curves
+
+
+class LivePlot:
+    """Pass it as `on_log` to a training; when that ends the last drawing stays as a picture."""
+
+    def __init__(self, rungs: Sequence[Rung], steps: int):
+        """`rungs` are drawn as dashed lines; the horizontal axis ends at `steps`."""
+        from IPython.display import display
+
+        self.rungs, self.steps, self.rows = list(rungs), steps, []
+        self._handle = display(self._figure(), display_id=True)
+
+    def __call__(self, row: dict[str, float]) -> None:
+        self.rows.append(row)
+        self._handle.update(self._figure())
+
+    def _figure(self):
+        title = f"0 of {self.steps:,} steps"
+        if self.rows:
+            row = self.rows[-1]
+            title = f"{row['step']:,} of {self.steps:,} steps, {row['seconds']:.0f} s, loss {row['mlm_loss']:.2f}"
+        return learning_curves(self.rows, self.rungs, self.steps, title)

@@ -1,0 +1,96 @@
+"""Panels to play with in a notebook: type, slide, and see what the model makes of it."""
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+import ipywidgets as widgets
+
+from bertlab.draw.marked import marked_passage, token_strip
+from bertlab.errors import InputError
+from bertlab.explain.fill import Fill, fill_mask
+from bertlab.explain.masking import SampledMasking, sample_masking
+from bertlab.explain.spans import Answer, answer
+
+_WIDE = widgets.Layout(width="100%", max_width="780px")
+_LABEL = {"description_width": "90px"}
+
+
+def fill_panel(model, tokenizer, text: str) -> widgets.VBox:
+    """A line of text with [MASK] in it, and the words that the model would write there."""
+    line = _line("text", text)
+    count = widgets.IntSlider(5, 1, 20, description="guesses", style=_LABEL, layout=_WIDE)
+    return _panel(lambda text, k: fills_html(fill_mask(model, tokenizer, text, k=k)), text=line, k=count)
+
+
+def masking_panel(model, tokenizer, text: str) -> widgets.VBox:
+    """The real 80/10/10 sampler on a text of one's own, and the model's guesses for what it hid."""
+    rate = widgets.FloatSlider(0.15, min=0.05, max=0.8, step=0.05, description="mask rate", style=_LABEL, layout=_WIDE)
+    seed = widgets.IntSlider(0, 0, 50, description="seed", style=_LABEL, layout=_WIDE)
+
+    def show(text: str, rate: float, seed: int) -> str:
+        return masking_html(sample_masking(model, tokenizer, text, rate=rate, seed=seed))
+
+    return _panel(show, text=_line("text", text), rate=rate, seed=seed)
+
+
+def question_panel(model, tokenizer, question: str, passage: str) -> widgets.VBox:
+    """A passage, a question, and the answer marked in the passage."""
+    area = widgets.Textarea(passage, description="passage", style=_LABEL, rows=5, layout=_WIDE)
+
+    def show(question: str, passage: str) -> str:
+        return answer_html(answer(model, tokenizer, question, passage))
+
+    return _panel(show, question=_line("question", question), passage=area)
+
+
+def _line(name: str, text: str) -> widgets.Text:
+    return widgets.Text(text, description=name, style=_LABEL, layout=_WIDE, continuous_update=False)
+
+
+def _panel(show: Callable[..., str], **controls: widgets.Widget) -> widgets.VBox:
+    """The controls in a column, and below them the HTML that `show` makes of their values."""
+    result = widgets.HTML()
+
+    def update(_=None) -> None:
+        try:
+            result.value = show(**{name: control.value for name, control in controls.items()})
+        except InputError as error:
+            result.value = f"<p><b>{escape(str(error))}</b></p>"
+
+    for control in controls.values():
+        control.observe(update, names="value")
+    update()
+    return widgets.VBox([*controls.values(), result])
+
+
+def fills_html(fills: Sequence[Fill]) -> str:
+    """A table for each masked place: word, probability, bar."""
+    tables = []
+    for number, fill in enumerate(fills, start=1):
+        rows = "".join(_row(token, p) for token, p in zip(fill.tokens, fill.probabilities, strict=True))
+        tables.append(f"<div><b>[MASK] {number}</b><table>{rows}</table></div>")
+    return f'<div style="display:flex;flex-wrap:wrap;gap:24px">{"".join(tables)}</div>'
+
+
+def _row(token: str, probability: float) -> str:
+    bar = f'<div style="background:#0072B2;height:12px;border-radius:2px;width:{160 * probability:.0f}px"></div>'
+    return f"<tr><td><bdi>{escape(token)}</bdi></td><td>{probability:.1%}</td><td>{bar}</td></tr>"
+
+
+def masking_html(sample: SampledMasking) -> str:
+    """The masked text as a strip, and one line for each hidden word: the guess and what the truth got."""
+    strip = token_strip(sample.after, sample.actions, sample.before, sample.special)
+    rows = "".join(
+        f"<tr><td><bdi>{escape(g.truth)}</bdi></td><td><bdi>{escape(g.shown)}</bdi></td>"
+        f"<td><bdi>{escape(g.guess)}</bdi></td><td>{g.probability:.1%}</td><td>{g.rank}</td></tr>"
+        for g in sample.guesses
+    )
+    head = "<tr><th>hidden</th><th>shown</th><th>guess</th><th>p(hidden)</th><th>rank</th></tr>"
+    return f"{strip}<p>loss {sample.loss:.3f} nats per chosen token</p><table>{head}{rows}</table>"
+
+
+def answer_html(found: Answer) -> str:
+    """The passage with the answer marked, and the answers that came next."""
+    rows = "".join(_row(span.text or "(no answer)", found.probability(span)) for span in found.spans[:3])
+    passage = marked_passage(found.passage, found.best.start_char, found.best.end_char)
+    return f"{passage}<table>{rows}</table>"

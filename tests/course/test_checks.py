@@ -1,0 +1,225 @@
+"""Every checker passes a right answer and names the mistake of each known wrong one."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from bertlab.course import Mistake, check_mask_tokens, check_mlm_loss, check_pair_inputs, check_whole_words
+from bertlab.inputs.masking import Masking, mask_tokens
+
+# Pair inputs
+
+
+def pair(first, second, cls, sep, length):
+    ids = [cls, *first, sep, *second, sep]
+    types = [0] * (len(first) + 2) + [1] * (len(second) + 1)
+    pad = [0] * (length - len(ids))
+    return ids + pad, types + pad, [1] * len(ids) + pad
+
+
+def changed_pair(change):
+    def wrong(first, second, cls, sep, length):
+        parts = {"ids": 0, "types": 1, "mask": 2}
+        result = list(pair(first, second, cls, sep, length))
+        name, new = change(first, second, cls, sep, length, *result)
+        result[parts[name]] = new
+        return tuple(result)
+
+    return wrong
+
+
+PAIR_MISTAKES = {
+    "begin with": lambda a, b, cls, sep, n, ids, types, mask: ("ids", [*ids[1:], 0]),
+    "between the two": lambda a, b, cls, sep, n, ids, types, mask: ("ids", ([cls, *a, *b, sep] + [0] * n)[:n]),
+    "is missing": lambda a, b, cls, sep, n, ids, types, mask: ("ids", ([cls, *a, sep, *b] + [0] * n)[:n]),
+    "in this order": lambda a, b, cls, sep, n, ids, types, mask: ("ids", ([cls, *b, sep, *a, sep] + [0] * n)[:n]),
+    "pad input_ids": lambda a, b, cls, sep, n, ids, types, mask: ("ids", [cls, *a, sep, *b, sep]),
+    "fill up with 0": lambda a, b, cls, sep, n, ids, types, mask: ("ids", ([cls, *a, sep, *b, sep] + [9] * n)[:n]),
+    "first [SEP]": lambda a, b, cls, sep, n, ids, types, mask: (
+        "types",
+        [0] * (len(a) + 1) + [1] * (len(b) + 2) + [0] * (n - len(a) - len(b) - 3),
+    ),
+    "last [SEP]": lambda a, b, cls, sep, n, ids, types, mask: (
+        "types",
+        [0] * (len(a) + 2) + [1] * len(b) + [0] * (n - len(a) - len(b) - 2),
+    ),
+    "up to the first": lambda a, b, cls, sep, n, ids, types, mask: ("types", [0] * n),
+    "padding has": lambda a, b, cls, sep, n, ids, types, mask: ("types", [0] * (len(a) + 2) + [1] * (n - len(a) - 2)),
+    "wrong way round": lambda a, b, cls, sep, n, ids, types, mask: ("mask", [1 - m for m in mask]),
+    "every real token": lambda a, b, cls, sep, n, ids, types, mask: ("mask", [0, *mask[1:]]),
+    "on padding": lambda a, b, cls, sep, n, ids, types, mask: ("mask", [1] * n),
+}
+
+
+def test_pair_inputs_right():
+    check_pair_inputs(pair)
+
+
+@pytest.mark.parametrize("words", PAIR_MISTAKES)
+def test_pair_inputs_mistake(words):
+    with pytest.raises(Mistake, match=words.replace("[", r"\[")):
+        check_pair_inputs(changed_pair(PAIR_MISTAKES[words]))
+
+
+# Masking
+
+
+def right_masking(ids, special, tokenizer, generator, masking=Masking()):  # noqa: B008
+    masked = mask_tokens(ids, special, tokenizer, generator, masking)
+    return masked.input_ids, masked.labels
+
+
+def in_place(ids, special, tokenizer, generator):
+    hidden, labels = right_masking(ids, special, tokenizer, generator)
+    ids[:] = hidden
+    return ids, labels
+
+
+def labels_after(ids, special, tokenizer, generator):
+    hidden, labels = right_masking(ids, special, tokenizer, generator)
+    return hidden, hidden.masked_fill(labels == -100, -100)
+
+
+def labels_everywhere(ids, special, tokenizer, generator):
+    return right_masking(ids, special, tokenizer, generator)[0], ids.clone()
+
+
+def specials_too(ids, special, tokenizer, generator):
+    return right_masking(ids, ids == tokenizer.pad_token_id, tokenizer, generator)
+
+
+def padding_too(ids, special, tokenizer, generator):
+    return right_masking(ids, special & (ids != tokenizer.pad_token_id), tokenizer, generator)
+
+
+def only_masks(ids, special, tokenizer, generator):
+    return right_masking(ids, special, tokenizer, generator, Masking(mask=1.0, random=0.0))
+
+
+def drawn_twice(ids, special, tokenizer, generator):
+    return right_masking(ids, special, tokenizer, generator, Masking(mask=0.8, random=0.02))
+
+
+def coin(ids, special, tokenizer, generator):
+    chosen = (torch.rand(ids.shape, generator=generator) < 0.15) & ~special
+    return ids.masked_fill(chosen, tokenizer.mask_token_id), ids.masked_fill(~chosen, -100)
+
+
+def special_replacements(ids, special, tokenizer, generator):
+    hidden, labels = right_masking(ids, special, tokenizer, generator)
+    replaced = (hidden != ids) & (hidden != tokenizer.mask_token_id)
+    return hidden.masked_fill(replaced, tokenizer.sep_token_id), labels
+
+
+def unseeded(ids, special, tokenizer, generator):
+    return right_masking(ids, special, tokenizer, torch.Generator().manual_seed(torch.seed() % 2**31))
+
+
+def others_changed(ids, special, tokenizer, generator):
+    hidden, labels = right_masking(ids, special, tokenizer, generator)
+    return hidden.masked_fill((labels == -100) & ~special, 7), labels
+
+
+MASKING_MISTAKES = {
+    in_place: "clone",
+    labels_after: r"labels hold \[MASK\]",
+    labels_everywhere: "-100 where nothing",
+    specials_too: r"\[CLS\] or \[SEP\] was chosen",
+    padding_too: "padding was chosen",
+    only_masks: "every chosen token became",
+    drawn_twice: "half of the remaining",
+    coin: "exactly round",
+    special_replacements: "replacement is a special",
+    unseeded: "pass generator=",
+    others_changed: "must stay as they are",
+}
+
+
+def test_masking_right():
+    check_mask_tokens(right_masking)
+
+
+@pytest.mark.parametrize("wrong", MASKING_MISTAKES, ids=lambda fn: fn.__name__)
+def test_masking_mistake(wrong):
+    with pytest.raises(Mistake, match=MASKING_MISTAKES[wrong]):
+        check_mask_tokens(wrong)
+
+
+# Loss
+
+
+def right_loss(logits, labels):
+    chosen = labels != -100
+    return F.cross_entropy(logits[chosen], labels[chosen], reduction="sum") / chosen.sum().clamp(min=1)
+
+
+def log_p(logits, labels):
+    return logits.log_softmax(-1).gather(-1, labels.clamp(min=0)[..., None])[..., 0]  # (B, S)
+
+
+def rows_first(logits, labels):
+    return torch.stack([right_loss(row[None], label[None]) for row, label in zip(logits, labels, strict=True)]).mean()
+
+
+LOSS_MISTAKES = {
+    "all positions": lambda z, y: right_loss(z, y) * (y != -100).float().mean(),
+    "this is the sum": lambda z, y: right_loss(z, y) * (y != -100).sum(),
+    "over rows first": rows_first,
+    "-100 was counted": lambda z, y: -log_p(z, y).mean(),
+    "ignore label 0": lambda z, y: F.cross_entropy(z.flatten(0, 1), y.clamp(min=0).flatten(), ignore_index=0),
+    "log-probabilities belong": lambda z, y: F.nll_loss(z.softmax(-1)[y != -100], y[y != -100]),
+    "applied twice": lambda z, y: right_loss(z.softmax(-1), y),
+    "sign is wrong": lambda z, y: -right_loss(z, y),
+    "in bits": lambda z, y: right_loss(z, y) / 0.6931472,
+    "is nan": lambda z, y: F.cross_entropy(z.flatten(0, 1), y.flatten()),
+    "one number": lambda z, y: F.cross_entropy(z.flatten(0, 1), y.flatten(), reduction="none"),
+    "stopped with": lambda z, y: z.log_softmax(-1).gather(-1, y[..., None]).mean(),
+    "yours is": lambda z, y: right_loss(z, y) + 0.5,
+}
+
+
+def test_loss_right():
+    check_mlm_loss(right_loss)
+
+
+@pytest.mark.parametrize("words", LOSS_MISTAKES)
+def test_loss_mistake(words):
+    with pytest.raises(Mistake, match=words):
+        check_mlm_loss(LOSS_MISTAKES[words])
+
+
+# Whole words
+
+
+def right_words(tokens):
+    words = []
+    for place, token in enumerate(tokens):
+        if token.startswith("##"):
+            words[-1].append(place)
+        elif token not in ("[CLS]", "[SEP]", "[PAD]"):
+            words.append([place])
+    return words
+
+
+WORD_MISTAKES = {
+    "a special token": lambda tokens: [[0], *right_words(tokens)],
+    "are missing": lambda tokens: [word[:1] for word in right_words(tokens)],
+    "stands alone": lambda tokens: [[place] for word in right_words(tokens) for place in word],
+    "not the tokens": lambda tokens: [[tokens[i] for i in word] for word in right_words(tokens)],
+    "return a list": lambda tokens: None,
+    "yours are": lambda tokens: right_words(tokens)[::-1],
+}
+
+
+def test_words_right():
+    check_whole_words(right_words)
+
+
+@pytest.mark.parametrize("words", WORD_MISTAKES)
+def test_words_mistake(words):
+    with pytest.raises(Mistake, match=words):
+        check_whole_words(WORD_MISTAKES[words])
+
+
+def test_a_mistake_is_shown_without_a_traceback():
+    assert Mistake("one line")._render_traceback_() == ["Not yet: one line"]

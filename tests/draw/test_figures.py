@@ -1,0 +1,50 @@
+"""Every figure can be drawn, at the common width, from what bertlab.explain gives."""
+
+from io import BytesIO
+
+import pytest
+import torch
+
+from bertlab.course import Rung
+from bertlab.draw import figures
+from bertlab.draw.curves import learning_curves
+from bertlab.explain.attention import AttentionMaps
+from bertlab.explain.fill import Fill
+from bertlab.explain.spans import Answer, span_grid
+from bertlab.inputs.features import Span
+
+TOKENS = ["[CLS]", "a", "$x$", "<b>", "[SEP]"]
+MAPS = AttentionMaps(TOKENS, [0] * 5, torch.rand(3, 2, 5, 5).softmax(-1))
+FILL = Fill(1, ["a", "$5_"], [0.7, 0.2], 0.8)
+ROWS = [{"step": 50, "mlm_loss": 4.0, "masked_accuracy": 0.2, "nsp_accuracy": 0.5}]
+RUNGS = [Rung("uniform: ln V", 8.1, 0.0)]
+
+
+def answer() -> Answer:
+    start = torch.arange(5.0)
+    grid = span_grid(start, start, torch.tensor([0, 1, 1, 1, 0]).bool())
+    best = Span(3, 3, 2, 3, "b", 8.0)
+    return Answer(best, [best], 0.1, TOKENS, start.softmax(0), start.softmax(0), grid, (1, 4), "a b")
+
+
+DRAWN = {
+    "masking_strip": lambda: figures.masking_strip(TOKENS * 6, TOKENS * 6, [0, 1, 2, 3, 0] * 6),
+    "three_embeddings": lambda: figures.three_embeddings(TOKENS, [0, 0, 0, 1, 1]),
+    "fill_bars": lambda: figures.fill_bars({"one": FILL, "two": FILL}, mark=["a"]),
+    "fills_over_time": lambda: figures.fills_over_time({"0": FILL, "100": FILL}, "a"),
+    "heads_grid": lambda: figures.heads_grid(MAPS, MAPS),
+    "one_head": lambda: figures.one_head(MAPS, 0, 1, MAPS),
+    "change_grid": lambda: figures.change_grid(torch.randn(3, 2), "change"),
+    "answer_bars": lambda: figures.answer_bars(answer()),
+    "bars": lambda: figures.bars({"a": 0.1, "b": 0.9}, "share"),
+    "lines": lambda: figures.lines([0, 1], {"a": [0.1, 0.2]}, "x", "y", names=["p", "q"]),
+    "learning_curves": lambda: learning_curves(ROWS, RUNGS, 100, "title", log_steps=True),
+    "learning_curves, nothing yet": lambda: learning_curves([], RUNGS, 100),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_figure_is_drawn(name):
+    drawn = DRAWN[name]()
+    drawn.savefig(BytesIO(), format="png", dpi=50)
+    assert drawn.get_figwidth() == figures.WIDTH
