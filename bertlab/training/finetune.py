@@ -68,6 +68,7 @@ def finetune_qa(
         log_every=log_every,
         progress=progress,
         device=device,
+        seed=recipe.seed,
     )
     if run:
         run.save(model, tokenizer, dtype=torch.float16 if half else None)

@@ -12,21 +12,24 @@ import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
+from bertlab.errors import InputError
 from bertlab.training.optim import Optimization, make_optimizers, rate_factor
 
 LossFunction = Callable[[nn.Module, dict[str, Tensor]], tuple[Tensor, dict[str, Tensor]]]
 
 
 def make_fabric(device: str = "auto"):
-    """Fabric on the best device that is there; bfloat16 on a GPU, float32 elsewhere."""
+    """Fabric on the best device that is there; bfloat16 on a GPU, float32 elsewhere.
+
+    InputError for a device that this machine does not have.
+    """
     from lightning_fabric import Fabric
 
     on_gpu = device in ("auto", "cuda") and torch.cuda.is_available()
-    return Fabric(
-        accelerator="auto" if device == "auto" else device,
-        devices=1,
-        precision="bf16-mixed" if on_gpu else None,
-    )
+    try:
+        return Fabric(accelerator=device, devices=1, precision="bf16-mixed" if on_gpu else None)
+    except (RuntimeError, ValueError) as error:
+        raise InputError(f"device={device!r} cannot be used on this machine: choose auto, cpu, cuda or mps") from error
 
 
 def train(
@@ -43,12 +46,13 @@ def train(
     snapshot_steps: Sequence[int] = (),
     progress: bool = True,
     device: str = "auto",
+    seed: int = 0,
 ) -> list[dict[str, float]]:
     """Train `model` in place for `steps` steps, or until `minutes` are over; returns the rows that were logged.
 
     `loss_function(model, batch)` gives the loss and tensors to watch (means are taken). Each row also has step,
-    learning_rate, seconds and tokens_per_second (tokens that are not padding). Ctrl-C ends the training
-    early and keeps what was learned.
+    learning_rate, seconds and tokens_per_second (tokens that are not padding); the last row tells of the steps
+    since the row before. Ctrl-C ends the training early and keeps what was learned. `seed` is for dropout.
     """
     fabric = make_fabric(device)
     wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, settings))
@@ -56,28 +60,26 @@ def train(
     meter, start = Meter(), time.perf_counter()
     if snapshot and 0 in snapshot_steps:
         snapshot(0)
-    with (
-        tqdm(total=steps, unit="step", disable=not progress, mininterval=0.5) as bar,
-        suppress(KeyboardInterrupt),
-    ):
-        for step, batch in enumerate(islice(batches, steps), start=1):
-            elapsed = (time.perf_counter() - start) / 60
-            done = max((step - 0.5) / steps, elapsed / minutes if minutes else 0.0)
-            if done >= 1:
-                break
-            rate = settings.learning_rate * rate_factor(done, settings.warmup)
-            batch = {key: value.to(fabric.device) for key, value in batch.items()}
-            meter.add(train_step(fabric, wrapped, optimizers, batch, loss_function, rate, settings.clip), batch)
-            bar.update()
-            if step % log_every == 0 or step == steps:
-                row = meter.row(step, rate)
-                bar.set_postfix(
-                    {key: f"{row[key]:.3g}" for key in meter.names} | {"tok/s": f"{row['tokens_per_second']:,.0f}"}
-                )
-                if log:
-                    log(row)
-            if snapshot and step in snapshot_steps:
-                snapshot(step)
+    bar = tqdm(total=steps, unit="step", disable=not progress, mininterval=0.5)
+    with bar, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        with suppress(KeyboardInterrupt):
+            for step, batch in enumerate(islice(batches, steps), start=1):
+                elapsed = (time.perf_counter() - start) / 60
+                done = max((step - 0.5) / steps, elapsed / minutes if minutes else 0.0)
+                if done >= 1:
+                    break
+                rate = settings.learning_rate * rate_factor(done, settings.warmup)
+                batch = {key: value.to(fabric.device) for key, value in batch.items()}
+                watched = train_step(fabric, wrapped, optimizers, batch, loss_function, rate, settings.clip)
+                meter.add(step, rate, watched, batch)
+                bar.update()
+                if step % log_every == 0:
+                    report(meter, bar, log)
+                if snapshot and step in snapshot_steps:
+                    snapshot(step)
+        with suppress(KeyboardInterrupt):
+            report(meter, bar, log)
     model.to("cpu").eval()
     return meter.rows
 
@@ -97,6 +99,17 @@ def train_step(
     return watched
 
 
+def report(meter: "Meter", bar: tqdm, log: Callable[[dict[str, float]], None] | None) -> None:
+    """Show and log the steps since the last row, if there are any."""
+    if not meter.pending:
+        return
+    row = meter.row()
+    figures = {key: f"{row[key]:.3g}" for key in meter.names}
+    bar.set_postfix(figures | {"tok/s": f"{row['tokens_per_second']:,.0f}"})
+    if log:
+        log(row)
+
+
 class Meter:
     """Means of what was watched since the last row, and the speed. Reads the device only when a row is made."""
 
@@ -110,11 +123,16 @@ class Meter:
         self._watched: list[dict[str, Tensor]] = []
         self._tokens: list[Tensor] = []
 
-    def add(self, watched: dict[str, Tensor], batch: dict[str, Tensor]) -> None:
+    @property
+    def pending(self) -> bool:
+        return bool(self._watched)
+
+    def add(self, step: int, rate: float, watched: dict[str, Tensor], batch: dict[str, Tensor]) -> None:
+        self._step, self._rate = step, rate
         self._watched.append({key: value.detach() for key, value in watched.items()})
         self._tokens.append(batch["attention_mask"].sum())
 
-    def row(self, step: int, rate: float) -> dict[str, float]:
+    def row(self) -> dict[str, float]:
         self.names = list(self._watched[0])
         means = {key: float(torch.stack([w[key].float() for w in self._watched]).mean()) for key in self.names}
         now = time.perf_counter()
@@ -122,5 +140,5 @@ class Meter:
         self._last = now
         self._clear()
         timing = {"seconds": now - self._start, "tokens_per_second": speed}
-        self.rows.append({"step": step, **means, "learning_rate": rate, **timing})
+        self.rows.append({"step": self._step, **means, "learning_rate": self._rate, **timing})
         return self.rows[-1]

@@ -83,6 +83,7 @@ def pretrain(
         snapshot_steps=recipe.snapshot_steps,
         progress=progress,
         device=device,
+        seed=recipe.seed,
     )
     if run:
         run.save(model, tokenizer, dtype=torch.float16 if half else None)

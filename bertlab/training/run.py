@@ -16,10 +16,10 @@ class Run:
     """
 
     def __init__(self, folder: str | Path, recipe: dict):
-        self.folder = Path(folder)
-        if (self.folder / "metrics.csv").exists():
-            raise InputError(f"{self.folder} holds a run already: choose another --out or remove it")
+        self.folder = Path(folder).expanduser()
         try:
+            if any((self.folder / name).exists() for name in ("metrics.csv", "model.safetensors")):
+                raise InputError(f"{self.folder} holds a run already: choose another --out or remove it")
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot make the run folder {self.folder}: {error.strerror}") from error
@@ -31,7 +31,7 @@ class Run:
         new = not path.exists()
         try:
             with path.open("a", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, row)
+                writer = csv.DictWriter(file, row, lineterminator="\n")
                 if new:
                     writer.writeheader()
                 writer.writerow({key: f"{value:.6g}" for key, value in row.items()})

@@ -23,7 +23,7 @@ def lexicon() -> dict:
 
 @cache
 def words(section: str, name: str) -> tuple[str, ...]:
-    """The entries of one list; entries are split at "|" or "," where the list has them, else at spaces."""
+    """The entries of one list; entries are split at "|" where the list has it, else at spaces."""
     text = lexicon()[section][name]
     separator = "|" if "|" in text else None
     return tuple(word.strip() for word in text.split(separator))

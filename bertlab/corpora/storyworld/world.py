@@ -86,10 +86,8 @@ class World:
     def _draw_people(self):
         people = [Person(n, g) for g, names in (("woman", "women"), ("man", "men")) for n in words("people", names)]
         hero, self.job = self.pair(people, table("work", "jobs"))
-        self.hero, self.slots = (
-            hero,
-            {"hero": hero.name.title(), "name": hero.name.title(), "job": self.job[0]},
-        )
+        self.hero, name = hero, hero.name.title()
+        self.slots = {"hero": name, "name": name, "job": self.job[0]}
         relations = table("people", "relations")
         friend, relation = self.pair([p for p in people if p.name != hero.name], relations)
         while relation[1] not in (friend.gender, "any"):
