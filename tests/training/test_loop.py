@@ -1,0 +1,222 @@
+"""The loop: it learns, clips, logs, ends early, and keeps what was learned."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from bertlab import InputError
+from bertlab.training import loop
+from bertlab.training.loop import train
+from bertlab.training.optim import Optimization
+
+COLUMNS = ["step", "loss", "learning_rate", "seconds", "tokens_per_second"]
+
+
+def line(weight=0.0):
+    """A model of one weight and one bias, drawn to y = 3x by the loss below."""
+    model = nn.Linear(1, 1)
+    nn.init.constant_(model.weight, weight)
+    nn.init.zeros_(model.bias)
+    return model
+
+
+def points():
+    generator = torch.Generator().manual_seed(0)
+    while True:
+        x = torch.randn(8, 1, generator=generator)
+        yield {"x": x, "y": 3 * x, "attention_mask": torch.tensor([[1, 1, 0]])}
+
+
+def squared(model, batch):
+    loss = (model(batch["x"]) - batch["y"]).square().mean()
+    return loss, {"loss": loss}
+
+
+def run(model=None, **options):
+    """(model, rows) of a short training."""
+    model = model or line()
+    given = {"steps": 20, "settings": Optimization(learning_rate=0.1), "progress": False, "device": "cpu"} | options
+    return model, train(model, points(), given.pop("loss_function", squared), **given)
+
+
+def test_the_loss_falls_and_the_model_is_ready_for_use():
+    model, rows = run(steps=150, log_every=10)
+    assert rows[-1]["loss"] < 0.05 * rows[0]["loss"]
+    assert model.weight.item() == pytest.approx(3, abs=0.2)
+    assert not model.training
+
+
+def test_rows_have_their_columns_and_steps():
+    logged = []
+    _, rows = run(steps=20, log_every=8, log=logged.append)
+    assert logged == rows
+    assert [row["step"] for row in rows] == [8, 16, 20]  # the last row tells of what was left
+    assert all(list(row) == COLUMNS for row in rows)
+    assert all(isinstance(value, int | float) for row in rows for value in row.values())
+    assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
+
+
+def test_no_row_twice_at_the_end():
+    assert [row["step"] for row in run(steps=16, log_every=8)[1]] == [8, 16]
+
+
+def test_a_row_is_the_mean_since_the_row_before():
+    seen = []
+
+    def watch(model, batch):
+        loss, watched = squared(model, batch)
+        seen.append(float(loss))
+        return loss, watched
+
+    rows = run(steps=10, log_every=5, loss_function=watch)[1]
+    assert [row["loss"] for row in rows] == pytest.approx([sum(seen[:5]) / 5, sum(seen[5:]) / 5], rel=1e-5)
+
+
+def test_speed_counts_tokens_without_padding(monkeypatch):
+    clock = iter(range(1000))
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: float(next(clock)))
+    row = run(steps=4, log_every=4)[1][0]
+    tokens = 4 * 2  # each batch has two ones in its attention_mask
+    assert row["tokens_per_second"] == pytest.approx(tokens / row["seconds"])
+
+
+def test_learning_rate_follows_the_schedule():
+    settings = Optimization(learning_rate=0.2, warmup=0.1)
+    rates = [row["learning_rate"] for row in run(steps=100, log_every=1, settings=settings)[1]]
+    assert rates[0] == pytest.approx(0.2 * 0.05)  # the middle of the first of ten steps up
+    assert max(rates) == pytest.approx(0.2, rel=0.06) and rates.index(max(rates)) in (9, 10)
+    assert 0 < rates[-1] < 0.01 * 0.2
+
+
+def test_gradients_are_clipped_and_zeroed(monkeypatch):
+    norms = []
+    step = torch.optim.AdamW.step
+
+    def spy(self, *args, **kwargs):
+        gradients = [p.grad for group in self.param_groups for p in group["params"]]
+        norms.append(math.sqrt(sum(float(g.square().sum()) for g in gradients)))
+        return step(self, *args, **kwargs)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", spy)
+    model, _ = run(line(100.0), steps=5, settings=Optimization(learning_rate=1e-3, clip=0.25))
+    assert norms == pytest.approx([0.25] * 5, rel=1e-3)
+    assert all(p.grad is None for p in model.parameters())
+    norms.clear()
+    run(line(3.01), steps=3, settings=Optimization(learning_rate=1e-5, clip=1.0))
+    assert 0 < max(norms) < 0.5  # a short gradient is left as it is
+
+
+def test_minutes_end_the_run_early_with_the_rate_brought_down(monkeypatch):
+    clock = iter(range(10_000))  # a second at every look
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: float(next(clock)))
+    _, rows = run(steps=5000, minutes=1, log_every=1)
+    assert 20 < len(rows) < 60
+    rates = [row["learning_rate"] for row in rows]
+    assert rates[-1] < 0.1 * max(rates)
+
+
+def test_a_run_that_ends_early_logs_its_last_steps(monkeypatch):
+    clock = iter(range(10_000))
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: float(next(clock)))
+    _, rows = run(steps=5000, minutes=1, log_every=1000)
+    assert len(rows) == 1 and 20 < rows[0]["step"] < 100
+
+
+def test_without_minutes_all_steps_are_done():
+    assert run(steps=7, minutes=None)[1][-1]["step"] == 7
+    assert run(steps=7, minutes=60)[1][-1]["step"] == 7
+
+
+def test_batches_may_run_out():
+    batches = [batch for batch, _ in zip(points(), range(3), strict=False)]
+    options = {"steps": 10, "settings": Optimization(), "progress": False, "device": "cpu"}
+    assert train(line(), batches, squared, **options)[-1]["step"] == 3
+
+
+@pytest.mark.parametrize("where", ["log", "loss", "batches", "snapshot", "last row"])
+def test_ctrl_c_keeps_what_was_learned(where):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    calls = []
+
+    def loss(model, batch):
+        calls.append(1)
+        return stop() if where == "loss" and len(calls) == 12 else squared(model, batch)
+
+    def some():
+        for number, batch in enumerate(points()):
+            yield stop() if where == "batches" and number == 11 else batch
+
+    options = {"steps": 20, "settings": Optimization(learning_rate=0.1), "progress": False, "device": "cpu"}
+    if where == "log":
+        options |= {"log": stop, "log_every": 11}
+    if where == "last row":
+        options |= {"log": stop, "log_every": 50}
+    if where == "snapshot":
+        options |= {"snapshot": stop, "snapshot_steps": (11,)}
+    model = line()
+    rows = train(model, some(), loss, **options)
+    assert not model.training and model.weight.item() > 0.5
+    assert [row["step"] for row in rows] == [20 if where == "last row" else 11]
+
+
+def test_other_errors_are_not_swallowed():
+    def fail(*_):
+        raise InputError("the disk is full")
+
+    with pytest.raises(InputError, match="disk"):
+        run(log=fail, log_every=2)
+
+
+def test_snapshots_at_the_named_steps():
+    taken = {}
+    model = line()
+    run(model, snapshot=lambda step: taken.update({step: model.weight.item()}), snapshot_steps=(0, 3, 20, 21))
+    assert list(taken) == [0, 3, 20]
+    assert taken[0] == 0.0 and 0 < taken[3] < taken[20] == model.weight.item()
+
+
+def test_no_snapshots_unless_asked():
+    run(snapshot=lambda step: pytest.fail(f"snapshot at {step}"))
+
+
+class Dropping(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.line, self.drop = line(0.5), nn.Dropout(0.5)
+
+    def forward(self, x):
+        return self.drop(self.line(x))
+
+
+def test_dropout_depends_on_the_seed_alone_and_leaves_the_generator_alone():
+    def weight(seed, before):
+        torch.manual_seed(before)
+        model = Dropping()
+        run(model, steps=5, seed=seed)
+        return model.line.weight.item()
+
+    assert weight(1, before=10) == weight(1, before=20) != weight(2, before=10)
+    model = Dropping()
+    torch.manual_seed(4)
+    expected = torch.rand(3)
+    torch.manual_seed(4)
+    run(model, steps=2)
+    assert bool((torch.rand(3) == expected).all())
+
+
+@pytest.mark.parametrize("device", ["mps", "abacus"])
+def test_a_device_that_is_not_there(device):
+    if device == "mps" and torch.backends.mps.is_available():
+        pytest.skip("this machine has one")
+    with pytest.raises(InputError, match=device):
+        run(device=device)
+
+
+def test_progress_bar_shows_the_figures(capsys):
+    run(steps=4, log_every=2, progress=True)
+    shown = capsys.readouterr().err
+    assert "4/4" in shown and "loss=" in shown and "tok/s=" in shown

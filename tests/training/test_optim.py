@@ -1,0 +1,86 @@
+"""Which weights are updated how, and the learning rate over time."""
+
+import pytest
+import torch
+
+from bertlab import BertForPreTraining, BertForQuestionAnswering
+from bertlab.training.optim import Optimization, make_optimizers, rate_factor
+
+
+def names_by_group(model, settings):
+    """(kind of optimizer, weight decay, names of its parameters) of every group."""
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    return [
+        (type(optimizer).__name__, group["weight_decay"], {names[id(p)] for p in group["params"]})
+        for optimizer in make_optimizers(model, settings)
+        for group in optimizer.param_groups
+    ]
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+@pytest.mark.parametrize("kind", [BertForPreTraining, BertForQuestionAnswering])
+def test_every_parameter_is_in_exactly_one_group(kind, optimizer, config):
+    model = kind(config)
+    groups = names_by_group(model, Optimization(optimizer))
+    listed = [name for _, _, names in groups for name in names]
+    assert sorted(listed) == sorted(name for name, _ in model.named_parameters())
+    parameters = [
+        p for o in make_optimizers(model, Optimization(optimizer)) for g in o.param_groups for p in g["params"]
+    ]
+    assert len(parameters) == len({id(p) for p in parameters}) == len(listed)
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_no_decay_on_biases_and_layer_norm(optimizer, config):
+    for _, decay, names in names_by_group(BertForPreTraining(config), Optimization(optimizer, weight_decay=0.03)):
+        assert decay in (0.0, 0.03)
+        for name in names:
+            assert (decay == 0.0) == ("norm" in name or name.endswith("bias")), name
+
+
+def test_muon_takes_the_matrices_of_the_layers_alone(config):
+    groups = names_by_group(BertForPreTraining(config), Optimization("muon"))
+    muon = {name for kind, _, names in groups if kind == "Muon" for name in names}
+    assert len(muon) == 4 * config.num_hidden_layers  # qkv, out, up, down
+    assert all("layers" in name and name.endswith("weight") and "norm" not in name for name in muon)
+    assert {kind for kind, _, _ in groups} == {"Muon", "AdamW"}
+
+
+def test_adamw_alone(config):
+    assert {kind for kind, _, _ in names_by_group(BertForPreTraining(config), Optimization())} == {"AdamW"}
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_decayed_weight_shrinks_and_a_bias_does_not(optimizer, config):
+    """Without a gradient's push, only weight decay moves a weight."""
+    model = BertForPreTraining(config)
+    layer = model.bert.encoder.layers[0].feed_forward.up
+    with torch.no_grad():
+        layer.bias.fill_(0.5)
+    before = layer.weight.detach().clone()
+    optimizers = make_optimizers(model, Optimization(optimizer, learning_rate=0.1, weight_decay=0.5))
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    for each in optimizers:
+        each.step()
+    torch.testing.assert_close(layer.weight, before * (1 - 0.1 * 0.5))
+    assert bool((layer.bias == 0.5).all())
+
+
+def test_rate_goes_up_then_down_in_straight_lines():
+    assert rate_factor(0.0, 0.1) == 0.0
+    assert rate_factor(0.05, 0.1) == pytest.approx(0.5)
+    assert rate_factor(0.1, 0.1) == pytest.approx(1.0)
+    assert rate_factor(0.55, 0.1) == pytest.approx(0.5)
+    assert rate_factor(1.0, 0.1) == 0.0
+    assert rate_factor(1.2, 0.1) == 0.0  # a late clock
+    assert rate_factor(0.0, 0.0) == 1.0
+
+
+@pytest.mark.parametrize("warmup", [0.0, 0.05, 0.5])
+def test_rate_is_never_above_the_top_and_has_one_peak(warmup):
+    factors = [rate_factor(i / 200, warmup) for i in range(201)]
+    assert min(factors) >= 0 and max(factors) == pytest.approx(1.0)
+    top = factors.index(max(factors))
+    assert factors[: top + 1] == sorted(factors[: top + 1])
+    assert factors[top:] == sorted(factors[top:], reverse=True)

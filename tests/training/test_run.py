@@ -1,0 +1,100 @@
+"""The run folder."""
+
+import csv
+import errno
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from bertlab import BertForPreTraining, InputError
+from bertlab.training.pretrain import new_model
+from bertlab.training.recipes import as_record
+from bertlab.training.run import Run
+
+ROW = {"step": 10, "mlm_loss": 5.123456789, "tokens_per_second": 12345678.9}
+
+
+def test_recipe_and_rows_are_written(tmp_path, recipe):
+    run = Run(tmp_path / "runs" / "one", as_record(recipe))
+    run.log(ROW)
+    run.log(ROW | {"step": 20})
+    assert json.loads((run.folder / "recipe.json").read_text()) == json.loads(json.dumps(as_record(recipe)))
+    text = (run.folder / "metrics.csv").read_bytes().decode()
+    assert text.splitlines()[0] == "step,mlm_loss,tokens_per_second" and "\r" not in text
+    with (run.folder / "metrics.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["step"] for row in rows] == ["10", "20"]
+    assert float(rows[0]["mlm_loss"]) == pytest.approx(5.12346)
+
+
+@pytest.mark.parametrize("name", ["metrics.csv", "model.safetensors"])
+def test_a_folder_that_holds_a_run_is_not_overwritten(name, tmp_path, recipe):
+    (tmp_path / name).write_text("precious")
+    with pytest.raises(InputError, match="holds a run already") as caught:
+        Run(tmp_path, as_record(recipe))
+    assert str(tmp_path) in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == [name] and (tmp_path / name).read_text() == "precious"
+
+
+def test_a_folder_with_other_files_is_fine(tmp_path, recipe):
+    (tmp_path / "notes.txt").write_text("mine")
+    Run(tmp_path, as_record(recipe)).log(ROW)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_made(tmp_path, recipe):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="run folder .*file"):
+        Run(tmp_path / "file" / "run", as_record(recipe))
+    with pytest.raises(InputError, match="run folder .*file"):
+        Run(tmp_path / "file", as_record(recipe))
+
+
+def test_home_is_understood(tmp_path, recipe, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    run = Run("~/runs/one", as_record(recipe))
+    run.log(ROW)
+    assert {path.name for path in (tmp_path / "runs" / "one").iterdir()} == {"recipe.json", "metrics.csv"}
+
+
+def test_full_disk_while_logging(tmp_path, recipe, monkeypatch):
+    run = Run(tmp_path, as_record(recipe))
+
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(InputError, match="metrics.csv: No space left on device"):
+        run.log(ROW)
+
+
+def test_full_disk_while_saving_keeps_the_checkpoint_before(tmp_path, recipe, tok, monkeypatch):
+    run = Run(tmp_path / "run", as_record(recipe))
+    model = new_model(recipe, tok)
+    run.save(model, tok)
+    before = {path.name: path.read_bytes() for path in run.folder.iterdir()}
+
+    def full(tensors, path, **kwargs):
+        Path(path).write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("bertlab.model.checkpoint.save_file", full)
+    with torch.no_grad():
+        model.nsp.bias.fill_(7.0)
+    for step in (None, 3):
+        with pytest.raises(InputError, match="No space left on device"):
+            run.save(model, tok, step)
+    assert {path.name: path.read_bytes() for path in run.folder.iterdir()} == before
+    assert float(BertForPreTraining.from_pretrained(run.folder).nsp.bias.sum()) == 0.0
+
+
+def test_snapshots_are_folders_of_their_own(tmp_path, recipe, tok):
+    run = Run(tmp_path, as_record(recipe))
+    model = new_model(recipe, tok)
+    assert run.save(model, tok, 7, dtype=torch.float16) == tmp_path / "step-00007"
+    again = BertForPreTraining.from_pretrained(tmp_path / "step-00007")
+    assert again.nsp.weight.dtype == torch.float32
+    torch.testing.assert_close(again.nsp.weight, model.nsp.weight, rtol=1e-3, atol=1e-4)
+    assert not (tmp_path / "model.safetensors").exists()
