@@ -1,0 +1,128 @@
+"""The `bertlab` command as a person uses it: from text to model to prediction, and what it says to mistakes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bertlab import BertForPreTraining, Tokenizer
+from bertlab.corpora.export import write_storyworld
+from bertlab.corpora.files import read_documents, read_squad
+
+
+def bertlab(*arguments, cwd=None) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-c", "from bertlab.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+
+
+def ok(*arguments, cwd=None) -> str:
+    done = bertlab(*arguments, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    """A folder with a text file and question files, and a model pretrained for two steps in `run`."""
+    place = tmp_path_factory.mktemp("cli")
+    write_storyworld("documents", place / "story.txt", 60, 0, "train")
+    write_storyworld("questions", place / "train.json", 12, 0, "train")
+    write_storyworld("questions", place / "dev.json", 6, 0, "test")
+    arguments = ("--text", "story.txt", "--out", "run", "--steps", 2, "--batch-size", 4, "--device", "cpu")
+    ok("pretrain", *arguments, cwd=place)
+    return place
+
+
+def test_pretrain_writes_a_run_that_is_a_checkpoint(place):
+    run = place / "run"
+    assert BertForPreTraining.from_pretrained(run).config.vocab_size == Tokenizer.from_pretrained(run).vocab_size
+    recipe = json.loads((run / "recipe.json").read_text())
+    assert (recipe["name"], recipe["steps"], recipe["batch_size"]) == ("own-text", 2, 4)
+    assert (run / "metrics.csv").read_text().startswith("step,mlm_loss,masked_accuracy,nsp_loss,nsp_accuracy")
+    measures = json.loads((run / "measures.json").read_text())
+    assert 0 <= measures["masked_top1"] <= 1 and measures["bigram_top1"] > measures["unigram_top1"] > 0
+    assert f"{measures['masked_top1']:.3f}" in (run / "README.md").read_text()
+
+
+def test_predict_fills_in_masks(place):
+    rows = json.loads(ok("predict", "the [MASK] saw a [MASK].", "--model", "run", "--top", 3, "--json", cwd=place))
+    assert [row["mask"] for row in rows] == [1, 1, 1, 2, 2, 2]
+    assert all(0 < row["probability"] < 1 for row in rows)
+    assert rows[0]["probability"] >= rows[1]["probability"]
+
+
+def test_finetune_evaluate_and_answer(place):
+    options = ("--train", "train.json", "--dev", "dev.json", "--out", "qa", "--steps", 2, "--batch-size", 4)
+    ok("finetune", "qa", "--model", "run", *options, "--device", "cpu", cwd=place)
+    measures = json.loads(ok("evaluate", "qa", "--data", "dev.json", "--json", cwd=place))
+    assert measures["questions"] == 6 and 0 <= measures["f1"] <= 1
+    question = ("--question", "What did Rosa buy?", "--passage", "Rosa bought a kite.")
+    rows = json.loads(ok("predict", *question, "--model", "qa", "--json", cwd=place))
+    assert all(row["text"] in "Rosa bought a kite." for row in rows)
+
+
+def test_evaluate_on_own_text(place):
+    assert "masked word, first guess right" in ok("evaluate", "run", "--text", "story.txt", cwd=place)
+
+
+def test_data_writes_what_the_readers_read(tmp_path):
+    assert len(list(read_squad(write_storyworld("questions", tmp_path / "q", 5, 0, "dev")))) == 5
+    assert len(list(read_documents([write_storyworld("documents", tmp_path / "d", 5, 0, "dev")]))) >= 1
+
+
+MISTAKES = {
+    "unknown model": (("predict", "a [MASK]", "--model", "no-such-model"), "no-such-model"),
+    "folder that is no checkpoint": (("predict", "a [MASK]", "--model", "."), "holds no"),
+    "no mask": (("predict", "nothing hidden", "--model", "run"), "[MASK]"),
+    "only spaces": (("predict", "   ", "--model", "run"), "empty"),
+    "question without passage": (("predict", "--question", "who?"), "--passage"),
+    "unknown recipe": (("pretrain", "no-such-recipe"), "storyworld-tiny"),
+    "missing text": (("pretrain", "--text", "missing.txt", "--out", "x"), "missing.txt"),
+    "text too short": (("pretrain", "--text", "short.txt", "--out", "x"), "documents"),
+    "own-text without text": (("pretrain", "own-text"), "--text"),
+    "run folder in use": (("pretrain", "--text", "story.txt", "--out", "run"), "run"),
+    "no steps": (("pretrain", "--steps", "0"), "--steps"),
+    "no minutes": (("pretrain", "--minutes", "-1"), "--minutes"),
+    "broken questions": (("finetune", "qa", "--model", "run", "--train", "story.txt", "--out", "y"), "story.txt"),
+    "text for a question model": (("evaluate", "run", "--data", "dev.json"), "question-answering"),
+    "count": (("data", "--count", "0"), "--count"),
+    "top": (("predict", "a [MASK]", "--top", "0"), "--top"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_one_line_and_exit_2(place, name):
+    (place / "short.txt").write_text("One sentence only.")
+    before = sorted(path.name for path in place.iterdir())
+    arguments, named = MISTAKES[name]
+    done = bertlab(*arguments, cwd=place)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("bertlab: ") and len(done.stderr.strip().splitlines()) == 1
+    assert named in done.stderr
+    assert sorted(path.name for path in place.iterdir()) == before, "a mistake leaves nothing behind"
+
+
+ODD_TEXTS = {
+    "emoji": "the 🐕 is [MASK] 😀",
+    "control characters": "the \x07dog\x00 is [MASK]\u200b",
+    "right to left": "הכלב [MASK] مرحبا",
+    "chinese": "我的狗很[MASK]",
+    "script": "<script>alert(1)</script> [MASK]",
+    "long": "dog " * 10_000 + "[MASK]",
+    "long, mask first": "[MASK] " + "dog " * 10_000,
+}
+
+
+@pytest.mark.parametrize("name", ODD_TEXTS)
+def test_odd_text_gives_guesses_or_one_clear_line(place, name):
+    from bertlab.errors import InputError
+    from bertlab.predict import fill_in
+
+    try:
+        rows = fill_in(ODD_TEXTS[name], place / "run", 2)
+    except InputError as error:
+        assert name == "long" and "\n" not in str(error)  # the mask was cut off with the rest
+    else:
+        assert len(rows) == 2
