@@ -359,6 +359,10 @@ def test_slots_articles_choices_and_spans():
     assert Author("present").tell("{hero} <go>, they <go+>, they <be+>.", slots).text == "Rose goes, they go, they are."
 
 
+def test_a_slot_said_twice_is_asked_for_where_it_stands_first():
+    assert Author("past").tell("{item} or {item}.", {"item": "tea"}).spans == {"item": (0, 3)}
+
+
 def test_a_question_on_a_slot_that_is_not_said_is_left_out():
     assert Author("past").tell("{hero} <sleep>.", {"hero": "Rose", "item": "hat"}, {"What?": "item"}).asks == ()
 

@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import replace
 from itertools import islice
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -89,8 +90,17 @@ def test_span_loss_is_the_mean_of_both_ends(qa_recipe, pretrained, examples):
         logs = out.start_logits[row].log_softmax(-1), out.end_logits[row].log_softmax(-1)
         terms.append(-float(logs[0][start] + logs[1][end]) / 2)
         exact.append(int(logs[0].argmax()) == start and int(logs[1].argmax()) == end)
-    assert float(loss) == pytest.approx(sum(terms) / len(terms), rel=1e-4)
+    assert loss.item() == pytest.approx(sum(terms) / len(terms), rel=1e-4)
     assert float(watched["exact_span"]) == pytest.approx(sum(exact) / len(exact))
+
+
+def test_exact_span_needs_both_ends():
+    def model(start_positions, end_positions):  # marks tokens 1 and 2 in every row
+        start, end = torch.eye(4)[1].expand(4, 4), torch.eye(4)[2].expand(4, 4)
+        return SimpleNamespace(loss=torch.tensor(0.0), start_logits=start, end_logits=end)
+
+    wanted = {"start_positions": torch.tensor([1, 1, 0, 0]), "end_positions": torch.tensor([2, 3, 2, 0])}
+    assert span_loss(model, wanted)[1]["exact_span"].item() == 0.25
 
 
 def test_questions_without_an_answer_point_to_cls(pretrained):

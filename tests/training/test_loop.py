@@ -67,7 +67,7 @@ def test_a_row_is_the_mean_since_the_row_before():
 
     def watch(model, batch):
         loss, watched = squared(model, batch)
-        seen.append(float(loss))
+        seen.append(loss.item())
         return loss, watched
 
     rows = run(steps=10, log_every=5, loss_function=watch)[1]
@@ -82,9 +82,21 @@ def test_speed_counts_tokens_without_padding(monkeypatch):
     assert row["tokens_per_second"] == pytest.approx(tokens / row["seconds"])
 
 
-def test_learning_rate_follows_the_schedule():
+def test_speed_is_that_of_the_steps_since_the_row_before(monkeypatch):
+    now = iter([0.0, 0.0, 1.0, 1.0, 2.0, 10.0, 18.0, 19.0, 30.0])  # the later steps are slower
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(now))
+    first, second = run(steps=4, log_every=2)[1]
+    assert second["tokens_per_second"] == pytest.approx(2 * 2 / (second["seconds"] - first["seconds"]))
+
+
+def test_learning_rate_follows_the_schedule(monkeypatch):
+    used, step = [], torch.optim.AdamW.step
+    monkeypatch.setattr(
+        torch.optim.AdamW, "step", lambda self, *a, **k: used.append(self.param_groups[0]["lr"]) or step(self, *a, **k)
+    )
     settings = Optimization(learning_rate=0.2, warmup=0.1)
     rates = [row["learning_rate"] for row in run(steps=100, log_every=1, settings=settings)[1]]
+    assert used == rates
     assert rates[0] == pytest.approx(0.2 * 0.05)  # the middle of the first of ten steps up
     assert max(rates) == pytest.approx(0.2, rel=0.06) and rates.index(max(rates)) in (9, 10)
     assert 0 < rates[-1] < 0.01 * 0.2
