@@ -106,12 +106,12 @@ def test_mlm_loss_is_the_mean_over_masked_positions_alone(documents, tok, recipe
             wanted = int(batch["labels"][row, place])
             if wanted != -100:
                 logs = out.prediction_logits[row, place].double().log_softmax(-1)
-                terms.append(-float(logs[wanted]))
+                terms.append(-logs[wanted].item())
                 right.append(int(logs.argmax()) == wanted)
     assert float(watched["mlm_loss"]) == pytest.approx(sum(terms) / len(terms), rel=1e-4)
     assert float(watched["masked_accuracy"]) == pytest.approx(sum(right) / len(right))
     nsp = [
-        -float(logits.log_softmax(-1)[label])
+        -logits.log_softmax(-1)[label].item()
         for logits, label in zip(out.seq_relationship_logits, batch["next_sentence_label"], strict=True)
         if label != -100
     ]
