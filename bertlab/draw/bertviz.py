@@ -12,7 +12,7 @@ LONGEST = 64  # tokens; the data grow with their square, and the picture is unre
 # The view is written for require.js. Everything stays inside one function, so that pages keep their own d3.
 _PAGE = """<div id="{name}" style="background: white; color: black; padding: 8px; font-family: sans-serif">
 <span>Layer: <select id="layer"></select></span>
-<div id="vis"></div>
+<div id="vis"><i>Run this cell to see the heads.</i></div>
 </div>
 <script>
 (function () {{

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
 from bertlab.draw.figures import clean, figure
 from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE
@@ -28,16 +29,17 @@ def learning_curves(
         _curve(accuracy, x, [row["nsp_accuracy"] for row in rows], GREEN, "s", "next sentence")
     for rung in rungs:
         _rung(loss, rung.loss, rung.name)
-        _rung(accuracy, rung.top1, rung.name)
+        if rung.top1 > 0.01:
+            _rung(accuracy, rung.top1, rung.name)
     loss.set(xlabel="step", ylabel="loss (nats per masked word)", ylim=(0, 1.08 * max(rung.loss for rung in rungs)))
     accuracy.set(xlabel="step", ylabel="share guessed right", ylim=(0, 1))
     for ax in (loss, accuracy):
         clean(ax, "left", "bottom")
         if log_steps:
             ax.set_xscale("symlog", linthresh=100)
-            ax.set_xticks(x, [f"{step:,}" for step in x], size=8)
+            ax.set_xticks(x, [f"{step / 1000:g}k" if step >= 1000 else step for step in x], size=8.5)
             ax.minorticks_off()
-        ax.set_xlim(0, steps)
+        ax.set_xlim(0, 1.02 * steps)
     if rows:
         accuracy.legend(frameon=False, loc="upper left", fontsize=9)
     return fig
@@ -50,4 +52,5 @@ def _curve(ax: Axes, x: Sequence[float], y: Sequence[float], colour: str, marker
 def _rung(ax: Axes, value: float, name: str) -> None:
     ax.axhline(value, color=ORANGE, ls="--", lw=1)
     text = ax.text(0.99, value, name, transform=ax.get_yaxis_transform(), ha="right", va="bottom", size=8.5, color=GREY)
-    text.set_in_layout(False)
+    text.set(in_layout=False, zorder=1.5)
+    text.set_path_effects([withStroke(linewidth=3, foreground="white")])  # readable where a curve runs through it

@@ -68,7 +68,7 @@ def masking_strip(before: Sequence[str], after: Sequence[str], actions: Sequence
             x, row = 0.1, row + 1
         places.append((x, 0.5 + 0.72 * row))
         x += width + 0.07
-    fig, ax = _canvas(1.3 + 0.72 * row)
+    fig, ax = _canvas(1.1 + 0.72 * row)
     for index, name in enumerate(ACTION_NAMES[1:], start=1):
         _box(ax, 0.1 + 1.75 * (index - 1), 0.1, 1.6, name, ACTION_COLOURS[index], size=9, height=0.24)
     for (x, y), width, old, new, action in zip(places, widths, before, after, actions, strict=True):
@@ -143,8 +143,8 @@ def _thumbnail(ax: Axes, weights: Tensor):
 def heads_grid(maps: AttentionMaps, control: AttentionMaps) -> Figure:
     """All heads of a trained model, and beside them the same heads with random weights, on one scale 0..1."""
     layers, heads = maps.weights.shape[:2]
-    fig = figure(0.75 + (WIDTH - 1) / (2 * heads) * layers)
-    halves = fig.subfigures(1, 2, wspace=0.03)
+    fig = figure(0.75 + (WIDTH - 0.9) / (2 * heads) * layers)
+    *halves, right = fig.subfigures(1, 3, width_ratios=[1, 1, 0.16], wspace=0.02)
     for half, part, name in zip(halves, (maps, control), ("trained", "random weights (control)"), strict=True):
         axes = half.subplots(layers, heads, squeeze=False)
         half.suptitle(name, size=11)
@@ -154,7 +154,7 @@ def heads_grid(maps: AttentionMaps, control: AttentionMaps) -> Figure:
                 image = _thumbnail(axes[layer, head], part.weights[layer, head])
         for head in range(heads):
             axes[-1, head].set_xlabel(f"head {head + 1}", size=9)
-    bar = fig.colorbar(image, ax=halves[1].axes, shrink=0.7, aspect=30)
+    bar = right.colorbar(image, cax=right.add_axes((0.1, 0.2, 0.2, 0.6)))
     bar.set_label("attention weight", size=9)
     return fig
 
@@ -197,7 +197,7 @@ def answer_bars(answer: Answer) -> Figure:
     """For each token of the passage: how probable as start and as end of the answer; [CLS] is "no answer"."""
     places = [0, *range(*answer.passage_slice)]
     x = np.arange(len(places))
-    fig = figure(2.6)
+    fig = figure(2.8)
     ax = clean(fig.subplots(), "left", "bottom")
     ax.bar(x - 0.2, answer.start_probabilities[places].numpy(), 0.4, color=BLUE, label="start")
     ax.bar(
@@ -209,7 +209,7 @@ def answer_bars(answer: Answer) -> Figure:
         edgecolor="white",
         label="end",
     )
-    names = ["[CLS] = no answer", *(answer.tokens[i] for i in places[1:])]
+    names = ["no answer", *(answer.tokens[i] for i in places[1:])]
     ax.set_xticks(x, names, rotation=90, size=8.5, parse_math=False)
     ax.set(ylim=(0, 1), ylabel="probability", xlim=(-0.8, len(places) - 0.2))
     ax.legend(frameon=False, ncols=2, loc="upper right")
@@ -231,12 +231,20 @@ def bars(values: Mapping[str, float], label: str, limit: float | None = None, co
     return fig
 
 
-def lines(x: Sequence, series: Mapping[str, Sequence[float]], xlabel: str, ylabel: str, names=None) -> Figure:
-    """One line for each series, named at its end; `names` are tick labels for x, if x are mere places."""
+def lines(
+    x: Sequence,
+    series: Mapping[str, Sequence[float]],
+    xlabel: str,
+    ylabel: str,
+    names: Sequence[str] | None = None,
+    styles: Sequence[tuple[str, str]] = (),
+) -> Figure:
+    """One line for each series. `names` are tick labels for x; `styles` a colour and a dash pattern for each line."""
     fig = figure(3.0)
     ax = clean(fig.subplots(), "left", "bottom")
-    for (name, values), colour, marker in zip(series.items(), OKABE_ITO, "osD^v", strict=False):
-        ax.plot(x, values, color=colour, marker=marker, lw=2, label=name)
+    styles = styles or [(colour, "-") for colour in OKABE_ITO]
+    for (name, values), (colour, dashes), marker in zip(series.items(), styles, "osD^v", strict=False):
+        ax.plot(x, values, color=colour, ls=dashes, marker=marker, lw=2, label=name)
     if names:
         ax.set_xticks(x, names, size=9)
     ax.set(xlabel=xlabel, ylabel=ylabel)

@@ -223,3 +223,12 @@ def test_words_mistake(words):
 
 def test_a_mistake_is_shown_without_a_traceback():
     assert Mistake("one line")._render_traceback_() == ["Not yet: one line"]
+
+
+@pytest.mark.parametrize("check", [check_pair_inputs, check_mask_tokens, check_mlm_loss, check_whole_words])
+def test_an_exercise_not_begun(check):
+    def stub(*args):
+        raise NotImplementedError
+
+    with pytest.raises(Mistake, match="write your code in place of"):
+        check(stub)

@@ -7,6 +7,7 @@ import torch
 
 from bertlab import BertConfig, BertForPreTraining, BertForQuestionAnswering, Tokenizer
 from bertlab.course import ladder, panels
+from bertlab.explain.attention import attention_maps
 from bertlab.inputs.masking import Masking
 from bertlab.training.baselines import NeighbourBaselines
 
@@ -60,3 +61,13 @@ def test_ladder_goes_down(tok):
     assert uniform.loss == pytest.approx(math.log(tok.vocab_size), abs=1e-5)
     assert uniform.loss > unigram.loss > bigram.loss
     assert bigram.top1 > unigram.top1
+
+
+def test_heads_panel_and_what_stands_in_without_a_kernel(tok):
+    model = small(BertForPreTraining, tok)
+    maps = attention_maps(model, tok, TEXTS[1])
+    bundle = panels.heads_panel(maps, maps, layer=1)._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert "Run this cell" in bundle["text/html"] and "0x" not in bundle["text/plain"]
+    filled = panels.fill_panel(model, tok, "my dog is [MASK]")._repr_mimebundle_()
+    assert "<table>" in filled["text/html"]
