@@ -15,7 +15,7 @@ class PretrainRecipe:
 
     name: str = "storyworld-tiny"
     # text
-    documents: int = 30_000  # of the storyworld; 0: text of your own
+    documents: int = 20_000  # of the storyworld; 0: text of your own
     vocab_size: int = 3500
     lowercase: bool = True
     # model
@@ -28,10 +28,10 @@ class PretrainRecipe:
     position_init: Literal["random", "sinusoid"] = "sinusoid"  # learned from there on
     # training
     max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
-    single_share: float = 0.15  # texts shown alone, without a second: how people type them into the explorer
+    single_share: float = 0.1  # texts shown alone, without a second: how people type them into the explorer
     batch_size: int = 32
-    steps: int = 8000
-    masking: Masking = field(default_factory=lambda: Masking(rate=0.3))
+    steps: int = 4500
+    masking: Masking = field(default_factory=lambda: Masking(rate=0.2))
     optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=5e-3))
     snapshot_steps: tuple[int, ...] = ()
     seed: int = 0
@@ -68,7 +68,7 @@ class FinetuneRecipe:
 PRETRAIN = {
     recipe.name: recipe
     for recipe in (
-        PretrainRecipe(snapshot_steps=(0, 100, 300, 600, 1000, 2000, 4000)),
+        PretrainRecipe(snapshot_steps=(0, 100, 300, 600, 1000, 2000, 3000)),
         PretrainRecipe(name="storyworld-live", documents=6000, num_hidden_layers=2, steps=1200),
         PretrainRecipe(name="own-text", documents=0, vocab_size=8000, steps=20_000),
     )

@@ -26,11 +26,12 @@ def documents(seed: int = 0, count: int | None = None, split: str = "train") -> 
 
 
 def tell_document(rng: random.Random, split: str) -> list[Sentence]:
-    """An opening, three to five scenes that share one state, a closing."""
+    """An opening, four or five scenes that share one state, reasons and small habits between them, a closing."""
     world = World(rng, split)
-    middle = rng.sample(scenes.SCENES, rng.randint(3, 4))
-    if rng.random() < 0.5:
-        middle.insert(rng.randint(0, len(middle)), rng.choice(scenes.BECAUSE))
+    middle = list(dict.fromkeys(rng.sample(scenes.SCENES, rng.randint(3, 4))))
+    for extra in (rng.choice(scenes.BECAUSE), rng.choice(scenes.BECAUSE), people.habits):
+        if rng.random() < 0.6:
+            middle.insert(rng.randint(0, len(middle)), extra)
     chosen = [rng.choice(scenes.OPENINGS), *middle, rng.choice(scenes.CLOSINGS)]
     return [sentence for scene in chosen for sentence in scene(world)]
 

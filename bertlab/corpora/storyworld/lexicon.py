@@ -41,7 +41,7 @@ def _irregular() -> dict[str, str]:
     return dict(entry.split() for line in _PAST.splitlines() for entry in line.split("|"))
 
 
-_DOUBLED = set("stop wrap clap chop chat drop hop plan trim beg hug grab shop rub nod skip".split())
+_DOUBLED = set("stop wrap clap chop chat drop hop plan trim beg hug grab shop rub nod skip spot".split())
 
 
 def past(verb: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from .lexicon import table, words
 from .telling import Sentence, Teller
 
+REGIONS = 10  # parts of the country, each with its own people, towns, trades and animals
 SPLITS = ("train", "dev", "test")
 HERO_FORMS = (
     "{hero}",
@@ -71,9 +72,14 @@ class World:
     about_hero: bool = False  # was the last sentence about the hero alone? only then may a pronoun stand for the name
 
     def __post_init__(self):
+        self.region = self.rng.randrange(REGIONS)
         self.teller = Teller(self.rng, self.plain)
         self._draw_people()
         self._draw_life()
+
+    def local(self, entries: Sequence) -> Sequence:
+        """The entries of a list that belong to the region of this document: names and trades differ by region."""
+        return entries[self.region :: REGIONS]
 
     def pair(self, firsts: Sequence, seconds: Sequence) -> tuple:
         """A combination of one of each that belongs to this document's split."""
@@ -84,8 +90,9 @@ class World:
         raise RuntimeError(f"no combination for split {self.split!r}")
 
     def _draw_people(self):
-        people = [Person(n, g) for g, names in (("woman", "women"), ("man", "men")) for n in words("people", names)]
-        hero, self.job = self.pair(people, table("work", "jobs"))
+        people = [Person(n, "woman") for n in self.local(words("people", "women"))]
+        people += [Person(n, "man") for n in self.local(words("people", "men"))]
+        hero, self.job = self.pair(people, self.local(table("work", "jobs")))
         self.hero, name = hero, hero.name.title()
         self.slots = {"hero": name, "name": name, "job": self.job[0]}
         relations = table("people", "relations")
@@ -98,8 +105,9 @@ class World:
         self.slots |= {"f" + key: value for key, value in PRONOUNS[friend.gender].items()}
 
     def _draw_life(self):
-        town, street = self.pair(words("places", "towns"), words("places", "streets"))
-        family = self.choice("people", "surnames")
+        town = self.rng.choice(self.local(words("places", "towns")))
+        street = self.rng.choice(self.local(words("places", "streets")))
+        family, ffamily = self.rng.sample(self.local(words("people", "surnames")), 2)
         kind, pet = self.pair(words("animals", "pets"), words("animals", "pet_names"))
         self.pet_row = next(row for row in table("animals", "kinds") if row[0] == kind)
         vehicle = self.rng.choice(table("travel", "vehicles"))
@@ -113,7 +121,7 @@ class World:
         }
         self.slots |= {"product": self.job[3], "make": self.job[4], "supply": self.job[5]}
         self.slots["trait"], self.slots["ftrait"] = self.rng.sample(words("mind", "traits"), 2)
-        self.slots |= {"look": self.pet_row[6], "ffamily": self.choice("people", "surnames").title()}
+        self.slots |= {"look": self.pet_row[6], "ffamily": ffamily.title()}
         self.slots |= {"adverb": self.choice("mind", "adverbs")}
         self.slots |= {"day": self.choice("mind", "days").title(), "topic": self.choice("mind", "topics")}
         season = self.rng.choice(table("mind", "seasons"))

@@ -14,7 +14,7 @@ def shopping(w: World) -> Iterator[Sentence]:
     item = w.rng.choice(goods.split(",")).strip()
     slots = {"shop": w.thing(shop, ("places", "qualities")), "seller": seller, "item": item}
     slots["price"] = w.choice("shops", "prices")
-    yield w.tell("[{hero}|The {man}] <go> to the {shop}.", {"Where <do> {hero} go?": "shop"}, **slots)
+    yield w.tell("[{hero}|The {man}] <go> to the {shop}.", {"Which shop <do> {hero} visit?": "shop"}, **slots)
     yield w.tell(
         "{H} <buy> a {item} [there|from the {seller}] for {price} coins.",
         {"What <do> {hero} buy?": "item", "How many coins <do> {hero} pay?": "price"},

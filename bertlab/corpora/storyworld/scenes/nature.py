@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from ..lexicon import plural
+from ..lexicon import plural, table
 from ..telling import Sentence
 from ..world import Thing, World
 
 
 def facts(w: World) -> Iterator[Sentence]:
-    kind, family, young, sound, eats, lives, look, move, special = w.row("animals", "kinds")
+    kind, family, young, sound, eats, lives, look, move, special = w.rng.choice(w.local(table("animals", "kinds")))
     slots = {
         "kind": kind,
         "kinds": plural(kind),
@@ -30,7 +30,7 @@ def facts(w: World) -> Iterator[Sentence]:
 
 
 def sighting(w: World) -> Iterator[Sentence]:
-    kind, _, young, sound, eats, lives, look, move, _ = w.row("animals", "kinds")
+    kind, _, young, sound, eats, lives, look, move, _ = w.rng.choice(w.local(table("animals", "kinds")))
     slots = {
         "kind": Thing(kind, (look,)),
         "young": young,

@@ -8,7 +8,7 @@ from ..world import World
 
 def opening_job(w: World) -> Iterator[Sentence]:
     yield w.tell(
-        "{hero} <be> a {job} [from|in|of] {town}.",
+        "{name} {family} <be> a {job} [from|in|of] {town}.",
         {"What <be> the job of {hero}?": "job", "Where <do> {hero} live?": "town"},
     )
     yield w.tell("{H} <live> on {street} Street with {pet}, {his} {animal}.", {"What <be> {pet}?": "animal"})
@@ -25,7 +25,7 @@ def opening_town(w: World) -> Iterator[Sentence]:
 
 def opening_friends(w: World) -> Iterator[Sentence]:
     yield w.tell("{hero} and {friend} <be+> [old|close|good] friends.")
-    yield w.tell("{hero} <be> a {job}, {friend} {his} {relation}.", {"Who <be> the {relation} of {hero}?": "friend"})
+    yield w.tell("{name} <be> a {job}, {fname} {his} {relation}.", {"Who <be> the {relation} of {hero}?": "fname"})
     yield w.tell("“{trait} {name}!” people of {town} <say+>, “and {ftrait} {fname}!”")
 
 
@@ -91,6 +91,15 @@ def gift(w: World) -> Iterator[Sentence]:
     )
     yield w.tell("“A {item}! From the {shop}?” <ask> {friend}.", {"Where <be> the {item} from?": "shop"}, **slots)
     yield w.tell("{friend} {adverb} <thank> {hero} for the {item}.", **slots)
+
+
+def habits(w: World) -> Iterator[Sentence]:
+    """Small things that {he} does with what is {his}: the pronouns agree."""
+    patterns = ("{he} <wash> {his} hands.", "{he} <call> {his} mother.", "{he} <brush> {his} hair.")
+    patterns += ("{he} <close> {his} eyes.", "{he} <open> {his} door.", "{he} <read> {his} letters.")
+    first, second = w.rng.sample(patterns, 2)
+    yield w.tell("Every {day} " + first)
+    yield w.tell("[After that|Later] " + second)
 
 
 def closing_home(w: World) -> Iterator[Sentence]:

@@ -48,27 +48,35 @@ NAMED = "the {blamed} was too {adjective}."
 
 def crossing(w: World) -> Iterator[Sentence]:
     slots = crossing_slots(w)
-    yield from _reason(w, CROSSING, slots)
-    if slots["blamed"] == slots["agent"]:
-        yield w.tell("{hero} <see> that the {agent} <be> {adjective} and <stay> with the {agent}.", **slots)
-    else:
-        yield w.tell("{hero} <say> that a {adjective} {barrier} <need> a [bridge|sign|light].", **slots)
+    yield from _reason(w, CROSSING, "the {agent} " + _NOT + " {cross} the {barrier}.", slots)
+    if w.rng.random() < 0.4:
+        if slots["blamed"] == slots["agent"]:
+            yield w.tell("{hero} <see> that the {agent} <be> {adjective} and <stay> with the {agent}.", **slots)
+        else:
+            yield w.tell("{hero} <say> that a {adjective} {barrier} <need> a [bridge|sign|light].", **slots)
 
 
 def fitting(w: World) -> Iterator[Sentence]:
     slots = fitting_slots(w)
-    yield w.tell("{hero} <have> a {thing} and a {container}.", **slots)
-    yield from _reason(w, FITTING, slots)
-    if slots["blamed"] == slots["thing"]:
-        yield w.tell("{friend} <say> that no {container} <be> made for a {adjective} {thing}.", **slots)
-    else:
-        yield w.tell("{friend} <say> that {hero} <need> a {container} that <be> not {adjective}.", **slots)
-
-
-def _reason(w: World, start: str, slots: dict[str, str]) -> Iterator[Sentence]:
-    asks = {"What was too {adjective}?": "blamed"}
-    yield w.tell(start + w.rng.choice((IT, NAMED, NAMED)), None, **slots)
     if w.rng.random() < 0.5:
+        yield w.tell("{hero} <have> a {thing} and a {container}.", **slots)
+    yield from _reason(w, FITTING, "the {thing} " + _NOT + " {fit} the {container}.", slots)
+    if w.rng.random() < 0.4:
+        if slots["blamed"] == slots["thing"]:
+            yield w.tell("{friend} <say> that no {container} <be> made for a {adjective} {thing}.", **slots)
+        else:
+            yield w.tell("{friend} <say> that {hero} <need> a {container} that <be> not {adjective}.", **slots)
+
+
+def _reason(w: World, start: str, result: str, slots: dict[str, str]) -> Iterator[Sentence]:
+    """The reason after or before what did not happen; now and then somebody says it again."""
+    asks = {"What was too {adjective}?": "blamed"}
+    order = w.rng.random()
+    if order < 0.7:
+        yield w.tell(start + (IT if order < 0.2 else NAMED), asks, **slots)
+    else:
+        yield w.tell("the {blamed} was too {adjective}, so " + result, asks, **slots)
+    if w.rng.random() < 0.25:
         yield w.tell("“So the {blamed} was too {adjective},” <say> {friend}.", asks, **slots)
 
 
