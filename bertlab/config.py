@@ -75,8 +75,7 @@ class BertConfig:
             raise InputError(f"hidden_act {self.hidden_act!r} is unknown; known: {', '.join(ACTIVATIONS)}")
         if self.hidden_size % self.num_attention_heads:
             raise InputError(
-                f"hidden_size {self.hidden_size} is not a multiple of "
-                f"num_attention_heads {self.num_attention_heads}"
+                f"hidden_size {self.hidden_size} is not a multiple of num_attention_heads {self.num_attention_heads}"
             )
         if self.pad_token_id >= self.vocab_size:
             raise InputError(f"pad_token_id {self.pad_token_id} lies outside vocab_size {self.vocab_size}")

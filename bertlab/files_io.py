@@ -93,6 +93,4 @@ def _plain_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputError(
-            f"{path}: cannot be written ({reason}); what was there before is unchanged"
-        ) from error
+        raise InputError(f"{path}: cannot be written ({reason}); what was there before is unchanged") from error

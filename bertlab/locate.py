@@ -53,9 +53,7 @@ def _bundled(name: str) -> Path | None:
     snapshots = _checkpoints_in(model)
     if len(rest) == 1 and rest[0] in snapshots:
         return model / rest[0]
-    raise InputError(
-        f"{_quoted(name)}: {first} has no such snapshot; it has: {', '.join(snapshots) or 'none'}"
-    )
+    raise InputError(f"{_quoted(name)}: {first} has no such snapshot; it has: {', '.join(snapshots) or 'none'}")
 
 
 def _from_hub(name: str) -> Path:

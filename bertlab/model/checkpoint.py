@@ -84,9 +84,7 @@ class PretrainedModel(nn.Module):
             warnings.warn(f"{folder}: newly initialised, to be trained: {names}", stacklevel=2)
         return model.to(device).eval()
 
-    def save_pretrained(
-        self, folder: str | Path, tokenizer: Any = None, dtype: torch.dtype | None = None
-    ) -> None:
+    def save_pretrained(self, folder: str | Path, tokenizer: Any = None, dtype: torch.dtype | None = None) -> None:
         """Write config.json, model.safetensors and, if given, the tokenizer's files into `folder`.
 
         dtype stores the weights in another precision (torch.float16 halves the file). All or nothing:

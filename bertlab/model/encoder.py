@@ -81,9 +81,7 @@ class MultiHeadAttention(nn.Module):
         # (B, A, S, D) -transpose-> (B, S, A, D) -merge-> (B, S, H) -out-> (B, S, H)
         return self.out(context.transpose(1, 2).reshape(B, S, H)), probabilities
 
-    def _explicit(
-        self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
+    def _explicit(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
         # (B, A, S, D) @ (B, A, D, S) -> (B, A, S, S)
         scores = (query * query.size(-1) ** -0.5) @ key.transpose(-1, -2)
         if bias is not None:
@@ -236,9 +234,7 @@ def check_inputs(
 ) -> None:
     """Say in one line what does not fit, before an index error deep in an embedding does."""
     if input_ids.dim() != 2 or input_ids.size(1) == 0:
-        raise InputError(
-            f"input_ids must be (batch, tokens) with at least one token, not {tuple(input_ids.shape)}"
-        )
+        raise InputError(f"input_ids must be (batch, tokens) with at least one token, not {tuple(input_ids.shape)}")
     if input_ids.is_floating_point():
         raise InputError(f"input_ids must be whole numbers, not {input_ids.dtype}")
     tokens, most = input_ids.size(1), config.max_position_embeddings

@@ -139,9 +139,7 @@ class BertForPreTraining(PretrainedModel):
         nsp_logits = self.nsp(out.pooler_output)  # (B, H) -nsp-> (B, 2)
         mlm_loss, nsp_loss = masked_lm_loss(logits, labels), None
         if next_sentence_label is not None:
-            check_labels(
-                "next_sentence_label", next_sentence_label, nsp_logits.shape[:1], 2, "IsNext, NotNext"
-            )
+            check_labels("next_sentence_label", next_sentence_label, nsp_logits.shape[:1], 2, "IsNext, NotNext")
             nsp_loss = mean_cross_entropy(nsp_logits, next_sentence_label)
         losses = [loss for loss in (mlm_loss, nsp_loss) if loss is not None]
         return PreTrainingOutput(
