@@ -212,7 +212,7 @@ def answer_bars(answer: Answer) -> Figure:
     names = ["no answer", *(answer.tokens[i] for i in places[1:])]
     ax.set_xticks(x, names, rotation=90, size=8.5, parse_math=False)
     ax.set(ylim=(0, 1), ylabel="probability", xlim=(-0.8, len(places) - 0.2))
-    ax.legend(frameon=False, ncols=2, loc="upper right")
+    ax.legend(frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
     return fig
 
 
