@@ -1,9 +1,6 @@
 """How good a model is, on text that it has not seen, beside what simpler guesses reach."""
 
 import random
-import re
-import string
-from collections import Counter
 from collections.abc import Sequence
 
 import torch
@@ -125,24 +122,13 @@ def predict_answers(
 
 def score_answers(examples: Sequence[QAExample], answers: dict[str, str]) -> dict[str, float]:
     """Exact match and F1 as SQuAD 2.0 defines them, and accuracy on the questions without an answer; all 0..1."""
-    scores = {"exact": [], "f1": [], "no_answer": []}
-    for example in examples:
-        said, gold = _answer_words(answers[example.id]), _answer_words(example.answer)
-        scores["exact"].append(float(said == gold))
-        scores["f1"].append(_f1(said, gold))
-        if example.is_impossible:
-            scores["no_answer"].append(float(answers[example.id] == ""))
-    figures = {name: sum(values) / len(values) for name, values in scores.items() if values}
+    from torchmetrics.functional.text import squad
+
+    said = [{"prediction_text": answers[e.id], "id": e.id} for e in examples]
+    gold = [{"answers": {"answer_start": [e.answer_start], "text": [e.answer]}, "id": e.id} for e in examples]
+    scores = squad(said, gold)
+    figures = {"exact": float(scores["exact_match"]) / 100, "f1": float(scores["f1"]) / 100}
+    unanswerable = [answers[e.id] == "" for e in examples if e.is_impossible]
+    if unanswerable:
+        figures["no_answer"] = sum(unanswerable) / len(unanswerable)
     return figures | {"questions": len(examples)}
-
-
-def _answer_words(text: str) -> list[str]:
-    """What SQuAD compares: words in lower case, without punctuation and articles."""
-    bare = "".join(character for character in text.lower() if character not in string.punctuation)
-    return re.sub(r"\b(a|an|the)\b", " ", bare).split()
-
-
-def _f1(said: list[str], gold: list[str]) -> float:
-    """Harmonic mean of the shares of words shared; where one of them has no words, 1 only if neither has."""
-    shared = sum((Counter(said) & Counter(gold)).values())
-    return 2 * shared / (len(said) + len(gold)) if said and gold else float(said == gold)

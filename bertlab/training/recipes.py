@@ -57,10 +57,10 @@ class FinetuneRecipe:
 
     name: str = "storyworld-tiny-qa"
     model: str = "storyworld-tiny"
-    examples: int = 40_000  # of the storyworld; unused with a file of your own
+    examples: int = 30_000  # of the storyworld; unused with a file of your own
     max_length: int = 192  # tokens of question and passage
     batch_size: int = 32
-    steps: int = 2500
+    steps: int = 1800
     optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=2e-3))
     seed: int = 0
 
