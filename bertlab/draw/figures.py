@@ -110,7 +110,8 @@ def fill_bars(fills: Mapping[str, Fill], mark: Sequence[str] = ()) -> Figure:
         colours = [ORANGE if token in mark else BLUE for token in fill.tokens]
         ax.barh(places, fill.probabilities, color=colours, height=0.7)
         for y, value in zip(places, fill.probabilities, strict=True):
-            ax.text(value + 0.02, y, f"{value:.0%}", va="center", size=9, color=INK)
+            share = f"{value:.0%}" if value >= 0.005 else "<1%"
+            ax.text(value + 0.02, y, share, va="center", size=9, color=INK)
         ax.set(xlim=(0, 1.15), xticks=[0, 0.5, 1])
         ax.set_yticks(places, fill.tokens, parse_math=False)
         ax.set_xlabel("probability", size=9)
