@@ -29,7 +29,7 @@ test: setup ## check everything: style, library, explorer in a browser, chapters
 	$(BIN)/ruff format --check .
 	OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist loadscope -m "not browser" $(ARGS)
 	$(PYTEST) -m browser -rs $(ARGS)
-	OMP_NUM_THREADS=2 $(PYTEST) --nbval --nbval-current-env --nbval-cell-timeout=300 \
+	OMP_NUM_THREADS=2 $(PYTEST) --nbval --nbval-current-env --nbval-cell-timeout=900 \
 	    --nbval-sanitize-with=tests/nbval_sanitize.cfg notebooks $(ARGS)
 
 test-fast: setup ## the quick part of the tests, while you work
@@ -39,7 +39,7 @@ test-fast: setup ## the quick part of the tests, while you work
 # Widget state and timings would change with every run and are of no use to a reader: they are left out.
 notebooks: setup ## run the chapters again and keep their new outputs
 	OMP_NUM_THREADS=2 $(BIN)/jupyter nbconvert --to notebook --execute --inplace \
-	    --ExecutePreprocessor.timeout=600 --ExecutePreprocessor.record_timing=False \
+	    --ExecutePreprocessor.timeout=900 --ExecutePreprocessor.record_timing=False \
 	    --ClearMetadataPreprocessor.enabled=True --ClearMetadataPreprocessor.clear_cell_metadata=False \
 	    --ClearMetadataPreprocessor.preserve_nb_metadata_mask='{"kernelspec", "language_info"}' \
 	    $(if $(ARGS),$(ARGS),notebooks/*.ipynb)
