@@ -13,11 +13,7 @@ from bertlab.files_io import atomic_folder, atomic_write
 
 def tree(folder):
     """Every file below with its content, hidden ones too."""
-    return {
-        str(path.relative_to(folder)): path.read_text()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def full_disk(*_args, **_kwargs):

@@ -69,7 +69,13 @@ PRETRAIN = {
     recipe.name: recipe
     for recipe in (
         PretrainRecipe(snapshot_steps=(0, 100, 300, 600, 1000, 2000, 3000)),
-        PretrainRecipe(name="storyworld-live", documents=6000, num_hidden_layers=2, masking=Masking(rate=0.3), steps=1000),
+        PretrainRecipe(
+            name="storyworld-live",
+            documents=6000,
+            num_hidden_layers=2,
+            masking=Masking(rate=0.3),
+            steps=1000,
+        ),
         PretrainRecipe(name="own-text", documents=0, vocab_size=8000, steps=20_000),
     )
 }

@@ -8,9 +8,7 @@ from bertlab.corpora.files import read_documents, read_squad, split_sentences
 from bertlab.errors import InputError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
-needs_shared = pytest.mark.skipif(
-    not SHARED.exists(), reason="real texts are not beside the clone (../shared/data)"
-)
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="real texts are not beside the clone (../shared/data)")
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,11 @@ DOCUMENTS = 1000  # of each split
 
 # The world that the bundled models learned: first 50 documents of each split, questions, probes.
 PINNED = {
-    "train": "cf67dcbca5bd9815",
-    "dev": "2a8c3e840076579f",
-    "test": "fbfa66542453dda6",
-    "questions": "f6dc88be8ddd276f",
-    "probes": "945f80b159221569",
+    "train": "b2c28e3acda894ea",
+    "dev": "c24fe3f0e87e1ee7",
+    "test": "30ce9bd200a8dcd8",
+    "questions": "9d42f046f33374b8",
+    "probes": "57a1e06d145d662d",
 }
 
 
@@ -135,7 +135,7 @@ def test_every_kind_of_combination_is_drawn(split, combinations):
     jobs = {row[0] for row in lexicon.table("work", "jobs")}
     colours = set(lexicon.words("shops", "colours"))
     drawn = combinations[split]
-    assert sum(pair[0] in names and pair[1] in jobs for pair in drawn) > 200
+    assert sum(pair[0] in names and pair[1] in jobs for pair in drawn) > 50  # a name has only the jobs of its region
     assert sum(len(pair) == 2 and pair[1] in colours for pair in drawn) > 60
     assert sum(len(triple) == 3 for triple in drawn) > 100
 
@@ -409,8 +409,7 @@ def test_past(entry):
 def test_past_of_verbs_in_the_text_is_regular_or_listed():
     """Every verb of the patterns and habits: its past is on the list of irregular ones, or built by the rules.
 
-    A short verb that ends in one vowel and one consonant doubles it: "stop", "stopped". "spot" is known to be
-    wrong in the text that the bundled models learned.
+    A short verb that ends in one vowel and one consonant doubles it: "stop", "stopped".
     """
     verbs = set()
     with pytest.MonkeyPatch.context() as patch:
@@ -423,7 +422,7 @@ def test_past_of_verbs_in_the_text_is_regular_or_listed():
     assert len(verbs) > 150
     irregular = lexicon._irregular()
     one_syllable = re.compile(r"^[^aeiou]+[aeiou][bdgklmnprt]$")
-    for verb in verbs - set(irregular) - {"spot"}:
+    for verb in verbs - set(irregular):
         past = lexicon.past(verb)
         if one_syllable.match(verb):
             assert past == f"{verb}{verb[-1]}ed"

@@ -77,9 +77,7 @@ def test_squad():
     tok = Tokenizer.from_pretrained(SHARED / "bert_official" / "bert-base-uncased")
     examples = list(read_squad(SHARED / "squad" / "train-v1.1.head.json"))[:500]
     batch = qa_features(examples, tok, 384)
-    found = [
-        text_at(batch, row, e.context) for row, e in enumerate(examples) if batch["start_positions"][row]
-    ]
+    found = [text_at(batch, row, e.context) for row, e in enumerate(examples) if batch["start_positions"][row]]
     answers = [e.answer for row, e in enumerate(examples) if batch["start_positions"][row]]
     assert len(found) > 490
     assert sum(a == b for a, b in zip(found, answers, strict=True)) > 0.98 * len(found)

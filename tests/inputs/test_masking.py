@@ -17,9 +17,7 @@ rows = st.integers(1, 8).flatmap(
         st.lists(st.integers(0, len(TOKENS) - 1), min_size=width, max_size=width), min_size=1, max_size=8
     )
 )
-shares = st.sampled_from(
-    [Masking(), Masking(rate=0.4), Masking(mask=1.0, random=0.0), Masking(1.0, 0.0, 0.5)]
-)
+shares = st.sampled_from([Masking(), Masking(rate=0.4), Masking(mask=1.0, random=0.0), Masking(1.0, 0.0, 0.5)])
 
 
 def run(input_ids, masking=Masking(), seed=0):  # noqa: B008
@@ -82,9 +80,7 @@ def test_nothing_to_choose():
     assert torch.equal(out.input_ids, ids) and (out.labels == -100).all()
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"rate": 0.0}, {"rate": 1.5}, {"mask": 0.9, "random": 0.2}, {"random": -0.1}]
-)
+@pytest.mark.parametrize("wrong", [{"rate": 0.0}, {"rate": 1.5}, {"mask": 0.9, "random": 0.2}, {"random": -0.1}])
 def test_impossible_shares(wrong):
     with pytest.raises(InputError, match="masking"):
         replace(Masking(), **wrong)

@@ -128,9 +128,7 @@ def test_names_of_the_original_release(checkpoint, batch):
 
     def rename(tensors):
         for name in list(tensors):
-            old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
-                "LayerNorm.bias", "LayerNorm.beta"
-            )
+            old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
             tensors[old] = tensors.pop(name)
         tensors["bert.embeddings.position_ids"] = torch.arange(16)[None]
         tensors["cls.predictions.decoder.weight"] = tensors[WORDS].clone()

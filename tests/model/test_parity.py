@@ -26,9 +26,7 @@ def twins(kind, folder, dtype=torch.float64, std=0.05, **shape):
     """Their model with random weights (biases and LayerNorm too), and ours read from its folder."""
     torch.manual_seed(0)
     sizes = dict(vocab_size=61, max_position_embeddings=16) | shape
-    theirs = getattr(transformers, kind.__name__)(
-        transformers.BertConfig(**sizes, attn_implementation="eager")
-    ).eval()
+    theirs = getattr(transformers, kind.__name__)(transformers.BertConfig(**sizes, attn_implementation="eager")).eval()
     with torch.no_grad():
         for parameter in theirs.parameters():
             parameter.add_(torch.randn_like(parameter) * std)
@@ -96,9 +94,7 @@ def test_masked_lm(dtype, batch, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-@pytest.mark.parametrize(
-    "ends", [([0, 2, 3], [0, 3, 6]), ([1, 9, 40], [2, 8, 40])], ids=["inside", "outside"]
-)
+@pytest.mark.parametrize("ends", [([0, 2, 3], [0, 3, 6]), ([1, 9, 40], [2, 8, 40])], ids=["inside", "outside"])
 def test_question_answering(ends, dtype, batch, tmp_path):
     ours, theirs = twins(BertForQuestionAnswering, tmp_path, dtype, **SHAPES["usual"])
     start, end = map(torch.tensor, ends)
@@ -144,9 +140,7 @@ def test_ours_opens_in_automodel(kind, config, batch, tmp_path):
 
 
 def test_automodel_for_pretraining(config, batch, checkpoint, caplog):
-    theirs, report = transformers.AutoModelForPreTraining.from_pretrained(
-        checkpoint, output_loading_info=True
-    )
+    theirs, report = transformers.AutoModelForPreTraining.from_pretrained(checkpoint, output_loading_info=True)
     assert not any(report.values()), report
     assert not caplog.records
     ours = BertForPreTraining.from_pretrained(checkpoint)
