@@ -9,8 +9,11 @@ from bertlab.draw import charts
 from bertlab.draw.marked import marked_passage
 from bertlab.explain.spans import Answer, answer
 
-QUESTION = "what did the man buy?"
-PASSAGE = "the man went to the store. he bought a gallon of milk. his dog waited at the door."
+QUESTION = "What did Ruth buy?"
+PASSAGE = (
+    "Ruth Hill was a baker of Ashford. She lived on Elm Street with Rex, her dog. Ruth went to the toy shop. She bought "
+    "a red kite from the toymaker for nine coins. “Nine coins for a red kite?” cried Mark. “Toy shop price,” said Ruth."
+)
 WINDOW = 56  # tokens that a readable heat map holds
 
 
