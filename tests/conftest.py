@@ -1,6 +1,7 @@
-"""What several tests share: small models, batches with padding, and their twins in transformers."""
+"""What several tests share: small models, batches with padding, a headless browser."""
 
 import os
+import shutil
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may reach a hub
 
@@ -18,6 +19,12 @@ SMALL = dict(
     max_position_embeddings=16,
     initializer_range=0.3,  # large, so that attention is far from uniform
 )
+
+
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+).split()
 
 
 @pytest.fixture
@@ -44,3 +51,31 @@ def checkpoint(config, tmp_path):
     folder = tmp_path / "checkpoint"
     BertForPreTraining(config).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("no chromium on this machine")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(chromium):
+    """A fresh browser tab that records in `tab.outside` every request that would leave this machine."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.outside, page.broken = [], []
+    local = ("http://localhost:", "ws://localhost:", "data:", "blob:")
+    page.on("request", lambda r: None if r.url.startswith(local) else page.outside.append(r.url))
+    page.on("websocket", lambda w: None if w.url.startswith(local) else page.outside.append(w.url))
+    page.on("pageerror", lambda error: page.broken.append(str(error)))
+    page.set_default_timeout(30_000)
+    yield page
+    context.close()

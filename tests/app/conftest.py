@@ -1,7 +1,6 @@
-"""One server and one headless browser for all tests of the explorer."""
+"""One server for all tests of the explorer, and small checkpoints."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,10 +11,6 @@ from urllib.request import urlopen
 import pytest
 
 APP = Path(__file__).parents[2] / "app" / "explore.py"
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync"
-).split()
 
 
 @pytest.fixture(scope="session")
@@ -50,34 +45,6 @@ def wait_until_up(address, process, log):
         except OSError:
             time.sleep(0.25)
     pytest.fail(f"the explorer did not start:\n{log.read_text()[-2000:]}")
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("no chromium on this machine")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def tab(chromium):
-    """A fresh browser tab that records in `tab.outside` every request that would leave this machine."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.outside, page.broken = [], []
-    local = ("http://localhost:", "ws://localhost:", "data:", "blob:")
-    page.on("request", lambda r: None if r.url.startswith(local) else page.outside.append(r.url))
-    page.on("websocket", lambda w: None if w.url.startswith(local) else page.outside.append(w.url))
-    page.on("pageerror", lambda error: page.broken.append(str(error)))
-    page.set_default_timeout(30_000)
-    yield page
-    context.close()
 
 
 @pytest.fixture(scope="session")

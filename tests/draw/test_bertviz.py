@@ -1,7 +1,6 @@
 """The bertviz view needs no network, and a token cannot break out of its script."""
 
 import re
-import shutil
 
 import pytest
 import torch
@@ -34,23 +33,11 @@ def test_long_texts_are_refused():
 
 
 @pytest.mark.browser
-def test_heads_are_drawn_offline():
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if not path:
-        pytest.skip("no Chromium here")
-    from playwright.sync_api import sync_playwright
-
-    html = head_view(maps(["left", "<b>", "right"]), layer=1, heads=[0])
-    with sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        page = browser.new_page()
-        asked = []
-        page.on("request", lambda request: asked.append(request.url))
-        errors = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.set_content(html)
-        page.wait_for_selector("#vis svg line", state="attached")
-        assert errors == [] and asked == []
-        assert page.locator("#vis svg text").filter(has_text="right").count() >= 2
-        assert page.locator("#layer").input_value() == "1"
-        browser.close()
+def test_heads_are_drawn_offline(tab):
+    asked = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.set_content(head_view(maps(["left", "<b>", "right"]), layer=1, heads=[0]))
+    tab.wait_for_selector("#vis svg line", state="attached")
+    assert tab.broken == [] and asked == []
+    assert tab.locator("#vis svg text").filter(has_text="right").count() >= 2
+    assert tab.locator("#layer").input_value() == "1"
