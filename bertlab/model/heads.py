@@ -11,10 +11,9 @@ from torch import Tensor, nn
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
+from bertlab.inputs.masking import IGNORED
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.model.encoder import ACTIVATIONS, BertModel, check_range
-
-IGNORED = -100  # the label of a position that is not to be predicted
 
 
 @dataclass

@@ -18,7 +18,7 @@ from bertlab.model import BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.loop import train
 from bertlab.training.recipes import FinetuneRecipe, as_record
-from bertlab.training.run import Run
+from bertlab.training.run import Run, to_all
 
 
 @dataclass
@@ -52,19 +52,13 @@ def finetune_qa(
     if not examples:
         raise InputError("there is no question to train on")
 
-    def log(row: dict[str, float]) -> None:
-        if run:
-            run.log(row)
-        if on_log:
-            on_log(row)
-
     rows = train(
         model,
         batches(examples, tokenizer, recipe),
         span_loss,
         steps=recipe.steps,
         settings=recipe.optim,
-        log=log,
+        log=to_all(run and run.log, on_log),
         log_every=log_every,
         progress=progress,
         device=device,

@@ -17,7 +17,7 @@ from bertlab.model import BertForPreTraining
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.loop import train
 from bertlab.training.recipes import PretrainRecipe, as_record
-from bertlab.training.run import Run
+from bertlab.training.run import Run, to_all
 
 Documents = Sequence[list[list[int]]]  # documents of sentences of token ids
 TOKENIZER_SAMPLE = 6000  # documents that the vocabulary is learned from
@@ -60,12 +60,6 @@ def pretrain(
     documents = [tokenizer.encode_batch(list(sentences)) for sentences in texts]
     model = new_model(recipe, tokenizer)
 
-    def log(row: dict[str, float]) -> None:
-        if run:
-            run.log(row)
-        if on_log:
-            on_log(row)
-
     def snapshot(step: int) -> None:
         if run:
             run.save(model, tokenizer, step, dtype=torch.float16)
@@ -77,7 +71,7 @@ def pretrain(
         steps=recipe.steps,
         settings=recipe.optim,
         minutes=minutes,
-        log=log,
+        log=to_all(run and run.log, on_log),
         log_every=log_every,
         snapshot=snapshot,
         snapshot_steps=recipe.snapshot_steps,

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from bertlab.errors import InputError
@@ -43,3 +44,13 @@ class Run:
         folder = self.folder if step is None else self.folder / f"step-{step:05d}"
         model.save_pretrained(folder, tokenizer, dtype=dtype)
         return folder
+
+
+def to_all(*receivers: Callable[[dict[str, float]], None] | None) -> Callable[[dict[str, float]], None]:
+    """One function that hands a row to every receiver that is there."""
+
+    def log(row: dict[str, float]) -> None:
+        for receive in filter(None, receivers):
+            receive(row)
+
+    return log

@@ -26,7 +26,7 @@ def documents(seed: int = 0, count: int | None = None, split: str = "train") -> 
 
 
 def tell_document(rng: random.Random, split: str) -> list[Sentence]:
-    """An opening, four or five scenes that share one state, reasons and small habits between them, a closing."""
+    """An opening, a few scenes that share one state, reasons and small habits between them, a closing."""
     world = World(rng, split)
     middle = list(dict.fromkeys(rng.sample(scenes.SCENES, rng.randint(3, 4))))
     for extra in (rng.choice(scenes.BECAUSE), rng.choice(scenes.BECAUSE), people.habits):
