@@ -95,9 +95,27 @@ def new_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTrainin
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         model = BertForPreTraining(recipe.config(tokenizer.vocab_size))
+        if recipe.attention_init == "matched":
+            layers = model.bert.encoder.layers
+            for layer in layers[: len(layers) // 2]:
+                start_from_likeness(layer.attention.qkv.weight)
     if recipe.position_init == "sinusoid":
         start_from_sinusoids(model.bert.embeddings.position.weight)
     return model
+
+
+@torch.no_grad()
+def start_from_likeness(qkv: Tensor, noise: float = 0.02) -> None:
+    """Give queries and keys (both H x H, the first two thirds of the rows of qkv) nearly the same weights.
+
+    Then q . k is largest where two tokens are alike: a head begins by finding the same word, or a near place, again
+    (the idea of Trockman and Kolter 2023, "Mimetic initialization of self-attention layers"). Only the lower half of
+    the layers starts so: the upper layers must read the whole text from the beginning for next-sentence prediction.
+    """
+    width = qkv.size(1)
+    queries = torch.randn(width, width) * width**-0.5  # (H, H)
+    qkv[:width] = queries
+    qkv[width : 2 * width] = queries + torch.randn(width, width) * noise
 
 
 @torch.no_grad()

@@ -26,11 +26,12 @@ class PretrainRecipe:
     hidden_dropout_prob: float = 0.0  # off for models this small on text that never repeats a batch
     initializer_range: float = 0.05  # 0.02 suits 768 dimensions; narrow layers need more to break symmetry
     position_init: Literal["random", "sinusoid"] = "sinusoid"  # learned from there on
+    attention_init: Literal["random", "matched"] = "matched"  # lower layers begin by looking for what is alike
     # training
     max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
     single_share: float = 0.1  # texts shown alone, without a second: how people type them into the explorer
     batch_size: int = 32
-    steps: int = 4500
+    steps: int = 4000
     masking: Masking = field(default_factory=lambda: Masking(rate=0.2))
     optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=5e-3))
     snapshot_steps: tuple[int, ...] = ()

@@ -19,7 +19,11 @@ _VERB = re.compile(r"<([a-z ]+)(\+?)>")
 _SLOT = re.compile(r"\{(\w+)\}")
 _MARK = re.compile("\x01(\\w+)\x02|\x03")
 _ARTICLE = re.compile("\\b([Aa]) (?=(?:\x01\\w+\x02)?[aeiou])(?!(?:\x01\\w+\x02)?(?:one|uni|use))")
+_FIRST = re.compile(r"^\W*\w|(?<=[.!?] )\w|(?<=: [“‘\"])\w")  # what is written large
 _WORD = re.compile(r"(?<![{\w])([A-Za-z]+)(?![\w}])|[^\w\s{}\[\]<>|+']")
+_QUOTED = re.compile(r"“([^“”]*)([,?!])” (<\w+>) (\{\w+\})\.")
+ONE_THING = "item vehicle seller shop place first second third agent barrier blamed thing container helper".split()
+_ONE_THING = re.compile(r" \{(?:" + "|".join(ONE_THING) + r")\}")
 PLAIN_HABIT = 0.4  # how often an author writes the plain form of a word that has others
 
 
@@ -30,6 +34,19 @@ class Sentence:
     text: str
     spans: dict[str, tuple[int, int]] = field(default_factory=dict)
     asks: tuple[tuple[str, str], ...] = ()  # (question, slot that answers it)
+    opening: str = ""  # the first letter as it is within a sentence
+
+    def joined(self, mark: str, other: "Sentence") -> "Sentence":
+        """Both as one sentence: "June paints." and "Kenji sings." -> "June paints; Kenji sings."
+
+        Slots of the other whose names are taken here get a ' behind theirs.
+        """
+        text = other.opening + other.text[1:]
+        shift = len(self.text) - 1 + len(mark)
+        names = {slot: slot + "'" if slot in self.spans else slot for slot in other.spans}
+        spans = {names[slot]: (start + shift, end + shift) for slot, (start, end) in other.spans.items()}
+        asks = tuple((question, names[slot]) for question, slot in other.asks)
+        return Sentence(self.text[:-1] + mark + text, self.spans | spans, self.asks + asks, self.opening)
 
 
 class Teller:
@@ -43,6 +60,7 @@ class Teller:
         self.tense = "past" if plain else rng.choice(("past", "past", "present"))
         self._choices: dict[str, str] = {}
         self._habits = {} if plain else _draw_habits(rng)
+        self._speaker_first = not plain and rng.random() < 0.5
 
     def tell(
         self,
@@ -52,9 +70,13 @@ class Teller:
         plain: dict[str, str] | None = None,
     ) -> Sentence:
         """The sentence of a pattern. `asks` maps question patterns, filled from `plain`, to the slots that answer."""
+        if self._speaker_first:
+            pattern = _QUOTED.sub(lambda m: f"{m[4]} {m[3]}: “{m[1]}{m[2].replace(',', '.')}”", pattern)
         text, spans = self._render(_WORD.sub(self._habitual, pattern), slots)
-        questions = tuple((self._render(q, plain or slots)[0], slot) for q, slot in (asks or {}).items())
-        return Sentence(text, spans, tuple(q for q in questions if q[1] in spans))
+        named = text.startswith("I ") or any(start == 0 for start, _ in spans.values())
+        opening = text[0] if named else text[0].lower()
+        questions = tuple((_capital(self._render(q, plain or slots)[0]), slot) for q, slot in (asks or {}).items() if slot in spans)
+        return Sentence(_capital(text), spans, questions, opening)
 
     def _render(self, pattern: str, slots: dict[str, str]) -> tuple[str, dict[str, tuple[int, int]]]:
         while _CHOICE.search(pattern):
@@ -66,6 +88,8 @@ class Teller:
 
     def _habitual(self, match: re.Match) -> str:
         word = match[0]
+        if word.lower() == "the" and not _ONE_THING.match(match.string, match.end()):
+            return word
         return self._habits.get(word, self._habits.get(word.lower(), word))
 
     def _choose(self, match: re.Match) -> str:
@@ -96,7 +120,7 @@ def _draw_habits(rng: random.Random) -> dict[str, str]:
 
 
 def _unmark(text: str) -> tuple[str, dict[str, tuple[int, int]]]:
-    """Take the slot marks out, keep where each slot stands, write the first letter large."""
+    """Take the slot marks out, keep where each slot stands."""
     out, spans, open_slot, start, at = [], {}, "", 0, 0
     for match in _MARK.finditer(text):
         out.append(text[at : match.start()])
@@ -106,6 +130,8 @@ def _unmark(text: str) -> tuple[str, dict[str, tuple[int, int]]]:
             open_slot, start = match[1], position
         else:
             spans.setdefault(open_slot, (start, position))
-    plain = "".join(out) + text[at:]
-    first = next((i for i, c in enumerate(plain) if c.isalpha()), 0)
-    return plain[:first] + plain[first].upper() + plain[first + 1 :], spans
+    return "".join(out) + text[at:], spans
+
+
+def _capital(text: str) -> str:
+    return _FIRST.sub(lambda match: match[0].upper(), text)

@@ -1,6 +1,7 @@
 """The state of the town that one document follows: who, what, where, and what has happened so far."""
 
 import random
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from .telling import Sentence, Teller
 
 REGIONS = 10  # parts of the country, each with its own people, towns, trades and animals
 SPLITS = ("train", "dev", "test")
+_DOING = re.compile(r"(\{(?:hero|H|friend)\})( <(?!be|have|own|do|want|need|love|hate|hurt|get|keep|lose|live))")  # where an adverb may stand
 HERO_FORMS = (
     "{hero}",
     "{hero} {family}",
@@ -17,7 +19,7 @@ HERO_FORMS = (
     "{job} {hero} {family}",
     "{trait} {hero} {family}",
     "{trait} {job} {hero}",
-    "{hero} from {town}",
+    "{job} {hero}",
 )
 FRIEND_FORMS = (
     "{friend}",
@@ -52,7 +54,7 @@ class Thing:
         return " ".join((*self.attributes, self.noun))
 
     def mention(self, rng: random.Random) -> str:
-        return " ".join([a for a in self.attributes if rng.random() < 0.6] + [self.noun])
+        return " ".join([a for a in self.attributes if rng.random() < 0.8] + [self.noun])
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class World:
         self.pet_row = next(row for row in table("animals", "kinds") if row[0] == kind)
         vehicle = self.rng.choice(table("travel", "vehicles"))
         self.slots |= {"town": town.title(), "street": street.title(), "family": family.title()}
-        self.slots |= {"animal": kind, "pet": pet.title(), "vehicle": vehicle[0], "ride": vehicle[1]}
+        self.slots |= {"animal": kind, "pet": pet.title(), "petname": pet.title(), "vehicle": vehicle[0], "ride": vehicle[1]}
         self.slots |= {
             "stop": vehicle[2],
             "trouble": self.verb(vehicle[3]),
@@ -148,14 +150,16 @@ class World:
         plain = self.slots | slots | {f"{key}_full": str(thing) for key, thing in things.items()}
         plain |= {key: thing.noun for key, thing in things.items()}
         told = plain | {key: thing.mention(self.rng) for key, thing in things.items()} | self._people()
-        if self.about_hero and self.rng.random() < 0.6:
+        if self.about_hero and self.rng.random() < 0.4:
             told["H"] = self.slots["he"]
         self.about_hero = ("{H}" in pattern or "{hero}" in pattern) and "{friend}" not in pattern
+        if "{adverb}" not in pattern and self.rng.random() < 0.4:
+            pattern = _DOING.sub(r"\1 {adverb}\2", pattern, count=1)
         return self.teller.tell(pattern, told, asks, plain)
 
     def _people(self) -> dict[str, str]:
         """How the people of this world are called this time."""
-        forms = HERO_FORMS if self.rng.random() < 0.7 else ("{hero}",)
+        forms = HERO_FORMS if self.rng.random() < 0.85 else ("{hero}",)
         hero = self.rng.choice(forms).format(**self.slots)
         friend = self.rng.choice(FRIEND_FORMS).format(**self.slots)
         pet = self.rng.choice(PET_FORMS).format(**self.slots)

@@ -21,7 +21,19 @@ def shopping(w: World) -> Iterator[Sentence]:
         **slots,
     )
     yield w.tell("“{price} coins for a {item}?” <cry> {friend}.", **slots)
-    yield w.tell("“{shop} price,” <say> {hero}, “ask the {seller}.”", **slots)
+    yield w.tell("“The price of the {shop},” <say> {hero} to the {seller}.", **slots)
+
+
+def store(w: World) -> Iterator[Sentence]:
+    """The man went to the store; he bought a gallon of milk."""
+    measure, contents = w.rng.choice(table("shops", "measures"))
+    slots = {"measure": measure, "content": w.rng.choice(contents.split(", "))}
+    slots["second"] = w.rng.choice([c for c in contents.split(", ") if c != slots["content"]])
+    yield w.tell("[{hero}|The {man}] <go> to the store.", {"Where <do> {hero} go?": "store"}, store="store")
+    yield w.tell(
+        "{H} <buy> a {measure} of {content}.", {"What <do> {hero} buy?": "content"}, **slots
+    )
+    yield w.tell("“A {measure} of {content}, not a {measure} of {second}!” <cry> {friend}.", **slots)
 
 
 def coloured_thing(w: World) -> Iterator[Sentence]:
@@ -49,7 +61,7 @@ def lost(w: World) -> Iterator[Sentence]:
     item, _, _ = w.item()
     first, second = w.rng.sample(words("places", "hiding"), 2)
     slots = {"item": item, "first": first, "second": second}
-    yield w.tell("{hero} <lose> a {item_full}.", {"What <do> {hero} lose?": "item_full"}, **slots)
+    yield w.tell("{hero} <lose> [a|{his}] {item_full}.", {"What <do> {hero} lose?": "item_full"}, **slots)
     yield w.tell("{H} <look> {first}: no {item}.", **slots)
     yield w.tell("“{second}?” <ask> {friend}, who <remember> the {item}.", **slots)
     yield w.tell(
@@ -82,12 +94,12 @@ def inventory(w: World) -> Iterator[Sentence]:
     first, second, third = (w.item()[0] for _ in range(3))
     slots = {"first": first, "second": second, "third": third, "where": w.choice("places", "hiding")}
     yield w.tell(
-        "{hero} <keep> a {first_full}, a {second_full} and a {third_full} {where}.",
+        "{hero} <keep> [a|{his}] {first_full}, [a|{his}] {second_full} and [a|{his}] {third_full} {where}.",
         {"Where <do> {hero} keep the {first}?": "where"},
         **slots,
     )
     yield w.tell("{friend} <borrow> the {second}.", {"What <do> {friend} borrow?": "second"}, **slots)
-    yield w.tell("So only {first} and {third} <stay+> {where}.", **slots)
+    yield w.tell("So {hero} <have> only the {first} and the {third} {where}.", **slots)
 
 
 def made_of(w: World) -> Iterator[Sentence]:
@@ -103,6 +115,7 @@ def made_of(w: World) -> Iterator[Sentence]:
 
 
 SCENES = (
+    store,
     shopping,
     shopping,
     coloured_thing,

@@ -40,7 +40,7 @@ def meal(w: World) -> Iterator[Sentence]:
         {"What <do> {friend} cut?": "first", "Who <cut> the {first}?": "friend"},
         **slots,
     )
-    yield w.tell("With the {dish} they <drink+> {drink}.", {"What <do+> they drink?": "drink"}, **slots)
+    yield w.tell("With the {dish} {hero} and {friend} <drink+> {drink}.", {"What <do+> they drink?": "drink"}, **slots)
     yield w.tell("After {dish} and {drink} {friend} <serve> {sweet}.", {"What <do> {friend} serve?": "sweet"}, **slots)
     yield w.tell("“{dish}, {drink}, {sweet}: thank you!” <say> {hero}.", **slots)
 
@@ -50,8 +50,8 @@ def weather(w: World) -> Iterator[Sentence]:
     slots = {"verb": w.verb(verb), "ground": ground, "wear": wear, "adjective": adjective}
     slots |= {"what": what, "effect": w.verb(effect, many=True)}
     subject = {"blaze": "The sun", "howl": "The wind"}.get(verb, "It")
-    yield w.tell(subject + " {verb} all {day}, {what} {effect}.", **slots)
-    yield w.tell("{street} Street <be> {ground}.", {"How <be> {street} Street?": "ground"}, **slots)
+    yield w.tell(subject + " {verb} all {day} in {town}, and {what} {effect}.", **slots)
+    yield w.tell("{street} Street, where {hero} <live>, <be> {ground}.", {"How <be> {street} Street?": "ground"}, **slots)
     yield w.tell(
         "“{adjective} {day}! Take the {wear},” <say> {friend}.",
         {"What <do> {hero} take along?": "wear"},
@@ -73,7 +73,7 @@ def accident(w: World) -> Iterator[Sentence]:
     )
     yield w.tell(HURT, {"Who <call> the {helper}?": "friend", "Whom <do> {friend} call?": "helper"}, **slots)
     yield w.tell(
-        "“{part}? Then {remedy},” <say> the {helper}.",
+        "“{part}? Then {remedy},” <say> the {helper} to {hero}.",
         {"What <do> the {helper} give {hero}?": "remedy"},
         **slots,
     )

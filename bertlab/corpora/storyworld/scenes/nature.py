@@ -18,15 +18,20 @@ def facts(w: World) -> Iterator[Sentence]:
     }
     slots |= {"sound": sound, "eats": eats, "lives": lives, "look": look, "move": move, "special": special}
     yield w.tell("{hero} <read> {friend} a book about {kinds}.", {"What <be> the book about?": "kinds"}, **slots)
-    yield w.tell("{kinds} are {look} {families}.", **slots)
+    yield w.tell(_told_or_read("{kinds} are {look} {families}.", w), **slots)
     patterns = [
         ("A {kind} eats {eats} near its {lives}.", {"What does a {kind} eat?": "eats"}),
         ("Its young is a {young}.", {"What is the young of a {kind}?": "young"}),
-        ("A {kind} {move}, a {kind} {sound}.", {}),
+        ("A {kind} {move}, and a {kind} {sound}.", {}),
         ("Of all {families}, the {kind} {special}.", {}),
     ]
     for pattern, asks in w.rng.sample(patterns, 3):
-        yield w.tell(pattern, asks, **slots)
+        yield w.tell(_told_or_read(pattern, w), asks, **slots)
+
+
+def _told_or_read(pattern: str, w: World) -> str:
+    """The fact as it is, or out of the book."""
+    return pattern if w.rng.random() < 0.4 else f"“{pattern[:-1]},” <read> {{hero}}."
 
 
 def sighting(w: World) -> Iterator[Sentence]:

@@ -11,13 +11,13 @@ def opening_job(w: World) -> Iterator[Sentence]:
         "{name} {family} <be> a {job} [from|in|of] {town}.",
         {"What <be> the job of {hero}?": "job", "Where <do> {hero} live?": "town"},
     )
-    yield w.tell("{H} <live> on {street} Street with {pet}, {his} {animal}.", {"What <be> {pet}?": "animal"})
+    yield w.tell("{H} <live> on {street} Street with {his} {animal} {petname}.", {"What <be> {petname}?": "animal"})
     yield w.tell("[Often|Every {day}] {fname} {ffamily}, {his} {relation}, <visit> {hero} there.")
 
 
 def opening_town(w: World) -> Iterator[Sentence]:
     yield w.tell("{day}, {month}: {seasonal} everywhere in {town}, for it <be> {season}.")
-    yield w.tell("{hero}, {job} on {street} Street, <love> {season} and its {seasonal}.")
+    yield w.tell("{name} {family}, {job} on {street} Street, <love> {season} and its {seasonal}.")
     yield w.tell(
         "So <do> {fname} {ffamily}, {his} {relation}, who <come> that {day}.", {"When <do> {friend} come?": "day"}
     )
@@ -29,8 +29,16 @@ def opening_friends(w: World) -> Iterator[Sentence]:
     yield w.tell("“{trait} {name}!” people of {town} <say+>, “and {ftrait} {fname}!”")
 
 
+def introduction(w: World) -> Iterator[Sentence]:
+    """The hero speaks: the only scene in the first person."""
+    slots = {"look": w.pet_row[6], "eats": w.pet_row[4]}
+    yield w.tell("I am {name} {family}, and I am a {job}.", {"What is {name}?": "job"})
+    yield w.tell("My {animal} [is|{petname} is] {look}.", {"How is the {animal}?": "look"}, **slots)
+    yield w.tell("[He|She] likes {eats}, and my {relation} {fname} likes {topic}.", **slots)
+
+
 def at_work(w: World) -> Iterator[Sentence]:
-    yield w.tell("{day}: {hero} <work> in the {workplace}.", {"Where <do> {hero} work?": "workplace"})
+    yield w.tell("{day}: {hero} <work> at the {workplace}.", {"Where <do> {hero} work?": "workplace"})
     yield w.tell(
         "With a {tool} {hero} <{make}> {product}.".replace("{make}", w.job[4]),
         {"What <do> {hero} use to {make} {product}?": "tool", "What <do> {hero} {make}?": "product"},
@@ -40,8 +48,8 @@ def at_work(w: World) -> Iterator[Sentence]:
 
 
 def new_tool(w: World) -> Iterator[Sentence]:
-    yield w.tell("Broken {tool}! {hero} <need> another {tool} in the {workplace}.", {"What <do> {hero} need?": "tool"})
-    yield w.tell("Without {tool} no {job} can {make} {product}.")
+    yield w.tell("Broken {tool}! {hero} <need> another {tool} at the {workplace}.", {"What <do> {hero} need?": "tool"})
+    yield w.tell("Without {tool} {hero} cannot {make} {product}.")
     yield w.tell(
         "{friend} <lend> {hero} a {tool}, so {hero} {adverb} <{make}> {product}.".replace("{make}", w.job[4]),
         {"Who <lend> {hero} a {tool}?": "friend"},
@@ -98,7 +106,7 @@ def habits(w: World) -> Iterator[Sentence]:
     patterns = ("{he} <wash> {his} hands.", "{he} <call> {his} mother.", "{he} <brush> {his} hair.")
     patterns += ("{he} <close> {his} eyes.", "{he} <open> {his} door.", "{he} <read> {his} letters.")
     first, second = w.rng.sample(patterns, 2)
-    yield w.tell("Every {day} " + first)
+    yield w.tell("Every {day} " + first.replace("{he}", "{H}"))
     yield w.tell("[After that|Later] " + second)
 
 
@@ -112,6 +120,6 @@ def closing_letter(w: World) -> Iterator[Sentence]:
     yield w.tell("“{trait} {job} {name}, {look} {animal}, {street} Street: lovely {day}! Your {relation} {fname}.”")
 
 
-OPENINGS = (opening_job, opening_town, opening_friends)
+OPENINGS = (opening_job, opening_town, opening_friends, introduction)
 CLOSINGS = (closing_home, closing_letter)
 SCENES = (at_work, at_work, new_tool, feeling, talking, appointment, gift, gift)

@@ -49,9 +49,9 @@ NAMED = "the {blamed} was too {adjective}."
 def crossing(w: World) -> Iterator[Sentence]:
     slots = crossing_slots(w)
     yield from _reason(w, CROSSING, "the {agent} " + _NOT + " {cross} the {barrier}.", slots)
-    if w.rng.random() < 0.4:
+    if w.rng.random() < 0.7:
         if slots["blamed"] == slots["agent"]:
-            yield w.tell("{hero} <see> that the {agent} <be> {adjective} and <stay> with the {agent}.", **slots)
+            yield w.tell("{hero} <see> how {adjective} the {agent} <be> and <stay> with the {agent}.", **slots)
         else:
             yield w.tell("{hero} <say> that a {adjective} {barrier} <need> a [bridge|sign|light].", **slots)
 
@@ -61,7 +61,7 @@ def fitting(w: World) -> Iterator[Sentence]:
     if w.rng.random() < 0.5:
         yield w.tell("{hero} <have> a {thing} and a {container}.", **slots)
     yield from _reason(w, FITTING, "the {thing} " + _NOT + " {fit} the {container}.", slots)
-    if w.rng.random() < 0.4:
+    if w.rng.random() < 0.7:
         if slots["blamed"] == slots["thing"]:
             yield w.tell("{friend} <say> that no {container} <be> made for a {adjective} {thing}.", **slots)
         else:
@@ -72,10 +72,8 @@ def _reason(w: World, start: str, result: str, slots: dict[str, str]) -> Iterato
     """The reason after or before what did not happen; now and then somebody says it again."""
     asks = {"What was too {adjective}?": "blamed"}
     order = w.rng.random()
-    if order < 0.7:
-        yield w.tell(start + (IT if order < 0.2 else NAMED), asks, **slots)
-    else:
-        yield w.tell("the {blamed} was too {adjective}, so " + result, asks, **slots)
+    reason = start + (IT if order < 0.25 else NAMED) if order < 0.7 else NAMED[:-1] + ", so " + result
+    yield w.tell(reason if w.rng.random() < 0.5 else f"“{reason[:-1]},” <say> {{hero}}.", asks, **slots)
     if w.rng.random() < 0.25:
         yield w.tell("“So the {blamed} was too {adjective},” <say> {friend}.", asks, **slots)
 

@@ -22,7 +22,7 @@ def outing(w: World) -> Iterator[Sentence]:
     )
     yield w.tell("{friend} <bring> {hero} a {bring}.", {"What <do> {friend} bring?": "bring"}, **slots)
     yield w.tell(
-        "[They|At the {place} they] {did} and <see+> a {sight_full}.",
+        "[There|At the {place}] {hero} and {friend} {did} and <see+> a {sight_full}.",
         {"What <do+> they see?": "sight_full"},
         **slots,
     )
@@ -42,7 +42,7 @@ def journey(w: World) -> Iterator[Sentence]:
         **slots,
     )
     yield w.tell(
-        "The {vehicle} {trouble}, so {town} to {goal} <take> {hours} hours.",
+        "The {vehicle} {trouble}, so {town} to {goal} <take> {hero} {hours} hours.",
         {"How many hours <do> it take?": "hours", "What happened to the {vehicle}?": "trouble"},
         **slots,
     )
@@ -57,7 +57,7 @@ def ride(w: World) -> Iterator[Sentence]:
         {"How <do> {hero} go to work?": "vehicle_full"},
         **slots,
     )
-    yield w.tell("The {vehicle} <stay> at the {stop}.", {"Where <do> the {vehicle} stay?": "stop"}, **slots)
+    yield w.tell("The {vehicle} of {hero} <stay> at the {stop}.", {"Where <do> the {vehicle} stay?": "stop"}, **slots)
     yield w.tell(
         "One {day} the {vehicle} {trouble}; {friend} <help> {hero}.",
         {"Who <help> {hero}?": "friend"},
@@ -68,7 +68,7 @@ def ride(w: World) -> Iterator[Sentence]:
 def search(w: World) -> Iterator[Sentence]:
     slots = {"place": w.place()[0]}
     yield w.tell("“Where is {friend}?” <ask> {hero}.")
-    yield w.tell("“At the {place},” <say> a neighbour.", {"Where <be> {friend}?": "place"}, **slots)
+    yield w.tell("“At the {place}, {name},” <say> a neighbour.", {"Where <be> {friend}?": "place"}, **slots)
     yield w.tell(
         "{hero} {adverb} <run> to the {place} and <find> {friend}.",
         {"Who <run> to the {place}?": "hero"},
