@@ -21,11 +21,11 @@ DOCUMENTS = 1000  # of each split
 
 # The world that the bundled models learned: first 50 documents of each split, questions, probes.
 PINNED = {
-    "train": "b2c28e3acda894ea",
-    "dev": "c24fe3f0e87e1ee7",
-    "test": "30ce9bd200a8dcd8",
-    "questions": "9d42f046f33374b8",
-    "probes": "57a1e06d145d662d",
+    "train": "d2616aa35a98a32a",
+    "dev": "1b66ddd20db81078",
+    "test": "cc2e262145ab850e",
+    "questions": "3f6b319359d2a0d2",
+    "probes": "169eb5df892f8834",
 }
 
 
@@ -185,9 +185,9 @@ def test_words_are_many(texts):
         ("an before a consonant", r"\b[Aa]n (?!hour\b)[^aeiou]"),
         ("a space too many", r"  |^ | $| [.,;:!?…]"),
         ("two marks of the sentence in a row", r"[.,!?…:][.,!?…:]"),
-        ("no capital or quotation mark at the start", r"^(?![A-Z“«‘])"),
-        ("no end", r"[^.!…”»’]$"),
-        ("a straight quotation mark", r'"'),
+        ("no capital or quotation mark at the start", r"^(?![A-Z“‘\"])"),
+        ("no capital after the end of a sentence", r"[.!?] [a-z]"),
+        ("no end", r"[^.!”’\"]$"),
         ("an exception of Python as text", r"\bNone\b|\bThing\b"),
     ],
 )
@@ -197,14 +197,13 @@ def test_sentences_are_free_of(what, pattern, sentences):
 
 
 def test_quotation_marks_are_closed(sentences):
-    for opening, closing in ("“”", "«»"):
-        assert all(s.count(opening) == s.count(closing) for s in sentences)
+    assert all(s.count("“") == s.count("”") and s.count('"') % 2 == 0 for s in sentences)
 
 
 def test_documents_are_stories_of_some_length(texts):
     sizes = [len(document) for documents in texts.values() for document in documents]
-    assert min(sizes) >= 8 and max(sizes) <= 40
-    assert all(len(s.split()) < 45 for document in texts["train"] for s in document)
+    assert min(sizes) >= 5 and max(sizes) <= 40
+    assert all(len(s.split()) < 90 for document in texts["train"] for s in document)
 
 
 def test_documents_do_not_repeat(texts):
@@ -245,9 +244,9 @@ def test_questions_without_an_answer_ask_for_what_their_passage_does_not_say():
         impossible = 0
         for example in storyworld.questions(5, 300, "test"):
             asked = [
-                (s, slot) for s in seen[-1] for q, slot in s.asks if q == example.question and slot == example.kind
+                s for s in seen[-1] for q, slot in s.asks if q == example.question and slot.rstrip("'") == example.kind
             ]
-            answers = {s.text[slice(*s.spans[slot])].lower() for s, slot in asked}
+            answers = {s.answer(example.question).lower() for s in asked}
             assert answers
             if example.is_impossible:
                 impossible += 1
@@ -363,6 +362,24 @@ def test_a_slot_said_twice_is_asked_for_where_it_stands_first():
     assert Author("past").tell("{item} or {item}.", {"item": "tea"}).spans == {"item": (0, 3)}
 
 
+def test_two_sentences_become_one():
+    author = Author("past")
+    first = author.tell("{hero} <sleep>.", {"hero": "Rose"}, {"Who <sleep>?": "hero"})
+    named = author.tell("{hero} <sing>.", {"hero": "Mark"}, {"Who <sing>?": "hero"})
+    both = first.joined("; ", named)
+    assert both.text == "Rose slept; Mark sang."
+    assert both.answer("Who slept?") == "Rose" and both.answer("Who sang?") == "Mark"
+    plain = first.joined(" – ", author.tell("The {pet} <sing>.", {"pet": "cat"}))
+    assert plain.text == "Rose slept – the cat sang."
+
+
+def test_an_author_who_names_the_speaker_first():
+    told = {
+        telling.Teller(random.Random(seed)).tell("“Yes,” <cry> {hero}.", {"hero": "Rose"}).text for seed in range(40)
+    }
+    assert {"“Yes,” cried Rose.", "Rose cried: “Yes.”"} <= told
+
+
 def test_a_question_on_a_slot_that_is_not_said_is_left_out():
     assert Author("past").tell("{hero} <sleep>.", {"hero": "Rose", "item": "hat"}, {"What?": "item"}).asks == ()
 
@@ -372,7 +389,7 @@ def test_an_author_keeps_to_choices_and_habits():
         teller = telling.Teller(random.Random(seed))
         said = {teller.tell("He [ran|walked|hopped] to the lake because of “rain”.", {}).text for _ in range(5)}
         assert len(said) == 1
-        assert re.search(r"“\w+”|«\w+»|‘\w+’", said.pop())
+        assert re.search(r"“\w+”|\"\w+\"|‘\w+’", said.pop())
 
 
 def test_a_thing_is_mentioned_by_its_noun_and_some_attributes():

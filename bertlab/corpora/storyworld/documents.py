@@ -61,15 +61,16 @@ def _question(rng: random.Random, split: str, name: str) -> QAExample:
         window = range(first, min(len(sentences), first + rng.randint(2, 8)))
         index, question, slot = rng.choice([(i, q, a) for i, s in enumerate(sentences) for q, a in s.asks])
         start, end = sentences[index].spans[slot]
-        answer = sentences[index].text[start:end]
+        answer, kind = sentences[index].text[start:end], slot.rstrip("'")
+        answers = {s.answer(q).lower() for i in window for s in [sentences[i]] for q, _ in s.asks if q == question}
         if impossible:
             passage = [sentences[i].text for i in window if answer.lower() not in sentences[i].text.lower()]
-            if len(passage) >= 2:
-                return QAExample(name, question, " ".join(passage), "", -1, kind=slot.rstrip("'"))
-        elif index in window:
+            if len(passage) >= 2 and answers <= {answer.lower()}:
+                return QAExample(name, question, " ".join(passage), "", -1, kind=kind)
+        elif index in window and len(answers) == 1:
             passage = [sentences[i].text for i in window]
             offset = sum(len(text) + 1 for text in passage[: index - first]) + start
-            return QAExample(name, question, " ".join(passage), answer, offset, kind=slot.rstrip("'"))
+            return QAExample(name, question, " ".join(passage), answer, offset, kind=kind)
 
 
 @dataclass(frozen=True)

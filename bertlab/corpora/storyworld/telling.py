@@ -36,6 +36,10 @@ class Sentence:
     asks: tuple[tuple[str, str], ...] = ()  # (question, slot that answers it)
     opening: str = ""  # the first letter as it is within a sentence
 
+    def answer(self, question: str) -> str:
+        """What this sentence answers to one of its questions."""
+        return self.text[slice(*self.spans[dict(self.asks)[question]])]
+
     def joined(self, mark: str, other: "Sentence") -> "Sentence":
         """Both as one sentence: "June paints." and "Kenji sings." -> "June paints; Kenji sings."
 
@@ -75,7 +79,9 @@ class Teller:
         text, spans = self._render(_WORD.sub(self._habitual, pattern), slots)
         named = text.startswith("I ") or any(start == 0 for start, _ in spans.values())
         opening = text[0] if named else text[0].lower()
-        questions = tuple((_capital(self._render(q, plain or slots)[0]), slot) for q, slot in (asks or {}).items() if slot in spans)
+        questions = tuple(
+            (_capital(self._render(q, plain or slots)[0]), slot) for q, slot in (asks or {}).items() if slot in spans
+        )
         return Sentence(_capital(text), spans, questions, opening)
 
     def _render(self, pattern: str, slots: dict[str, str]) -> tuple[str, dict[str, tuple[int, int]]]:

@@ -11,7 +11,9 @@ from .telling import Sentence, Teller
 
 REGIONS = 10  # parts of the country, each with its own people, towns, trades and animals
 SPLITS = ("train", "dev", "test")
-_DOING = re.compile(r"(\{(?:hero|H|friend)\})( <(?!be|have|own|do|want|need|love|hate|hurt|get|keep|lose|live))")  # where an adverb may stand
+_DOING = re.compile(
+    r"(\{(?:hero|H|friend)\})( <(?!be|have|own|do|want|need|love|hate|hurt|get|keep|lose|live))"
+)  # where an adverb may stand
 HERO_FORMS = (
     "{hero}",
     "{hero} {family}",
@@ -114,7 +116,13 @@ class World:
         self.pet_row = next(row for row in table("animals", "kinds") if row[0] == kind)
         vehicle = self.rng.choice(table("travel", "vehicles"))
         self.slots |= {"town": town.title(), "street": street.title(), "family": family.title()}
-        self.slots |= {"animal": kind, "pet": pet.title(), "petname": pet.title(), "vehicle": vehicle[0], "ride": vehicle[1]}
+        self.slots |= {
+            "animal": kind,
+            "pet": pet.title(),
+            "petname": pet.title(),
+            "vehicle": vehicle[0],
+            "ride": vehicle[1],
+        }
         self.slots |= {
             "stop": vehicle[2],
             "trouble": self.verb(vehicle[3]),

@@ -30,9 +30,7 @@ def store(w: World) -> Iterator[Sentence]:
     slots = {"measure": measure, "content": w.rng.choice(contents.split(", "))}
     slots["second"] = w.rng.choice([c for c in contents.split(", ") if c != slots["content"]])
     yield w.tell("[{hero}|The {man}] <go> to the store.", {"Where <do> {hero} go?": "store"}, store="store")
-    yield w.tell(
-        "{H} <buy> a {measure} of {content}.", {"What <do> {hero} buy?": "content"}, **slots
-    )
+    yield w.tell("{H} <buy> a {measure} of {content}.", {"What <do> {hero} buy?": "content"}, **slots)
     yield w.tell("“A {measure} of {content}, not a {measure} of {second}!” <cry> {friend}.", **slots)
 
 

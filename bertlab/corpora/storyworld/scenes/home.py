@@ -51,7 +51,9 @@ def weather(w: World) -> Iterator[Sentence]:
     slots |= {"what": what, "effect": w.verb(effect, many=True)}
     subject = {"blaze": "The sun", "howl": "The wind"}.get(verb, "It")
     yield w.tell(subject + " {verb} all {day} in {town}, and {what} {effect}.", **slots)
-    yield w.tell("{street} Street, where {hero} <live>, <be> {ground}.", {"How <be> {street} Street?": "ground"}, **slots)
+    yield w.tell(
+        "{street} Street, where {hero} <live>, <be> {ground}.", {"How <be> {street} Street?": "ground"}, **slots
+    )
     yield w.tell(
         "“{adjective} {day}! Take the {wear},” <say> {friend}.",
         {"What <do> {hero} take along?": "wear"},
