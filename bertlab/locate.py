@@ -59,9 +59,9 @@ def _from_hub(name: str, weights: bool) -> Path:
     if not hub.is_id(name):
         raise InputError(f"{_quoted(name)} is no folder, bundled model or hub id (org/name); {_known()}")
     try:
-        return hub.download(name, weights)
+        return _transformer_in(hub.download(name, weights))
     except InputError as error:
-        raise InputError(f"{error} ({_quoted(name)} is no folder; {_known()})") from error
+        raise InputError(f"{error}; {_known()}") from error
 
 
 def _transformer_in(folder: Path) -> Path:
