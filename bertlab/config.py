@@ -95,7 +95,7 @@ class BertConfig:
                 _check_value(field.name, field.type, getattr(self, field.name))
         self._settle_labels()
         if self.classifier_dropout is not None:
-            _check_value("classifier_dropout_prob", float, self.classifier_dropout)
+            _check_value("classifier_dropout", float, self.classifier_dropout)
         if self.problem_type not in (None, *PROBLEMS):
             raise InputError(f"problem_type {self.problem_type!r} is unknown; known: {', '.join(PROBLEMS)}")
         if self.hidden_act not in ACTIVATIONS:
@@ -175,12 +175,15 @@ class BertConfig:
 
     def changed(self, **changes: Any) -> "BertConfig":
         """A copy with some fields changed; label names of another number than num_labels are dropped."""
+        for name in changes:
+            if name not in vars(self):
+                raise InputError(f"{name!r} is no field of BertConfig; there are: {', '.join(vars(self))}")
         values = vars(self) | changes
         if "id2label" not in changes and values["num_labels"] != self.num_labels:
             values["id2label"] = None
         elif "num_labels" not in changes:
             values["num_labels"] = None
-        return type(self).from_dict(values)
+        return type(self)(**values)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of config.json, with model_type and, as there, without num_labels, which id2label holds."""
@@ -215,7 +218,7 @@ def _check_value(name: str, kind: type, value: Any) -> None:
         raise InputError(f"{name} must be {kind.__name__}, not {value!r}")
     if kind is int and value < (0 if name == "pad_token_id" else 1):
         raise InputError(f"{name} must be positive, not {value}")
-    if name.endswith("dropout_prob") and not 0 <= value < 1:
+    if "dropout" in name and not 0 <= value < 1:
         raise InputError(f"{name} must be at least 0 and below 1, not {value}")
     if name in ("initializer_range", "layer_norm_eps") and not 0 < value < float("inf"):
         raise InputError(f"{name} must be positive, not {value}")

@@ -157,8 +157,9 @@ def load_weights(model: PretrainedModel, stored: Weights) -> list[str]:
     """Replace every parameter of `model`, which may be on the "meta" device, by the stored one.
 
     Where one stored tensor is one parameter in its precision, the parameter is the memory-mapped file itself:
-    no copy, and a change of it stays in memory. Returns our names of those of the pooler or head that the
-    checkpoint lacks; their values are still to be set.
+    no copy, and a change of it stays in memory. (Whoever overwrites that file in place changes a loaded model;
+    save_pretrained puts a new file there.) Returns our names of those of the pooler or head that the checkpoint
+    lacks; their values are still to be set.
     """
     missing: list[str] = []
     loaded: dict[nn.Parameter, nn.Parameter] = {}  # a tied parameter is named once, so it stays one
