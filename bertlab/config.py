@@ -93,13 +93,11 @@ class BertConfig:
         for field in dataclasses.fields(self):
             if field.type in (int, float, str):
                 _check_value(field.name, field.type, getattr(self, field.name))
-        self._settle_labels()
         if self.classifier_dropout is not None:
             _check_value("classifier_dropout", float, self.classifier_dropout)
-        if self.problem_type not in (None, *PROBLEMS):
-            raise InputError(f"problem_type {self.problem_type!r} is unknown; known: {', '.join(PROBLEMS)}")
-        if self.hidden_act not in ACTIVATIONS:
-            raise InputError(f"hidden_act {self.hidden_act!r} is unknown; known: {', '.join(ACTIVATIONS)}")
+        _check_choice("hidden_act", self.hidden_act, ACTIVATIONS)
+        _check_choice("problem_type", self.problem_type, (None, *PROBLEMS))
+        self._settle_labels()
         if self.hidden_size % self.num_attention_heads:
             raise InputError(
                 f"hidden_size {self.hidden_size} is not a multiple of num_attention_heads {self.num_attention_heads}"
@@ -169,9 +167,7 @@ class BertConfig:
                 raise InputError(f"{name} is {value!r}; bertlab's BERT has {FIXED[name]!r} only")
             if name not in own | FIXED.keys() | IGNORED | GENERATION:
                 raise InputError(f"field {name!r} is unknown and might change the computation")
-        if values.get("pad_token_id", 0) is None:
-            own.remove("pad_token_id")
-        return cls(**{name: value for name, value in values.items() if name in own})
+        return cls(**_without_quirks({name: value for name, value in values.items() if name in own}))
 
     def changed(self, **changes: Any) -> "BertConfig":
         """A copy with some fields changed; label names of another number than num_labels are dropped."""
@@ -201,6 +197,16 @@ def _check_kind(values: dict[str, Any]) -> None:
         raise InputError(f"model_type is {kind!r}, not BERT; bertlab opens models of type 'bert' only")
 
 
+def _without_quirks(fields: dict[str, Any]) -> dict[str, Any]:
+    """pad_token_id may be null; old releases changed num_labels alone and left id2label as it was."""
+    names, count = fields.get("id2label"), fields.get("num_labels")
+    stale = isinstance(names, dict) and count not in (None, len(names))
+    left_out = {"id2label"} if stale else set()
+    if fields.get("pad_token_id", 0) is None:
+        left_out.add("pad_token_id")
+    return {name: value for name, value in fields.items() if name not in left_out}
+
+
 def _label_names(names: Any) -> dict[int, str]:
     """id2label of a config.json with its numbers as numbers, in order."""
     try:
@@ -210,6 +216,11 @@ def _label_names(names: Any) -> dict[int, str]:
     if not ordered or list(ordered) != list(range(len(ordered))):
         raise InputError(f"id2label must number its labels from 0 on, not {', '.join(map(str, ordered)) or 'be empty'}")
     return ordered
+
+
+def _check_choice(name: str, value: Any, known: tuple) -> None:
+    if value not in known:
+        raise InputError(f"{name} {value!r} is unknown; known: {', '.join(map(str, known))}")
 
 
 def _check_value(name: str, kind: type, value: Any) -> None:

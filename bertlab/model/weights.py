@@ -68,9 +68,14 @@ class Weights(Mapping[str, Tensor]):
 
 
 def modern_name(name: str) -> str:
-    """Files converted from the original release call LayerNorm's parameters gamma and beta."""
+    """The name that transformers writes today, without the prefix "bert.".
+
+    Files converted from the original release call LayerNorm's parameters gamma and beta; some releases store
+    the decoder's bias under the decoder.
+    """
     name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name.removeprefix("bert."))
-    return re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
+    name = re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
+    return "cls.predictions.bias" if name == "cls.predictions.decoder.bias" else name
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

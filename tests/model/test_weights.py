@@ -112,12 +112,13 @@ def test_other_precisions_become_float32(form, dtype, checkpoint):
 
 
 def test_old_names_in_a_pickle(checkpoint):
-    """gamma and beta, the decoder's copy of the words, and no prefix: as the first converted models."""
+    """gamma and beta, the decoder's copy of the words and its bias, no prefix: as in early files."""
     before = BertForPreTraining.from_pretrained(checkpoint)
 
     def rename(tensors):
         old = {n.replace("LayerNorm.weight", "LayerNorm.gamma"): t for n, t in tensors.items()}
         old = {n.replace("LayerNorm.bias", "LayerNorm.beta").removeprefix("bert."): t for n, t in old.items()}
+        old["cls.predictions.decoder.bias"] = old.pop("cls.predictions.bias")
         return old | {"cls.predictions.decoder.weight": old["embeddings.word_embeddings.weight"].clone()}
 
     reform(checkpoint, FORMS["pickle"], rename)
