@@ -6,6 +6,7 @@ as one line each.
 """
 
 import errno
+import os
 import re
 from pathlib import Path
 
@@ -19,6 +20,7 @@ THEIR_HOME = "google-bert"
 SMALL_FILES = ["config.json", "modules.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json"]
 SAFETENSORS = ["model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors"]
 PICKLES = ["pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin"]
+FULL = (errno.ENOSPC, errno.EDQUOT)
 INNER = "0_*/"  # the BERT of an early sentence-transformers model
 
 
@@ -75,7 +77,7 @@ def _reason(error: Exception, repository: str, revision: str | None) -> str:
             return "this is no name of a model (org/name)"
         case errors.LocalEntryNotFoundError() if constants.HF_HUB_OFFLINE:
             return "HF_HUB_OFFLINE is set and it is not, or not wholly, in the cache; unset that once to download it"
-        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
+        case _ if getattr(error, "errno", 0) in FULL or os.strerror(errno.ENOSPC) in str(error):
             return f"no space is left in {constants.HF_HUB_CACHE}; free some or set HF_HOME to another disk"
         case errors.HfHubHTTPError() if error.response.status_code == 401:
             return f"your token is not accepted; {log_in}"

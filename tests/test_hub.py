@@ -271,9 +271,13 @@ def test_offline_with_the_tokenizer_alone(hub, monkeypatch):
     fails(ID, "HF_HUB_OFFLINE")
 
 
-def test_a_full_disk(hub, monkeypatch):
+FULL = os.strerror(errno.ENOSPC)
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, FULL), RuntimeError(f"Data processing error: {FULL} (28)")])
+def test_a_full_disk(error, hub, monkeypatch):
     def full(*_args, **_kwargs):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise error
 
     with monkeypatch.context() as patch:
         patch.setattr("huggingface_hub.file_download.http_get", full)
