@@ -1,4 +1,4 @@
-"""The weight files of a checkpoint folder: which there are, what they hold, one tensor at a time.
+"""The weight files of a checkpoint folder: which there are and what they hold.
 
 Four forms, the first that is there counts: model.safetensors, the same in several files ("shards") with an
 index, and their older likes of PyTorch, pytorch_model.bin. Those are pickles, which could run code: only plain
