@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -106,6 +106,27 @@ class Evaluate:
 
 
 @dataclass(frozen=True)
+class Info:
+    """Show what a model is: shapes, parameters of each part, memory, tokenizer. Loads no weights."""
+
+    model: Positional[str] = "storyworld-tiny"
+    """A bundled name, a folder or a hub id (org/name, org/name@revision)."""
+    json: bool = False
+    """Print JSON."""
+
+    def run(self) -> None:
+        from bertlab.info import model_facts
+
+        facts = model_facts(self.model)
+        if self.json:
+            print(json.dumps(asdict(facts)))
+        else:
+            from bertlab.draw.tables import print_facts
+
+            print_facts(facts)
+
+
+@dataclass(frozen=True)
 class Predict:
     """Fill in each [MASK] of a text, or answer a question from a passage."""
 
@@ -190,6 +211,7 @@ Command = (
     Annotated[Pretrain, tyro.conf.subcommand("pretrain")]
     | Annotated[Finetune, tyro.conf.subcommand("finetune")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
+    | Annotated[Info, tyro.conf.subcommand("info")]
     | Annotated[Predict, tyro.conf.subcommand("predict")]
     | Annotated[Data, tyro.conf.subcommand("data")]
     | Annotated[Explore, tyro.conf.subcommand("explore")]

@@ -25,7 +25,6 @@ ACTIVATIONS = ("gelu", "gelu_new", "relu")
 # Fields of config.json that would make another model than the one in bertlab.model, and the one value
 # for which they do not.
 FIXED = {
-    "model_type": "bert",
     "position_embedding_type": "absolute",
     "is_decoder": False,
     "add_cross_attention": False,
@@ -37,19 +36,37 @@ FIXED = {
 # Fields that published config.json files carry and that leave the computation of these models as it is.
 IGNORED = frozenset(
     """
-    _attn_implementation _commit_hash _name_or_path architectures attn_implementation bos_token_id
-    chunk_size_feed_forward classifier_dropout cross_attention_hidden_size directionality dtype eos_token_id
-    finetuning_task gradient_checkpointing id2label label2id language model_max_length name num_labels
+    _attn_implementation _commit_hash _name_or_path _num_labels architectures attn_implementation bos_token_id
+    chunk_size_feed_forward cls_token_id cross_attention_hidden_size directionality dtype eos_token_id
+    finetuning_task gradient_checkpointing label2id language mask_token_id model_max_length model_type name
     output_attentions output_hidden_states output_past pooler_fc_size pooler_num_attention_heads
-    pooler_num_fc_layers pooler_size_per_head pooler_type problem_type return_dict sep_token_id
-    tie_encoder_decoder tokenizer_class torch_dtype torchscript transformers_version use_bfloat16 use_cache
+    pooler_num_fc_layers pooler_size_per_head pooler_type return_dict sentence_transformers sep_token_id
+    tie_encoder_decoder tokenizer_class torch_dtype torchscript transformers_version unk_token_id
+    use_bfloat16 use_cache xla_device
     """.split()
 )
+
+# Settings of text generation, which older releases wrote into every config.json: an encoder generates nothing.
+GENERATION = frozenset(
+    """
+    bad_words_ids begin_suppress_tokens decoder_start_token_id diversity_penalty do_sample early_stopping
+    encoder_no_repeat_ngram_size exponential_decay_length_penalty forced_bos_token_id forced_eos_token_id
+    length_penalty max_length min_length no_repeat_ngram_size num_beam_groups num_beams num_return_sequences
+    output_scores prefix remove_invalid_values repetition_penalty return_dict_in_generate suppress_tokens
+    task_specific_params temperature tf_legacy_loss top_k top_p typical_p
+    """.split()
+)
+
+PROBLEMS = ("regression", "single_label_classification", "multi_label_classification")
 
 
 @dataclass(frozen=True)
 class BertConfig:
     """Shape and training constants of a BERT; the defaults are bert-base-uncased.
+
+    The last four fields are for the classifiers: how many labels and their names (LABEL_0, ... if not given),
+    the loss (see BertForSequenceClassification) and the dropout before the classifier (that of the hidden
+    states if not given).
 
     Raises InputError, naming the field, for a value that no BERT can have.
     """
@@ -67,18 +84,44 @@ class BertConfig:
     initializer_range: float = 0.02
     layer_norm_eps: float = 1e-12
     pad_token_id: int = 0
+    num_labels: int | None = None
+    id2label: dict[int, str] | None = dataclasses.field(default=None, hash=False)
+    problem_type: str | None = None
+    classifier_dropout: float | None = None
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            _check_value(field.name, field.type, getattr(self, field.name))
-        if self.hidden_act not in ACTIVATIONS:
-            raise InputError(f"hidden_act {self.hidden_act!r} is unknown; known: {', '.join(ACTIVATIONS)}")
+            if field.type in (int, float, str):
+                _check_value(field.name, field.type, getattr(self, field.name))
+        if self.classifier_dropout is not None:
+            _check_value("classifier_dropout", float, self.classifier_dropout)
+        _check_choice("hidden_act", self.hidden_act, ACTIVATIONS)
+        _check_choice("problem_type", self.problem_type, (None, *PROBLEMS))
+        self._settle_labels()
         if self.hidden_size % self.num_attention_heads:
             raise InputError(
                 f"hidden_size {self.hidden_size} is not a multiple of num_attention_heads {self.num_attention_heads}"
             )
         if self.pad_token_id >= self.vocab_size:
             raise InputError(f"pad_token_id {self.pad_token_id} lies outside vocab_size {self.vocab_size}")
+
+    def _settle_labels(self) -> None:
+        """num_labels and id2label from each other; JSON has made the numbers of id2label strings."""
+        count, names = self.num_labels, self.id2label
+        if names is not None:
+            names = _label_names(names)
+            if count is not None and count != len(names):
+                raise InputError(f"num_labels is {count}, but id2label names {len(names)} labels")
+        elif count is not None:
+            _check_value("num_labels", int, count)
+        count = len(names) if names else count or 2
+        object.__setattr__(self, "num_labels", count)
+        object.__setattr__(self, "id2label", names or {number: f"LABEL_{number}" for number in range(count)})
+
+    @property
+    def label2id(self) -> dict[str, int]:
+        """Label name -> number."""
+        return {name: number for number, name in self.id2label.items()}
 
     @classmethod
     def from_size(cls, name: str, **overrides: Any) -> "BertConfig":
@@ -117,17 +160,67 @@ class BertConfig:
         Fields that cannot change the computation are ignored; any other that bertlab does not know, or
         that asks for another computation, is an InputError naming it.
         """
+        _check_kind(values)
         own = {field.name for field in dataclasses.fields(cls)}
         for name, value in values.items():
             if name in FIXED and value != FIXED[name]:
                 raise InputError(f"{name} is {value!r}; bertlab's BERT has {FIXED[name]!r} only")
-            if name not in own and name not in FIXED and name not in IGNORED:
+            if name not in own | FIXED.keys() | IGNORED | GENERATION:
                 raise InputError(f"field {name!r} is unknown and might change the computation")
-        return cls(**{name: value for name, value in values.items() if name in own})
+        return cls(**_without_quirks({name: value for name, value in values.items() if name in own}))
+
+    def changed(self, **changes: Any) -> "BertConfig":
+        """A copy with some fields changed; label names of another number than num_labels are dropped."""
+        for name in changes:
+            if name not in vars(self):
+                raise InputError(f"{name!r} is no field of BertConfig; there are: {', '.join(vars(self))}")
+        values = vars(self) | changes
+        if "id2label" not in changes and values["num_labels"] != self.num_labels:
+            values["id2label"] = None
+        elif "num_labels" not in changes:
+            values["num_labels"] = None
+        return type(self)(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields of config.json, with model_type."""
-        return {"model_type": "bert"} | dataclasses.asdict(self)
+        """The fields of config.json, with model_type and, as there, without num_labels, which id2label holds."""
+        fields = dataclasses.asdict(self) | {"label2id": self.label2id}
+        del fields["num_labels"]
+        return {"model_type": "bert"} | fields
+
+
+def _check_kind(values: dict[str, Any]) -> None:
+    """Another model is refused by its name; the first BERT files name no model_type, but maybe the class."""
+    kind, classes = values.get("model_type"), values.get("architectures")
+    if kind is None and isinstance(classes, list) and classes and not str(classes[0]).startswith("Bert"):
+        kind = classes[0]
+    if kind not in ("bert", None):
+        raise InputError(f"model_type is {kind!r}, not BERT; bertlab opens models of type 'bert' only")
+
+
+def _without_quirks(fields: dict[str, Any]) -> dict[str, Any]:
+    """pad_token_id may be null; old releases changed num_labels alone and left id2label as it was."""
+    names, count = fields.get("id2label"), fields.get("num_labels")
+    stale = isinstance(names, dict) and count not in (None, len(names))
+    left_out = {"id2label"} if stale else set()
+    if fields.get("pad_token_id", 0) is None:
+        left_out.add("pad_token_id")
+    return {name: value for name, value in fields.items() if name not in left_out}
+
+
+def _label_names(names: Any) -> dict[int, str]:
+    """id2label of a config.json with its numbers as numbers, in order."""
+    try:
+        ordered = dict(sorted((int(number), str(name)) for number, name in names.items()))
+    except (AttributeError, ValueError):
+        raise InputError(f"id2label must give each label's number its name, not {names!r}") from None
+    if not ordered or list(ordered) != list(range(len(ordered))):
+        raise InputError(f"id2label must number its labels from 0 on, not {', '.join(map(str, ordered)) or 'be empty'}")
+    return ordered
+
+
+def _check_choice(name: str, value: Any, known: tuple) -> None:
+    if value not in known:
+        raise InputError(f"{name} {value!r} is unknown; known: {', '.join(map(str, known))}")
 
 
 def _check_value(name: str, kind: type, value: Any) -> None:
@@ -136,7 +229,7 @@ def _check_value(name: str, kind: type, value: Any) -> None:
         raise InputError(f"{name} must be {kind.__name__}, not {value!r}")
     if kind is int and value < (0 if name == "pad_token_id" else 1):
         raise InputError(f"{name} must be positive, not {value}")
-    if name.endswith("dropout_prob") and not 0 <= value < 1:
+    if "dropout" in name and not 0 <= value < 1:
         raise InputError(f"{name} must be at least 0 and below 1, not {value}")
     if name in ("initializer_range", "layer_norm_eps") and not 0 < value < float("inf"):
         raise InputError(f"{name} must be positive, not {value}")

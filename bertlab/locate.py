@@ -1,12 +1,10 @@
 """From a name to a folder: a path, a bundled model, or a model of the Hugging Face hub."""
 
-import re
+import json
 from pathlib import Path
 
+from bertlab import hub
 from bertlab.errors import InputError
-
-HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
-HUB_FILES = ["config.json", "model.safetensors", "vocab.txt", "tokenizer.json", "tokenizer_config.json"]
 
 
 def data_folder() -> Path:
@@ -21,11 +19,12 @@ def bundled_models() -> list[str]:
     return _checkpoints_in(data_folder() / "models")
 
 
-def locate(name_or_path: str | Path) -> Path:
+def locate(name_or_path: str | Path, weights: bool = False) -> Path:
     """The folder that a user means.
 
     In this order: an existing folder; a bundled model ("storyworld-tiny", "storyworld-tiny/step-00100");
-    a hub id "org/name", which is downloaded once and then found in the hub's cache.
+    a hub id "org/name" or "org/name@revision" (a branch, a tag or a commit), which is downloaded once and
+    then found in the hub's cache: its small files and, if asked for, its weights.
 
     Raises InputError when it is none of these; the message lists the bundled names.
     """
@@ -35,12 +34,12 @@ def locate(name_or_path: str | Path) -> Path:
     try:
         path = Path(name).expanduser()
         if path.is_dir():
-            return path
+            return _transformer_in(path)
         if path.is_file():
             raise InputError(f"{path} is a file; give its folder, with config.json and model.safetensors")
     except (OSError, RuntimeError):  # too long for the file system; ~user without a home
         pass
-    return _bundled(name) or _from_hub(name)
+    return _bundled(name) or _from_hub(name, weights)
 
 
 def _bundled(name: str) -> Path | None:
@@ -56,18 +55,25 @@ def _bundled(name: str) -> Path | None:
     raise InputError(f"{_quoted(name)}: {first} has no such snapshot; it has: {', '.join(snapshots) or 'none'}")
 
 
-def _from_hub(name: str) -> Path:
-    if not HUB_ID.fullmatch(name):
+def _from_hub(name: str, weights: bool) -> Path:
+    if not hub.is_id(name):
         raise InputError(f"{_quoted(name)} is no folder, bundled model or hub id (org/name); {_known()}")
-    from huggingface_hub import snapshot_download
-
     try:
-        return Path(snapshot_download(name, allow_patterns=HUB_FILES))
-    except Exception as error:  # the client's errors (network, HTTP, cache, offline) share no base class
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(
-            f"{_quoted(name)} is no folder and cannot be had from the hub ({reason}); {_known()}"
-        ) from error
+        return _transformer_in(hub.download(name, weights))
+    except InputError as error:
+        raise InputError(f"{error}; {_known()}") from error
+
+
+def _transformer_in(folder: Path) -> Path:
+    """Early sentence-transformers folders keep the BERT in a folder of its own, the first of modules.json."""
+    modules = folder / "modules.json"
+    if (folder / "config.json").exists() or not modules.exists():
+        return folder
+    try:
+        first = folder / json.loads(modules.read_text(encoding="utf-8"))[0]["path"]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InputError(f"{modules}: no list of modules ({error})") from error
+    return first if (first / "config.json").exists() else folder
 
 
 def _checkpoints_in(folder: Path) -> list[str]:

@@ -124,3 +124,61 @@ def test_a_wrong_field_names_file_and_field(tmp_path):
 def test_a_folder_without_config(tmp_path):
     with pytest.raises(InputError, match="config.json is missing"):
         BertConfig.from_pretrained(tmp_path)
+
+
+# Labels of the classifiers
+
+
+def test_labels_and_their_names():
+    assert BertConfig().num_labels == 2 and BertConfig().id2label == {0: "LABEL_0", 1: "LABEL_1"}
+    assert BertConfig(num_labels=3).id2label == {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}
+    named = BertConfig.from_dict({"id2label": {"1": "good", "0": "bad", "2": "so-so"}, "label2id": {"bad": 0}})
+    assert (named.num_labels, named.id2label) == (3, {0: "bad", 1: "good", 2: "so-so"})
+    assert named.label2id == {"bad": 0, "good": 1, "so-so": 2}
+    assert BertConfig.from_dict(json.loads(json.dumps(named.to_dict()))) == named
+    assert hash(named) == hash(named.changed())
+
+
+def test_numbers_and_names_of_labels_that_differ():
+    names = {0: "LABEL_0", 1: "LABEL_1"}
+    assert BertConfig.from_dict({"num_labels": 3, "id2label": names}).num_labels == 3  # as old releases wrote them
+    with pytest.raises(InputError, match="num_labels is 3.*names 2"):
+        BertConfig(num_labels=3, id2label=names)
+
+
+def test_changing_labels():
+    named = BertConfig(id2label={0: "no", 1: "yes"})
+    assert named.changed(num_labels=2) == named == named.changed()
+    assert named.changed(num_labels=3).id2label == {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}
+    assert named.changed(id2label={0: "a", 1: "b", 2: "c"}).num_labels == 3
+    assert named.changed(hidden_act="relu").id2label == named.id2label
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"num_labels": 0}, "num_labels"),
+        ({"num_labels": "3"}, "num_labels"),
+        ({"id2label": {1: "a", 2: "b"}}, "from 0 on, not 1, 2"),
+        ({"id2label": {}}, "from 0 on"),
+        ({"id2label": ["a", "b"]}, "id2label must give"),
+        ({"id2label": {"first": "a"}}, "id2label must give"),
+        ({"problem_type": "guessing"}, "problem_type 'guessing'.*regression"),
+        ({"classifier_dropout": 1.5}, "classifier_dropout must be"),
+    ],
+    ids=str,
+)
+def test_labels_that_cannot_be(fields, words):
+    with pytest.raises(InputError, match=words) as caught:
+        BertConfig.from_dict(fields)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["dtype", "output_attentions", "revision"])
+def test_only_fields_can_be_changed(name):
+    with pytest.raises(InputError, match=f"'{name}' is no field"):
+        BertConfig().changed(**{name: 1})
+
+
+def test_padding_of_no_number_is_the_default():
+    assert BertConfig.from_dict({"pad_token_id": None}) == BertConfig()

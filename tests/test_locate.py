@@ -60,28 +60,6 @@ def test_a_file_is_no_folder(bundle):
         find(bundle / "town" / "config.json")
 
 
-def test_a_hub_id_is_downloaded(bundle, tmp_path, monkeypatch):
-    huggingface_hub = pytest.importorskip("huggingface_hub")
-    asked = {}
-
-    def download(name, allow_patterns):
-        asked.update(name=name, files=allow_patterns)
-        return str(tmp_path / "cache")
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
-    assert find("someone/bert.v2") == tmp_path / "cache"
-    assert asked["name"] == "someone/bert.v2"
-    assert {"config.json", "model.safetensors", "vocab.txt"} <= set(asked["files"])
-
-
-def test_a_hub_id_without_a_network(bundle, tmp_path, monkeypatch):
-    constants = pytest.importorskip("huggingface_hub").constants
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(InputError, match="'someone/bert' .*hub.*bundled: town") as caught:
-        find("someone/bert")
-    assert "\n" not in str(caught.value)
-
-
 def test_data_lies_beside_the_package_or_in_it(tmp_path, monkeypatch):
     package = tmp_path / "bertlab"
     package.mkdir()

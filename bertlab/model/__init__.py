@@ -1,5 +1,12 @@
 """The model: encoder, heads, checkpoints."""
 
+from bertlab.model.classifiers import (
+    BertForMultipleChoice,
+    BertForNextSentencePrediction,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    ClassifierOutput,
+)
 from bertlab.model.encoder import BertModel, BertOutput
 from bertlab.model.heads import (
     BertForMaskedLM,
@@ -12,10 +19,15 @@ from bertlab.model.heads import (
 
 __all__ = [
     "BertForMaskedLM",
+    "BertForMultipleChoice",
+    "BertForNextSentencePrediction",
     "BertForPreTraining",
     "BertForQuestionAnswering",
+    "BertForSequenceClassification",
+    "BertForTokenClassification",
     "BertModel",
     "BertOutput",
+    "ClassifierOutput",
     "MaskedLMOutput",
     "PreTrainingOutput",
     "QuestionAnsweringOutput",

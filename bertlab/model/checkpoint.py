@@ -1,26 +1,27 @@
 """Folder in, folder out: a bertlab checkpoint is a Hugging Face BERT folder.
 
-config.json, model.safetensors under the published parameter names, and the tokenizer's files. TABLE is
-the one place that knows both our names and theirs.
+config.json, the weights under the published parameter names, and the tokenizer's files. TABLE is the one
+place that knows both our names and theirs.
 """
 
 import json
 import re
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Self
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.files_io import atomic_folder
 from bertlab.locate import locate
-
-WEIGHTS = "model.safetensors"
+from bertlab.model.weights import WEIGHTS, Weights
 
 # Our module -> the published module(s); * is a layer's number. Parameters are called weight and bias in
 # both. Several published modules are stacked, in this order, as the rows of one of ours.
@@ -45,9 +46,18 @@ TABLE = {
     "mlm.decoder": ["cls.predictions"],  # the bias alone: its weight is embeddings.word
     "nsp": ["cls.seq_relationship"],
     "span": ["qa_outputs"],
+    "classifier": ["classifier"],
 }
 TIED = "mlm.decoder.weight"
 ENCODER = ("embeddings.", "encoder.")  # what a checkpoint cannot lack
+
+
+class NoDraws(TorchFunctionMode):
+    """On the "meta" device tensors have a shape alone; drawing their values would be slow all the same."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        drawing = function.__name__ in ("normal_", "uniform_", "kaiming_uniform_")
+        return None if drawing else function(*args, **(kwargs or {}))
 
 
 class PretrainedModel(nn.Module):
@@ -58,29 +68,40 @@ class PretrainedModel(nn.Module):
         self.config = config
 
     @torch.no_grad()
-    def initialise(self) -> None:
-        """Matrices and embeddings normal with std initializer_range, biases 0, LayerNorm 1 and 0, [PAD] 0."""
-        for module in self.modules():
-            if isinstance(module, nn.Linear | nn.Embedding):
-                module.weight.normal_(std=self.config.initializer_range)
-            if isinstance(module, nn.Linear):
-                module.bias.zero_()
+    def initialise(self, names: Collection[str] | None = None) -> None:
+        """Matrices and embeddings normal with std initializer_range, biases 0, LayerNorm 1 and 0, [PAD] 0;
+        all parameters, or those of `names`."""
+        for module_name, module in self.named_modules():
+            for leaf, parameter in module.named_parameters(recurse=False):
+                if names is None or f"{module_name}.{leaf}".lstrip(".") in names:
+                    self._initialise_one(module, leaf, parameter)
         for module in self.modules():  # last: a tied decoder has just filled the row of [PAD] again
-            if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+            if names is None and isinstance(module, nn.Embedding) and module.padding_idx is not None:
                 module.weight[module.padding_idx].zero_()
 
-    @classmethod
-    def from_pretrained(cls, name: str | Path, device: str | torch.device = "cpu") -> Self:
-        """The model of a folder, a bundled name or a hub id, in float32 and eval mode.
+    def _initialise_one(self, module: nn.Module, leaf: str, parameter: Tensor) -> None:
+        if leaf == "bias":
+            parameter.zero_()
+        elif isinstance(module, nn.LayerNorm):
+            parameter.fill_(1.0)
+        else:
+            parameter.normal_(std=self.config.initializer_range)
 
-        A head that the checkpoint lacks is newly initialised, told by a warning. Raises InputError, naming
-        the folder and the tensor, for a folder that is no checkpoint or a damaged one.
+    @classmethod
+    def from_pretrained(cls, name: str | Path, device: str | torch.device = "cpu", **changes: Any) -> Self:
+        """The model of a folder, a bundled name or a hub id ("org/name", "org/name@revision"), in float32 and
+        eval mode; `changes` are fields of the config to change, such as num_labels=3.
+
+        A head or pooler that the checkpoint lacks is newly initialised, told by a warning. Raises InputError,
+        naming the folder and the tensor, for a folder that is no checkpoint or a damaged one.
         """
-        folder = locate(name)
-        model = cls(BertConfig.from_file(folder / "config.json"))
-        missing = load_weights(model, folder)
-        if missing:
-            names = ", ".join(missing)
+        folder = locate(name, weights=True)
+        config = BertConfig.from_file(folder / "config.json").changed(**changes)
+        with torch.device("meta"), NoDraws():
+            model = cls(config)
+        if missing := load_weights(model, Weights(folder)):
+            model.initialise(missing)
+            names = ", ".join(theirs for ours in missing for theirs in published_names(ours))
             warnings.warn(f"{folder}: newly initialised, to be trained: {names}", stacklevel=2)
         return model.to(device).eval()
 
@@ -131,54 +152,37 @@ def write_weights(tensors: dict[str, Tensor], path: Path) -> None:
         raise OSError(str(error)) from error
 
 
-def read_weights(folder: Path) -> dict[str, Tensor]:
-    """All tensors of the folder's file by published name, without the prefix "bert.".
+@torch.no_grad()
+def load_weights(model: PretrainedModel, stored: Weights) -> list[str]:
+    """Replace every parameter of `model`, which may be on the "meta" device, by the stored one.
 
-    Files converted from the original release call LayerNorm's parameters gamma and beta.
+    Where one stored tensor is one parameter in its precision, the parameter is the memory-mapped file itself:
+    no copy, and a change of it stays in memory. (Whoever overwrites that file in place changes a loaded model;
+    save_pretrained puts a new file there.) Returns our names of those of the pooler or head that the checkpoint
+    lacks; their values are still to be set.
     """
-    path = folder / WEIGHTS
-    if not path.is_file():
-        raise InputError(f"{folder}: no checkpoint, {WEIGHTS} is missing{_other_weights(folder)}")
-    try:
-        tensors = load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{path}: damaged or cut short ({error}); copy or download it again") from error
-    return {_modern_name(name): tensor for name, tensor in tensors.items()}
-
-
-def _modern_name(name: str) -> str:
-    name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name.removeprefix("bert."))
-    return re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
-
-
-def load_weights(model: PretrainedModel, folder: Path) -> list[str]:
-    """Fill `model` from the folder; returns the published names of head tensors that it lacks."""
-    stored = read_weights(folder)
     missing: list[str] = []
-    with torch.no_grad():
-        for name, parameter in model.state_dict().items():
-            names = published_names(name)
-            absent = [theirs for theirs in names if theirs not in stored]
-            if absent and absent[0].startswith(ENCODER):
-                raise InputError(f"{folder / WEIGHTS}: tensor {absent[0]} is missing")
-            missing += absent
-            if names and not absent:
-                _fill(parameter, names, stored, folder / WEIGHTS)
+    loaded: dict[nn.Parameter, nn.Parameter] = {}  # a tied parameter is named once, so it stays one
+    for name, parameter in model.named_parameters():
+        names = published_names(name)
+        absent = [theirs for theirs in names if theirs not in stored]
+        if absent and absent[0].startswith(ENCODER):
+            raise InputError(f"{stored.path}: tensor {absent[0]} is missing")
+        if absent:
+            missing.append(name)
+        tensor = torch.empty_like(parameter, device="cpu") if absent else _stacked(parameter, names, stored)
+        loaded[parameter] = nn.Parameter(tensor)
+    for module in model.modules():
+        for leaf, parameter in module.named_parameters(recurse=False):
+            setattr(module, leaf, loaded[parameter])
     return missing
 
 
-def _fill(parameter: Tensor, names: list[str], stored: dict[str, Tensor], path: Path) -> None:
-    for name, rows in zip(names, parameter.chunk(len(names)), strict=True):
-        if stored[name].shape != rows.shape:
-            found, wanted = tuple(stored[name].shape), tuple(rows.shape)
-            raise InputError(f"{path}: tensor {name} is {found}, config.json asks for {wanted}")
-        rows.copy_(stored[name])
-
-
-def _other_weights(folder: Path) -> str:
-    """A hint for folders that hold the weights in another form."""
-    if (folder / f"{WEIGHTS}.index.json").exists():
-        return ": the weights are in several files, which bertlab does not read; save them as one"
-    if (folder / "pytorch_model.bin").exists():
-        return ": pytorch_model.bin is a pickle, which bertlab does not read; save it again with transformers"
-    return ""
+def _stacked(parameter: Tensor, names: list[str], stored: Weights) -> Tensor:
+    """The stored tensors of one parameter, one below the other, in its precision."""
+    tensors = [stored[name] for name in names]
+    for name, tensor, rows in zip(names, tensors, parameter.chunk(len(names)), strict=True):
+        if tensor.shape != rows.shape:
+            found, wanted = tuple(tensor.shape), tuple(rows.shape)
+            raise InputError(f"{stored.files[name][0]}: tensor {name} is {found}, config.json asks for {wanted}")
+    return (torch.cat(tensors) if len(tensors) > 1 else tensors[0]).to(parameter.dtype)

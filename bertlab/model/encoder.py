@@ -250,7 +250,8 @@ def check_inputs(
     if head_mask is not None and head_mask.shape != wanted:
         raise InputError(f"head_mask must be (layers, heads) = {wanted}, not {tuple(head_mask.shape)}")
     check_range("input_ids", input_ids, config.vocab_size, "vocab_size; are they another tokenizer's?")
-    check_range("token_type_ids", token_type_ids, config.type_vocab_size, "type_vocab_size")
+    only = "; leave token_type_ids out" if config.type_vocab_size == 1 else ""
+    check_range("token_type_ids", token_type_ids, config.type_vocab_size, f"type_vocab_size{only}")
 
 
 def check_range(name: str, ids: Tensor, limit: int, reason: str) -> None:

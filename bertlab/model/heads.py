@@ -1,4 +1,4 @@
-"""The heads: what turns the encoder's states into answers.
+"""The heads of pretraining and of question answering: what turns the encoder's states into answers.
 
 Shapes: B sequences, S tokens, H hidden size, V vocabulary, M masked positions.
 """
@@ -204,6 +204,8 @@ def check_labels(name: str, labels: Tensor, shape: torch.Size, classes: int, rea
     """Labels of one shape; on the CPU, those not ignored must be classes."""
     if labels.shape != shape:
         raise InputError(f"{name} must be {tuple(shape)}, not {tuple(labels.shape)}")
+    if labels.is_floating_point():
+        raise InputError(f"{name} must be whole numbers, not {labels.dtype}")
     if labels.device.type == "cpu":
         check_range(name, labels[labels != IGNORED], classes, reason)
 

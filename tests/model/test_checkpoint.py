@@ -12,15 +12,28 @@ from safetensors.torch import load_file, save_file
 
 from bertlab import (
     BertForMaskedLM,
+    BertForMultipleChoice,
+    BertForNextSentencePrediction,
     BertForPreTraining,
     BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
     BertModel,
     InputError,
     Tokenizer,
 )
 from bertlab.model.checkpoint import published_tensors
 
-MODELS = [BertModel, BertForPreTraining, BertForMaskedLM, BertForQuestionAnswering]
+MODELS = [
+    BertModel,
+    BertForPreTraining,
+    BertForMaskedLM,
+    BertForNextSentencePrediction,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertForQuestionAnswering,
+    BertForMultipleChoice,
+]
 WORDS = "bert.embeddings.word_embeddings.weight"
 QUERY = "bert.encoder.layer.1.attention.self.query.weight"
 
@@ -181,12 +194,6 @@ def test_weights_of_another_model(checkpoint):
 def test_a_folder_that_lacks_a_file(checkpoint, name):
     (checkpoint / name).unlink()
     fails(checkpoint, "no checkpoint", name)
-
-
-@pytest.mark.parametrize("name", ["pytorch_model.bin", "model.safetensors.index.json"])
-def test_weights_in_another_form(checkpoint, name):
-    (checkpoint / "model.safetensors").rename(checkpoint / name)
-    fails(checkpoint, "model.safetensors is missing: ")
 
 
 def test_an_empty_folder(tmp_path):

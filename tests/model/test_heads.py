@@ -9,8 +9,12 @@ import torch
 from bertlab import (
     BertConfig,
     BertForMaskedLM,
+    BertForMultipleChoice,
+    BertForNextSentencePrediction,
     BertForPreTraining,
     BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
     BertModel,
     InputError,
 )
@@ -281,3 +285,56 @@ def test_ids_are_not_looked_at_off_the_cpu(config):
         ids = torch.zeros(2, 9, dtype=torch.long)
         out = model(ids, torch.ones_like(ids), ids, labels=ids)
     assert out.prediction_logits.shape == (2, 9, 61)
+
+
+# The classifiers
+
+
+def test_labels_that_are_ignored_do_not_count(config, batch):
+    model = build(BertForTokenClassification, config)
+    labels = torch.full((3, 9), -100)
+    labels[0, 2], labels[2, 5] = 1, 0
+    out = model(**batch, labels=labels)
+    scores = out.logits.log_softmax(-1)
+    torch.testing.assert_close(out.loss, -(scores[0, 2, 1] + scores[2, 5, 0]) / 2)
+    assert model(**batch, labels=torch.full((3, 9), -100)).loss.item() == 0.0
+
+
+def test_a_choice_is_scored_alone(config, batch):
+    model = build(BertForMultipleChoice, config)
+    together = model(**{name: tensor[None] for name, tensor in batch.items()}).logits  # (1, 3)
+    for number in range(3):
+        row = {name: tensor[None, number : number + 1] for name, tensor in batch.items()}
+        torch.testing.assert_close(model(**row).logits[0, 0], together[0, number])
+
+
+def test_classifier_dropout(config):
+    assert BertForTokenClassification(config).dropout.p == 0.1
+    assert BertForTokenClassification(config.changed(classifier_dropout=0.0)).dropout.p == 0.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "words"),
+    [
+        (BertForSequenceClassification, torch.tensor([0, 1, 2]), "labels holds 2.*num_labels"),
+        (BertForSequenceClassification, torch.tensor([0, 1]), r"labels must be \(3,\)"),
+        (BertForSequenceClassification, torch.zeros(3, 3), r"labels for multi_label.* must be \(3, 2\)"),
+        (BertForTokenClassification, torch.zeros(3, dtype=torch.long), r"labels must be \(3, 9\)"),
+        (BertForTokenClassification, torch.zeros(3, 9), "whole numbers"),
+        (BertForNextSentencePrediction, torch.tensor([0, 1, 2]), "labels holds 2.*IsNext"),
+        (BertForMultipleChoice, None, r"must be \(batch, choices, tokens\)"),
+    ],
+    ids=str,
+)
+def test_bad_labels_are_told_in_one_line(kind, labels, words, config, batch):
+    with pytest.raises(InputError, match=words) as caught:
+        kind(config)(**batch, labels=labels)
+    assert "\n" not in str(caught.value)
+
+
+def test_one_segment_alone(config, batch):
+    model = BertModel(config.changed(type_vocab_size=1)).eval()
+    with pytest.raises(InputError, match="leave token_type_ids out"):
+        model(**batch)
+    del batch["token_type_ids"]
+    assert model(**batch).last_hidden_state.shape == (3, 9, 24)

@@ -3,7 +3,17 @@
 import pytest
 import torch
 
-from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, BertForQuestionAnswering, BertModel
+from bertlab import (
+    BertConfig,
+    BertForMaskedLM,
+    BertForMultipleChoice,
+    BertForNextSentencePrediction,
+    BertForPreTraining,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertModel,
+)
 
 transformers = pytest.importorskip("transformers")
 
@@ -18,7 +28,16 @@ SHAPES = {
     "eps": dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, layer_norm_eps=0.1),
 }
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5}
-MODELS = [BertModel, BertForPreTraining, BertForMaskedLM, BertForQuestionAnswering]
+MODELS = [
+    BertModel,
+    BertForPreTraining,
+    BertForMaskedLM,
+    BertForNextSentencePrediction,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertForQuestionAnswering,
+    BertForMultipleChoice,
+]
 BOTH = dict(output_attentions=True, output_hidden_states=True)
 
 
@@ -124,6 +143,8 @@ def test_ours_opens_in_transformers(kind, config, batch, tmp_path):
     ours.save_pretrained(tmp_path)
     theirs, report = getattr(transformers, kind.__name__).from_pretrained(tmp_path, output_loading_info=True)
     assert not any(report.values()), report
+    if kind is BertForMultipleChoice:
+        batch = {name: tensor[None] for name, tensor in batch.items()}  # (B, S) -> (1, C, S)
     out, names = ours(**batch), vars(ours(**batch))
     filled = [name for name in names if getattr(out, name) is not None]
     assert_same(out, theirs(**batch), torch.float32, *filled)

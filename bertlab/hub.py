@@ -1,0 +1,92 @@
+"""Checkpoints of the Hugging Face hub, or of any server that speaks as it does (HF_ENDPOINT).
+
+The work is done by `huggingface_hub`: its cache (HF_HOME), its token (HF_TOKEN or `hf auth login`), its
+progress bar (on stderr) and HF_HUB_OFFLINE. What stands here is which files are wanted, and its many errors
+as one line each.
+"""
+
+import errno
+import os
+import re
+from pathlib import Path
+
+from bertlab.errors import InputError
+
+ID = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?:@(\w[\w./-]*))?")
+# The first published models are known by a bare name; on the hub they belong to this organisation.
+FIRST_MODELS = re.compile(r"bert-(?:base|large)-[\w-]+(?:@\w[\w./-]*)?")
+THEIR_HOME = "google-bert"
+
+SMALL_FILES = ["config.json", "modules.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json"]
+SAFETENSORS = ["model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors"]
+PICKLES = ["pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin"]
+FULL = (errno.ENOSPC, errno.EDQUOT)
+INNER = "0_*/"  # the BERT of an early sentence-transformers model
+
+
+def is_id(name: str) -> bool:
+    """True for "org/name" and "org/name@revision"."""
+    return bool(ID.fullmatch(name) or FIRST_MODELS.fullmatch(name))
+
+
+def download(name: str, weights: bool) -> Path:
+    """The folder in the hub's cache that holds config and tokenizer of a model and, if asked for, its weights.
+
+    Only these files are fetched; of the weights the safetensors or, where there are none, the pickles, never
+    both. Raises InputError with one line that says what to do.
+    """
+    name = f"{THEIR_HOME}/{name}" if FIRST_MODELS.fullmatch(name) else name
+    repository, revision = ID.fullmatch(name).groups()
+    folder = _fetch(repository, revision, SMALL_FILES + (SAFETENSORS if weights else []))
+    if weights and not _holds(folder, SAFETENSORS):
+        folder = _fetch(repository, revision, SMALL_FILES + PICKLES)
+    return folder
+
+
+def _holds(folder: Path, patterns: list[str]) -> bool:
+    return any(True for pattern in patterns for place in ("", INNER) for _ in folder.glob(place + pattern))
+
+
+def _fetch(repository: str, revision: str | None, files: list[str]) -> Path:
+    from huggingface_hub import snapshot_download
+
+    files = [place + file for place in ("", INNER) for file in files]
+    try:
+        return Path(snapshot_download(repository, revision=revision, allow_patterns=files))
+    except Exception as error:  # the client's errors (network, HTTP, cache, offline) share no base class
+        raise InputError(
+            f"{repository!r} cannot be had from the hub: {_reason(error, repository, revision)}"
+        ) from error
+
+
+def _reason(error: Exception, repository: str, revision: str | None) -> str:
+    """What went wrong and what to do."""
+    from huggingface_hub import constants, errors
+
+    hub, log_in = constants.ENDPOINT, "log in with `hf auth login` or set HF_TOKEN"
+    if isinstance(error, errors.LocalEntryNotFoundError) and isinstance(error.__cause__, errors.HfHubHTTPError):
+        error = error.__cause__  # why the cache was looked at
+    match error:
+        case errors.GatedRepoError():
+            return f"it is open only to those who asked; ask at {hub}/{repository}, then {log_in}"
+        case errors.RepositoryNotFoundError():
+            return f"there is no such model at {hub}; check the name or, if it is private, {log_in}"
+        case errors.RevisionNotFoundError():
+            return f"it has no branch, tag or commit {revision!r}"
+        case errors.HFValidationError():
+            return "this is no name of a model (org/name)"
+        case errors.LocalEntryNotFoundError() if constants.HF_HUB_OFFLINE:
+            return "HF_HUB_OFFLINE is set and it is not, or not wholly, in the cache; unset that once to download it"
+        case _ if getattr(error, "errno", 0) in FULL or os.strerror(errno.ENOSPC) in str(error):
+            return f"no space is left in {constants.HF_HUB_CACHE}; free some or set HF_HOME to another disk"
+        case errors.HfHubHTTPError() if error.response.status_code == 401:
+            return f"your token is not accepted; {log_in}"
+        case errors.HfHubHTTPError():
+            return f"{hub} answers {error.response.status_code}; try again later"
+        case errors.LocalEntryNotFoundError():
+            return f"{hub} cannot be reached; check the network (and HF_ENDPOINT)"
+        case OSError(filename=str()):
+            return f"{error.filename} cannot be used ({error.strerror}); set HF_HOME to a folder of yours"
+        case _:
+            first_line = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+            return f"the download broke off ({first_line}); try again"
