@@ -75,27 +75,47 @@ def read_documents(paths: str | Path | Iterable[str | Path]) -> Iterator[Documen
             yield from _documents(file)
 
 
+class Heading(str):
+    """A line that begins a document, among the paragraphs of a text."""
+
+
 def _documents(path: Path) -> Iterator[Document]:
-    text = _read(path)
-    book = GUTENBERG.search(text)
-    paragraphs = re.split(r"\n\s*\n", ITALICS.sub(r"\1", book[1] if book else text))
-    title, sentences, empty = path.stem, [], True
-    for paragraph in map(str.strip, paragraphs):
-        heading = HEADING.fullmatch(paragraph)
-        if sentences and (heading or len(sentences) >= DOCUMENT_SENTENCES):
-            yield Document(tuple(sentences), title)
-            sentences, empty = [], False
-        if heading:
-            title = f"{path.stem}: {paragraph}"
-        else:
-            sentences += split_sentences(paragraph)
-    if sentences:
-        yield Document(tuple(sentences), title)
-    elif empty:
+    empty = True
+    for document in assemble(path.stem, _novel(read_text(path))):
+        empty = False
+        yield document
+    if empty:
         raise InputError(f"{path}: the file holds no text")
 
 
-def _read(path: Path) -> str:
+def _novel(text: str) -> Iterator[Heading | list[str]]:
+    book = GUTENBERG.search(text)
+    for paragraph in re.split(r"\n\s*\n", ITALICS.sub(r"\1", book[1] if book else text)):
+        paragraph = paragraph.strip()
+        yield Heading(paragraph) if HEADING.fullmatch(paragraph) else split_sentences(paragraph)
+
+
+def assemble(title: str, parts: Iterable[Heading | list[str]], genre: str = "") -> Iterator[Document]:
+    """Documents from headings and paragraphs (each its sentences) in their order.
+
+    A heading starts a new document, named after it, and so does the paragraph after 50 sentences.
+    """
+    name, sentences = title, []
+    for part in parts:
+        heading = isinstance(part, Heading)
+        if sentences and (heading or len(sentences) >= DOCUMENT_SENTENCES):
+            yield Document(tuple(sentences), name, genre)
+            sentences = []
+        if heading:
+            name = f"{title}: {part}"
+        else:
+            sentences += part
+    if sentences:
+        yield Document(tuple(sentences), name, genre)
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file; InputError names a file that cannot be read or is something else."""
     try:
         return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
@@ -111,7 +131,7 @@ def read_squad(path: str | Path) -> Iterator[QAExample]:
     """
     path = Path(path)
     try:
-        articles = json.loads(_read(path))["data"]
+        articles = json.loads(read_text(path))["data"]
     except (json.JSONDecodeError, KeyError, TypeError) as error:
         raise InputError(f'{path}: no SQuAD file (JSON with a list "data"): {error}') from error
     for where, paragraph in _paragraphs(path, articles):
