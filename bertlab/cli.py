@@ -25,7 +25,8 @@ class Pretrain:
     recipe: Positional[str] = ""
     """storyworld-tiny, storyworld-live or own-text (the default with --text)."""
     text: tuple[Path, ...] = ()
-    """Plain text files or folders to learn from, instead of the storyworld."""
+    """Text files (.txt, .md) or folders to learn from, instead of the storyworld; or the word pydoc: the
+    docstrings of Python and of the installed packages, over 10 MB of real English."""
     out: Path | None = None
     """The run folder; runs/RECIPE if not given."""
     steps: int | None = None

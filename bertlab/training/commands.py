@@ -2,11 +2,13 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from bertlab.corpora.examples import Document
 from bertlab.corpora.files import read_documents, read_squad
+from bertlab.corpora.pydoc import read_docstrings
 from bertlab.errors import InputError
 from bertlab.locate import locate
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
@@ -73,7 +75,14 @@ def evaluate_model(name: str, text: Sequence[Path], data: Path | None) -> dict[s
 
 
 def read_texts(paths: Sequence[Path]) -> list[tuple[str, ...]]:
-    return [document.sentences for document in read_documents(paths)]
+    """The documents of files and folders; the word pydoc stands for the docstrings of all installed packages."""
+    return [document.sentences for path in paths for document in _read(path)]
+
+
+def _read(path: Path) -> Iterator[Document]:
+    if path == Path("pydoc") and not path.exists():
+        return read_docstrings(progress=True)
+    return read_documents(path)
 
 
 def override(recipe, command, names: tuple[str, ...]):
