@@ -12,7 +12,8 @@ from typing import Literal
 
 from bertlab.corpora.detokenize import detokenize
 from bertlab.corpora.examples import Document
-from bertlab.corpora.files import Heading, assemble, read_documents, read_text, split_sentences
+from bertlab.corpora.files import assemble, read_documents, read_text
+from bertlab.corpora.sentences import Heading, split_sentences
 from bertlab.errors import InputError
 
 Split = Literal["train", "test"]

@@ -1,4 +1,4 @@
-"""The field's file formats: plain text and novels as documents of sentences, SQuAD as examples."""
+"""The field's file formats: plain text, novels and Markdown as documents of sentences, SQuAD as examples."""
 
 import json
 import re
@@ -6,22 +6,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from bertlab.corpora.examples import Document, QAExample
+from bertlab.corpora.markdown import blocks
+from bertlab.corpora.sentences import Heading, split_sentences
 from bertlab.errors import InputError
 
+SUFFIXES = (".txt", ".md")
 DOCUMENT_SENTENCES = 50  # a longer run of paragraphs is cut, so that one novel is many documents
 
-# A full stop after these ends no sentence (or too seldom to count on it).
-ABBREVIATIONS = frozenset(
-    "mr mrs ms messrs mme mlle dr st rev hon prof gen col capt lieut lt sgt maj sen gov esq jr sr "
-    "vs viz cf e.g i.e vol vols fig figs p pp eds approx "
-    "jan feb apr aug sept oct nov dec mt ft ltd corp dept univ".split()
-)
-# Western: stops and closing quotes, a space, then something that can open a sentence. Chinese and
-# Japanese: stops and closing quotes alone.
-BOUNDARY = re.compile(
-    r"""(?<=\S)(?P<stop>[.!?…]+)[)\]"'”’»_]*\s+(?=[(\["'“‘«_]*(?P<next>[^\W_]))|[。！？]+[」』”’]*\s*"""
-)
-LAST_WORD = re.compile(r"[^\s(\[\"'“‘«—-]*\Z")
 HEADING = re.compile(
     r"(?:chapter|book|part|volume|act|scene|letter|stave|canto)\s+[\divxlc]+\b.{0,80}"
     r"|[\divxlc]+\.?"  # a bare number
@@ -32,56 +23,27 @@ GUTENBERG = re.compile(r"\*\*\* ?START OF.*?\*\*\*(.*?)\*\*\* ?END OF", re.DOTAL
 ITALICS = re.compile(r"(?<!\w)_([^_]+)_(?!\w)")  # as Project Gutenberg marks them
 
 
-def split_sentences(text: str) -> list[str]:
-    """Sentences of one paragraph, spaces and line breaks within them made single spaces.
-
-    Not cut: after abbreviations and initials ("Mr. J. R. Smith"), before a small letter ("No!" he said).
-    """
-    sentences, start = [], 0
-    for boundary in BOUNDARY.finditer(text):
-        if boundary["stop"] and not _ends_sentence(text[start : boundary.start()], boundary):
-            continue
-        sentences.append(text[start : boundary.end()])
-        start = boundary.end()
-    sentences.append(text[start:])
-    return [" ".join(sentence.split()) for sentence in sentences if sentence.strip()]
-
-
-def _ends_sentence(before: str, boundary: re.Match) -> bool:
-    if boundary["next"].islower():
-        return False
-    if boundary["stop"] != ".":
-        return True
-    word = LAST_WORD.search(before)[0]
-    if word.lower() == "no" and boundary["next"].isdigit():
-        return False
-    initial = re.fullmatch(r"(?:\w\.)*[^\W\d_]", word) and word != "I"
-    return not initial and word.lower() not in ABBREVIATIONS
-
-
 def read_documents(paths: str | Path | Iterable[str | Path]) -> Iterator[Document]:
-    """Documents of plain text files (UTF-8), or of all `*.txt` files of a folder.
+    """Documents of text and Markdown files (UTF-8), or of all `*.txt` and `*.md` files of a folder.
 
-    A chapter heading starts a new document, and so does the paragraph after 50 sentences: one novel gives
-    many, which next-sentence prediction needs. Headings and Project Gutenberg's own words are left out.
+    A heading starts a new document, and so does the paragraph after 50 sentences: one novel gives many, which
+    next-sentence prediction needs. Left out are headings, Project Gutenberg's own words, and of Markdown (files
+    ending in .md) whatever is no running text.
     InputError names a file that is missing, is not UTF-8 or holds no text.
     """
     paths = [paths] if isinstance(paths, str | Path) else paths
     for path in map(Path, paths):
-        files = sorted(path.glob("*.txt")) if path.is_dir() else [path]
+        files = sorted(f for f in path.glob("*") if f.suffix in SUFFIXES) if path.is_dir() else [path]
         if not files:
-            raise InputError(f"{path}: the folder holds no .txt file")
+            raise InputError(f"{path}: the folder holds no .txt or .md file")
         for file in files:
             yield from _documents(file)
 
 
-class Heading(str):
-    """A line that begins a document, among the paragraphs of a text."""
-
-
 def _documents(path: Path) -> Iterator[Document]:
     empty = True
-    for document in assemble(path.stem, _novel(read_text(path))):
+    read = _markdown if path.suffix == ".md" else _novel
+    for document in assemble(path.stem, read(read_text(path))):
         empty = False
         yield document
     if empty:
@@ -93,6 +55,11 @@ def _novel(text: str) -> Iterator[Heading | list[str]]:
     for paragraph in re.split(r"\n\s*\n", ITALICS.sub(r"\1", book[1] if book else text)):
         paragraph = paragraph.strip()
         yield Heading(paragraph) if HEADING.fullmatch(paragraph) else split_sentences(paragraph)
+
+
+def _markdown(text: str) -> Iterator[Heading | list[str]]:
+    for block in blocks(text):
+        yield block if isinstance(block, Heading) else split_sentences(block)
 
 
 def assemble(title: str, parts: Iterable[Heading | list[str]], genre: str = "") -> Iterator[Document]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from bertlab.corpora.examples import Document
-from bertlab.corpora.files import split_sentences
+from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
