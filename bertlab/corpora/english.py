@@ -5,7 +5,8 @@ The texts are not part of bertlab: `SOURCES` says what they are, under which lic
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -66,6 +67,8 @@ TEST_NOVELS = frozenset(
 )
 LEFT_OUT = frozenset({"email", "spam", "twitter"})  # headers, addresses and links more than sentences; private letters
 
+HELD_OUT = "Held out are whole books, whole articles (the published test split) and whole documents."
+
 HYPHEN = re.compile(r"(?<=_(?:JJ|NN|CD)) -_- (?=[a-z\d])")  # within a word: -_: is the dash
 WIKI_HEADING = re.compile(r"(=(?: =)*) (.+?) \1")
 
@@ -83,6 +86,22 @@ def read_english(folder: str | Path, split: Split = "train") -> Iterator[Documen
         if not (folder / source.folder).is_dir():
             raise InputError(f"{folder / source.folder}: no such folder; put there {source.content} ({source.address})")
     return _all(folder, split)
+
+
+def describe(train: Iterable[Document], test: Iterable[Document]) -> str:
+    """The corpora with their licences, and how much of each genre is in both splits: Markdown for a model card."""
+    sources = [f"- {source.name}; licence: {source.licence}; {source.address}" for source in SOURCES]
+    learned, held_out = _words(train), _words(test)
+    rows = [f"| {genre} | {learned[genre]:,} | {held_out[genre]:,} |" for genre in GENRES]
+    table = ["| genre | words learned from | words held out |", "|---|---|---|", *rows]
+    return "\n".join(["Trained on public English:", "", *sources, "", *table, "", HELD_OUT])
+
+
+def _words(documents: Iterable[Document]) -> Counter[str]:
+    words: Counter[str] = Counter()
+    for document in documents:
+        words[document.genre] += len(document.text.split())
+    return words
 
 
 def _all(folder: Path, split: Split) -> Iterator[Document]:
