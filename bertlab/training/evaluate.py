@@ -48,8 +48,8 @@ def measure_genres(
     them their mean, in which each genre counts alike."""
     baselines = _baselines(tokenizer, known)
     found = {genre: _measure(model, tokenizer, texts, baselines) for genre, texts in genres.items()}
-    names = next(iter(found.values())).keys() - {"masked_tokens", "pairs"}
-    means = {name: fmean(measures[name] for measures in found.values()) for name in sorted(names)}
+    names = [name for name in next(iter(found.values())) if name not in ("masked_tokens", "pairs")]
+    means = {name: fmean(measures[name] for measures in found.values()) for name in names}
     return means | {f"{name}:{genre}": value for genre, one in found.items() for name, value in one.items()}
 
 

@@ -90,6 +90,7 @@ def test_a_genre_is_measured_as_text_of_its_own(tok, recipe, texts):
     for name, genre in (("bigram_top1", "one"), ("masked_loss", "other"), ("unigram_top1", "other")):
         assert measures[f"{name}:{genre}"] == alone[genre][name]
     assert measures["bigram_top1"] == pytest.approx((alone["one"]["bigram_top1"] + alone["other"]["bigram_top1"]) / 2)
+    assert list(measures)[:2] == ["masked_top1", "masked_loss"], "the mean comes first, in the order of the measures"
     assert alone["one"]["bigram_top1"] != alone["other"]["bigram_top1"]
 
 
