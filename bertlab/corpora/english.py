@@ -37,21 +37,21 @@ SOURCES = (
         "litbank_novels",
         "LitBank, full texts (Project Gutenberg)",
         "public domain in the USA; collection CC BY 4.0",
-        "https://github.com/dbamman/litbank",
-        "the books of its folder original/, as NAME.txt",
+        "https://github.com/dbamman/litbank/tree/3e50db0ffc033d7ccbb94f4d88f6b99210328ed8/original",
+        "its books as NAME.txt; bertlab's own models know those of up to 650,000 bytes by authors who died before 1956",
     ),
     Source(
         "wikitext2",
         "WikiText-2 (Wikipedia)",
         "CC BY-SA 3.0",
-        "https://github.com/pytorch/examples/tree/main/word_language_model/data/wikitext-2",
+        "https://github.com/pytorch/examples/tree/77f55b912142e11fcfdf5b530231fb9c52f181e8/word_language_model/data/wikitext-2",
         "test.raw.txt or test.txt, and train.txt where it is to be learned from",
     ),
     Source(
         "masc",
         "MASC, Manually Annotated Sub-Corpus of the American National Corpus (masc_tagged)",
         "open, for linguistic education, research and development, also commercial",
-        "https://github.com/nltk/nltk_data",
+        "https://github.com/nltk/nltk_data/blob/5db857e6f7df11eabb5e5665836db9ec8df07e28/packages/corpora/masc_tagged.zip",
         "categories.txt, spoken/ and written/",
     ),
 )
@@ -115,10 +115,12 @@ def _all(folder: Path, split: Split) -> Iterator[Document]:
 
 
 def _novels(folder: Path, split: Split) -> Iterator[Document]:
-    books = [path for path in sorted(folder.glob("*.txt")) if path.stem != "SOURCE"]
+    books = [path for path in sorted(folder.glob("*.txt")) if (path.stem in TEST_NOVELS) == (split == "test")]
+    books = [path for path in books if path.stem != "SOURCE"]
     if not books:
-        raise InputError(f"{folder}: the folder holds no .txt file")
-    for document in read_documents([path for path in books if (path.stem in TEST_NOVELS) == (split == "test")]):
+        wanted = f"held-out book ({', '.join(sorted(TEST_NOVELS))})" if split == "test" else "book, as NAME.txt,"
+        raise InputError(f"{folder}: holds no {wanted}; see {SOURCES[0].address}")
+    for document in read_documents(books):
         yield Document(document.sentences, document.title, "novel")
 
 

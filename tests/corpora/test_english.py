@@ -107,6 +107,7 @@ def test_a_missing_corpus_is_named_at_once(folder, missing):
     [
         ("masc/categories.txt", "one two three", "categories.txt, line 1"),
         ("masc/categories.txt", "written/none.txt jokes", "none.txt: cannot be read"),
+        ("litbank_novels/105_persuasion.txt", None, "litbank_novels: holds no held-out book"),
         ("wikitext2/test.txt", None, "test.txt: no such file"),
     ],
 )

@@ -7,26 +7,35 @@ from bertlab.corpora import pydoc
 from bertlab.errors import InputError
 
 KEPT = "Return the mean of all values."
-NO_PROSE = {
-    "session": ">>> mean([1, 2])\nThe answer is then one and a half.",
-    "shell": "$ python -m mean with all of the values.",
-    "code": "with open(path) as file:\nreads all of the file.",
-    "assignment": "mean = the sum of all by their number.",
-    "indented": "    This is a block of code or a quotation.",
-    "signature": "mean(values, axis=0) -> float\nTakes the mean of values.",
+AFTER = "This is a sentence of its own."
+NO_PARAGRAPH = {
+    "session": ">>> mean([1, 2])",
+    "session continued": "... mean([1, 2])",
+    "IPython": "In [1]: mean([1, 2])",
+    "shell": "$ python -m mean",
+    "code": "with open(path) as file:",
+    "assignment": "mean = total / count",
+    "indented": "    Here is a block of code or a quotation.",
+    "indented by two": "  Here is a block of code or a quotation.",
+    "signature": "mean(values, axis=0) -> float",
     "signature alone": "mean(values, axis=0)",
-    "table": "Name    Meaning of the name here.\nmean    The sum by the number.",
-    "ruled table": "+------+-----+ is how a table is ruled.",
-    "table with bars": "| one | two | three | four are its columns. |",
-    "bullets": "- The first of all the things.\n- The second of all the things.",
+    "table": "Name    Meaning of the name here.",
+    "ruled table": "Name +------+-----+ Meaning.",
+    "table with bars": "One | two | three.",
+    "table with rules": "==== =======",
+    "bullets": "- The first of all the things.",
     "stars": "* The first of all the things.",
     "numbers": "1. The first of all the things.",
     "letters": "(a) The first of all the things.",
     "field": ":param values: The values to take the mean of.",
     "epydoc field": "@param values: The values to take the mean of.",
-    "directive": ".. note:: This is a note on the mean.",
+    "decorator": "@mean",
+    "directive": ".. note:: Here is a note on the mean.",
     "footnote": "[1] The book in which it all is written.",
-    "parameter": "values : array of float\nwhich are all of them.",
+    "parameter": "values : array of float",
+    "google parameter": "values (list): Which are all of them.",
+}
+NO_SENTENCE = {
     "address": "https://docs.python.org/3/library/statistics.html",
     "too short": "Take the mean.",
     "no end": "This sentence has no end at all",
@@ -38,9 +47,15 @@ NO_PROSE = {
 }
 
 
-@pytest.mark.parametrize("kind", NO_PROSE)
-def test_what_is_no_prose_is_left_out_alone(kind):
-    assert pydoc.prose(f"{KEPT}\n\n{NO_PROSE[kind]}") == [KEPT]
+@pytest.mark.parametrize("kind", NO_PARAGRAPH)
+def test_a_paragraph_that_is_no_prose_is_left_out_whole(kind):
+    assert pydoc.prose(f"{KEPT}\n\n{NO_PARAGRAPH[kind]}\nSo it is.\n{AFTER}") == [KEPT]
+    assert pydoc.prose(f"{KEPT}\n\nSo it is.\n{AFTER}") == [KEPT, AFTER]
+
+
+@pytest.mark.parametrize("kind", NO_SENTENCE)
+def test_what_is_no_sentence_is_left_out(kind):
+    assert pydoc.prose(f"{KEPT}\n\n{NO_SENTENCE[kind]}") == [KEPT]
 
 
 PROSE = {
