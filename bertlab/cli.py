@@ -23,9 +23,12 @@ class Pretrain:
     """
 
     recipe: Positional[str] = ""
-    """storyworld-tiny, storyworld-live or own-text (the default with --text)."""
+    """storyworld-tiny, storyworld-live, own-text (the default with --text) or english-mini (with --data)."""
     text: tuple[Path, ...] = ()
-    """Plain text files or folders to learn from, instead of the storyworld."""
+    """Text files (.txt, .md) or folders to learn from, instead of the storyworld; or the word pydoc: the
+    docstrings of Python and of the installed packages, over 10 MB of real English."""
+    data: Path | None = None
+    """The folder of the public English corpora, for english-mini: novels, Wikipedia, speech and writing."""
     out: Path | None = None
     """The run folder; runs/RECIPE if not given."""
     steps: int | None = None
@@ -91,7 +94,8 @@ class Evaluate:
     text: tuple[Path, ...] = ()
     """Text files to hide words in, instead of the storyworld; every 20th document is measured."""
     data: Path | None = None
-    """Questions in SQuAD JSON, instead of the storyworld's."""
+    """Questions in SQuAD JSON, instead of the storyworld's; or, for a model that fills in masks, the folder of the
+    public English corpora: it is measured by genre."""
     json: bool = False
     """Print JSON."""
 
@@ -220,12 +224,12 @@ Command = (
 
 
 def print_measures(measures: dict[str, float]) -> None:
-    from bertlab.training.card import MEANING
+    from bertlab.training.card import meaning
 
-    width = max(len(meaning) for meaning in MEANING.values())
-    for name, value in measures.items():
-        if name in MEANING:
-            print(f"{MEANING[name]:<{width}}  {value:.3f}")
+    rows = [(words, value) for name, value in measures.items() if (words := meaning(name))]
+    width = max(len(words) for words, _ in rows)
+    for words, value in rows:
+        print(f"{words:<{width}}  {value:.3f}")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -5,10 +5,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Document:
-    """Sentences in their order: the unit within which one sentence can follow another."""
+    """Sentences in their order: the unit within which one sentence can follow another.
+
+    `genre` groups documents for reporting, where the corpus knows genres.
+    """
 
     sentences: tuple[str, ...]
     title: str = ""
+    genre: str = ""
 
     @property
     def text(self) -> str:

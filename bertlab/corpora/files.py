@@ -1,4 +1,4 @@
-"""The field's file formats: plain text and novels as documents of sentences, SQuAD as examples."""
+"""The field's file formats: plain text, novels and Markdown as documents of sentences, SQuAD as examples."""
 
 import json
 import re
@@ -6,22 +6,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from bertlab.corpora.examples import Document, QAExample
+from bertlab.corpora.markdown import blocks
+from bertlab.corpora.sentences import Heading, split_sentences
 from bertlab.errors import InputError
 
+SUFFIXES = (".txt", ".md")
 DOCUMENT_SENTENCES = 50  # a longer run of paragraphs is cut, so that one novel is many documents
 
-# A full stop after these ends no sentence (or too seldom to count on it).
-ABBREVIATIONS = frozenset(
-    "mr mrs ms messrs mme mlle dr st rev hon prof gen col capt lieut lt sgt maj sen gov esq jr sr "
-    "vs viz cf e.g i.e vol vols fig figs p pp eds approx "
-    "jan feb apr aug sept oct nov dec mt ft ltd corp dept univ".split()
-)
-# Western: stops and closing quotes, a space, then something that can open a sentence. Chinese and
-# Japanese: stops and closing quotes alone.
-BOUNDARY = re.compile(
-    r"""(?<=\S)(?P<stop>[.!?…]+)[)\]"'”’»_]*\s+(?=[(\["'“‘«_]*(?P<next>[^\W_]))|[。！？]+[」』”’]*\s*"""
-)
-LAST_WORD = re.compile(r"[^\s(\[\"'“‘«—-]*\Z")
 HEADING = re.compile(
     r"(?:chapter|book|part|volume|act|scene|letter|stave|canto)\s+[\divxlc]+\b.{0,80}"
     r"|[\divxlc]+\.?"  # a bare number
@@ -32,70 +23,66 @@ GUTENBERG = re.compile(r"\*\*\* ?START OF.*?\*\*\*(.*?)\*\*\* ?END OF", re.DOTAL
 ITALICS = re.compile(r"(?<!\w)_([^_]+)_(?!\w)")  # as Project Gutenberg marks them
 
 
-def split_sentences(text: str) -> list[str]:
-    """Sentences of one paragraph, spaces and line breaks within them made single spaces.
-
-    Not cut: after abbreviations and initials ("Mr. J. R. Smith"), before a small letter ("No!" he said).
-    """
-    sentences, start = [], 0
-    for boundary in BOUNDARY.finditer(text):
-        if boundary["stop"] and not _ends_sentence(text[start : boundary.start()], boundary):
-            continue
-        sentences.append(text[start : boundary.end()])
-        start = boundary.end()
-    sentences.append(text[start:])
-    return [" ".join(sentence.split()) for sentence in sentences if sentence.strip()]
-
-
-def _ends_sentence(before: str, boundary: re.Match) -> bool:
-    if boundary["next"].islower():
-        return False
-    if boundary["stop"] != ".":
-        return True
-    word = LAST_WORD.search(before)[0]
-    if word.lower() == "no" and boundary["next"].isdigit():
-        return False
-    initial = re.fullmatch(r"(?:\w\.)*[^\W\d_]", word) and word != "I"
-    return not initial and word.lower() not in ABBREVIATIONS
-
-
 def read_documents(paths: str | Path | Iterable[str | Path]) -> Iterator[Document]:
-    """Documents of plain text files (UTF-8), or of all `*.txt` files of a folder.
+    """Documents of text and Markdown files (UTF-8), or of all `*.txt` and `*.md` files of a folder.
 
-    A chapter heading starts a new document, and so does the paragraph after 50 sentences: one novel gives
-    many, which next-sentence prediction needs. Headings and Project Gutenberg's own words are left out.
+    A heading starts a new document, and so does the paragraph after 50 sentences: one novel gives many, which
+    next-sentence prediction needs. Left out are headings, Project Gutenberg's own words, and of Markdown (files
+    ending in .md) whatever is no running text.
     InputError names a file that is missing, is not UTF-8 or holds no text.
     """
     paths = [paths] if isinstance(paths, str | Path) else paths
     for path in map(Path, paths):
-        files = sorted(path.glob("*.txt")) if path.is_dir() else [path]
+        files = sorted(f for f in path.glob("*") if f.suffix in SUFFIXES) if path.is_dir() else [path]
         if not files:
-            raise InputError(f"{path}: the folder holds no .txt file")
+            raise InputError(f"{path}: the folder holds no .txt or .md file")
         for file in files:
             yield from _documents(file)
 
 
 def _documents(path: Path) -> Iterator[Document]:
-    text = _read(path)
-    book = GUTENBERG.search(text)
-    paragraphs = re.split(r"\n\s*\n", ITALICS.sub(r"\1", book[1] if book else text))
-    title, sentences, empty = path.stem, [], True
-    for paragraph in map(str.strip, paragraphs):
-        heading = HEADING.fullmatch(paragraph)
-        if sentences and (heading or len(sentences) >= DOCUMENT_SENTENCES):
-            yield Document(tuple(sentences), title)
-            sentences, empty = [], False
-        if heading:
-            title = f"{path.stem}: {paragraph}"
-        else:
-            sentences += split_sentences(paragraph)
-    if sentences:
-        yield Document(tuple(sentences), title)
-    elif empty:
+    empty = True
+    read = _markdown if path.suffix == ".md" else _novel
+    for document in assemble(path.stem, read(read_text(path))):
+        empty = False
+        yield document
+    if empty:
         raise InputError(f"{path}: the file holds no text")
 
 
-def _read(path: Path) -> str:
+def _novel(text: str) -> Iterator[Heading | list[str]]:
+    book = GUTENBERG.search(text)
+    for paragraph in re.split(r"\n\s*\n", ITALICS.sub(r"\1", book[1] if book else text)):
+        paragraph = paragraph.strip()
+        yield Heading(paragraph) if HEADING.fullmatch(paragraph) else split_sentences(paragraph)
+
+
+def _markdown(text: str) -> Iterator[Heading | list[str]]:
+    for block in blocks(text):
+        yield block if isinstance(block, Heading) else split_sentences(block)
+
+
+def assemble(title: str, parts: Iterable[Heading | list[str]], genre: str = "") -> Iterator[Document]:
+    """Documents from headings and paragraphs (each its sentences) in their order.
+
+    A heading starts a new document, named after it, and so does the paragraph after 50 sentences.
+    """
+    name, sentences = title, []
+    for part in parts:
+        heading = isinstance(part, Heading)
+        if sentences and (heading or len(sentences) >= DOCUMENT_SENTENCES):
+            yield Document(tuple(sentences), name, genre)
+            sentences = []
+        if heading:
+            name = f"{title}: {part}"
+        else:
+            sentences += part
+    if sentences:
+        yield Document(tuple(sentences), name, genre)
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file; InputError names a file that cannot be read or is something else."""
     try:
         return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
@@ -111,7 +98,7 @@ def read_squad(path: str | Path) -> Iterator[QAExample]:
     """
     path = Path(path)
     try:
-        articles = json.loads(_read(path))["data"]
+        articles = json.loads(read_text(path))["data"]
     except (json.JSONDecodeError, KeyError, TypeError) as error:
         raise InputError(f'{path}: no SQuAD file (JSON with a list "data"): {error}') from error
     for where, paragraph in _paragraphs(path, articles):

@@ -27,11 +27,17 @@ MEANING = {
 }
 
 
+def meaning(name: str) -> str | None:
+    """What a measure is in words, None for one that is not shown; `masked_top1:novel` is that of one genre."""
+    base, _, genre = name.partition(":")
+    return base in MEANING and (f"{genre}: {MEANING[base]}" if genre else MEANING[base]) or None
+
+
 def write_card(
     folder: str | Path, title: str, text: str, recipe: dict, measures: dict[str, float], seconds: float, command: str
 ) -> None:
-    """Write README.md into the run folder, with `measures` by their names in MEANING, and measures.json."""
-    rows = [f"| {MEANING[name]} | {value:.3f} |" for name, value in measures.items() if name in MEANING]
+    """Write README.md into the run folder, with the `measures` that have a meaning, and measures.json."""
+    rows = [f"| {meaning(name)} | {value:.3f} |" for name, value in measures.items() if meaning(name)]
     content = f"""---
 license: apache-2.0
 library_name: bertlab
@@ -53,7 +59,7 @@ The recipe in full:
 {json.dumps(recipe, indent=2)}
 ```
 
-Weights and text are under the Apache 2.0 licence.
+The weights are under the Apache 2.0 licence.
 """
     atomic_write(Path(folder) / "README.md", content)
     atomic_write(Path(folder) / "measures.json", json.dumps(measures, indent=2) + "\n")

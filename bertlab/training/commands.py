@@ -2,43 +2,88 @@
 
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bertlab.corpora import english
+from bertlab.corpora.examples import Document
 from bertlab.corpora.files import read_documents, read_squad
+from bertlab.corpora.pydoc import read_docstrings
 from bertlab.errors import InputError
 from bertlab.locate import locate
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.card import write_card
-from bertlab.training.evaluate import held_out, measure_pretraining, measure_qa
+from bertlab.training.evaluate import held_out, measure_genres, measure_pretraining, measure_qa
 from bertlab.training.finetune import finetune_qa
 from bertlab.training.pretrain import pretrain
-from bertlab.training.recipes import FINETUNE, as_record, pretrain_recipe
+from bertlab.training.recipes import FINETUNE, PretrainRecipe, as_record, pretrain_recipe
 
 STORYWORLD = (
-    "The text is bertlab's storyworld, a seeded small town; it is measured on held-out combinations of its words."
+    "The text is bertlab's storyworld, a seeded small town; it is measured on held-out combinations of its words. "
+    "The text is under the Apache 2.0 licence."
 )
 PRETRAIN_OPTIONS = ("steps", "batch_size", "learning_rate", "seed")
 
 
+@dataclass(frozen=True)
+class Material:
+    """Documents to learn from (None: the storyworld), held-out ones by genre, and what the card says of them."""
+
+    known: list[tuple[str, ...]] | None
+    new: dict[str, list[tuple[str, ...]]]
+    about: str
+
+    def measure(self, model: BertForPreTraining, tokenizer: Tokenizer) -> dict[str, float]:
+        if len(self.new) > 1:
+            return measure_genres(model, tokenizer, self.known, self.new)
+        return measure_pretraining(model, tokenizer, self.known, *self.new.values())
+
+
+def read_material(text: Sequence[Path], data: Path | None) -> Material:
+    """The public corpora in the folder `data`, the files `text`, or the storyworld."""
+    if text and data:
+        raise InputError("give --text or --data, not both")
+    if data:
+        return _public_english(data)
+    if not text:
+        return Material(None, {}, STORYWORLD)
+    known, new = held_out(read_texts(text))
+    return Material(known, {"": new}, f"Trained on {len(known)} documents of own text.")
+
+
+def _public_english(folder: Path) -> Material:
+    train, test = (list(english.read_english(folder, split)) for split in ("train", "test"))
+    new = {genre: [document.sentences for document in test if document.genre == genre] for genre in english.GENRES}
+    return Material([document.sentences for document in train], new, english.describe(train, test))
+
+
 def run_pretrain(command) -> None:
     """`bertlab pretrain`."""
-    recipe = pretrain_recipe(command.recipe or ("own-text" if command.text else "storyworld-tiny"))
-    recipe = override(recipe, command, PRETRAIN_OPTIONS)
+    default = "own-text" if command.text else "english-mini" if command.data else "storyworld-tiny"
+    recipe = override(pretrain_recipe(command.recipe or default), command, PRETRAIN_OPTIONS)
+    _check(recipe, command)
+    material = read_material(command.text, command.data)
+    out = command.out or Path("runs") / recipe.name
+    options = {"out": out, "minutes": command.minutes, "half": command.half, "device": command.device}
+    result = pretrain(recipe, material.known, **options)
+    say("measuring on held-out text ...")
+    measures = material.measure(result.model, result.tokenizer)
+    line = f"bertlab pretrain {recipe.name}" + (" --data FOLDER" if command.data else "")
+    write_card(out, recipe.name, material.about, as_record(recipe), measures, result.seconds, line)
+    finish(out, measures)
+
+
+def _check(recipe: PretrainRecipe, command) -> None:
     if command.minutes is not None and command.minutes <= 0:
         raise InputError(f"--minutes {command.minutes}: must be above 0")
-    if recipe.documents == 0 and not command.text:
+    if recipe.corpus and not command.data:
+        raise InputError(f"the recipe {recipe.name} learns from public corpora: name their folder with --data")
+    if command.data and not recipe.corpus:
+        raise InputError(f"--data {command.data}: the recipe {recipe.name} takes none; english-mini does")
+    if recipe.documents == 0 and not (command.text or command.data):
         raise InputError(f"the recipe {recipe.name} learns from your files: name them with --text")
-    known, new = held_out(read_texts(command.text)) if command.text else (None, None)
-    out = command.out or Path("runs") / recipe.name
-    result = pretrain(recipe, known, out=out, minutes=command.minutes, half=command.half, device=command.device)
-    say("measuring on held-out text ...")
-    measures = measure_pretraining(result.model, result.tokenizer, known, new)
-    text = f"Trained on {len(known)} documents of own text." if known else STORYWORLD
-    write_card(out, recipe.name, text, as_record(recipe), measures, result.seconds, f"bertlab pretrain {recipe.name}")
-    finish(out, measures)
 
 
 def run_finetune(command) -> None:
@@ -65,15 +110,20 @@ def evaluate_model(name: str, text: Sequence[Path], data: Path | None) -> dict[s
             raise InputError(f"{name} answers questions: measure it with --data FILE, not --text")
         model = BertForQuestionAnswering.from_pretrained(name)
         return measure_qa(model, tokenizer, list(read_squad(data)) if data else None)
-    if data:
+    if data and not data.is_dir():
         raise InputError(f"{name} has no question-answering head: fine-tune it first, or leave out --data")
-    model = BertForPreTraining.from_pretrained(name)
-    known, new = held_out(read_texts(text)) if text else (None, None)
-    return measure_pretraining(model, tokenizer, known, new)
+    return read_material(text, data).measure(BertForPreTraining.from_pretrained(name), tokenizer)
 
 
 def read_texts(paths: Sequence[Path]) -> list[tuple[str, ...]]:
-    return [document.sentences for document in read_documents(paths)]
+    """The documents of files and folders; the word pydoc stands for the docstrings of all installed packages."""
+    return [document.sentences for path in paths for document in _read(path)]
+
+
+def _read(path: Path) -> Iterator[Document]:
+    if path == Path("pydoc") and not path.exists():
+        return read_docstrings(progress=True)
+    return read_documents(path)
 
 
 def override(recipe, command, names: tuple[str, ...]):

@@ -1,7 +1,8 @@
 """Whole evaluations, as the command line and the model cards report them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import QAExample
@@ -37,11 +38,32 @@ def measure_pretraining(
         known = [d.sentences for d in storyworld.documents(0, COUNTED_DOCUMENTS)]
         new = [d.sentences for d in storyworld.documents(0, TEST_DOCUMENTS, "test")]
         probes = evaluate_probes(model, tokenizer, storyworld.probes())
+    return _measure(model, tokenizer, new, known and _baselines(tokenizer, known)) | probes
+
+
+def measure_genres(
+    model: BertForPreTraining, tokenizer: Tokenizer, known: Texts, genres: Mapping[str, Texts]
+) -> dict[str, float]:
+    """The same measures on held-out texts of several genres: as `masked_top1:novel` those of each genre, before
+    them their mean, in which each genre counts alike."""
+    baselines = _baselines(tokenizer, known)
+    found = {genre: _measure(model, tokenizer, texts, baselines) for genre, texts in genres.items()}
+    names = [name for name in next(iter(found.values())) if name not in ("masked_tokens", "pairs")]
+    means = {name: fmean(measures[name] for measures in found.values()) for name in names}
+    return means | {f"{name}:{genre}": value for genre, one in found.items() for name, value in one.items()}
+
+
+def _baselines(tokenizer: Tokenizer, known: Texts) -> NeighbourBaselines:
+    counted = (tokenizer.encode_batch(list(sentences)) for sentences in known)
+    return NeighbourBaselines(counted, tokenizer.vocab_size, tokenizer.all_special_ids)
+
+
+def _measure(
+    model: BertForPreTraining, tokenizer: Tokenizer, new: Texts, baselines: NeighbourBaselines | None
+) -> dict[str, float]:
     max_tokens = min(128, model.config.max_position_embeddings)
     ids = [tokenizer.encode_batch(list(sentences)) for sentences in new]
-    counted = (tokenizer.encode_batch(list(sentences)) for sentences in known or ())
-    baselines = NeighbourBaselines(counted, tokenizer.vocab_size, tokenizer.all_special_ids) if known else None
-    return evaluate_pretraining(model, tokenizer, ids, baselines, max_tokens=max_tokens) | probes
+    return evaluate_pretraining(model, tokenizer, ids, baselines, max_tokens=max_tokens)
 
 
 def measure_qa(

@@ -16,6 +16,7 @@ class PretrainRecipe:
     name: str = "storyworld-tiny"
     # text
     documents: int = 20_000  # of the storyworld; 0: text of your own
+    corpus: Literal["", "english"] = ""  # english: the public corpora that bertlab.corpora.english reads
     vocab_size: int = 3500
     lowercase: bool = True
     # model
@@ -78,6 +79,9 @@ PRETRAIN = {
             steps=1000,
         ),
         PretrainRecipe(name="own-text", documents=0, vocab_size=8000, steps=20_000),
+        PretrainRecipe(
+            name="english-mini", documents=0, corpus="english", vocab_size=8000, hidden_size=256, steps=20_000
+        ),
     )
 }
 FINETUNE = {"qa": FinetuneRecipe()}

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from bertlab.corpora.examples import Document
-from bertlab.corpora.files import read_documents, read_squad, split_sentences
+from bertlab.corpora.files import read_documents, read_squad
+from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -61,12 +62,14 @@ def test_gutenberg_words_are_left_out(tmp_path):
 def test_folders_and_several_files(tmp_path):
     write(tmp_path / "b.txt", "Second.")
     write(tmp_path / "a.txt", b"\xef\xbb\xbfFirst.")
-    write(tmp_path / "c.md", "Not text.")
-    assert [d.text for d in read_documents(tmp_path)] == ["First.", "Second."]
+    write(tmp_path / "c.md", "# Third\n\nThird.")
+    write(tmp_path / "d.csv", "Not text.")
+    assert [d.text for d in read_documents(tmp_path)] == ["First.", "Second.", "Third."]
     assert [d.text for d in read_documents([tmp_path / "b.txt", tmp_path])] == [
         "Second.",
         "First.",
         "Second.",
+        "Third.",
     ]
 
 
@@ -83,7 +86,7 @@ def test_bad_text_files_are_named(tmp_path, content, message):
 
 
 def test_a_folder_without_text(tmp_path):
-    with pytest.raises(InputError, match="no .txt file"):
+    with pytest.raises(InputError, match="no .txt or .md file"):
         list(read_documents(tmp_path))
 
 

@@ -1,0 +1,182 @@
+"""Public English of several kinds, for a model of real text: novels, Wikipedia, speech and everyday writing.
+
+The texts are not part of bertlab: `SOURCES` says what they are, under which licence, and where they are found.
+"""
+
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from bertlab.corpora.detokenize import detokenize
+from bertlab.corpora.examples import Document
+from bertlab.corpora.files import assemble, read_documents, read_text
+from bertlab.corpora.sentences import Heading, split_sentences
+from bertlab.errors import InputError
+
+Split = Literal["train", "test"]
+GENRES = ("novel", "wikipedia", "spoken", "written")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One corpus: its folder, what its makers call it, its licence, where it is found, what it should hold."""
+
+    folder: str
+    name: str
+    licence: str
+    address: str
+    content: str
+
+
+SOURCES = (
+    Source(
+        "litbank_novels",
+        "LitBank, full texts (Project Gutenberg)",
+        "public domain in the USA; collection CC BY 4.0",
+        "https://github.com/dbamman/litbank/tree/3e50db0ffc033d7ccbb94f4d88f6b99210328ed8/original",
+        "its books as NAME.txt; bertlab's own models know those of up to 650,000 bytes by authors who died before 1956",
+    ),
+    Source(
+        "wikitext2",
+        "WikiText-2 (Wikipedia)",
+        "CC BY-SA 3.0",
+        "https://github.com/pytorch/examples/tree/77f55b912142e11fcfdf5b530231fb9c52f181e8/word_language_model/data/wikitext-2",
+        "test.raw.txt or test.txt, and train.txt where it is to be learned from",
+    ),
+    Source(
+        "masc",
+        "MASC, Manually Annotated Sub-Corpus of the American National Corpus (masc_tagged)",
+        "open, for linguistic education, research and development, also commercial",
+        "https://github.com/nltk/nltk_data/blob/5db857e6f7df11eabb5e5665836db9ec8df07e28/packages/corpora/masc_tagged.zip",
+        "categories.txt, spoken/ and written/",
+    ),
+)
+
+# Whole books by authors of whom the collection holds nothing else.
+TEST_NOVELS = frozenset(
+    {
+        "11_alices_adventures_in_wonderland",
+        "105_persuasion",
+        "550_silas_marner",
+        "73_the_red_badge_of_courage_an_episode_of_the_american_civil_war",
+    }
+)
+LEFT_OUT = frozenset({"email", "spam", "twitter"})  # headers, addresses and links more than sentences; private letters
+
+HELD_OUT = (
+    "Held out are whole books, whole articles (the published test split) and whole documents. "
+    "Measures without a genre are means, in which each genre counts alike."
+)
+
+HYPHEN = re.compile(r"(?<=_(?:JJ|NN|CD)) -_- (?=[a-z\d])")  # within a word: -_: is the dash
+WIKI_HEADING = re.compile(r"(=(?: =)*) (.+?) \1")
+
+
+def read_english(folder: str | Path, split: Split = "train") -> Iterator[Document]:
+    """Documents of all corpora below `folder`, each with its genre: novel, wikipedia, spoken or written.
+
+    "test" holds whole books, whole articles (WikiText-2's own test file) and whole documents that "train" never
+    shows. InputError names a corpus that is not there.
+    """
+    folder = Path(folder)
+    if split not in ("train", "test"):
+        raise InputError(f"split={split!r}: choose train or test")
+    for source in SOURCES:
+        if not (folder / source.folder).is_dir():
+            raise InputError(f"{folder / source.folder}: no such folder; put there {source.content} ({source.address})")
+    return _all(folder, split)
+
+
+def describe(train: Iterable[Document], test: Iterable[Document]) -> str:
+    """The corpora with their licences, and how much of each genre is in both splits: Markdown for a model card."""
+    sources = [f"- {source.name}; licence: {source.licence}; {source.address}" for source in SOURCES]
+    learned, held_out = _words(train), _words(test)
+    rows = [f"| {genre} | {learned[genre]:,} | {held_out[genre]:,} |" for genre in GENRES]
+    table = ["| genre | words learned from | words held out |", "|---|---|---|", *rows]
+    return "\n".join(["Trained on public English:", "", *sources, "", *table, "", HELD_OUT])
+
+
+def _words(documents: Iterable[Document]) -> Counter[str]:
+    words: Counter[str] = Counter()
+    for document in documents:
+        words[document.genre] += len(document.text.split())
+    return words
+
+
+def _all(folder: Path, split: Split) -> Iterator[Document]:
+    novels, wikipedia, masc = (folder / source.folder for source in SOURCES)
+    yield from _novels(novels, split)
+    yield from _wikipedia(wikipedia, split)
+    yield from _masc(masc, split)
+
+
+def _novels(folder: Path, split: Split) -> Iterator[Document]:
+    books = [path for path in sorted(folder.glob("*.txt")) if (path.stem in TEST_NOVELS) == (split == "test")]
+    books = [path for path in books if path.stem != "SOURCE"]
+    if not books:
+        wanted = f"held-out book ({', '.join(sorted(TEST_NOVELS))})" if split == "test" else "book, as NAME.txt,"
+        raise InputError(f"{folder}: holds no {wanted}; see {SOURCES[0].address}")
+    for document in read_documents(books):
+        yield Document(document.sentences, document.title, "novel")
+
+
+def _wikipedia(folder: Path, split: Split) -> Iterator[Document]:
+    """Articles of the split's file. The raw file is read where there is one: in the other, rare words are <unk>."""
+    files = [folder / f"{split}.raw.txt", folder / f"{split}.txt"]
+    path = next((file for file in files if file.is_file()), None)
+    if path:
+        yield from assemble("Wikipedia", _articles(read_text(path)), "wikipedia")
+    elif split == "test":  # the published test file is what figures on WikiText-2 refer to
+        raise InputError(f"{files[1]}: no such file ({SOURCES[1].address})")
+
+
+def _articles(text: str) -> Iterator[Heading | list[str]]:
+    """Titles of articles as headings, those within an article left out; sentences with a lost word left out."""
+    for line in map(str.strip, text.splitlines()):
+        heading = WIKI_HEADING.fullmatch(line)
+        if heading and heading[1] == "=":
+            yield Heading(detokenize(heading[2]))
+        elif line and not heading:
+            yield [sentence for sentence in split_sentences(detokenize(line)) if "<unk>" not in sentence]
+
+
+def _masc(folder: Path, split: Split) -> Iterator[Document]:
+    files = _by_kind(folder / "categories.txt")
+    for kind in sorted(files.keys() - LEFT_OUT):
+        held_out = _tenth(files[kind])
+        for name in files[kind]:
+            if (name in held_out) == (split == "test"):
+                path = folder / name
+                yield from assemble(f"{kind}: {path.stem}", _untag(read_text(path)), path.parent.name)
+
+
+def _by_kind(path: Path) -> dict[str, list[str]]:
+    """Kind of text (blog, letters, telephone ...) -> files, as categories.txt has them."""
+    files: dict[str, list[str]] = {}
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        words = line.split()
+        if words and len(words) != 2:
+            raise InputError(f"{path}, line {number}: not a file and its kind of text")
+        if words:
+            files.setdefault(words[1], []).append(words[0])
+    return files
+
+
+def _tenth(names: list[str]) -> set[str]:
+    """A tenth of the names, at least one: those whose hashes are lowest, so the order of the list plays no part."""
+    return set(sorted(names, key=lambda name: zlib.crc32(name.encode()))[: max(1, len(names) // 10)])
+
+
+def _untag(text: str) -> Iterator[list[str]]:
+    """The sentences of each paragraph: one a line, tokens as word_TAG; a blank line ends a paragraph."""
+    for paragraph in re.split(r"\n\s*\n", HYPHEN.sub(" @-@ ", text)):
+        lines = "\n".join(map(_without_tags, paragraph.split("\n")))
+        yield [sentence for sentence in detokenize(lines).splitlines() if sentence.strip()]
+
+
+def _without_tags(line: str) -> str:
+    return " ".join(token.rpartition("_")[0] or token for token in line.split())

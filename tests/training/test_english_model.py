@@ -1,0 +1,114 @@
+"""From the public corpora (here in little) to a model, its card and its measures by genre."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bertlab.cli import main
+from bertlab.corpora import storyworld
+from bertlab.corpora.english import GENRES, SOURCES, read_english
+from bertlab.training import commands
+from bertlab.training.evaluate import measure_genres, measure_pretraining
+from bertlab.training.pretrain import new_model
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Corpora of four genres with the text of the storyworld."""
+    folder = tmp_path_factory.mktemp("corpora")
+    documents = list(storyworld.documents(3, 60))
+    texts = [document.text for document in documents]
+    for name in ("litbank_novels", "wikitext2", "masc/spoken", "masc/written"):
+        (folder / name).mkdir(parents=True)
+    for name, part in {"105_persuasion": texts[:4], "1_other": texts[4:20]}.items():
+        chapters = "\n\n".join(f"Chapter {number}\n\n{text}" for number, text in enumerate(part, start=1))
+        (folder / "litbank_novels" / f"{name}.txt").write_text(chapters)
+    articles = (f" = Article {number} = \n {text} \n" for number, text in enumerate(texts[20:24]))
+    (folder / "wikitext2" / "test.txt").write_text("".join(articles))
+    files = {f"{kind}/{i}.txt": documents[24 + i] for kind in ("spoken", "written") for i in range(30)}
+    for name, document in files.items():
+        lines = (f"{sentence}_X".replace(" ", "_X ") for sentence in document.sentences)
+        (folder / "masc" / name).write_text("\n".join(lines))
+    kinds = [f"{name} {'telephone' if name.startswith('s') else 'essays'}" for name in files]
+    (folder / "masc" / "categories.txt").write_text("\n".join(kinds))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(folder, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "run"
+    options = ["--steps", "2", "--batch-size", "4", "--device", "cpu"]
+    main(["pretrain", "english-mini", "--data", str(folder), "--out", str(out), *options])
+    return out
+
+
+def test_the_recipe_is_the_promised_model(run):
+    config = json.loads((run / "config.json").read_text())
+    shape = (config["num_hidden_layers"], config["hidden_size"], config["num_attention_heads"])
+    recipe = json.loads((run / "recipe.json").read_text())
+    assert shape == (4, 256, 4)
+    assert (recipe["vocab_size"], recipe["lowercase"], recipe["max_tokens"]) == (8000, True, 128)
+
+
+def test_the_card_names_the_data_its_licences_and_every_genre(run, folder):
+    card = (run / "README.md").read_text()
+    for source in SOURCES:
+        assert source.name in card and source.licence in card and source.address in card
+    measures = json.loads((run / "measures.json").read_text())
+    for genre in GENRES:
+        assert f"| {genre}: masked word, first guess right | {measures[f'masked_top1:{genre}']:.3f} |" in card
+        words = sum(len(d.text.split()) for d in read_english(folder, "test") if d.genre == genre)
+        assert f"| {words:,} |" in card
+    assert "bertlab pretrain english-mini --data" in card
+    assert str(folder) not in card
+
+
+def test_training_never_sees_the_held_out_documents(folder):
+    material = commands.read_material((), folder)
+    assert list(material.new) == ["novel", "wikipedia", "spoken", "written"]
+    held_out = {text for texts in material.new.values() for text in texts}
+    assert {d.sentences for d in read_english(folder)} == set(material.known)
+    assert held_out == {d.sentences for d in read_english(folder, "test")}
+
+
+def test_evaluate_by_genre(run, folder, capsys):
+    main(["evaluate", str(run), "--data", str(folder), "--json"])
+    measures = json.loads(capsys.readouterr().out)
+    assert measures == json.loads((run / "measures.json").read_text()), "the same seed, the same figures"
+    main(["evaluate", str(run), "--data", str(folder)])
+    shown = capsys.readouterr().out
+    assert all(f"{genre}: masked word, first guess right" in shown for genre in GENRES)
+
+
+def test_a_genre_is_measured_as_text_of_its_own(tok, recipe, texts):
+    model = new_model(replace(recipe, seed=3), tok)
+    known, one, other = texts[:10], texts[10:20], texts[20:]
+    measures = measure_genres(model, tok, known, {"one": one, "other": other})
+    alone = {name: measure_pretraining(model, tok, known, part) for name, part in (("one", one), ("other", other))}
+    for name, genre in (("bigram_top1", "one"), ("masked_loss", "other"), ("unigram_top1", "other")):
+        assert measures[f"{name}:{genre}"] == alone[genre][name]
+    assert measures["bigram_top1"] == pytest.approx((alone["one"]["bigram_top1"] + alone["other"]["bigram_top1"]) / 2)
+    assert list(measures)[:2] == ["masked_top1", "masked_loss"], "the mean comes first, in the order of the measures"
+    assert alone["one"]["bigram_top1"] != alone["other"]["bigram_top1"]
+
+
+MISTAKES = {
+    "no folder given": (["pretrain", "english-mini"], "--data"),
+    "folder without corpora": (["pretrain", "english-mini", "--data", "."], "litbank_novels"),
+    "folder for another recipe": (["pretrain", "storyworld-tiny", "--data", "."], "english-mini"),
+    "both": (["pretrain", "english-mini", "--data", ".", "--text", "a.txt"], "not both"),
+    "evaluate without corpora": (["evaluate", "storyworld-tiny", "--data", "."], "litbank_novels"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_one_line_and_leave_nothing(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    arguments, named = MISTAKES[name]
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    said = capsys.readouterr().err
+    assert said.startswith("bertlab: ") and len(said.splitlines()) == 1 and named in said
+    assert not list(tmp_path.iterdir())
