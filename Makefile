@@ -14,6 +14,8 @@ WANT   := $(CURDIR) $(shell cat pyproject.toml constraints.txt | cksum)
 
 # Kernels of notebooks are those of .venv, whatever else this machine has.
 export JUPYTER_PREFER_ENV_PATH := 1
+# Threads that wait sleep: training keeps its speed beside other programs (see bertlab/__init__.py).
+export OMP_WAIT_POLICY := PASSIVE
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
