@@ -59,8 +59,11 @@ def test_the_card_names_the_data_its_licences_and_every_genre(run, folder):
     measures = json.loads((run / "measures.json").read_text())
     for genre in GENRES:
         assert f"| {genre}: masked word, first guess right | {measures[f'masked_top1:{genre}']:.3f} |" in card
-        words = sum(len(d.text.split()) for d in read_english(folder, "test") if d.genre == genre)
-        assert f"| {words:,} |" in card
+        learned, held_out = (
+            sum(len(d.text.split()) for d in read_english(folder, split) if d.genre == genre)
+            for split in ("train", "test")
+        )
+        assert f"| {genre} | {learned:,} | {held_out:,} |" in card
     assert "bertlab pretrain english-mini --data" in card
     assert str(folder) not in card
 
@@ -68,9 +71,9 @@ def test_the_card_names_the_data_its_licences_and_every_genre(run, folder):
 def test_training_never_sees_the_held_out_documents(folder):
     material = commands.read_material((), folder)
     assert list(material.new) == ["novel", "wikipedia", "spoken", "written"]
-    held_out = {text for texts in material.new.values() for text in texts}
-    assert {d.sentences for d in read_english(folder)} == set(material.known)
-    assert held_out == {d.sentences for d in read_english(folder, "test")}
+    assert [d.sentences for d in read_english(folder)] == material.known
+    for genre, texts in material.new.items():
+        assert texts == [d.sentences for d in read_english(folder, "test") if d.genre == genre]
 
 
 def test_evaluate_by_genre(run, folder, capsys):
