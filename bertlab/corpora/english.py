@@ -45,7 +45,7 @@ SOURCES = (
         "WikiText-2 (Wikipedia)",
         "CC BY-SA 3.0",
         "https://github.com/pytorch/examples/tree/77f55b912142e11fcfdf5b530231fb9c52f181e8/word_language_model/data/wikitext-2",
-        "test.raw.txt or test.txt, and train.txt where it is to be learned from",
+        "test.raw.txt or test.txt; valid.txt and, for more Wikipedia, train.txt",
     ),
     Source(
         "masc",
@@ -125,13 +125,17 @@ def _novels(folder: Path, split: Split) -> Iterator[Document]:
 
 
 def _wikipedia(folder: Path, split: Split) -> Iterator[Document]:
-    """Articles of the split's file. The raw file is read where there is one: in the other, rare words are <unk>."""
-    files = [folder / f"{split}.raw.txt", folder / f"{split}.txt"]
-    path = next((file for file in files if file.is_file()), None)
-    if path:
-        yield from assemble("Wikipedia", _articles(read_text(path)), "wikipedia")
-    elif split == "test":  # the published test file is what figures on WikiText-2 refer to
-        raise InputError(f"{files[1]}: no such file ({SOURCES[1].address})")
+    """Articles of the published test file, or of the other two as far as they are there.
+
+    The raw file is read where there is one: in the other, rare words are <unk>.
+    """
+    for part in ("test",) if split == "test" else ("train", "valid"):
+        files = [folder / f"{part}.raw.txt", folder / f"{part}.txt"]
+        path = next((file for file in files if file.is_file()), None)
+        if path:
+            yield from assemble("Wikipedia", _articles(read_text(path)), "wikipedia")
+        elif split == "test":  # what figures on WikiText-2 refer to
+            raise InputError(f"{files[1]}: no such file ({SOURCES[1].address})")
 
 
 def _articles(text: str) -> Iterator[Heading | list[str]]:

@@ -89,10 +89,11 @@ def test_the_split_does_not_depend_on_the_order_of_the_list(folder):
 
 def test_the_raw_file_comes_first_and_train_is_optional(folder):
     (folder / "wikitext2" / "test.raw.txt").write_text(" = Fire = \n It burns . A taper burns . \n")
+    (folder / "wikitext2" / "valid.txt").write_text(" = Air = \n It blows . \n")
     (folder / "wikitext2" / "train.txt").write_text(" = Water = \n It runs . \n")
     texts = [d.text for d in read_english(folder, "test") if d.genre == "wikipedia"]
     assert texts == ["It burns. A taper burns."]
-    assert [d.title for d in read_english(folder) if d.genre == "wikipedia"] == ["Wikipedia: Water"]
+    assert [d.title for d in read_english(folder) if d.genre == "wikipedia"] == ["Wikipedia: Water", "Wikipedia: Air"]
 
 
 @pytest.mark.parametrize("missing", ["litbank_novels", "wikitext2", "masc"])
