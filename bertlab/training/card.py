@@ -17,6 +17,7 @@ MEANING = {
     "unigram_loss": "… of word frequency",
     "bigram_loss": "… of both neighbours",
     "nsp_accuracy": "next sentence, right",
+    "nsp_accuracy_masked": "… with the masked words hidden, as in training",
     "probes": "right-context probes, first guess of all words right",
     "probes_crossing": "… who or what was too tired, too wide",
     "probes_fitting": "… what was too big, too small",

@@ -18,6 +18,7 @@ from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.pretrain import Documents, masked_batch
 
 BATCH = 50
+NSP = ("nsp_accuracy", "nsp_accuracy_masked")
 
 
 @torch.inference_mode()
@@ -33,23 +34,26 @@ def evaluate_pretraining(
 ) -> dict[str, float]:
     """Masked-word loss and top-1 (15%, 80/10/10, as in the paper) and next-sentence accuracy on `documents`.
 
-    With `baselines`, the same figures for guessing by word frequency and by the two neighbours.
+    Next sentences are judged twice: on the text as it is (nsp_accuracy) and with those words hidden, as in training
+    (nsp_accuracy_masked). With `baselines`, masked words also by word frequency and by the two neighbours.
     """
     chosen = list(sentence_pairs(documents, max_tokens, random.Random(seed)))[:pairs]
     generator = torch.Generator().manual_seed(seed)
-    sums: dict[str, float] = {}
-    tokens = rows = 0
+    sums: dict[str, float] = dict.fromkeys(NSP, 0.0)
+    tokens = 0
     for first in range(0, len(chosen), BATCH):
         batch = masked_batch(chosen[first : first + BATCH], tokenizer, generator, Masking())
         out = model.eval()(**batch, masked_only=True)
         _add(sums, "masked", out.prediction_logits.float().log_softmax(-1), out.masked_labels)
-        right = out.seq_relationship_logits.argmax(-1) == batch["next_sentence_label"]
-        sums["nsp"] = sums.get("nsp", 0.0) + float(right.sum())
-        tokens, rows = tokens + len(out.masked_labels), rows + len(right)
+        intact = torch.where(batch["labels"] == IGNORED, batch["input_ids"], batch["labels"])
+        plain = model(**(batch | {"input_ids": intact}), masked_only=True)
+        for name, given in zip(NSP, (plain, out), strict=True):
+            sums[name] += float((given.seq_relationship_logits.argmax(-1) == batch["next_sentence_label"]).sum())
+        tokens += len(out.masked_labels)
         for name, guess in _guesses(baselines, batch).items():
             _add(sums, name, guess, out.masked_labels)
-    result = {key: value / tokens for key, value in sums.items() if key != "nsp"}
-    return result | {"nsp_accuracy": sums["nsp"] / rows, "masked_tokens": tokens, "pairs": rows}
+    figures = {name: value / (len(chosen) if name in NSP else tokens) for name, value in sums.items()}
+    return figures | {"masked_tokens": tokens, "pairs": len(chosen)}
 
 
 def _guesses(baselines: NeighbourBaselines | None, batch: dict[str, Tensor]) -> dict[str, Tensor]:

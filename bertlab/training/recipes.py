@@ -32,7 +32,7 @@ class PretrainRecipe:
     max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
     single_share: float = 0.1  # texts shown alone, without a second: how people type them into the explorer
     batch_size: int = 32
-    steps: int = 4000
+    steps: int = 4500
     masking: Masking = field(default_factory=lambda: Masking(rate=0.2))
     optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=5e-3))
     snapshot_steps: tuple[int, ...] = ()
