@@ -43,7 +43,9 @@ def test_pretrain_writes_a_run_that_is_a_checkpoint(place):
     assert (run / "metrics.csv").read_text().startswith("step,mlm_loss,masked_accuracy,nsp_loss,nsp_accuracy")
     measures = json.loads((run / "measures.json").read_text())
     assert 0 <= measures["masked_top1"] <= 1 and measures["bigram_top1"] > measures["unigram_top1"] > 0
-    assert f"{measures['masked_top1']:.3f}" in (run / "README.md").read_text()
+    card = (run / "README.md").read_text()
+    assert f"{measures['masked_top1']:.3f}" in card
+    assert "bertlab pretrain own-text --steps 2 --batch-size 4 --text FILES" in card
 
 
 def test_predict_fills_in_masks(place):

@@ -5,6 +5,7 @@ place that knows both our names and theirs.
 """
 
 import json
+import os
 import re
 import warnings
 from collections.abc import Collection
@@ -145,11 +146,13 @@ def published_tensors(model: PretrainedModel, dtype: torch.dtype | None = None) 
 
 
 def write_weights(tensors: dict[str, Tensor], path: Path) -> None:
-    """Write one safetensors file; a refusal of the file system is an OSError."""
+    """Write one safetensors file, readable to whom other new files are; a refusal of the file system is an OSError."""
     try:
         save_file(tensors, path, metadata={"format": "pt"})
     except SafetensorError as error:
         raise OSError(str(error)) from error
+    os.umask(hidden := os.umask(0))  # it can only be read by setting it
+    path.chmod(0o666 & ~hidden)  # save_file keeps all others out
 
 
 @torch.no_grad()

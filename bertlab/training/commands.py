@@ -25,6 +25,7 @@ STORYWORLD = (
     "The text is under the Apache 2.0 licence."
 )
 PRETRAIN_OPTIONS = ("steps", "batch_size", "learning_rate", "seed")
+FILES = {"text": "FILES", "data": "FOLDER", "train": "FILE", "dev": "FILE"}
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def run_pretrain(command) -> None:
     result = pretrain(recipe, material.known, **options)
     say("measuring on held-out text ...")
     measures = material.measure(result.model, result.tokenizer)
-    line = f"bertlab pretrain {recipe.name}" + (" --data FOLDER" if command.data else "")
+    line = command_line(f"pretrain {recipe.name}", command, (*PRETRAIN_OPTIONS, "minutes"))
     write_card(out, recipe.name, material.about, as_record(recipe), measures, result.seconds, line)
     finish(out, measures)
 
@@ -96,9 +97,16 @@ def run_finetune(command) -> None:
     say("measuring on held-out questions ...")
     measures = measure_qa(result.model, result.tokenizer, dev)
     text = f"Question answering on top of {recipe.model}. " + (STORYWORLD if command.train is None else "")
-    line = f"bertlab finetune {command.task} --model {recipe.model}"
+    line = command_line(f"finetune {command.task}", command, ("model", *PRETRAIN_OPTIONS))
     write_card(out, out.name, text, as_record(recipe), measures, result.seconds, line)
     finish(out, measures)
+
+
+def command_line(start: str, command, names: tuple[str, ...]) -> str:
+    """The command as the card tells it: options by their values, files of the user by what they are."""
+    given = {name: value for name in names if (value := getattr(command, name)) is not None}
+    given |= {name: what for name, what in FILES.items() if getattr(command, name, None)}
+    return f"bertlab {start}" + "".join(f" --{name.replace('_', '-')} {value}" for name, value in given.items())
 
 
 def evaluate_model(name: str, text: Sequence[Path], data: Path | None) -> dict[str, float]:

@@ -3,6 +3,7 @@
 The engine under it is lightning-fabric: it places model and batches on the device and sets the precision.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -53,7 +54,12 @@ def train(
     `loss_function(model, batch)` gives the loss and tensors to watch (means are taken). Each row also has step,
     learning_rate, seconds and tokens_per_second (tokens that are not padding); the last row tells of the steps
     since the row before. Ctrl-C ends the training early and keeps what was learned. `seed` is for dropout.
+
+    InputError for steps or log_every below 1, and where a loss is no longer a number.
     """
+    for name, value in {"steps": steps, "log_every": log_every}.items():
+        if value < 1:
+            raise InputError(f"{name}={value}: must be at least 1")
     fabric = make_fabric(device)
     wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, settings))
     wrapped.train()
@@ -104,6 +110,9 @@ def report(meter: "Meter", bar: tqdm, log: Callable[[dict[str, float]], None] | 
     if not meter.pending:
         return
     row = meter.row()
+    lost = [name for name in meter.names if name.endswith("loss") and not math.isfinite(row[name])]
+    if lost:
+        raise InputError(f"the training diverged: {lost[0]} is no number by step {row['step']}; lower learning_rate")
     figures = {key: f"{row[key]:.3g}" for key in meter.names}
     bar.set_postfix(figures | {"tok/s": f"{row['tokens_per_second']:,.0f}"})
     if log:

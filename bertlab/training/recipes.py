@@ -38,6 +38,14 @@ class PretrainRecipe:
     snapshot_steps: tuple[int, ...] = ()
     seed: int = 0
 
+    def __post_init__(self):
+        at_least_one(self, "steps", "batch_size", "vocab_size")
+        if self.max_tokens > self.max_position_embeddings:
+            raise InputError(
+                f"max_tokens={self.max_tokens} is more than the model has positions "
+                f"(max_position_embeddings={self.max_position_embeddings})"
+            )
+
     def config(self, vocab_size: int) -> BertConfig:
         """The model's configuration, for the vocabulary that the tokenizer really has."""
         return BertConfig(
@@ -65,6 +73,16 @@ class FinetuneRecipe:
     steps: int = 1800
     optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=2e-3))
     seed: int = 0
+
+    def __post_init__(self):
+        at_least_one(self, "steps", "batch_size", "examples", "max_length")
+
+
+def at_least_one(recipe, *names: str) -> None:
+    """InputError naming the first of these fields that is below 1."""
+    for name in names:
+        if getattr(recipe, name) < 1:
+            raise InputError(f"{name}={getattr(recipe, name)}: must be at least 1")
 
 
 PRETRAIN = {

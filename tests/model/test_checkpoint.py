@@ -268,3 +268,10 @@ def test_saving_twice_keeps_other_files(config, checkpoint):
     BertModel(config).save_pretrained(checkpoint)
     assert (checkpoint / "README.md").read_text() == "a model card"
     assert json.loads((checkpoint / "config.json").read_text())["architectures"] == ["BertModel"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_saved_weights_can_be_read_by_whom_other_new_files_can(config, tmp_path):
+    BertModel(config).save_pretrained(tmp_path / "bert")
+    (tmp_path / "other").touch()
+    assert (tmp_path / "bert" / "model.safetensors").stat().st_mode == (tmp_path / "other").stat().st_mode

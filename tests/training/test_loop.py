@@ -183,6 +183,21 @@ def test_other_errors_are_not_swallowed():
         run(log=fail, log_every=2)
 
 
+def test_a_training_that_diverges_is_told_and_ends():
+    def exploding(model, batch):
+        loss, _ = squared(model, batch)
+        return loss * float("inf"), {"loss": loss * float("inf")}
+
+    with pytest.raises(InputError, match="diverged: loss is no number by step 2; lower learning_rate"):
+        train(line(), points(), exploding, steps=9, settings=Optimization(), log_every=2, progress=False, device="cpu")
+
+
+@pytest.mark.parametrize("option", ["steps", "log_every"])
+def test_counts_below_one(option):
+    with pytest.raises(InputError, match=f"{option}=0"):
+        run(**{option: 0})
+
+
 def test_snapshots_at_the_named_steps():
     taken = {}
     model = line()

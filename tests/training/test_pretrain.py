@@ -159,6 +159,18 @@ def test_position_embeddings_start_as_sinusoids_or_not(tok, recipe):
     torch.testing.assert_close(narrow[0], torch.tensor([0.0, 0.5, 0.0, 0.5, 0.0, 0.5]) * 2**0.5)
 
 
+def test_lower_layers_start_by_looking_for_likeness_or_not(tok, recipe):
+    def likeness(**changes):
+        """Correlation of each layer's query weights with its key weights."""
+        model = new_model(replace(recipe, num_hidden_layers=4, **changes), tok)
+        pairs = [layer.attention.qkv.weight.detach().chunk(3)[:2] for layer in model.bert.encoder.layers]
+        return [float(torch.corrcoef(torch.stack([q.flatten(), k.flatten()]))[0, 1]) for q, k in pairs]
+
+    lower, upper = likeness()[:2], likeness()[2:]
+    assert min(lower) > 0.95 and max(map(abs, upper)) < 0.2
+    assert max(map(abs, likeness(attention_init="random"))) < 0.2
+
+
 def test_the_model_has_the_vocabulary_that_was_learned(texts, recipe):
     tok = learn_vocabulary(texts, replace(recipe, vocab_size=123))
     assert new_model(recipe, tok).config.vocab_size == tok.vocab_size <= 123
@@ -282,9 +294,12 @@ def test_too_little_text(text, tok, recipe):
         train(recipe, text, tok)
 
 
-def test_text_longer_than_the_positions(texts, tok, recipe):
-    with pytest.raises(InputError, match="16"):
-        train(replace(recipe, max_position_embeddings=16), texts, tok)
+@pytest.mark.parametrize(
+    "changes", [{"max_position_embeddings": 16}, {"batch_size": 0}, {"steps": -1}, {"vocab_size": 0}]
+)
+def test_a_recipe_that_cannot_be_followed(changes, recipe):
+    with pytest.raises(InputError, match=f"{next(iter(changes))}=(16|0|-1)"):
+        replace(recipe, **changes)
 
 
 def test_recipes_by_name():
