@@ -32,7 +32,7 @@ class PretrainRecipe:
     max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
     single_share: float = 0.1  # texts shown alone, without a second: how people type them into the explorer
     batch_size: int = 32
-    steps: int = 4500
+    steps: int = 4000
     masking: Masking = field(default_factory=lambda: Masking(rate=0.2))
     optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=5e-3))
     snapshot_steps: tuple[int, ...] = ()
@@ -93,8 +93,7 @@ PRETRAIN = {
             name="storyworld-live",
             documents=6000,
             num_hidden_layers=2,
-            masking=Masking(rate=0.3),
-            steps=1000,
+            steps=1250,
         ),
         PretrainRecipe(name="own-text", documents=0, vocab_size=8000, steps=20_000),
         PretrainRecipe(
