@@ -13,7 +13,7 @@ QUESTION = "What did Ruth buy?"
 PASSAGE = (
     "Ruth Hill was a baker of Ashford. She lived on Elm Street with Rex, her dog. Ruth went to the toy shop. "
     "She bought a red kite from the toymaker for nine coins. “Nine coins for a red kite?” cried Mark. "
-    "“Toy shop price,” said Ruth."
+    "“The price of the toy shop,” said Ruth."
 )
 WINDOW = 56  # tokens that a readable heat map holds
 
