@@ -93,7 +93,8 @@ PRETRAIN = {
             name="storyworld-live",
             documents=6000,
             num_hidden_layers=2,
-            steps=1250,
+            masking=Masking(rate=0.3),
+            steps=1150,
         ),
         PretrainRecipe(name="own-text", documents=0, vocab_size=8000, steps=20_000),
         PretrainRecipe(
