@@ -93,8 +93,7 @@ PRETRAIN = {
             name="storyworld-live",
             documents=6000,
             num_hidden_layers=2,
-            masking=Masking(rate=0.3),
-            steps=1150,
+            steps=1250,
         ),
         PretrainRecipe(name="own-text", documents=0, vocab_size=8000, steps=20_000),
         PretrainRecipe(
