@@ -45,7 +45,7 @@ def test_pretrain_writes_a_run_that_is_a_checkpoint(place):
     assert 0 <= measures["masked_top1"] <= 1 and measures["bigram_top1"] > measures["unigram_top1"] > 0
     card = (run / "README.md").read_text()
     assert f"{measures['masked_top1']:.3f}" in card
-    assert "bertlab pretrain own-text --steps 2 --batch-size 4 --text FILES" in card
+    assert "bertlab pretrain own-text --text FILES --steps 2 --batch-size 4" in card
 
 
 def test_predict_fills_in_masks(place):

@@ -104,8 +104,8 @@ def run_finetune(command) -> None:
 
 def command_line(start: str, command, names: tuple[str, ...]) -> str:
     """The command as the card tells it: options by their values, files of the user by what they are."""
-    given = {name: value for name in names if (value := getattr(command, name)) is not None}
-    given |= {name: what for name, what in FILES.items() if getattr(command, name, None)}
+    given = {name: what for name, what in FILES.items() if getattr(command, name, None)}
+    given |= {name: value for name in names if (value := getattr(command, name)) is not None}
     return f"bertlab {start}" + "".join(f" --{name.replace('_', '-')} {value}" for name, value in given.items())
 
 

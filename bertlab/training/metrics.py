@@ -39,7 +39,8 @@ def evaluate_pretraining(
     """
     chosen = list(sentence_pairs(documents, max_tokens, random.Random(seed)))[:pairs]
     generator = torch.Generator().manual_seed(seed)
-    sums: dict[str, float] = dict.fromkeys(NSP, 0.0)
+    sums: dict[str, float] = {}
+    judged: dict[str, float] = dict.fromkeys(NSP, 0.0)
     tokens = 0
     for first in range(0, len(chosen), BATCH):
         batch = masked_batch(chosen[first : first + BATCH], tokenizer, generator, Masking())
@@ -48,11 +49,12 @@ def evaluate_pretraining(
         intact = torch.where(batch["labels"] == IGNORED, batch["input_ids"], batch["labels"])
         plain = model(**(batch | {"input_ids": intact}), masked_only=True)
         for name, given in zip(NSP, (plain, out), strict=True):
-            sums[name] += float((given.seq_relationship_logits.argmax(-1) == batch["next_sentence_label"]).sum())
+            judged[name] += float((given.seq_relationship_logits.argmax(-1) == batch["next_sentence_label"]).sum())
         tokens += len(out.masked_labels)
         for name, guess in _guesses(baselines, batch).items():
             _add(sums, name, guess, out.masked_labels)
-    figures = {name: value / (len(chosen) if name in NSP else tokens) for name, value in sums.items()}
+    figures = {name: value / tokens for name, value in sums.items()}
+    figures |= {name: value / len(chosen) for name, value in judged.items()}
     return figures | {"masked_tokens": tokens, "pairs": len(chosen)}
 
 

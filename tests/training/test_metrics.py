@@ -18,19 +18,24 @@ class Cheat:
 
     def __init__(self, vocab_size):
         self.vocab_size = vocab_size
-        self.masked = []
+        self.calls = []
 
     def eval(self):
         return self
 
     def __call__(self, input_ids, labels, next_sentence_label, masked_only, **_):
         wanted = labels[labels != -100]
-        self.masked.append((input_ids, labels))
+        self.calls.append((input_ids, labels))
         return SimpleNamespace(
             prediction_logits=self.guess(wanted),
             masked_labels=wanted,
             seq_relationship_logits=self.next(next_sentence_label),
         )
+
+    @property
+    def masked(self):
+        """Inputs and labels of the masked batches; every second call shows the text as it is."""
+        return self.calls[::2]
 
     def guess(self, wanted):
         return 50.0 * F.one_hot(wanted, self.vocab_size)
@@ -72,6 +77,22 @@ def test_a_constant_model_is_the_unigram(documents, tok, baselines):
     assert found["nsp_accuracy"] == pytest.approx(0.5, abs=0.02)  # as many strangers as neighbours
     assert 0 < found["unigram_top1"] < found["bigram_top1"] < 1
     assert found["bigram_loss"] < found["unigram_loss"]
+
+
+def test_next_sentences_are_judged_on_the_text_as_it_is_too(documents, tok):
+    class Reader(Cheat):
+        """Right on next sentences only where nothing is hidden."""
+
+        def __call__(self, input_ids, labels, next_sentence_label, masked_only, **batch):
+            hidden = ((labels != -100) & (input_ids != labels)).any()
+            return super().__call__(input_ids, labels, next_sentence_label ^ int(hidden), masked_only, **batch)
+
+    model = Reader(tok.vocab_size)
+    found = evaluate_pretraining(model, tok, documents, max_tokens=64)
+    assert (found["nsp_accuracy"], found["nsp_accuracy_masked"]) == (1.0, 0.0)
+    for (hidden, labels), (intact, _) in zip(model.masked, model.calls[1::2], strict=True):
+        assert torch.equal(intact[labels != -100], labels[labels != -100])
+        assert torch.equal(intact[labels == -100], hidden[labels == -100])
 
 
 def test_unigram_top1_is_the_share_of_the_most_frequent_word(documents, tok, baselines):
@@ -210,10 +231,10 @@ class Reader:
 
 def test_predicted_answers_are_texts_of_the_passage(tok):
     examples = list(questions(0, 60))
-    features = qa_features(examples, tok, 400)
+    features = qa_features(examples, tok, 700)
     spans = torch.stack([features["start_positions"], features["end_positions"]], 1).tolist()
-    answers = predict_answers(Reader(spans), tok, examples, max_length=400)
+    answers = predict_answers(Reader(spans), tok, examples, max_length=700)
     assert answers == {example.id: example.answer for example in examples}
     assert score_answers(examples, answers)["f1"] == 1.0
-    nothing = predict_answers(Reader(spans), tok, examples, max_length=400, threshold=100.0)
+    nothing = predict_answers(Reader(spans), tok, examples, max_length=700, threshold=100.0)
     assert set(nothing.values()) == {""}
