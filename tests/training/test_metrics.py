@@ -119,7 +119,7 @@ def test_bigram_sees_what_the_model_sees(documents, tok, baselines):
 def test_masks_are_those_of_the_paper_and_the_seed_is_all(documents, tok):
     def masked(**options):
         model = Cheat(tok.vocab_size)
-        found = evaluate_pretraining(model, tok, documents, max_tokens=64, **options)
+        found = evaluate_pretraining(model, tok, documents, max_tokens=256, **options)
         return found, model.masked[0][0]
 
     (found, first), (_, again), (_, other) = masked(), masked(), masked(seed=1)
