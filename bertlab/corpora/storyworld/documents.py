@@ -62,13 +62,14 @@ def _question(rng: random.Random, split: str, name: str) -> QAExample:
         index, question, slot = rng.choice([(i, q, a) for i, s in enumerate(sentences) for q, a in s.asks])
         start, end = sentences[index].spans[slot]
         answer, kind = sentences[index].text[start:end], slot.rstrip("'")
-        answers = {s.answer(q).lower() for i in window for s in [sentences[i]] for q, _ in s.asks if q == question}
+        told = [sentences[i] for i in window]
+        answers = {s.answer(question).lower() for s in told if question in dict(s.asks)}
         if impossible:
-            passage = [sentences[i].text for i in window if answer.lower() not in sentences[i].text.lower()]
+            passage = [s.text for s in told if answer.lower() not in s.text.lower()]
             if len(passage) >= 2 and answers <= {answer.lower()}:
                 return QAExample(name, question, " ".join(passage), "", -1, kind=kind)
         elif index in window and len(answers) == 1:
-            passage = [sentences[i].text for i in window]
+            passage = [s.text for s in told]
             offset = sum(len(text) + 1 for text in passage[: index - first]) + start
             return QAExample(name, question, " ".join(passage), answer, offset, kind=kind)
 
