@@ -12,7 +12,7 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.model.encoder import BertModel, BertOutput
-from bertlab.model.heads import check_labels, mean_cross_entropy
+from bertlab.model.heads import class_loss
 
 
 @dataclass
@@ -149,15 +149,6 @@ class BertForNextSentencePrediction(PretrainedModel):
         logits = self.nsp(out.pooler_output)  # (B, H) -nsp-> (B, 2)
         loss = class_loss(logits, labels, "IsNext, NotNext")
         return ClassifierOutput(logits, loss, out.hidden_states, out.attentions)
-
-
-def class_loss(logits: Tensor, labels: Tensor | None, reason: str) -> Tensor | None:
-    """Mean cross-entropy over the labels that are not ignored; logits (..., N), labels (...)."""
-    if labels is None:
-        return None
-    check_labels("labels", labels, logits.shape[:-1], logits.size(-1), reason)
-    # (..., N) -flatten-> (M, N), (...) -flatten-> (M,)
-    return mean_cross_entropy(logits.flatten(0, -2), labels.flatten())
 
 
 def sequence_loss(config: BertConfig, logits: Tensor, labels: Tensor) -> Tensor:

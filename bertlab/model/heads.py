@@ -136,10 +136,8 @@ class BertForPreTraining(PretrainedModel):
         hidden, labels = select_masked(out.last_hidden_state, labels, masked_only, self.config.vocab_size)
         logits = self.mlm(hidden)
         nsp_logits = self.nsp(out.pooler_output)  # (B, H) -nsp-> (B, 2)
-        mlm_loss, nsp_loss = masked_lm_loss(logits, labels), None
-        if next_sentence_label is not None:
-            check_labels("next_sentence_label", next_sentence_label, nsp_logits.shape[:1], 2, "IsNext, NotNext")
-            nsp_loss = mean_cross_entropy(nsp_logits, next_sentence_label)
+        mlm_loss = masked_lm_loss(logits, labels)
+        nsp_loss = class_loss(nsp_logits, next_sentence_label, "IsNext, NotNext", "next_sentence_label")
         losses = [loss for loss in (mlm_loss, nsp_loss) if loss is not None]
         return PreTrainingOutput(
             prediction_logits=logits,
@@ -198,6 +196,15 @@ def select_masked(
         raise InputError("masked_only needs labels: they say which positions are masked")
     chosen = labels != IGNORED
     return hidden[chosen], labels[chosen]
+
+
+def class_loss(logits: Tensor, labels: Tensor | None, reason: str, name: str = "labels") -> Tensor | None:
+    """Mean cross-entropy over the labels that are not ignored; logits (..., N), labels (...)."""
+    if labels is None:
+        return None
+    check_labels(name, labels, logits.shape[:-1], logits.size(-1), reason)
+    # (..., N) -flatten-> (M, N), (...) -flatten-> (M,)
+    return mean_cross_entropy(logits.flatten(0, -2), labels.flatten())
 
 
 def check_labels(name: str, labels: Tensor, shape: torch.Size, classes: int, reason: str) -> None:
