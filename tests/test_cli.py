@@ -85,7 +85,7 @@ MISTAKES = {
     "text too short": (("pretrain", "--text", "short.txt", "--out", "x"), "documents"),
     "own-text without text": (("pretrain", "own-text"), "--text"),
     "run folder in use": (("pretrain", "--text", "story.txt", "--out", "run"), "run"),
-    "no steps": (("pretrain", "--steps", "0"), "--steps"),
+    "no steps": (("pretrain", "--steps", "0"), "steps=0"),
     "no minutes": (("pretrain", "--minutes", "-1"), "--minutes"),
     "broken questions": (("finetune", "qa", "--model", "run", "--train", "story.txt", "--out", "y"), "story.txt"),
     "text for a question model": (("evaluate", "run", "--data", "dev.json"), "question-answering"),

@@ -71,7 +71,7 @@ class MultiHeadAttention(nn.Module):
         query, key, value = self.qkv(x).view(B, S, 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
         bias = padding_bias(padding, query.dtype)
         probabilities = None
-        if want_probabilities or head_mask is not None or self._dropout_on_cpu(x):
+        if want_probabilities or head_mask is not None or self._plain_is_faster(x):
             context, probabilities = self._explicit(query, key, value, bias)
         else:
             p = self.dropout.p if self.training else 0.0
@@ -90,9 +90,10 @@ class MultiHeadAttention(nn.Module):
         # (B, A, S, S) @ (B, A, S, D) -> (B, A, S, D)
         return self.dropout(probabilities) @ value, probabilities
 
-    def _dropout_on_cpu(self, x: Tensor) -> bool:
-        """On CPU the fused kernel with dropout is several times slower than the plain products."""
-        return self.training and self.dropout.p > 0 and x.device.type == "cpu"
+    def _plain_is_faster(self, x: Tensor) -> bool:
+        """On CPU the fused kernel is slower to train than the plain products, with dropout or in bfloat16."""
+        slow = self.dropout.p > 0 or torch.is_autocast_enabled("cpu")
+        return self.training and slow and x.device.type == "cpu"
 
 
 def padding_bias(padding: Tensor | None, dtype: torch.dtype) -> Tensor | None:

@@ -118,7 +118,7 @@ def evaluate_model(name: str, text: Sequence[Path], data: Path | None) -> dict[s
             raise InputError(f"{name} answers questions: measure it with --data FILE, not --text")
         model = BertForQuestionAnswering.from_pretrained(name)
         return measure_qa(model, tokenizer, list(read_squad(data)) if data else None)
-    if data and not data.is_dir():
+    if data and data.is_file():
         raise InputError(f"{name} has no question-answering head: fine-tune it first, or leave out --data")
     return read_material(text, data).measure(BertForPreTraining.from_pretrained(name), tokenizer)
 
@@ -137,9 +137,6 @@ def _read(path: Path) -> Iterator[Document]:
 def override(recipe, command, names: tuple[str, ...]):
     """The recipe with those fields replaced that were given on the command line; learning_rate is in its optim."""
     given = {name: value for name in names if (value := getattr(command, name)) is not None}
-    for name in ("steps", "batch_size"):
-        if given.get(name, 1) < 1:
-            raise InputError(f"--{name.replace('_', '-')} {given[name]}: must be at least 1")
     rate = given.pop("learning_rate", None)
     if rate is not None and rate <= 0:
         raise InputError(f"--learning-rate {rate}: must be above 0")

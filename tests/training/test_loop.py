@@ -235,6 +235,24 @@ def test_dropout_depends_on_the_seed_alone_and_leaves_the_generator_alone():
     assert bool((torch.rand(3) == expected).all())
 
 
+class Watching(nn.Linear):
+    """Notes in which type its product was made."""
+
+    def forward(self, x):
+        y = super().forward(x)
+        self.seen = y.dtype
+        return y
+
+
+@pytest.mark.parametrize("has_it", [True, False])
+def test_products_in_bfloat16_where_the_processor_has_it(has_it, monkeypatch, capfd):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has_it})
+    model, rows = run(Watching(1, 1), steps=1)
+    assert model.seen is (torch.bfloat16 if has_it else torch.float32)
+    assert model.weight.dtype is torch.float32 and math.isfinite(rows[0]["loss"])
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("device", ["mps", "abacus"])
 def test_a_device_that_is_not_there(device):
     if device == "mps" and torch.backends.mps.is_available():
