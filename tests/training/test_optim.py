@@ -38,11 +38,12 @@ def test_no_decay_on_biases_and_layer_norm(optimizer, config):
             assert (decay == 0.0) == ("norm" in name or name.endswith("bias")), name
 
 
-def test_muon_takes_the_matrices_of_the_layers_alone(config):
+def test_muon_takes_the_matrices_of_the_layers_and_of_the_pooler_alone(config):
     groups = names_by_group(BertForPreTraining(config), Optimization("muon"))
     muon = {name for kind, _, names in groups if kind == "Muon" for name in names}
-    assert len(muon) == 4 * config.num_hidden_layers  # qkv, out, up, down
-    assert all("layers" in name and name.endswith("weight") and "norm" not in name for name in muon)
+    assert len(muon) == 4 * config.num_hidden_layers + 1  # qkv, out, up, down; pooler
+    assert all(name.endswith("weight") and "norm" not in name for name in muon)
+    assert "bert.pooler.dense.weight" in muon and not any("embeddings" in name or "cls." in name for name in muon)
     assert {kind for kind, _, _ in groups} == {"Muon", "AdamW"}
 
 
