@@ -27,7 +27,7 @@ VARIANTS = {
     "without matched queries and keys": replace(LIVE, attention_init="random"),
     "without sine positions": replace(LIVE, position_init="random"),
     "weights of std 0.02, not 0.05": replace(LIVE, initializer_range=0.02),
-    "15% masked, not 20%": replace(LIVE, masking=Masking()),
+    "15% masked, not 30%": replace(LIVE, masking=Masking()),
     "faithful: none of these": replace(
         LIVE,
         optim=ADAMW,

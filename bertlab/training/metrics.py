@@ -29,7 +29,7 @@ def evaluate_pretraining(
     baselines: NeighbourBaselines | None = None,
     *,
     max_tokens: int = 128,
-    pairs: int = 1000,
+    pairs: int = 2000,
     seed: int = 0,
 ) -> dict[str, float]:
     """Masked-word loss and top-1 (15%, 80/10/10, as in the paper) and next-sentence accuracy on `documents`.

@@ -32,8 +32,8 @@ class PretrainRecipe:
     max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
     single_share: float = 0.1  # texts shown alone, without a second: how people type them into the explorer
     batch_size: int = 32
-    steps: int = 4000
-    masking: Masking = field(default_factory=lambda: Masking(rate=0.2))
+    steps: int = 7000
+    masking: Masking = field(default_factory=lambda: Masking(rate=0.3))  # more to learn from each text than at 15%
     optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=5e-3))
     snapshot_steps: tuple[int, ...] = ()
     seed: int = 0
@@ -88,12 +88,12 @@ def at_least_one(recipe, *names: str) -> None:
 PRETRAIN = {
     recipe.name: recipe
     for recipe in (
-        PretrainRecipe(snapshot_steps=(0, 100, 300, 600, 1000, 2000, 3000)),
+        PretrainRecipe(snapshot_steps=(0, 100, 300, 600, 1000, 2000, 4000)),
         PretrainRecipe(
             name="storyworld-live",
             documents=6000,
             num_hidden_layers=2,
-            steps=1250,
+            steps=1600,
         ),
         PretrainRecipe(name="own-text", documents=0, vocab_size=8000, steps=20_000),
         PretrainRecipe(

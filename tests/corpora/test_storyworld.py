@@ -21,11 +21,11 @@ DOCUMENTS = 1000  # of each split
 
 # The world that the bundled models learned: first 50 documents of each split, questions, probes.
 PINNED = {
-    "train": "d2616aa35a98a32a",
-    "dev": "1b66ddd20db81078",
-    "test": "cc2e262145ab850e",
-    "questions": "3f6b319359d2a0d2",
-    "probes": "169eb5df892f8834",
+    "train": "7de2e9dcb68a294a",
+    "dev": "d891fb3d3c5a18b0",
+    "test": "56d6d982b7317f76",
+    "questions": "ce05e8f54d0ffcfc",
+    "probes": "a639e0bd548f6bcf",
 }
 
 
@@ -95,10 +95,14 @@ def test_unknown_split(name):
 
 @pytest.fixture(scope="module")
 def combinations() -> dict[str, set]:
-    """What `pair` and `draw_reason` drew for 500 documents of each split, as (what is combined, words)."""
+    """The words that `pair`, `draw_reason` and `_draw_people` combined in 500 documents of each split."""
     drawn: dict[str, set] = {split: set() for split in SPLITS}
     with pytest.MonkeyPatch.context() as patch:
-        pair, draw = World.pair, reasons.draw_reason
+        pair, draw, people = World.pair, reasons.draw_reason, World._draw_people
+
+        def spy_people(self):
+            people(self)
+            drawn[self.split].add((self.hero.name, self.job[0]))
 
         def spy_pair(self, firsts, seconds):
             first, second = pair(self, firsts, seconds)
@@ -110,6 +114,7 @@ def combinations() -> dict[str, set]:
             drawn[world.split].add((first, second, adjective))
             return first, second, blamed, adjective
 
+        patch.setattr(World, "_draw_people", spy_people)
         patch.setattr(World, "pair", spy_pair)
         patch.setattr(reasons, "draw_reason", spy_draw)
         for split in SPLITS:

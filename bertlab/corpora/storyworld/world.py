@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from .lexicon import table, words
 from .telling import Sentence, Teller
 
-REGIONS = 10  # parts of the country, each with its own people, towns, trades and animals
+REGIONS = 20  # parts of the country, each with its own people, towns, trades and animals
+LEAST = 6  # a shorter list is shared out to fewer parts, so that each has as many entries as this
 SPLITS = ("train", "dev", "test")
 _DOING = re.compile(
     r"(\{(?:hero|H|friend)\})( <(?!be|have|own|do|want|need|love|hate|hurt|get|keep|lose|live))"
@@ -83,7 +84,8 @@ class World:
 
     def local(self, entries: Sequence) -> Sequence:
         """The entries of a list that belong to the region of this document: names and trades differ by region."""
-        return entries[self.region :: REGIONS]
+        parts = max(1, min(REGIONS, len(entries) // LEAST))
+        return entries[self.region % parts :: parts]
 
     def pair(self, firsts: Sequence, seconds: Sequence) -> tuple:
         """A combination of one of each that belongs to this document's split."""
@@ -93,16 +95,26 @@ class World:
                 return first, second
         raise RuntimeError(f"no combination for split {self.split!r}")
 
-    def _draw_people(self):
+    def _combinations(self, firsts: Sequence, seconds: Sequence) -> list[tuple]:
+        """All combinations of one of each that belong to this document's split."""
+        return [(a, b) for a in firsts for b in seconds if split_of(_key(a), _key(b)) == self.split]
+
+    def _draw_people(self) -> None:
         people = [Person(n, "woman") for n in self.local(words("people", "women"))]
         people += [Person(n, "man") for n in self.local(words("people", "men"))]
-        hero, self.job = self.pair(people, self.local(table("work", "jobs")))
+        lives = self._combinations(people, self.local(table("work", "jobs")))
+        ties = [
+            (friend, relation)
+            for friend, relation in self._combinations(people, table("people", "relations"))
+            if relation[1] in (friend.gender, "any")
+        ]
+        if not lives or len({friend for friend, _ in ties}) < 2:  # too few people here for this split
+            self.region = (self.region + 1) % REGIONS
+            return self._draw_people()
+        hero, self.job = self.rng.choice(lives)
         self.hero, name = hero, hero.name.title()
         self.slots = {"hero": name, "name": name, "job": self.job[0]}
-        relations = table("people", "relations")
-        friend, relation = self.pair([p for p in people if p.name != hero.name], relations)
-        while relation[1] not in (friend.gender, "any"):
-            friend, relation = self.pair([p for p in people if p.name != hero.name], relations)
+        friend, relation = self.rng.choice([tie for tie in ties if tie[0] != hero])
         self.friend = friend
         self.slots |= {"friend": friend.name.title(), "fname": friend.name.title(), "relation": relation[0]}
         self.slots |= PRONOUNS[hero.gender]
