@@ -43,6 +43,12 @@ class Pretrain:
     """Seed of weights, pairs and masks, instead of the recipe's."""
     half: bool = False
     """Save in 16 bits (as the bundled models are): half the size."""
+    resume: bool = False
+    """Go on with the run in the run folder, after a kill or Ctrl-C; give the same options as before."""
+    save_every: int = 500
+    """Save what a run can go on from every so many steps."""
+    keep: int = 2
+    """How many of these to keep."""
     device: DEVICES = "auto"
     """Where to train; auto takes a GPU if there is one."""
 

@@ -67,8 +67,10 @@ def run_pretrain(command) -> None:
     _check(recipe, command)
     material = read_material(command.text, command.data)
     out = command.out or Path("runs") / recipe.name
-    options = {"out": out, "minutes": command.minutes, "half": command.half, "device": command.device}
-    result = pretrain(recipe, material.known, **options)
+    names = ("minutes", "half", "device", "save_every", "keep", "resume")
+    result = pretrain(recipe, material.known, out=out, **{name: getattr(command, name) for name in names})
+    if result.stopped:
+        return say(f"stopped at step {result.rows[-1]['step']:,}; {out} holds the model so far; go on with --resume")
     say("measuring on held-out text ...")
     measures = material.measure(result.model, result.tokenizer)
     line = command_line(f"pretrain {recipe.name}", command, (*PRETRAIN_OPTIONS, "minutes"))
@@ -77,8 +79,9 @@ def run_pretrain(command) -> None:
 
 
 def _check(recipe: PretrainRecipe, command) -> None:
-    if command.minutes is not None and command.minutes <= 0:
-        raise InputError(f"--minutes {command.minutes}: must be above 0")
+    for name in ("minutes", "save_every", "keep"):
+        if (value := getattr(command, name)) is not None and value <= 0:
+            raise InputError(f"--{name.replace('_', '-')} {value}: must be above 0")
     if recipe.corpus and not command.data:
         raise InputError(f"the recipe {recipe.name} learns from public corpora: name their folder with --data")
     if command.data and not recipe.corpus:

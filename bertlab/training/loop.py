@@ -16,7 +16,9 @@ from tqdm.auto import tqdm
 
 from bertlab.errors import InputError
 from bertlab.training.optim import Optimization, make_optimizers, rate_factor
+from bertlab.training.resume import State, between_steps
 
+MOST_SKIPPED = 10  # steps in a row without a finite gradient: it will not get better
 LossFunction = Callable[[nn.Module, dict[str, Tensor]], tuple[Tensor, dict[str, Tensor]]]
 
 
@@ -54,6 +56,9 @@ def train(
     log_every: int = 50,
     snapshot: Callable[[int], None] | None = None,
     snapshot_steps: Sequence[int] = (),
+    save: Callable[[State, bool], None] | None = None,
+    save_every: int = 500,
+    resume: State | None = None,
     progress: bool = True,
     device: str = "auto",
     seed: int = 0,
@@ -62,26 +67,33 @@ def train(
 
     `loss_function(model, batch)` gives the loss and tensors to watch (means are taken). Each row also has step,
     learning_rate, seconds and tokens_per_second (tokens that are not padding); the last row tells of the steps
-    since the row before. Ctrl-C ends the training early and keeps what was learned. `seed` is for dropout.
+    since the row before. `seed` is for dropout.
 
-    InputError for steps or log_every below 1, and where a loss is no longer a number.
+    At the start, every `save_every` steps and at the end `save(state, False)` gets all that is needed to go on: give
+    such a state as `resume`, and `batches` that begin with the step after it. Ctrl-C ends the training after the step
+    at hand, calls `save(state, True)` and keeps what was learned.
+
+    A step whose gradient is not finite is skipped. InputError for steps, log_every or save_every below 1, and after
+    10 skipped steps in a row; `save(state, True)` is called before, with the last batch in the state.
     """
-    for name, value in {"steps": steps, "log_every": log_every}.items():
+    for name, value in {"steps": steps, "log_every": log_every, "save_every": save_every}.items():
         if value < 1:
             raise InputError(f"{name}={value}: must be at least 1")
     fabric = make_fabric(device)
     wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, settings))
     wrapped.train()
-    meter, start = Meter(), time.perf_counter()
-    if snapshot and 0 in snapshot_steps:
-        snapshot(0)
-    bar = tqdm(total=steps, unit="step", disable=not progress, mininterval=0.5)
-    with bar, torch.random.fork_rng(devices=[]):
+    meter = Meter()
+    with torch.random.fork_rng(devices=[]), between_steps() as stopped:
         torch.manual_seed(seed)
-        with suppress(KeyboardInterrupt):
-            for step, batch in enumerate(islice(batches, steps), start=1):
-                elapsed = (time.perf_counter() - start) / 60
-                done = max((step - 0.5) / steps, elapsed / minutes if minutes else 0.0)
+        start = restore(resume, wrapped, optimizers, meter) if resume else 0
+        if snapshot and start == 0 and 0 in snapshot_steps:
+            snapshot(0)
+        if save and start == 0:  # from now on the run can be resumed
+            save(whole_state(0, wrapped, optimizers, meter), False)
+        bar = tqdm(total=steps, initial=start, unit="step", disable=not progress, mininterval=0.5)
+        with bar, suppress(KeyboardInterrupt):
+            for step, batch in enumerate(islice(batches, steps - start), start=start + 1):
+                done = max((step - 0.5) / steps, meter.seconds() / 60 / minutes if minutes else 0.0)
                 if done >= 1:
                     break
                 rate = settings.learning_rate * rate_factor(done, settings.warmup)
@@ -93,25 +105,63 @@ def train(
                     report(meter, bar, log)
                 if snapshot and step in snapshot_steps:
                     snapshot(step)
+                ended = stopped() or meter.diverged
+                if save and (ended or step == steps or step % save_every == 0):
+                    state = whole_state(step, wrapped, optimizers, meter)
+                    save(state | {"batch": batch} if meter.diverged else state, ended)
+                if ended:
+                    break
         with suppress(KeyboardInterrupt):
             report(meter, bar, log)
     model.to("cpu").eval()
+    if meter.diverged:
+        raise InputError(
+            f"the training diverged: no finite gradient in the {MOST_SKIPPED} steps up to {step}, "
+            f"at a learning rate of {rate:.2g}; lower learning_rate"
+        )
     return meter.rows
+
+
+def whole_state(step: int, model, optimizers, meter: "Meter") -> State:
+    """All that the steps after this one depend on, and the rows logged so far."""
+    return {
+        "step": step,
+        "model": model.state_dict(),
+        "optimizers": [optimizer.state_dict() for optimizer in optimizers],
+        "random": torch.get_rng_state(),
+        "seconds": meter.seconds(),
+        "rows": meter.rows,
+    }
+
+
+def restore(state: State, model, optimizers, meter: "Meter") -> int:
+    """Put everything back as `whole_state` found it; returns the step."""
+    model.load_state_dict(state["model"])
+    for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
+        optimizer.load_state_dict(saved)
+    torch.set_rng_state(state["random"])
+    meter.go_on(state["seconds"], state["rows"])
+    return state["step"]
 
 
 def train_step(
     fabric, model, optimizers, batch, loss_function: LossFunction, rate: float, clip: float
-) -> dict[str, Tensor]:
-    """Forward, backward, clip, update: one step at learning rate `rate`; returns what was watched."""
+) -> dict[str, Tensor] | None:
+    """Forward, backward, clip, update: one step at learning rate `rate`; returns what was watched.
+
+    A gradient that is not finite changes nothing, and nothing is returned.
+    """
     loss, watched = loss_function(model, batch)
     fabric.backward(loss)
-    torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+    finite = math.isfinite(norm)
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["lr"] = rate
-        optimizer.step()
+        if finite:
+            optimizer.step()
         optimizer.zero_grad()
-    return watched
+    return watched if finite else None
 
 
 def report(meter: "Meter", bar: tqdm, log: Callable[[dict[str, float]], None] | None) -> None:
@@ -119,11 +169,9 @@ def report(meter: "Meter", bar: tqdm, log: Callable[[dict[str, float]], None] | 
     if not meter.pending:
         return
     row = meter.row()
-    lost = [name for name in meter.names if name.endswith("loss") and not math.isfinite(row[name])]
-    if lost:
-        raise InputError(f"the training diverged: {lost[0]} is no number by step {row['step']}; lower learning_rate")
     figures = {key: f"{row[key]:.3g}" for key in meter.names}
-    bar.set_postfix(figures | {"tok/s": f"{row['tokens_per_second']:,.0f}"})
+    skipped = {"skipped": meter.skipped} if meter.skipped else {}
+    bar.set_postfix(figures | {"tok/s": f"{row['tokens_per_second']:,.0f}"} | skipped)
     if log:
         log(row)
 
@@ -134,6 +182,7 @@ class Meter:
     def __init__(self):
         self.rows: list[dict[str, float]] = []
         self.names: list[str] = []
+        self.skipped = self._in_a_row = 0
         self._start = self._last = time.perf_counter()
         self._clear()
 
@@ -141,11 +190,27 @@ class Meter:
         self._watched: list[dict[str, Tensor]] = []
         self._tokens: list[Tensor] = []
 
+    def go_on(self, seconds: float, rows: list[dict[str, float]]) -> None:
+        """Count on from a run that took so many seconds and logged these rows."""
+        self._start, self.rows = self._last - seconds, list(rows)
+
     @property
     def pending(self) -> bool:
         return bool(self._watched)
 
-    def add(self, step: int, rate: float, watched: dict[str, Tensor], batch: dict[str, Tensor]) -> None:
+    @property
+    def diverged(self) -> bool:
+        return self._in_a_row >= MOST_SKIPPED
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self._start
+
+    def add(self, step: int, rate: float, watched: dict[str, Tensor] | None, batch: dict[str, Tensor]) -> None:
+        """Note a step; None for one that was skipped."""
+        if watched is None:
+            self.skipped, self._in_a_row = self.skipped + 1, self._in_a_row + 1
+            return
+        self._in_a_row = 0
         self._step, self._rate = step, rate
         self._watched.append({key: value.detach() for key, value in watched.items()})
         self._tokens.append(batch["attention_mask"].sum())

@@ -1,10 +1,12 @@
 """Pretraining from text to checkpoint: tokenizer, pairs, masks, and both losses at once."""
 
+import hashlib
 import math
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import torch
@@ -20,17 +22,22 @@ from bertlab.training.recipes import PretrainRecipe, as_record
 from bertlab.training.run import Run, to_all
 
 Documents = Sequence[list[list[int]]]  # documents of sentences of token ids
+SEEDS = 1_000_003  # steps and epochs of one seed, and then of the next
 TOKENIZER_SAMPLE = 6000  # documents that the vocabulary is learned from
 
 
 @dataclass
 class Pretrained:
-    """The result of a run: the model in eval mode, its tokenizer, the logged rows, the seconds it took in all."""
+    """The result of a run: the model in eval mode, its tokenizer, the logged rows, the seconds it took in all.
+
+    `stopped`: Ctrl-C ended the run, which can be resumed.
+    """
 
     model: BertForPreTraining
     tokenizer: Tokenizer
     rows: list[dict[str, float]]
     seconds: float
+    stopped: bool = False
 
 
 def pretrain(
@@ -43,6 +50,9 @@ def pretrain(
     half: bool = False,
     log_every: int = 50,
     on_log: Callable[[dict[str, float]], None] | None = None,
+    save_every: int = 500,
+    keep: int = 2,
+    resume: bool = False,
     progress: bool = True,
     device: str = "auto",
 ) -> Pretrained:
@@ -51,14 +61,19 @@ def pretrain(
     `out` is the run folder (none: nothing is written), `half` saves the result in 16 bits. `minutes` ends the
     run early with the learning rate brought down in time; `on_log` gets every logged row. The same recipe, text
     and machine give the same model (but not under `minutes`, which depends on the clock).
+
+    Every `save_every` steps the whole state goes to the run folder, where the newest `keep` stay until the run ends.
+    `resume` goes on from there after a kill or Ctrl-C, to the same weights as without it. InputError where the run
+    folder holds another recipe, or was made from another text.
     """
     started = time.perf_counter()
-    run = Run(out, as_record(recipe)) if out else None
+    run = Run(out, as_record(recipe), keep=keep, resume=resume) if out else None
     if texts is None:
         texts = [document.sentences for document in storyworld.documents(recipe.seed, recipe.documents)]
     tokenizer = tokenizer or learn_vocabulary(texts, recipe)
     documents = [tokenizer.encode_batch(list(sentences)) for sentences in texts]
     model = new_model(recipe, tokenizer)
+    state = run.go_on(fingerprint(documents, tokenizer)) if run else None
 
     def snapshot(step: int) -> None:
         if run:
@@ -66,7 +81,7 @@ def pretrain(
 
     rows = train(
         model,
-        batches(documents, tokenizer, recipe),
+        batches(documents, tokenizer, recipe, state["step"] if state else 0),
         pretraining_loss,
         steps=recipe.steps,
         settings=recipe.optim,
@@ -75,13 +90,25 @@ def pretrain(
         log_every=log_every,
         snapshot=snapshot,
         snapshot_steps=recipe.snapshot_steps,
+        save=run and run.save_state,
+        save_every=save_every,
+        resume=state,
         progress=progress,
         device=device,
         seed=recipe.seed,
     )
     if run:
         run.save(model, tokenizer, dtype=torch.float16 if half else None)
-    return Pretrained(model, tokenizer, rows, time.perf_counter() - started)
+        run.end()
+    return Pretrained(model, tokenizer, rows, time.perf_counter() - started, stopped=bool(run and run.stopped))
+
+
+def fingerprint(documents: Documents, tokenizer: Tokenizer) -> str:
+    """Changes with the text and with the vocabulary."""
+    digest = hashlib.sha256(repr(sorted(tokenizer.vocab.items())).encode())
+    for document in documents:
+        digest.update(repr(document).encode())
+    return digest.hexdigest()[:16]
 
 
 def learn_vocabulary(texts: Sequence[Sequence[str]], recipe: PretrainRecipe) -> Tokenizer:
@@ -131,16 +158,29 @@ def start_from_sinusoids(positions: Tensor, size: float = 0.1) -> None:
     positions[:, 1::2] = torch.cos(place * frequency) * size * 2**0.5
 
 
-def batches(documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe) -> Iterator[dict[str, Tensor]]:
-    """Batches without end: every epoch draws new pairs and new masks."""
-    rng = random.Random(recipe.seed)
-    generator = torch.Generator().manual_seed(recipe.seed)
-    while True:
-        pairs = list(sentence_pairs(documents, recipe.max_tokens, rng))
-        pairs = [alone(pair) if rng.random() < recipe.single_share else pair for pair in pairs]
+def batches(
+    documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe, start: int = 0
+) -> Iterator[dict[str, Tensor]]:
+    """Batches without end: every epoch draws new pairs, every step new masks.
+
+    What a step sees depends on the seed and its number alone, so a run can go on after step `start`.
+    """
+    step = 0
+    for epoch in count():
+        pairs = draw_pairs(documents, recipe, epoch)
         size = min(recipe.batch_size, len(pairs))
         for first in range(0, len(pairs) - size + 1, size):
-            yield masked_batch(pairs[first : first + size], tokenizer, generator, recipe.masking)
+            step += 1
+            if step > start:
+                generator = torch.Generator().manual_seed(SEEDS * recipe.seed + step)
+                yield masked_batch(pairs[first : first + size], tokenizer, generator, recipe.masking)
+
+
+def draw_pairs(documents: Documents, recipe: PretrainRecipe, epoch: int) -> list[Pair]:
+    """One pass over the text as pairs, some of them cut to a text alone."""
+    rng = random.Random(SEEDS * recipe.seed + epoch)
+    pairs = sentence_pairs(documents, recipe.max_tokens, rng)
+    return [alone(pair) if rng.random() < recipe.single_share else pair for pair in pairs]
 
 
 def alone(pair: Pair) -> Pair:

@@ -8,23 +8,70 @@ from pathlib import Path
 from bertlab.errors import InputError
 from bertlab.files_io import atomic_write
 from bertlab.tokenizer import Tokenizer
+from bertlab.training.resume import Checkpoints, State
 
 
 class Run:
     """`runs/NAME/`: recipe.json, metrics.csv, snapshots step-00100/ ..., and in the folder itself the model.
 
-    So the folder of a finished run *is* a checkpoint: `from_pretrained("runs/NAME")`.
+    So the folder of a finished run *is* a checkpoint: `from_pretrained("runs/NAME")`. Until then resume/ holds what an
+    ended one goes on from.
     """
 
-    def __init__(self, folder: str | Path, recipe: dict):
+    def __init__(self, folder: str | Path, recipe: dict, keep: int = 2, resume: bool = False):
+        """A new run, or with `resume` the one that the folder holds. InputError where that does not fit."""
         self.folder = Path(folder).expanduser()
+        self.states = Checkpoints(self.folder / "resume", keep)
+        self.resume, self.stopped, self.text = resume, False, ""
+        if resume:
+            return self._check(recipe)
         try:
+            if self.states.folder.exists():
+                raise InputError(f"{self.folder} holds an unfinished run: go on with --resume, or choose another --out")
             if any((self.folder / name).exists() for name in ("metrics.csv", "model.safetensors")):
                 raise InputError(f"{self.folder} holds a run already: choose another --out or remove it")
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot make the run folder {self.folder}: {error.strerror}") from error
         atomic_write(self.folder / "recipe.json", json.dumps(recipe, indent=2) + "\n")
+
+    def _check(self, recipe: dict) -> None:
+        if not self.states.folder.is_dir():
+            raise InputError(f"{self.folder} holds no unfinished run to resume")
+        try:
+            begun = json.loads((self.folder / "recipe.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.folder / 'recipe.json'} cannot be read ({error})") from error
+        asked = json.loads(json.dumps(recipe))
+        changed = [f"{key} was {begun.get(key)!r}" for key in asked if asked[key] != begun.get(key)]
+        if changed:
+            raise InputError(f"{self.folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")
+
+    def go_on(self, text: str) -> State | None:
+        """The newest state, None for a new run; metrics.csv then ends where the state does.
+
+        `text` identifies what the run learns from: InputError if it has changed.
+        """
+        self.text = text
+        if not self.resume:
+            return None
+        state = self.states.newest()
+        if state["text"] != text:
+            raise InputError(f"{self.folder} was begun with another text or vocabulary: resume it with the same")
+        (self.folder / "metrics.csv").unlink(missing_ok=True)
+        for row in state["rows"]:
+            self.log(row)
+        return state
+
+    def save_state(self, state: State, stopped: bool) -> None:
+        """Keep what the run can go on from; `stopped`: it ends here."""
+        self.states.save(state | {"text": self.text})
+        self.stopped = stopped
+
+    def end(self) -> None:
+        """The result is saved: unless it was stopped, nothing is left to resume."""
+        if not self.stopped:
+            self.states.remove()
 
     def log(self, row: dict[str, float]) -> None:
         """Append one row to metrics.csv; the first row names the columns."""

@@ -1,6 +1,10 @@
 """The loop: it learns, clips, logs, ends early, and keeps what was learned."""
 
+import copy
 import math
+import pickle
+import signal
+from itertools import count, islice
 
 import pytest
 import torch
@@ -83,7 +87,7 @@ def test_speed_counts_tokens_without_padding(monkeypatch):
 
 
 def test_speed_is_that_of_the_steps_since_the_row_before(monkeypatch):
-    now = iter([0.0, 0.0, 1.0, 1.0, 2.0, 10.0, 18.0, 19.0, 30.0])  # the later steps are slower
+    now = iter([0.0, 2.0, 18.0])  # the later steps are slower
     monkeypatch.setattr(loop.time, "perf_counter", lambda: next(now))
     first, second = run(steps=4, log_every=2)[1]
     assert second["tokens_per_second"] == pytest.approx(2 * 2 / (second["seconds"] - first["seconds"]))
@@ -183,16 +187,94 @@ def test_other_errors_are_not_swallowed():
         run(log=fail, log_every=2)
 
 
-def test_a_training_that_diverges_is_told_and_ends():
-    def exploding(model, batch):
+def exploding(*bad):
+    """A loss that is infinite at the steps `bad`."""
+    steps = count(1)
+
+    def loss_function(model, batch):
         loss, _ = squared(model, batch)
-        return loss * float("inf"), {"loss": loss * float("inf")}
+        loss = loss * (float("inf") if next(steps) in bad else 1.0)
+        return loss, {"loss": loss}
 
-    with pytest.raises(InputError, match="diverged: loss is no number by step 2; lower learning_rate"):
-        train(line(), points(), exploding, steps=9, settings=Optimization(), log_every=2, progress=False, device="cpu")
+    return loss_function
 
 
-@pytest.mark.parametrize("option", ["steps", "log_every"])
+def test_a_step_without_a_finite_gradient_changes_nothing():
+    model, seen = line(), []
+    _, rows = run(
+        model,
+        steps=3,
+        loss_function=exploding(2),
+        snapshot=lambda step: seen.append(model.weight.item()),
+        snapshot_steps=(1, 2, 3),
+    )
+    assert seen[0] == seen[1] != seen[2]
+    assert math.isfinite(rows[0]["loss"])
+
+
+def test_skipped_steps_are_counted_on_the_bar(capfd):
+    run(steps=5, loss_function=exploding(2, 4), log_every=5, progress=True)
+    assert "skipped=2" in capfd.readouterr().err
+
+
+def test_a_training_that_diverges_is_told_ends_and_keeps_the_batch():
+    saved = []
+    with pytest.raises(InputError, match=r"diverged: no finite gradient in the 10 steps up to 13, .* 0\.\d+"):
+        save = {"save": lambda *what: saved.append(what), "save_every": 50}
+        run(steps=50, loss_function=exploding(*range(4, 14)), **save)
+    _, (state, stopped) = saved
+    assert stopped and state["step"] == 13 and set(state["batch"]) == {"x", "y", "attention_mask"}
+    assert all(tensor.isfinite().all() for tensor in state["model"].values())
+
+
+# Going on
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_resumed_training_ends_with_the_same_weights(optimizer):
+    torch.manual_seed(0)
+    start = nn.Sequential(nn.Linear(1, 4), nn.Dropout(0.2), nn.Linear(4, 1))
+    settings = {"settings": Optimization(optimizer, learning_rate=0.1), "seed": 3, "log_every": 4}
+    saved = []
+    save = {"save": lambda state, _: saved.append(pickle.loads(pickle.dumps(state))), "save_every": 8}
+    whole, rows = run(copy.deepcopy(start), steps=20, **settings, **save)
+    assert [state["step"] for state in saved] == [0, 8, 16, 20]
+    for state in saved:
+        rest = islice(points(), state["step"], None)
+        options = {"steps": 20, "resume": state, "progress": False, "device": "cpu"} | settings
+        model = copy.deepcopy(start)
+        resumed = train(model, rest, squared, **options)
+        assert all(torch.equal(a, b) for a, b in zip(model.parameters(), whole.parameters(), strict=True))
+        assert [(row["step"], row["loss"]) for row in resumed] == [(row["step"], row["loss"]) for row in rows]
+        assert all(row["seconds"] >= state["seconds"] for row in resumed if row["step"] > state["step"])
+
+
+def test_ctrl_c_ends_after_the_step_and_saves():
+    saved, pressed = [], []
+
+    def loss(model, batch):
+        if not pressed and model.weight.item() > 0.5:
+            signal.raise_signal(signal.SIGINT)
+            pressed.append(True)
+        return squared(model, batch)
+
+    before = signal.getsignal(signal.SIGINT)
+    _, rows = run(steps=50, loss_function=loss, save=lambda *what: saved.append(what), log_every=100)
+    _, (state, stopped) = saved
+    assert stopped and state["step"] == rows[-1]["step"] < 50
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_second_ctrl_c_ends_at_once():
+    def loss(model, batch):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("still running")
+
+    assert run(steps=50, loss_function=loss, save=lambda state, stopped: stopped and pytest.fail())[1] == []
+
+
+@pytest.mark.parametrize("option", ["steps", "log_every", "save_every"])
 def test_counts_below_one(option):
     with pytest.raises(InputError, match=f"{option}=0"):
         run(**{option: 0})

@@ -1,0 +1,83 @@
+"""What a killed run goes on from: its whole state, saved now and then, checked when it is read."""
+
+import hashlib
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from bertlab.errors import InputError
+
+State = dict  # step, model, optimizers, random, seconds, rows; what the run adds to it
+
+
+class Checkpoints:
+    """`FOLDER/state-STEP-CHECKSUM.pt`, the newest few. A file appears in one rename, and the older ones go after it."""
+
+    def __init__(self, folder: str | Path, keep: int = 2):
+        self.folder, self.keep = Path(folder), keep
+
+    def save(self, state: State) -> None:
+        """Write the state and drop all but the newest `keep`. InputError where the file system refuses."""
+        part = self.folder / f".{state['step']:07d}.part"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            torch.save(state, part)
+            part.rename(self.folder / f"state-{state['step']:07d}-{_checksum(part)}.pt")
+        except (OSError, RuntimeError) as error:  # torch tells of a full disk by a RuntimeError
+            reason = getattr(error, "strerror", None) or "is the disk full?"
+            message = f"{self.folder}: no checkpoint of step {state['step']} ({reason}); those before it stay"
+            raise InputError(message) from error
+        finally:
+            part.unlink(missing_ok=True)
+        for old in self._paths()[self.keep :]:
+            old.unlink(missing_ok=True)
+
+    def newest(self) -> State:
+        """The newest state that is whole; says which ones are damaged. InputError where none is left."""
+        for path in self._paths():
+            if path.stem.rpartition("-")[2] == _checksum(path):
+                return torch.load(path, map_location="cpu", weights_only=True)
+            print(f"bertlab: {path} is damaged; going on from the one before it", file=sys.stderr)
+        raise InputError(f"{self.folder}: no whole checkpoint to go on from; start anew in another folder")
+
+    def remove(self) -> None:
+        """Nothing is left to resume."""
+        for path in self._paths():
+            path.unlink(missing_ok=True)
+        if self.folder.is_dir() and not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+    def _paths(self) -> list[Path]:
+        return sorted(self.folder.glob("state-*.pt"), reverse=True)
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+@contextmanager
+def between_steps() -> Iterator[Callable[[], bool]]:
+    """Gives a function that tells whether Ctrl-C was pressed, for the loop to ask when no step is half done.
+
+    A second Ctrl-C interrupts at once. Outside the main thread, where no signals arrive, it is never pressed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    pressed = []
+
+    def note(*_) -> None:
+        pressed.append(True)
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)
