@@ -93,11 +93,18 @@ PRETRAIN = {
             name="storyworld-live",
             documents=6000,
             num_hidden_layers=2,
-            steps=1600,
+            steps=1400,
         ),
         PretrainRecipe(name="own-text", documents=0, vocab_size=8000, steps=20_000),
         PretrainRecipe(
-            name="english-mini", documents=0, corpus="english", vocab_size=8000, hidden_size=256, steps=20_000
+            name="english-mini",
+            documents=0,
+            corpus="english",
+            vocab_size=8000,
+            hidden_size=256,
+            steps=14_000,
+            optim=Optimization("muon", learning_rate=3e-3),
+            snapshot_steps=(1000, 4000),
         ),
     )
 }
