@@ -13,6 +13,7 @@ from torch import Tensor
 from bertlab.corpora import storyworld
 from bertlab.inputs.masking import IGNORED, Masking, mask_tokens
 from bertlab.inputs.pairs import Pair, collate, sentence_pairs
+from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.loop import train
@@ -35,7 +36,7 @@ class Pretrained:
 
 def pretrain(
     recipe: PretrainRecipe,
-    texts: Sequence[Sequence[str]] | None = None,
+    texts: Sequence[Sequence[str]] | TokenStore | None = None,
     *,
     out: str | Path | None = None,
     tokenizer: Tokenizer | None = None,
@@ -46,18 +47,21 @@ def pretrain(
     progress: bool = True,
     device: str = "auto",
 ) -> Pretrained:
-    """Train a BERT from random weights on `texts` (documents of sentences), or on the storyworld.
+    """Train a BERT from random weights on `texts` (documents of sentences, or a store), or on the storyworld.
 
-    `out` is the run folder (none: nothing is written), `half` saves the result in 16 bits. `minutes` ends the
-    run early with the learning rate brought down in time; `on_log` gets every logged row. The same recipe, text
-    and machine give the same model (but not under `minutes`, which depends on the clock).
+    A store brings its own tokenizer. `out` is the run folder (none: nothing is written), `half` saves the result in
+    16 bits. `minutes` ends the run early with the learning rate brought down in time; `on_log` gets every logged row.
+    The same recipe, text and machine give the same model (but not under `minutes`, which depends on the clock).
     """
     started = time.perf_counter()
     run = Run(out, as_record(recipe)) if out else None
     if texts is None:
         texts = [document.sentences for document in storyworld.documents(recipe.seed, recipe.documents)]
-    tokenizer = tokenizer or learn_vocabulary(texts, recipe)
-    documents = [tokenizer.encode_batch(list(sentences)) for sentences in texts]
+    if isinstance(texts, TokenStore):
+        documents, tokenizer = texts, texts.tokenizer
+    else:
+        tokenizer = tokenizer or learn_vocabulary(texts, recipe)
+        documents = token_ids(texts, tokenizer)
     model = new_model(recipe, tokenizer)
 
     def snapshot(step: int) -> None:
@@ -82,6 +86,11 @@ def pretrain(
     if run:
         run.save(model, tokenizer, dtype=torch.float16 if half else None)
     return Pretrained(model, tokenizer, rows, time.perf_counter() - started)
+
+
+def token_ids(texts: Sequence[Sequence[str]], tokenizer: Tokenizer) -> Documents:
+    """Documents of sentences as token ids."""
+    return [tokenizer.encode_batch(list(sentences)) for sentences in texts]
 
 
 def learn_vocabulary(texts: Sequence[Sequence[str]], recipe: PretrainRecipe) -> Tokenizer:
@@ -132,15 +141,21 @@ def start_from_sinusoids(positions: Tensor, size: float = 0.1) -> None:
 
 
 def batches(documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe) -> Iterator[dict[str, Tensor]]:
-    """Batches without end: every epoch draws new pairs and new masks."""
+    """Batches without end: every epoch draws new pairs and new masks. A large store is read in parts."""
     rng = random.Random(recipe.seed)
     generator = torch.Generator().manual_seed(recipe.seed)
-    while True:
-        pairs = list(sentence_pairs(documents, recipe.max_tokens, rng))
+    for part in epochs(documents, rng):
+        pairs = list(sentence_pairs(part, recipe.max_tokens, rng))
         pairs = [alone(pair) if rng.random() < recipe.single_share else pair for pair in pairs]
         size = min(recipe.batch_size, len(pairs))
         for first in range(0, len(pairs) - size + 1, size):
             yield masked_batch(pairs[first : first + size], tokenizer, generator, recipe.masking)
+
+
+def epochs(documents: Documents, rng: random.Random) -> Iterator[Documents]:
+    """All documents again and again, as much of them at a time as fits into memory."""
+    while True:
+        yield from documents.windows(rng) if isinstance(documents, TokenStore) else [documents]
 
 
 def alone(pair: Pair) -> Pair:
