@@ -23,12 +23,14 @@ class Pretrain:
     """
 
     recipe: Positional[str] = ""
-    """storyworld-tiny, storyworld-live, own-text (the default with --text) or english-mini (with --data)."""
+    """storyworld-tiny, storyworld-live, own-text (the default with --text or --store) or english-mini (with --data)."""
     text: tuple[Path, ...] = ()
     """Text files (.txt, .md) or folders to learn from, instead of the storyworld; or the word pydoc: the
     docstrings of Python and of the installed packages, over 10 MB of real English."""
     data: Path | None = None
     """The folder of the public English corpora, for english-mini: novels, Wikipedia, speech and writing."""
+    store: Path | None = None
+    """A token store to learn from, with its vocabulary: the folder that bertlab tokenize made."""
     out: Path | None = None
     """The run folder; runs/RECIPE if not given."""
     steps: int | None = None
@@ -56,6 +58,32 @@ class Pretrain:
         from bertlab.training.commands import run_pretrain
 
         run_pretrain(self)
+
+
+@dataclass(frozen=True)
+class Tokenize:
+    """Turn text that may be larger than memory into a token store, which pretrain --store learns from.
+
+    Stopped on the way and called again in the same way, it goes on where it was.
+    """
+
+    text: Positional[tuple[Path, ...]] = ()
+    """Text files (.txt, .md) or folders; or the words pydoc (docstrings, as in pretrain) and storyworld."""
+    dataset: str | None = None
+    """Instead of these a data set of the hub, streamed: org/name or org/name/configuration, or the folder of one."""
+    column: str = "text"
+    """The column that holds its text; a row is a document."""
+    model: str = "storyworld-tiny"
+    """Whose vocabulary to take: a bundled name, a folder or a hub id."""
+    out: Path = Path("store")
+    """The folder to make."""
+    processes: int = 1
+    """How many tokenize at a time."""
+
+    def run(self) -> None:
+        from bertlab.training.commands import run_tokenize
+
+        run_tokenize(self)
 
 
 @dataclass(frozen=True)
@@ -219,6 +247,7 @@ class Lab:
 
 Command = (
     Annotated[Pretrain, tyro.conf.subcommand("pretrain")]
+    | Annotated[Tokenize, tyro.conf.subcommand("tokenize")]
     | Annotated[Finetune, tyro.conf.subcommand("finetune")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[Info, tyro.conf.subcommand("info")]

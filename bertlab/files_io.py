@@ -25,7 +25,7 @@ def atomic_folder(folder: str | Path) -> Iterator[Path]:
     Raises InputError, naming the folder, where the file system refuses.
     """
     folder = Path(folder).expanduser().absolute()
-    with _plain_errors(folder):
+    with plain_errors(folder):
         # Inside an existing folder: this may be a mount point, where only the inside can be renamed.
         parent = folder if folder.exists() else folder.parent
         parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def atomic_write(path: str | Path, content: str | bytes) -> None:
     """
     path = Path(path).expanduser().absolute()
     data = content.encode("utf-8") if isinstance(content, str) else content
-    with _plain_errors(path):
+    with plain_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         work = _hidden_name(path.parent, path.name)
         try:
@@ -88,7 +88,8 @@ def _swap(new: Path, folder: Path, old: Path) -> None:
 
 
 @contextmanager
-def _plain_errors(path: Path) -> Iterator[None]:
+def plain_errors(path: Path) -> Iterator[None]:
+    """Turn the file system's refusals into an InputError that names `path`."""
     try:
         yield
     except OSError as error:

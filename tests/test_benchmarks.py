@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-LOAD = Path(__file__).parents[1] / "benchmarks" / "load.py"
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+LOAD = FOLDER / "load.py"
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the memory figures need Linux")
@@ -17,3 +18,9 @@ def test_loading_is_measured(library, checkpoint):
     figures = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert figures.keys() == {"first", "load", "touched", "peak", "private"}
     assert 0 < figures["load"] <= figures["touched"] and figures["peak"] >= 0
+
+
+def test_tokenizing_is_measured():
+    command = [sys.executable, FOLDER / "token_store.py", "--documents", "5", "--rounds", "1"]
+    table = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [line.split("|")[1].strip() for line in table[2:]] == ["token store", "`datasets.map`"]

@@ -10,6 +10,7 @@ import pytest
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.corpora.export import write_storyworld
 from bertlab.corpora.files import read_documents, read_squad
+from bertlab.inputs.store import TokenStore
 
 
 def bertlab(*arguments, cwd=None) -> subprocess.CompletedProcess:
@@ -69,6 +70,27 @@ def test_evaluate_on_own_text(place):
     assert "masked word, first guess right" in ok("evaluate", "run", "--text", "story.txt", cwd=place)
 
 
+def test_text_becomes_a_store_and_the_store_a_model(place):
+    ok("tokenize", "story.txt", "--model", "run", "--out", "ids", cwd=place)
+    ok("pretrain", "--store", "ids", "--out", "stored", "--steps", 2, "--batch-size", 4, "--device", "cpu", cwd=place)
+    assert Tokenizer.from_pretrained(place / "stored").vocab == Tokenizer.from_pretrained(place / "run").vocab
+    one, other = (json.loads((place / name / "measures.json").read_text()) for name in ("run", "stored"))
+    assert one["unigram_top1"] == other["unigram_top1"] and one["pairs"] == other["pairs"]  # the same text held out
+    recipe = json.loads((place / "stored" / "recipe.json").read_text())
+    assert recipe["vocab_size"] == Tokenizer.from_pretrained(place / "ids").vocab_size
+    assert "bertlab pretrain own-text --store FOLDER --steps 2" in (place / "stored" / "README.md").read_text()
+
+
+def test_a_data_set_becomes_a_store(place):
+    rows = [json.dumps({"body": "Ann waits" + " and waits" * number + ". It rains."}) for number in range(5)]
+    (place / "rows").mkdir()
+    (place / "rows" / "a.jsonl").write_text("\n".join([*rows, '{"body": " "}']))
+    done = bertlab("tokenize", "--dataset", "rows", "--column", "body", "--out", "row-ids", cwd=place)
+    assert done.returncode == 0 and "5 documents (1 empty left out)" in done.stderr, done.stderr
+    store = TokenStore.open(place / "row-ids")
+    assert store.tokenizer.decode(sum(store[4], [])) == "ann waits and waits and waits and waits and waits. it rains."
+
+
 def test_data_writes_what_the_readers_read(tmp_path):
     assert len(list(read_squad(write_storyworld("questions", tmp_path / "q", 5, 0, "dev")))) == 5
     assert len(list(read_documents([write_storyworld("documents", tmp_path / "d", 5, 0, "dev")]))) >= 1
@@ -85,6 +107,14 @@ MISTAKES = {
     "text too short": (("pretrain", "--text", "short.txt", "--out", "x"), "documents"),
     "own-text without text": (("pretrain", "own-text"), "--text"),
     "run folder in use": (("pretrain", "--text", "story.txt", "--out", "run"), "run"),
+    "nothing to tokenize": (("tokenize", "--out", "x"), "--dataset"),
+    "missing text to tokenize": (("tokenize", "missing.txt", "--out", "x"), "missing.txt"),
+    "store without a token": (("tokenize", "spaces.txt", "--out", "x"), "spaces.txt"),
+    "store in use": (("tokenize", "story.txt", "--out", "run"), "exists already"),
+    "data set out of reach": (("tokenize", "--dataset", "no/such-data", "--out", "x"), "check the name"),
+    "no processes": (("tokenize", "story.txt", "--out", "x", "--processes", "0"), "processes=0"),
+    "folder that is no store": (("pretrain", "--store", "run", "--out", "x"), "store.json"),
+    "text and store": (("pretrain", "--store", "run", "--text", "story.txt", "--out", "x"), "--store"),
     "no steps": (("pretrain", "--steps", "0"), "steps=0"),
     "no minutes": (("pretrain", "--minutes", "-1"), "--minutes"),
     "broken questions": (("finetune", "qa", "--model", "run", "--train", "story.txt", "--out", "y"), "story.txt"),
@@ -97,6 +127,7 @@ MISTAKES = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_are_one_line_and_exit_2(place, name):
     (place / "short.txt").write_text("One sentence only.")
+    (place / "spaces.txt").write_text(" \n\n ")
     before = sorted(path.name for path in place.iterdir())
     arguments, named = MISTAKES[name]
     done = bertlab(*arguments, cwd=place)

@@ -45,6 +45,11 @@ def split_sentences(text: str) -> list[str]:
     return [" ".join(sentence.split()) for sentence in sentences if sentence.strip()]
 
 
+def split_text(text: str) -> list[str]:
+    """Sentences of a text whose paragraphs stand between blank lines."""
+    return [sentence for paragraph in re.split(r"\n\s*\n", text) for sentence in split_sentences(paragraph)]
+
+
 def _ends_sentence(before: str, boundary: re.Match) -> bool:
     following = boundary["next"]
     if following[0].islower():

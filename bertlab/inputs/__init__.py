@@ -1,1 +1,1 @@
-"""How text becomes model inputs: masking, sentence pairs, task features."""
+"""How text becomes model inputs: masking, sentence pairs, task features, token stores on disk."""

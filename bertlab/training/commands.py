@@ -2,20 +2,21 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bertlab.corpora import english
-from bertlab.corpora.examples import Document
-from bertlab.corpora.files import read_documents, read_squad
-from bertlab.corpora.pydoc import read_docstrings
+from bertlab.corpora.dataset import read_dataset
+from bertlab.corpora.files import read_squad
+from bertlab.corpora.sources import read_sources
 from bertlab.errors import InputError
+from bertlab.inputs.store import TokenStore
 from bertlab.locate import locate
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.card import write_card
-from bertlab.training.evaluate import held_out, measure_genres, measure_pretraining, measure_qa
+from bertlab.training.evaluate import Texts, held_out, measure_genres, measure_pretraining, measure_qa
 from bertlab.training.finetune import finetune_qa
 from bertlab.training.pretrain import pretrain
 from bertlab.training.recipes import FINETUNE, PretrainRecipe, as_record, pretrain_recipe
@@ -25,15 +26,15 @@ STORYWORLD = (
     "The text is under the Apache 2.0 licence."
 )
 PRETRAIN_OPTIONS = ("steps", "batch_size", "learning_rate", "seed")
-FILES = {"text": "FILES", "data": "FOLDER", "train": "FILE", "dev": "FILE"}
+FILES = {"text": "FILES", "data": "FOLDER", "store": "FOLDER", "train": "FILE", "dev": "FILE"}
 
 
 @dataclass(frozen=True)
 class Material:
     """Documents to learn from (None: the storyworld), held-out ones by genre, and what the card says of them."""
 
-    known: list[tuple[str, ...]] | None
-    new: dict[str, list[tuple[str, ...]]]
+    known: Texts | TokenStore | None
+    new: dict[str, Texts | TokenStore]
     about: str
 
     def measure(self, model: BertForPreTraining, tokenizer: Tokenizer) -> dict[str, float]:
@@ -42,16 +43,23 @@ class Material:
         return measure_pretraining(model, tokenizer, self.known, *self.new.values())
 
 
-def read_material(text: Sequence[Path], data: Path | None) -> Material:
-    """The public corpora in the folder `data`, the files `text`, or the storyworld."""
-    if text and data:
-        raise InputError("give --text or --data, not both")
+def read_material(text: Sequence[Path], data: Path | None, store: Path | None = None) -> Material:
+    """The public corpora in the folder `data`, the files `text`, the token store `store`, or the storyworld."""
+    if sum(map(bool, (text, data, store))) > 1:
+        raise InputError("give one of --text, --data and --store")
+    if store:
+        return _stored(TokenStore.open(store))
     if data:
         return _public_english(data)
     if not text:
         return Material(None, {}, STORYWORLD)
     known, new = held_out(read_texts(text))
     return Material(known, {"": new}, f"Trained on {len(known)} documents of own text.")
+
+
+def _stored(store: TokenStore) -> Material:
+    known, new = map(store.part, held_out(range(len(store))))
+    return Material(known, {"": new}, f"Trained on {len(known)} documents of own text, from a token store.")
 
 
 def _public_english(folder: Path) -> Material:
@@ -62,10 +70,13 @@ def _public_english(folder: Path) -> Material:
 
 def run_pretrain(command) -> None:
     """`bertlab pretrain`."""
-    default = "own-text" if command.text else "english-mini" if command.data else "storyworld-tiny"
+    default = "own-text" if command.text or command.store else "english-mini" if command.data else "storyworld-tiny"
     recipe = override(pretrain_recipe(command.recipe or default), command, PRETRAIN_OPTIONS)
     _check(recipe, command)
-    material = read_material(command.text, command.data)
+    material = read_material(command.text, command.data, command.store)
+    if isinstance(material.known, TokenStore):
+        tokenizer = material.known.tokenizer
+        recipe = replace(recipe, vocab_size=tokenizer.vocab_size, lowercase=tokenizer.lowercase)
     out = command.out or Path("runs") / recipe.name
     names = ("minutes", "half", "device", "save_every", "keep", "resume")
     result = pretrain(recipe, material.known, out=out, **{name: getattr(command, name) for name in names})
@@ -86,8 +97,25 @@ def _check(recipe: PretrainRecipe, command) -> None:
         raise InputError(f"the recipe {recipe.name} learns from public corpora: name their folder with --data")
     if command.data and not recipe.corpus:
         raise InputError(f"--data {command.data}: the recipe {recipe.name} takes none; english-mini does")
-    if recipe.documents == 0 and not (command.text or command.data):
-        raise InputError(f"the recipe {recipe.name} learns from your files: name them with --text")
+    if recipe.documents == 0 and not (command.text or command.data or command.store):
+        raise InputError(f"the recipe {recipe.name} learns from your files: name them with --text or --store")
+
+
+def run_tokenize(command) -> None:
+    """`bertlab tokenize`."""
+    from bertlab.inputs.store_writing import write_store
+
+    if bool(command.text) == bool(command.dataset):
+        raise InputError("give files, folders, pydoc or storyworld to tokenize, or else --dataset")
+    if command.dataset:
+        documents = read_dataset(command.dataset, command.column)
+    else:
+        documents = (document.sentences for document in read_sources(command.text))
+    tokenizer = Tokenizer.from_pretrained(command.model)
+    header = write_store(command.out, documents, tokenizer, processes=command.processes).header
+    left_out = f" ({header.empty_documents:,} empty left out)" if header.empty_documents else ""
+    say(f"{header.tokens:,} tokens of {header.documents:,} documents{left_out}")
+    say(f"saved to {command.out}; learn from it with: bertlab pretrain --store {command.out}")
 
 
 def run_finetune(command) -> None:
@@ -127,14 +155,8 @@ def evaluate_model(name: str, text: Sequence[Path], data: Path | None) -> dict[s
 
 
 def read_texts(paths: Sequence[Path]) -> list[tuple[str, ...]]:
-    """The documents of files and folders; the word pydoc stands for the docstrings of all installed packages."""
-    return [document.sentences for path in paths for document in _read(path)]
-
-
-def _read(path: Path) -> Iterator[Document]:
-    if path == Path("pydoc") and not path.exists():
-        return read_docstrings(progress=True)
-    return read_documents(path)
+    """The documents of `read_sources`, all in memory."""
+    return [document.sentences for document in read_sources(paths)]
 
 
 def override(recipe, command, names: tuple[str, ...]):

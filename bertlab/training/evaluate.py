@@ -7,10 +7,12 @@ from statistics import fmean
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
+from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.metrics import evaluate_pretraining, evaluate_probes, predict_answers, score_answers
+from bertlab.training.pretrain import token_ids
 
 Texts = Sequence[Sequence[str]]  # documents of sentences
 TEST_DOCUMENTS, COUNTED_DOCUMENTS, TEST_QUESTIONS = 600, 6000, 2000
@@ -29,10 +31,13 @@ def held_out(texts: Texts, every: int = 20) -> tuple[list, list]:
 
 
 def measure_pretraining(
-    model: BertForPreTraining, tokenizer: Tokenizer, known: Texts | None = None, new: Texts | None = None
+    model: BertForPreTraining,
+    tokenizer: Tokenizer,
+    known: Texts | TokenStore | None = None,
+    new: Texts | TokenStore | None = None,
 ) -> dict[str, float]:
     """Masked words, next sentences and baselines on `new` text (counted on `known`); by default on held-out
-    combinations of the storyworld, with the right-context probes."""
+    combinations of the storyworld, with the right-context probes. Of token stores a sample is taken."""
     probes = {}
     if new is None:
         known = [d.sentences for d in storyworld.documents(0, COUNTED_DOCUMENTS)]
@@ -53,16 +58,19 @@ def measure_genres(
     return means | {f"{name}:{genre}": value for genre, one in found.items() for name, value in one.items()}
 
 
-def _baselines(tokenizer: Tokenizer, known: Texts) -> NeighbourBaselines:
-    counted = (tokenizer.encode_batch(list(sentences)) for sentences in known)
+def _baselines(tokenizer: Tokenizer, known: Texts | TokenStore) -> NeighbourBaselines:
+    if isinstance(known, TokenStore):
+        counted = known.sample(COUNTED_DOCUMENTS)
+    else:
+        counted = (tokenizer.encode_batch(list(sentences)) for sentences in known)
     return NeighbourBaselines(counted, tokenizer.vocab_size, tokenizer.all_special_ids)
 
 
 def _measure(
-    model: BertForPreTraining, tokenizer: Tokenizer, new: Texts, baselines: NeighbourBaselines | None
+    model: BertForPreTraining, tokenizer: Tokenizer, new: Texts | TokenStore, baselines: NeighbourBaselines | None
 ) -> dict[str, float]:
     max_tokens = min(128, model.config.max_position_embeddings)
-    ids = [tokenizer.encode_batch(list(sentences)) for sentences in new]
+    ids = new.sample(TEST_DOCUMENTS) if isinstance(new, TokenStore) else token_ids(new, tokenizer)
     return evaluate_pretraining(model, tokenizer, ids, baselines, max_tokens=max_tokens)
 
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from bertlab.corpora import storyworld
 from bertlab.inputs.masking import IGNORED, Masking, mask_tokens
 from bertlab.inputs.pairs import Pair, collate, sentence_pairs
+from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.loop import train
@@ -42,7 +43,7 @@ class Pretrained:
 
 def pretrain(
     recipe: PretrainRecipe,
-    texts: Sequence[Sequence[str]] | None = None,
+    texts: Sequence[Sequence[str]] | TokenStore | None = None,
     *,
     out: str | Path | None = None,
     tokenizer: Tokenizer | None = None,
@@ -56,11 +57,11 @@ def pretrain(
     progress: bool = True,
     device: str = "auto",
 ) -> Pretrained:
-    """Train a BERT from random weights on `texts` (documents of sentences), or on the storyworld.
+    """Train a BERT from random weights on `texts` (documents of sentences, or a store), or on the storyworld.
 
-    `out` is the run folder (none: nothing is written), `half` saves the result in 16 bits. `minutes` ends the
-    run early with the learning rate brought down in time; `on_log` gets every logged row. The same recipe, text
-    and machine give the same model (but not under `minutes`, which depends on the clock).
+    A store brings its own tokenizer. `out` is the run folder (none: nothing is written), `half` saves the result in
+    16 bits. `minutes` ends the run early with the learning rate brought down in time; `on_log` gets every logged row.
+    The same recipe, text and machine give the same model (but not under `minutes`, which depends on the clock).
 
     Every `save_every` steps the whole state goes to the run folder, where the newest `keep` stay until the run ends.
     `resume` goes on from there after a kill or Ctrl-C, to the same weights as without it. InputError where the run
@@ -70,8 +71,11 @@ def pretrain(
     run = Run(out, as_record(recipe), keep=keep, resume=resume) if out else None
     if texts is None:
         texts = [document.sentences for document in storyworld.documents(recipe.seed, recipe.documents)]
-    tokenizer = tokenizer or learn_vocabulary(texts, recipe)
-    documents = [tokenizer.encode_batch(list(sentences)) for sentences in texts]
+    if isinstance(texts, TokenStore):
+        documents, tokenizer = texts, texts.tokenizer
+    else:
+        tokenizer = tokenizer or learn_vocabulary(texts, recipe)
+        documents = token_ids(texts, tokenizer)
     model = new_model(recipe, tokenizer)
     state = run.go_on(fingerprint(documents, tokenizer)) if run else None
 
@@ -106,9 +110,15 @@ def pretrain(
 def fingerprint(documents: Documents, tokenizer: Tokenizer) -> str:
     """Changes with the text and with the vocabulary."""
     digest = hashlib.sha256(repr(sorted(tokenizer.vocab.items())).encode())
-    for document in documents:
-        digest.update(repr(document).encode())
+    stored = isinstance(documents, TokenStore)
+    for part in [documents.header.checksums, len(documents)] if stored else documents:
+        digest.update(repr(part).encode())
     return digest.hexdigest()[:16]
+
+
+def token_ids(texts: Sequence[Sequence[str]], tokenizer: Tokenizer) -> Documents:
+    """Documents of sentences as token ids."""
+    return [tokenizer.encode_batch(list(sentences)) for sentences in texts]
 
 
 def learn_vocabulary(texts: Sequence[Sequence[str]], recipe: PretrainRecipe) -> Tokenizer:
@@ -166,8 +176,7 @@ def batches(
     What a step sees depends on the seed and its number alone, so a run can go on after step `start`.
     """
     step = 0
-    for epoch in count():
-        pairs = draw_pairs(documents, recipe, epoch)
+    for pairs in epochs(documents, recipe):
         size = min(recipe.batch_size, len(pairs))
         for first in range(0, len(pairs) - size + 1, size):
             step += 1
@@ -176,11 +185,13 @@ def batches(
                 yield masked_batch(pairs[first : first + size], tokenizer, generator, recipe.masking)
 
 
-def draw_pairs(documents: Documents, recipe: PretrainRecipe, epoch: int) -> list[Pair]:
-    """One pass over the text as pairs, some of them cut to a text alone."""
-    rng = random.Random(SEEDS * recipe.seed + epoch)
-    pairs = sentence_pairs(documents, recipe.max_tokens, rng)
-    return [alone(pair) if rng.random() < recipe.single_share else pair for pair in pairs]
+def epochs(documents: Documents, recipe: PretrainRecipe) -> Iterator[list[Pair]]:
+    """All text as pairs, again and again, some of them cut to a text alone; a large store comes in parts."""
+    for epoch in count():
+        rng = random.Random(SEEDS * recipe.seed + epoch)
+        for part in documents.windows(rng) if isinstance(documents, TokenStore) else [documents]:
+            pairs = list(sentence_pairs(part, recipe.max_tokens, rng))
+            yield [alone(pair) if rng.random() < recipe.single_share else pair for pair in pairs]
 
 
 def alone(pair: Pair) -> Pair:

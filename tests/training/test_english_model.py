@@ -101,7 +101,7 @@ MISTAKES = {
     "no folder given": (["pretrain", "english-mini"], "--data"),
     "folder without corpora": (["pretrain", "english-mini", "--data", "."], "litbank_novels"),
     "folder for another recipe": (["pretrain", "storyworld-tiny", "--data", "."], "english-mini"),
-    "both": (["pretrain", "english-mini", "--data", ".", "--text", "a.txt"], "not both"),
+    "both": (["pretrain", "english-mini", "--data", ".", "--text", "a.txt"], "one of --text, --data"),
     "evaluate without corpora": (["evaluate", "storyworld-tiny", "--data", "."], "litbank_novels"),
 }
 

@@ -1,0 +1,175 @@
+"""A token store: pretraining text as token ids on disk, for more of it than fits into memory.
+
+A folder with three files of numbers (little-endian), which are mapped into memory and read where they are used:
+`tokens.bin`, the ids of all documents one after the other, as uint16 or, for a vocabulary beyond 65,536 tokens,
+uint32; `sentences.bin`, where in these each sentence starts, and `documents.bin`, with which sentence each document
+starts: int64, at the end the total. Beside them `store.json`, the `Header`, and the files of the tokenizer.
+`bertlab.inputs.store_writing` makes one.
+"""
+
+import json
+import random
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from bertlab.errors import InputError
+from bertlab.tokenizer import Tokenizer
+
+VERSION = 1
+HEADER, TOKENS, SENTENCES, DOCUMENTS = "store.json", "tokens.bin", "sentences.bin", "documents.bin"
+TOKEN_BYTES = {"uint16": 2, "uint32": 4}
+OFFSET = np.dtype("<i8")
+BLOCK = 1 << 20  # bytes read at a time for a checksum
+WINDOW_TOKENS, WINDOW_DOCUMENTS = 4_000_000, 100  # about so many tokens at a time become pairs, and not fewer documents
+
+
+@dataclass
+class Header:
+    """What `store.json` says; in an unfinished store, of what is safely on disk. Checksums are CRC-32."""
+
+    dtype: str  # of the token ids
+    vocabulary: str  # `vocabulary_hash` of the tokenizer
+    documents: int = 0
+    sentences: int = 0
+    tokens: int = 0
+    empty_documents: int = 0  # were left out
+    text_checksum: int = 0  # of the text that was tokenized, by which an unfinished store knows it again
+    checksums: dict[str, int] = field(default_factory=dict)  # of each file
+    version: int = VERSION
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each file."""
+        offsets = {SENTENCES: self.sentences + 1, DOCUMENTS: self.documents + 1}
+        bytes_of = {name: count * OFFSET.itemsize for name, count in offsets.items()}
+        return {TOKENS: self.tokens * TOKEN_BYTES[self.dtype]} | bytes_of
+
+    def verify(self, folder: Path) -> None:
+        """Read all files of the store in `folder`; InputError names one whose checksum is wrong."""
+        for name in self.sizes():
+            if _checksum(folder / name) != self.checksums[name]:
+                raise InputError(
+                    f"{folder / name}: damaged, its checksum is wrong; remove its folder and build the store again"
+                )
+
+
+def _checksum(path: Path) -> int:
+    checksum = 0
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            checksum = zlib.crc32(block, checksum)
+    return checksum
+
+
+def read_header(folder: Path) -> Header:
+    """The header of the store in `folder`; InputError where there is none that this version reads."""
+    path = folder / HEADER
+    if not path.is_file():
+        raise InputError(f"{folder} is no token store, it holds no {HEADER}: make one with bertlab tokenize")
+    try:
+        content = json.loads(path.read_bytes())
+        if content["version"] != VERSION:
+            raise InputError(f"{path}: version {content['version']!r}, not {VERSION}; build the store again")
+        header = Header(**content)
+        if header.documents < 1 or header.checksums.keys() != header.sizes().keys():
+            raise ValueError("no documents or no checksums")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: damaged, it is no header of a token store; build the store again") from error
+    return header
+
+
+def vocabulary_hash(tokenizer: Tokenizer) -> str:
+    """SHA-256 of all that decides which ids a text gets: the tokens in their order, and how text is cleaned."""
+    cleaning = tokenizer.backend.normalizer
+    strip_accents = tokenizer.lowercase if cleaning.strip_accents is None else cleaning.strip_accents
+    options = [tokenizer.lowercase, strip_accents, cleaning.handle_chinese_chars, cleaning.clean_text]
+    tokens = tokenizer.convert_ids_to_tokens(range(tokenizer.vocab_size))
+    return sha256(json.dumps([tokens, options]).encode()).hexdigest()
+
+
+class TokenStore(Sequence):
+    """The documents of a store, or some of them: `store[i]` is a list of sentences, each a list of token ids.
+
+    Nothing is in memory until it is asked for. A slice, and `part`, is a store over the same files.
+    """
+
+    def __init__(self, folder: Path, header: Header, tokenizer: Tokenizer):
+        """Map the files of an intact store; `open` is the way to one."""
+        self.folder, self.header, self.tokenizer = folder, header, tokenizer
+        self.numbers: Sequence[int] = range(header.documents)  # which documents of the files these are
+        self._tokens = _mapped(folder / TOKENS, np.dtype(header.dtype).newbyteorder("<"))
+        self._sentences = _mapped(folder / SENTENCES, OFFSET)
+        self._documents = _mapped(folder / DOCUMENTS, OFFSET)
+
+    @classmethod
+    def open(cls, folder: str | Path, tokenizer: Tokenizer | None = None) -> "TokenStore":
+        """The store in `folder`, which must have been made with `tokenizer` (None: take the store's own).
+
+        InputError names a file that is missing, of the wrong size or no part of a store, and another vocabulary.
+        What the files hold is not read: `verify` does that.
+        """
+        folder = Path(folder).expanduser()
+        header = read_header(folder)
+        for name, size in header.sizes().items():
+            found = (folder / name).stat().st_size if (folder / name).is_file() else None
+            if found is None:
+                raise InputError(f"{folder / name}: missing; build the store again")
+            if found != size:
+                raise InputError(f"{folder / name}: has {found:,} bytes, not {size:,}; build the store again")
+        tokenizer = tokenizer or Tokenizer.from_pretrained(folder)
+        if vocabulary_hash(tokenizer) != header.vocabulary:
+            raise InputError(f"{folder}: made with another vocabulary; take its own tokenizer, or build the store anew")
+        return cls(folder, header, tokenizer)
+
+    def verify(self) -> None:
+        """Read everything once; InputError names a file whose checksum is wrong."""
+        self.header.verify(self.folder)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return self.part(self.numbers[index])
+        number = self.numbers[index]
+        first, last = self._documents[number], self._documents[number + 1]
+        bounds = self._sentences[first : last + 1]
+        ids = self._tokens[bounds[0] : bounds[-1]].tolist()
+        return [ids[start:end] for start, end in pairwise((bounds - bounds[0]).tolist())]
+
+    def part(self, numbers: Sequence[int]) -> "TokenStore":
+        """The documents of these numbers (of the whole store), in this order."""
+        part = object.__new__(type(self))
+        part.__dict__ |= self.__dict__ | {"numbers": numbers if isinstance(numbers, range) else np.array(numbers, int)}
+        return part
+
+    def sample(self, most: int) -> "TokenStore":
+        """At most so many of the documents, evenly spread."""
+        return self[:: max(1, -(-len(self) // most))]
+
+    def windows(self, rng: random.Random) -> Iterator["TokenStore"]:
+        """All documents once, in parts small enough to make sentence pairs of in memory.
+
+        A small store comes as it is; of a larger one each part is a random draw, so that they are alike.
+        """
+        tokens = self.header.tokens * len(self) / self.header.documents
+        count = min(round(tokens / WINDOW_TOKENS), len(self) // WINDOW_DOCUMENTS)
+        if count < 2:
+            yield self
+            return
+        shuffled = np.random.default_rng(rng.getrandbits(64)).permutation(self.numbers)
+        for numbers in np.array_split(shuffled, count):
+            yield self.part(numbers)
+
+
+def _mapped(path: Path, dtype: np.dtype) -> np.ndarray:
+    return np.memmap(path, dtype, mode="r").view(np.ndarray)  # slices of a plain array are quicker
