@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.packing import Packing
 
 
 @dataclass
@@ -64,11 +65,16 @@ class MultiHeadAttention(nn.Module):
         padding: Tensor | None,
         head_mask: Tensor | None = None,
         want_probabilities: bool = False,
+        packing: Packing | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """x (B, S, H), padding (B, 1, 1, S) True where hidden, head_mask (A,) -> (B, S, H), (B, A, S, S)."""
-        B, S, H = x.shape
+        """x (B, S, H), padding (B, 1, 1, S) True where hidden, head_mask (A,) -> (B, S, H), (B, A, S, S).
+
+        With `packing`, x and the result are (N, H), the tokens that are not padding.
+        """
+        qkv = self.qkv(x) if packing is None else packing.unpack(self.qkv(x))
+        B, S, _ = qkv.shape
         # (B, S, H) -qkv-> (B, S, 3H) -split-> (B, S, 3, A, D) -permute-> 3 x (B, A, S, D)
-        query, key, value = self.qkv(x).view(B, S, 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
+        query, key, value = qkv.view(B, S, 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
         bias = padding_bias(padding, query.dtype)
         probabilities = None
         if want_probabilities or head_mask is not None or self._plain_is_faster(x):
@@ -79,7 +85,8 @@ class MultiHeadAttention(nn.Module):
         if head_mask is not None:
             context = context * head_mask.view(1, -1, 1, 1)
         # (B, A, S, D) -transpose-> (B, S, A, D) -merge-> (B, S, H) -out-> (B, S, H)
-        return self.out(context.transpose(1, 2).reshape(B, S, H)), probabilities
+        context = context.transpose(1, 2).flatten(2)
+        return self.out(context if packing is None else packing.pack(context)), probabilities
 
     def _explicit(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
         # (B, A, S, D) @ (B, A, D, S) -> (B, A, S, S)
@@ -143,9 +150,14 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(
-        self, x: Tensor, padding: Tensor | None, head_mask: Tensor | None, want_probabilities: bool
+        self,
+        x: Tensor,
+        padding: Tensor | None,
+        head_mask: Tensor | None,
+        want_probabilities: bool,
+        packing: Packing | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        attended, probabilities = self.attention(x, padding, head_mask, want_probabilities)
+        attended, probabilities = self.attention(x, padding, head_mask, want_probabilities, packing)
         x = self.attention_norm(x + self.dropout(attended))
         x = self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
         return x, probabilities
@@ -159,13 +171,18 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))
 
     def forward(
-        self, x: Tensor, padding: Tensor | None, head_mask: Tensor | None, want_probabilities: bool
+        self,
+        x: Tensor,
+        padding: Tensor | None,
+        head_mask: Tensor | None,
+        want_probabilities: bool,
+        packing: Packing | None = None,
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor | None, ...]]:
         """-> hidden states L+1 x (B, S, H), the input first; attention L x (B, A, S, S)."""
         states, attentions = [x], []
         for index, layer in enumerate(self.layers):
             scale = None if head_mask is None else head_mask[index]
-            x, probabilities = layer(x, padding, scale, want_probabilities)
+            x, probabilities = layer(x, padding, scale, want_probabilities, packing)
             states.append(x)
             attentions.append(probabilities)
         return tuple(states), tuple(attentions)
@@ -188,7 +205,8 @@ class BertModel(PretrainedModel):
 
     Called with input_ids (B, S), attention_mask (B, S) (1 = token, 0 = padding; default all 1),
     token_type_ids (B, S) (0 = first text, 1 = second; default all 0) and head_mask (L, A), which scales
-    the output of every head (0 = knocked out). Gives a BertOutput.
+    the output of every head (0 = knocked out). Gives a BertOutput. With `packed` no work is done on padding, whose
+    states are then 0 (on CPU; a GPU would have to stop and count the tokens, so there it changes nothing).
 
     Raises InputError for input longer than config.max_position_embeddings, for wrong shapes and, on CPU,
     for ids outside the vocabulary (elsewhere the check would make the CPU wait for the device).
@@ -210,6 +228,7 @@ class BertModel(PretrainedModel):
         output_attentions: bool = False,
         output_hidden_states: bool = False,
         head_mask: Tensor | None = None,
+        packed: bool = False,
     ) -> BertOutput:
         if token_type_ids is None:
             token_type_ids = torch.zeros_like(input_ids)
@@ -217,7 +236,12 @@ class BertModel(PretrainedModel):
         # (B, S) -> (B, 1, 1, S): the same for every head and every asking token
         padding = None if attention_mask is None else (attention_mask == 0)[:, None, None, :]
         x = self.embeddings(input_ids, token_type_ids)
-        states, attentions = self.encoder(x, padding, head_mask, output_attentions)
+        if packed and padding is not None and x.device.type == "cpu":
+            packing = Packing(attention_mask)
+            states, attentions = self.encoder(packing.pack(x), padding, head_mask, output_attentions, packing)
+            states = tuple(packing.unpack(state) for state in (states if output_hidden_states else states[-1:]))
+        else:
+            states, attentions = self.encoder(x, padding, head_mask, output_attentions)
         return BertOutput(
             last_hidden_state=states[-1],
             pooler_output=None if self.pooler is None else self.pooler(states[-1]),

@@ -44,10 +44,10 @@ def evaluate_pretraining(
     tokens = 0
     for first in range(0, len(chosen), BATCH):
         batch = masked_batch(chosen[first : first + BATCH], tokenizer, generator, Masking())
-        out = model.eval()(**batch, masked_only=True)
+        out = model.eval()(**batch, masked_only=True, packed=True)
         _add(sums, "masked", out.prediction_logits.float().log_softmax(-1), out.masked_labels)
         intact = torch.where(batch["labels"] == IGNORED, batch["input_ids"], batch["labels"])
-        plain = model(**(batch | {"input_ids": intact}), masked_only=True)
+        plain = model(**(batch | {"input_ids": intact}), masked_only=True, packed=True)
         for name, given in zip(NSP, (plain, out), strict=True):
             judged[name] += float((given.seq_relationship_logits.argmax(-1) == batch["next_sentence_label"]).sum())
         tokens += len(out.masked_labels)

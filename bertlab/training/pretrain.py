@@ -209,8 +209,11 @@ def masked_batch(
 
 
 def pretraining_loss(model, batch: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
-    """Sum of both tasks' losses, and what to watch. The decoder runs on the masked positions alone."""
-    out = model(**batch, masked_only=True)
+    """Sum of both tasks' losses, and what to watch.
+
+    The encoder runs on tokens alone, not on padding, and the decoder on the masked positions alone.
+    """
+    out = model(**batch, masked_only=True, packed=True)
     right = (out.prediction_logits.argmax(-1) == out.masked_labels).float().mean()
     label = batch["next_sentence_label"]
     next_right = (out.seq_relationship_logits.argmax(-1) == label).float().sum() / (label != IGNORED).sum().clamp(min=1)

@@ -124,6 +124,36 @@ def test_head_mask_of_ones_changes_nothing(config, batch):
     torch.testing.assert_close(masked.last_hidden_state, model(**batch).last_hidden_state)
 
 
+@pytest.mark.parametrize("wanted", [{}, {"output_hidden_states": True}, {"output_attentions": True}, "head_mask"])
+@pytest.mark.parametrize("lengths", [(4, 9, 1), (9, 9, 9), (2, 2, 2)])
+def test_packed_is_the_same_without_the_padding(lengths, wanted, config, batch):
+    model = build(BertModel, config)
+    mask = (torch.arange(9) < torch.tensor(lengths)[:, None]).long()
+    if wanted == "head_mask":
+        wanted = {"head_mask": torch.rand(config.num_hidden_layers, config.num_attention_heads).double()}
+    inputs = batch | {"attention_mask": mask} | wanted
+    padded, packed = model(**inputs), model(**inputs, packed=True)
+    real = mask[:, :, None].double()
+    pairs = list(zip(padded.hidden_states or (), packed.hidden_states or (), strict=True))
+    for one, two in [(padded.last_hidden_state, packed.last_hidden_state), *pairs]:
+        torch.testing.assert_close(one * real, two)
+    assert (padded.attentions is None) == (packed.attentions is None)
+    for one, two in zip(padded.attentions or (), packed.attentions or (), strict=True):
+        torch.testing.assert_close(one * real[:, None], two * real[:, None])  # a padded token asks nothing
+    weights = torch.randn_like(real)
+    one = gradients(model, (padded.last_hidden_state * weights * real).sum() + padded.pooler_output.sum())
+    two = gradients(model, (packed.last_hidden_state * weights * real).sum() + packed.pooler_output.sum())
+    for name in one:
+        torch.testing.assert_close(one[name], two[name], msg=lambda m, n=name: f"{n}: {m}")
+
+
+def test_packed_text_does_no_work_on_padding(config, batch):
+    model, seen = build(BertModel, config), []
+    model.encoder.layers[0].feed_forward.register_forward_hook(lambda _, given, out: seen.append(out.shape))
+    model(**batch, packed=True)
+    assert seen == [(int(batch["attention_mask"].sum()), config.hidden_size)]
+
+
 def masked_labels(batch):
     return torch.where(batch["input_ids"] % 3 == 0, batch["input_ids"], -100)
 
