@@ -24,3 +24,9 @@ def test_tokenizing_is_measured():
     command = [sys.executable, FOLDER / "token_store.py", "--documents", "5", "--rounds", "1"]
     table = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert [line.split("|")[1].strip() for line in table[2:]] == ["token store", "`datasets.map`"]
+
+
+def test_steps_are_measured():
+    command = [sys.executable, FOLDER / "step.py", "--sizes", "tiny", "--rounds", "2"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [line.split("  ")[0].strip() for line in lines[1:4]] == ["tiny"] * 3 and "GFLOP/s" in lines[-1]

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from bertlab.errors import InputError
+from bertlab.training.allocator import keep_memory
 from bertlab.training.optim import Optimization, make_optimizers, rate_factor
 from bertlab.training.resume import State, between_steps
 
@@ -80,6 +81,7 @@ def train(
         if value < 1:
             raise InputError(f"{name}={value}: must be at least 1")
     fabric = make_fabric(device)
+    keep_memory()
     wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, settings))
     wrapped.train()
     meter = Meter()
