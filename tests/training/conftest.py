@@ -50,7 +50,7 @@ def recipe() -> PretrainRecipe:
 @pytest.fixture(scope="session")
 def pretrained(tok, tmp_path_factory) -> str:
     """The folder of an untrained model of positions enough for questions."""
-    from bertlab.training.pretrain import new_model
+    from bertlab.training.start import new_model
 
     folder = tmp_path_factory.mktemp("models") / "untrained"
     new_model(replace(SMALL, max_position_embeddings=256, seed=8), tok).save_pretrained(folder, tok)

@@ -11,7 +11,7 @@ from bertlab.corpora import storyworld
 from bertlab.corpora.english import GENRES, SOURCES, read_english
 from bertlab.training import commands
 from bertlab.training.evaluate import measure_genres, measure_pretraining
-from bertlab.training.pretrain import new_model
+from bertlab.training.start import new_model
 
 
 @pytest.fixture(scope="module")

@@ -20,12 +20,11 @@ from bertlab.training.pretrain import (
     batches,
     learn_vocabulary,
     masked_batch,
-    new_model,
     pretrain,
     pretraining_loss,
-    start_from_sinusoids,
 )
 from bertlab.training.recipes import PRETRAIN, pretrain_recipe
+from bertlab.training.start import new_model, start_from_sinusoids
 
 COLUMNS = ["step", "mlm_loss", "masked_accuracy", "nsp_loss", "nsp_accuracy", "learning_rate", "seconds"]
 

@@ -116,7 +116,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(optimizer, long, texts, tok, 
     first = train(recipe, texts, tok, out=tmp_path / "run", save_every=4, on_log=stop_after(2))
     assert first.stopped and first.rows[-1]["step"] == 6 and not whole.stopped
     last = train(recipe, texts, tok, out=tmp_path / "run", save_every=4, resume=True)
-    assert not last.stopped
+    assert not last.stopped and last.seconds > first.rows[-1]["seconds"]
     a, b = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "run"))
     assert all(torch.equal(a[name], b[name]) for name in a)
     metrics = [(tmp_path / name / "metrics.csv").read_text().splitlines() for name in ("whole", "run")]

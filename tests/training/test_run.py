@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from bertlab import BertForPreTraining, InputError
-from bertlab.training.pretrain import new_model
 from bertlab.training.recipes import as_record
 from bertlab.training.run import Run
+from bertlab.training.start import new_model
 
 ROW = {"step": 10, "mlm_loss": 5.123456789, "tokens_per_second": 12345678.9}
 
