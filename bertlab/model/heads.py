@@ -14,6 +14,7 @@ from bertlab.errors import InputError
 from bertlab.inputs.masking import IGNORED
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.model.encoder import ACTIVATIONS, BertModel, check_range
+from bertlab.model.lean_loss import lean_cross_entropy
 
 
 @dataclass
@@ -31,12 +32,13 @@ class MaskedLMOutput:
 class PreTrainingOutput:
     """What BertForPreTraining computes; loss = mlm_loss + nsp_loss, of those whose labels were given."""
 
-    prediction_logits: Tensor  # (B, S, V); (M, V) with masked_only
+    prediction_logits: Tensor | None  # (B, S, V); (M, V) with masked_only; None with loss_only
     seq_relationship_logits: Tensor  # (B, 2): IsNext, NotNext
     loss: Tensor | None = None
     mlm_loss: Tensor | None = None
     nsp_loss: Tensor | None = None
     masked_labels: Tensor | None = None  # (M,), only with masked_only
+    masked_accuracy: Tensor | None = None  # 0-d, only with loss_only
     hidden_states: tuple[Tensor, ...] | None = None  # L+1 x (B, S, H)
     attentions: tuple[Tensor, ...] | None = None  # L x (B, A, S, S)
 
@@ -67,8 +69,10 @@ class MaskedLMHead(nn.Module):
         self.decoder.weight = word.weight
 
     def forward(self, hidden: Tensor) -> Tensor:
-        # (..., H) -dense-> (..., H) -decoder-> (..., V)
-        return self.decoder(self.norm(self.activation(self.dense(hidden))))
+        return self.decoder(self.transform(hidden))  # (..., H) -decoder-> (..., V)
+
+    def transform(self, hidden: Tensor) -> Tensor:
+        return self.norm(self.activation(self.dense(hidden)))  # (..., H) -dense-> (..., H)
 
 
 class BertForMaskedLM(PretrainedModel):
@@ -111,7 +115,8 @@ class BertForPreTraining(PretrainedModel):
     """Both pretraining tasks at once (Devlin et al. 2019, section 3.1). Gives a PreTrainingOutput.
 
     Inputs as in BertForMaskedLM, and next_sentence_label (B,): 0 the second text follows the first,
-    1 it does not.
+    1 it does not. loss_only, for training: as masked_only, but the logits are made some rows at a time and
+    not kept; masked_accuracy tells how often the likeliest word is the right one.
     """
 
     def __init__(self, config: BertConfig):
@@ -130,13 +135,19 @@ class BertForPreTraining(PretrainedModel):
         labels: Tensor | None = None,
         next_sentence_label: Tensor | None = None,
         masked_only: bool = False,
+        loss_only: bool = False,
         **wanted: bool | Tensor | None,
     ) -> PreTrainingOutput:
         out = self.bert(input_ids, attention_mask, token_type_ids, **wanted)
+        masked_only = masked_only or loss_only
         hidden, labels = select_masked(out.last_hidden_state, labels, masked_only, self.config.vocab_size)
-        logits = self.mlm(hidden)
+        if loss_only:
+            logits = None
+            mlm_loss, accuracy = lean_cross_entropy(self.mlm.transform(hidden), self.mlm.decoder, labels)
+        else:
+            logits, accuracy = self.mlm(hidden), None
+            mlm_loss = masked_lm_loss(logits, labels)
         nsp_logits = self.nsp(out.pooler_output)  # (B, H) -nsp-> (B, 2)
-        mlm_loss = masked_lm_loss(logits, labels)
         nsp_loss = class_loss(nsp_logits, next_sentence_label, "IsNext, NotNext", "next_sentence_label")
         losses = [loss for loss in (mlm_loss, nsp_loss) if loss is not None]
         return PreTrainingOutput(
@@ -146,6 +157,7 @@ class BertForPreTraining(PretrainedModel):
             mlm_loss=mlm_loss,
             nsp_loss=nsp_loss,
             masked_labels=labels if masked_only else None,
+            masked_accuracy=accuracy,
             hidden_states=out.hidden_states,
             attentions=out.attentions,
         )

@@ -173,13 +173,12 @@ def pretraining_loss(model, batch: dict[str, Tensor]) -> tuple[Tensor, dict[str,
 
     The encoder runs on tokens alone, not on padding, and the decoder on the masked positions alone.
     """
-    out = model(**batch, masked_only=True, packed=True)
-    right = (out.prediction_logits.argmax(-1) == out.masked_labels).float().mean()
+    out = model(**batch, loss_only=True, packed=True)
     label = batch["next_sentence_label"]
     next_right = (out.seq_relationship_logits.argmax(-1) == label).float().sum() / (label != IGNORED).sum().clamp(min=1)
     watched = {
         "mlm_loss": out.mlm_loss,
-        "masked_accuracy": right,
+        "masked_accuracy": out.masked_accuracy,
         "nsp_loss": out.nsp_loss,
         "nsp_accuracy": next_right,
     }

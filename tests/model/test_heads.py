@@ -18,6 +18,7 @@ from bertlab import (
     BertModel,
     InputError,
 )
+from bertlab.model import lean_loss
 
 HEADS = [BertForPreTraining, BertForMaskedLM, BertForQuestionAnswering]
 
@@ -172,6 +173,43 @@ def test_masked_only_is_the_full_decoder_at_the_masked_positions(kind, config, b
     one, two = gradients(model, full.loss), gradients(model, some.loss)
     for parameter in one:
         torch.testing.assert_close(one[parameter], two[parameter])
+
+
+@pytest.mark.parametrize("rows", [1, 4, 100])
+def test_loss_only_is_the_same_without_the_logits(rows, config, batch, monkeypatch):
+    monkeypatch.setattr(lean_loss, "ROWS", rows)
+    model = build(BertForPreTraining, config)
+    inputs = batch | {"labels": masked_labels(batch), "next_sentence_label": torch.tensor([0, 1, -100])}
+    full, lean = model(**inputs, masked_only=True), model(**inputs, loss_only=True)
+    assert lean.prediction_logits is None and full.masked_accuracy is None
+    torch.testing.assert_close(lean.masked_labels, full.masked_labels)
+    torch.testing.assert_close(lean.mlm_loss, full.mlm_loss)
+    right = (full.prediction_logits.argmax(-1) == full.masked_labels).double().mean()
+    torch.testing.assert_close(lean.masked_accuracy, right)
+    one, two = gradients(model, 3 * full.loss), gradients(model, 3 * lean.loss)
+    for name in one:
+        torch.testing.assert_close(one[name], two[name], msg=lambda m, n=name: f"{n}: {m}")
+
+
+def test_loss_only_of_a_batch_without_labels_is_zero(config, batch):
+    model = build(BertForPreTraining, config)
+    out = model(**batch, labels=torch.full_like(batch["input_ids"], -100), loss_only=True)
+    assert out.mlm_loss.item() == out.masked_accuracy.item() == 0.0
+    assert not any(gradient.any() for gradient in gradients(model, out.mlm_loss).values())
+    with pytest.raises(InputError, match="needs labels"):
+        model(**batch, loss_only=True)
+
+
+def test_loss_only_under_autocast(config, batch):
+    model = build(BertForPreTraining, config).float()
+    inputs = batch | {"labels": masked_labels(batch)}
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        full, lean = model(**inputs, masked_only=True), model(**inputs, loss_only=True)
+    assert lean.loss.dtype == torch.float32
+    torch.testing.assert_close(lean.loss, full.loss, rtol=2e-2, atol=0)
+    one, two = gradients(model, full.loss), gradients(model, lean.loss)
+    for name in one:
+        torch.testing.assert_close(one[name], two[name], rtol=0.1, atol=2e-3, msg=lambda m, n=name: f"{n}: {m}")
 
 
 def test_mlm_loss_is_the_mean_over_labelled_positions(config, batch):
