@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup explore lab test test-fast notebooks constraints clean
+.PHONY: help setup explore lab test test-fast bench notebooks constraints clean
 
 BIN    := .venv/bin
 PYTEST := $(BIN)/python -m pytest
@@ -37,6 +37,9 @@ test: setup ## check everything: style, library, explorer in a browser, chapters
 test-fast: setup ## the quick part of the tests, while you work
 	$(BIN)/ruff check .
 	OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist loadscope -m "not browser and not slow" $(ARGS)
+
+bench: setup ## time bertlab beside other libraries, into docs/benchmarks.md; a quarter of an hour
+	$(BIN)/python benchmarks/all.py
 
 # Widget state and timings would change with every run and are of no use to a reader: they are left out.
 notebooks: setup ## run the chapters again and keep their new outputs

@@ -92,7 +92,7 @@ def compare(processes: int, repeats: int) -> dict[str, dict[str, float]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--processes", type=int, default=3, help="processes of each library")
     parser.add_argument("--repeats", type=int, default=5, help="loads in a process after the first")
     parser.add_argument("--one", nargs=3, metavar=("LIBRARY", "FOLDER", "REPEATS"), help=argparse.SUPPRESS)

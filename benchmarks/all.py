@@ -1,0 +1,52 @@
+"""Run the benchmarks one after the other and write docs/benchmarks.md, as `make bench` does; a quarter of an hour.
+
+    python benchmarks/all.py
+"""
+
+import os
+import platform
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from bertlab.files_io import atomic_write
+
+FOLDER = Path(__file__).parent
+SCRIPTS = {
+    "step.py": "One training step",
+    "load.py": "Loading a model of the size of bert-base",
+    "token_store.py": "Tokenizing to disk",
+}
+PACKAGES = ("torch", "transformers", "tokenizers", "datasets")
+
+
+def machine() -> str:
+    """The processor, as far as the system names it, and its cores."""
+    named = [line.split(":")[1].strip() for line in read("/proc/cpuinfo") if line.startswith("model name")]
+    return f"{named[0] if named else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+
+
+def read(path: str) -> list[str]:
+    return Path(path).read_text().splitlines() if Path(path).exists() else []
+
+
+def section(script: str, title: str) -> str:
+    """What a script says of itself, and what it printed."""
+    words = subprocess.run([sys.executable, FOLDER / script, "--help"], capture_output=True, text=True, check=True)
+    about = words.stdout.split("\n\n", 1)[1].split("\noptions:")[0].strip()
+    print(f"{script} ...", file=sys.stderr)
+    printed = subprocess.run([sys.executable, FOLDER / script], stdout=subprocess.PIPE, text=True, check=True).stdout
+    lines = "\n".join(line.rstrip() for line in printed.strip("\n").splitlines())
+    return f"## {title}\n\n```\n{about}\n```\n\n```\n{lines}\n```\n"
+
+
+def main() -> None:
+    versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
+    head = f"# Benchmarks\n\nMade by `make bench` on {machine()}; Python {platform.python_version()}, {versions}.\n"
+    parts = [section(script, title) for script, title in SCRIPTS.items()]
+    atomic_write(FOLDER.parent / "docs" / "benchmarks.md", "\n".join([head, *parts]))
+
+
+if __name__ == "__main__":
+    main()
