@@ -1,7 +1,4 @@
-"""Run the benchmarks one after the other and write docs/benchmarks.md, as `make bench` does; a quarter of an hour.
-
-    python benchmarks/all.py
-"""
+"""Run the benchmarks one after the other and write docs/benchmarks.md: what `make bench` does, in a quarter of an hour."""
 
 import os
 import platform
