@@ -1,4 +1,4 @@
-"""Run the benchmarks one after the other and write docs/benchmarks.md: what `make bench` does, in a quarter of an hour."""
+"""Run the benchmarks one after the other and write docs/benchmarks.md: `make bench`, in a quarter of an hour."""
 
 import os
 import platform
