@@ -81,7 +81,7 @@ def run_pretrain(command) -> None:
     names = ("minutes", "half", "device", "save_every", "keep", "resume")
     result = pretrain(recipe, material.known, out=out, **{name: getattr(command, name) for name in names})
     if result.stopped:
-        return say(f"stopped at step {result.rows[-1]['step']:,}; {out} holds the model so far; go on with --resume")
+        return say(f"stopped at {reached(result)}; the same command with --resume goes on")
     say("measuring on held-out text ...")
     measures = material.measure(result.model, result.tokenizer)
     line = command_line(f"pretrain {recipe.name}", command, (*PRETRAIN_OPTIONS, "minutes"))
@@ -125,12 +125,18 @@ def run_finetune(command) -> None:
     examples = list(read_squad(command.train)) if command.train else None
     dev = list(read_squad(command.dev)) if command.dev else None
     result = finetune_qa(recipe, examples, out=out, half=command.half, device=command.device)
+    if not result.rows or result.rows[-1]["step"] < recipe.steps:
+        return say(f"stopped at {reached(result)}; {out} holds the model so far")
     say("measuring on held-out questions ...")
     measures = measure_qa(result.model, result.tokenizer, dev)
     text = f"Question answering on top of {recipe.model}. " + (STORYWORLD if command.train is None else "")
     line = command_line(f"finetune {command.task}", command, ("model", *PRETRAIN_OPTIONS))
     write_card(out, out.name, text, as_record(recipe), measures, result.seconds, line)
     finish(out, measures)
+
+
+def reached(result) -> str:
+    return f"step {result.rows[-1]['step']:,}" if result.rows else "the first step"
 
 
 def command_line(start: str, command, names: tuple[str, ...]) -> str:

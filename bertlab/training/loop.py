@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
+from statistics import fmean
 
 import torch
 from torch import Tensor, nn
@@ -57,7 +58,7 @@ def train(
     log_every: int = 50,
     snapshot: Callable[[int], None] | None = None,
     snapshot_steps: Sequence[int] = (),
-    save: Callable[[State, bool], None] | None = None,
+    save: Callable[[State | None, bool], None] | None = None,
     save_every: int = 500,
     resume: State | None = None,
     progress: bool = True,
@@ -72,7 +73,7 @@ def train(
 
     At the start, every `save_every` steps and at the end `save(state, False)` gets all that is needed to go on: give
     such a state as `resume`, and `batches` that begin with the step after it. Ctrl-C ends the training after the step
-    at hand, calls `save(state, True)` and keeps what was learned.
+    at hand, calls `save(state, True)` and keeps what was learned; a second one ends it at once: `save(None, True)`.
 
     A step whose gradient is not finite is skipped. InputError for steps, log_every or save_every below 1, and after
     10 skipped steps in a row; `save(state, True)` is called before, with the last batch in the state.
@@ -84,7 +85,7 @@ def train(
     keep_memory()
     wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, settings))
     wrapped.train()
-    meter = Meter()
+    meter, interrupted = Meter(), False
     with torch.random.fork_rng(devices=[]), between_steps() as stopped:
         torch.manual_seed(seed)
         start = restore(resume, wrapped, optimizers, meter) if resume else 0
@@ -94,6 +95,7 @@ def train(
             save(whole_state(0, wrapped, optimizers, meter), False)
         bar = tqdm(total=steps, initial=start, unit="step", disable=not progress, mininterval=0.5)
         with bar, suppress(KeyboardInterrupt):
+            interrupted = True  # unless the loop ends by itself
             for step, batch in enumerate(islice(batches, steps - start), start=start + 1):
                 done = max((step - 0.5) / steps, meter.seconds() / 60 / minutes if minutes else 0.0)
                 if done >= 1:
@@ -113,6 +115,9 @@ def train(
                     save(state | {"batch": batch} if meter.diverged else state, ended)
                 if ended:
                     break
+            interrupted = False
+        if save and interrupted:
+            save(None, True)
         with suppress(KeyboardInterrupt):
             report(meter, bar, log)
     model.to("cpu").eval()
@@ -130,9 +135,8 @@ def whole_state(step: int, model, optimizers, meter: "Meter") -> State:
         "step": step,
         "model": model.state_dict(),
         "optimizers": [optimizer.state_dict() for optimizer in optimizers],
-        "random": torch.get_rng_state(),
-        "seconds": meter.seconds(),
-        "rows": meter.rows,
+        "random": [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [])],
+        **meter.state(),
     }
 
 
@@ -141,8 +145,10 @@ def restore(state: State, model, optimizers, meter: "Meter") -> int:
     model.load_state_dict(state["model"])
     for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
         optimizer.load_state_dict(saved)
-    torch.set_rng_state(state["random"])
-    meter.go_on(state["seconds"], state["rows"])
+    torch.set_rng_state(state["random"][0])
+    if torch.cuda.is_available() and len(state["random"]) > 1:
+        torch.cuda.set_rng_state_all(state["random"][1:])
+    meter.go_on(state)
     return state["step"]
 
 
@@ -184,17 +190,26 @@ class Meter:
     def __init__(self):
         self.rows: list[dict[str, float]] = []
         self.names: list[str] = []
-        self.skipped = self._in_a_row = 0
+        self.skipped = self._in_a_row = self._step = 0
+        self._rate = 0.0
         self._start = self._last = time.perf_counter()
         self._clear()
 
     def _clear(self):
-        self._watched: list[dict[str, Tensor]] = []
-        self._tokens: list[Tensor] = []
+        self._watched: list[dict[str, Tensor | float]] = []
+        self._tokens: list[Tensor | int] = []
 
-    def go_on(self, seconds: float, rows: list[dict[str, float]]) -> None:
-        """Count on from a run that took so many seconds and logged these rows."""
-        self._start, self.rows = self._last - seconds, list(rows)
+    def state(self) -> State:
+        """What `go_on` needs: seconds, the rows logged, and what was watched since the last of them."""
+        watched = [{name: float(value) for name, value in step.items()} for step in self._watched]
+        pending = {"watched": watched, "tokens": [int(count) for count in self._tokens], "rate": self._rate}
+        return {"seconds": self.seconds(), "rows": list(self.rows), **pending}
+
+    def go_on(self, state: State) -> None:
+        """Count on from where another meter was."""
+        self._start, self.rows = self._last - state["seconds"], list(state["rows"])
+        self._watched, self._tokens = list(state["watched"]), list(state["tokens"])
+        self._step, self._rate = state["step"], state["rate"]
 
     @property
     def pending(self) -> bool:
@@ -219,9 +234,9 @@ class Meter:
 
     def row(self) -> dict[str, float]:
         self.names = list(self._watched[0])
-        means = {key: float(torch.stack([w[key].float() for w in self._watched]).mean()) for key in self.names}
+        means = {key: fmean(float(step[key]) for step in self._watched) for key in self.names}
         now = time.perf_counter()
-        speed = float(sum(self._tokens)) / (now - self._last)
+        speed = sum(map(int, self._tokens)) / (now - self._last)
         self._last = now
         self._clear()
         timing = {"seconds": now - self._start, "tokens_per_second": speed}

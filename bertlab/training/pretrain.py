@@ -77,7 +77,7 @@ def pretrain(
         tokenizer = tokenizer or learn_vocabulary(texts, recipe)
         documents = token_ids(texts, tokenizer)
     model = new_model(recipe, tokenizer)
-    state = run.go_on(fingerprint(documents, tokenizer)) if run else None
+    state = run.go_on(fingerprint(documents, tokenizer), minutes) if run else None
 
     def snapshot(step: int) -> None:
         if run:

@@ -1,6 +1,7 @@
 """What a killed run goes on from: its whole state, saved now and then, checked when it is read."""
 
 import hashlib
+import os
 import signal
 import sys
 import threading
@@ -19,14 +20,22 @@ class Checkpoints:
     """`FOLDER/state-STEP-CHECKSUM.pt`, the newest few. A file appears in one rename, and the older ones go after it."""
 
     def __init__(self, folder: str | Path, keep: int = 2):
+        if keep < 1:
+            raise InputError(f"keep={keep}: must be at least 1")
         self.folder, self.keep = Path(folder), keep
+
+    def __bool__(self) -> bool:
+        return bool(self._paths())
 
     def save(self, state: State) -> None:
         """Write the state and drop all but the newest `keep`. InputError where the file system refuses."""
         part = self.folder / f".{state['step']:07d}.part"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            torch.save(state, part)
+            with part.open("wb") as file:
+                torch.save(state, file)
+                file.flush()
+                os.fsync(file.fileno())
             part.rename(self.folder / f"state-{state['step']:07d}-{_checksum(part)}.pt")
         except (OSError, RuntimeError) as error:  # torch tells of a full disk by a RuntimeError
             reason = getattr(error, "strerror", None) or "is the disk full?"
@@ -47,7 +56,7 @@ class Checkpoints:
 
     def remove(self) -> None:
         """Nothing is left to resume."""
-        for path in self._paths():
+        for path in (*self._paths(), *self.folder.glob(".*.part")):
             path.unlink(missing_ok=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()

@@ -22,11 +22,11 @@ class Run:
         """A new run, or with `resume` the one that the folder holds. InputError where that does not fit."""
         self.folder = Path(folder).expanduser()
         self.states = Checkpoints(self.folder / "resume", keep)
-        self.resume, self.stopped, self.text = resume, False, ""
+        self.resume, self.stopped, self.inputs = resume, False, {}
         if resume:
             return self._check(recipe)
         try:
-            if self.states.folder.exists():
+            if self.states:
                 raise InputError(f"{self.folder} holds an unfinished run: go on with --resume, or choose another --out")
             if any((self.folder / name).exists() for name in ("metrics.csv", "model.safetensors")):
                 raise InputError(f"{self.folder} holds a run already: choose another --out or remove it")
@@ -36,7 +36,7 @@ class Run:
         atomic_write(self.folder / "recipe.json", json.dumps(recipe, indent=2) + "\n")
 
     def _check(self, recipe: dict) -> None:
-        if not self.states.folder.is_dir():
+        if not self.states:
             raise InputError(f"{self.folder} holds no unfinished run to resume")
         try:
             begun = json.loads((self.folder / "recipe.json").read_text(encoding="utf-8"))
@@ -47,25 +47,28 @@ class Run:
         if changed:
             raise InputError(f"{self.folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")
 
-    def go_on(self, text: str) -> State | None:
+    def go_on(self, text: str, minutes: float | None) -> State | None:
         """The newest state, None for a new run; metrics.csv then ends where the state does.
 
-        `text` identifies what the run learns from: InputError if it has changed.
+        `text` identifies what the run learns from. InputError if it or the limit of `minutes` has changed.
         """
-        self.text = text
+        self.inputs = {"text": text, "minutes": minutes}
         if not self.resume:
             return None
         state = self.states.newest()
         if state["text"] != text:
             raise InputError(f"{self.folder} was begun with another text or vocabulary: resume it with the same")
+        if state["minutes"] != minutes:
+            raise InputError(f"{self.folder} was begun with minutes={state['minutes']}: resume it with the same")
         (self.folder / "metrics.csv").unlink(missing_ok=True)
         for row in state["rows"]:
             self.log(row)
         return state
 
-    def save_state(self, state: State, stopped: bool) -> None:
-        """Keep what the run can go on from; `stopped`: it ends here."""
-        self.states.save(state | {"text": self.text})
+    def save_state(self, state: State | None, stopped: bool) -> None:
+        """Keep what the run can go on from (None: what was kept last); `stopped`: it ends here."""
+        if state:
+            self.states.save(state | self.inputs)
         self.stopped = stopped
 
     def end(self) -> None:

@@ -274,7 +274,9 @@ def test_a_second_ctrl_c_ends_at_once():
         signal.raise_signal(signal.SIGINT)
         raise AssertionError("still running")
 
-    assert run(steps=50, loss_function=loss, save=lambda state, stopped: stopped and pytest.fail())[1] == []
+    saved = []
+    assert run(steps=50, loss_function=loss, save=lambda *what: saved.append(what))[1] == []
+    assert [stopped for _, stopped in saved] == [False, True] and saved[-1][0] is None
 
 
 @pytest.mark.parametrize("option", ["steps", "log_every", "save_every"])

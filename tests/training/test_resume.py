@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 
 from bertlab import InputError
 from bertlab.cli import main
+from bertlab.training import loop
 from bertlab.training.pretrain import batches, pretrain
 from bertlab.training.resume import Checkpoints
 
@@ -65,8 +66,8 @@ def test_a_full_disk_is_told_before_the_old_one_goes(error, tmp_path, monkeypatc
     checkpoints = Checkpoints(tmp_path, keep=1)
     checkpoints.save(state(5))
 
-    def fill(_, path):
-        path.write_bytes(b"half")
+    def fill(_, file):
+        file.write(b"half")
         raise error
 
     monkeypatch.setattr(torch, "save", fill)
@@ -74,6 +75,17 @@ def test_a_full_disk_is_told_before_the_old_one_goes(error, tmp_path, monkeypatc
         checkpoints.save(state(10))
     assert steps(checkpoints) == [5] and len(list(tmp_path.iterdir())) == 1
     assert checkpoints.newest()["step"] == 5
+
+
+def test_what_a_kill_while_saving_leaves_is_no_run(tmp_path):
+    checkpoints = Checkpoints(tmp_path / "resume")
+    checkpoints.folder.mkdir()
+    (checkpoints.folder / ".0000000.part").write_bytes(b"half")
+    assert not checkpoints
+    checkpoints.remove()
+    assert not checkpoints.folder.exists()
+    with pytest.raises(InputError, match="keep=0"):
+        Checkpoints(tmp_path, keep=0)
 
 
 # Whole runs
@@ -88,16 +100,17 @@ def train(recipe, texts, tok, **options):
     return pretrain(recipe, texts, tokenizer=tok, progress=False, device="cpu", log_every=3, **options)
 
 
-def stop_after(count):
-    """An on_log that presses Ctrl-C at its row number `count`."""
-    rows = []
+def stop_at(step, monkeypatch, presses=1):
+    """Press Ctrl-C in that step, so many times."""
+    seen, original = [], loop.train_step
 
-    def on_log(row):
-        rows.append(row)
-        if len(rows) == count:
+    def train_step(*arguments):
+        seen.append(1)
+        for _ in range(presses if len(seen) == step else 0):
             signal.raise_signal(signal.SIGINT)
+        return original(*arguments)
 
-    return on_log
+    monkeypatch.setattr(loop, "train_step", train_step)
 
 
 def test_what_a_step_sees_depends_on_its_number_alone(documents, tok, recipe):
@@ -110,32 +123,40 @@ def test_what_a_step_sees_depends_on_its_number_alone(documents, tok, recipe):
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-def test_a_stopped_run_goes_on_to_the_same_weights(optimizer, long, texts, tok, tmp_path):
+@pytest.mark.parametrize(("presses", "kept"), [(1, 5), (2, 4)])
+def test_a_stopped_run_goes_on_to_the_same_weights(presses, kept, optimizer, long, texts, tok, tmp_path, monkeypatch):
     recipe = replace(long, optim=replace(long.optim, optimizer=optimizer), snapshot_steps=(0, 4, 10))
     whole = train(recipe, texts, tok, out=tmp_path / "whole")
-    first = train(recipe, texts, tok, out=tmp_path / "run", save_every=4, on_log=stop_after(2))
-    assert first.stopped and first.rows[-1]["step"] == 6 and not whole.stopped
+    with monkeypatch.context() as patch:
+        stop_at(5, patch, presses)  # not where a row is logged
+        first = train(recipe, texts, tok, out=tmp_path / "run", save_every=4)
+    assert first.stopped and first.rows[-1]["step"] == kept and not whole.stopped
+    assert max(steps(Checkpoints(tmp_path / "run" / "resume"))) == kept
     last = train(recipe, texts, tok, out=tmp_path / "run", save_every=4, resume=True)
     assert not last.stopped and last.seconds > first.rows[-1]["seconds"]
     a, b = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "run"))
     assert all(torch.equal(a[name], b[name]) for name in a)
     metrics = [(tmp_path / name / "metrics.csv").read_text().splitlines() for name in ("whole", "run")]
     assert [line.split(",")[:3] for line in metrics[0]] == [line.split(",")[:3] for line in metrics[1]]
-    kept = {path.name for path in (tmp_path / "run").iterdir()}
-    assert {"step-00000", "step-00004", "step-00010"} <= kept and "resume" not in kept
+    files = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"step-00000", "step-00004", "step-00010"} <= files and "resume" not in files
 
 
-def test_what_cannot_be_resumed(long, texts, tok, tmp_path):
+def test_what_cannot_be_resumed(long, texts, tok, tmp_path, monkeypatch):
     out = tmp_path / "run"
     with pytest.raises(InputError, match="no unfinished run"):
         train(long, texts, tok, out=out, resume=True)
-    train(long, texts, tok, out=out, on_log=stop_after(2))
+    with monkeypatch.context() as patch:
+        stop_at(6, patch)
+        train(long, texts, tok, out=out)
     with pytest.raises(InputError, match="unfinished run: go on with --resume"):
         train(long, texts, tok, out=out)
     with pytest.raises(InputError, match=r"another recipe \(steps was 12\)"):
         train(replace(long, steps=13), texts, tok, out=out, resume=True)
     with pytest.raises(InputError, match="another text"):
         train(long, texts[1:], tok, out=out, resume=True)
+    with pytest.raises(InputError, match="begun with minutes=None"):
+        train(long, texts, tok, out=out, minutes=2, resume=True)
     (out / "recipe.json").write_text("{")
     with pytest.raises(InputError, match="recipe.json cannot be read"):
         train(long, texts, tok, out=out, resume=True)
