@@ -12,7 +12,7 @@ from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.metrics import evaluate_pretraining, evaluate_probes, predict_answers, score_answers
-from bertlab.training.pretrain import token_ids
+from bertlab.training.pretrain import Documents, token_ids
 
 Texts = Sequence[Sequence[str]]  # documents of sentences
 TEST_DOCUMENTS, COUNTED_DOCUMENTS, TEST_QUESTIONS = 600, 6000, 2000
@@ -59,18 +59,20 @@ def measure_genres(
 
 
 def _baselines(tokenizer: Tokenizer, known: Texts | TokenStore) -> NeighbourBaselines:
-    if isinstance(known, TokenStore):
-        counted = known.sample(COUNTED_DOCUMENTS)
-    else:
-        counted = (tokenizer.encode_batch(list(sentences)) for sentences in known)
+    counted = _ids(known, tokenizer, COUNTED_DOCUMENTS)
     return NeighbourBaselines(counted, tokenizer.vocab_size, tokenizer.all_special_ids)
+
+
+def _ids(texts: Texts | TokenStore, tokenizer: Tokenizer, most: int) -> Documents:
+    """Documents as token ids; of a store at most so many."""
+    return texts.sample(most) if isinstance(texts, TokenStore) else token_ids(texts, tokenizer)
 
 
 def _measure(
     model: BertForPreTraining, tokenizer: Tokenizer, new: Texts | TokenStore, baselines: NeighbourBaselines | None
 ) -> dict[str, float]:
     max_tokens = min(128, model.config.max_position_embeddings)
-    ids = new.sample(TEST_DOCUMENTS) if isinstance(new, TokenStore) else token_ids(new, tokenizer)
+    ids = _ids(new, tokenizer, TEST_DOCUMENTS)
     return evaluate_pretraining(model, tokenizer, ids, baselines, max_tokens=max_tokens)
 
 
