@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from bertlab.config import BertConfig
-from bertlab.errors import InputError
 from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.checks import check_inputs
 from bertlab.model.dropout import Dropout
-from bertlab.model.packing import Packing
+from bertlab.model.packing import Packing, choose_packing
 
 
 @dataclass
@@ -72,6 +73,8 @@ class MultiHeadAttention(nn.Module):
 
         With `packing`, x and the result are (N, H), the tokens that are not padding.
         """
+        if packing is not None and not want_probabilities and head_mask is None and self._nested_is_faster(x):
+            return self._within_rows(x, packing), None
         qkv = self.qkv(x) if packing is None else packing.unpack(self.qkv(x))
         B, S, _ = qkv.shape
         # (B, S, H) -qkv-> (B, S, 3H) -split-> (B, S, 3, A, D) -permute-> 3 x (B, A, S, D)
@@ -81,13 +84,21 @@ class MultiHeadAttention(nn.Module):
         if want_probabilities or head_mask is not None or self._plain_is_faster(x):
             context, probabilities = self._explicit(query, key, value, bias)
         else:
-            p = self.dropout.p if self.training else 0.0
-            context = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, dropout_p=p)
+            context = F.scaled_dot_product_attention(query, key, value, bias, dropout_p=self._dropped())
         if head_mask is not None:
             context = context * head_mask.view(1, -1, 1, 1)
         # (B, A, S, D) -transpose-> (B, S, A, D) -merge-> (B, S, H) -out-> (B, S, H)
         context = context.transpose(1, 2).flatten(2)
         return self.out(context if packing is None else packing.pack(context)), probabilities
+
+    def _within_rows(self, x: Tensor, packing: Packing) -> Tensor:
+        # (N, H) -qkv-> (N, 3H) -split-> 3 x (N, A, D)
+        query, key, value = self.qkv(x).view(len(x), 3, self.heads, -1).unbind(1)
+        context = packing.attend(query, key, value, self._dropped())
+        return self.out(context.flatten(1))  # (N, A, D) -merge-> (N, H) -out-> (N, H)
+
+    def _dropped(self) -> float:
+        return self.dropout.p if self.training else 0.0
 
     def _explicit(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
         # (B, A, S, D) @ (B, A, D, S) -> (B, A, S, S)
@@ -102,6 +113,10 @@ class MultiHeadAttention(nn.Module):
         """On CPU the fused kernel is slower to train than the plain products, with dropout or in bfloat16."""
         slow = self.dropout.p > 0 or torch.is_autocast_enabled("cpu")
         return self.training and slow and x.device.type == "cpu"
+
+    def _nested_is_faster(self, x: Tensor) -> bool:
+        """A GPU has a kernel for rows of unequal length; on CPU it is quicker to put the padding back."""
+        return x.device.type == "cuda"
 
 
 def padding_bias(padding: Tensor | None, dtype: torch.dtype) -> Tensor | None:
@@ -165,11 +180,16 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """L layers, one after the other."""
+    """L layers, one after the other.
+
+    With gradient_checkpointing set, training keeps only what enters each layer and computes its inside again for the
+    gradient (Chen et al. 2016): a third more work, a fraction of the memory.
+    """
 
     def __init__(self, config: BertConfig):
         super().__init__()
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))
+        self.gradient_checkpointing = False
 
     def forward(
         self,
@@ -183,10 +203,14 @@ class Encoder(nn.Module):
         states, attentions = [x], []
         for index, layer in enumerate(self.layers):
             scale = None if head_mask is None else head_mask[index]
-            x, probabilities = layer(x, padding, scale, want_probabilities, packing)
+            inputs = (x, padding, scale, want_probabilities, packing)
+            x, probabilities = checkpoint(layer, *inputs, use_reentrant=False) if self._forgets() else layer(*inputs)
             states.append(x)
             attentions.append(probabilities)
         return tuple(states), tuple(attentions)
+
+    def _forgets(self) -> bool:
+        return self.gradient_checkpointing and self.training and torch.is_grad_enabled()
 
 
 class Pooler(nn.Module):
@@ -207,7 +231,8 @@ class BertModel(PretrainedModel):
     Called with input_ids (B, S), attention_mask (B, S) (1 = token, 0 = padding; default all 1),
     token_type_ids (B, S) (0 = first text, 1 = second; default all 0) and head_mask (L, A), which scales
     the output of every head (0 = knocked out). Gives a BertOutput. With `packed` no work is done on padding, whose
-    states are then 0 (on CPU; a GPU would have to stop and count the tokens, so there it changes nothing).
+    states are then 0. A GPU would have to stop and count the tokens: there, give the Packing of the attention_mask,
+    made on the CPU; True changes nothing.
 
     Raises InputError for input longer than config.max_position_embeddings, for wrong shapes and, on CPU,
     for ids outside the vocabulary (elsewhere the check would make the CPU wait for the device).
@@ -229,7 +254,7 @@ class BertModel(PretrainedModel):
         output_attentions: bool = False,
         output_hidden_states: bool = False,
         head_mask: Tensor | None = None,
-        packed: bool = False,
+        packed: bool | Packing = False,
     ) -> BertOutput:
         if token_type_ids is None:
             token_type_ids = torch.zeros_like(input_ids)
@@ -237,8 +262,8 @@ class BertModel(PretrainedModel):
         # (B, S) -> (B, 1, 1, S): the same for every head and every asking token
         padding = None if attention_mask is None else (attention_mask == 0)[:, None, None, :]
         x = self.embeddings(input_ids, token_type_ids)
-        if packed and padding is not None and x.device.type == "cpu":
-            packing = Packing(attention_mask)
+        packing = choose_packing(packed, attention_mask)
+        if packing is not None:
             states, attentions = self.encoder(packing.pack(x), padding, head_mask, output_attentions, packing)
             states = tuple(packing.unpack(state) for state in (states if output_hidden_states else states[-1:]))
         else:
@@ -249,42 +274,3 @@ class BertModel(PretrainedModel):
             hidden_states=states if output_hidden_states else None,
             attentions=attentions if output_attentions else None,
         )
-
-
-def check_inputs(
-    config: BertConfig,
-    input_ids: Tensor,
-    attention_mask: Tensor | None,
-    token_type_ids: Tensor,
-    head_mask: Tensor | None,
-) -> None:
-    """Say in one line what does not fit, before an index error deep in an embedding does."""
-    if input_ids.dim() != 2 or input_ids.size(1) == 0:
-        raise InputError(f"input_ids must be (batch, tokens) with at least one token, not {tuple(input_ids.shape)}")
-    if input_ids.is_floating_point():
-        raise InputError(f"input_ids must be whole numbers, not {input_ids.dtype}")
-    tokens, most = input_ids.size(1), config.max_position_embeddings
-    if tokens > most:
-        raise InputError(
-            f"the input has {tokens} tokens, this model takes {most} at most: "
-            "shorten the text or tokenize with max_length"
-        )
-    for name, tensor in {"attention_mask": attention_mask, "token_type_ids": token_type_ids}.items():
-        if tensor is not None and tensor.shape != input_ids.shape:
-            raise InputError(f"{name} is {tuple(tensor.shape)}, input_ids {tuple(input_ids.shape)}")
-    wanted = (config.num_hidden_layers, config.num_attention_heads)
-    if head_mask is not None and head_mask.shape != wanted:
-        raise InputError(f"head_mask must be (layers, heads) = {wanted}, not {tuple(head_mask.shape)}")
-    check_range("input_ids", input_ids, config.vocab_size, "vocab_size; are they another tokenizer's?")
-    only = "; leave token_type_ids out" if config.type_vocab_size == 1 else ""
-    check_range("token_type_ids", token_type_ids, config.type_vocab_size, f"type_vocab_size{only}")
-
-
-def check_range(name: str, ids: Tensor, limit: int, reason: str) -> None:
-    """On the CPU, ids must lie in 0..limit-1."""
-    if ids.device.type != "cpu" or ids.numel() == 0:
-        return
-    low, high = (int(bound) for bound in ids.aminmax())
-    if low < 0 or high >= limit:
-        wrong = low if low < 0 else high
-        raise InputError(f"{name} holds {wrong}, outside 0..{limit - 1} ({reason})")

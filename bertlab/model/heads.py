@@ -13,7 +13,8 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.masking import IGNORED
 from bertlab.model.checkpoint import PretrainedModel
-from bertlab.model.encoder import ACTIVATIONS, BertModel, check_range
+from bertlab.model.checks import check_range
+from bertlab.model.encoder import ACTIVATIONS, BertModel
 from bertlab.model.lean_loss import lean_cross_entropy
 
 

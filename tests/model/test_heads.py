@@ -19,6 +19,8 @@ from bertlab import (
     InputError,
 )
 from bertlab.model import lean_loss
+from bertlab.model.encoder import MultiHeadAttention
+from bertlab.model.packing import Packing
 
 HEADS = [BertForPreTraining, BertForMaskedLM, BertForQuestionAnswering]
 
@@ -125,9 +127,12 @@ def test_head_mask_of_ones_changes_nothing(config, batch):
     torch.testing.assert_close(masked.last_hidden_state, model(**batch).last_hidden_state)
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("wanted", [{}, {"output_hidden_states": True}, {"output_attentions": True}, "head_mask"])
 @pytest.mark.parametrize("lengths", [(4, 9, 1), (9, 9, 9), (2, 2, 2)])
-def test_packed_is_the_same_without_the_padding(lengths, wanted, config, batch):
+def test_packed_is_the_same_without_the_padding(lengths, wanted, nested, config, batch, monkeypatch):
+    monkeypatch.setattr(MultiHeadAttention, "_nested_is_faster", lambda *_: nested)  # as on a GPU
     model = build(BertModel, config)
     mask = (torch.arange(9) < torch.tensor(lengths)[:, None]).long()
     if wanted == "head_mask":
@@ -144,6 +149,25 @@ def test_packed_is_the_same_without_the_padding(lengths, wanted, config, batch):
     weights = torch.randn_like(real)
     one = gradients(model, (padded.last_hidden_state * weights * real).sum() + padded.pooler_output.sum())
     two = gradients(model, (packed.last_hidden_state * weights * real).sum() + packed.pooler_output.sum())
+    for name in one:
+        torch.testing.assert_close(one[name], two[name], msg=lambda m, n=name: f"{n}: {m}")
+
+
+def test_a_packing_made_before_is_taken(config, batch):
+    model, packing = build(BertModel, config), Packing(batch["attention_mask"])
+    given = model(**batch, packed=packing.to(torch.device("cpu")))
+    assert given.last_hidden_state.equal(model(**batch, packed=True).last_hidden_state)
+
+
+def test_gradient_checkpointing_changes_nothing_but_memory(config, batch):
+    model = build(BertForPreTraining, config).train()  # without dropout
+    inputs = batch | {"labels": masked_labels(batch)}
+    calls = []
+    model.bert.encoder.layers[0].register_forward_pre_hook(lambda *_: calls.append(1))
+    one = gradients(model, model(**inputs, loss_only=True, packed=True).loss)
+    model.bert.encoder.gradient_checkpointing = True
+    two = gradients(model, model(**inputs, loss_only=True, packed=True).loss)
+    assert len(calls) == 3  # once, and once again for the gradient
     for name in one:
         torch.testing.assert_close(one[name], two[name], msg=lambda m, n=name: f"{n}: {m}")
 
