@@ -1,26 +1,33 @@
-"""How long one training step takes, beside transformers on the same batch.
+"""How long one training step takes and how much memory, beside transformers and torch's encoder on the same batch.
 
     python benchmarks/step.py                      # tiny, mini and base, on the processor
     python benchmarks/step.py --sizes tiny --rounds 20
 
 A step is forward, the losses of masked words and next sentences, backward, and AdamW; dropout 0.1, 128 tokens of
 which 80% are filled, a vocabulary of 30,522. The contestants take turns within every round, so that other work on the
-machine slows all of them; the ratio is the median over rounds, in brackets its quartiles. The allocator is told to keep
-memory, as in bertlab's training, for all of them.
+machine slows all of them; the ratio to transformers is the median over rounds, in brackets its quartiles. The
+allocator is told to keep memory, as in bertlab's training, for all of them. nn.TransformerEncoder has embeddings, tied
+decoder and next-sentence layer around it; it and transformers score every position, as is usual. MB are what three
+steps in a fresh process add at most to the program and the weights (told on Linux only).
 
 GFLOP/s count what the step needs: 6 per weight of the layers and token, 12 x layers x hidden size x tokens of the text
 per token for attention, 6 per weight of the heads and masked token. The last line is the rate of one large matrix
-product in the same process.
+product in the same process, in float32 and in bfloat16.
 """
 
 import argparse
+import multiprocessing
 import statistics
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from rich.console import Console
 from rich.table import Table
+from torch import nn
 from tqdm import tqdm
 
 from bertlab import BertConfig, BertForPreTraining
@@ -31,6 +38,7 @@ from bertlab.training.pretrain import pretraining_loss
 
 TOKENS, FILL, MASKED, VOCABULARY = 128, 0.8, 0.15, 30_522
 BATCH = {"base": 8, "large": 4}  # others 32
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 ADAMW = Optimization("adamw", learning_rate=1e-4)
 
 
@@ -50,7 +58,7 @@ def make_batch(size: int, generator: torch.Generator) -> dict[str, torch.Tensor]
     }
 
 
-def ours(config: BertConfig, precision: str | None) -> Callable[[dict], None]:
+def ours(config: BertConfig, precision: str | None = None) -> Callable[[dict], None]:
     """A step as `bertlab pretrain` takes it; precision None: whatever it chooses on this machine."""
     from lightning_fabric import Fabric
 
@@ -59,6 +67,10 @@ def ours(config: BertConfig, precision: str | None) -> Callable[[dict], None]:
     wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, ADAMW))
     wrapped.train()
     return lambda batch: train_step(fabric, wrapped, optimizers, batch, pretraining_loss, 1e-4, 1.0)
+
+
+def ours_in_float32(config: BertConfig) -> Callable[[dict], None]:
+    return ours(config, "32-true")
 
 
 def theirs(config: BertConfig) -> Callable[[dict], None]:
@@ -73,11 +85,42 @@ def theirs(config: BertConfig) -> Callable[[dict], None]:
         intermediate_size=config.intermediate_size,
         attn_implementation="sdpa",
     )
-    model = transformers.BertForPreTraining(settings).train()
+    return usual_step(transformers.BertForPreTraining(settings), lambda model, batch: model(**batch).loss)
+
+
+class TorchBert(nn.Module):
+    """nn.TransformerEncoder between embeddings and both tasks' layers."""
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        width, dropout = config.hidden_size, config.hidden_dropout_prob
+        self.word, self.position = nn.Embedding(VOCABULARY, width), nn.Embedding(TOKENS, width)
+        self.dropout, self.norm = nn.Dropout(dropout), nn.LayerNorm(width)
+        sizes = width, config.num_attention_heads, config.intermediate_size
+        layer = nn.TransformerEncoderLayer(*sizes, dropout, F.gelu, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, config.num_hidden_layers)
+        self.bias, self.nsp = nn.Parameter(torch.zeros(VOCABULARY)), nn.Linear(width, 2)
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        x = self.dropout(self.norm(self.word(batch["input_ids"]) + self.position.weight))  # (B, S, H)
+        x = self.encoder(x, src_key_padding_mask=batch["attention_mask"] == 0)
+        logits = F.linear(x, self.word.weight, self.bias)  # (B, S, V)
+        masked = F.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten())
+        return masked + F.cross_entropy(self.nsp(x[:, 0]), batch["next_sentence_label"])
+
+
+def torchs(config: BertConfig) -> Callable[[dict], None]:
+    """torch's own encoder layers."""
+    return usual_step(TorchBert(config), lambda model, batch: model(batch))
+
+
+def usual_step(model: nn.Module, loss: Callable) -> Callable[[dict], None]:
+    """Forward, backward, clip and AdamW, as most training scripts have it."""
+    model.train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
 
     def step(batch: dict[str, torch.Tensor]) -> None:
-        model(**batch).loss.backward()
+        loss(model, batch).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
@@ -106,9 +149,9 @@ def rounds(steps: dict[str, Callable], batch: dict, count: int) -> dict[str, lis
     return {name: values[2:] for name, values in times.items()}
 
 
-def product_rate(side: int = 2048) -> float:
-    """GFLOP/s of one float32 matrix product, the best of ten."""
-    a, b = torch.randn(side, side), torch.randn(side, side)
+def product_rate(dtype: torch.dtype, side: int = 2048) -> float:
+    """GFLOP/s of one matrix product, the best of ten."""
+    a, b = torch.randn(2, side, side).to(dtype)
     best = float("inf")
     for _ in range(10):
         start = time.perf_counter()
@@ -117,22 +160,58 @@ def product_rate(side: int = 2048) -> float:
     return 2 * side**3 / best / 1e9
 
 
-def compare(size: str, count: int, table: Table) -> None:
-    """Three rows of the table."""
+def setting(size: str) -> tuple[BertConfig, dict[str, torch.Tensor]]:
     config = BertConfig.from_size(
         size, vocab_size=VOCABULARY, hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1
     )
-    batch = make_batch(BATCH.get(size, 32), torch.Generator().manual_seed(0))
-    steps = {"transformers": theirs(config), "bertlab, float32": ours(config, "32-true"), "bertlab": ours(config, None)}
-    times = rounds(steps, batch, count)
+    return config, make_batch(BATCH.get(size, 32), torch.Generator().manual_seed(0))
+
+
+CONTESTANTS = {
+    "transformers": theirs,
+    "nn.TransformerEncoder": torchs,
+    "bertlab, float32": ours_in_float32,
+    "bertlab": ours,
+}
+
+
+def peak_memory(size: str, name: str) -> float | None:
+    """MB that three steps take at most, measured in a fresh process."""
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=fresh) as pool:
+        return pool.submit(grown, size, name).result()
+
+
+def grown(size: str, name: str) -> float | None:
+    if not Path("/proc/self/status").exists():
+        return None
+    keep_memory()
+    config, batch = setting(size)
+    step, before = CONTESTANTS[name](config), resident("VmRSS")
+    for _ in range(3):
+        step(batch)
+    return resident("VmHWM") - before
+
+
+def resident(kind: str) -> float:
+    """MB of this process in memory now (VmRSS) or at most so far (VmHWM)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(kind))
+
+
+def compare(size: str, count: int, table: Table) -> None:
+    """A row of the table for each contestant."""
+    config, batch = setting(size)
+    peaks = {name: peak_memory(size, name) for name in CONTESTANTS}
+    times = rounds({name: make(config) for name, make in CONTESTANTS.items()}, batch, count)
     tokens, needed = int(batch["attention_mask"].sum()), operations(config, batch)
     for name, values in times.items():
         middle = statistics.median(values)
         ratios = [other / own for other, own in zip(times["transformers"], values, strict=True)]
         low, ratio, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 3
         spread = "" if name == "transformers" else f"{ratio:.1f} ({low:.1f} to {high:.1f})"
-        figures = f"{1000 * middle:,.0f}", f"{tokens / middle:,.0f}", f"{needed / middle / 1e9:,.0f}", spread
-        table.add_row(size, name, *figures)
+        figures = f"{1000 * middle:,.0f}", f"{tokens / middle:,.0f}", f"{needed / middle / 1e9:,.0f}"
+        table.add_row(size, name, *figures, f"{peaks[name]:,.0f}" if peaks[name] else "-", spread)
 
 
 def main() -> None:
@@ -141,13 +220,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
     keep_memory()
-    table = Table("size", "", "ms a step", "tokens/s", "GFLOP/s", "times as fast", box=None)
+    table = Table("size", "", "ms a step", "tokens/s", "GFLOP/s", "MB", "times as fast", box=None)
     for size in options.sizes:
         compare(size, options.rounds, table)
     console = Console(width=100)
     console.print(table)
-    threads = torch.get_num_threads()
-    console.print(f"{threads} threads, torch {torch.__version__}; one matrix product: {product_rate():,.0f} GFLOP/s")
+    rates = ", ".join(f"{product_rate(dtype):,.0f} GFLOP/s in {name}" for name, dtype in DTYPES.items())
+    console.print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; one matrix product: {rates}")
 
 
 if __name__ == "__main__":

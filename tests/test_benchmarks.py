@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.table import Table
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 LOAD = FOLDER / "load.py"
@@ -26,7 +27,14 @@ def test_tokenizing_is_measured():
     assert [line.split("|")[1].strip() for line in table[2:]] == ["token store", "`datasets.map`"]
 
 
-def test_steps_are_measured():
-    command = [sys.executable, FOLDER / "step.py", "--sizes", "tiny", "--rounds", "2"]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert [line.split("  ")[0].strip() for line in lines[1:4]] == ["tiny"] * 3 and "GFLOP/s" in lines[-1]
+def test_steps_are_measured(monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+    import step
+
+    monkeypatch.setattr(step, "VOCABULARY", 2000)
+    monkeypatch.setattr(step, "peak_memory", step.grown)  # in this process, which is quicker
+    table = Table("size", "", "ms a step", "tokens/s", "GFLOP/s", "MB", "times as fast")
+    step.compare("tiny", 1, table)
+    names, speeds = (list(table.columns[number].cells) for number in (1, 6))
+    assert names == list(step.CONTESTANTS) and speeds[0] == "" and all("to" in speed for speed in speeds[1:])
+    assert all(float(cell.replace(",", "")) > 0 for cell in table.columns[4].cells)
