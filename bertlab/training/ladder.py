@@ -27,6 +27,9 @@ class Rung:
     loss: float
     top1: float
 
+    def __str__(self) -> str:
+        return f"{self.name} {self.loss:.2f}, {self.top1:.3f}"
+
 
 def ladder(
     documents: Documents,
