@@ -204,7 +204,8 @@ def main() -> None:
     if options.json:
         return print(json.dumps(result))
     Console(width=100).print(*tables(result))
-    print(f"{torch.get_num_threads()} threads, torch {torch.__version__}, recipe {recipe.name}, {recipe.num_hidden_layers} layers")
+    size = f"{recipe.num_hidden_layers} layers of {recipe.hidden_size}"
+    print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; recipe {recipe.name}, {size}")
 
 
 if __name__ == "__main__":
