@@ -184,10 +184,10 @@ def tables(result: dict) -> tuple[Table, Table]:
         curves.add_row(f"{moment:.3g}", *(f"{row['masked_top1']:.3f}" for row in rows))
     for name, words in {"unigram": "word frequency", "bigram": "both neighbours"}.items():
         curves.add_row(words, *[f"{simple[f'{name}_top1']:.3f}"] * len(found))
-    ends = Table("", "steps", "off the plateau", "past the neighbours", "in the end", box=None)
+    ends = Table("", "steps", "off the plateau", "past the neighbours", "above them in the end", box=None)
     for name, one in found.items():
         first = [f"{one[key]:.0f} s" if one[key] else "never" for key in ("off_plateau", "past_neighbours")]
-        ends.add_row(name, f"{one['steps']:,}", *first, f"{one['above_neighbours']:+.3f} beside the neighbours")
+        ends.add_row(name, f"{one['steps']:,}", *first, f"{one['above_neighbours']:+.3f}")
     return curves, ends
 
 
