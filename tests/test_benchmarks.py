@@ -1,12 +1,18 @@
 """The benchmarks run; their figures are for people to look at."""
 
+import importlib.util
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.table import Table
+
+from bertlab.corpora import storyworld
+from bertlab.training.optim import make_optimizers
+from bertlab.training.recipes import PRETRAIN
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 LOAD = FOLDER / "load.py"
@@ -22,15 +28,22 @@ def test_loading_is_measured(library, checkpoint):
 
 
 def test_tokenizing_is_measured():
-    command = [sys.executable, FOLDER / "token_store.py", "--documents", "5", "--rounds", "1"]
+    command = [sys.executable, FOLDER / "token_store.py", "--documents", "5", "--copies", "2"]
     table = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert [line.split("|")[1].strip() for line in table[2:]] == ["token store", "`datasets.map`"]
+    assert [line.split("|")[1].strip() for line in table[2:4]] == ["token store", "`datasets.map`"]
+
+
+def benchmark(name, monkeypatch):
+    """The script as a module."""
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_steps_are_measured(monkeypatch):
-    monkeypatch.syspath_prepend(FOLDER)
-    import step
-
+    step = benchmark("step", monkeypatch)
     monkeypatch.setattr(step, "VOCABULARY", 2000)
     monkeypatch.setattr(step, "peak_memory", step.grown)  # in this process, which is quicker
     table = Table("size", "", "ms a step", "tokens/s", "GFLOP/s", "MB", "times as fast")
@@ -38,3 +51,63 @@ def test_steps_are_measured(monkeypatch):
     names, speeds = (list(table.columns[number].cells) for number in (1, 6))
     assert names == list(step.CONTESTANTS) and speeds[0] == "" and all("to" in speed for speed in speeds[1:])
     assert all(float(cell.replace(",", "")) > 0 for cell in table.columns[4].cells)
+
+
+@pytest.fixture
+def race(monkeypatch):
+    """benchmarks/time_to_accuracy.py with a small world and a small model."""
+    module = benchmark("time_to_accuracy", monkeypatch)
+    recipe = replace(PRETRAIN["storyworld-live"], documents=60, vocab_size=500, hidden_size=16, batch_size=4)
+    monkeypatch.setitem(module.RECIPES, "storyworld", recipe)
+    monkeypatch.setattr(module, "FIRST", 0.2)
+    monkeypatch.setattr(module, "storyworld_test", lambda: [d.sentences for d in storyworld.documents(0, 9, "test")])
+    monkeypatch.setattr(module, "keep_memory", lambda: None)
+    return module
+
+
+def test_time_to_accuracy_is_measured(race, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["", "--minutes", "0.01", "--json"])
+    race.main()
+    result = json.loads(capsys.readouterr().out)
+    assert list(result["contestants"]) == ["bertlab", "transformers", "transformers, bfloat16"]
+    for one in result["contestants"].values():
+        moments = [row["seconds"] for row in one["rows"]]
+        assert one["steps"] > 0 and moments == sorted(moments) and moments[-1] == 0.6
+        assert one["rows"][-1]["masked_loss"] != result["start"]["masked_loss"]
+    curves, ends = race.tables(result)
+    assert ends.row_count == 3 and curves.row_count == len(race.moments(0.6)) + 3
+
+
+def test_both_libraries_start_alike_and_get_the_same_optimizers(race, tmp_path):
+    import transformers
+
+    task = race.prepare("storyworld", race.RECIPES["storyworld"], 1.0)
+    own = race.new_model(task.recipe, task.tokenizer)
+    own.save_pretrained(tmp_path)
+    other = transformers.BertForPreTraining.from_pretrained(tmp_path)
+    shares = []
+    for model in (own, other):
+        muon, adamw = make_optimizers(model, task.recipe.optim)
+        shares.append([sum(p.numel() for group in o.param_groups for p in group["params"]) for o in (muon, adamw)])
+    assert shares[0] == shares[1]
+    measured = [task.evaluate(own)]
+    other.save_pretrained(tmp_path / "again")
+    measured.append(task.evaluate(race.BertForPreTraining.from_pretrained(tmp_path / "again")))
+    assert measured[0] == pytest.approx(measured[1])
+
+
+def test_when_it_is_measured(race):
+    found = race.moments(10.0)
+    assert found[-1] == 8.0 and 0.2 <= found[0] < 0.25 and race.moments(0.1) == []
+
+
+def test_off_the_plateau_and_past_the_neighbours(race):
+    rows = [
+        {"seconds": 1, "masked_loss": 6.0, "masked_top1": 0.1},
+        {"seconds": 2, "masked_loss": 5.4, "masked_top1": 0.2},
+        {"seconds": 3, "masked_loss": 4.0, "masked_top1": 0.4},
+    ]
+    found = race.summary(rows, {"unigram_loss": 6.0, "bigram_top1": 0.3})
+    assert (found["off_plateau"], found["past_neighbours"]) == (2, 3)
+    assert found["above_neighbours"] == pytest.approx(0.1)
+    assert race.summary(rows[:1], {"unigram_loss": 6.0, "bigram_top1": 0.3})["off_plateau"] is None

@@ -7,7 +7,7 @@ from bertlab.course.checks import (
     check_pair_inputs,
     check_whole_words,
 )
-from bertlab.course.ladder import Rung, ladder
+from bertlab.training.ladder import Rung, ladder
 
 __all__ = [
     "Mistake",

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from bertlab.course.ladder import Rung
 from bertlab.draw.curves import learning_curves
+from bertlab.training.ladder import Rung
 
 
 class LivePlot:

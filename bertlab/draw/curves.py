@@ -17,7 +17,7 @@ def learning_curves(
 ) -> Figure:
     """Loss (left) and accuracy (right) against steps; dashed lines are what the simpler guesses reach.
 
-    `rungs` are those of bertlab.course.ladder. `log_steps` stretches the beginning of a long training.
+    `rungs` are those of bertlab.training.ladder. `log_steps` stretches the beginning of a long training.
     """
     fig = figure(3.6)
     loss, accuracy = fig.subplots(1, 2)

@@ -1,6 +1,7 @@
 """What a loss has to be compared with: guessing, word frequency, and the two neighbours of the gap."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 import torch
@@ -16,29 +17,41 @@ class NeighbourBaselines:
 
     def __init__(self, documents: Iterable[Sequence[Sequence[int]]], vocab_size: int, special_ids: Sequence[int]):
         """Count `documents` (each sentences of token ids)."""
-        streams = [np.array([t for s in document for t in s], dtype=np.int64) for document in documents]
-        self.left = np.concatenate([s[:-1] for s in streams])
-        self.right = np.concatenate([s[1:] for s in streams])
+        streams = [np.fromiter(chain.from_iterable(document), np.int64) for document in documents]
+        left, right = (np.concatenate([s[part] for s in streams]) for part in (slice(-1), slice(1, None)))
         counts = np.bincount(np.concatenate(streams), minlength=vocab_size) + 0.01
         self.unigram = torch.tensor(counts / counts.sum(), dtype=torch.float32)  # (V,)
-        self.vocab_size, self.special = vocab_size, torch.tensor(list(special_ids))
+        self.special = np.array(list(special_ids))
+        self.after, self.before = PairCounts(left, right, vocab_size), PairCounts(right, left, vocab_size)
 
     def unigram_log_probabilities(self, count: int) -> Tensor:
         return self.unigram.log().expand(count, -1)  # (M, V)
 
     def bigram_log_probabilities(self, before: Tensor, after: Tensor) -> Tensor:
         """For gaps between tokens `before` (M,) and `after` (M,): log-probabilities (M, V)."""
-        logs = self._given(before, self.left, self.right) + self._given(after, self.right, self.left)
+        logs = self._given(before, self.after) + self._given(after, self.before)
         return (logs - self.unigram.log()).log_softmax(dim=-1)
 
-    def _given(self, context: Tensor, contexts: np.ndarray, words: np.ndarray) -> Tensor:
+    def _given(self, context: Tensor, counts: "PairCounts") -> Tensor:
         """log p(w | context) (M, V), smoothed with the unigram; the unigram where the context is special."""
         wanted, row = context.unique(return_inverse=True)
-        index = np.full(self.vocab_size, -1)
-        index[wanted.numpy()] = np.arange(len(wanted))
-        index[self.special.numpy()] = -1
-        known = index[contexts] >= 0
-        cells = index[contexts[known]] * self.vocab_size + words[known]
-        table = np.bincount(cells, minlength=len(wanted) * self.vocab_size).reshape(len(wanted), -1)
-        table = torch.tensor(table, dtype=torch.float32) + self.unigram  # add-one, spread as the unigram
-        return (table / table.sum(-1, keepdim=True)).log()[row]
+        table = counts.rows(wanted.numpy())  # (U, V)
+        table[np.isin(wanted.numpy(), self.special)] = 0
+        smoothed = torch.from_numpy(table) + self.unigram  # add-one, spread as the unigram
+        return (smoothed / smoothed.sum(-1, keepdim=True)).log()[row]
+
+
+class PairCounts:
+    """How often each word stands beside each context: a sparse table, sorted by context and word."""
+
+    def __init__(self, contexts: np.ndarray, words: np.ndarray, vocab_size: int):
+        cells, self.counts = np.unique(contexts * vocab_size + words, return_counts=True)
+        self.words, self.vocab_size = cells % vocab_size, vocab_size
+        self.starts = np.searchsorted(cells, np.arange(vocab_size + 1) * vocab_size)  # where each context begins
+
+    def rows(self, contexts: np.ndarray) -> np.ndarray:
+        """The counts beside each of `contexts` (U,), as float32 (U, V)."""
+        table = np.zeros((len(contexts), self.vocab_size), np.float32)
+        for row, start, end in zip(table, self.starts[contexts], self.starts[contexts + 1], strict=True):
+            row[self.words[start:end]] = self.counts[start:end]
+        return table

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from bertlab.corpora import english
@@ -11,14 +11,26 @@ from bertlab.corpora.dataset import read_dataset
 from bertlab.corpora.files import read_squad
 from bertlab.corpora.sources import read_sources
 from bertlab.errors import InputError
+from bertlab.files_io import atomic_write
 from bertlab.inputs.store import TokenStore
 from bertlab.locate import locate
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
+from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.card import write_card
-from bertlab.training.evaluate import Texts, held_out, measure_genres, measure_pretraining, measure_qa
+from bertlab.training.evaluate import (
+    Texts,
+    count_neighbours,
+    held_out,
+    measure_genres,
+    measure_ladder,
+    measure_pretraining,
+    measure_qa,
+    storyworld_test,
+)
 from bertlab.training.finetune import finetune_qa
-from bertlab.training.pretrain import pretrain
+from bertlab.training.ladder import Rung
+from bertlab.training.pretrain import Documents, pretrain
 from bertlab.training.recipes import FINETUNE, PretrainRecipe, as_record, pretrain_recipe
 
 STORYWORLD = (
@@ -29,18 +41,25 @@ PRETRAIN_OPTIONS = ("steps", "batch_size", "learning_rate", "seed")
 FILES = {"text": "FILES", "data": "FOLDER", "store": "FOLDER", "train": "FILE", "dev": "FILE"}
 
 
-@dataclass(frozen=True)
+@dataclass
 class Material:
     """Documents to learn from (None: the storyworld), held-out ones by genre, and what the card says of them."""
 
     known: Texts | TokenStore | None
     new: dict[str, Texts | TokenStore]
     about: str
+    counts: NeighbourBaselines | None = None  # of what a run learns from, since its start
+
+    def ladder(self, documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe) -> list[Rung]:
+        """Baselines on the held-out documents, counted on `documents`."""
+        self.counts = count_neighbours(documents, tokenizer)
+        return measure_ladder(list(self.new.values()) or [storyworld_test()], tokenizer, self.counts, recipe)
 
     def measure(self, model: BertForPreTraining, tokenizer: Tokenizer) -> dict[str, float]:
+        known = self.counts or self.known
         if len(self.new) > 1:
-            return measure_genres(model, tokenizer, self.known, self.new)
-        return measure_pretraining(model, tokenizer, self.known, *self.new.values())
+            return measure_genres(model, tokenizer, known, self.new)
+        return measure_pretraining(model, tokenizer, known, *self.new.values())
 
 
 def read_material(text: Sequence[Path], data: Path | None, store: Path | None = None) -> Material:
@@ -77,9 +96,16 @@ def run_pretrain(command) -> None:
     if isinstance(material.known, TokenStore):
         tokenizer = material.known.tokenizer
         recipe = replace(recipe, vocab_size=tokenizer.vocab_size, lowercase=tokenizer.lowercase)
-    out = command.out or Path("runs") / recipe.name
+    out = (command.out or Path("runs") / recipe.name).expanduser()
+
+    def begin(documents: Documents, tokenizer: Tokenizer) -> None:
+        rungs = material.ladder(documents, tokenizer, recipe)
+        atomic_write(out / "baselines.json", json.dumps([asdict(rung) for rung in rungs], indent=2) + "\n")
+        say(f"to beat on held-out text, as loss and share right: {'; '.join(map(str, rungs))}")
+
     names = ("minutes", "half", "device", "save_every", "keep", "resume")
-    result = pretrain(recipe, material.known, out=out, **{name: getattr(command, name) for name in names})
+    options = {name: getattr(command, name) for name in names}
+    result = pretrain(recipe, material.known, out=out, on_start=begin, **options)
     if result.stopped:
         return say(f"stopped at {reached(result)}; the same command with --resume goes on")
     say("measuring on held-out text ...")

@@ -11,11 +11,16 @@ from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
+from bertlab.training.ladder import Rung, ladder
 from bertlab.training.metrics import evaluate_pretraining, evaluate_probes, predict_answers, score_answers
 from bertlab.training.pretrain import Documents, token_ids
+from bertlab.training.recipes import PretrainRecipe
 
 Texts = Sequence[Sequence[str]]  # documents of sentences
-TEST_DOCUMENTS, COUNTED_DOCUMENTS, TEST_QUESTIONS = 600, 6000, 2000
+Known = Texts | TokenStore | NeighbourBaselines  # a text to count the baselines on, or these as counted already
+TEST_DOCUMENTS, COUNTED_DOCUMENTS, LEAST_DOCUMENTS = 600, 6000, 10
+TEST_TOKENS, COUNTED_TOKENS = 500_000, 5_000_000
+LADDER_PAIRS, TEST_QUESTIONS = 500, 2000
 
 
 def held_out(texts: Texts, every: int = 20) -> tuple[list, list]:
@@ -33,21 +38,26 @@ def held_out(texts: Texts, every: int = 20) -> tuple[list, list]:
 def measure_pretraining(
     model: BertForPreTraining,
     tokenizer: Tokenizer,
-    known: Texts | TokenStore | None = None,
+    known: Known | None = None,
     new: Texts | TokenStore | None = None,
 ) -> dict[str, float]:
     """Masked words, next sentences and baselines on `new` text (counted on `known`); by default on held-out
     combinations of the storyworld, with the right-context probes. Of token stores a sample is taken."""
     probes = {}
     if new is None:
-        known = [d.sentences for d in storyworld.documents(0, COUNTED_DOCUMENTS)]
-        new = [d.sentences for d in storyworld.documents(0, TEST_DOCUMENTS, "test")]
+        known = known or [d.sentences for d in storyworld.documents(0, COUNTED_DOCUMENTS)]
+        new = storyworld_test()
         probes = evaluate_probes(model, tokenizer, storyworld.probes())
     return _measure(model, tokenizer, new, known and _baselines(tokenizer, known)) | probes
 
 
+def storyworld_test() -> Texts:
+    """Held-out combinations."""
+    return [d.sentences for d in storyworld.documents(0, TEST_DOCUMENTS, "test")]
+
+
 def measure_genres(
-    model: BertForPreTraining, tokenizer: Tokenizer, known: Texts, genres: Mapping[str, Texts]
+    model: BertForPreTraining, tokenizer: Tokenizer, known: Known, genres: Mapping[str, Texts]
 ) -> dict[str, float]:
     """The same measures on held-out texts of several genres: as `masked_top1:novel` those of each genre, before
     them their mean, in which each genre counts alike."""
@@ -58,21 +68,46 @@ def measure_genres(
     return means | {f"{name}:{genre}": value for genre, one in found.items() for name, value in one.items()}
 
 
-def _baselines(tokenizer: Tokenizer, known: Texts | TokenStore) -> NeighbourBaselines:
-    counted = _ids(known, tokenizer, COUNTED_DOCUMENTS)
-    return NeighbourBaselines(counted, tokenizer.vocab_size, tokenizer.all_special_ids)
+def count_neighbours(documents: Documents, tokenizer: Tokenizer) -> NeighbourBaselines:
+    """The baselines of a text that is token ids already; of a store, of a sample."""
+    sample = _sample(documents, COUNTED_DOCUMENTS, COUNTED_TOKENS)
+    return NeighbourBaselines(sample, tokenizer.vocab_size, tokenizer.all_special_ids)
 
 
-def _ids(texts: Texts | TokenStore, tokenizer: Tokenizer, most: int) -> Documents:
-    """Documents as token ids; of a store at most so many."""
-    return texts.sample(most) if isinstance(texts, TokenStore) else token_ids(texts, tokenizer)
+def measure_ladder(
+    new: Sequence[Texts | TokenStore], tokenizer: Tokenizer, baselines: NeighbourBaselines, recipe: PretrainRecipe
+) -> list[Rung]:
+    """What the loss of a training with `recipe` is read against: baselines on `new` text, hidden as that hides it."""
+    documents = [document for texts in new for document in _ids(texts, tokenizer)]
+    return ladder(documents, tokenizer, baselines, recipe.masking, max_tokens=recipe.max_tokens, pairs=LADDER_PAIRS)
+
+
+def _baselines(tokenizer: Tokenizer, known: Known) -> NeighbourBaselines:
+    if isinstance(known, NeighbourBaselines):
+        return known
+    return count_neighbours(known if isinstance(known, TokenStore) else token_ids(known, tokenizer), tokenizer)
+
+
+def _ids(texts: Texts | TokenStore, tokenizer: Tokenizer) -> Documents:
+    """Documents to measure on, as token ids."""
+    if isinstance(texts, TokenStore):
+        return _sample(texts, TEST_DOCUMENTS, TEST_TOKENS)
+    return token_ids(texts, tokenizer)
+
+
+def _sample(documents: Documents, most: int, tokens: int) -> Documents:
+    """Of a store at most so many documents, fewer where they are long; what is in memory, as it is."""
+    if not isinstance(documents, TokenStore):
+        return documents
+    length = documents.header.tokens / documents.header.documents
+    return documents.sample(max(LEAST_DOCUMENTS, min(most, int(tokens / length))))
 
 
 def _measure(
     model: BertForPreTraining, tokenizer: Tokenizer, new: Texts | TokenStore, baselines: NeighbourBaselines | None
 ) -> dict[str, float]:
     max_tokens = min(128, model.config.max_position_embeddings)
-    ids = _ids(new, tokenizer, TEST_DOCUMENTS)
+    ids = _ids(new, tokenizer)
     return evaluate_pretraining(model, tokenizer, ids, baselines, max_tokens=max_tokens)
 
 

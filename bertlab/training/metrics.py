@@ -1,21 +1,19 @@
 """How good a model is, on text that it has not seen, beside what simpler guesses reach."""
 
-import random
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.storyworld import Probe
 from bertlab.inputs.features import answer_from_logits, qa_features
 from bertlab.inputs.masking import IGNORED, Masking
-from bertlab.inputs.pairs import sentence_pairs
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
-from bertlab.training.pretrain import Documents, masked_batch
+from bertlab.training.ladder import climb, masked_batches, score, simple_guesses
+from bertlab.training.pretrain import Documents
 
 BATCH = 50
 NSP = ("nsp_accuracy", "nsp_accuracy_masked")
@@ -34,47 +32,31 @@ def evaluate_pretraining(
 ) -> dict[str, float]:
     """Masked-word loss and top-1 (15%, 80/10/10, as in the paper) and next-sentence accuracy on `documents`.
 
-    Next sentences are judged twice: on the text as it is (nsp_accuracy) and with those words hidden, as in training
-    (nsp_accuracy_masked). With `baselines`, masked words also by word frequency and by the two neighbours.
+    Next sentences are judged twice, which takes a second pass: on the text as it is (nsp_accuracy), as the model is
+    used, and with those words hidden (nsp_accuracy_masked), as in training, to be read beside its figures in
+    metrics.csv. With `baselines`, masked words also by word frequency and by the two neighbours.
     """
-    chosen = list(sentence_pairs(documents, max_tokens, random.Random(seed)))[:pairs]
-    generator = torch.Generator().manual_seed(seed)
-    sums: dict[str, float] = {}
-    judged: dict[str, float] = dict.fromkeys(NSP, 0.0)
-    tokens = 0
-    for first in range(0, len(chosen), BATCH):
-        batch = masked_batch(chosen[first : first + BATCH], tokenizer, generator, Masking())
-        out = model.eval()(**batch, masked_only=True, packed=True)
-        _add(sums, "masked", out.prediction_logits.float().log_softmax(-1), out.masked_labels)
-        intact = torch.where(batch["labels"] == IGNORED, batch["input_ids"], batch["labels"])
-        plain = model(**(batch | {"input_ids": intact}), masked_only=True, packed=True)
-        for name, given in zip(NSP, (plain, out), strict=True):
-            judged[name] += float((given.seq_relationship_logits.argmax(-1) == batch["next_sentence_label"]).sum())
-        tokens += len(out.masked_labels)
-        for name, guess in _guesses(baselines, batch).items():
-            _add(sums, name, guess, out.masked_labels)
-    figures = {name: value / tokens for name, value in sums.items()}
-    figures |= {name: value / len(chosen) for name, value in judged.items()}
-    return figures | {"masked_tokens": tokens, "pairs": len(chosen)}
+    batches = list(masked_batches(documents, tokenizer, Masking(), max_tokens=max_tokens, pairs=pairs, seed=seed))
+    sums = torch.tensor([_judge(model, batch) for batch in batches], dtype=torch.float64).sum(0).tolist()
+    loss, hits, tokens, *judged, rows = sums
+    figures = {"masked_top1": hits / tokens, "masked_loss": loss / tokens}
+    if baselines:
+        _, *rungs = climb(simple_guesses(baselines), batches)
+        for name, rung in zip(("unigram", "bigram"), rungs, strict=True):
+            figures |= {f"{name}_top1": rung.top1, f"{name}_loss": rung.loss}
+    figures |= {name: right / rows for name, right in zip(NSP, judged, strict=True)}
+    return figures | {"masked_tokens": int(tokens), "pairs": int(rows)}
 
 
-def _guesses(baselines: NeighbourBaselines | None, batch: dict[str, Tensor]) -> dict[str, Tensor]:
-    if baselines is None:
-        return {}
-    row, place = (batch["labels"] != IGNORED).nonzero(as_tuple=True)  # (M,) each; never [CLS] or the last [SEP]
-    before, after = batch["input_ids"][row, place - 1], batch["input_ids"][row, place + 1]
-    return {
-        "unigram": baselines.unigram_log_probabilities(len(row)),
-        "bigram": baselines.bigram_log_probabilities(before, after),
-    }
-
-
-def _add(sums: dict[str, float], name: str, log_probabilities: Tensor, labels: Tensor) -> None:
-    """Add loss and hits of (M, V) log-probabilities to the sums."""
-    hits = float((log_probabilities.argmax(-1) == labels).sum())
-    loss = float(F.nll_loss(log_probabilities, labels, reduction="sum"))
-    sums[f"{name}_top1"] = sums.get(f"{name}_top1", 0.0) + hits
-    sums[f"{name}_loss"] = sums.get(f"{name}_loss", 0.0) + loss
+def _judge(model: BertForPreTraining, batch: dict[str, Tensor]) -> tuple[float, ...]:
+    """Sums over a batch: masked loss, masked words right, masked words; NSP right intact and masked; pairs."""
+    out = model.eval()(**batch, masked_only=True, packed=True)
+    intact = torch.where(batch["labels"] == IGNORED, batch["input_ids"], batch["labels"])
+    plain = model(**(batch | {"input_ids": intact}), masked_only=True, packed=True)
+    label = batch["next_sentence_label"]
+    judged = [float((given.seq_relationship_logits.argmax(-1) == label).sum()) for given in (plain, out)]
+    masked = score(out.prediction_logits.float().log_softmax(-1), out.masked_labels)
+    return *masked, len(out.masked_labels), *judged, len(label)
 
 
 @torch.inference_mode()

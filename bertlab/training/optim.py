@@ -26,7 +26,7 @@ def make_optimizers(model: nn.Module, settings: Optimization) -> list[torch.opti
     """One AdamW, or with "muon" a Muon for the encoder's matrices and an AdamW for all else."""
     decayed = {n: p for n, p in model.named_parameters() if p.ndim >= 2}
     plain = [p for p in model.parameters() if p.ndim < 2]
-    hidden = [p for n, p in decayed.items() if "layers" in n or "pooler" in n] if settings.optimizer == "muon" else []
+    hidden = [p for n, p in decayed.items() if "layer" in n or "pooler" in n] if settings.optimizer == "muon" else []
     muon_ids = {id(p) for p in hidden}
     groups = [
         {

@@ -50,6 +50,7 @@ def pretrain(
     minutes: float | None = None,
     half: bool = False,
     log_every: int = 50,
+    on_start: Callable[[Documents, Tokenizer], None] | None = None,
     on_log: Callable[[dict[str, float]], None] | None = None,
     save_every: int = 500,
     keep: int = 2,
@@ -60,7 +61,8 @@ def pretrain(
     """Train a BERT from random weights on `texts` (documents of sentences, or a store), or on the storyworld.
 
     A store brings its own tokenizer. `out` is the run folder (none: nothing is written), `half` saves the result in
-    16 bits. `minutes` ends the run early with the learning rate brought down in time; `on_log` gets every logged row.
+    16 bits. `minutes` ends the run early with the learning rate brought down in time. `on_start` gets the text as it
+    is learned from, as token ids, before the first step, and `on_log` every logged row.
     The same recipe, text and machine give the same model (but not under `minutes`, which depends on the clock).
 
     Every `save_every` steps the whole state goes to the run folder, where the newest `keep` stay until the run ends.
@@ -78,6 +80,8 @@ def pretrain(
         documents = token_ids(texts, tokenizer)
     model = new_model(recipe, tokenizer)
     state = run.go_on(fingerprint(documents, tokenizer), minutes) if run else None
+    if on_start:
+        on_start(documents, tokenizer)
 
     def snapshot(step: int) -> None:
         if run:

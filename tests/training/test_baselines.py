@@ -1,11 +1,21 @@
-"""Unigram and two-sided bigram against counting by hand."""
+"""Unigram and two-sided bigram against counting by hand; every run starts by saying what they reach."""
 
+import json
 import math
 
 import pytest
 import torch
 
+from bertlab import Tokenizer
+from bertlab.cli import main
+from bertlab.corpora import storyworld
+from bertlab.inputs.store_writing import write_store
+from bertlab.training import evaluate
 from bertlab.training.baselines import NeighbourBaselines
+from bertlab.training.commands import read_material
+from bertlab.training.ladder import ladder
+from bertlab.training.pretrain import token_ids
+from bertlab.training.recipes import PRETRAIN
 
 V, SPECIAL = 7, (0, 1)  # [PAD], [MASK] and five words
 CORPUS = [[[2, 3, 4], [2, 3, 5]], [[3, 3, 2]], [[6]]]  # documents of sentences
@@ -96,3 +106,65 @@ def test_order_of_a_batch_does_not_matter(baselines):
     together = baselines.bigram_log_probabilities(before, after)
     alone = [baselines.bigram_log_probabilities(b[None], a[None])[0] for b, a in zip(before, after, strict=True)]
     torch.testing.assert_close(together, torch.stack(alone))
+
+
+# With every run
+
+
+@pytest.fixture
+def text(tmp_path, monkeypatch):
+    """A file of 40 documents, in the folder where the run takes place."""
+    monkeypatch.chdir(tmp_path)
+    documents = (" ".join(document.sentences) for document in storyworld.documents(0, 40))
+    (tmp_path / "story.txt").write_text("\n\n".join(f"CHAPTER {n}\n\n{d}" for n, d in enumerate(documents, 1)))
+    return tmp_path
+
+
+RUN = ("--steps", "2", "--batch-size", "4", "--out", "run", "--device", "cpu")
+
+
+def written(folder):
+    return {rung["name"]: (rung["loss"], rung["top1"]) for rung in json.loads((folder / "baselines.json").read_text())}
+
+
+@pytest.mark.parametrize("source", ["--text", "--store"])
+def test_a_run_says_at_its_start_what_is_to_beat(source, text, tok, capsys, monkeypatch):
+    """The ladder is that of its held-out text, hidden as it hides text to learn from; counted once."""
+    if source == "--store":
+        write_store("store", [d.sentences for d in storyworld.documents(0, 40)], tok, progress=False)
+    counted, count = [], NeighbourBaselines.__init__
+    monkeypatch.setattr(NeighbourBaselines, "__init__", lambda *given: counted.append(1) or count(*given))
+    main(["pretrain", source, {"--text": "story.txt", "--store": "store"}[source], *RUN])
+    said = capsys.readouterr().err
+    found = written(text / "run")
+    assert said.index(f"two neighbours {found['two neighbours'][0]:.2f}") < said.index("step") and len(counted) == 1
+
+    tokenizer = Tokenizer.from_pretrained(text / "run")
+    material = read_material(*([[text / "story.txt"], None] if source == "--text" else [[], None, text / "store"]))
+    known, new = material.known, material.new[""]
+    if source == "--text":
+        known, new = token_ids(known, tokenizer), token_ids(new, tokenizer)
+    counts = NeighbourBaselines(known, tokenizer.vocab_size, tokenizer.all_special_ids)
+    rungs = ladder(new, tokenizer, counts, PRETRAIN["own-text"].masking, pairs=500)
+    assert found == {rung.name: pytest.approx((rung.loss, rung.top1)) for rung in rungs}
+    assert found["uniform: ln V"][0] == pytest.approx(math.log(tokenizer.vocab_size))
+
+
+def test_a_run_that_is_stopped_has_them_too(text, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bertlab.training.pretrain.train", stopped)
+    with pytest.raises(SystemExit, match="130"):
+        main(["pretrain", "--text", "story.txt", *RUN])
+    assert len(written(text / "run")) == 3
+
+
+def test_of_a_store_of_long_documents_a_part_is_counted(tmp_path, tok, monkeypatch):
+    store = write_store(tmp_path / "s", [d.sentences for d in storyworld.documents(0, 60)], tok, progress=False)
+    whole = evaluate.count_neighbours(store, tok)
+    assert len(whole.after.counts) == len(NeighbourBaselines(store, tok.vocab_size, tok.all_special_ids).after.counts)
+    monkeypatch.setattr(evaluate, "COUNTED_TOKENS", store.header.tokens // 3)
+    part = evaluate.count_neighbours(store, tok)
+    expected = NeighbourBaselines(store[::3], tok.vocab_size, tok.all_special_ids)
+    torch.testing.assert_close(part.unigram, expected.unigram)
