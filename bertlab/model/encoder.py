@@ -67,7 +67,7 @@ class MultiHeadAttention(nn.Module):
         want_probabilities: bool = False,
         packing: Packing | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """x (B, S, H), padding (B, 1, 1, S) True where hidden, head_mask (A,) -> (B, S, H), (B, A, S, S).
+        """x (B, S, H), padding (B, 1, 1 or S, S) True where hidden, head_mask (A,) -> (B, S, H), (B, A, S, S).
 
         With `packing`, x and the result are (N, H), the tokens that are not padding.
         """
@@ -112,6 +112,13 @@ def padding_bias(padding: Tensor | None, dtype: torch.dtype) -> Tensor | None:
     if padding is None:
         return None
     return padding.to(dtype) * torch.finfo(dtype).min
+
+
+def hide_the_right(padding: Tensor | None, input_ids: Tensor) -> Tensor:
+    """Padding (B, 1, 1, S) and for each asking token also what stands to its right -> (B, 1, S, S); or (S, S)."""
+    size = input_ids.size(1)
+    right = torch.ones(size, size, dtype=torch.bool, device=input_ids.device).triu(1)
+    return right if padding is None else padding | right
 
 
 class GELUTanh(nn.GELU):
@@ -205,8 +212,9 @@ class BertModel(PretrainedModel):
 
     Called with input_ids (B, S), attention_mask (B, S) (1 = token, 0 = padding; default all 1),
     token_type_ids (B, S) (0 = first text, 1 = second; default all 0) and head_mask (L, A), which scales
-    the output of every head (0 = knocked out). Gives a BertOutput. With `packed` no work is done on padding, whose
-    states are then 0 (on CPU; a GPU would have to stop and count the tokens, so there it changes nothing).
+    the output of every head (0 = knocked out). Gives a BertOutput. With config.is_decoder no token sees what
+    stands to its right. With `packed` no work is done on padding, whose states are then 0 (on CPU; a GPU would
+    have to stop and count the tokens, so there it changes nothing).
 
     Raises InputError for input longer than config.max_position_embeddings, for wrong shapes and, on CPU,
     for ids outside the vocabulary (elsewhere the check would make the CPU wait for the device).
@@ -235,8 +243,10 @@ class BertModel(PretrainedModel):
         check_inputs(self.config, input_ids, attention_mask, token_type_ids, head_mask)
         # (B, S) -> (B, 1, 1, S): the same for every head and every asking token
         padding = None if attention_mask is None else (attention_mask == 0)[:, None, None, :]
+        if self.config.is_decoder:
+            padding = hide_the_right(padding, input_ids)
         x = self.embeddings(input_ids, token_type_ids)
-        if packed and padding is not None and x.device.type == "cpu":
+        if packed and attention_mask is not None and x.device.type == "cpu":
             packing = Packing(attention_mask)
             states, attentions = self.encoder(packing.pack(x), padding, head_mask, output_attentions, packing)
             states = tuple(packing.unpack(state) for state in (states if output_hidden_states else states[-1:]))

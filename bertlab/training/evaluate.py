@@ -7,15 +7,23 @@ from statistics import fmean
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
+from bertlab.inputs.pairs import SecondTask
 from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
-from bertlab.training.metrics import evaluate_pretraining, evaluate_probes, predict_answers, score_answers
+from bertlab.training.metrics import (
+    evaluate_left_to_right,
+    evaluate_pretraining,
+    evaluate_probes,
+    predict_answers,
+    score_answers,
+)
 from bertlab.training.pretrain import Documents, token_ids
 
 Texts = Sequence[Sequence[str]]  # documents of sentences
 TEST_DOCUMENTS, COUNTED_DOCUMENTS, TEST_QUESTIONS = 600, 6000, 2000
+COUNTS = ("masked_tokens", "pairs", "next_tokens", "texts")
 
 
 def held_out(texts: Texts, every: int = 20) -> tuple[list, list]:
@@ -35,25 +43,35 @@ def measure_pretraining(
     tokenizer: Tokenizer,
     known: Texts | TokenStore | None = None,
     new: Texts | TokenStore | None = None,
+    second_task: SecondTask = "next",
 ) -> dict[str, float]:
     """Masked words, next sentences and baselines on `new` text (counted on `known`); by default on held-out
-    combinations of the storyworld, with the right-context probes. Of token stores a sample is taken."""
+    combinations of the storyworld, with the right-context probes. Of token stores a sample is taken.
+
+    `second_task` is the one that the model has learned. Of a model that reads from left to right next tokens are
+    measured instead, and no probes.
+    """
     probes = {}
     if new is None:
         known = [d.sentences for d in storyworld.documents(0, COUNTED_DOCUMENTS)]
         new = [d.sentences for d in storyworld.documents(0, TEST_DOCUMENTS, "test")]
-        probes = evaluate_probes(model, tokenizer, storyworld.probes())
-    return _measure(model, tokenizer, new, known and _baselines(tokenizer, known)) | probes
+        if not model.config.is_decoder:
+            probes = evaluate_probes(model, tokenizer, storyworld.probes())
+    return _measure(model, tokenizer, new, known and _baselines(tokenizer, known), second_task) | probes
 
 
 def measure_genres(
-    model: BertForPreTraining, tokenizer: Tokenizer, known: Texts, genres: Mapping[str, Texts]
+    model: BertForPreTraining,
+    tokenizer: Tokenizer,
+    known: Texts,
+    genres: Mapping[str, Texts],
+    second_task: SecondTask = "next",
 ) -> dict[str, float]:
     """The same measures on held-out texts of several genres: as `masked_top1:novel` those of each genre, before
     them their mean, in which each genre counts alike."""
     baselines = _baselines(tokenizer, known)
-    found = {genre: _measure(model, tokenizer, texts, baselines) for genre, texts in genres.items()}
-    names = [name for name in next(iter(found.values())) if name not in ("masked_tokens", "pairs")]
+    found = {genre: _measure(model, tokenizer, texts, baselines, second_task) for genre, texts in genres.items()}
+    names = [name for name in next(iter(found.values())) if name not in COUNTS]
     means = {name: fmean(measures[name] for measures in found.values()) for name in names}
     return means | {f"{name}:{genre}": value for genre, one in found.items() for name, value in one.items()}
 
@@ -69,11 +87,17 @@ def _ids(texts: Texts | TokenStore, tokenizer: Tokenizer, most: int) -> Document
 
 
 def _measure(
-    model: BertForPreTraining, tokenizer: Tokenizer, new: Texts | TokenStore, baselines: NeighbourBaselines | None
+    model: BertForPreTraining,
+    tokenizer: Tokenizer,
+    new: Texts | TokenStore,
+    baselines: NeighbourBaselines | None,
+    second_task: SecondTask,
 ) -> dict[str, float]:
     max_tokens = min(128, model.config.max_position_embeddings)
     ids = _ids(new, tokenizer, TEST_DOCUMENTS)
-    return evaluate_pretraining(model, tokenizer, ids, baselines, max_tokens=max_tokens)
+    if model.config.is_decoder:
+        return evaluate_left_to_right(model, tokenizer, ids, baselines, max_tokens=max_tokens)
+    return evaluate_pretraining(model, tokenizer, ids, baselines, max_tokens=max_tokens, second_task=second_task)
 
 
 def measure_qa(

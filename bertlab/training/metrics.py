@@ -1,5 +1,6 @@
 """How good a model is, on text that it has not seen, beside what simpler guesses reach."""
 
+import math
 import random
 from collections.abc import Sequence
 
@@ -11,14 +12,18 @@ from bertlab.corpora.examples import QAExample
 from bertlab.corpora.storyworld import Probe
 from bertlab.inputs.features import answer_from_logits, qa_features
 from bertlab.inputs.masking import IGNORED, Masking
-from bertlab.inputs.pairs import sentence_pairs
+from bertlab.inputs.pairs import SecondTask, sentence_pairs
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
-from bertlab.training.pretrain import Documents, masked_batch
+from bertlab.training.pretrain import Documents, masked_batch, next_token_batch
 
 BATCH = 50
-NSP = ("nsp_accuracy", "nsp_accuracy_masked")
+SECOND = {  # measures of the second task
+    "next": ("nsp_accuracy", "nsp_accuracy_masked"),
+    "order": ("order_accuracy", "order_accuracy_masked"),
+    "none": (),
+}
 
 
 @torch.inference_mode()
@@ -31,16 +36,18 @@ def evaluate_pretraining(
     max_tokens: int = 128,
     pairs: int = 2000,
     seed: int = 0,
+    second_task: SecondTask = "next",
 ) -> dict[str, float]:
     """Masked-word loss and top-1 (15%, 80/10/10, as in the paper) and next-sentence accuracy on `documents`.
 
     Next sentences are judged twice: on the text as it is (nsp_accuracy) and with those words hidden, as in training
-    (nsp_accuracy_masked). With `baselines`, masked words also by word frequency and by the two neighbours.
+    (nsp_accuracy_masked). A model that learned another `second_task` is measured on that: order_accuracy, or nothing.
+    With `baselines`, masked words also by word frequency and by the two neighbours.
     """
-    chosen = list(sentence_pairs(documents, max_tokens, random.Random(seed)))[:pairs]
+    chosen = sentence_pairs(documents, max_tokens, random.Random(seed), second_task)[:pairs]
     generator = torch.Generator().manual_seed(seed)
     sums: dict[str, float] = {}
-    judged: dict[str, float] = dict.fromkeys(NSP, 0.0)
+    judged: dict[str, float] = dict.fromkeys(SECOND[second_task], 0.0)
     tokens = 0
     for first in range(0, len(chosen), BATCH):
         batch = masked_batch(chosen[first : first + BATCH], tokenizer, generator, Masking())
@@ -48,7 +55,7 @@ def evaluate_pretraining(
         _add(sums, "masked", out.prediction_logits.float().log_softmax(-1), out.masked_labels)
         intact = torch.where(batch["labels"] == IGNORED, batch["input_ids"], batch["labels"])
         plain = model(**(batch | {"input_ids": intact}), masked_only=True, packed=True)
-        for name, given in zip(NSP, (plain, out), strict=True):
+        for name, given in zip(judged, (plain, out), strict=bool(judged)):
             judged[name] += float((given.seq_relationship_logits.argmax(-1) == batch["next_sentence_label"]).sum())
         tokens += len(out.masked_labels)
         for name, guess in _guesses(baselines, batch).items():
@@ -56,6 +63,38 @@ def evaluate_pretraining(
     figures = {name: value / tokens for name, value in sums.items()}
     figures |= {name: value / len(chosen) for name, value in judged.items()}
     return figures | {"masked_tokens": tokens, "pairs": len(chosen)}
+
+
+@torch.inference_mode()
+def evaluate_left_to_right(
+    model: BertForPreTraining,
+    tokenizer: Tokenizer,
+    documents: Documents,
+    baselines: NeighbourBaselines | None = None,
+    *,
+    max_tokens: int = 128,
+    texts: int = 2000,
+    seed: int = 0,
+) -> dict[str, float]:
+    """Loss, perplexity and top-1 of every token that follows others, in texts as long as fit; special tokens do not
+    count. With `baselines` also by word frequency and by the token before."""
+    chosen = sentence_pairs(documents, max_tokens, random.Random(seed), "none")[:texts]
+    sums: dict[str, float] = {}
+    tokens = 0
+    for first in range(0, len(chosen), BATCH):
+        batch = next_token_batch(chosen[first : first + BATCH], tokenizer)
+        batch["labels"].masked_fill_(tokenizer.special_mask(batch["labels"]), IGNORED)
+        out = model.eval()(**batch, masked_only=True, packed=True)
+        _add(sums, "next_token", out.prediction_logits.float().log_softmax(-1), out.masked_labels)
+        tokens += len(out.masked_labels)
+        if baselines is not None:
+            before = batch["input_ids"][batch["labels"] != IGNORED]  # (M,)
+            nothing = torch.full_like(before, tokenizer.pad_token_id)
+            _add(sums, "unigram", baselines.unigram_log_probabilities(len(before)), out.masked_labels)
+            _add(sums, "previous", baselines.bigram_log_probabilities(before, nothing), out.masked_labels)
+    figures = {name: value / tokens for name, value in sums.items()}
+    perplexity = math.exp(figures["next_token_loss"])
+    return figures | {"perplexity": perplexity, "next_tokens": tokens, "texts": len(chosen)}
 
 
 def _guesses(baselines: NeighbourBaselines | None, batch: dict[str, Tensor]) -> dict[str, Tensor]:
