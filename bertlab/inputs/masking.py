@@ -70,14 +70,14 @@ def mask_tokens(
 
 
 def _words(ordinary: Tensor, continues: Tensor | None) -> Tensor:
-    """(B, S): where the word of each token begins. Without `continues` (B, S) every token is its own word."""
-    place = torch.arange(ordinary.shape[1], device=ordinary.device).expand(ordinary.shape)  # (S,) -> (B, S)
+    """(B, S): the place that stands for the word of each token, its first piece's; a text that was cut inside a word
+    begins with the rest of it, for which the special token before stands. Without `continues` (B, S) every token is
+    its own word."""
     if continues is None:
-        return place
+        return _places(ordinary)
     goes_on = continues & ordinary
-    goes_on[:, 1:] &= ordinary[:, :-1]  # a text that was cut may begin inside a word
     goes_on[:, 0] = False
-    return place.masked_fill(goes_on, 0).cummax(dim=1).values
+    return _places(ordinary).masked_fill(goes_on, 0).cummax(dim=1).values
 
 
 def _choose(ordinary: Tensor, words: Tensor, rate: float, generator: torch.Generator) -> Tensor:
@@ -87,14 +87,22 @@ def _choose(ordinary: Tensor, words: Tensor, rate: float, generator: torch.Gener
     lots = torch.rand(ordinary.shape, generator=generator, device=generator.device).to(ordinary.device)
     lots = lots.gather(1, words).masked_fill(~ordinary, 2.0)  # the pieces of a word share one
     order = lots.argsort(dim=1, stable=True)  # ordinary positions first, the words shuffled
-    size = torch.zeros_like(words).scatter_add(1, words, torch.ones_like(words)).gather(1, words)  # pieces of its word
-    words, size = words.gather(1, order), size.gather(1, order)
-    begins = torch.ones_like(ordinary)
-    begins[:, 1:] = words[:, 1:] != words[:, :-1]
-    place = torch.arange(ordinary.shape[1], device=ordinary.device).expand(ordinary.shape)  # (S,) -> (B, S)
-    before = place.masked_fill(~begins, 0).cummax(dim=1).values  # how many tokens stand before its word
-    among_first = (before + size / 2 <= wanted) | (before == 0)  # (B, S): a word at the edge if most of it is inside
+    pieces = torch.zeros_like(words).scatter_add(1, words, ordinary.long()).gather(1, words)  # of its word
+    before = _before(words.gather(1, order))
+    # a word at the edge is in if most of it is; the first always
+    among_first = (before + pieces.gather(1, order) / 2 <= wanted) | (before == 0)
     return torch.zeros_like(ordinary).scatter(1, order, among_first) & ordinary
+
+
+def _before(words: Tensor) -> Tensor:
+    """How many tokens stand before the word of each, in rows of words (B, S) whose pieces stand together."""
+    begins = torch.ones_like(words, dtype=torch.bool)
+    begins[:, 1:] = words[:, 1:] != words[:, :-1]
+    return _places(words).masked_fill(~begins, 0).cummax(dim=1).values
+
+
+def _places(rows: Tensor) -> Tensor:
+    return torch.arange(rows.shape[1], device=rows.device).expand(rows.shape)  # (S,) -> (B, S)
 
 
 def _actions(count: int, masking: Masking, generator: torch.Generator) -> Tensor:
