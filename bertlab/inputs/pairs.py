@@ -61,7 +61,7 @@ class Pairs(Sequence):
         return len(self.labels)
 
     def __getitem__(self, index):
-        if not isinstance(index, int):
+        if not isinstance(index, (int, np.integer)):
             return Pairs(self.tokens, self.first[index], self.second[index], self.labels[index])
         first, second = (self.tokens[slice(*places[index])].tolist() for places in (self.first, self.second))
         return Pair(first, second, int(self.labels[index]))

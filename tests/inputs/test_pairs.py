@@ -184,6 +184,7 @@ def test_parts_of_pairs():
     pairs = sentence_pairs(number([[3, 4, 5]] * 6), 20, random.Random(0))
     everything = list(pairs)
     assert list(pairs[1:4]) == everything[1:4] and pairs[-1] == everything[-1]
+    assert pairs[np.int64(2)] == everything[2] and list(pairs[np.array([3, 0])]) == [everything[3], everything[0]]
     assert list(Pairs.of(everything)) == everything and list(Pairs.of([])) == []
     alone = pairs.alone(np.arange(len(pairs)) == 2)
     assert list(alone) == [Pair(p.first, [], -100) if i == 2 else p for i, p in enumerate(everything)]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from bertlab import BertConfig, BertForPreTraining, BertModel
 from tests.model.test_parity import BOTH, SHAPES, assert_same, twins
 
+transformers = pytest.importorskip("transformers")
 NAMES = ("last_hidden_state", "pooler_output", "hidden_states", "attentions")
 
 
@@ -23,6 +24,13 @@ def test_the_same_numbers_as_transformers(shape, batch, tmp_path):
     assert_same(ours(**batch, **BOTH), theirs(**batch, **BOTH), torch.float64, *NAMES)
     for inputs in (batch, {"input_ids": batch["input_ids"]}):  # the other attention path; without a mask too
         assert_same(ours(**inputs), theirs(**inputs), torch.float64, *NAMES[:2])
+
+
+def test_ours_opens_in_transformers(config, batch, tmp_path):
+    ours = build(BertForPreTraining, config)
+    ours.save_pretrained(tmp_path)
+    theirs = transformers.BertForPreTraining.from_pretrained(tmp_path).double()
+    assert_same(ours(**batch), theirs(**batch), torch.float64, "prediction_logits", "seq_relationship_logits")
 
 
 def test_config_keeps_it(config, tmp_path):
