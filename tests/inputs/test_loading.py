@@ -59,8 +59,8 @@ from bertlab.inputs.loading import ahead
 from tests.inputs.test_loading import numbered
 
 with closing(ahead(numbered(), worker=True)) as batches:
-    print(int(next(batches)["input_ids"][0, 0]), flush=True)
     try:
+        print(int(next(batches)["input_ids"][0, 0]), flush=True)
         time.sleep(600)
     except KeyboardInterrupt:
         print(int(next(batches)["input_ids"][0, 0]), flush=True)
