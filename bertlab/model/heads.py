@@ -117,7 +117,8 @@ class BertForPreTraining(PretrainedModel):
 
     Inputs as in BertForMaskedLM, and next_sentence_label (B,): 0 the second text follows the first,
     1 it does not. loss_only, for training: as masked_only, but the logits are made some rows at a time and
-    not kept; masked_accuracy tells how often the likeliest word is the right one.
+    not kept; masked_accuracy tells how often the likeliest word is the right one. `labelled` (M,) are the places of
+    the labels, numbers of 0..B*S-1: a GPU, if it is told, need not stop to look for them.
     """
 
     def __init__(self, config: BertConfig):
@@ -137,11 +138,12 @@ class BertForPreTraining(PretrainedModel):
         next_sentence_label: Tensor | None = None,
         masked_only: bool = False,
         loss_only: bool = False,
+        labelled: Tensor | None = None,
         **wanted: bool | Tensor | None,
     ) -> PreTrainingOutput:
         out = self.bert(input_ids, attention_mask, token_type_ids, **wanted)
         masked_only = masked_only or loss_only
-        hidden, labels = select_masked(out.last_hidden_state, labels, masked_only, self.config.vocab_size)
+        hidden, labels = select_masked(out.last_hidden_state, labels, masked_only, self.config.vocab_size, labelled)
         if loss_only:
             logits = None
             mlm_loss, accuracy = lean_cross_entropy(self.mlm.transform(hidden), self.mlm.decoder, labels)
@@ -198,7 +200,7 @@ class BertForQuestionAnswering(PretrainedModel):
 
 
 def select_masked(
-    hidden: Tensor, labels: Tensor | None, masked_only: bool, vocab_size: int
+    hidden: Tensor, labels: Tensor | None, masked_only: bool, vocab_size: int, labelled: Tensor | None = None
 ) -> tuple[Tensor, Tensor | None]:
     """All states (B, S, H), or with masked_only those of the M labelled positions: (M, H), (M,)."""
     if labels is not None:
@@ -207,8 +209,15 @@ def select_masked(
         return hidden, labels
     if labels is None:
         raise InputError("masked_only needs labels: they say which positions are masked")
-    chosen = labels != IGNORED
-    return hidden[chosen], labels[chosen]
+    if labelled is None:
+        labelled = labelled_places(labels)
+    # (B, S, H) -> (M, H), (B, S) -> (M,)
+    return hidden.flatten(0, 1).index_select(0, labelled), labels.flatten().index_select(0, labelled)
+
+
+def labelled_places(labels: Tensor) -> Tensor:
+    """Where labels (B, S) are not ignored: (M,), numbers of 0..B*S-1."""
+    return (labels != IGNORED).flatten().nonzero().squeeze(1)
 
 
 def class_loss(logits: Tensor, labels: Tensor | None, reason: str, name: str = "labels") -> Tensor | None:

@@ -20,6 +20,7 @@ from bertlab import (
 )
 from bertlab.model import lean_loss
 from bertlab.model.encoder import MultiHeadAttention
+from bertlab.model.heads import labelled_places
 from bertlab.model.packing import Packing
 
 HEADS = [BertForPreTraining, BertForMaskedLM, BertForQuestionAnswering]
@@ -219,6 +220,16 @@ def test_loss_only_is_the_same_without_the_logits(rows, config, batch, monkeypat
     one, two = gradients(model, 3 * full.loss), gradients(model, 3 * lean.loss)
     for name in one:
         torch.testing.assert_close(one[name], two[name], msg=lambda m, n=name: f"{n}: {m}")
+
+
+def test_places_of_labels_can_be_told(config, batch):
+    model, labels = build(BertForPreTraining, config), masked_labels(batch)
+    places = [row * 9 + column for row, column in (labels != -100).nonzero().tolist()]
+    assert labelled_places(labels).tolist() == places
+    told = model(**batch, labels=labels, labelled=torch.tensor(places), loss_only=True)
+    assert told.mlm_loss.equal(model(**batch, labels=labels, loss_only=True).mlm_loss)
+    some = model(**batch, labels=labels, labelled=torch.tensor(places[:2]), loss_only=True)
+    assert some.masked_labels.tolist() == labels.flatten()[places[:2]].tolist()
 
 
 def test_loss_only_of_a_batch_without_labels_is_zero(config, batch):
