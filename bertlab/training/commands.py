@@ -31,6 +31,7 @@ from bertlab.training.evaluate import (
 from bertlab.training.finetune import finetune_qa
 from bertlab.training.ladder import Rung
 from bertlab.training.pretrain import Documents, pretrain
+from bertlab.training.processes import is_first
 from bertlab.training.recipes import FINETUNE, PretrainRecipe, as_record, pretrain_recipe
 
 STORYWORLD = (
@@ -103,9 +104,11 @@ def run_pretrain(command) -> None:
         atomic_write(out / "baselines.json", json.dumps([asdict(rung) for rung in rungs], indent=2) + "\n")
         say(f"to beat on held-out text, as loss and share right: {'; '.join(map(str, rungs))}")
 
-    names = ("minutes", "half", "device", "save_every", "keep", "resume")
+    names = ("minutes", "half", "device", "devices", "micro_batch", "save_every", "keep", "resume", "tensorboard")
     options = {name: getattr(command, name) for name in names}
     result = pretrain(recipe, material.known, out=out, on_start=begin, **options)
+    if not is_first():
+        return
     if result.stopped:
         return say(f"stopped at {reached(result)}; the same command with --resume goes on")
     say("measuring on held-out text ...")
@@ -116,7 +119,7 @@ def run_pretrain(command) -> None:
 
 
 def _check(recipe: PretrainRecipe, command) -> None:
-    for name in ("minutes", "save_every", "keep"):
+    for name in ("minutes", "save_every", "keep", "devices", "micro_batch"):
         if (value := getattr(command, name)) is not None and value <= 0:
             raise InputError(f"--{name.replace('_', '-')} {value}: must be above 0")
     if recipe.corpus and not command.data:
