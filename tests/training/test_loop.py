@@ -46,13 +46,12 @@ def squared(model, batch, shares=WHOLE):
 def run(model=None, **options):
     """(model, rows) of a short training."""
     model = model or line()
-    given = {
-        "steps": 20,
-        "settings": Optimization(learning_rate=0.1),
-        "progress": False,
-        "fabric": make_fabric("cpu"),
-    } | options
+    given = {"steps": 20, "settings": Optimization(learning_rate=0.1)} | quietly() | options
     return model, train(model, points(), given.pop("loss_function", squared), **given)
+
+
+def quietly():
+    return {"progress": False, "fabric": make_fabric("cpu")}
 
 
 def test_the_loss_falls_and_the_model_is_ready_for_use():
@@ -105,7 +104,7 @@ def test_speed_and_waiting_are_those_of_the_steps_since_the_row_before(monkeypat
         return result
 
     coming = (pass_time(seconds, batch) for seconds, batch in zip([0, 0, 1, 2], points(), strict=False))
-    options = {"steps": 4, "log_every": 2, "settings": Optimization(), "progress": False, "fabric": make_fabric("cpu")}
+    options = {"steps": 4, "log_every": 2, "settings": Optimization()} | quietly()
     first, second = train(line(), coming, lambda *given: pass_time(1.5, squared(*given)), **options)
     assert (first["tokens_per_second"], first["wait_share"]) == (2 * 2 / 3, 0)
     assert (second["tokens_per_second"], second["wait_share"]) == (2 * 2 / 6, 3 / 6)
@@ -156,8 +155,8 @@ def test_gradients_are_clipped_and_zeroed(monkeypatch):
 
 
 def test_minutes_end_the_run_early_with_the_rate_brought_down(monkeypatch):
-    clock = iter(range(10_000))  # a second at every look
-    monkeypatch.setattr(meter.time, "perf_counter", lambda: float(next(clock)))
+    clock = iter(range(10_000))  # a third of a second at every look
+    monkeypatch.setattr(meter.time, "perf_counter", lambda: next(clock) / 3)
     _, rows = run(steps=5000, minutes=1, log_every=1)
     assert 20 < len(rows) < 60
     rates = [row["learning_rate"] for row in rows]
@@ -166,7 +165,7 @@ def test_minutes_end_the_run_early_with_the_rate_brought_down(monkeypatch):
 
 def test_a_run_that_ends_early_logs_its_last_steps(monkeypatch):
     clock = iter(range(10_000))
-    monkeypatch.setattr(meter.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(meter.time, "perf_counter", lambda: next(clock) / 3)
     _, rows = run(steps=5000, minutes=1, log_every=1000)
     assert len(rows) == 1 and 20 < rows[0]["step"] < 100
 
@@ -178,7 +177,7 @@ def test_without_minutes_all_steps_are_done():
 
 def test_batches_may_run_out():
     batches = [batch for batch, _ in zip(points(), range(3), strict=False)]
-    options = {"steps": 10, "settings": Optimization(), "progress": False, "fabric": make_fabric("cpu")}
+    options = {"steps": 10, "settings": Optimization()} | quietly()
     assert train(line(), batches, squared, **options)[-1]["step"] == 3
 
 
@@ -197,12 +196,7 @@ def test_ctrl_c_keeps_what_was_learned(where):
         for number, batch in enumerate(points()):
             yield stop() if where == "batches" and number == 11 else batch
 
-    options = {
-        "steps": 20,
-        "settings": Optimization(learning_rate=0.1),
-        "progress": False,
-        "fabric": make_fabric("cpu"),
-    }
+    options = {"steps": 20, "settings": Optimization(learning_rate=0.1)} | quietly()
     if where == "log":
         options |= {"log": stop, "log_every": 11}
     if where == "last row":
@@ -277,7 +271,7 @@ def test_a_resumed_training_ends_with_the_same_weights(optimizer):
     assert [state["step"] for state in saved] == [0, 8, 16, 20]
     for state in saved:
         rest = islice(points(), state["step"], None)
-        options = {"steps": 20, "resume": state, "progress": False, "fabric": make_fabric("cpu")} | settings
+        options = {"steps": 20, "resume": state} | quietly() | settings
         model = copy.deepcopy(start)
         resumed = train(model, rest, squared, **options)
         assert all(torch.equal(a, b) for a, b in zip(model.parameters(), whole.parameters(), strict=True))

@@ -28,6 +28,7 @@ from bertlab.training.recipes import PRETRAIN, pretrain_recipe
 from bertlab.training.start import new_model, start_from_sinusoids
 
 COLUMNS = ["step", "mlm_loss", "masked_accuracy", "nsp_loss", "nsp_accuracy", "learning_rate", "seconds"]
+SPEED = ["tokens_per_second", "utilisation", "wait_share"]
 
 
 def weights(model):
@@ -227,9 +228,7 @@ def test_run_folder(texts, tok, recipe, tmp_path):
     assert json.loads((folder / "recipe.json").read_text())["hidden_size"] == recipe.hidden_size
     with (folder / "metrics.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == [*COLUMNS, "tokens_per_second", "utilisation", "wait_share"] and [
-        row["step"] for row in rows
-    ] == ["2", "4", "5"]
+    assert list(rows[0]) == [*COLUMNS, *SPEED] and [row["step"] for row in rows] == ["2", "4", "5"]
     for row, other in zip(rows, result.rows, strict=True):
         assert {name: float(value) for name, value in row.items()} == pytest.approx(other, rel=1e-4)
     assert seen == result.rows
