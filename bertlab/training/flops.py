@@ -34,15 +34,10 @@ def pretraining_operations(config: BertConfig, batch: Batch) -> float:
     return encoder_operations(config, batch) + 6.0 * head * int((batch["labels"] != IGNORED).sum())
 
 
-def product_rate(fabric, rounds: int = 2) -> float:
-    """Floating-point operations per second of one large matrix product, in the precision that `fabric` trains in; the
-    best of so many rounds.
-    """
-    kind = fabric.device.type
-    with fabric.autocast():
-        dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else torch.float32
-    side = SIDES.get(kind, 768)
-    a = torch.ones(side, side, dtype=dtype, device=fabric.device)
+def product_rate(device: torch.device, dtype: torch.dtype, rounds: int = 2) -> float:
+    """Floating-point operations per second of one large matrix product, the best of so many rounds."""
+    side = SIDES.get(device.type, 768)
+    a = torch.ones(side, side, dtype=dtype, device=device)
     best = min(_seconds(a) for _ in range(rounds + 1))  # the first one warms up
     return 2 * side**3 / best
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from bertlab.training.flops import product_rate
 from bertlab.training.parts import Batch
+from bertlab.training.processes import product_type
 
 MOST_SKIPPED = 10  # steps in a row without a finite gradient: it will not get better
 
@@ -23,7 +24,7 @@ class Meter:
     def __init__(self, fabric, operations: Callable[[Batch], float] | None = None):
         """`operations` counts what a batch needs; with it each row has the utilisation of the device."""
         self._fabric, self._operations = fabric, operations
-        self._possible = product_rate(fabric) * fabric.world_size if operations else 0.0
+        self._possible = self._possible_rate() if operations else 0.0
         self.rows: list[dict[str, float]] = []
         self.names: list[str] = []
         self.skipped = self.skipped_in_a_row = self._step = 0
@@ -31,6 +32,10 @@ class Meter:
         self._fresh: list[Tensor] = []  # of each step (1 + N,): was its gradient finite; this process's N figures
         self._start = self._last = time.perf_counter()
         self._clear()
+
+    def _possible_rate(self) -> float:
+        fabric = self._fabric
+        return fabric.world_size * product_rate(fabric.device, product_type(fabric))
 
     def _clear(self) -> None:
         self._figures: list[list[float]] = []  # of each step that was not skipped, of all processes

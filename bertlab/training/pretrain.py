@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from bertlab.corpora import storyworld
+from bertlab.errors import InputError
 from bertlab.inputs.masking import IGNORED, Masking, mask_tokens
 from bertlab.inputs.pairs import Pair, collate, sentence_pairs
 from bertlab.inputs.store import TokenStore
@@ -87,6 +88,8 @@ def pretrain(
     if tensorboard:
         require("tensorboard", "tensorboard")
     fabric = make_fabric(device, devices)
+    if recipe.batch_size < fabric.world_size:
+        raise InputError(f"batch_size={recipe.batch_size}: fewer than the {fabric.world_size} processes")
     run = Run(out, as_record(recipe), keep=keep, resume=resume) if out and fabric.is_global_zero else None
     launch(fabric)
     if texts is None:

@@ -43,6 +43,13 @@ def bfloat16_is_fast(device: str) -> bool:
     return on_cpu and torch.cpu.get_capabilities().get("avx512_bf16", False)
 
 
+def product_type(fabric) -> torch.dtype:
+    """In which matrix products are made."""
+    with fabric.autocast():
+        kind = fabric.device.type
+        return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else torch.get_default_dtype()
+
+
 def launch(fabric) -> None:
     """Start the other processes, each with the command line of this one; they end with it, whatever ends it."""
     fabric.launch()

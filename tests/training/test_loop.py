@@ -12,13 +12,15 @@ from itertools import count, islice
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from bertlab import InputError
 from bertlab.training import meter
 from bertlab.training.loop import train
-from bertlab.training.optim import Optimization
-from bertlab.training.parts import WHOLE
+from bertlab.training.optim import Optimization, make_optimizers
+from bertlab.training.parts import WHOLE, own_parts
 from bertlab.training.processes import make_fabric
+from bertlab.training.step import train_step
 
 COLUMNS = ["step", "loss", "learning_rate", "seconds", "tokens_per_second", "wait_share"]
 
@@ -113,7 +115,7 @@ def test_speed_and_waiting_are_those_of_the_steps_since_the_row_before(monkeypat
 def test_utilisation_is_what_the_steps_needed_of_what_was_possible(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(meter.time, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(meter, "product_rate", lambda fabric: 1000.0)
+    monkeypatch.setattr(meter, "product_rate", lambda *_: 1000.0)
 
     def slow(*given):
         now[0] += 2.0
@@ -257,6 +259,28 @@ def test_a_training_that_diverges_is_told_ends_and_keeps_the_batch():
     assert all(tensor.isfinite().all() for tensor in state["model"].values())
 
 
+class Reads(TorchDispatchMode):
+    """Counts how often a number is read from a tensor, for which the processor waits for the device."""
+
+    count = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.count += function is torch.ops.aten._local_scalar_dense.default
+        return function(*args, **kwargs or {})
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_step_reads_nothing_from_the_device(optimizer):
+    fabric, model = make_fabric("cpu"), nn.Sequential(nn.Linear(1, 4), nn.Linear(4, 1))
+    settings = Optimization(optimizer)
+    wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, settings))
+    (part,) = own_parts(next(points()), 0, 1, None)
+    with Reads() as reads:
+        finite, _ = train_step(fabric, wrapped, optimizers, [part], squared, 0.1, 1.0)
+        assert reads.count == 0
+        assert bool(finite) and reads.count == 1
+
+
 # Going on
 
 
@@ -306,7 +330,7 @@ def test_a_second_ctrl_c_ends_at_once():
     assert [stopped for _, stopped in saved] == [False, True] and saved[-1][0] is None
 
 
-@pytest.mark.parametrize("option", ["steps", "log_every", "save_every"])
+@pytest.mark.parametrize("option", ["steps", "log_every", "save_every", "micro_batch"])
 def test_counts_below_one(option):
     with pytest.raises(InputError, match=f"{option}=0"):
         run(**{option: 0})
@@ -404,4 +428,4 @@ def test_a_device_that_is_not_there(device):
 def test_progress_bar_shows_the_figures(capsys):
     run(steps=4, log_every=2, progress=True)
     shown = capsys.readouterr().err
-    assert "4/4" in shown and "loss=" in shown and "tok/s=" in shown
+    assert "4/4" in shown and "loss=" in shown and "tok/s=" in shown and "waited=" in shown
