@@ -45,12 +45,14 @@ def make_optimizers(model: nn.Module, settings: Optimization) -> list[torch.opti
 class Muon(torch.optim.Muon):
     """torch's, heeding `found_inf` as its AdamW does: a step where this tensor holds 1 changes nothing."""
 
-    found_inf: Tensor
+    found_inf: Tensor | None = None
 
     @torch.no_grad()
     def step(self, closure=None):
+        if self.found_inf is None:
+            return super().step(closure)
         skipped = self.found_inf.bool()
-        weights = [p for group in self.param_groups for p in group["params"]]
+        weights = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
         before = [weight.clone() for weight in weights]
         for weight in weights:  # momentum mixed with itself stays what it is
             momentum = self.state[weight].get("momentum_buffer", torch.zeros_like(weight))

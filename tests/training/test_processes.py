@@ -134,20 +134,6 @@ def test_two_processes_from_start_to_end(place):
 
 def test_fewer_rows_than_processes_are_a_mistake_told_before_anything_is_begun(place, capsys):
     with pytest.raises(SystemExit) as ended:
-        main(
-            [
-                "pretrain",
-                "--text",
-                "story.txt",
-                "--batch-size",
-                "1",
-                "--device",
-                "cpu",
-                "--out",
-                "run",
-                "--devices",
-                "2",
-            ]
-        )
-    assert ended.value.code == 2 and "batch_size=1" in capsys.readouterr().err
+        main(["pretrain", *OPTIONS, "--devices", "5"])
+    assert ended.value.code == 2 and "batch_size=4" in capsys.readouterr().err
     assert not Path("run").exists()
