@@ -56,10 +56,10 @@ class Pretrain:
     device: DEVICES = "auto"
     """Where to train; auto takes a GPU if there is one."""
     devices: int = 1
-    """How many of them train together, each on its share of every batch: the model becomes the same. On several
+    """How many of them train together, each on its share of every batch; what is learned stays the same. On several
     machines start each with torchrun instead: torchrun --nnodes 2 --nproc-per-node 8 ... -m bertlab pretrain ..."""
     micro_batch: int | None = None
-    """Pairs of texts that a device works on at a time, where a step's do not fit: the model becomes the same."""
+    """Pairs of texts that a device works on at a time, where a step's do not fit; what is learned stays the same."""
 
     def run(self) -> None:
         from bertlab.training.commands import run_pretrain

@@ -154,6 +154,8 @@ def run_finetune(command) -> None:
     examples = list(read_squad(command.train)) if command.train else None
     dev = list(read_squad(command.dev)) if command.dev else None
     result = finetune_qa(recipe, examples, out=out, half=command.half, device=command.device)
+    if not is_first():
+        return
     if not result.rows or result.rows[-1]["step"] < recipe.steps:
         return say(f"stopped at {reached(result)}; {out} holds the model so far")
     say("measuring on held-out questions ...")

@@ -20,7 +20,7 @@ from bertlab.tokenizer import Tokenizer
 from bertlab.training.flops import encoder_operations
 from bertlab.training.loop import train
 from bertlab.training.parts import WHOLE, Shares
-from bertlab.training.processes import make_fabric
+from bertlab.training.processes import launch, make_fabric
 from bertlab.training.recipes import FinetuneRecipe, as_record
 from bertlab.training.run import Run, to_all
 
@@ -50,7 +50,9 @@ def finetune_qa(
     started = time.perf_counter()
     tokenizer = Tokenizer.from_pretrained(recipe.model)
     model = start_model(recipe)
-    run = Run(out, as_record(recipe)) if out else None
+    fabric = make_fabric(device)
+    run = Run(out, as_record(recipe)) if out and fabric.is_global_zero else None
+    launch(fabric)
     if examples is None:
         examples = list(storyworld.questions(recipe.seed, recipe.examples))
     if not examples:
@@ -66,7 +68,7 @@ def finetune_qa(
         log=to_all(run and run.log, on_log),
         log_every=log_every,
         progress=progress,
-        fabric=make_fabric(device),
+        fabric=fabric,
         seed=recipe.seed,
     )
     if run:

@@ -51,15 +51,15 @@ class Muon(torch.optim.Muon):
     def step(self, closure=None):
         if self.found_inf is None:
             return super().step(closure)
-        skipped = self.found_inf.bool()
+        skipped, zero = self.found_inf.bool(), torch.zeros_like(self.found_inf)
         weights = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
         before = [weight.clone() for weight in weights]
         for weight in weights:  # momentum mixed with itself stays what it is
-            momentum = self.state[weight].get("momentum_buffer", torch.zeros_like(weight))
-            weight.grad = torch.where(skipped, momentum, weight.grad)
+            momentum = self.state[weight].get("momentum_buffer", zero)
+            torch.where(skipped, momentum, weight.grad, out=weight.grad)
         super().step(closure)
         for weight, old in zip(weights, before, strict=True):
-            weight.copy_(torch.where(skipped, old, weight))
+            torch.where(skipped, old, weight, out=weight)
 
 
 def rate_factor(progress: float, warmup: float) -> float:

@@ -81,7 +81,8 @@ def pretrain(
 
     `devices` processes train together, each with a device of its own and its share of every batch; each has the model
     in the end. The first one, which starts the others with its own command line, alone writes and shows progress.
-    Neither their number nor `micro_batch`, how many rows a device works on at a time, changes what is learned.
+    Neither their number nor `micro_batch`, how many rows a device works on at a time, changes what is learned, but for
+    rounding and dropout's draws.
     `tensorboard` logs the rows to the run folder for TensorBoard too.
     """
     started = time.perf_counter()
