@@ -6,7 +6,7 @@ lets the processes exchange their gradients.
 """
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -85,19 +85,13 @@ def train(
             receivers.at_start()
         agreed, interrupted = Agreement(fabric, meter, pressed, minutes), True
         with suppress(KeyboardInterrupt):
-            for step, batch in enumerate(meter.waited_for(islice(batches, steps - start)), start=start + 1):
-                done = max((step - 0.5) / steps, agreed.gone)
-                if done >= 1:
-                    break
-                rate = settings.learning_rate * rate_factor(done, settings.warmup)
+            for step, rate, batch in planned(meter.waited_for(batches), start, steps, settings, agreed):
                 torch.manual_seed(dropout_seed(seed, step, fabric.global_rank))
                 parts = own_parts(batch, fabric.global_rank, fabric.world_size, micro_batch)
                 seen = train_step(fabric, wrapped, optimizers, parts, loss_function, rate, settings.clip)
                 meter.add(step, rate, batch, *seen)
                 agreed.after(step)
                 receivers.after(step, batch, step == steps, agreed.ended)
-                if agreed.ended:
-                    break
             interrupted = False
         if interrupted and save:
             save(None, True)
@@ -107,8 +101,8 @@ def train(
     model.to("cpu").eval()
     if meter.diverged:
         raise InputError(
-            f"the training diverged: no finite gradient in the {meter.skipped_in_a_row} steps up to {step}, "
-            f"at a learning rate of {rate:.2g}; lower learning_rate"
+            f"the training diverged: no finite gradient in the {meter.skipped_in_a_row} steps up to {meter.step}, "
+            f"at a learning rate of {meter.rate:.2g}; lower learning_rate"
         )
     return meter.rows
 
@@ -117,6 +111,19 @@ def check(**counts: int | None) -> None:
     for name, value in counts.items():
         if value is not None and value < 1:
             raise InputError(f"{name}={value}: must be at least 1")
+
+
+def planned(
+    batches: Iterable[Batch], start: int, steps: int, settings: Optimization, agreed: "Agreement"
+) -> Iterator[tuple[int, float, Batch]]:
+    """The steps after `start` with their learning rates and batches, until all are done or it is agreed to end."""
+    for step, batch in enumerate(islice(batches, steps - start), start=start + 1):
+        done = max((step - 0.5) / steps, agreed.gone)
+        if done >= 1:
+            return
+        yield step, settings.learning_rate * rate_factor(done, settings.warmup), batch
+        if agreed.ended:
+            return
 
 
 def dropout_seed(seed: int, step: int, rank: int) -> int:

@@ -27,8 +27,8 @@ class Meter:
         self._possible = self._possible_rate() if operations else 0.0
         self.rows: list[dict[str, float]] = []
         self.names: list[str] = []
-        self.skipped = self.skipped_in_a_row = self._step = 0
-        self._rate = 0.0
+        self.skipped = self.skipped_in_a_row = self.step = 0
+        self.rate = 0.0
         self._fresh: list[Tensor] = []  # of each step (1 + N,): was its gradient finite; this process's N figures
         self._start = self._last = time.perf_counter()
         self._clear()
@@ -54,7 +54,7 @@ class Meter:
 
     def add(self, step: int, rate: float, batch: Batch, finite: Tensor, watched: dict[str, Tensor]) -> None:
         """Note a step on the whole `batch`, which is on the CPU."""
-        self._step, self._rate, self.names = step, rate, list(watched)
+        self.step, self.rate, self.names = step, rate, list(watched)
         self._fresh.append(torch.stack([finite.float(), *(figure.float() for figure in watched.values())]))
         self._tokens += int(batch["attention_mask"].sum())
         self._needed += self._operations(batch) if self._operations else 0.0
@@ -94,16 +94,16 @@ class Meter:
         timing["wait_share"] = self._waited / passed
         self._last = now
         self._clear()
-        self.rows.append({"step": self._step, **means, "learning_rate": self._rate, **timing})
+        self.rows.append({"step": self.step, **means, "learning_rate": self.rate, **timing})
         return self.rows[-1]
 
     def state(self) -> dict:
         """What `go_on` needs: seconds, the rows, and what was gathered since the last of them."""
-        pending = {"names": self.names, "figures": list(self._figures), "rate": self._rate}
+        pending = {"names": self.names, "figures": list(self._figures), "rate": self.rate}
         return {"seconds": self.seconds(), "rows": list(self.rows), **pending}
 
     def go_on(self, state: dict) -> None:
         """Count on from where another meter was. The time that passed in between counts for nothing."""
         self._start, self.rows = self._last - state["seconds"], list(state["rows"])
         self.names, self._figures = list(state["names"]), list(state["figures"])
-        self._step, self._rate = state["step"], state["rate"]
+        self.step, self.rate = state["step"], state["rate"]
