@@ -23,7 +23,8 @@ class Pretrain:
     """
 
     recipe: Positional[str] = ""
-    """storyworld-tiny, storyworld-live, own-text (the default with --text or --store) or english-mini (with --data)."""
+    """storyworld-tiny, storyworld-live, own-text (the default with --text or --store), bert-base (the paper's, with
+    --text or --store) or english-mini (with --data)."""
     text: tuple[Path, ...] = ()
     """Text files (.txt, .md) or folders to learn from, instead of the storyworld; or the word pydoc: the
     docstrings of Python and of the installed packages, over 10 MB of real English."""
@@ -43,6 +44,9 @@ class Pretrain:
     """Top learning rate, instead of the recipe's."""
     seed: int | None = None
     """Seed of weights, pairs and masks, instead of the recipe's."""
+    set: tuple[str, ...] = ()
+    """Any other field of the recipe, as FIELD=VALUE: second_task=none masking.rate=0.4 phases=0.9,128 ...; the fields
+    are those of PretrainRecipe, in bertlab/training/recipes.py."""
     half: bool = False
     """Save in 16 bits (as the bundled models are): half the size."""
     resume: bool = False

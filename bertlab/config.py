@@ -26,7 +26,6 @@ ACTIVATIONS = ("gelu", "gelu_new", "relu")
 # for which they do not.
 FIXED = {
     "position_embedding_type": "absolute",
-    "is_decoder": False,
     "add_cross_attention": False,
     "is_encoder_decoder": False,
     "tie_word_embeddings": True,
@@ -64,6 +63,7 @@ PROBLEMS = ("regression", "single_label_classification", "multi_label_classifica
 class BertConfig:
     """Shape and training constants of a BERT; the defaults are bert-base-uncased.
 
+    `is_decoder`: a token sees itself and what stands to its left (Devlin et al. 2019, section 5.1, "LTR").
     The last four fields are for the classifiers: how many labels and their names (LABEL_0, ... if not given),
     the loss (see BertForSequenceClassification) and the dropout before the classifier (that of the hidden
     states if not given).
@@ -84,6 +84,7 @@ class BertConfig:
     initializer_range: float = 0.02
     layer_norm_eps: float = 1e-12
     pad_token_id: int = 0
+    is_decoder: bool = False
     num_labels: int | None = None
     id2label: dict[int, str] | None = dataclasses.field(default=None, hash=False)
     problem_type: str | None = None
@@ -91,7 +92,7 @@ class BertConfig:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            if field.type in (int, float, str):
+            if field.type in (int, float, str, bool):
                 _check_value(field.name, field.type, getattr(self, field.name))
         if self.classifier_dropout is not None:
             _check_value("classifier_dropout", float, self.classifier_dropout)
@@ -225,7 +226,7 @@ def _check_choice(name: str, value: Any, known: tuple) -> None:
 
 def _check_value(name: str, kind: type, value: Any) -> None:
     accepted = (int, float) if kind is float else kind
-    if not isinstance(value, accepted) or isinstance(value, bool):
+    if not isinstance(value, accepted) or isinstance(value, bool) != (kind is bool):
         raise InputError(f"{name} must be {kind.__name__}, not {value!r}")
     if kind is int and value < (0 if name == "pad_token_id" else 1):
         raise InputError(f"{name} must be positive, not {value}")

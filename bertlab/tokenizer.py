@@ -9,6 +9,7 @@ A `Tokenizer` is never changed by a call, so threads may share one.
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -173,6 +174,15 @@ class Tokenizer:
     def special_mask(self, input_ids: torch.Tensor) -> torch.Tensor:
         """True where an id is one of the special tokens, [UNK] too: bool of the same shape."""
         return torch.isin(input_ids, torch.tensor(self.all_special_ids, device=input_ids.device))
+
+    def continues_word(self, input_ids: torch.Tensor) -> torch.Tensor:
+        """True where a piece continues a word ("##ing"): bool of the same shape."""
+        return self._continuing.to(input_ids.device)[input_ids]
+
+    @cached_property
+    def _continuing(self) -> torch.Tensor:  # (V,)
+        tokens = self.convert_ids_to_tokens(range(self.vocab_size))
+        return torch.tensor([token.startswith("##") for token in tokens])
 
     # Pieces and numbers
 

@@ -74,7 +74,7 @@ def test_harmless_published_fields_are_ignored():
     [
         ("model_type", "roberta"),
         ("position_embedding_type", "relative_key"),
-        ("is_decoder", True),
+        ("is_decoder", 1),
         ("add_cross_attention", True),
         ("tie_word_embeddings", False),
         ("pruned_heads", {"0": [1]}),

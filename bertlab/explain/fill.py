@@ -26,8 +26,10 @@ class Fill:
 def fill_mask(model, tokenizer, text: str, pair: str | None = None, k: int = 10) -> list[Fill]:
     """Fill in each [MASK] of a text or pair; text beyond the model's length is left out.
 
-    Raises InputError when the text is empty or holds no [MASK].
+    Raises InputError when the text is empty or holds no [MASK], and for a model that reads from left to right.
     """
+    if model.config.is_decoder:
+        raise InputError("this model reads from left to right: it continues texts and has never met [MASK]")
     encoded = encode(tokenizer, text, pair, model.config.max_position_embeddings)
     positions = (encoded.input_ids == tokenizer.mask_token_id).nonzero()[:, 0].tolist()  # (S,) -> M
     if not positions:

@@ -19,11 +19,15 @@ IGNORED = -100  # label of a position that the loss leaves out
 
 @dataclass(frozen=True)
 class Masking:
-    """Share of tokens chosen, and what becomes of these: [MASK], a random token, the rest is kept."""
+    """Share of tokens chosen, and what becomes of these: [MASK], a random token, the rest is kept.
 
-    rate: float = 0.15
+    `mask=1, random=0` is [MASK] alone, `mask=0, random=1` replacement alone (Devlin et al. 2019, appendix C.2).
+    """
+
+    rate: float = 0.15  # more can be better (Wettig et al. 2023)
     mask: float = 0.8
     random: float = 0.1
+    whole_word: bool = False  # all pieces of a word or none (Devlin et al., models of May 2019; Cui et al. 2021)
 
     def __post_init__(self):
         if not 0 < self.rate <= 1:
@@ -51,10 +55,12 @@ def mask_tokens(
     """Choose tokens of `input_ids` (B, S) and hide them; the same generator state, the same result.
 
     Of a row's n ordinary tokens (not True in `special_tokens_mask` (B, S)) exactly round(rate x n) are
-    chosen, at least one if n > 0. The 80/10/10 split is exact too, over the batch.
+    chosen, at least one if n > 0; with whole words as near to that as these come, at least one word. The
+    80/10/10 split is exact too, over the batch; it treats the pieces of a word one by one.
     """
     ordinary = ~special_tokens_mask.bool()
-    chosen = _choose(ordinary, masking.rate, generator)
+    words = _words(ordinary, tokenizer.continues_word(input_ids) if masking.whole_word else None)
+    chosen = _choose(ordinary, words, masking.rate, generator)
     action = torch.zeros_like(input_ids, dtype=torch.uint8)
     action[chosen] = _actions(int(chosen.sum()), masking, generator).to(action.device)
     hidden = input_ids.masked_fill(action == MASKED, tokenizer.mask_token_id)
@@ -63,14 +69,40 @@ def mask_tokens(
     return Masked(hidden, input_ids.masked_fill(~chosen, IGNORED), action)
 
 
-def _choose(ordinary: Tensor, rate: float, generator: torch.Generator) -> Tensor:
-    """Bool (B, S): the right number of ordinary positions of each row, all sets equally likely."""
+def _words(ordinary: Tensor, continues: Tensor | None) -> Tensor:
+    """(B, S): the place that stands for the word of each token, its first piece's; a text that was cut inside a word
+    begins with the rest of it, for which the special token before stands. Without `continues` (B, S) every token is
+    its own word."""
+    if continues is None:
+        return _places(ordinary)
+    goes_on = continues & ordinary
+    goes_on[:, 0] = False
+    return _places(ordinary).masked_fill(goes_on, 0).cummax(dim=1).values
+
+
+def _choose(ordinary: Tensor, words: Tensor, rate: float, generator: torch.Generator) -> Tensor:
+    """Bool (B, S): the right number of ordinary positions of each row, all sets of words equally likely."""
     available = ordinary.sum(dim=1, keepdim=True)  # (B, 1)
     wanted = (available.double() * rate).round().clamp(min=1).minimum(available)  # (B, 1)
     lots = torch.rand(ordinary.shape, generator=generator, device=generator.device).to(ordinary.device)
-    order = lots.masked_fill(~ordinary, 2.0).argsort(dim=1)  # ordinary positions first, shuffled
-    among_first = torch.arange(ordinary.shape[1], device=ordinary.device) < wanted  # (B, S)
-    return torch.zeros_like(ordinary).scatter(1, order, among_first)
+    lots = lots.gather(1, words).masked_fill(~ordinary, 2.0)  # the pieces of a word share one
+    order = lots.argsort(dim=1, stable=True)  # ordinary positions first, the words shuffled
+    pieces = torch.zeros_like(words).scatter_add(1, words, ordinary.long()).gather(1, words)  # of its word
+    before = _before(words.gather(1, order))
+    # a word at the edge is in if most of it is; the first always
+    among_first = (before + pieces.gather(1, order) / 2 <= wanted) | (before == 0)
+    return torch.zeros_like(ordinary).scatter(1, order, among_first) & ordinary
+
+
+def _before(words: Tensor) -> Tensor:
+    """How many tokens stand before the word of each, in rows of words (B, S) whose pieces stand together."""
+    begins = torch.ones_like(words, dtype=torch.bool)
+    begins[:, 1:] = words[:, 1:] != words[:, :-1]
+    return _places(words).masked_fill(~begins, 0).cummax(dim=1).values
+
+
+def _places(rows: Tensor) -> Tensor:
+    return torch.arange(rows.shape[1], device=rows.device).expand(rows.shape)  # (S,) -> (B, S)
 
 
 def _actions(count: int, masking: Masking, generator: torch.Generator) -> Tensor:

@@ -4,23 +4,30 @@ Devlin et al. 2019, section 3.1 and appendix A.2: a pair is two spans of sentenc
 neighbours (IsNext), half of the time strangers (NotNext); one pair in ten is short on purpose.
 
 Here strangers are made by exchanging the second texts of true pairs from different documents, next of
-kin in length. So every text is used once, and length, place in the document or sentence form tell
-nothing about the label: only whether the two texts belong together does.
+kin in length (`bertlab.inputs.strangers`). So every text is used once, and length, place in the document
+or sentence form tell nothing about the label: only whether the two texts belong together does.
 """
 
 import random
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, pairwise
+from typing import Literal
 
+import numpy as np
 import torch
 
 from bertlab.errors import InputError
-from bertlab.tokenizer import Tokenizer, stack
+from bertlab.inputs.flat import FlatText, starts
+from bertlab.inputs.masking import IGNORED
+from bertlab.inputs.store import TokenStore
+from bertlab.inputs.strangers import Neighbours, cut, exchange
+from bertlab.tokenizer import Tokenizer
 
 IS_NEXT, NOT_NEXT = 0, 1
 SHORT_SHARE = 0.1  # pairs that are made short, so that the model sees short inputs too
-LOOK_BACK = 64  # how many candidates are tried for an exchange
+SecondTask = Literal["next", "order", "none"]
 
 
 @dataclass(frozen=True)
@@ -32,133 +39,163 @@ class Pair:
     next_sentence_label: int  # 0 IsNext, 1 NotNext
 
 
-@dataclass(frozen=True)
-class _Neighbours:
-    """Two spans that follow each other in document number `document`."""
+@dataclass(frozen=True, eq=False)
+class Pairs(Sequence):
+    """N pairs as places in one array of tokens: `pairs[i]` is a Pair, a slice or an array of numbers gives Pairs."""
 
-    document: int
-    first: list[int]
-    second: list[int]
-    next_length: int  # tokens of the first sentence of `second`
+    tokens: np.ndarray  # (T,)
+    first: np.ndarray  # (N, 2) start and end of the first text in `tokens`
+    second: np.ndarray  # (N, 2); both the same where there is no second text
+    labels: np.ndarray  # (N,)
+
+    @classmethod
+    def of(cls, pairs: Iterable[Pair]) -> "Pairs":
+        pairs = list(pairs)
+        texts = [text for pair in pairs for text in (pair.first, pair.second)]
+        bounds = starts(map(len, texts))
+        places = np.stack([bounds[:-1], bounds[1:]], axis=1).reshape(-1, 2, 2)  # (2N, 2) -> (N, first or second, 2)
+        tokens = np.fromiter(chain.from_iterable(texts), np.int64)
+        return cls(tokens, places[:, 0], places[:, 1], np.array([pair.next_sentence_label for pair in pairs], int))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, index):
+        if not isinstance(index, (int, np.integer)):
+            return Pairs(self.tokens, self.first[index], self.second[index], self.labels[index])
+        first, second = (self.tokens[slice(*places[index])].tolist() for places in (self.first, self.second))
+        return Pair(first, second, int(self.labels[index]))
+
+    def alone(self, chosen: np.ndarray) -> "Pairs":
+        """Where `chosen` (N,) is True, the first text of the pair on its own; nothing is asked about the next."""
+        second = np.where(chosen[:, None], self.second[:, :1], self.second)
+        return Pairs(self.tokens, self.first, second, np.where(chosen, IGNORED, self.labels))
 
 
-def sentence_pairs(documents: Sequence[list[list[int]]], max_tokens: int, rng: random.Random) -> Iterator[Pair]:
+def sentence_pairs(
+    documents: Sequence[list[list[int]]] | FlatText,
+    max_tokens: int,
+    rng: random.Random,
+    second_task: SecondTask = "next",
+) -> Pairs:
     """One pass over `documents` (sentences as token ids) as shuffled pairs, IsNext and NotNext 1:1.
 
-    A pair takes at most `max_tokens` with its [CLS] and two [SEP]. Documents of a single sentence have
-    no next sentence and give nothing. InputError: fewer than two documents with two sentences or more.
+    With "order", NotNext is a true pair the wrong way round (Lan et al. 2020, section 3.1); with "none" there are no
+    pairs but texts as long as fit, each of one document (Liu et al. 2019, section 4.2, DOC-SENTENCES).
+
+    An input takes at most `max_tokens` with its [CLS] and one or two [SEP]. For a pair a document needs two sentences:
+    others give nothing. InputError where that is all, and for "next" with fewer than two such documents.
     """
+    text = documents.flat_text() if isinstance(documents, TokenStore) else FlatText.of(documents)
+    least = 3 if second_task == "none" else 5
+    if max_tokens < least:
+        raise InputError(f"max_tokens={max_tokens} is too short for a text or pair: {least} is the least")
+    if second_task == "none":
+        return _texts(text, max_tokens - 2, rng)  # [CLS] text [SEP]
     budget = max_tokens - 3  # [CLS] first [SEP] second [SEP]
-    if budget < 2:
-        raise InputError(f"max_tokens={max_tokens} is too short for a pair: 5 is the least")
-    neighbours = [pair for number, document in enumerate(documents) for pair in _spans(number, document, budget, rng)]
-    if len({pair.document for pair in neighbours}) < 2:
-        raise InputError(
-            "next-sentence prediction needs at least two documents of two sentences or more, "
-            "to take a second text from another document: give more text, or split it"
-        )
-    rng.shuffle(neighbours)
-    half = len(neighbours) // 2
-    strangers = [_pair(*two, budget, NOT_NEXT) for two in _exchange(neighbours[:half], neighbours, budget, rng)]
-    if not strangers:
-        raise InputError("the documents are too alike: no second text differs from the true next one")
-    room = len(strangers) + len(neighbours) % 2
-    result = strangers + [_pair(pair, pair, budget, IS_NEXT) for pair in neighbours[half:][:room]]
-    rng.shuffle(result)
-    yield from result
+    neighbours = Neighbours.of(text, list(_runs(text, budget, rng)))
+    if second_task == "order":
+        return _in_either_order(neighbours, budget, rng)
+    return _with_strangers(neighbours, budget, rng)
 
 
-def _spans(number: int, document: list[list[int]], budget: int, rng: random.Random) -> Iterator[_Neighbours]:
-    """Cut a document into runs of whole sentences that fit, and each run in two at a random boundary."""
-    sentences = [sentence for sentence in document if sentence]
-    start = 0
-    while len(sentences) - start >= 2:
-        target = rng.randint(2, budget) if rng.random() < SHORT_SHARE else budget
-        end = _fill(sentences, start, target)
-        cut = rng.randint(start + 1, end - 1)
-        first, second = sum(sentences[start:cut], []), sum(sentences[cut:end], [])
-        yield _Neighbours(number, first, second, len(sentences[cut]))
-        start = end
+def _runs(text: FlatText, budget: int, rng: random.Random) -> Iterator[tuple[int, int, int, int]]:
+    """Each document as runs of whole sentences that fit, each run in two at a random boundary: (document, first
+    sentence, first sentence of the second part, end), all numbers of the whole text."""
+    places = text.sentences.tolist()
+    for document, (start, last) in enumerate(pairwise(text.documents.tolist())):
+        while last - start >= 2:
+            target = rng.randint(2, budget) if rng.random() < SHORT_SHARE else budget
+            end = _fill(places, start, last, target)
+            yield document, start, rng.randint(start + 1, end - 1), end
+            start = end
 
 
-def _fill(sentences: list[list[int]], start: int, target: int) -> int:
+def _fill(places: list[int], start: int, last: int, target: int) -> int:
     """End of a run of at least two sentences from `start` that takes at most `target` tokens if it can,
-    and does not leave one sentence over at the end of the document."""
-    end, used = start + 2, len(sentences[start]) + len(sentences[start + 1])
-    while end < len(sentences) and used + len(sentences[end]) <= target:
-        used += len(sentences[end])
-        end += 1
-    if len(sentences) - end == 1:
+    and does not leave one sentence over at the end `last` of the document."""
+    end = max(start + 2, bisect_right(places, places[start] + target, start + 2, last + 1) - 1)
+    if last - end == 1:
         end += -1 if end - start > 2 else 1
     return end
 
 
-def _exchange(
-    chosen: list[_Neighbours], everyone: list[_Neighbours], budget: int, rng: random.Random
-) -> Iterator[tuple[_Neighbours, _Neighbours]]:
-    """(pair that keeps its first text, pair that lends its second) for each of `chosen`.
-
-    Walks through them by length of the second text, so that those exchanged are about equally long.
-    """
-    waiting: list[_Neighbours] = []
-    for pair in sorted(chosen, key=lambda pair: len(pair.second)):
-        for index in range(len(waiting) - 1, max(len(waiting) - LOOK_BACK, 0) - 1, -1):
-            if _strange(pair, waiting[index], budget) and _strange(waiting[index], pair, budget):
-                other = waiting.pop(index)
-                yield pair, other
-                yield other, pair
-                break
-        else:
-            waiting.append(pair)
-    waiting.sort(key=lambda pair: pair.document)
-    for document, rest in groupby(waiting, key=lambda pair: pair.document):
-        others = [pair for pair in everyone if pair.document != document]
-        for pair in rest:  # mostly of one long document: they borrow a second text that is used twice
-            lenders = rng.sample(others, min(len(others), LOOK_BACK))
-            lenders = [lender for lender in lenders if _strange(pair, lender, budget)]
-            if lenders:
-                yield pair, min(lenders, key=lambda lender: abs(len(lender.second) - len(pair.second)))
+def _with_strangers(neighbours: Neighbours, budget: int, rng: random.Random) -> Pairs:
+    """Half of the pairs exchange their second texts, the other half stay."""
+    if len(np.unique(neighbours.document)) < 2:
+        raise InputError(
+            "next-sentence prediction needs at least two documents of two sentences or more, "
+            "to take a second text from another document: give more text, or split it"
+        )
+    neighbours = neighbours.shuffled(rng)
+    count, half = len(neighbours), len(neighbours) // 2
+    strangers = [(pair, lender, NOT_NEXT) for pair, lender in exchange(neighbours, half, budget, rng)]
+    if not strangers:
+        raise InputError("the documents are too alike: no second text differs from the true next one")
+    room = len(strangers) + count % 2
+    chosen = strangers + [(pair, pair, IS_NEXT) for pair in range(half, min(half + room, count))]
+    rng.shuffle(chosen)
+    pairs, lenders, labels = np.array(chosen).T  # (N, 3) -> (N,) each
+    return Pairs(neighbours.tokens, *cut(neighbours.first[pairs], neighbours.second[lenders], budget), labels)
 
 
-def _strange(pair: _Neighbours, lender: _Neighbours, budget: int) -> bool:
-    """Whether the lender's text is from another document and, as cut, not the true next text: neither
-    a beginning of the next sentence nor something that begins with it."""
-    if pair.document == lender.document:
-        return False
-    _, second = _cut(pair.first, lender.second, budget)
-    length = min(len(second), pair.next_length)
-    return second[:length] != pair.second[:length]
+def _in_either_order(neighbours: Neighbours, budget: int, rng: random.Random) -> Pairs:
+    """True pairs, every second one the wrong way round."""
+    if not len(neighbours):
+        raise InputError("sentence order needs a document of two sentences or more: give more text")
+    neighbours = neighbours.shuffled(rng)
+    first, second = cut(neighbours.first, neighbours.second, budget)
+    labels = np.arange(len(first)) % 2
+    swapped = (labels == NOT_NEXT)[:, None]
+    return Pairs(neighbours.tokens, np.where(swapped, second, first), np.where(swapped, first, second), labels)
 
 
-def _pair(pair: _Neighbours, lender: _Neighbours, budget: int, label: int) -> Pair:
-    return Pair(*_cut(pair.first, lender.second, budget), label)
+def _texts(text: FlatText, budget: int, rng: random.Random) -> Pairs:
+    """Texts alone, of as many whole sentences of one document as fit; a sentence too long for that is cut up."""
+    first = [piece for span in _full_runs(text, budget) for piece in _pieces(*span, budget)]
+    if not first:
+        raise InputError("there is no text to learn from: give more")
+    rng.shuffle(first)
+    first = np.array(first)  # (N, 2)
+    return Pairs(text.tokens, first, np.zeros_like(first), np.full(len(first), IGNORED))
 
 
-def _cut(first: list[int], second: list[int], budget: int) -> tuple[list[int], list[int]]:
-    """Shorten the longer until both fit: at the outer ends, so that the texts still meet in the middle."""
-    if len(first) + len(second) <= budget:
-        return first, second
-    short = min(len(first), len(second), budget // 2)
-    keep = short if len(first) <= len(second) else budget - short
-    return first[-keep:], second[: budget - keep]
+def _full_runs(text: FlatText, budget: int) -> Iterator[tuple[int, int]]:
+    """Start and end in the tokens of runs of whole sentences; one that is longer than `budget` is a run by itself."""
+    places = text.sentences.tolist()
+    for start, last in pairwise(text.documents.tolist()):
+        while start < last:
+            end = max(start + 1, bisect_right(places, places[start] + budget, start + 1, last + 1) - 1)
+            yield places[start], places[end]
+            start = end
 
 
-def collate(pairs: Iterable[Pair], tokenizer: Tokenizer, length: int | None = None) -> dict[str, torch.Tensor]:
+def _pieces(start: int, end: int, budget: int) -> list[tuple[int, int]]:
+    return [(place, min(place + budget, end)) for place in range(start, end, budget)]
+
+
+def collate(pairs: Pairs | Iterable[Pair], tokenizer: Tokenizer, length: int | None = None) -> dict[str, torch.Tensor]:
     """Pairs -> input_ids, token_type_ids, attention_mask, special_tokens_mask (bool), all (B, S), and
     next_sentence_label (B,). S is the longest of them, or `length`; InputError if one is longer."""
-    pairs = list(pairs)
-    cls, sep = tokenizer.cls_token_id, tokenizer.sep_token_id
-    seconds = [[*pair.second, sep] if pair.second else [] for pair in pairs]
-    ids = [[cls, *pair.first, sep, *second] for pair, second in zip(pairs, seconds, strict=True)]
-    longest = max(map(len, ids))
+    pairs = pairs if isinstance(pairs, Pairs) else Pairs.of(pairs)
+    (start, end), (second_start, second_end) = pairs.first.T[..., None], pairs.second.T[..., None]  # (B, 1) each
+    second = end - start + 2  # (B, 1): [CLS] first [SEP], then the second text, if there is one, and its [SEP]
+    size = second + (second_end - second_start) + (second_end > second_start)  # (B, 1)
+    longest = int(size.max())
     if longest > (length or longest):
         raise InputError(f"a pair takes {longest} tokens, more than length={length}: make shorter pairs")
-    types = [[0] * (len(pair.first) + 2) + [1] * len(second) for pair, second in zip(pairs, seconds, strict=True)]
-    input_ids = stack(ids, tokenizer.pad_token_id, length)
+    place = np.arange(length or longest)  # (S,)
+    real = place < size  # (B, S)
+    ids = np.where(real, tokenizer.sep_token_id, tokenizer.pad_token_id)  # what the texts leave free, but for [CLS]
+    ids[:, 0] = tokenizer.cls_token_id
+    for at, text_start, text_end in ((1, start, end), (second, second_start, second_end)):
+        inside = (place >= at) & (place < at + text_end - text_start)  # (B, S)
+        ids[inside] = pairs.tokens[(text_start + place - at)[inside]]
+    input_ids = torch.from_numpy(ids)
     return {
         "input_ids": input_ids,
-        "token_type_ids": stack(types, 0, length),
-        "attention_mask": stack([[1] * len(row) for row in ids], 0, length),
+        "token_type_ids": torch.from_numpy((real & (place >= second)).astype(np.int64)),
+        "attention_mask": torch.from_numpy(real.astype(np.int64)),
         "special_tokens_mask": tokenizer.special_mask(input_ids),
-        "next_sentence_label": torch.tensor([pair.next_sentence_label for pair in pairs]),
+        "next_sentence_label": torch.from_numpy(pairs.labels.astype(np.int64)),
     }

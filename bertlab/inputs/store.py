@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from bertlab.errors import InputError
+from bertlab.inputs.flat import FlatText, starts
 from bertlab.tokenizer import Tokenizer
 
 VERSION = 1
@@ -145,6 +146,15 @@ class TokenStore(Sequence):
         bounds = self._sentences[first : last + 1]
         ids = self._tokens[bounds[0] : bounds[-1]].tolist()
         return [ids[start:end] for start, end in pairwise((bounds - bounds[0]).tolist())]
+
+    def flat_text(self) -> FlatText:
+        """All these documents in memory."""
+        numbers = np.array(self.numbers, int)
+        spans = list(zip(self._documents[numbers].tolist(), self._documents[numbers + 1].tolist(), strict=True))
+        bounds = [self._sentences[first : last + 1] for first, last in spans]
+        tokens = np.concatenate([self._tokens[:0], *(self._tokens[places[0] : places[-1]] for places in bounds)])
+        sentences = starts(np.concatenate([self._sentences[:0], *map(np.diff, bounds)]))
+        return FlatText(tokens, sentences, starts(last - first for first, last in spans))
 
     def part(self, numbers: Sequence[int]) -> "TokenStore":
         """The documents of these numbers (of the whole store), in this order."""

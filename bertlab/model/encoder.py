@@ -57,6 +57,7 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, config: BertConfig):
         super().__init__()
         self.heads = config.num_attention_heads
+        self.causal = config.is_decoder
         self.qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size)
         self.out = nn.Linear(config.hidden_size, config.hidden_size)
         self.dropout = Dropout(config.attention_probs_dropout_prob)
@@ -69,7 +70,7 @@ class MultiHeadAttention(nn.Module):
         want_probabilities: bool = False,
         packing: Packing | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """x (B, S, H), padding (B, 1, 1, S) True where hidden, head_mask (A,) -> (B, S, H), (B, A, S, S).
+        """x (B, S, H), padding (B, 1, 1 or S, S) True where hidden, head_mask (A,) -> (B, S, H), (B, A, S, S).
 
         With `packing`, x and the result are (N, H), the tokens that are not padding.
         """
@@ -115,8 +116,9 @@ class MultiHeadAttention(nn.Module):
         return self.training and slow and x.device.type == "cpu"
 
     def _nested_is_faster(self, x: Tensor) -> bool:
-        """A GPU has a kernel for rows of unequal length; on CPU it is quicker to put the padding back."""
-        return x.device.type == "cuda"
+        """A GPU has a kernel for rows of unequal length; on CPU it is quicker to put the padding back. The kernel is
+        not sure to know causal attention: that takes the way with a mask."""
+        return x.device.type == "cuda" and not self.causal
 
 
 def padding_bias(padding: Tensor | None, dtype: torch.dtype) -> Tensor | None:
@@ -128,6 +130,13 @@ def padding_bias(padding: Tensor | None, dtype: torch.dtype) -> Tensor | None:
     if padding is None:
         return None
     return padding.to(dtype) * torch.finfo(dtype).min
+
+
+def hide_the_right(padding: Tensor | None, input_ids: Tensor) -> Tensor:
+    """Padding (B, 1, 1, S) and for each asking token also what stands to its right -> (B, 1, S, S); or (S, S)."""
+    size = input_ids.size(1)
+    right = torch.ones(size, size, dtype=torch.bool, device=input_ids.device).triu(1)
+    return right if padding is None else padding | right
 
 
 class GELUTanh(nn.GELU):
@@ -230,9 +239,9 @@ class BertModel(PretrainedModel):
 
     Called with input_ids (B, S), attention_mask (B, S) (1 = token, 0 = padding; default all 1),
     token_type_ids (B, S) (0 = first text, 1 = second; default all 0) and head_mask (L, A), which scales
-    the output of every head (0 = knocked out). Gives a BertOutput. With `packed` no work is done on padding, whose
-    states are then 0. A GPU would have to stop and count the tokens: there, give the Packing of the attention_mask,
-    made on the CPU; True changes nothing.
+    the output of every head (0 = knocked out). Gives a BertOutput. With config.is_decoder no token sees what
+    stands to its right. With `packed` no work is done on padding, whose states are then 0. A GPU would have to stop
+    and count the tokens: there, give the Packing of the attention_mask, made on the CPU; True changes nothing.
 
     Raises InputError for input longer than config.max_position_embeddings, for wrong shapes and, on CPU,
     for ids outside the vocabulary (elsewhere the check would make the CPU wait for the device).
@@ -261,6 +270,8 @@ class BertModel(PretrainedModel):
         check_inputs(self.config, input_ids, attention_mask, token_type_ids, head_mask)
         # (B, S) -> (B, 1, 1, S): the same for every head and every asking token
         padding = None if attention_mask is None else (attention_mask == 0)[:, None, None, :]
+        if self.config.is_decoder:
+            padding = hide_the_right(padding, input_ids)
         x = self.embeddings(input_ids, token_type_ids)
         packing = choose_packing(packed, attention_mask)
         if packing is not None:

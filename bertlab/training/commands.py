@@ -1,6 +1,7 @@
 """What the training commands do: recipe from the arguments, run, measure, write the card."""
 
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,6 +13,7 @@ from bertlab.corpora.files import read_squad
 from bertlab.corpora.sources import read_sources
 from bertlab.errors import InputError
 from bertlab.files_io import atomic_write
+from bertlab.inputs.pairs import SecondTask
 from bertlab.inputs.store import TokenStore
 from bertlab.locate import locate
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
@@ -33,6 +35,7 @@ from bertlab.training.ladder import Rung
 from bertlab.training.pretrain import Documents, pretrain
 from bertlab.training.processes import is_first
 from bertlab.training.recipes import FINETUNE, PretrainRecipe, as_record, pretrain_recipe
+from bertlab.training.settings import with_settings
 
 STORYWORLD = (
     "The text is bertlab's storyworld, a seeded small town; it is measured on held-out combinations of its words. "
@@ -56,11 +59,11 @@ class Material:
         self.counts = count_neighbours(documents, tokenizer)
         return measure_ladder(list(self.new.values()) or [storyworld_test()], tokenizer, self.counts, recipe)
 
-    def measure(self, model: BertForPreTraining, tokenizer: Tokenizer) -> dict[str, float]:
+    def measure(self, model: BertForPreTraining, tokenizer: Tokenizer, second_task: SecondTask) -> dict[str, float]:
         known = self.counts or self.known
         if len(self.new) > 1:
-            return measure_genres(model, tokenizer, known, self.new)
-        return measure_pretraining(model, tokenizer, known, *self.new.values())
+            return measure_genres(model, tokenizer, known, self.new, second_task=second_task)
+        return measure_pretraining(model, tokenizer, known, *self.new.values(), second_task=second_task)
 
 
 def read_material(text: Sequence[Path], data: Path | None, store: Path | None = None) -> Material:
@@ -92,6 +95,7 @@ def run_pretrain(command) -> None:
     """`bertlab pretrain`."""
     default = "own-text" if command.text or command.store else "english-mini" if command.data else "storyworld-tiny"
     recipe = override(pretrain_recipe(command.recipe or default), command, PRETRAIN_OPTIONS)
+    recipe = with_settings(recipe, command.set)
     _check(recipe, command)
     material = read_material(command.text, command.data, command.store)
     if isinstance(material.known, TokenStore):
@@ -112,8 +116,8 @@ def run_pretrain(command) -> None:
     if result.stopped:
         return say(f"stopped at {reached(result)}; the same command with --resume goes on")
     say("measuring on held-out text ...")
-    measures = material.measure(result.model, result.tokenizer)
-    line = command_line(f"pretrain {recipe.name}", command, (*PRETRAIN_OPTIONS, "minutes"))
+    measures = material.measure(result.model, result.tokenizer, recipe.second_task)
+    line = command_line(f"pretrain {command.recipe or default}", command, (*PRETRAIN_OPTIONS, "minutes", "set"))
     write_card(out, recipe.name, material.about, as_record(recipe), measures, result.seconds, line)
     finish(out, measures)
 
@@ -173,7 +177,8 @@ def reached(result) -> str:
 def command_line(start: str, command, names: tuple[str, ...]) -> str:
     """The command as the card tells it: options by their values, files of the user by what they are."""
     given = {name: what for name, what in FILES.items() if getattr(command, name, None)}
-    given |= {name: value for name in names if (value := getattr(command, name)) is not None}
+    given |= {name: value for name in names if (value := getattr(command, name)) not in (None, ())}
+    given |= {"set": shlex.join(given["set"])} if "set" in given else {}
     return f"bertlab {start}" + "".join(f" --{name.replace('_', '-')} {value}" for name, value in given.items())
 
 
@@ -188,7 +193,18 @@ def evaluate_model(name: str, text: Sequence[Path], data: Path | None) -> dict[s
         return measure_qa(model, tokenizer, list(read_squad(data)) if data else None)
     if data and data.is_file():
         raise InputError(f"{name} has no question-answering head: fine-tune it first, or leave out --data")
-    return read_material(text, data).measure(BertForPreTraining.from_pretrained(name), tokenizer)
+    return read_material(text, data).measure(BertForPreTraining.from_pretrained(name), tokenizer, _second_task(name))
+
+
+def _second_task(name: str) -> SecondTask:
+    """What the head for pairs of a checkpoint has learned: run folders tell it, others hold the paper's."""
+    path = locate(name) / "recipe.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8")).get("second_task", "next")
+    except FileNotFoundError:
+        return "next"
+    except (OSError, ValueError, AttributeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
 
 
 def read_texts(paths: Sequence[Path]) -> list[tuple[str, ...]]:

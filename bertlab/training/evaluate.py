@@ -7,12 +7,19 @@ from statistics import fmean
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
+from bertlab.inputs.pairs import SecondTask
 from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
-from bertlab.training.ladder import Rung, ladder
-from bertlab.training.metrics import evaluate_pretraining, evaluate_probes, predict_answers, score_answers
+from bertlab.training.ladder import Rung, ladder, next_token_ladder
+from bertlab.training.metrics import (
+    evaluate_left_to_right,
+    evaluate_pretraining,
+    evaluate_probes,
+    predict_answers,
+    score_answers,
+)
 from bertlab.training.pretrain import Documents, token_ids
 from bertlab.training.recipes import PretrainRecipe
 
@@ -21,6 +28,7 @@ Known = Texts | TokenStore | NeighbourBaselines  # a text to count the baselines
 TEST_DOCUMENTS, COUNTED_DOCUMENTS, LEAST_DOCUMENTS = 600, 6000, 10
 TEST_TOKENS, COUNTED_TOKENS = 500_000, 5_000_000
 LADDER_PAIRS, TEST_QUESTIONS = 500, 2000
+COUNTS = ("masked_tokens", "pairs", "next_tokens", "texts")
 
 
 def held_out(texts: Texts, every: int = 20) -> tuple[list, list]:
@@ -40,15 +48,21 @@ def measure_pretraining(
     tokenizer: Tokenizer,
     known: Known | None = None,
     new: Texts | TokenStore | None = None,
+    second_task: SecondTask = "next",
 ) -> dict[str, float]:
     """Masked words, next sentences and baselines on `new` text (counted on `known`); by default on held-out
-    combinations of the storyworld, with the right-context probes. Of token stores a sample is taken."""
+    combinations of the storyworld, with the right-context probes. Of token stores a sample is taken.
+
+    `second_task` is the one that the model has learned. Of a model that reads from left to right next tokens are
+    measured instead, and no probes.
+    """
     probes = {}
     if new is None:
         known = known or [d.sentences for d in storyworld.documents(0, COUNTED_DOCUMENTS)]
         new = storyworld_test()
-        probes = evaluate_probes(model, tokenizer, storyworld.probes())
-    return _measure(model, tokenizer, new, known and _baselines(tokenizer, known)) | probes
+        if not model.config.is_decoder:
+            probes = evaluate_probes(model, tokenizer, storyworld.probes())
+    return _measure(model, tokenizer, new, known and _baselines(tokenizer, known), second_task) | probes
 
 
 def storyworld_test() -> Texts:
@@ -57,13 +71,17 @@ def storyworld_test() -> Texts:
 
 
 def measure_genres(
-    model: BertForPreTraining, tokenizer: Tokenizer, known: Known, genres: Mapping[str, Texts]
+    model: BertForPreTraining,
+    tokenizer: Tokenizer,
+    known: Known,
+    genres: Mapping[str, Texts],
+    second_task: SecondTask = "next",
 ) -> dict[str, float]:
     """The same measures on held-out texts of several genres: as `masked_top1:novel` those of each genre, before
     them their mean, in which each genre counts alike."""
     baselines = _baselines(tokenizer, known)
-    found = {genre: _measure(model, tokenizer, texts, baselines) for genre, texts in genres.items()}
-    names = [name for name in next(iter(found.values())) if name not in ("masked_tokens", "pairs")]
+    found = {genre: _measure(model, tokenizer, texts, baselines, second_task) for genre, texts in genres.items()}
+    names = [name for name in next(iter(found.values())) if name not in COUNTS]
     means = {name: fmean(measures[name] for measures in found.values()) for name in names}
     return means | {f"{name}:{genre}": value for genre, one in found.items() for name, value in one.items()}
 
@@ -79,7 +97,11 @@ def measure_ladder(
 ) -> list[Rung]:
     """What the loss of a training with `recipe` is read against: baselines on `new` text, hidden as that hides it."""
     documents = [document for texts in new for document in _ids(texts, tokenizer)]
-    return ladder(documents, tokenizer, baselines, recipe.masking, max_tokens=recipe.max_tokens, pairs=LADDER_PAIRS)
+    given = documents, tokenizer, baselines
+    if recipe.objective == "left-to-right":
+        return next_token_ladder(*given, max_tokens=recipe.max_tokens, texts=LADDER_PAIRS)
+    size = {"max_tokens": recipe.max_tokens, "pairs": LADDER_PAIRS}
+    return ladder(*given, recipe.masking, recipe.second_task, **size)
 
 
 def _baselines(tokenizer: Tokenizer, known: Known) -> NeighbourBaselines:
@@ -104,11 +126,17 @@ def _sample(documents: Documents, most: int, tokens: int) -> Documents:
 
 
 def _measure(
-    model: BertForPreTraining, tokenizer: Tokenizer, new: Texts | TokenStore, baselines: NeighbourBaselines | None
+    model: BertForPreTraining,
+    tokenizer: Tokenizer,
+    new: Texts | TokenStore,
+    baselines: NeighbourBaselines | None,
+    second_task: SecondTask,
 ) -> dict[str, float]:
     max_tokens = min(128, model.config.max_position_embeddings)
     ids = _ids(new, tokenizer)
-    return evaluate_pretraining(model, tokenizer, ids, baselines, max_tokens=max_tokens)
+    if model.config.is_decoder:
+        return evaluate_left_to_right(model, tokenizer, ids, baselines, max_tokens=max_tokens)
+    return evaluate_pretraining(model, tokenizer, ids, baselines, max_tokens=max_tokens, second_task=second_task)
 
 
 def measure_qa(

@@ -1,5 +1,6 @@
 """How good a model is, on text that it has not seen, beside what simpler guesses reach."""
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -9,14 +10,28 @@ from bertlab.corpora.examples import QAExample
 from bertlab.corpora.storyworld import Probe
 from bertlab.inputs.features import answer_from_logits, qa_features
 from bertlab.inputs.masking import IGNORED, Masking
+from bertlab.inputs.pairs import SecondTask
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
-from bertlab.training.ladder import climb, masked_batches, score, simple_guesses
+from bertlab.training.ladder import (
+    Gaps,
+    climb,
+    masked_batches,
+    masked_words,
+    next_token_batches,
+    next_words,
+    score,
+    simple_guesses,
+)
 from bertlab.training.pretrain import Documents
 
 BATCH = 50
-NSP = ("nsp_accuracy", "nsp_accuracy_masked")
+SECOND = {  # measures of the second task
+    "next": ("nsp_accuracy", "nsp_accuracy_masked"),
+    "order": ("order_accuracy", "order_accuracy_masked"),
+    "none": (),
+}
 
 
 @torch.inference_mode()
@@ -29,27 +44,29 @@ def evaluate_pretraining(
     max_tokens: int = 128,
     pairs: int = 2000,
     seed: int = 0,
+    second_task: SecondTask = "next",
 ) -> dict[str, float]:
     """Masked-word loss and top-1 (15%, 80/10/10, as in the paper) and next-sentence accuracy on `documents`.
 
     Next sentences are judged twice, which takes a second pass: on the text as it is (nsp_accuracy), as the model is
     used, and with those words hidden (nsp_accuracy_masked), as in training, to be read beside its figures in
-    metrics.csv. With `baselines`, masked words also by word frequency and by the two neighbours.
+    metrics.csv. A model that learned another `second_task` is measured on that: order_accuracy, or nothing.
+    With `baselines`, masked words also by word frequency and by the two neighbours.
     """
-    batches = list(masked_batches(documents, tokenizer, Masking(), max_tokens=max_tokens, pairs=pairs, seed=seed))
+    sample = {"max_tokens": max_tokens, "pairs": pairs, "seed": seed}
+    batches = list(masked_batches(documents, tokenizer, Masking(), second_task, **sample))
     sums = torch.tensor([_judge(model, batch) for batch in batches], dtype=torch.float64).sum(0).tolist()
     loss, hits, tokens, *judged, rows = sums
     figures = {"masked_top1": hits / tokens, "masked_loss": loss / tokens}
     if baselines:
-        _, *rungs = climb(simple_guesses(baselines), batches)
-        for name, rung in zip(("unigram", "bigram"), rungs, strict=True):
-            figures |= {f"{name}_top1": rung.top1, f"{name}_loss": rung.loss}
-    figures |= {name: right / rows for name, right in zip(NSP, judged, strict=True)}
+        figures |= _simple(baselines, [masked_words(batch) for batch in batches], "bigram")
+    names = SECOND[second_task]
+    figures |= {name: right / rows for name, right in zip(names, judged, strict=False)}  # "none" has no names
     return figures | {"masked_tokens": int(tokens), "pairs": int(rows)}
 
 
 def _judge(model: BertForPreTraining, batch: dict[str, Tensor]) -> tuple[float, ...]:
-    """Sums over a batch: masked loss, masked words right, masked words; NSP right intact and masked; pairs."""
+    """Sums over a batch: masked loss, masked words right, masked words; second task right, intact and masked; pairs."""
     out = model.eval()(**batch, masked_only=True, packed=True)
     intact = torch.where(batch["labels"] == IGNORED, batch["input_ids"], batch["labels"])
     plain = model(**(batch | {"input_ids": intact}), masked_only=True, packed=True)
@@ -57,6 +74,44 @@ def _judge(model: BertForPreTraining, batch: dict[str, Tensor]) -> tuple[float, 
     judged = [float((given.seq_relationship_logits.argmax(-1) == label).sum()) for given in (plain, out)]
     masked = score(out.prediction_logits.float().log_softmax(-1), out.masked_labels)
     return *masked, len(out.masked_labels), *judged, len(label)
+
+
+def _simple(baselines: NeighbourBaselines, gaps: list[Gaps], last: str) -> dict[str, float]:
+    """Top-1 and loss of word frequency and of the neighbours, which are called `last`."""
+    _, frequency, neighbours = climb(simple_guesses(baselines), gaps)
+    figures = {}
+    for name, rung in {"unigram": frequency, last: neighbours}.items():
+        figures |= {f"{name}_top1": rung.top1, f"{name}_loss": rung.loss}
+    return figures
+
+
+@torch.inference_mode()
+def evaluate_left_to_right(
+    model: BertForPreTraining,
+    tokenizer: Tokenizer,
+    documents: Documents,
+    baselines: NeighbourBaselines | None = None,
+    *,
+    max_tokens: int = 128,
+    texts: int = 2000,
+    seed: int = 0,
+) -> dict[str, float]:
+    """Loss, perplexity and top-1 of every token that follows others, in texts as long as fit; special tokens do not
+    count. With `baselines` also by word frequency and by the token before."""
+    sample = {"max_tokens": max_tokens, "texts": texts, "seed": seed}
+    batches = list(next_token_batches(documents, tokenizer, **sample))
+    sums = torch.zeros(3, dtype=torch.float64)
+    for batch in batches:
+        out = model.eval()(**batch, masked_only=True, packed=True)
+        logs = out.prediction_logits.float().log_softmax(-1)  # (M, V)
+        sums += torch.tensor([*score(logs, out.masked_labels), len(logs)])
+    loss, hits, tokens = sums.tolist()
+    figures = {"next_token_top1": hits / tokens, "next_token_loss": loss / tokens}
+    if baselines:
+        gaps = [next_words(batch, tokenizer.pad_token_id) for batch in batches]
+        figures |= _simple(baselines, gaps, "previous")
+    rows = sum(len(batch["input_ids"]) for batch in batches)
+    return figures | {"perplexity": math.exp(loss / tokens), "next_tokens": int(tokens), "texts": rows}
 
 
 @torch.inference_mode()

@@ -6,6 +6,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from bertlab.errors import InputError
+
 
 @dataclass(frozen=True)
 class Optimization:
@@ -20,6 +22,18 @@ class Optimization:
     warmup: float = 0.05  # share of the run
     weight_decay: float = 0.01  # on matrices, never on biases and LayerNorm
     clip: float = 1.0  # largest norm of the whole gradient
+    beta2: float = 0.98  # how slowly AdamW forgets the size of gradients; the paper's long runs have 0.999
+
+    def __post_init__(self):
+        fits = {
+            "learning_rate": 0 < self.learning_rate < float("inf"),
+            "warmup": 0 <= self.warmup < 1,
+            "weight_decay": self.weight_decay >= 0,
+            "clip": self.clip > 0,
+            "beta2": 0 <= self.beta2 < 1,
+        }
+        for name in (name for name, fit in fits.items() if not fit):
+            raise InputError(f"optim.{name}={getattr(self, name)} is out of range")
 
 
 def make_optimizers(model: nn.Module, settings: Optimization) -> list[torch.optim.Optimizer]:
@@ -35,7 +49,7 @@ def make_optimizers(model: nn.Module, settings: Optimization) -> list[torch.opti
         },
         {"params": plain, "weight_decay": 0.0},
     ]
-    adamw = torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), fused=True)
+    adamw = torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, settings.beta2), fused=True)
     if not hidden:
         return [adamw]
     muon = Muon(hidden, lr=settings.learning_rate, weight_decay=settings.weight_decay, adjust_lr_fn="match_rms_adamw")

@@ -4,18 +4,22 @@ import hashlib
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from bertlab.corpora import storyworld
 from bertlab.errors import InputError
+from bertlab.inputs.flat import FlatText
+from bertlab.inputs.loading import ahead, worker_helps
 from bertlab.inputs.masking import IGNORED, Masking, mask_tokens
-from bertlab.inputs.pairs import Pair, collate, sentence_pairs
+from bertlab.inputs.pairs import Pair, Pairs, collate, sentence_pairs
 from bertlab.inputs.store import TokenStore
 from bertlab.launch import require
 from bertlab.model import BertForPreTraining
@@ -101,6 +105,9 @@ def pretrain(
         tokenizer = tokenizer or learn_vocabulary(texts, recipe)
         documents = token_ids(texts, tokenizer)
     model = new_model(recipe, tokenizer)
+    if recipe.second_task == "none":  # nothing teaches them, and several processes would wait for their gradients
+        model.bert.pooler.requires_grad_(False)
+        model.nsp.requires_grad_(False)
     state = fabric.broadcast(run.go_on(fingerprint(documents, tokenizer), minutes) if run else None)
     board = tensorboard_log(run.folder, state["step"] if state else 0) if run and tensorboard else None
     if on_start and fabric.is_global_zero:
@@ -110,26 +117,28 @@ def pretrain(
         if run:
             run.save(model, tokenizer, step, dtype=torch.float16)
 
-    rows = train(
-        model,
-        batches(documents, tokenizer, recipe, state["step"] if state else 0),
-        pretraining_loss,
-        steps=recipe.steps,
-        settings=recipe.optim,
-        minutes=minutes,
-        micro_batch=micro_batch,
-        operations=partial(pretraining_operations, model.config),
-        log=to_all(run and run.log, board, on_log),
-        log_every=log_every,
-        snapshot=snapshot,
-        snapshot_steps=recipe.snapshot_steps,
-        save=run and run.save_state,
-        save_every=save_every,
-        resume=state,
-        progress=progress,
-        fabric=fabric,
-        seed=recipe.seed,
-    )
+    made = batches(documents, tokenizer, recipe, state["step"] if state else 0)
+    with closing(ahead(made, worker_helps(device))) as ready:
+        rows = train(
+            model,
+            ready,
+            LOSSES[recipe.objective],
+            steps=recipe.steps,
+            settings=recipe.optim,
+            minutes=minutes,
+            micro_batch=micro_batch,
+            operations=partial(pretraining_operations, model.config),
+            log=to_all(run and run.log, board, on_log),
+            log_every=log_every,
+            snapshot=snapshot,
+            snapshot_steps=recipe.snapshot_steps,
+            save=run and run.save_state,
+            save_every=save_every,
+            resume=state,
+            progress=progress,
+            fabric=fabric,
+            seed=recipe.seed,
+        )
     if run:
         run.save(model, tokenizer, dtype=torch.float16 if half else None)
         run.end()
@@ -164,52 +173,88 @@ def batches(
 
     What a step sees depends on the seed and its number alone, so a run can go on after step `start`.
     """
+    text = documents if isinstance(documents, TokenStore) else FlatText.of(documents)
     step = 0
-    for pairs in epochs(documents, recipe):
-        size = min(recipe.batch_size, len(pairs))
-        for first in range(0, len(pairs) - size + 1, size):
+    for steps, max_tokens in recipe.schedule():
+        if steps is not None and step + steps <= start:
+            step += steps
+            continue
+        for pairs in islice(rows(text, recipe, max_tokens), steps):
             step += 1
             if step > start:
                 generator = torch.Generator().manual_seed(SEEDS * recipe.seed + step)
-                yield masked_batch(pairs[first : first + size], tokenizer, generator, recipe.masking)
+                yield step_batch(pairs, tokenizer, generator, recipe)
 
 
-def epochs(documents: Documents, recipe: PretrainRecipe) -> Iterator[list[Pair]]:
+def rows(text: FlatText | TokenStore, recipe: PretrainRecipe, max_tokens: int) -> Iterator[Pairs]:
+    """The pairs of one step after the other, without end."""
+    for pairs in epochs(text, recipe, max_tokens):
+        size = min(recipe.batch_size, len(pairs))
+        for first in range(0, len(pairs) - size + 1, size):
+            yield pairs[first : first + size]
+
+
+def epochs(text: FlatText | TokenStore, recipe: PretrainRecipe, max_tokens: int) -> Iterator[Pairs]:
     """All text as pairs, again and again, some of them cut to a text alone; a large store comes in parts."""
     for epoch in count():
         rng = random.Random(SEEDS * recipe.seed + epoch)
-        for part in documents.windows(rng) if isinstance(documents, TokenStore) else [documents]:
-            pairs = list(sentence_pairs(part, recipe.max_tokens, rng))
-            yield [alone(pair) if rng.random() < recipe.single_share else pair for pair in pairs]
+        for part in text.windows(rng) if isinstance(text, TokenStore) else [text]:
+            pairs = sentence_pairs(part, max_tokens, rng, recipe.second_task)
+            yield pairs.alone(np.array([rng.random() < recipe.single_share for _ in range(len(pairs))]))
 
 
-def alone(pair: Pair) -> Pair:
-    """The first text of a pair on its own; there is no next sentence to predict."""
-    return Pair(pair.first, [], IGNORED)
+def step_batch(
+    pairs: Pairs, tokenizer: Tokenizer, generator: torch.Generator, recipe: PretrainRecipe
+) -> dict[str, Tensor]:
+    """The inputs and labels of one step, for the tasks of the recipe; next_sentence_label only if there is a second."""
+    if recipe.objective == "left-to-right":
+        return next_token_batch(pairs, tokenizer)
+    batch = masked_batch(pairs, tokenizer, generator, recipe.masking)
+    if recipe.second_task == "none":
+        del batch["next_sentence_label"]
+    return batch
 
 
 def masked_batch(
-    pairs: Sequence[Pair], tokenizer: Tokenizer, generator: torch.Generator, masking: Masking
+    pairs: Pairs | Sequence[Pair], tokenizer: Tokenizer, generator: torch.Generator, masking: Masking
 ) -> dict[str, Tensor]:
-    """The inputs and labels of one step: input_ids, token_type_ids, attention_mask, labels, next_sentence_label."""
+    """Pairs with words hidden: input_ids, token_type_ids, attention_mask, labels, next_sentence_label."""
     batch = collate(pairs, tokenizer)
     masked = mask_tokens(batch["input_ids"], batch.pop("special_tokens_mask"), tokenizer, generator, masking)
     return batch | {"input_ids": masked.input_ids, "labels": masked.labels}
 
 
+def next_token_batch(pairs: Pairs | Sequence[Pair], tokenizer: Tokenizer) -> dict[str, Tensor]:
+    """Texts for a model that reads from left to right: the label of each token is the one after it, [SEP] too."""
+    batch = collate(pairs, tokenizer)
+    inputs = {name: batch[name] for name in ("input_ids", "token_type_ids", "attention_mask")}
+    following = torch.nn.functional.pad(batch["input_ids"][:, 1:], (0, 1))  # (B, S)
+    there = torch.nn.functional.pad(batch["attention_mask"][:, 1:], (0, 1)).bool()  # (B, S): not after the end
+    return inputs | {"labels": following.masked_fill(~there, IGNORED)}
+
+
 def pretraining_loss(model, batch: dict[str, Tensor], shares: Shares = WHOLE) -> tuple[Tensor, dict[str, Tensor]]:
-    """Sum of both tasks' losses, and what to watch: what this batch adds to the figures of a whole one.
+    """Sum of the losses of both tasks, or of masked words alone, and what to watch.
 
     The encoder runs on tokens alone, not on padding, and the decoder on the masked positions alone.
     """
     out = model(**batch, loss_only=True, packed=True)
+    masked = shares["labels"]
+    watched = {"mlm_loss": masked * out.mlm_loss, "masked_accuracy": masked * out.masked_accuracy}
+    if out.nsp_loss is None:
+        return watched["mlm_loss"], watched
     label = batch["next_sentence_label"]
     next_right = (out.seq_relationship_logits.argmax(-1) == label).float().sum() / (label != IGNORED).sum().clamp(min=1)
-    masked, labelled = shares["labels"], shares["next_sentence_label"]
-    watched = {
-        "mlm_loss": masked * out.mlm_loss,
-        "masked_accuracy": masked * out.masked_accuracy,
-        "nsp_loss": labelled * out.nsp_loss,
-        "nsp_accuracy": labelled * next_right,
-    }
+    labelled = shares["next_sentence_label"]
+    watched |= {"nsp_loss": labelled * out.nsp_loss, "nsp_accuracy": labelled * next_right}
     return watched["mlm_loss"] + watched["nsp_loss"], watched
+
+
+def next_token_loss(model, batch: dict[str, Tensor], shares: Shares = WHOLE) -> tuple[Tensor, dict[str, Tensor]]:
+    """Loss of the next tokens, and what to watch."""
+    out = model(**batch, loss_only=True, packed=True)
+    loss = shares["labels"] * out.mlm_loss
+    return loss, {"next_token_loss": loss, "next_token_accuracy": shares["labels"] * out.masked_accuracy}
+
+
+LOSSES = {"masked": pretraining_loss, "left-to-right": next_token_loss}

@@ -6,12 +6,13 @@ from typing import Literal
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.masking import Masking
+from bertlab.inputs.pairs import SecondTask
 from bertlab.training.optim import Optimization
 
 
 @dataclass(frozen=True)
 class PretrainRecipe:
-    """Masked language model and next-sentence prediction, from random weights."""
+    """A model from random weights: by default masked language model and next-sentence prediction."""
 
     name: str = "storyworld-tiny"
     # text
@@ -28,23 +29,46 @@ class PretrainRecipe:
     initializer_range: float = 0.05  # 0.02 suits 768 dimensions; narrow layers need more to break symmetry
     position_init: Literal["random", "sinusoid"] = "sinusoid"  # learned from there on
     attention_init: Literal["random", "matched"] = "matched"  # lower layers begin by looking for what is alike
+    # tasks
+    objective: Literal["masked", "left-to-right"] = "masked"  # left-to-right: each token from those before it
+    # (Devlin et al. 2019, section 5.1, "LTR & No NSP")
+    second_task: SecondTask = "next"  # order: which of two texts comes first (Lan et al. 2020); none: texts as long
+    # as fit (Liu et al. 2019)
+    masking: Masking = field(default_factory=lambda: Masking(rate=0.3))  # more to learn from each text than at 15%
     # training
     max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
+    phases: tuple[tuple[float, int], ...] = ()  # (share of the steps, max_tokens) that come first, with shorter texts
     single_share: float = 0.1  # texts shown alone, without a second: how people type them into the explorer
     batch_size: int = 32
     steps: int = 7000
-    masking: Masking = field(default_factory=lambda: Masking(rate=0.3))  # more to learn from each text than at 15%
     optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=5e-3))
     snapshot_steps: tuple[int, ...] = ()
     seed: int = 0
 
     def __post_init__(self):
         at_least_one(self, "steps", "batch_size", "vocab_size")
-        if self.max_tokens > self.max_position_embeddings:
+        if self.documents < 0:
+            raise InputError(f"documents={self.documents}: must not be negative")
+        if not 0 <= self.single_share <= 1:
+            raise InputError(f"single_share={self.single_share}: must be between 0 and 1")
+        if self.objective == "left-to-right" and self.second_task != "none":
             raise InputError(
-                f"max_tokens={self.max_tokens} is more than the model has positions "
-                f"(max_position_embeddings={self.max_position_embeddings})"
+                'objective="left-to-right" needs second_task="none": [CLS], which judges the pair, sees none of it'
             )
+        shares = [share for share, _ in self.phases]
+        if not (all(share > 0 for share in shares) and sum(shares) < 1):
+            raise InputError(f"phases={self.phases}: shares must be above 0 and leave something of the steps")
+        for tokens in (self.max_tokens, *(tokens for _, tokens in self.phases)):
+            if tokens > self.max_position_embeddings:
+                raise InputError(
+                    f"max_tokens={tokens} is more than the model has positions "
+                    f"(max_position_embeddings={self.max_position_embeddings})"
+                )
+        self.config(self.vocab_size)  # an impossible model is named before any work is done
+
+    def schedule(self) -> list[tuple[int | None, int]]:
+        """(steps, max_tokens) of each phase; the last, of None steps, goes on to the end."""
+        return [(round(share * self.steps), tokens) for share, tokens in self.phases] + [(None, self.max_tokens)]
 
     def config(self, vocab_size: int) -> BertConfig:
         """The model's configuration, for the vocabulary that the tokenizer really has."""
@@ -58,6 +82,7 @@ class PretrainRecipe:
             hidden_dropout_prob=self.hidden_dropout_prob,
             attention_probs_dropout_prob=self.hidden_dropout_prob,
             initializer_range=self.initializer_range,
+            is_decoder=self.objective == "left-to-right",
         )
 
 
@@ -105,6 +130,26 @@ PRETRAIN = {
             steps=14_000,
             optim=Optimization("muon", learning_rate=3e-3),
             snapshot_steps=(1000, 4000),
+        ),
+        PretrainRecipe(  # as it was published: Devlin et al. 2019, section 3 and appendix A.2, without helps of ours
+            name="bert-base",
+            documents=0,
+            vocab_size=30_522,
+            num_hidden_layers=12,
+            hidden_size=768,
+            num_attention_heads=12,
+            max_position_embeddings=512,
+            hidden_dropout_prob=0.1,
+            initializer_range=0.02,
+            position_init="random",
+            attention_init="random",
+            masking=Masking(rate=0.15, mask=0.8, random=0.1),
+            max_tokens=512,
+            phases=((0.9, 128),),
+            single_share=0.0,
+            batch_size=256,
+            steps=1_000_000,
+            optim=Optimization("adamw", learning_rate=1e-4, warmup=0.01, weight_decay=0.01, beta2=0.999),
         ),
     )
 }

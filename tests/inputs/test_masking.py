@@ -84,3 +84,60 @@ def test_nothing_to_choose():
 def test_impossible_shares(wrong):
     with pytest.raises(InputError, match="masking"):
         replace(Masking(), **wrong)
+
+
+# Whole words
+
+
+PIECES = Tokenizer.from_vocab([*SPECIAL_TOKENS, *"abc", *(f"##{letter}" for letter in "def")])
+piece_rows = st.integers(1, 20).flatmap(
+    lambda width: st.lists(st.lists(st.integers(0, 10), min_size=width, max_size=width), min_size=1, max_size=6)
+)
+
+
+def words_of(row: list[int]) -> list[list[int]]:
+    """Places of each word's pieces; what follows a special token begins a word."""
+    words = []
+    for place, token in enumerate(PIECES.convert_ids_to_tokens(row)):
+        if token in SPECIAL_TOKENS:
+            continue
+        goes_on = token.startswith("##") and place and row[place - 1] not in PIECES.all_special_ids
+        words[-1].append(place) if goes_on else words.append([place])
+    return words
+
+
+@settings(max_examples=300, deadline=None)
+@given(piece_rows, st.sampled_from([0.1, 0.15, 0.4, 1.0]), st.integers(0, 2**31))
+def test_the_pieces_of_a_word_stay_together(rows, rate, seed):
+    ids = torch.tensor(rows)
+    generator = torch.Generator().manual_seed(seed)
+    out = mask_tokens(ids, PIECES.special_mask(ids), PIECES, generator, Masking(rate=rate, whole_word=True))
+    chosen = (out.labels != -100).tolist()
+    assert not (PIECES.special_mask(ids) & (out.labels != -100)).any()
+    for row, hidden in zip(rows, chosen, strict=True):
+        words = words_of(row)
+        taken = [word for word in words if hidden[word[0]]]
+        assert all(len({hidden[place] for place in word}) == 1 for word in words)
+        if words:
+            available, longest = sum(map(len, words)), max(map(len, words))
+            wanted = max(1, round(available * rate))
+            assert taken and (len(taken) == 1 or abs(sum(hidden) - wanted) <= longest / 2)
+
+
+def test_whole_words_all_get_their_turn_at_the_rate():
+    a, e = PIECES.vocab["a"], PIECES.vocab["##e"]
+    ids = torch.tensor([[a, e, a, a, e, e, a, a, e, a] * 4] * 2000)
+    generator = torch.Generator().manual_seed(0)
+    out = mask_tokens(ids, PIECES.special_mask(ids), PIECES, generator, Masking(whole_word=True))
+    by_position = (out.action != NOT_CHOSEN).float().mean(0)
+    assert float(by_position.mean()) == pytest.approx(0.15, abs=0.01)
+    assert (by_position - 0.15).abs().max() < 0.04
+
+
+@pytest.mark.parametrize(
+    ("split", "action"), [(Masking(mask=1, random=0), MASKED), (Masking(mask=0, random=1), RANDOM)]
+)
+def test_mask_only_and_replace_only(split, action):
+    out = run(torch.full((50, 40), TOK.vocab["a"]), split)
+    assert set(out.action.unique().tolist()) == {NOT_CHOSEN, action}
+    assert int((out.action == action).sum()) == 50 * 6

@@ -2,13 +2,15 @@ import random
 import time
 from statistics import mean
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bertlab.errors import InputError
-from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT, Pair, collate, sentence_pairs
+from bertlab.inputs.flat import FlatText
+from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT, Pair, Pairs, collate, sentence_pairs
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
 
 TOK = Tokenizer.from_vocab([*SPECIAL_TOKENS, *"abcdefgh"])
@@ -20,8 +22,8 @@ def number(shape: list[list[int]]) -> list[list[list[int]]]:
     return [[[next(fresh) for _ in range(length)] for length in document] for document in shape]
 
 
-def make(documents, max_tokens=32, seed=0) -> list[Pair]:
-    return list(sentence_pairs(documents, max_tokens, random.Random(seed)))
+def make(documents, max_tokens=32, seed=0, second_task="next") -> list[Pair]:
+    return list(sentence_pairs(documents, max_tokens, random.Random(seed), second_task))
 
 
 shapes = st.lists(st.lists(st.integers(0, 12), max_size=12), min_size=2, max_size=8)
@@ -129,6 +131,65 @@ def test_documents_that_are_all_the_same():
         make([[[5, 6], [7]]] * 4)
 
 
+@settings(max_examples=200, deadline=None)
+@given(shapes, st.integers(5, 60), st.integers(0, 2**31))
+def test_order_every_promise(shape, max_tokens, seed):
+    documents = number(shape)
+    assume(any(sum(map(bool, document)) >= 2 for document in documents))
+    document_of = {t: d for d, document in enumerate(documents) for s in document for t in s}
+    opens = {sentence[0] for document in documents for sentence in document if sentence}
+    pairs = make(documents, max_tokens, seed, "order")
+    labels = [pair.next_sentence_label for pair in pairs]
+    assert 0 <= labels.count(IS_NEXT) - labels.count(NOT_NEXT) <= 1
+    for pair in pairs:
+        assert len(pair.first) + len(pair.second) + 3 <= max_tokens
+        swapped = pair.next_sentence_label == NOT_NEXT
+        earlier, later = (pair.second, pair.first) if swapped else (pair.first, pair.second)
+        assert earlier + later == list(range(earlier[0], earlier[0] + len(earlier) + len(later)))
+        assert document_of[earlier[0]] == document_of[later[-1]] and later[0] in opens
+    used = [token for pair in pairs for token in pair.first + pair.second]
+    assert len(set(used)) == len(used)
+    assert pairs == make(documents, max_tokens, seed, "order")
+
+
+@settings(max_examples=200, deadline=None)
+@given(shapes, st.integers(3, 60), st.integers(0, 2**31))
+def test_texts_alone_every_promise(shape, max_tokens, seed):
+    documents = number(shape)
+    assume(any(sentence for document in documents for sentence in document))
+    texts = make(documents, max_tokens, seed, "none")
+    assert all(text.second == [] and text.next_sentence_label == -100 for text in texts)
+    everything = [[token for sentence in document for token in sentence] for document in documents]
+    found = sorted(text.first for text in texts)
+    assert sum(found, []) == sum(everything, [])  # every token once
+    opens = {sentence[0] for document in documents for sentence in document if sentence}
+    for text, following in zip(found, [*found[1:], [-1]], strict=True):
+        assert len(text) <= max_tokens - 2
+        assert any(text[0] in document and text[-1] in document for document in everything)
+        if following[0] in opens and text[0] in opens:  # full: not even the next sentence would fit
+            whole = [s for document in documents for s in document if s and s[0] == following[0]][0]
+            same = any(text[0] in document and whole[0] in document for document in everything)
+            assert not same or len(text) + len(whole) > max_tokens - 2
+    assert texts == make(documents, max_tokens, seed, "none")
+
+
+@pytest.mark.parametrize(("second_task", "least"), [("order", "two sentences"), ("none", "no text")])
+def test_no_text_for_the_other_tasks(second_task, least):
+    with pytest.raises(InputError, match=least):
+        make([[], [[]]], second_task=second_task)
+    assert make(number([[5, 5]]), second_task=second_task)  # one document is enough
+
+
+def test_parts_of_pairs():
+    pairs = sentence_pairs(number([[3, 4, 5]] * 6), 20, random.Random(0))
+    everything = list(pairs)
+    assert list(pairs[1:4]) == everything[1:4] and pairs[-1] == everything[-1]
+    assert pairs[np.int64(2)] == everything[2] and list(pairs[np.array([3, 0])]) == [everything[3], everything[0]]
+    assert list(Pairs.of(everything)) == everything and list(Pairs.of([])) == []
+    alone = pairs.alone(np.arange(len(pairs)) == 2)
+    assert list(alone) == [Pair(p.first, [], -100) if i == 2 else p for i, p in enumerate(everything)]
+
+
 def test_too_short():
     with pytest.raises(InputError, match="max_tokens=4"):
         make(number([[5, 5], [5, 5]]), 4)
@@ -136,10 +197,10 @@ def test_too_short():
 
 def test_speed():
     rng = random.Random(3)
-    documents = number([[rng.randint(1, 9) for _ in range(10)] for _ in range(10_000)])
+    documents = FlatText.of(number([[rng.randint(1, 9) for _ in range(10)] for _ in range(10_000)]))
     start = time.perf_counter()
-    make(documents, 128)
-    assert time.perf_counter() - start < 5
+    sentence_pairs(documents, 128, rng)
+    assert time.perf_counter() - start < 1
 
 
 def test_collate():

@@ -16,7 +16,6 @@ from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT, Pair
 from bertlab.training import loop
 from bertlab.training.pretrain import (
-    alone,
     batches,
     learn_vocabulary,
     masked_batch,
@@ -79,9 +78,7 @@ def test_half_of_the_pairs_are_strangers_of_another_document(documents, tok, rec
 
 
 def test_texts_alone_have_no_next_sentence(tok):
-    pair = alone(Pair([10, 11, 12], [13, 14], NOT_NEXT))
-    assert pair == Pair([10, 11, 12], [], -100)
-    batch = masked_batch([pair], tok, torch.Generator().manual_seed(0), Masking())
+    batch = masked_batch([Pair([10, 11, 12], [], -100)], tok, torch.Generator().manual_seed(0), Masking())
     assert batch["next_sentence_label"].tolist() == [-100] and batch["token_type_ids"].sum() == 0
     assert int((batch["input_ids"] == tok.sep_token_id).sum()) == 1
 

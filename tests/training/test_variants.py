@@ -1,0 +1,237 @@
+"""What a recipe can ask for instead of the defaults: other tasks, phases, the paper's own model, and --set."""
+
+import json
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+import torch
+
+from bertlab import BertForPreTraining, InputError, Tokenizer
+from bertlab.cli import main
+from bertlab.corpora.export import write_storyworld
+from bertlab.explain.fill import fill_mask
+from bertlab.inputs.masking import Masking
+from bertlab.training.baselines import NeighbourBaselines
+from bertlab.training.metrics import evaluate_left_to_right, evaluate_pretraining
+from bertlab.training.optim import Optimization
+from bertlab.training.pretrain import batches, next_token_loss, pretrain, pretraining_loss
+from bertlab.training.recipes import PRETRAIN, PretrainRecipe
+from bertlab.training.settings import with_settings
+from bertlab.training.start import new_model
+
+LEFT_TO_RIGHT = dict(objective="left-to-right", second_task="none")
+
+# Tasks
+
+
+def test_left_to_right_asks_for_the_next_token_everywhere(documents, tok, recipe):
+    batch = next(batches(documents, tok, replace(recipe, **LEFT_TO_RIGHT)))
+    assert set(batch) == {"input_ids", "token_type_ids", "attention_mask", "labels"}
+    for row, labels, real in zip(batch["input_ids"], batch["labels"], batch["attention_mask"].sum(1), strict=True):
+        assert labels[: real - 1].tolist() == row[1:real].tolist() and row[real - 1] == tok.sep_token_id
+        assert (labels[real - 1 :] == -100).all()
+        assert tok.mask_token_id not in row.tolist()
+
+
+def test_left_to_right_learns_what_the_loss_says(documents, tok, recipe):
+    recipe = replace(recipe, **LEFT_TO_RIGHT)
+    model, batch = new_model(recipe, tok), next(batches(documents, tok, recipe))
+    assert model.config.is_decoder
+    loss, watched = next_token_loss(model, batch)
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "token_type_ids")}
+    logs = model(**inputs).prediction_logits.log_softmax(-1)  # (B, S, V)
+    wanted = batch["labels"] != -100
+    right = -logs[wanted].gather(1, batch["labels"][wanted][:, None]).mean()
+    torch.testing.assert_close(loss, right)
+    assert set(watched) == {"next_token_loss", "next_token_accuracy"}
+
+
+def test_left_to_right_is_measured_as_such(documents, tok, recipe):
+    model = new_model(replace(recipe, **LEFT_TO_RIGHT), tok)
+    baselines = NeighbourBaselines(documents, tok.vocab_size, tok.all_special_ids)
+    found = evaluate_left_to_right(model, tok, documents, baselines, max_tokens=48)
+    names = {f"{name}_{what}" for name in ("next_token", "unigram", "previous") for what in ("top1", "loss")}
+    assert set(found) == names | {"perplexity", "next_tokens", "texts"}
+    assert found["next_tokens"] == sum(len(sentence) for document in documents for sentence in document)
+    assert found["perplexity"] == pytest.approx(tok.vocab_size, rel=0.2)  # it has learned nothing yet
+    assert found["previous_loss"] < found["unigram_loss"] < found["next_token_loss"]
+    with pytest.raises(InputError, match="left to right"):
+        fill_mask(model, tok, "a [MASK]")
+
+
+def test_no_second_task_no_second_loss(documents, tok, recipe):
+    recipe = replace(recipe, second_task="none")
+    model, batch = new_model(recipe, tok), next(batches(documents, tok, recipe))
+    assert "next_sentence_label" not in batch and not batch["token_type_ids"].any()
+    loss, watched = pretraining_loss(model, batch)
+    assert set(watched) == {"mlm_loss", "masked_accuracy"} and torch.equal(loss, watched["mlm_loss"])
+    loss.backward()
+    assert model.nsp.weight.grad is None
+
+
+def test_a_model_is_measured_on_the_second_task_that_it_learned(documents, tok, recipe):
+    model = new_model(recipe, tok)
+    names = {
+        task: {
+            name
+            for name in evaluate_pretraining(model, tok, documents, max_tokens=48, second_task=task)
+            if name.split("_")[0] in ("nsp", "order")
+        }
+        for task in ("next", "order", "none")
+    }
+    assert names["none"] == set() and names["order"] == {"order_accuracy", "order_accuracy_masked"}
+    assert names["next"] == {"nsp_accuracy", "nsp_accuracy_masked"}
+
+
+# Phases
+
+
+def test_phases_begin_short_and_end_long(documents, tok, recipe):
+    recipe = replace(recipe, steps=20, phases=((0.5, 16), (0.25, 24)), single_share=0.0, batch_size=10)
+    made = list(islice(batches(documents, tok, recipe), 25))
+    longest = [batch["input_ids"].shape[1] for batch in made]
+    assert max(longest[:10]) <= 16 < max(longest[10:15]) <= 24 < max(longest[15:]) <= 48
+    for start in (0, 3, 9, 10, 12, 15, 18):  # a run that goes on sees the same
+        batch = next(batches(documents, tok, recipe, start))
+        assert all(torch.equal(batch[name], made[start][name]) for name in batch)
+
+
+@pytest.mark.parametrize("phases", [((1.0, 16),), ((0.0, 16),), ((0.6, 16), (0.4, 24)), ((float("nan"), 16),)])
+def test_phases_that_leave_nothing(phases, recipe):
+    with pytest.raises(InputError, match="phases="):
+        replace(recipe, phases=phases)
+    with pytest.raises(InputError, match="max_tokens=65"):
+        replace(recipe, phases=((0.5, 65),))
+
+
+# Recipes
+
+
+def test_bert_base_is_the_paper_s():
+    """Devlin et al. 2019, section 3 and appendix A.2."""
+    recipe = PRETRAIN["bert-base"]
+    config = recipe.config(recipe.vocab_size)
+    assert (config.num_hidden_layers, config.hidden_size, config.num_attention_heads) == (12, 768, 12)
+    assert (config.intermediate_size, config.vocab_size, config.max_position_embeddings) == (3072, 30_522, 512)
+    assert (config.hidden_dropout_prob, config.attention_probs_dropout_prob, config.hidden_act) == (0.1, 0.1, "gelu")
+    assert (recipe.steps, recipe.batch_size, recipe.max_tokens) == (1_000_000, 256, 512)
+    assert recipe.schedule() == [(900_000, 128), (None, 512)]
+    assert recipe.optim == Optimization("adamw", 1e-4, warmup=10_000 / 1_000_000, weight_decay=0.01, beta2=0.999)
+    assert recipe.masking == Masking(0.15, 0.8, 0.1) and recipe.second_task == "next" and recipe.single_share == 0
+    assert recipe.position_init == recipe.attention_init == "random" and config.initializer_range == 0.02
+
+
+# --set
+
+
+def test_settings_are_read_as_their_fields_types():
+    settings = "masking.rate=0.4 masking.whole_word=true second_task=order steps=12 optim.learning_rate=3e-4".split()
+    recipe = with_settings(PretrainRecipe(), [*settings, "phases=0.9,128 0.05,200", "snapshot_steps=", "name=my run"])
+    assert recipe.masking == Masking(0.4, whole_word=True) and recipe.optim == Optimization("muon", 3e-4)
+    assert (recipe.second_task, recipe.steps, recipe.name) == ("order", 12, "my run")
+    assert recipe.phases == ((0.9, 128), (0.05, 200)) and recipe.snapshot_steps == ()
+    both = ["objective=left-to-right", "second_task=none"]
+    assert with_settings(PretrainRecipe(), both) == with_settings(PretrainRecipe(), both[::-1])
+
+
+MISTAKES = {
+    "rate=0.4": "one of name, documents",
+    "masking.speed=1": "one of masking.rate",
+    "masking=0.4": "FIELD=VALUE",
+    "steps": "FIELD=VALUE",
+    "=5": "FIELD=VALUE",
+    "name.x=1": "FIELD=VALUE",
+    "steps=many": "a whole number",
+    "steps=1.5": "a whole number",
+    "steps=0": "steps=0",
+    "masking.rate=--help": "a number",
+    "masking.rate=0": "masking rate=0",
+    "masking.whole_word=2": "True or False",
+    "second_task=swap": "one of next, order, none",
+    "objective=left-to-right": "second_task",
+    "phases=0.9": "numbers with commas",
+    "hidden_size=30": "num_attention_heads",
+    "optim.learning_rate=-1": "optim.learning_rate=-1",
+    "optim.warmup=nan": "optim.warmup=nan",
+    "single_share=2": "single_share=2",
+    "documents=-1": "documents=-1",
+}
+
+
+@pytest.mark.parametrize("setting", MISTAKES)
+def test_a_wrong_setting_is_one_line_and_exit_2(setting, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["pretrain", "--set", setting])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and said.startswith("bertlab: ") and len(said.strip().splitlines()) == 1
+    assert MISTAKES[setting] in said and not list(tmp_path.iterdir())
+
+
+# Through the command line
+
+
+TOY = (
+    "num_hidden_layers=1 hidden_size=16 num_attention_heads=2 max_position_embeddings=64 max_tokens=48 "
+    "vocab_size=300 batch_size=4 steps=4"
+).split()
+VARIANTS = {
+    "whole words": ["masking.whole_word=true", "masking.rate=0.4"],
+    "[MASK] alone": ["masking.mask=1", "masking.random=0"],
+    "replaced alone": ["masking.mask=0", "masking.random=1"],
+    "order": ["second_task=order"],
+    "no second task": ["second_task=none"],
+    "left to right": ["objective=left-to-right", "second_task=none"],
+    "phases": ["phases=0.5,16"],
+}
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory):
+    return write_storyworld("documents", tmp_path_factory.mktemp("story") / "story.txt", 80, 0, "train")
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_variant_from_text_to_measures(name, story, tmp_path, capsys):
+    run = tmp_path / "run"
+    options = ["--text", str(story), "--out", str(run), "--device", "cpu"]
+    main(["pretrain", *options, "--set", *TOY, *VARIANTS[name]])
+    card, recipe = (run / "README.md").read_text(), json.loads((run / "recipe.json").read_text())
+    assert f"bertlab pretrain own-text --text FILES --set {' '.join([*TOY, *VARIANTS[name]])}`" in card
+    for path, _, value in (setting.partition("=") for setting in VARIANTS[name]):
+        group, _, field = path.rpartition(".")
+        assert str((recipe[group] if group else recipe)[field]).lower().startswith(value.lower()) or field == "phases"
+    measures = json.loads((run / "measures.json").read_text())
+    assert BertForPreTraining.from_pretrained(run).config.is_decoder == (name == "left to right")
+    assert ("perplexity" in measures) == (name == "left to right") != ("masked_top1" in measures)
+    assert ("order_accuracy" in measures) == (name == "order")
+    assert ("nsp_accuracy" in measures) == (name not in ("order", "no second task", "left to right"))
+    capsys.readouterr()
+    main(["evaluate", str(run), "--text", str(story), "--json"])  # knows by itself what to measure
+    assert set(json.loads(capsys.readouterr().out)) >= {key for key in measures if "gram" not in key}
+
+
+def test_the_worker_makes_no_difference_to_the_weights(texts, tok, recipe, monkeypatch):
+    from bertlab.training import pretrain as module
+
+    states = []
+    for worker in (False, True):
+        monkeypatch.setattr(module, "worker_helps", lambda device, worker=worker: worker)
+        trained = pretrain(replace(recipe, hidden_dropout_prob=0.1), texts, tokenizer=tok, progress=False, device="cpu")
+        states.append(trained.model.state_dict())
+    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_the_store_brings_its_vocabulary_to_bert_base(story, tmp_path, capsys):
+    tok = Tokenizer.train(["a b c d e f g"] * 9, 60)
+    tok.save_pretrained(tmp_path / "tok")
+    main(["tokenize", str(story), "--model", str(tmp_path / "tok"), "--out", str(tmp_path / "ids")])
+    with pytest.raises(SystemExit) as ended:
+        main(["pretrain", "bert-base"])
+    assert ended.value.code == 2 and "--text or --store" in capsys.readouterr().err
+    tiny = [setting for setting in TOY if not setting.startswith("vocab")] + ["phases=0.5,16"]
+    options = ["--store", str(tmp_path / "ids"), "--out", str(tmp_path / "run"), "--device", "cpu"]
+    main(["pretrain", "bert-base", *options, "--set", *tiny])
+    recipe = json.loads((tmp_path / "run" / "recipe.json").read_text())
+    assert recipe["vocab_size"] == tok.vocab_size and recipe["optim"]["beta2"] == 0.999
