@@ -10,8 +10,7 @@ allocator is told to keep memory, as in bertlab's training, for all of them. nn.
 decoder and next-sentence layer around it; it and transformers score every position, as is usual. MB are what three
 steps in a fresh process add at most to the program and the weights (told on Linux only).
 
-GFLOP/s count what the step needs: 6 per weight of the layers and token, 12 x layers x hidden size x tokens of the text
-per token for attention, 6 per weight of the heads and masked token. The last line is the rate of one large matrix
+GFLOP/s count what the step needs, as bertlab/training/flops.py says. The last line is the rate of one large matrix
 product in the same process, in float32 and in bfloat16.
 """
 
@@ -32,9 +31,12 @@ from tqdm import tqdm
 
 from bertlab import BertConfig, BertForPreTraining
 from bertlab.training.allocator import keep_memory
-from bertlab.training.loop import make_fabric, train_step
+from bertlab.training.flops import pretraining_operations, product_rate
 from bertlab.training.optim import Optimization, make_optimizers
+from bertlab.training.parts import own_parts
 from bertlab.training.pretrain import pretraining_loss
+from bertlab.training.processes import make_fabric
+from bertlab.training.step import train_step
 
 TOKENS, FILL, MASKED, VOCABULARY = 128, 0.8, 0.15, 30_522
 BATCH = {"base": 8, "large": 4}  # others 32
@@ -66,7 +68,11 @@ def ours(config: BertConfig, precision: str | None = None) -> Callable[[dict], N
     model = BertForPreTraining(config)
     wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, ADAMW))
     wrapped.train()
-    return lambda batch: train_step(fabric, wrapped, optimizers, batch, pretraining_loss, 1e-4, 1.0)
+
+    def step(batch: dict[str, torch.Tensor]) -> None:
+        train_step(fabric, wrapped, optimizers, own_parts(batch, 0, 1, None), pretraining_loss, 1e-4, 1.0)
+
+    return step
 
 
 def ours_in_float32(config: BertConfig) -> Callable[[dict], None]:
@@ -128,16 +134,6 @@ def usual_step(model: nn.Module, loss: Callable) -> Callable[[dict], None]:
     return step
 
 
-def operations(config: BertConfig, batch: dict[str, torch.Tensor]) -> float:
-    """What a step needs, as the text above says."""
-    layers, width = config.num_hidden_layers, config.hidden_size
-    lengths = batch["attention_mask"].sum(1).double()  # (B,)
-    weights = layers * (4 * width**2 + 2 * width * config.intermediate_size)
-    heads = width**2 + width * VOCABULARY
-    masked = (batch["labels"] != -100).sum()
-    return float(6 * weights * lengths.sum() + 12 * layers * width * (lengths**2).sum() + 6 * heads * masked)
-
-
 def rounds(steps: dict[str, Callable], batch: dict, count: int) -> dict[str, list[float]]:
     """Seconds of each contestant in each round, after two to warm up."""
     times: dict[str, list[float]] = {name: [] for name in steps}
@@ -147,17 +143,6 @@ def rounds(steps: dict[str, Callable], batch: dict, count: int) -> dict[str, lis
             step(batch)
             times[name].append(time.perf_counter() - start)
     return {name: values[2:] for name, values in times.items()}
-
-
-def product_rate(dtype: torch.dtype, side: int = 2048) -> float:
-    """GFLOP/s of one matrix product, the best of ten."""
-    a, b = torch.randn(2, side, side).to(dtype)
-    best = float("inf")
-    for _ in range(10):
-        start = time.perf_counter()
-        a @ b
-        best = min(best, time.perf_counter() - start)
-    return 2 * side**3 / best / 1e9
 
 
 def setting(size: str) -> tuple[BertConfig, dict[str, torch.Tensor]]:
@@ -204,7 +189,7 @@ def compare(size: str, count: int, table: Table) -> None:
     config, batch = setting(size)
     peaks = {name: peak_memory(size, name) for name in CONTESTANTS}
     times = rounds({name: make(config) for name, make in CONTESTANTS.items()}, batch, count)
-    tokens, needed = int(batch["attention_mask"].sum()), operations(config, batch)
+    tokens, needed = int(batch["attention_mask"].sum()), pretraining_operations(config, batch)
     for name, values in times.items():
         middle = statistics.median(values)
         ratios = [other / own for other, own in zip(times["transformers"], values, strict=True)]
@@ -225,7 +210,8 @@ def main() -> None:
         compare(size, options.rounds, table)
     console = Console(width=100)
     console.print(table)
-    rates = ", ".join(f"{product_rate(dtype):,.0f} GFLOP/s in {name}" for name, dtype in DTYPES.items())
+    rates = {name: product_rate(torch.device("cpu"), dtype, 10) / 1e9 for name, dtype in DTYPES.items()}
+    rates = ", ".join(f"{rate:,.0f} GFLOP/s in {name}" for name, rate in rates.items())
     console.print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; one matrix product: {rates}")
 
 

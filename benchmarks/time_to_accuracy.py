@@ -39,6 +39,7 @@ from bertlab.training.loop import train
 from bertlab.training.metrics import evaluate_pretraining
 from bertlab.training.optim import make_optimizers, rate_factor
 from bertlab.training.pretrain import Documents, batches, learn_vocabulary, pretraining_loss, token_ids
+from bertlab.training.processes import make_fabric
 from bertlab.training.recipes import PRETRAIN, PretrainRecipe
 from bertlab.training.start import new_model
 
@@ -105,7 +106,8 @@ def ours(task: Task, copies: Copies) -> None:
     limits = {"steps": sys.maxsize, "minutes": task.seconds / 60}
     logging = {"log": copies.look, "log_every": LOOK_EVERY, "progress": False}
     stream = batches(task.known, task.tokenizer, task.recipe)
-    train(copies.model, stream, pretraining_loss, settings=task.recipe.optim, device="cpu", **limits, **logging)
+    fabric = make_fabric("cpu")
+    train(copies.model, stream, pretraining_loss, settings=task.recipe.optim, fabric=fabric, **limits, **logging)
 
 
 def theirs(task: Task, copies: Copies, bfloat16: bool = False) -> None:

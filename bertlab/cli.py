@@ -55,8 +55,15 @@ class Pretrain:
     """Save what a run can go on from every so many steps."""
     keep: int = 2
     """How many of these to keep."""
+    tensorboard: bool = False
+    """Write the figures of metrics.csv for TensorBoard too: tensorboard --logdir RUN-FOLDER."""
     device: DEVICES = "auto"
     """Where to train; auto takes a GPU if there is one."""
+    devices: int = 1
+    """How many of them train together, each on its share of every batch; what is learned stays the same. On several
+    machines start each with torchrun instead: torchrun --nnodes 2 --nproc-per-node 8 ... -m bertlab pretrain ..."""
+    micro_batch: int | None = None
+    """Pairs of texts that a device works on at a time, where a step's do not fit; what is learned stays the same."""
 
     def run(self) -> None:
         from bertlab.training.commands import run_pretrain
@@ -277,7 +284,10 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         command.run()
     except InputError as error:
-        print(f"bertlab: {error}", file=sys.stderr)
+        from bertlab.training.processes import is_first
+
+        if is_first():
+            print(f"bertlab: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None

@@ -33,6 +33,7 @@ from bertlab.training.evaluate import (
 from bertlab.training.finetune import finetune_qa
 from bertlab.training.ladder import Rung
 from bertlab.training.pretrain import Documents, pretrain
+from bertlab.training.processes import is_first
 from bertlab.training.recipes import FINETUNE, PretrainRecipe, as_record, pretrain_recipe
 from bertlab.training.settings import with_settings
 
@@ -107,9 +108,11 @@ def run_pretrain(command) -> None:
         atomic_write(out / "baselines.json", json.dumps([asdict(rung) for rung in rungs], indent=2) + "\n")
         say(f"to beat on held-out text, as loss and share right: {'; '.join(map(str, rungs))}")
 
-    names = ("minutes", "half", "device", "save_every", "keep", "resume")
+    names = ("minutes", "half", "device", "devices", "micro_batch", "save_every", "keep", "resume", "tensorboard")
     options = {name: getattr(command, name) for name in names}
     result = pretrain(recipe, material.known, out=out, on_start=begin, **options)
+    if not is_first():
+        return
     if result.stopped:
         return say(f"stopped at {reached(result)}; the same command with --resume goes on")
     say("measuring on held-out text ...")
@@ -120,7 +123,7 @@ def run_pretrain(command) -> None:
 
 
 def _check(recipe: PretrainRecipe, command) -> None:
-    for name in ("minutes", "save_every", "keep"):
+    for name in ("minutes", "save_every", "keep", "devices", "micro_batch"):
         if (value := getattr(command, name)) is not None and value <= 0:
             raise InputError(f"--{name.replace('_', '-')} {value}: must be above 0")
     if recipe.corpus and not command.data:
@@ -155,6 +158,8 @@ def run_finetune(command) -> None:
     examples = list(read_squad(command.train)) if command.train else None
     dev = list(read_squad(command.dev)) if command.dev else None
     result = finetune_qa(recipe, examples, out=out, half=command.half, device=command.device)
+    if not is_first():
+        return
     if not result.rows or result.rows[-1]["step"] < recipe.steps:
         return say(f"stopped at {reached(result)}; {out} holds the model so far")
     say("measuring on held-out questions ...")

@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -16,7 +17,10 @@ from bertlab.errors import InputError
 from bertlab.inputs.features import qa_features
 from bertlab.model import BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
+from bertlab.training.flops import encoder_operations
 from bertlab.training.loop import train
+from bertlab.training.parts import WHOLE, Shares
+from bertlab.training.processes import launch, make_fabric
 from bertlab.training.recipes import FinetuneRecipe, as_record
 from bertlab.training.run import Run, to_all
 
@@ -46,7 +50,9 @@ def finetune_qa(
     started = time.perf_counter()
     tokenizer = Tokenizer.from_pretrained(recipe.model)
     model = start_model(recipe)
-    run = Run(out, as_record(recipe)) if out else None
+    fabric = make_fabric(device)
+    run = Run(out, as_record(recipe)) if out and fabric.is_global_zero else None
+    launch(fabric)
     if examples is None:
         examples = list(storyworld.questions(recipe.seed, recipe.examples))
     if not examples:
@@ -58,10 +64,11 @@ def finetune_qa(
         span_loss,
         steps=recipe.steps,
         settings=recipe.optim,
+        operations=partial(encoder_operations, model.config),
         log=to_all(run and run.log, on_log),
         log_every=log_every,
         progress=progress,
-        device=device,
+        fabric=fabric,
         seed=recipe.seed,
     )
     if run:
@@ -94,9 +101,10 @@ def batches(examples: Sequence[QAExample], tokenizer: Tokenizer, recipe: Finetun
             yield {key: features[key] for key in wanted}
 
 
-def span_loss(model, batch: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+def span_loss(model, batch: dict[str, Tensor], shares: Shares = WHOLE) -> tuple[Tensor, dict[str, Tensor]]:
     """Mean of the losses of both ends, and how often both are right."""
     out = model(**batch)
     start_right = out.start_logits.argmax(-1) == batch["start_positions"]
     end_right = out.end_logits.argmax(-1) == batch["end_positions"]
-    return out.loss, {"span_loss": out.loss, "exact_span": (start_right & end_right).float().mean()}
+    loss = shares["start_positions"] * out.loss
+    return loss, {"span_loss": loss, "exact_span": shares["start_positions"] * (start_right & end_right).float().mean()}

@@ -1,59 +1,43 @@
-"""The training loop: the same for pretraining and fine-tuning, on a laptop and on a GPU.
+"""The training loop: the same for pretraining and fine-tuning, on a laptop, on a GPU and on many.
 
-The engine under it is lightning-fabric: it places model and batches on the device and sets the precision.
+Every process sees the whole batch of every step and works on its part of it; so what is learned does not depend on
+their number. The engine under it is lightning-fabric: it places model and batches on the device, sets the precision and
+lets the processes exchange their gradients.
 """
 
-import logging
-import math
-import time
-from collections.abc import Callable, Iterable, Sequence
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
-from statistics import fmean
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from tqdm.auto import tqdm
 
 from bertlab.errors import InputError
 from bertlab.training.allocator import keep_memory
+from bertlab.training.meter import Meter
 from bertlab.training.optim import Optimization, make_optimizers, rate_factor
-from bertlab.training.resume import State, between_steps
+from bertlab.training.parts import Batch, own_parts
+from bertlab.training.processes import make_fabric
+from bertlab.training.receivers import Receivers
+from bertlab.training.resume import State, between_steps, restore, whole_state
+from bertlab.training.step import LossFunction, train_step
 
-MOST_SKIPPED = 10  # steps in a row without a finite gradient: it will not get better
-LossFunction = Callable[[nn.Module, dict[str, Tensor]], tuple[Tensor, dict[str, Tensor]]]
-
-
-def make_fabric(device: str = "auto"):
-    """Fabric on the best device that is there; products in bfloat16 where that is fast, all else in float32.
-
-    InputError for a device that this machine does not have.
-    """
-    from lightning_fabric import Fabric
-
-    logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # it reports its precision at every start
-    try:
-        return Fabric(accelerator=device, devices=1, precision="bf16-mixed" if bfloat16_is_fast(device) else None)
-    except (RuntimeError, ValueError) as error:
-        raise InputError(f"device={device!r} cannot be used on this machine: choose auto, cpu, cuda or mps") from error
-
-
-def bfloat16_is_fast(device: str) -> bool:
-    """On a GPU, and on a processor with instructions for it: training then takes half the time."""
-    if device in ("auto", "cuda") and torch.cuda.is_available():
-        return True
-    on_cpu = device == "cpu" or (device == "auto" and not torch.backends.mps.is_available())
-    return on_cpu and torch.cpu.get_capabilities().get("avx512_bf16", False)
+LOOK_EVERY = 10  # steps between two looks at the device and at the other processes: each makes them wait
 
 
 def train(
     model: nn.Module,
-    batches: Iterable[dict[str, Tensor]],
+    batches: Iterable[Batch],
     loss_function: LossFunction,
     *,
     steps: int,
     settings: Optimization,
     minutes: float | None = None,
+    micro_batch: int | None = None,
+    operations: Callable[[Batch], float] | None = None,
     log: Callable[[dict[str, float]], None] | None = None,
     log_every: int = 50,
     snapshot: Callable[[int], None] | None = None,
@@ -62,183 +46,114 @@ def train(
     save_every: int = 500,
     resume: State | None = None,
     progress: bool = True,
-    device: str = "auto",
+    fabric=None,
     seed: int = 0,
 ) -> list[dict[str, float]]:
     """Train `model` in place for `steps` steps, or until `minutes` are over; returns the rows that were logged.
 
-    `loss_function(model, batch)` gives the loss and tensors to watch (means are taken). Each row also has step,
-    learning_rate, seconds and tokens_per_second (tokens that are not padding); the last row tells of the steps
-    since the row before. `seed` is for dropout.
+    `loss_function(model, batch, shares)` gives the loss and tensors to watch, each mean over labels times the share of
+    these labels that the batch holds (see parts.py). `micro_batch` limits the rows that a device works on at a time.
+    Each row has the means of what was watched, step, learning_rate, seconds, tokens_per_second (tokens that are not
+    padding), wait_share (of the time, waiting for batches) and, with `operations`, which counts what a batch needs,
+    utilisation (see flops.py); the last row tells of the steps since the row before. `seed` is for dropout.
+
+    `fabric` is launched already (None: the best device that is there). With several processes all of them call this
+    function with the same arguments; `log`, `snapshot`, `save` and the progress bar are the first one's alone.
 
     At the start, every `save_every` steps and at the end `save(state, False)` gets all that is needed to go on: give
     such a state as `resume`, and `batches` that begin with the step after it. Ctrl-C ends the training after the step
-    at hand, calls `save(state, True)` and keeps what was learned; a second one ends it at once: `save(None, True)`.
+    at hand (on a GPU or in several processes, after one of the next ten), calls `save(state, True)` and keeps what was
+    learned; a second one ends it at once: `save(None, True)`.
 
-    A step whose gradient is not finite is skipped. InputError for steps, log_every or save_every below 1, and after
-    10 skipped steps in a row; `save(state, True)` is called before, with the last batch in the state.
+    A step whose gradient is not finite is skipped. InputError for steps, log_every, save_every or micro_batch below 1,
+    and after 10 skipped steps in a row; `save(state, True)` is called before, with the last batch in the state.
     """
-    for name, value in {"steps": steps, "log_every": log_every, "save_every": save_every}.items():
-        if value < 1:
-            raise InputError(f"{name}={value}: must be at least 1")
-    fabric = make_fabric(device)
+    check(steps=steps, log_every=log_every, save_every=save_every, micro_batch=micro_batch)
+    fabric = fabric or make_fabric()
     keep_memory()
     wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, settings))
     wrapped.train()
-    meter, interrupted = Meter(), False
-    with torch.random.fork_rng(devices=[]), between_steps() as stopped:
-        torch.manual_seed(seed)
-        start = restore(resume, wrapped, optimizers, meter) if resume else 0
-        if snapshot and start == 0 and 0 in snapshot_steps:
-            snapshot(0)
-        if save and start == 0:  # from now on the run can be resumed
-            save(whole_state(0, wrapped, optimizers, meter), False)
-        bar = tqdm(total=steps, initial=start, unit="step", disable=not progress, mininterval=0.5)
-        with bar, suppress(KeyboardInterrupt):
-            interrupted = True  # unless the loop ends by itself
-            for step, batch in enumerate(islice(batches, steps - start), start=start + 1):
-                done = max((step - 0.5) / steps, meter.seconds() / 60 / minutes if minutes else 0.0)
-                if done >= 1:
-                    break
-                rate = settings.learning_rate * rate_factor(done, settings.warmup)
-                batch = {key: value.to(fabric.device) for key, value in batch.items()}
-                watched = train_step(fabric, wrapped, optimizers, batch, loss_function, rate, settings.clip)
-                meter.add(step, rate, watched, batch)
-                bar.update()
-                if step % log_every == 0:
-                    report(meter, bar, log)
-                if snapshot and step in snapshot_steps:
-                    snapshot(step)
-                ended = stopped() or meter.diverged
-                if save and (ended or step == steps or step % save_every == 0):
-                    state = whole_state(step, wrapped, optimizers, meter)
-                    save(state | {"batch": batch} if meter.diverged else state, ended)
-                if ended:
-                    break
-            interrupted = False
-        if save and interrupted:
-            save(None, True)
+    meter = Meter(fabric, operations)
+    if not fabric.is_global_zero:
+        log, snapshot, save, progress = None, None, None, False
+    start = restore(resume, wrapped, optimizers, meter) if resume else 0
+    bar = tqdm(total=steps, initial=start, unit="step", disable=not progress, mininterval=0.5)
+    state = partial(whole_state, wrapped, optimizers, meter)
+    receivers = Receivers(meter, state, bar, log, log_every, snapshot, snapshot_steps, save, save_every)
+    with torch.random.fork_rng(devices=[]), between_steps() as pressed, bar:
+        if start == 0:
+            receivers.at_start()
+        agreed, interrupted = Agreement(fabric, meter, pressed, minutes), True
         with suppress(KeyboardInterrupt):
-            report(meter, bar, log)
+            for step, rate, batch in planned(meter.waited_for(batches), start, steps, settings, agreed):
+                torch.manual_seed(dropout_seed(seed, step, fabric.global_rank))
+                parts = own_parts(batch, fabric.global_rank, fabric.world_size, micro_batch)
+                seen = train_step(fabric, wrapped, optimizers, parts, loss_function, rate, settings.clip)
+                meter.add(step, rate, batch, *seen)
+                agreed.after(step)
+                receivers.after(step, batch, step == steps, agreed.ended)
+            interrupted = False
+        if interrupted and save:
+            save(None, True)
+        if fabric.world_size == 1 or not interrupted:  # else the others may be at another step
+            with suppress(KeyboardInterrupt):
+                receivers.report()
     model.to("cpu").eval()
     if meter.diverged:
         raise InputError(
-            f"the training diverged: no finite gradient in the {MOST_SKIPPED} steps up to {step}, "
-            f"at a learning rate of {rate:.2g}; lower learning_rate"
+            f"the training diverged: no finite gradient in the {meter.skipped_in_a_row} steps up to {meter.step}, "
+            f"at a learning rate of {meter.rate:.2g}; lower learning_rate"
         )
     return meter.rows
 
 
-def whole_state(step: int, model, optimizers, meter: "Meter") -> State:
-    """All that the steps after this one depend on, and the rows logged so far."""
-    return {
-        "step": step,
-        "model": model.state_dict(),
-        "optimizers": [optimizer.state_dict() for optimizer in optimizers],
-        "random": [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [])],
-        **meter.state(),
-    }
+def check(**counts: int | None) -> None:
+    for name, value in counts.items():
+        if value is not None and value < 1:
+            raise InputError(f"{name}={value}: must be at least 1")
 
 
-def restore(state: State, model, optimizers, meter: "Meter") -> int:
-    """Put everything back as `whole_state` found it; returns the step."""
-    model.load_state_dict(state["model"])
-    for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
-        optimizer.load_state_dict(saved)
-    torch.set_rng_state(state["random"][0])
-    if torch.cuda.is_available() and len(state["random"]) > 1:
-        torch.cuda.set_rng_state_all(state["random"][1:])
-    meter.go_on(state)
-    return state["step"]
-
-
-def train_step(
-    fabric, model, optimizers, batch, loss_function: LossFunction, rate: float, clip: float
-) -> dict[str, Tensor] | None:
-    """Forward, backward, clip, update: one step at learning rate `rate`; returns what was watched.
-
-    A gradient that is not finite changes nothing, and nothing is returned.
-    """
-    loss, watched = loss_function(model, batch)
-    fabric.backward(loss)
-    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
-    finite = math.isfinite(norm)
-    for optimizer in optimizers:
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        if finite:
-            optimizer.step()
-        optimizer.zero_grad()
-    return watched if finite else None
-
-
-def report(meter: "Meter", bar: tqdm, log: Callable[[dict[str, float]], None] | None) -> None:
-    """Show and log the steps since the last row, if there are any."""
-    if not meter.pending:
-        return
-    row = meter.row()
-    figures = {key: f"{row[key]:.3g}" for key in meter.names}
-    skipped = {"skipped": meter.skipped} if meter.skipped else {}
-    bar.set_postfix(figures | {"tok/s": f"{row['tokens_per_second']:,.0f}"} | skipped)
-    if log:
-        log(row)
-
-
-class Meter:
-    """Means of what was watched since the last row, and the speed. Reads the device only when a row is made."""
-
-    def __init__(self):
-        self.rows: list[dict[str, float]] = []
-        self.names: list[str] = []
-        self.skipped = self._in_a_row = self._step = 0
-        self._rate = 0.0
-        self._start = self._last = time.perf_counter()
-        self._clear()
-
-    def _clear(self):
-        self._watched: list[dict[str, Tensor | float]] = []
-        self._tokens: list[Tensor | int] = []
-
-    def state(self) -> State:
-        """What `go_on` needs: seconds, the rows logged, and what was watched since the last of them."""
-        watched = [{name: float(value) for name, value in step.items()} for step in self._watched]
-        pending = {"watched": watched, "tokens": [int(count) for count in self._tokens], "rate": self._rate}
-        return {"seconds": self.seconds(), "rows": list(self.rows), **pending}
-
-    def go_on(self, state: State) -> None:
-        """Count on from where another meter was."""
-        self._start, self.rows = self._last - state["seconds"], list(state["rows"])
-        self._watched, self._tokens = list(state["watched"]), list(state["tokens"])
-        self._step, self._rate = state["step"], state["rate"]
-
-    @property
-    def pending(self) -> bool:
-        return bool(self._watched)
-
-    @property
-    def diverged(self) -> bool:
-        return self._in_a_row >= MOST_SKIPPED
-
-    def seconds(self) -> float:
-        return time.perf_counter() - self._start
-
-    def add(self, step: int, rate: float, watched: dict[str, Tensor] | None, batch: dict[str, Tensor]) -> None:
-        """Note a step; None for one that was skipped."""
-        if watched is None:
-            self.skipped, self._in_a_row = self.skipped + 1, self._in_a_row + 1
+def planned(
+    batches: Iterable[Batch], start: int, steps: int, settings: Optimization, agreed: "Agreement"
+) -> Iterator[tuple[int, float, Batch]]:
+    """The steps after `start` with their learning rates and batches, until all are done or it is agreed to end."""
+    for step, batch in enumerate(islice(batches, steps - start), start=start + 1):
+        done = max((step - 0.5) / steps, agreed.gone)
+        if done >= 1:
             return
-        self._in_a_row = 0
-        self._step, self._rate = step, rate
-        self._watched.append({key: value.detach() for key, value in watched.items()})
-        self._tokens.append(batch["attention_mask"].sum())
+        yield step, settings.learning_rate * rate_factor(done, settings.warmup), batch
+        if agreed.ended:
+            return
 
-    def row(self) -> dict[str, float]:
-        self.names = list(self._watched[0])
-        means = {key: fmean(float(step[key]) for step in self._watched) for key in self.names}
-        now = time.perf_counter()
-        speed = sum(map(int, self._tokens)) / (now - self._last)
-        self._last = now
-        self._clear()
-        timing = {"seconds": now - self._start, "tokens_per_second": speed}
-        self.rows.append({"step": self._step, **means, "learning_rate": self._rate, **timing})
-        return self.rows[-1]
+
+def dropout_seed(seed: int, step: int, rank: int) -> int:
+    """A step draws the same whenever it is made, and every process something else."""
+    return random.Random(f"{seed} {step} {rank}").getrandbits(63)
+
+
+class Agreement:
+    """What all processes must know alike: whether to end, and how much of `minutes` is gone.
+
+    To find out they wait for each other and for their devices, so they ask but now and then. One process on the CPU
+    waits for nobody and asks after every step.
+    """
+
+    def __init__(self, fabric, meter: Meter, pressed: Callable[[], bool], minutes: float | None):
+        self._fabric, self._meter, self._pressed, self._minutes = fabric, meter, pressed, minutes
+        self._every = 1 if fabric.device.type == "cpu" and fabric.world_size == 1 else LOOK_EVERY
+        self._ask()
+
+    def after(self, step: int) -> None:
+        if step % self._every == 0:
+            self._ask()
+
+    @property
+    def ended(self) -> bool:
+        return self._stopped or self._meter.diverged
+
+    def _ask(self) -> None:
+        self._meter.gather()
+        gone = self._meter.seconds() / 60 / self._minutes if self._minutes else 0.0
+        answers = torch.tensor([float(self._pressed()), gone])
+        stopped, self.gone = self._fabric.all_reduce(answers, reduce_op="max").tolist()
+        self._stopped = stopped > 0

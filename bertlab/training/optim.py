@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from bertlab.errors import InputError
 
@@ -52,10 +52,28 @@ def make_optimizers(model: nn.Module, settings: Optimization) -> list[torch.opti
     adamw = torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, settings.beta2), fused=True)
     if not hidden:
         return [adamw]
-    muon = torch.optim.Muon(
-        hidden, lr=settings.learning_rate, weight_decay=settings.weight_decay, adjust_lr_fn="match_rms_adamw"
-    )
+    muon = Muon(hidden, lr=settings.learning_rate, weight_decay=settings.weight_decay, adjust_lr_fn="match_rms_adamw")
     return [muon, adamw]
+
+
+class Muon(torch.optim.Muon):
+    """torch's, heeding `found_inf` as its AdamW does: a step where this tensor holds 1 changes nothing."""
+
+    found_inf: Tensor | None = None
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        if self.found_inf is None:
+            return super().step(closure)
+        skipped, zero = self.found_inf.bool(), torch.zeros_like(self.found_inf)
+        weights = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
+        before = [weight.clone() for weight in weights]
+        for weight in weights:  # momentum mixed with itself stays what it is
+            momentum = self.state[weight].get("momentum_buffer", zero)
+            torch.where(skipped, momentum, weight.grad, out=weight.grad)
+        super().step(closure)
+        for weight, old in zip(weights, before, strict=True):
+            torch.where(skipped, old, weight, out=weight)
 
 
 def rate_factor(progress: float, warmup: float) -> float:

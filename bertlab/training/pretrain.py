@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 
@@ -14,17 +15,23 @@ import torch
 from torch import Tensor
 
 from bertlab.corpora import storyworld
+from bertlab.errors import InputError
 from bertlab.inputs.flat import FlatText
 from bertlab.inputs.loading import ahead, worker_helps
 from bertlab.inputs.masking import IGNORED, Masking, mask_tokens
 from bertlab.inputs.pairs import Pair, Pairs, collate, sentence_pairs
 from bertlab.inputs.store import TokenStore
+from bertlab.launch import require
 from bertlab.model import BertForPreTraining
 from bertlab.tokenizer import Tokenizer
+from bertlab.training.flops import pretraining_operations
 from bertlab.training.loop import train
+from bertlab.training.parts import WHOLE, Shares
+from bertlab.training.processes import launch, make_fabric
 from bertlab.training.recipes import PretrainRecipe, as_record
 from bertlab.training.run import Run, to_all
 from bertlab.training.start import new_model
+from bertlab.training.tensorboard import tensorboard_log
 
 Documents = Sequence[list[list[int]]]  # documents of sentences of token ids
 SEEDS = 1_000_003  # steps and epochs of one seed, and then of the next
@@ -52,6 +59,7 @@ def pretrain(
     out: str | Path | None = None,
     tokenizer: Tokenizer | None = None,
     minutes: float | None = None,
+    micro_batch: int | None = None,
     half: bool = False,
     log_every: int = 50,
     on_start: Callable[[Documents, Tokenizer], None] | None = None,
@@ -59,8 +67,10 @@ def pretrain(
     save_every: int = 500,
     keep: int = 2,
     resume: bool = False,
+    tensorboard: bool = False,
     progress: bool = True,
     device: str = "auto",
+    devices: int = 1,
 ) -> Pretrained:
     """Train a BERT from random weights on `texts` (documents of sentences, or a store), or on the storyworld.
 
@@ -72,9 +82,21 @@ def pretrain(
     Every `save_every` steps the whole state goes to the run folder, where the newest `keep` stay until the run ends.
     `resume` goes on from there after a kill or Ctrl-C, to the same weights as without it. InputError where the run
     folder holds another recipe, or was made from another text.
+
+    `devices` processes train together, each with a device of its own and its share of every batch; each has the model
+    in the end. The first one, which starts the others with its own command line, alone writes and shows progress.
+    Neither their number nor `micro_batch`, how many rows a device works on at a time, changes what is learned, but for
+    rounding and dropout's draws.
+    `tensorboard` logs the rows to the run folder for TensorBoard too.
     """
     started = time.perf_counter()
-    run = Run(out, as_record(recipe), keep=keep, resume=resume) if out else None
+    if tensorboard:
+        require("tensorboard", "tensorboard")
+    fabric = make_fabric(device, devices)
+    if recipe.batch_size < fabric.world_size:
+        raise InputError(f"batch_size={recipe.batch_size}: fewer than the {fabric.world_size} processes")
+    run = Run(out, as_record(recipe), keep=keep, resume=resume) if out and fabric.is_global_zero else None
+    launch(fabric)
     if texts is None:
         texts = [document.sentences for document in storyworld.documents(recipe.seed, recipe.documents)]
     if isinstance(texts, TokenStore):
@@ -83,8 +105,12 @@ def pretrain(
         tokenizer = tokenizer or learn_vocabulary(texts, recipe)
         documents = token_ids(texts, tokenizer)
     model = new_model(recipe, tokenizer)
-    state = run.go_on(fingerprint(documents, tokenizer), minutes) if run else None
-    if on_start:
+    if recipe.second_task == "none":  # nothing teaches them, and several processes would wait for their gradients
+        model.bert.pooler.requires_grad_(False)
+        model.nsp.requires_grad_(False)
+    state = fabric.broadcast(run.go_on(fingerprint(documents, tokenizer), minutes) if run else None)
+    board = tensorboard_log(run.folder, state["step"] if state else 0) if run and tensorboard else None
+    if on_start and fabric.is_global_zero:
         on_start(documents, tokenizer)
 
     def snapshot(step: int) -> None:
@@ -100,7 +126,9 @@ def pretrain(
             steps=recipe.steps,
             settings=recipe.optim,
             minutes=minutes,
-            log=to_all(run and run.log, on_log),
+            micro_batch=micro_batch,
+            operations=partial(pretraining_operations, model.config),
+            log=to_all(run and run.log, board, on_log),
             log_every=log_every,
             snapshot=snapshot,
             snapshot_steps=recipe.snapshot_steps,
@@ -108,7 +136,7 @@ def pretrain(
             save_every=save_every,
             resume=state,
             progress=progress,
-            device=device,
+            fabric=fabric,
             seed=recipe.seed,
         )
     if run:
@@ -205,24 +233,28 @@ def next_token_batch(pairs: Pairs | Sequence[Pair], tokenizer: Tokenizer) -> dic
     return inputs | {"labels": following.masked_fill(~there, IGNORED)}
 
 
-def pretraining_loss(model, batch: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+def pretraining_loss(model, batch: dict[str, Tensor], shares: Shares = WHOLE) -> tuple[Tensor, dict[str, Tensor]]:
     """Sum of the losses of both tasks, or of masked words alone, and what to watch.
 
     The encoder runs on tokens alone, not on padding, and the decoder on the masked positions alone.
     """
     out = model(**batch, loss_only=True, packed=True)
-    watched = {"mlm_loss": out.mlm_loss, "masked_accuracy": out.masked_accuracy}
+    masked = shares["labels"]
+    watched = {"mlm_loss": masked * out.mlm_loss, "masked_accuracy": masked * out.masked_accuracy}
     if out.nsp_loss is None:
-        return out.loss, watched
+        return watched["mlm_loss"], watched
     label = batch["next_sentence_label"]
     next_right = (out.seq_relationship_logits.argmax(-1) == label).float().sum() / (label != IGNORED).sum().clamp(min=1)
-    return out.loss, watched | {"nsp_loss": out.nsp_loss, "nsp_accuracy": next_right}
+    labelled = shares["next_sentence_label"]
+    watched |= {"nsp_loss": labelled * out.nsp_loss, "nsp_accuracy": labelled * next_right}
+    return watched["mlm_loss"] + watched["nsp_loss"], watched
 
 
-def next_token_loss(model, batch: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+def next_token_loss(model, batch: dict[str, Tensor], shares: Shares = WHOLE) -> tuple[Tensor, dict[str, Tensor]]:
     """Loss of the next tokens, and what to watch."""
     out = model(**batch, loss_only=True, packed=True)
-    return out.loss, {"next_token_loss": out.mlm_loss, "next_token_accuracy": out.masked_accuracy}
+    loss = shares["labels"] * out.mlm_loss
+    return loss, {"next_token_loss": loss, "next_token_accuracy": shares["labels"] * out.masked_accuracy}
 
 
 LOSSES = {"masked": pretraining_loss, "left-to-right": next_token_loss}

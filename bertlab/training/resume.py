@@ -12,8 +12,9 @@ from pathlib import Path
 import torch
 
 from bertlab.errors import InputError
+from bertlab.training.meter import Meter
 
-State = dict  # step, model, optimizers, random, seconds, rows; what the run adds to it
+State = dict  # step, model, optimizers; what the meter and the run add to it
 
 
 class Checkpoints:
@@ -68,6 +69,21 @@ class Checkpoints:
 def _checksum(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def whole_state(model, optimizers, meter: Meter, step: int) -> State:
+    """All that the steps after this one depend on, and the rows logged so far. What is drawn depends on the step."""
+    states = [optimizer.state_dict() for optimizer in optimizers]
+    return {"step": step, "model": model.state_dict(), "optimizers": states, **meter.state()}
+
+
+def restore(state: State, model, optimizers, meter: Meter) -> int:
+    """Put everything back as `whole_state` found it; returns the step."""
+    model.load_state_dict(state["model"])
+    for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
+        optimizer.load_state_dict(saved)
+    meter.go_on(state)
+    return state["step"]
 
 
 @contextmanager

@@ -12,13 +12,17 @@ from itertools import count, islice
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from bertlab import InputError
-from bertlab.training import loop
+from bertlab.training import meter
 from bertlab.training.loop import train
-from bertlab.training.optim import Optimization
+from bertlab.training.optim import Optimization, make_optimizers
+from bertlab.training.parts import WHOLE, own_parts
+from bertlab.training.processes import make_fabric
+from bertlab.training.step import train_step
 
-COLUMNS = ["step", "loss", "learning_rate", "seconds", "tokens_per_second"]
+COLUMNS = ["step", "loss", "learning_rate", "seconds", "tokens_per_second", "wait_share"]
 
 
 def line(weight=0.0):
@@ -36,16 +40,20 @@ def points():
         yield {"x": x, "y": 3 * x, "attention_mask": torch.tensor([[1, 1, 0]])}
 
 
-def squared(model, batch):
-    loss = (model(batch["x"]) - batch["y"]).square().mean()
+def squared(model, batch, shares=WHOLE):
+    loss = shares["y"] * (model(batch["x"]) - batch["y"]).square().mean()
     return loss, {"loss": loss}
 
 
 def run(model=None, **options):
     """(model, rows) of a short training."""
     model = model or line()
-    given = {"steps": 20, "settings": Optimization(learning_rate=0.1), "progress": False, "device": "cpu"} | options
+    given = {"steps": 20, "settings": Optimization(learning_rate=0.1)} | quietly() | options
     return model, train(model, points(), given.pop("loss_function", squared), **given)
+
+
+def quietly():
+    return {"progress": False, "fabric": make_fabric("cpu")}
 
 
 def test_the_loss_falls_and_the_model_is_ready_for_use():
@@ -72,8 +80,8 @@ def test_no_row_twice_at_the_end():
 def test_a_row_is_the_mean_since_the_row_before():
     seen = []
 
-    def watch(model, batch):
-        loss, watched = squared(model, batch)
+    def watch(model, batch, shares):
+        loss, watched = squared(model, batch, shares)
         seen.append(loss.item())
         return loss, watched
 
@@ -83,17 +91,38 @@ def test_a_row_is_the_mean_since_the_row_before():
 
 def test_speed_counts_tokens_without_padding(monkeypatch):
     clock = iter(range(1000))
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(meter.time, "perf_counter", lambda: float(next(clock)))
     row = run(steps=4, log_every=4)[1][0]
     tokens = 4 * 2  # each batch has two ones in its attention_mask
     assert row["tokens_per_second"] == pytest.approx(tokens / row["seconds"])
 
 
-def test_speed_is_that_of_the_steps_since_the_row_before(monkeypatch):
-    now = iter([0.0, 2.0, 18.0])  # the later steps are slower
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(now))
-    first, second = run(steps=4, log_every=2)[1]
-    assert second["tokens_per_second"] == pytest.approx(2 * 2 / (second["seconds"] - first["seconds"]))
+def test_speed_and_waiting_are_those_of_the_steps_since_the_row_before(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(meter.time, "perf_counter", lambda: now[0])
+
+    def pass_time(seconds, result):
+        now[0] += seconds
+        return result
+
+    coming = (pass_time(seconds, batch) for seconds, batch in zip([0, 0, 1, 2], points(), strict=False))
+    options = {"steps": 4, "log_every": 2, "settings": Optimization()} | quietly()
+    first, second = train(line(), coming, lambda *given: pass_time(1.5, squared(*given)), **options)
+    assert (first["tokens_per_second"], first["wait_share"]) == (2 * 2 / 3, 0)
+    assert (second["tokens_per_second"], second["wait_share"]) == (2 * 2 / 6, 3 / 6)
+
+
+def test_utilisation_is_what_the_steps_needed_of_what_was_possible(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(meter.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(meter, "product_rate", lambda *_: 1000.0)
+
+    def slow(*given):
+        now[0] += 2.0
+        return squared(*given)
+
+    rows = run(steps=4, log_every=2, loss_function=slow, operations=lambda batch: 100.0 * len(batch["x"]))[1]
+    assert [row["utilisation"] for row in rows] == [0.4, 0.4]  # 800 in two seconds
 
 
 def test_learning_rate_follows_the_schedule(monkeypatch):
@@ -128,8 +157,8 @@ def test_gradients_are_clipped_and_zeroed(monkeypatch):
 
 
 def test_minutes_end_the_run_early_with_the_rate_brought_down(monkeypatch):
-    clock = iter(range(10_000))  # a second at every look
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: float(next(clock)))
+    clock = iter(range(10_000))  # a third of a second at every look
+    monkeypatch.setattr(meter.time, "perf_counter", lambda: next(clock) / 3)
     _, rows = run(steps=5000, minutes=1, log_every=1)
     assert 20 < len(rows) < 60
     rates = [row["learning_rate"] for row in rows]
@@ -138,7 +167,7 @@ def test_minutes_end_the_run_early_with_the_rate_brought_down(monkeypatch):
 
 def test_a_run_that_ends_early_logs_its_last_steps(monkeypatch):
     clock = iter(range(10_000))
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(meter.time, "perf_counter", lambda: next(clock) / 3)
     _, rows = run(steps=5000, minutes=1, log_every=1000)
     assert len(rows) == 1 and 20 < rows[0]["step"] < 100
 
@@ -150,7 +179,7 @@ def test_without_minutes_all_steps_are_done():
 
 def test_batches_may_run_out():
     batches = [batch for batch, _ in zip(points(), range(3), strict=False)]
-    options = {"steps": 10, "settings": Optimization(), "progress": False, "device": "cpu"}
+    options = {"steps": 10, "settings": Optimization()} | quietly()
     assert train(line(), batches, squared, **options)[-1]["step"] == 3
 
 
@@ -161,15 +190,15 @@ def test_ctrl_c_keeps_what_was_learned(where):
 
     calls = []
 
-    def loss(model, batch):
+    def loss(model, batch, shares):
         calls.append(1)
-        return stop() if where == "loss" and len(calls) == 12 else squared(model, batch)
+        return stop() if where == "loss" and len(calls) == 12 else squared(model, batch, shares)
 
     def some():
         for number, batch in enumerate(points()):
             yield stop() if where == "batches" and number == 11 else batch
 
-    options = {"steps": 20, "settings": Optimization(learning_rate=0.1), "progress": False, "device": "cpu"}
+    options = {"steps": 20, "settings": Optimization(learning_rate=0.1)} | quietly()
     if where == "log":
         options |= {"log": stop, "log_every": 11}
     if where == "last row":
@@ -194,8 +223,8 @@ def exploding(*bad):
     """A loss that is infinite at the steps `bad`."""
     steps = count(1)
 
-    def loss_function(model, batch):
-        loss, _ = squared(model, batch)
+    def loss_function(model, batch, shares):
+        loss, _ = squared(model, batch, shares)
         loss = loss * (float("inf") if next(steps) in bad else 1.0)
         return loss, {"loss": loss}
 
@@ -230,6 +259,28 @@ def test_a_training_that_diverges_is_told_ends_and_keeps_the_batch():
     assert all(tensor.isfinite().all() for tensor in state["model"].values())
 
 
+class Reads(TorchDispatchMode):
+    """Counts how often a number is read from a tensor, for which the processor waits for the device."""
+
+    count = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.count += function is torch.ops.aten._local_scalar_dense.default
+        return function(*args, **kwargs or {})
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_step_reads_nothing_from_the_device(optimizer):
+    fabric, model = make_fabric("cpu"), nn.Sequential(nn.Linear(1, 4), nn.Linear(4, 1))
+    settings = Optimization(optimizer)
+    wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, settings))
+    (part,) = own_parts(next(points()), 0, 1, None)
+    with Reads() as reads:
+        finite, _ = train_step(fabric, wrapped, optimizers, [part], squared, 0.1, 1.0)
+        assert reads.count == 0
+        assert bool(finite) and reads.count == 1
+
+
 # Going on
 
 
@@ -244,7 +295,7 @@ def test_a_resumed_training_ends_with_the_same_weights(optimizer):
     assert [state["step"] for state in saved] == [0, 8, 16, 20]
     for state in saved:
         rest = islice(points(), state["step"], None)
-        options = {"steps": 20, "resume": state, "progress": False, "device": "cpu"} | settings
+        options = {"steps": 20, "resume": state} | quietly() | settings
         model = copy.deepcopy(start)
         resumed = train(model, rest, squared, **options)
         assert all(torch.equal(a, b) for a, b in zip(model.parameters(), whole.parameters(), strict=True))
@@ -255,11 +306,11 @@ def test_a_resumed_training_ends_with_the_same_weights(optimizer):
 def test_ctrl_c_ends_after_the_step_and_saves():
     saved, pressed = [], []
 
-    def loss(model, batch):
+    def loss(model, batch, shares):
         if not pressed and model.weight.item() > 0.5:
             signal.raise_signal(signal.SIGINT)
             pressed.append(True)
-        return squared(model, batch)
+        return squared(model, batch, shares)
 
     before = signal.getsignal(signal.SIGINT)
     _, rows = run(steps=50, loss_function=loss, save=lambda *what: saved.append(what), log_every=100)
@@ -269,7 +320,7 @@ def test_ctrl_c_ends_after_the_step_and_saves():
 
 
 def test_a_second_ctrl_c_ends_at_once():
-    def loss(model, batch):
+    def loss(model, batch, shares):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
         raise AssertionError("still running")
@@ -279,7 +330,7 @@ def test_a_second_ctrl_c_ends_at_once():
     assert [stopped for _, stopped in saved] == [False, True] and saved[-1][0] is None
 
 
-@pytest.mark.parametrize("option", ["steps", "log_every", "save_every"])
+@pytest.mark.parametrize("option", ["steps", "log_every", "save_every", "micro_batch"])
 def test_counts_below_one(option):
     with pytest.raises(InputError, match=f"{option}=0"):
         run(**{option: 0})
@@ -371,10 +422,10 @@ def test_a_device_that_is_not_there(device):
     if device == "mps" and torch.backends.mps.is_available():
         pytest.skip("this machine has one")
     with pytest.raises(InputError, match=device):
-        run(device=device)
+        make_fabric(device)
 
 
 def test_progress_bar_shows_the_figures(capsys):
     run(steps=4, log_every=2, progress=True)
     shown = capsys.readouterr().err
-    assert "4/4" in shown and "loss=" in shown and "tok/s=" in shown
+    assert "4/4" in shown and "loss=" in shown and "tok/s=" in shown and "waited=" in shown

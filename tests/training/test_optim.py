@@ -1,5 +1,8 @@
 """Which weights are updated how, and the learning rate over time."""
 
+import copy
+import math
+
 import pytest
 import torch
 
@@ -86,3 +89,39 @@ def test_rate_is_never_above_the_top_and_has_one_peak(warmup):
     top = factors.index(max(factors))
     assert factors[: top + 1] == sorted(factors[: top + 1])
     assert factors[top:] == sorted(factors[top:], reverse=True)
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+@pytest.mark.parametrize("bad", [0, 1, 2])
+def test_a_step_with_found_inf_leaves_no_trace(bad, optimizer, config):
+    """Weights, momentum and count of steps are to the bit those of a training without it."""
+    model = BertForPreTraining(config)
+    trainings = [copy.deepcopy(model), copy.deepcopy(model)]
+    for training, finite in zip(trainings, [[0.1, 0.3], [0.1, 0.3]], strict=True):
+        if training is trainings[1]:
+            finite.insert(bad, float("nan"))
+        optimizers = make_optimizers(training, Optimization(optimizer, learning_rate=1e-2))
+        for size in finite:
+            for parameter in training.parameters():
+                parameter.grad = size * (parameter.detach() + 0.01)
+            for one in optimizers:
+                one.found_inf = torch.tensor(float(math.isnan(size)))
+                one.step()
+    assert all(torch.equal(a, b) for a, b in zip(*(training.parameters() for training in trainings), strict=True))
+
+
+def test_muon_is_that_of_torch(config):
+    model = BertForPreTraining(config)
+    other = copy.deepcopy(model)
+    ours = make_optimizers(model, Optimization("muon", learning_rate=1e-2))[0]
+    (group,) = ours.param_groups
+    taken = {id(p) for p in group["params"]}
+    same = [q for p, q in zip(model.parameters(), other.parameters(), strict=True) if id(p) in taken]
+    theirs = torch.optim.Muon(same, lr=1e-2, weight_decay=0.01, adjust_lr_fn="match_rms_adamw")
+    ours.found_inf = torch.tensor(0.0)
+    for _ in range(3):
+        for p, q in zip(group["params"], same, strict=True):
+            p.grad, q.grad = p.detach().sin(), q.detach().sin()
+        ours.step()
+        theirs.step()
+    assert all(torch.equal(p, q) for p, q in zip(group["params"], same, strict=True))

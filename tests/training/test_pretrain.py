@@ -22,10 +22,12 @@ from bertlab.training.pretrain import (
     pretrain,
     pretraining_loss,
 )
+from bertlab.training.processes import make_fabric
 from bertlab.training.recipes import PRETRAIN, pretrain_recipe
 from bertlab.training.start import new_model, start_from_sinusoids
 
 COLUMNS = ["step", "mlm_loss", "masked_accuracy", "nsp_loss", "nsp_accuracy", "learning_rate", "seconds"]
+SPEED = ["tokens_per_second", "utilisation", "wait_share"]
 
 
 def weights(model):
@@ -207,7 +209,7 @@ def test_it_learns_one_batch_by_heart(optimizer, documents, tok, recipe):
     recipe = replace(recipe, hidden_size=32)
     batch = next(batches(documents, tok, recipe))
     settings = replace(recipe.optim, optimizer=optimizer, learning_rate=1e-2)
-    options = {"steps": 120, "settings": settings, "log_every": 10, "progress": False, "device": "cpu"}
+    options = {"steps": 120, "settings": settings, "log_every": 10, "progress": False, "fabric": make_fabric("cpu")}
     rows = loop.train(new_model(recipe, tok), [batch] * 120, pretraining_loss, **options)
     assert rows[0]["mlm_loss"] > 2 and rows[-1]["mlm_loss"] < 0.05 and rows[-1]["nsp_loss"] < 0.05
     assert rows[-1]["masked_accuracy"] == 1.0
@@ -223,7 +225,7 @@ def test_run_folder(texts, tok, recipe, tmp_path):
     assert json.loads((folder / "recipe.json").read_text())["hidden_size"] == recipe.hidden_size
     with (folder / "metrics.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == [*COLUMNS, "tokens_per_second"] and [row["step"] for row in rows] == ["2", "4", "5"]
+    assert list(rows[0]) == [*COLUMNS, *SPEED] and [row["step"] for row in rows] == ["2", "4", "5"]
     for row, other in zip(rows, result.rows, strict=True):
         assert {name: float(value) for name, value in row.items()} == pytest.approx(other, rel=1e-4)
     assert seen == result.rows

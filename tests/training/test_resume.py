@@ -197,7 +197,9 @@ def wait_for_checkpoint(folder, process):
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("option", [("--save-every", "0"), ("--keep", "-1")])
+@pytest.mark.parametrize(
+    "option", [("--save-every", "0"), ("--keep", "-1"), ("--devices", "0"), ("--micro-batch", "0")]
+)
 def test_counts_below_one(option, capsys, tmp_path):
     (tmp_path / "a.txt").write_text("A dog.")
     arguments = ["pretrain", "--text", os.fspath(tmp_path / "a.txt"), *option]

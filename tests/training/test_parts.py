@@ -1,0 +1,50 @@
+"""The parts of a batch are the batch, and each knows its share of every label."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertlab import InputError
+from bertlab.inputs.masking import IGNORED
+from bertlab.training.parts import WHOLE, own_parts, parts
+
+
+def make_batch(rows, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.randint(50, (rows, 6), generator=generator)
+    labels[torch.rand(rows, 6, generator=generator) < 0.7] = IGNORED
+    return {"input_ids": torch.arange(rows * 6).view(rows, 6), "labels": labels}
+
+
+@given(rows=st.integers(1, 40), count=st.integers(1, 12), seed=st.integers(0, 9))
+def test_a_mean_of_parts_by_their_shares_is_the_mean_of_the_whole(rows, count, seed):
+    batch = make_batch(rows, seed)
+    found = list(parts(batch, count))
+    assert torch.equal(torch.cat([part["labels"] for part, _ in found]), batch["labels"])
+    sizes = [len(part["labels"]) for part, _ in found]
+    assert len(found) == count and max(sizes) - min(sizes) <= 1
+    chosen = batch["labels"][batch["labels"] != IGNORED].double()
+    means = [part["labels"][part["labels"] != IGNORED].double().mean().nan_to_num() for part, _ in found]
+    mean = sum(float(mean) * shares["labels"] for mean, (_, shares) in zip(means, found, strict=True))
+    assert mean == pytest.approx(float(chosen.mean()) if len(chosen) else 0.0)
+
+
+@given(rows=st.integers(1, 40), processes=st.integers(1, 8), micro_batch=st.none() | st.integers(1, 50))
+def test_each_row_is_computed_once_by_all_together(rows, processes, micro_batch):
+    batch = make_batch(rows)
+    if rows < processes:
+        with pytest.raises(InputError, match=f"{rows} rows .* {processes} processes"):
+            own_parts(batch, 0, processes, micro_batch)
+        return
+    own = [own_parts(batch, rank, processes, micro_batch) for rank in range(processes)]
+    seen = torch.cat([part["input_ids"] for parts in own for part, _ in parts])
+    assert sorted(seen.flatten().tolist()) == batch["input_ids"].flatten().tolist()
+    work = [sum(len(part["labels"]) for part, _ in parts) for parts in own]
+    assert min(work) >= 1 and (micro_batch is not None or max(work) - min(work) <= 1)
+    assert micro_batch is None or max(len(part["labels"]) for parts in own for part, _ in parts) <= micro_batch
+
+
+def test_a_whole_batch_holds_all_labels():
+    (part,) = own_parts(make_batch(5), 0, 1, None)
+    assert set(part.shares.values()) == {1.0} and WHOLE["labels"] == WHOLE["anything"] == 1.0
