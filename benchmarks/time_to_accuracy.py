@@ -33,12 +33,13 @@ from bertlab import BertForPreTraining, Tokenizer
 from bertlab.corpora import storyworld
 from bertlab.training.allocator import keep_memory
 from bertlab.training.baselines import NeighbourBaselines
+from bertlab.training.batches import Documents, batches, token_ids
 from bertlab.training.commands import read_material
 from bertlab.training.evaluate import count_neighbours, storyworld_test
 from bertlab.training.loop import train
 from bertlab.training.metrics import evaluate_pretraining
 from bertlab.training.optim import make_optimizers, rate_factor
-from bertlab.training.pretrain import Documents, batches, learn_vocabulary, pretraining_loss, token_ids
+from bertlab.training.pretrain import learn_vocabulary, pretraining_loss
 from bertlab.training.processes import make_fabric
 from bertlab.training.recipes import PRETRAIN, PretrainRecipe
 from bertlab.training.start import new_model

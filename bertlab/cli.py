@@ -64,6 +64,12 @@ class Pretrain:
     machines start each with torchrun instead: torchrun --nnodes 2 --nproc-per-node 8 ... -m bertlab pretrain ..."""
     micro_batch: int | None = None
     """Pairs of texts that a device works on at a time, where a step's do not fit; what is learned stays the same."""
+    compiled: bool = False
+    """Have torch.compile fuse the layers, for a long run on a GPU; needs a C++ compiler."""
+    unpadded: bool = False
+    """Keep padding out of all layers on a GPU too, where its texts differ much in length."""
+    gradient_checkpointing: bool = False
+    """Take less memory and a third more work, for a large model."""
 
     def run(self) -> None:
         from bertlab.training.commands import run_pretrain

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.table import Table
 
+from bertlab import Tokenizer
 from bertlab.corpora import storyworld
 from bertlab.training.optim import make_optimizers
 from bertlab.training.recipes import PRETRAIN
@@ -51,6 +52,29 @@ def test_steps_are_measured(monkeypatch):
     names, speeds = (list(table.columns[number].cells) for number in (1, 6))
     assert names == list(step.CONTESTANTS) and speeds[0] == "" and all("to" in speed for speed in speeds[1:])
     assert all(float(cell.replace(",", "")) > 0 for cell in table.columns[4].cells)
+
+
+def test_a_gpu_would_be_measured(monkeypatch):
+    """On the CPU, without what takes a compiler."""
+    gpu, tok = benchmark("gpu", monkeypatch), Tokenizer.from_pretrained("storyworld-tiny")
+    monkeypatch.setattr(gpu, "VOCABULARY", tok.vocab_size)
+    monkeypatch.setattr(gpu, "OURS", {name: gpu.OURS[name] for name in ("bertlab", "+ unpadded")})
+    monkeypatch.setattr(gpu.torch, "compile", lambda model, **_: model)
+    stories = [document.sentences for document in storyworld.documents(0, 9)]
+    known = gpu.token_ids(stories, tok), tok
+    table = Table(*("size", "tokens", "", "ms a step", "tokens/s", "used", "times as fast", "GB"))
+    gpu.compare("tiny", 32, 4, 2, "cpu", table, known)
+    names, ratios = (list(table.columns[number].cells) for number in (2, 6))
+    assert names == ["transformers", "bertlab", "+ unpadded"] and ratios[0] == "" and float(ratios[1]) > 0
+
+
+def test_without_a_gpu_it_says_so(monkeypatch, capsys):
+    gpu = benchmark("gpu", monkeypatch)
+    monkeypatch.setattr(gpu.torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(sys, "argv", ["gpu.py"])
+    with pytest.raises(SystemExit) as ended:
+        gpu.main()
+    assert ended.value.code == 2 and "no GPU here" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -218,6 +218,11 @@ class Encoder(nn.Module):
             attentions.append(probabilities)
         return tuple(states), tuple(attentions)
 
+    def compile_layers(self) -> None:
+        """Have torch.compile fuse what each layer does; the first steps then take a minute or two."""
+        for layer in self.layers:
+            layer.compile(dynamic=True)  # batches are as long as their longest row
+
     def _forgets(self) -> bool:
         return self.gradient_checkpointing and self.training and torch.is_grad_enabled()
 

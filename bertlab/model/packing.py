@@ -17,10 +17,12 @@ class Packing:
         self.places = attention_mask.flatten().nonzero().squeeze(1)  # (N,), numbers of 0..B*S-1
         self.row_starts = F.pad(attention_mask.ne(0).sum(1).cumsum(0), (1, 0))  # (B + 1,), numbers of 0..N
 
-    def to(self, device: torch.device) -> "Packing":
+    def to(self, device: torch.device, non_blocking: bool = False) -> "Packing":
         moved = object.__new__(type(self))
         moved.shape = self.shape
-        moved.places, moved.row_starts = (t.to(device, non_blocking=True) for t in (self.places, self.row_starts))
+        moved.places, moved.row_starts = (
+            t.to(device, non_blocking=non_blocking) for t in (self.places, self.row_starts)
+        )
         return moved
 
     def pack(self, x: Tensor) -> Tensor:

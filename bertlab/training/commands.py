@@ -19,6 +19,7 @@ from bertlab.locate import locate
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
+from bertlab.training.batches import Documents
 from bertlab.training.card import write_card
 from bertlab.training.evaluate import (
     Texts,
@@ -32,7 +33,7 @@ from bertlab.training.evaluate import (
 )
 from bertlab.training.finetune import finetune_qa
 from bertlab.training.ladder import Rung
-from bertlab.training.pretrain import Documents, pretrain
+from bertlab.training.pretrain import pretrain
 from bertlab.training.processes import is_first
 from bertlab.training.recipes import FINETUNE, PretrainRecipe, as_record, pretrain_recipe
 from bertlab.training.settings import with_settings
@@ -40,6 +41,10 @@ from bertlab.training.settings import with_settings
 STORYWORLD = (
     "The text is bertlab's storyworld, a seeded small town; it is measured on held-out combinations of its words. "
     "The text is under the Apache 2.0 licence."
+)
+HOW = (  # options of pretrain that change nothing of the recipe
+    *("minutes", "half", "save_every", "keep", "resume", "tensorboard", "device", "devices", "micro_batch"),
+    *("compiled", "unpadded", "gradient_checkpointing"),
 )
 PRETRAIN_OPTIONS = ("steps", "batch_size", "learning_rate", "seed")
 FILES = {"text": "FILES", "data": "FOLDER", "store": "FOLDER", "train": "FILE", "dev": "FILE"}
@@ -108,8 +113,7 @@ def run_pretrain(command) -> None:
         atomic_write(out / "baselines.json", json.dumps([asdict(rung) for rung in rungs], indent=2) + "\n")
         say(f"to beat on held-out text, as loss and share right: {'; '.join(map(str, rungs))}")
 
-    names = ("minutes", "half", "device", "devices", "micro_batch", "save_every", "keep", "resume", "tensorboard")
-    options = {name: getattr(command, name) for name in names}
+    options = {name: getattr(command, name) for name in HOW}
     result = pretrain(recipe, material.known, out=out, on_start=begin, **options)
     if not is_first():
         return

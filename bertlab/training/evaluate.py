@@ -12,6 +12,7 @@ from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
+from bertlab.training.batches import Documents, token_ids
 from bertlab.training.ladder import Rung, ladder, next_token_ladder
 from bertlab.training.metrics import (
     evaluate_left_to_right,
@@ -20,7 +21,6 @@ from bertlab.training.metrics import (
     predict_answers,
     score_answers,
 )
-from bertlab.training.pretrain import Documents, token_ids
 from bertlab.training.recipes import PretrainRecipe
 
 Texts = Sequence[Sequence[str]]  # documents of sentences

@@ -13,7 +13,7 @@ from bertlab.inputs.masking import IGNORED, Masking
 from bertlab.inputs.pairs import SecondTask, sentence_pairs
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
-from bertlab.training.pretrain import Documents, masked_batch, next_token_batch
+from bertlab.training.batches import Documents, masked_batch, next_token_batch
 
 Guess = Callable[[Tensor, Tensor], Tensor]  # neighbours before and after (M,), (M,) -> log-probabilities (M, V)
 Gaps = tuple[Tensor, Tensor, Tensor]  # what is visible before and after each word asked for, and that word: (M,) each

@@ -23,7 +23,7 @@ from bertlab.training.parts import Batch, own_parts
 from bertlab.training.processes import make_fabric
 from bertlab.training.receivers import Receivers
 from bertlab.training.resume import State, between_steps, restore, whole_state
-from bertlab.training.step import LossFunction, train_step
+from bertlab.training.step import LossFunction, Prepare, train_step
 
 LOOK_EVERY = 10  # steps between two looks at the device and at the other processes: each makes them wait
 
@@ -37,6 +37,7 @@ def train(
     settings: Optimization,
     minutes: float | None = None,
     micro_batch: int | None = None,
+    prepare: Prepare | None = None,
     operations: Callable[[Batch], float] | None = None,
     log: Callable[[dict[str, float]], None] | None = None,
     log_every: int = 50,
@@ -52,7 +53,8 @@ def train(
     """Train `model` in place for `steps` steps, or until `minutes` are over; returns the rows that were logged.
 
     `loss_function(model, batch, shares)` gives the loss and tensors to watch, each mean over labels times the share of
-    these labels that the batch holds (see parts.py). `micro_batch` limits the rows that a device works on at a time.
+    these labels that the batch holds (see parts.py). `micro_batch` limits the rows that a device works on at a time;
+    `prepare` may add to these rows, still on the CPU, what the model wants to know of them.
     Each row has the means of what was watched, step, learning_rate, seconds, tokens_per_second (tokens that are not
     padding), wait_share (of the time, waiting for batches) and, with `operations`, which counts what a batch needs,
     utilisation (see flops.py); the last row tells of the steps since the row before. `seed` is for dropout.
@@ -88,7 +90,7 @@ def train(
             for step, rate, batch in planned(meter.waited_for(batches), start, steps, settings, agreed):
                 torch.manual_seed(dropout_seed(seed, step, fabric.global_rank))
                 parts = own_parts(batch, fabric.global_rank, fabric.world_size, micro_batch)
-                seen = train_step(fabric, wrapped, optimizers, parts, loss_function, rate, settings.clip)
+                seen = train_step(fabric, wrapped, optimizers, parts, loss_function, rate, settings.clip, prepare)
                 meter.add(step, rate, batch, *seen)
                 agreed.after(step)
                 receivers.after(step, batch, step == steps, agreed.ended)

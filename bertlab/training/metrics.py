@@ -14,6 +14,7 @@ from bertlab.inputs.pairs import SecondTask
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
+from bertlab.training.batches import Documents
 from bertlab.training.ladder import (
     Gaps,
     climb,
@@ -24,7 +25,6 @@ from bertlab.training.ladder import (
     score,
     simple_guesses,
 )
-from bertlab.training.pretrain import Documents
 
 BATCH = 50
 SECOND = {  # measures of the second task

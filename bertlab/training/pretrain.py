@@ -1,40 +1,36 @@
 """Pretraining from text to checkpoint: tokenizer, pairs, masks, and both losses at once."""
 
 import hashlib
-import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from itertools import count, islice
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from bertlab.corpora import storyworld
 from bertlab.errors import InputError
-from bertlab.inputs.flat import FlatText
 from bertlab.inputs.loading import ahead, worker_helps
-from bertlab.inputs.masking import IGNORED, Masking, mask_tokens
-from bertlab.inputs.pairs import Pair, Pairs, collate, sentence_pairs
+from bertlab.inputs.masking import IGNORED
 from bertlab.inputs.store import TokenStore
 from bertlab.launch import require
 from bertlab.model import BertForPreTraining
+from bertlab.model.heads import labelled_places
+from bertlab.model.packing import Packing
 from bertlab.tokenizer import Tokenizer
+from bertlab.training.batches import Documents, batches, token_ids
 from bertlab.training.flops import pretraining_operations
 from bertlab.training.loop import train
-from bertlab.training.parts import WHOLE, Shares
+from bertlab.training.parts import WHOLE, Batch, Shares
 from bertlab.training.processes import launch, make_fabric
 from bertlab.training.recipes import PretrainRecipe, as_record
 from bertlab.training.run import Run, to_all
 from bertlab.training.start import new_model
 from bertlab.training.tensorboard import tensorboard_log
 
-Documents = Sequence[list[list[int]]]  # documents of sentences of token ids
-SEEDS = 1_000_003  # steps and epochs of one seed, and then of the next
 TOKENIZER_SAMPLE = 6000  # documents that the vocabulary is learned from
 
 
@@ -71,6 +67,9 @@ def pretrain(
     progress: bool = True,
     device: str = "auto",
     devices: int = 1,
+    compiled: bool = False,
+    unpadded: bool = False,
+    gradient_checkpointing: bool = False,
 ) -> Pretrained:
     """Train a BERT from random weights on `texts` (documents of sentences, or a store), or on the storyworld.
 
@@ -88,6 +87,9 @@ def pretrain(
     Neither their number nor `micro_batch`, how many rows a device works on at a time, changes what is learned, but for
     rounding and dropout's draws.
     `tensorboard` logs the rows to the run folder for TensorBoard too.
+
+    For a GPU: `compiled` has torch.compile fuse the layers, `unpadded` keeps padding out of all of them (on a CPU it
+    always is), `gradient_checkpointing` takes less memory and a third more work.
     """
     started = time.perf_counter()
     if tensorboard:
@@ -105,9 +107,9 @@ def pretrain(
         tokenizer = tokenizer or learn_vocabulary(texts, recipe)
         documents = token_ids(texts, tokenizer)
     model = new_model(recipe, tokenizer)
-    if recipe.second_task == "none":  # nothing teaches them, and several processes would wait for their gradients
-        model.bert.pooler.requires_grad_(False)
-        model.nsp.requires_grad_(False)
+    model.bert.encoder.gradient_checkpointing = gradient_checkpointing
+    if compiled:
+        model.bert.encoder.compile_layers()
     state = fabric.broadcast(run.go_on(fingerprint(documents, tokenizer), minutes) if run else None)
     board = tensorboard_log(run.folder, state["step"] if state else 0) if run and tensorboard else None
     if on_start and fabric.is_global_zero:
@@ -127,6 +129,7 @@ def pretrain(
             settings=recipe.optim,
             minutes=minutes,
             micro_batch=micro_batch,
+            prepare=partial(with_places, unpadded=unpadded) if fabric.device.type == "cuda" else None,
             operations=partial(pretraining_operations, model.config),
             log=to_all(run and run.log, board, on_log),
             log_every=log_every,
@@ -155,90 +158,24 @@ def fingerprint(documents: Documents, tokenizer: Tokenizer) -> str:
     return digest.hexdigest()[:16]
 
 
-def token_ids(texts: Sequence[Sequence[str]], tokenizer: Tokenizer) -> Documents:
-    """Documents of sentences as token ids."""
-    return [tokenizer.encode_batch(list(sentences)) for sentences in texts]
-
-
 def learn_vocabulary(texts: Sequence[Sequence[str]], recipe: PretrainRecipe) -> Tokenizer:
     """A WordPiece vocabulary from (the first part of) the text."""
     sample = (sentence for sentences in texts[:TOKENIZER_SAMPLE] for sentence in sentences)
     return Tokenizer.train(sample, recipe.vocab_size, recipe.lowercase)
 
 
-def batches(
-    documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe, start: int = 0
-) -> Iterator[dict[str, Tensor]]:
-    """Batches without end: every epoch draws new pairs, every step new masks.
-
-    What a step sees depends on the seed and its number alone, so a run can go on after step `start`.
-    """
-    text = documents if isinstance(documents, TokenStore) else FlatText.of(documents)
-    step = 0
-    for steps, max_tokens in recipe.schedule():
-        if steps is not None and step + steps <= start:
-            step += steps
-            continue
-        for pairs in islice(rows(text, recipe, max_tokens), steps):
-            step += 1
-            if step > start:
-                generator = torch.Generator().manual_seed(SEEDS * recipe.seed + step)
-                yield step_batch(pairs, tokenizer, generator, recipe)
+def with_places(batch: Batch, unpadded: bool) -> Batch:
+    """The batch and where its labels are, and with `unpadded` its tokens: a GPU would have to stop to look for them."""
+    found = {"labelled": labelled_places(batch["labels"])}
+    return batch | found | ({"packed": Packing(batch["attention_mask"])} if unpadded else {})
 
 
-def rows(text: FlatText | TokenStore, recipe: PretrainRecipe, max_tokens: int) -> Iterator[Pairs]:
-    """The pairs of one step after the other, without end."""
-    for pairs in epochs(text, recipe, max_tokens):
-        size = min(recipe.batch_size, len(pairs))
-        for first in range(0, len(pairs) - size + 1, size):
-            yield pairs[first : first + size]
-
-
-def epochs(text: FlatText | TokenStore, recipe: PretrainRecipe, max_tokens: int) -> Iterator[Pairs]:
-    """All text as pairs, again and again, some of them cut to a text alone; a large store comes in parts."""
-    for epoch in count():
-        rng = random.Random(SEEDS * recipe.seed + epoch)
-        for part in text.windows(rng) if isinstance(text, TokenStore) else [text]:
-            pairs = sentence_pairs(part, max_tokens, rng, recipe.second_task)
-            yield pairs.alone(np.array([rng.random() < recipe.single_share for _ in range(len(pairs))]))
-
-
-def step_batch(
-    pairs: Pairs, tokenizer: Tokenizer, generator: torch.Generator, recipe: PretrainRecipe
-) -> dict[str, Tensor]:
-    """The inputs and labels of one step, for the tasks of the recipe; next_sentence_label only if there is a second."""
-    if recipe.objective == "left-to-right":
-        return next_token_batch(pairs, tokenizer)
-    batch = masked_batch(pairs, tokenizer, generator, recipe.masking)
-    if recipe.second_task == "none":
-        del batch["next_sentence_label"]
-    return batch
-
-
-def masked_batch(
-    pairs: Pairs | Sequence[Pair], tokenizer: Tokenizer, generator: torch.Generator, masking: Masking
-) -> dict[str, Tensor]:
-    """Pairs with words hidden: input_ids, token_type_ids, attention_mask, labels, next_sentence_label."""
-    batch = collate(pairs, tokenizer)
-    masked = mask_tokens(batch["input_ids"], batch.pop("special_tokens_mask"), tokenizer, generator, masking)
-    return batch | {"input_ids": masked.input_ids, "labels": masked.labels}
-
-
-def next_token_batch(pairs: Pairs | Sequence[Pair], tokenizer: Tokenizer) -> dict[str, Tensor]:
-    """Texts for a model that reads from left to right: the label of each token is the one after it, [SEP] too."""
-    batch = collate(pairs, tokenizer)
-    inputs = {name: batch[name] for name in ("input_ids", "token_type_ids", "attention_mask")}
-    following = torch.nn.functional.pad(batch["input_ids"][:, 1:], (0, 1))  # (B, S)
-    there = torch.nn.functional.pad(batch["attention_mask"][:, 1:], (0, 1)).bool()  # (B, S): not after the end
-    return inputs | {"labels": following.masked_fill(~there, IGNORED)}
-
-
-def pretraining_loss(model, batch: dict[str, Tensor], shares: Shares = WHOLE) -> tuple[Tensor, dict[str, Tensor]]:
+def pretraining_loss(model, batch: Batch, shares: Shares = WHOLE) -> tuple[Tensor, dict[str, Tensor]]:
     """Sum of the losses of both tasks, or of masked words alone, and what to watch.
 
     The encoder runs on tokens alone, not on padding, and the decoder on the masked positions alone.
     """
-    out = model(**batch, loss_only=True, packed=True)
+    out = model(loss_only=True, **({"packed": True} | batch))
     masked = shares["labels"]
     watched = {"mlm_loss": masked * out.mlm_loss, "masked_accuracy": masked * out.masked_accuracy}
     if out.nsp_loss is None:
@@ -250,9 +187,9 @@ def pretraining_loss(model, batch: dict[str, Tensor], shares: Shares = WHOLE) ->
     return watched["mlm_loss"] + watched["nsp_loss"], watched
 
 
-def next_token_loss(model, batch: dict[str, Tensor], shares: Shares = WHOLE) -> tuple[Tensor, dict[str, Tensor]]:
+def next_token_loss(model, batch: Batch, shares: Shares = WHOLE) -> tuple[Tensor, dict[str, Tensor]]:
     """Loss of the next tokens, and what to watch."""
-    out = model(**batch, loss_only=True, packed=True)
+    out = model(loss_only=True, **({"packed": True} | batch))
     loss = shares["labels"] * out.mlm_loss
     return loss, {"next_token_loss": loss, "next_token_accuracy": shares["labels"] * out.masked_accuracy}
 

@@ -14,6 +14,7 @@ import torch
 from bertlab.errors import InputError
 from bertlab.training.meter import Meter
 
+FORMAT = 2  # of what a state holds
 State = dict  # step, model, optimizers; what the meter and the run add to it
 
 
@@ -74,7 +75,7 @@ def _checksum(path: Path) -> str:
 def whole_state(model, optimizers, meter: Meter, step: int) -> State:
     """All that the steps after this one depend on, and the rows logged so far. What is drawn depends on the step."""
     states = [optimizer.state_dict() for optimizer in optimizers]
-    return {"step": step, "model": model.state_dict(), "optimizers": states, **meter.state()}
+    return {"format": FORMAT, "step": step, "model": model.state_dict(), "optimizers": states, **meter.state()}
 
 
 def restore(state: State, model, optimizers, meter: Meter) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from bertlab.errors import InputError
 from bertlab.files_io import atomic_write
 from bertlab.tokenizer import Tokenizer
-from bertlab.training.resume import Checkpoints, State
+from bertlab.training.resume import FORMAT, Checkpoints, State
 
 
 class Run:
@@ -56,6 +56,8 @@ class Run:
         if not self.resume:
             return None
         state = self.states.newest()
+        if state.get("format") != FORMAT:
+            raise InputError(f"{self.folder} was begun by another version of bertlab: resume it with that")
         if state["text"] != text:
             raise InputError(f"{self.folder} was begun with another text or vocabulary: resume it with the same")
         if state["minutes"] != minutes:

@@ -21,6 +21,9 @@ def new_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTrainin
                 start_from_likeness(layer.attention.qkv.weight)
     if recipe.position_init == "sinusoid":
         start_from_sinusoids(model.bert.embeddings.position.weight)
+    if recipe.second_task == "none":  # nothing teaches them, and several processes would wait for their gradients
+        model.bert.pooler.requires_grad_(False)
+        model.nsp.requires_grad_(False)
     return model
 
 

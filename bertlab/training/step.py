@@ -8,17 +8,25 @@ from torch import Tensor, nn
 from bertlab.training.parts import Batch, Part, Shares
 
 LossFunction = Callable[[nn.Module, Batch, Shares], tuple[Tensor, dict[str, Tensor]]]
+Prepare = Callable[[Batch], Batch]  # what is done to a part of a batch before it goes to the device
 
 
 def train_step(
-    fabric, model, optimizers, parts: Sequence[Part], loss_function: LossFunction, rate: float, clip: float
+    fabric,
+    model,
+    optimizers,
+    parts: Sequence[Part],
+    loss_function: LossFunction,
+    rate: float,
+    clip: float,
+    prepare: Prepare | None = None,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """One step at learning rate `rate` on this process's parts of a batch; the gradient is that of the whole batch.
 
     Returns whether the gradient was finite (where it is not, the step changes nothing), and what was watched, summed
     over the parts. Both stay on the device: nothing here waits for it.
     """
-    watched = add_gradients(fabric, model, parts, loss_function)
+    watched = add_gradients(fabric, model, parts, loss_function, prepare)
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
     finite = norm.isfinite()
     for optimizer in optimizers:
@@ -30,10 +38,13 @@ def train_step(
     return finite, watched
 
 
-def add_gradients(fabric, model, parts: Sequence[Part], loss_function: LossFunction) -> dict[str, Tensor]:
+def add_gradients(
+    fabric, model, parts: Sequence[Part], loss_function: LossFunction, prepare: Prepare | None = None
+) -> dict[str, Tensor]:
     """Forward and backward of one part after the other; the processes exchange gradients with the last one."""
     watched: dict[str, Tensor] = {}
     for number, (batch, shares) in enumerate(parts, start=1):
+        batch = prepare(batch) if prepare else batch
         batch = {name: tensor.to(fabric.device, non_blocking=True) for name, tensor in batch.items()}
         with fabric.no_backward_sync(model, enabled=number < len(parts)):
             loss, figures = loss_function(model, batch, shares)

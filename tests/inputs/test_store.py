@@ -21,7 +21,7 @@ from bertlab.inputs.pairs import sentence_pairs
 from bertlab.inputs.store import TokenStore
 from bertlab.inputs.store_writing import write_store
 from bertlab.tokenizer import SPECIAL_TOKENS
-from bertlab.training.pretrain import batches
+from bertlab.training.batches import batches
 from bertlab.training.recipes import PretrainRecipe
 
 TEXTS = [document.sentences for document in storyworld.documents(0, 40)]

@@ -12,9 +12,9 @@ from bertlab.corpora import storyworld
 from bertlab.inputs.store_writing import write_store
 from bertlab.training import evaluate
 from bertlab.training.baselines import NeighbourBaselines
+from bertlab.training.batches import token_ids
 from bertlab.training.commands import read_material
 from bertlab.training.ladder import ladder
-from bertlab.training.pretrain import token_ids
 from bertlab.training.recipes import PRETRAIN
 
 V, SPECIAL = 7, (0, 1)  # [PAD], [MASK] and five words

@@ -15,13 +15,8 @@ from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT, Pair
 from bertlab.training import loop
-from bertlab.training.pretrain import (
-    batches,
-    learn_vocabulary,
-    masked_batch,
-    pretrain,
-    pretraining_loss,
-)
+from bertlab.training.batches import batches, masked_batch
+from bertlab.training.pretrain import learn_vocabulary, pretrain, pretraining_loss
 from bertlab.training.processes import make_fabric
 from bertlab.training.recipes import PRETRAIN, pretrain_recipe
 from bertlab.training.start import new_model, start_from_sinusoids

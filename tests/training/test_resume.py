@@ -15,7 +15,8 @@ from safetensors.torch import load_file
 from bertlab import InputError
 from bertlab.cli import main
 from bertlab.training import loop
-from bertlab.training.pretrain import batches, pretrain
+from bertlab.training.batches import batches
+from bertlab.training.pretrain import pretrain
 from bertlab.training.resume import Checkpoints
 
 
@@ -157,6 +158,10 @@ def test_what_cannot_be_resumed(long, texts, tok, tmp_path, monkeypatch):
         train(long, texts[1:], tok, out=out, resume=True)
     with pytest.raises(InputError, match="begun with minutes=None"):
         train(long, texts, tok, out=out, minutes=2, resume=True)
+    with monkeypatch.context() as patch:
+        patch.setattr("bertlab.training.run.FORMAT", 99)
+        with pytest.raises(InputError, match="another version of bertlab"):
+            train(long, texts, tok, out=out, resume=True)
     (out / "recipe.json").write_text("{")
     with pytest.raises(InputError, match="recipe.json cannot be read"):
         train(long, texts, tok, out=out, resume=True)

@@ -13,9 +13,10 @@ from bertlab.corpora.export import write_storyworld
 from bertlab.explain.fill import fill_mask
 from bertlab.inputs.masking import Masking
 from bertlab.training.baselines import NeighbourBaselines
+from bertlab.training.batches import batches
 from bertlab.training.metrics import evaluate_left_to_right, evaluate_pretraining
 from bertlab.training.optim import Optimization
-from bertlab.training.pretrain import batches, next_token_loss, pretrain, pretraining_loss
+from bertlab.training.pretrain import next_token_loss, pretrain, pretraining_loss
 from bertlab.training.recipes import PRETRAIN, PretrainRecipe
 from bertlab.training.settings import with_settings
 from bertlab.training.start import new_model
