@@ -7,6 +7,8 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import torch
+
 from bertlab.files_io import atomic_write
 
 FOLDER = Path(__file__).parent
@@ -14,7 +16,9 @@ SCRIPTS = {
     "step.py": "One training step",
     "load.py": "Loading a model of the size of bert-base",
     "token_store.py": "Tokenizing to disk",
+    "time_to_accuracy.py": "Words learned by seconds of training",
 }
+IF_GPU = {"gpu.py": "What each technique brings on a GPU"}
 PACKAGES = ("torch", "transformers", "tokenizers", "datasets")
 
 
@@ -41,7 +45,8 @@ def section(script: str, title: str) -> str:
 def main() -> None:
     versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
     head = f"# Benchmarks\n\nMade by `make bench` on {machine()}; Python {platform.python_version()}, {versions}.\n"
-    parts = [section(script, title) for script, title in SCRIPTS.items()]
+    scripts = SCRIPTS | (IF_GPU if torch.cuda.is_available() else {})
+    parts = [section(script, title) for script, title in scripts.items()]
     atomic_write(FOLDER.parent / "docs" / "benchmarks.md", "\n".join([head, *parts]))
 
 
