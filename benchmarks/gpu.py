@@ -25,6 +25,7 @@ from rich.table import Table
 from tqdm import tqdm
 
 from bertlab import BertConfig, BertForPreTraining, Tokenizer
+from bertlab.config import SIZES
 from bertlab.corpora.pydoc import read_docstrings
 from bertlab.training.batches import Documents, batches, token_ids
 from bertlab.training.flops import pretraining_operations, product_rate
@@ -156,7 +157,7 @@ def compare(size: str, tokens: int, rows: int, rounds: int, device: str, table: 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", nargs="+", default=["base", "large"])
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=["base", "large"])
     parser.add_argument("--tokens", nargs="+", type=int, default=[128, 512])
     parser.add_argument(
         "--rows", type=int, help="of a batch; if not given, 32,768 tokens for base and 16,384 for large"

@@ -30,6 +30,7 @@ from torch import nn
 from tqdm import tqdm
 
 from bertlab import BertConfig, BertForPreTraining
+from bertlab.config import SIZES
 from bertlab.training.allocator import keep_memory
 from bertlab.training.flops import pretraining_operations, product_rate
 from bertlab.training.optim import Optimization, make_optimizers
@@ -201,7 +202,7 @@ def compare(size: str, count: int, table: Table) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", nargs="+", default=["tiny", "mini", "base"])
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=["tiny", "mini", "base"])
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
     keep_memory()

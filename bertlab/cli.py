@@ -44,7 +44,7 @@ class Pretrain:
     """Top learning rate, instead of the recipe's."""
     seed: int | None = None
     """Seed of weights, pairs and masks, instead of the recipe's."""
-    set: tuple[str, ...] = ()
+    set: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Any other field of the recipe, as FIELD=VALUE: second_task=none masking.rate=0.4 phases=0.9,128 ...; the fields
     are those of PretrainRecipe, in bertlab/training/recipes.py."""
     half: bool = False

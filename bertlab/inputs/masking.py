@@ -32,7 +32,7 @@ class Masking:
     def __post_init__(self):
         if not 0 < self.rate <= 1:
             raise InputError(f"masking rate={self.rate}: choose a share above 0 and up to 1")
-        if min(self.mask, self.random) < 0 or self.mask + self.random > 1:
+        if not (self.mask >= 0 and self.random >= 0 and self.mask + self.random <= 1):
             raise InputError(f"masking mask={self.mask}, random={self.random}: shares of at most 1 in all")
 
 

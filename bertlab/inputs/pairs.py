@@ -87,8 +87,7 @@ def sentence_pairs(
     others give nothing. InputError where that is all, and for "next" with fewer than two such documents.
     """
     text = documents.flat_text() if isinstance(documents, TokenStore) else FlatText.of(documents)
-    least = 3 if second_task == "none" else 5
-    if max_tokens < least:
+    if max_tokens < (least := least_tokens(second_task)):
         raise InputError(f"max_tokens={max_tokens} is too short for a text or pair: {least} is the least")
     if second_task == "none":
         return _texts(text, max_tokens - 2, rng)  # [CLS] text [SEP]
@@ -97,6 +96,11 @@ def sentence_pairs(
     if second_task == "order":
         return _in_either_order(neighbours, budget, rng)
     return _with_strangers(neighbours, budget, rng)
+
+
+def least_tokens(second_task: SecondTask) -> int:
+    """With [CLS], one or two [SEP] and a token of each text."""
+    return 3 if second_task == "none" else 5
 
 
 def _runs(text: FlatText, budget: int, rng: random.Random) -> Iterator[tuple[int, int, int, int]]:

@@ -83,9 +83,8 @@ def masked_batch(
 
 
 def next_token_batch(pairs: Pairs | Sequence[Pair], tokenizer: Tokenizer) -> dict[str, Tensor]:
-    """Texts for a model that reads from left to right: the label of each token is the one after it, [SEP] too."""
+    """Texts for a model that reads from left to right: the label of each token is the one after it, if it is a word."""
     batch = collate(pairs, tokenizer)
     inputs = {name: batch[name] for name in ("input_ids", "token_type_ids", "attention_mask")}
     following = torch.nn.functional.pad(batch["input_ids"][:, 1:], (0, 1))  # (B, S)
-    there = torch.nn.functional.pad(batch["attention_mask"][:, 1:], (0, 1)).bool()  # (B, S): not after the end
-    return inputs | {"labels": following.masked_fill(~there, IGNORED)}
+    return inputs | {"labels": following.masked_fill(tokenizer.special_mask(following), IGNORED)}

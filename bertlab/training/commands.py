@@ -4,7 +4,7 @@ import json
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from bertlab.corpora import english
@@ -13,7 +13,6 @@ from bertlab.corpora.files import read_squad
 from bertlab.corpora.sources import read_sources
 from bertlab.errors import InputError
 from bertlab.files_io import atomic_write
-from bertlab.inputs.pairs import SecondTask
 from bertlab.inputs.store import TokenStore
 from bertlab.locate import locate
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
@@ -22,6 +21,7 @@ from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.batches import Documents
 from bertlab.training.card import write_card
 from bertlab.training.evaluate import (
+    Learned,
     Texts,
     count_neighbours,
     held_out,
@@ -33,6 +33,7 @@ from bertlab.training.evaluate import (
 )
 from bertlab.training.finetune import finetune_qa
 from bertlab.training.ladder import Rung
+from bertlab.training.metrics import SECOND
 from bertlab.training.pretrain import pretrain
 from bertlab.training.processes import is_first
 from bertlab.training.recipes import FINETUNE, PretrainRecipe, as_record, pretrain_recipe
@@ -46,6 +47,12 @@ HOW = (  # options of pretrain that change nothing of the recipe
     *("minutes", "half", "save_every", "keep", "resume", "tensorboard", "device", "devices", "micro_batch"),
     *("compiled", "unpadded", "gradient_checkpointing"),
 )
+IN_CARD = ("minutes", "half", "devices", "micro_batch", "set")  # they change the result, some but by rounding
+OVERRULED = {  # fields of the recipe that say nothing beside an option
+    "store": ("vocab_size", "lowercase", "documents"),
+    "text": ("documents",),
+    "data": ("documents",),
+}
 PRETRAIN_OPTIONS = ("steps", "batch_size", "learning_rate", "seed")
 FILES = {"text": "FILES", "data": "FOLDER", "store": "FOLDER", "train": "FILE", "dev": "FILE"}
 
@@ -62,13 +69,16 @@ class Material:
     def ladder(self, documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe) -> list[Rung]:
         """Baselines on the held-out documents, counted on `documents`."""
         self.counts = count_neighbours(documents, tokenizer)
-        return measure_ladder(list(self.new.values()) or [storyworld_test()], tokenizer, self.counts, recipe)
+        try:
+            return measure_ladder(list(self.new.values()) or [storyworld_test()], tokenizer, self.counts, recipe)
+        except InputError as error:
+            raise InputError(f"the documents kept for measuring, every 20th: {error}") from error
 
-    def measure(self, model: BertForPreTraining, tokenizer: Tokenizer, second_task: SecondTask) -> dict[str, float]:
+    def measure(self, model: BertForPreTraining, tokenizer: Tokenizer, learned: Learned) -> dict[str, float]:
         known = self.counts or self.known
         if len(self.new) > 1:
-            return measure_genres(model, tokenizer, known, self.new, second_task=second_task)
-        return measure_pretraining(model, tokenizer, known, *self.new.values(), second_task=second_task)
+            return measure_genres(model, tokenizer, known, self.new, learned)
+        return measure_pretraining(model, tokenizer, known, *self.new.values(), learned=learned)
 
 
 def read_material(text: Sequence[Path], data: Path | None, store: Path | None = None) -> Material:
@@ -100,7 +110,7 @@ def run_pretrain(command) -> None:
     """`bertlab pretrain`."""
     default = "own-text" if command.text or command.store else "english-mini" if command.data else "storyworld-tiny"
     recipe = override(pretrain_recipe(command.recipe or default), command, PRETRAIN_OPTIONS)
-    recipe = with_settings(recipe, command.set)
+    recipe = with_settings(recipe, settings(command))
     _check(recipe, command)
     material = read_material(command.text, command.data, command.store)
     if isinstance(material.known, TokenStore):
@@ -120,13 +130,22 @@ def run_pretrain(command) -> None:
     if result.stopped:
         return say(f"stopped at {reached(result)}; the same command with --resume goes on")
     say("measuring on held-out text ...")
-    measures = material.measure(result.model, result.tokenizer, recipe.second_task)
-    line = command_line(f"pretrain {command.recipe or default}", command, (*PRETRAIN_OPTIONS, "minutes", "set"))
+    measures = material.measure(result.model, result.tokenizer, Learned(recipe.second_task, recipe.max_tokens))
+    line = command_line(f"pretrain {command.recipe or default}", command, (*PRETRAIN_OPTIONS, *IN_CARD))
     write_card(out, recipe.name, material.about, as_record(recipe), measures, result.seconds, line)
     finish(out, measures)
 
 
+def settings(command) -> list[str]:
+    """All of --set, which may be given several times."""
+    return [setting for group in command.set for setting in group]
+
+
 def _check(recipe: PretrainRecipe, command) -> None:
+    set_fields = {setting.partition("=")[0] for setting in settings(command)}
+    for option in (option for option in OVERRULED if getattr(command, option)):
+        if overruled := set_fields.intersection(OVERRULED[option]):
+            raise InputError(f"--set {min(overruled)}: says nothing beside --{option}; leave it out")
     for name in ("minutes", "save_every", "keep", "devices", "micro_batch"):
         if (value := getattr(command, name)) is not None and value <= 0:
             raise InputError(f"--{name.replace('_', '-')} {value}: must be above 0")
@@ -179,11 +198,13 @@ def reached(result) -> str:
 
 
 def command_line(start: str, command, names: tuple[str, ...]) -> str:
-    """The command as the card tells it: options by their values, files of the user by what they are."""
+    """The command as the card tells it: options that were given, files of the user by what they are."""
+    usual = {field.name: field.default for field in fields(command)}
     given = {name: what for name, what in FILES.items() if getattr(command, name, None)}
-    given |= {name: value for name in names if (value := getattr(command, name)) not in (None, ())}
-    given |= {"set": shlex.join(given["set"])} if "set" in given else {}
-    return f"bertlab {start}" + "".join(f" --{name.replace('_', '-')} {value}" for name, value in given.items())
+    given |= {name: value for name in names if (value := getattr(command, name)) != usual[name]}
+    given |= {"set": shlex.join(settings(command))} if "set" in given else {}
+    words = [f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}") for name, value in given.items()]
+    return " ".join([f"bertlab {start}", *words])
 
 
 def evaluate_model(name: str, text: Sequence[Path], data: Path | None) -> dict[str, float]:
@@ -197,18 +218,22 @@ def evaluate_model(name: str, text: Sequence[Path], data: Path | None) -> dict[s
         return measure_qa(model, tokenizer, list(read_squad(data)) if data else None)
     if data and data.is_file():
         raise InputError(f"{name} has no question-answering head: fine-tune it first, or leave out --data")
-    return read_material(text, data).measure(BertForPreTraining.from_pretrained(name), tokenizer, _second_task(name))
+    return read_material(text, data).measure(BertForPreTraining.from_pretrained(name), tokenizer, _learned(name))
 
 
-def _second_task(name: str) -> SecondTask:
-    """What the head for pairs of a checkpoint has learned: run folders tell it, others hold the paper's."""
+def _learned(name: str) -> Learned:
+    """What run folders and their snapshots tell of it; others hold the paper's."""
     path = locate(name) / "recipe.json"
     try:
-        return json.loads(path.read_text(encoding="utf-8")).get("second_task", "next")
+        told = json.loads(path.read_text(encoding="utf-8"))
+        found = Learned(told.get("second_task", "next"), int(told.get("max_tokens", Learned.max_tokens)))
+        if found.second_task not in SECOND or found.max_tokens < 5:
+            raise ValueError(f"second_task={found.second_task!r}, max_tokens={found.max_tokens}")
     except FileNotFoundError:
-        return "next"
-    except (OSError, ValueError, AttributeError) as error:
+        return Learned()
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
+    return found
 
 
 def read_texts(paths: Sequence[Path]) -> list[tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """Whole evaluations, as the command line and the model cards report them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from bertlab.corpora import storyworld
@@ -31,6 +31,14 @@ LADDER_PAIRS, TEST_QUESTIONS = 500, 2000
 COUNTS = ("masked_tokens", "pairs", "next_tokens", "texts")
 
 
+@dataclass(frozen=True)
+class Learned:
+    """What a model was taught, and so is to be measured on."""
+
+    second_task: SecondTask = "next"
+    max_tokens: int = 128  # measured with no more, so that models can be compared
+
+
 def held_out(texts: Texts, every: int = 20) -> tuple[list, list]:
     """(documents to learn from, documents to measure on): every 20th, at least two, is kept away from training.
 
@@ -48,13 +56,12 @@ def measure_pretraining(
     tokenizer: Tokenizer,
     known: Known | None = None,
     new: Texts | TokenStore | None = None,
-    second_task: SecondTask = "next",
+    learned: Learned = Learned(),  # noqa: B008 (frozen, so safe to share)
 ) -> dict[str, float]:
     """Masked words, next sentences and baselines on `new` text (counted on `known`); by default on held-out
     combinations of the storyworld, with the right-context probes. Of token stores a sample is taken.
 
-    `second_task` is the one that the model has learned. Of a model that reads from left to right next tokens are
-    measured instead, and no probes.
+    Of a model that reads from left to right next tokens are measured instead, and no probes.
     """
     probes = {}
     if new is None:
@@ -62,7 +69,7 @@ def measure_pretraining(
         new = storyworld_test()
         if not model.config.is_decoder:
             probes = evaluate_probes(model, tokenizer, storyworld.probes())
-    return _measure(model, tokenizer, new, known and _baselines(tokenizer, known), second_task) | probes
+    return _measure(model, tokenizer, new, known and _baselines(tokenizer, known), learned) | probes
 
 
 def storyworld_test() -> Texts:
@@ -75,12 +82,12 @@ def measure_genres(
     tokenizer: Tokenizer,
     known: Known,
     genres: Mapping[str, Texts],
-    second_task: SecondTask = "next",
+    learned: Learned = Learned(),  # noqa: B008
 ) -> dict[str, float]:
     """The same measures on held-out texts of several genres: as `masked_top1:novel` those of each genre, before
     them their mean, in which each genre counts alike."""
     baselines = _baselines(tokenizer, known)
-    found = {genre: _measure(model, tokenizer, texts, baselines, second_task) for genre, texts in genres.items()}
+    found = {genre: _measure(model, tokenizer, texts, baselines, learned) for genre, texts in genres.items()}
     names = [name for name in next(iter(found.values())) if name not in COUNTS]
     means = {name: fmean(measures[name] for measures in found.values()) for name in names}
     return means | {f"{name}:{genre}": value for genre, one in found.items() for name, value in one.items()}
@@ -130,12 +137,13 @@ def _measure(
     tokenizer: Tokenizer,
     new: Texts | TokenStore,
     baselines: NeighbourBaselines | None,
-    second_task: SecondTask,
+    learned: Learned,
 ) -> dict[str, float]:
-    max_tokens = min(128, model.config.max_position_embeddings)
+    max_tokens = min(learned.max_tokens, Learned.max_tokens, model.config.max_position_embeddings)
     ids = _ids(new, tokenizer)
     if model.config.is_decoder:
         return evaluate_left_to_right(model, tokenizer, ids, baselines, max_tokens=max_tokens)
+    second_task = learned.second_task
     return evaluate_pretraining(model, tokenizer, ids, baselines, max_tokens=max_tokens, second_task=second_task)
 
 

@@ -115,12 +115,10 @@ def masked_batches(
 def next_token_batches(
     documents: Documents, tokenizer: Tokenizer, *, max_tokens: int, texts: int, seed: int
 ) -> Iterator[dict[str, Tensor]]:
-    """At most so many texts of `documents`, as long as fit, for a model that reads from left to right; special tokens
-    are not asked for."""
+    """At most so many texts of `documents`, as long as fit, for a model that reads from left to right."""
     chosen = sentence_pairs(documents, max_tokens, random.Random(seed), "none")[:texts]
     for first in range(0, len(chosen), BATCH):
-        batch = next_token_batch(chosen[first : first + BATCH], tokenizer)
-        yield batch | {"labels": batch["labels"].masked_fill(tokenizer.special_mask(batch["labels"]), IGNORED)}
+        yield next_token_batch(chosen[first : first + BATCH], tokenizer)
 
 
 def masked_words(batch: dict[str, Tensor]) -> Gaps:

@@ -71,6 +71,8 @@ def train(
     and after 10 skipped steps in a row; `save(state, True)` is called before, with the last batch in the state.
     """
     check(steps=steps, log_every=log_every, save_every=save_every, micro_batch=micro_batch)
+    if minutes is not None and minutes <= 0:
+        raise InputError(f"minutes={minutes}: must be above 0")
     fabric = fabric or make_fabric()
     keep_memory()
     wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, settings))
@@ -102,6 +104,7 @@ def train(
                 receivers.report()
     model.to("cpu").eval()
     if meter.diverged:
+        fabric.barrier()  # a process that fails takes the first one with it, which may still be saving
         raise InputError(
             f"the training diverged: no finite gradient in the {meter.skipped_in_a_row} steps up to {meter.step}, "
             f"at a learning rate of {meter.rate:.2g}; lower learning_rate"
@@ -120,7 +123,7 @@ def planned(
 ) -> Iterator[tuple[int, float, Batch]]:
     """The steps after `start` with their learning rates and batches, until all are done or it is agreed to end."""
     for step, batch in enumerate(islice(batches, steps - start), start=start + 1):
-        done = max((step - 0.5) / steps, agreed.gone)
+        done = max((step - 0.5) / steps, agreed.gone(step))
         if done >= 1:
             return
         yield step, settings.learning_rate * rate_factor(done, settings.warmup), batch
@@ -143,19 +146,25 @@ class Agreement:
     def __init__(self, fabric, meter: Meter, pressed: Callable[[], bool], minutes: float | None):
         self._fabric, self._meter, self._pressed, self._minutes = fabric, meter, pressed, minutes
         self._every = 1 if fabric.device.type == "cpu" and fabric.world_size == 1 else LOOK_EVERY
-        self._ask()
+        self._asked, self._gone, self._pace = 0, 0.0, 0.0  # after which step; how much was gone; how much a step takes
+        self._ask(0)
 
     def after(self, step: int) -> None:
         if step % self._every == 0:
-            self._ask()
+            self._ask(step)
+
+    def gone(self, step: int) -> float:
+        """How much of the time is gone before `step`, as it went between the last two answers."""
+        return self._gone + (step - 1 - self._asked) * self._pace
 
     @property
     def ended(self) -> bool:
         return self._stopped or self._meter.diverged
 
-    def _ask(self) -> None:
+    def _ask(self, step: int) -> None:
         self._meter.gather()
         gone = self._meter.seconds() / 60 / self._minutes if self._minutes else 0.0
         answers = torch.tensor([float(self._pressed()), gone])
-        stopped, self.gone = self._fabric.all_reduce(answers, reduce_op="max").tolist()
-        self._stopped = stopped > 0
+        stopped, gone = self._fabric.all_reduce(answers, reduce_op="max").tolist()
+        self._pace = (gone - self._gone) / (step - self._asked) if 0 < self._asked < step else 0.0
+        self._stopped, self._asked, self._gone = stopped > 0, step, gone

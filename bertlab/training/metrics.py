@@ -12,6 +12,7 @@ from bertlab.inputs.features import answer_from_logits, qa_features
 from bertlab.inputs.masking import IGNORED, Masking
 from bertlab.inputs.pairs import SecondTask
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
+from bertlab.model.heads import PreTrainingOutput
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.batches import Documents
@@ -55,25 +56,31 @@ def evaluate_pretraining(
     """
     sample = {"max_tokens": max_tokens, "pairs": pairs, "seed": seed}
     batches = list(masked_batches(documents, tokenizer, Masking(), second_task, **sample))
-    sums = torch.tensor([_judge(model, batch) for batch in batches], dtype=torch.float64).sum(0).tolist()
+    names = SECOND[second_task]
+    sums = torch.tensor([_judge(model, batch, names) for batch in batches], dtype=torch.float64).sum(0).tolist()
     loss, hits, tokens, *judged, rows = sums
     figures = {"masked_top1": hits / tokens, "masked_loss": loss / tokens}
     if baselines:
         figures |= _simple(baselines, [masked_words(batch) for batch in batches], "bigram")
-    names = SECOND[second_task]
-    figures |= {name: right / rows for name, right in zip(names, judged, strict=False)}  # "none" has no names
+    figures |= {name: right / rows for name, right in zip(names, judged, strict=True)}
     return figures | {"masked_tokens": int(tokens), "pairs": int(rows)}
 
 
-def _judge(model: BertForPreTraining, batch: dict[str, Tensor]) -> tuple[float, ...]:
-    """Sums over a batch: masked loss, masked words right, masked words; second task right, intact and masked; pairs."""
+def _judge(model: BertForPreTraining, batch: dict[str, Tensor], names: Sequence[str]) -> tuple[float, ...]:
+    """Sums over a batch: masked loss, masked words right, masked words; second task right, if it has `names`, intact
+    and masked; pairs."""
     out = model.eval()(**batch, masked_only=True, packed=True)
+    masked = score(out.prediction_logits.float().log_softmax(-1), out.masked_labels)
+    return *masked, len(out.masked_labels), *(_judge_pairs(model, batch, out) if names else ()), len(batch["labels"])
+
+
+def _judge_pairs(model: BertForPreTraining, batch: dict[str, Tensor], out: PreTrainingOutput) -> tuple[float, float]:
+    """How many pairs it takes for what they are, by the intact text and by the masked one, of which `out` tells."""
     intact = torch.where(batch["labels"] == IGNORED, batch["input_ids"], batch["labels"])
     plain = model(**(batch | {"input_ids": intact}), masked_only=True, packed=True)
     label = batch["next_sentence_label"]
-    judged = [float((given.seq_relationship_logits.argmax(-1) == label).sum()) for given in (plain, out)]
-    masked = score(out.prediction_logits.float().log_softmax(-1), out.masked_labels)
-    return *masked, len(out.masked_labels), *judged, len(label)
+    right = (float((given.seq_relationship_logits.argmax(-1) == label).sum()) for given in (plain, out))
+    return tuple(right)
 
 
 def _simple(baselines: NeighbourBaselines, gaps: list[Gaps], last: str) -> dict[str, float]:

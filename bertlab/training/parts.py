@@ -53,7 +53,9 @@ def own_parts(batch: Batch, rank: int, processes: int, micro_batch: int | None) 
     """
     rows = len(next(iter(batch.values())))
     if rows < processes:
-        raise InputError(f"a batch of {rows} rows cannot be shared among {processes} processes: raise batch_size")
+        raise InputError(
+            f"a batch of {rows} rows cannot be shared among {processes} processes: raise batch_size or give more text"
+        )
     most = -(-rows // processes)
     rounds = -(-most // micro_batch) if micro_batch else 1
     own = list(parts(batch, processes * rounds))[rank::processes]

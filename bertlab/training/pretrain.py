@@ -142,6 +142,7 @@ def pretrain(
             fabric=fabric,
             seed=recipe.seed,
         )
+    model.requires_grad_(True)
     if run:
         run.save(model, tokenizer, dtype=torch.float16 if half else None)
         run.end()

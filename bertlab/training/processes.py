@@ -3,6 +3,10 @@
 import atexit
 import logging
 import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 
 import torch
 
@@ -51,10 +55,26 @@ def product_type(fabric) -> torch.dtype:
 
 
 def launch(fabric) -> None:
-    """Start the other processes, each with the command line of this one; they end with it, whatever ends it."""
-    fabric.launch()
+    """Start the other processes, each with the command line of this one; they end with it, whatever ends it.
+
+    Ctrl-C is kept from them until they train, where `between_steps` heeds it in all of them alike.
+    """
+    with ignored_ctrl_c() if fabric.world_size > 1 else nullcontext():  # what is ignored here is ignored there
+        fabric.launch()
     for process in getattr(fabric.strategy.launcher, "procs", ()):
         atexit.register(process.kill)
+
+
+@contextmanager
+def ignored_ctrl_c() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # only there it can be set
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def is_first() -> bool:

@@ -38,11 +38,11 @@ class Receivers:
             self.report()
         if self.snapshot and step in self.snapshot_steps:
             self.snapshot(step)
-        if last or ended or step % self.save_every == 0:
+        if last or ended or self.meter.diverged or step % self.save_every == 0:
             self.meter.gather()
             if self.save:
                 found = {"batch": batch} if self.meter.diverged else {}
-                self.save(self.state(step) | found, ended)
+                self.save(self.state(step) | found, ended or self.meter.diverged)
 
     def report(self) -> None:
         """Show and log the steps since the last row, if there are any."""

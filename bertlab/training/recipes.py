@@ -6,7 +6,7 @@ from typing import Literal
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.masking import Masking
-from bertlab.inputs.pairs import SecondTask
+from bertlab.inputs.pairs import SecondTask, least_tokens
 from bertlab.training.optim import Optimization
 
 
@@ -58,7 +58,12 @@ class PretrainRecipe:
         shares = [share for share, _ in self.phases]
         if not (all(share > 0 for share in shares) and sum(shares) < 1):
             raise InputError(f"phases={self.phases}: shares must be above 0 and leave something of the steps")
+        if not 0 <= self.seed < 2**32:
+            raise InputError(f"seed={self.seed}: must be between 0 and {2**32 - 1}")
+        least = least_tokens(self.second_task)
         for tokens in (self.max_tokens, *(tokens for _, tokens in self.phases)):
+            if tokens < least:
+                raise InputError(f"max_tokens={tokens} is too short for a text or pair: {least} is the least")
             if tokens > self.max_position_embeddings:
                 raise InputError(
                     f"max_tokens={tokens} is more than the model has positions "

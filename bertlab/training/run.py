@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -95,6 +96,8 @@ class Run:
         """Save the model: as snapshot of a step, or (None) as the result of the run."""
         folder = self.folder if step is None else self.folder / f"step-{step:05d}"
         model.save_pretrained(folder, tokenizer, dtype=dtype)
+        if step is not None:  # a snapshot too tells what it learns
+            shutil.copy(self.folder / "recipe.json", folder)
         return folder
 
 

@@ -23,7 +23,7 @@ def with_settings(recipe, settings: Sequence[str]):
         group, _, name = path.rpartition(".")
         kinds = _kinds(recipe, group)
         if "=" not in setting or name not in kinds:
-            known = ", ".join(f"{group}.{name}" if group else name for name in kinds or _kinds(recipe, ""))
+            known = ", ".join(f"{group}.{name}" for name in kinds) if group and kinds else ", ".join(_all(recipe))
             raise InputError(f"--set {setting}: write FIELD=VALUE, a field being one of {known}")
         values.setdefault(group, {})[name] = _parse(kinds[name], text, setting)
     own = values.pop("")
@@ -37,6 +37,12 @@ def _kinds(recipe, group: str) -> dict[str, Any]:
     if not is_dataclass(part):
         return {}
     return {name: kind for name, kind in get_type_hints(type(part)).items() if not is_dataclass(kind)}
+
+
+def _all(recipe) -> list[str]:
+    """Every field, those of the parts with a dot."""
+    parts = [name for name, part in vars(recipe).items() if is_dataclass(part)]
+    return [*_kinds(recipe, ""), *(f"{part}.{name}" for part in parts for name in _kinds(recipe, part))]
 
 
 def _parse(kind: Any, text: str, setting: str) -> Any:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ import two_processes
 
 from bertlab import BertForPreTraining, InputError
 from bertlab.cli import main
-from bertlab.training.loop import dropout_seed
+from bertlab.training.loop import Agreement, dropout_seed
 from bertlab.training.processes import make_fabric
 
 FIGURES = ["mlm_loss", "masked_accuracy", "nsp_loss", "nsp_accuracy"]
@@ -137,3 +138,15 @@ def test_fewer_rows_than_processes_are_a_mistake_told_before_anything_is_begun(p
         main(["pretrain", *OPTIONS, "--devices", "5"])
     assert ended.value.code == 2 and "batch_size=4" in capsys.readouterr().err
     assert not Path("run").exists()
+
+
+def test_between_two_looks_at_the_clock_time_goes_on():
+    """Asked after every tenth step, it knows in between how much of the minutes is gone."""
+    fabric = SimpleNamespace(device=torch.device("cpu"), world_size=2, all_reduce=lambda answers, reduce_op: answers)
+    clock = iter([0.0, 12.0, 18.0])  # seconds after steps 0, 10, 20
+    meter = SimpleNamespace(gather=lambda: None, seconds=lambda: next(clock), diverged=False)
+    agreed = Agreement(fabric, meter, lambda: False, minutes=0.5)
+    for step in range(1, 26):
+        if step in (5, 21, 25):
+            assert agreed.gone(step) == pytest.approx({5: 0.0, 21: 0.6, 25: 0.68}[step])
+        agreed.after(step)

@@ -12,8 +12,10 @@ from bertlab.cli import main
 from bertlab.corpora.export import write_storyworld
 from bertlab.explain.fill import fill_mask
 from bertlab.inputs.masking import Masking
+from bertlab.training import commands
 from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.batches import batches
+from bertlab.training.evaluate import Learned, measure_pretraining
 from bertlab.training.metrics import evaluate_left_to_right, evaluate_pretraining
 from bertlab.training.optim import Optimization
 from bertlab.training.pretrain import next_token_loss, pretrain, pretraining_loss
@@ -26,12 +28,12 @@ LEFT_TO_RIGHT = dict(objective="left-to-right", second_task="none")
 # Tasks
 
 
-def test_left_to_right_asks_for_the_next_token_everywhere(documents, tok, recipe):
+def test_left_to_right_asks_for_every_next_word(documents, tok, recipe):
     batch = next(batches(documents, tok, replace(recipe, **LEFT_TO_RIGHT)))
     assert set(batch) == {"input_ids", "token_type_ids", "attention_mask", "labels"}
     for row, labels, real in zip(batch["input_ids"], batch["labels"], batch["attention_mask"].sum(1), strict=True):
-        assert labels[: real - 1].tolist() == row[1:real].tolist() and row[real - 1] == tok.sep_token_id
-        assert (labels[real - 1 :] == -100).all()
+        assert labels[: real - 2].tolist() == row[1 : real - 1].tolist() and row[real - 1] == tok.sep_token_id
+        assert (labels[real - 2 :] == -100).all()  # the end is not asked for
         assert tok.mask_token_id not in row.tolist()
 
 
@@ -137,7 +139,7 @@ def test_settings_are_read_as_their_fields_types():
 
 
 MISTAKES = {
-    "rate=0.4": "one of name, documents",
+    "rate=0.4": "masking.rate",
     "masking.speed=1": "one of masking.rate",
     "masking=0.4": "FIELD=VALUE",
     "steps": "FIELD=VALUE",
@@ -153,6 +155,10 @@ MISTAKES = {
     "objective=left-to-right": "second_task",
     "phases=0.9": "numbers with commas",
     "hidden_size=30": "num_attention_heads",
+    "masking.mask=nan": "masking mask=nan",
+    "seed=99999999999999999999999": "seed=9999",
+    "max_tokens=4": "max_tokens=4 is too short",
+    "phases=0.3,4": "max_tokens=4 is too short",
     "optim.learning_rate=-1": "optim.learning_rate=-1",
     "optim.warmup=nan": "optim.warmup=nan",
     "single_share=2": "single_share=2",
@@ -175,7 +181,7 @@ def test_a_wrong_setting_is_one_line_and_exit_2(setting, tmp_path, monkeypatch, 
 
 TOY = (
     "num_hidden_layers=1 hidden_size=16 num_attention_heads=2 max_position_embeddings=64 max_tokens=48 "
-    "vocab_size=300 batch_size=4 steps=4"
+    "vocab_size=300 batch_size=4 steps=4 snapshot_steps=2"
 ).split()
 VARIANTS = {
     "whole words": ["masking.whole_word=true", "masking.rate=0.4"],
@@ -197,7 +203,7 @@ def story(tmp_path_factory):
 def test_every_variant_from_text_to_measures(name, story, tmp_path, capsys):
     run = tmp_path / "run"
     options = ["--text", str(story), "--out", str(run), "--device", "cpu"]
-    main(["pretrain", *options, "--set", *TOY, *VARIANTS[name]])
+    main(["pretrain", *options, "--set", *TOY, "--set", *VARIANTS[name]])
     card, recipe = (run / "README.md").read_text(), json.loads((run / "recipe.json").read_text())
     assert f"bertlab pretrain own-text --text FILES --set {' '.join([*TOY, *VARIANTS[name]])}`" in card
     for path, _, value in (setting.partition("=") for setting in VARIANTS[name]):
@@ -209,7 +215,8 @@ def test_every_variant_from_text_to_measures(name, story, tmp_path, capsys):
     assert ("order_accuracy" in measures) == (name == "order")
     assert ("nsp_accuracy" in measures) == (name not in ("order", "no second task", "left to right"))
     capsys.readouterr()
-    main(["evaluate", str(run), "--text", str(story), "--json"])  # knows by itself what to measure
+    # a snapshot too knows by itself what to measure
+    main(["evaluate", str(run / "step-00002" if name == "order" else run), "--text", str(story), "--json"])
     assert set(json.loads(capsys.readouterr().out)) >= {key for key in measures if "gram" not in key}
 
 
@@ -236,3 +243,47 @@ def test_the_store_brings_its_vocabulary_to_bert_base(story, tmp_path, capsys):
     main(["pretrain", "bert-base", *options, "--set", *tiny])
     recipe = json.loads((tmp_path / "run" / "recipe.json").read_text())
     assert recipe["vocab_size"] == tok.vocab_size and recipe["optim"]["beta2"] == 0.999
+
+
+def test_what_a_store_decides_is_not_to_be_set(story, tmp_path, capsys):
+    main(["tokenize", str(story), "--model", "storyworld-tiny", "--out", str(tmp_path / "ids")])
+    for setting in ("vocab_size=300", "lowercase=false", "documents=9"):
+        with pytest.raises(SystemExit) as ended:
+            main(["pretrain", "--store", str(tmp_path / "ids"), "--set", setting, "--out", str(tmp_path / "run")])
+        said = capsys.readouterr().err.splitlines()[-1]
+        assert ended.value.code == 2 and f"--set {setting.partition('=')[0]}: says nothing beside --store" in said
+
+
+def test_the_card_tells_every_option_that_matters(story, tmp_path):
+    options = ["--text", str(story), "--out", str(tmp_path / "run"), "--device", "cpu", "--half", "--micro-batch", "3"]
+    main(["pretrain", *options, "--set", *TOY])
+    card = (tmp_path / "run" / "README.md").read_text()
+    assert f"bertlab pretrain own-text --text FILES --half --micro-batch 3 --set {' '.join(TOY)}`" in card
+
+
+def test_a_model_of_short_texts_is_measured_on_short_texts(documents, texts, tok, recipe, tmp_path):
+    model = new_model(recipe, tok)
+    model.save_pretrained(tmp_path, tok)
+    (tmp_path / "recipe.json").write_text(json.dumps({"max_tokens": 24}))
+    learned = commands._learned(str(tmp_path))
+    assert learned == Learned(second_task="next", max_tokens=24)
+    found = measure_pretraining(model, tok, texts, texts, learned)
+    expected = evaluate_pretraining(model, tok, documents, max_tokens=24)
+    assert found["masked_loss"] == pytest.approx(expected["masked_loss"])
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"second_task": "swap"}', '{"max_tokens": "many"}'])
+def test_a_damaged_recipe_is_one_line(content, documents, tok, recipe, tmp_path):
+    new_model(recipe, tok).save_pretrained(tmp_path, tok)
+    (tmp_path / "recipe.json").write_text(content)
+    with pytest.raises(InputError, match="recipe.json: cannot be read"):
+        commands._learned(str(tmp_path))
+
+
+def test_documents_unfit_for_measuring_are_named(tmp_path, capsys):
+    story = "Ann has a dog. The dog is old. It sleeps a lot."
+    parts = [f"CHAPTER {n}\n\n{'Alone.' if n % 20 == 0 else story}" for n in range(40)]
+    (tmp_path / "story.txt").write_text("\n\n".join(parts))
+    with pytest.raises(SystemExit) as ended:
+        main(["pretrain", "--text", str(tmp_path / "story.txt"), "--out", str(tmp_path / "run"), "--set", *TOY])
+    assert ended.value.code == 2 and "kept for measuring, every 20th" in capsys.readouterr().err
