@@ -60,8 +60,7 @@ class Pretrain:
     device: DEVICES = "auto"
     """Where to train; auto takes a GPU if there is one."""
     devices: int = 1
-    """How many of them train together, each on its share of every batch; what is learned stays the same. On several
-    machines start each with torchrun instead: torchrun --nnodes 2 --nproc-per-node 8 ... -m bertlab pretrain ..."""
+    """How many of them train together, each on its share of every batch (several machines: docs/pretraining.md)."""
     micro_batch: int | None = None
     """Pairs of texts that a device works on at a time, where a step's do not fit; what is learned stays the same."""
     compiled: bool = False
