@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may reach a hub
 
@@ -9,6 +10,8 @@ import pytest
 import torch
 
 from bertlab import BertConfig, BertForPreTraining
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell Ctrl-C may be ignored
 
 SMALL = dict(
     vocab_size=61,

@@ -99,13 +99,7 @@ def pretrain(
         raise InputError(f"batch_size={recipe.batch_size}: fewer than the {fabric.world_size} processes")
     run = Run(out, as_record(recipe), keep=keep, resume=resume) if out and fabric.is_global_zero else None
     launch(fabric)
-    if texts is None:
-        texts = [document.sentences for document in storyworld.documents(recipe.seed, recipe.documents)]
-    if isinstance(texts, TokenStore):
-        documents, tokenizer = texts, texts.tokenizer
-    else:
-        tokenizer = tokenizer or learn_vocabulary(texts, recipe)
-        documents = token_ids(texts, tokenizer)
+    documents, tokenizer = material(texts, tokenizer, recipe)
     model = new_model(recipe, tokenizer)
     model.bert.encoder.gradient_checkpointing = gradient_checkpointing
     if compiled:
@@ -148,6 +142,18 @@ def pretrain(
         run.end()
     seconds = time.perf_counter() - started + (state["seconds"] if state else 0.0)
     return Pretrained(model, tokenizer, rows, seconds, stopped=bool(run and run.stopped))
+
+
+def material(
+    texts: Sequence[Sequence[str]] | TokenStore | None, tokenizer: Tokenizer | None, recipe: PretrainRecipe
+) -> tuple[Documents, Tokenizer]:
+    """What is learned from, as token ids; with a vocabulary made of it, if none is given."""
+    if isinstance(texts, TokenStore):
+        return texts, texts.tokenizer
+    if texts is None:
+        texts = [document.sentences for document in storyworld.documents(recipe.seed, recipe.documents)]
+    tokenizer = tokenizer or learn_vocabulary(texts, recipe)
+    return token_ids(texts, tokenizer), tokenizer
 
 
 def fingerprint(documents: Documents, tokenizer: Tokenizer) -> str:
