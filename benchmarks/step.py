@@ -10,8 +10,8 @@ allocator is told to keep memory, as in bertlab's training, for all of them. nn.
 decoder and next-sentence layer around it; it and transformers score every position, as is usual. MB are what three
 steps in a fresh process add at most to the program and the weights (told on Linux only).
 
-GFLOP/s count what the step needs, as bertlab/training/flops.py says. The last line is the rate of one large matrix
-product in the same process, in float32 and in bfloat16.
+GFLOP/s count what the step needs, as bertlab/training/flops.py says. The last lines are the rate of one large matrix
+product, taken in every round too, since a machine is not equally fast at all times.
 """
 
 import argparse
@@ -135,15 +135,19 @@ def usual_step(model: nn.Module, loss: Callable) -> Callable[[dict], None]:
     return step
 
 
-def rounds(steps: dict[str, Callable], batch: dict, count: int) -> dict[str, list[float]]:
-    """Seconds of each contestant in each round, after two to warm up."""
+def rounds(steps: dict[str, Callable], batch: dict, count: int) -> tuple[dict[str, list[float]], dict[str, float]]:
+    """Seconds of each contestant in each round, after two to warm up, and GFLOP/s of one matrix product meanwhile."""
     times: dict[str, list[float]] = {name: [] for name in steps}
+    rates: dict[str, list[float]] = {name: [] for name in DTYPES}
     for _ in tqdm(range(count + 2), leave=False):
         for name, step in steps.items():
             start = time.perf_counter()
             step(batch)
             times[name].append(time.perf_counter() - start)
-    return {name: values[2:] for name, values in times.items()}
+        for name, dtype in DTYPES.items():
+            rates[name].append(product_rate(torch.device("cpu"), dtype) / 1e9)
+    medians = {name: statistics.median(values) for name, values in rates.items()}
+    return {name: values[2:] for name, values in times.items()}, medians
 
 
 def setting(size: str) -> tuple[BertConfig, dict[str, torch.Tensor]]:
@@ -185,11 +189,11 @@ def resident(kind: str) -> float:
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(kind))
 
 
-def compare(size: str, count: int, table: Table) -> None:
-    """A row of the table for each contestant."""
+def compare(size: str, count: int, table: Table) -> dict[str, float]:
+    """A row of the table for each contestant; returns GFLOP/s of one matrix product meanwhile."""
     config, batch = setting(size)
     peaks = {name: peak_memory(size, name) for name in CONTESTANTS}
-    times = rounds({name: make(config) for name, make in CONTESTANTS.items()}, batch, count)
+    times, rates = rounds({name: make(config) for name, make in CONTESTANTS.items()}, batch, count)
     tokens, needed = int(batch["attention_mask"].sum()), pretraining_operations(config, batch)
     for name, values in times.items():
         middle = statistics.median(values)
@@ -198,6 +202,7 @@ def compare(size: str, count: int, table: Table) -> None:
         spread = "" if name == "transformers" else f"{ratio:.1f} ({low:.1f} to {high:.1f})"
         figures = f"{1000 * middle:,.0f}", f"{tokens / middle:,.0f}", f"{needed / middle / 1e9:,.0f}"
         table.add_row(size, name, *figures, f"{peaks[name]:,.0f}" if peaks[name] else "-", spread)
+    return rates
 
 
 def main() -> None:
@@ -207,13 +212,12 @@ def main() -> None:
     options = parser.parse_args()
     keep_memory()
     table = Table("size", "", "ms a step", "tokens/s", "GFLOP/s", "MB", "times as fast", box=None)
-    for size in options.sizes:
-        compare(size, options.rounds, table)
+    rates = {size: compare(size, options.rounds, table) for size in options.sizes}
     console = Console(width=100)
     console.print(table)
-    rates = {name: product_rate(torch.device("cpu"), dtype, 10) / 1e9 for name, dtype in DTYPES.items()}
-    rates = ", ".join(f"{rate:,.0f} GFLOP/s in {name}" for name, rate in rates.items())
-    console.print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; one matrix product: {rates}")
+    console.print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; one matrix product meanwhile:")
+    for size, found in rates.items():
+        console.print(f" {size:<5}", ", ".join(f"{rate:,.0f} GFLOP/s in {name}" for name, rate in found.items()))
 
 
 if __name__ == "__main__":
