@@ -20,11 +20,43 @@ class Document:
 
 
 @dataclass(frozen=True)
+class TextExample:
+    """A text, or a pair of texts, and what it is: a class, a number, or any number of classes.
+
+    `label` is a str, a float or a tuple of str accordingly, None where it is not known.
+    """
+
+    id: str
+    text: str
+    pair: str | None = None
+    label: str | float | tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class TokenExample:
+    """A sentence as words, and the label of each: "O", "B-person", "I-person" ... (None where they are not known)."""
+
+    id: str
+    words: tuple[str, ...]
+    labels: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ChoiceExample:
+    """A text and several ways it may go on; `label` is the number of the right one, from 0 (None: not known)."""
+
+    id: str
+    text: str
+    choices: tuple[str, ...]
+    label: int | None = None
+
+
+@dataclass(frozen=True)
 class QAExample:
     """A question on a passage, as in SQuAD: the answer is `context[answer_start:][:len(answer)]`.
 
-    A question that the passage does not answer has `answer` "" and `answer_start` -1. `kind` groups
-    questions for reporting, where the corpus knows kinds.
+    A question that the passage does not answer has `answer` "" and `answer_start` -1. `others` are more answers
+    that count as right. `kind` groups questions for reporting, where the corpus knows kinds.
     """
 
     id: str
@@ -33,6 +65,7 @@ class QAExample:
     answer: str
     answer_start: int
     kind: str = ""
+    others: tuple[str, ...] = ()
 
     @property
     def is_impossible(self) -> bool:
