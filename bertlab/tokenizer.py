@@ -137,12 +137,7 @@ class Tokenizer:
                 raise InputError(f"{len(segments[0])} texts but {len(segments[1])} pairs: give one for each")
         if not segments[0]:
             raise InputError("no text given: pass at least one (it may be empty)")
-        rows = []
-        for row in zip(*segments, strict=True):
-            lengths = [len(segment.ids) for segment in row]
-            if max_length is not None:
-                lengths = _cut_longest(lengths, max_length - 1 - len(row))
-            rows.append(self.assemble(row, lengths))
+        rows = [self.fitted(row, max_length)[0] for row in zip(*segments, strict=True)]
         sizes = {len(row.ids) for row in rows}
         if not padding and len(sizes) > 1:
             raise InputError(f"rows of {min(sizes)} to {max(sizes)} tokens do not stack: set padding=True")
@@ -152,6 +147,12 @@ class Tokenizer:
         if special_tokens_mask:
             batch["special_tokens_mask"] = self.special_mask(batch["input_ids"])
         return batch
+
+    def fitted(self, segments: Sequence[tokenizers.Encoding], max_length: int | None) -> tuple[Row, int]:
+        """The row of one or two segments, the longer one cut until both fit in `max_length`; how many tokens were."""
+        lengths = [len(segment.ids) for segment in segments]
+        kept = lengths if max_length is None else _cut_longest(lengths, max_length - 1 - len(lengths))
+        return self.assemble(segments, kept), sum(lengths) - sum(kept)
 
     def assemble(self, segments: Sequence[tokenizers.Encoding], lengths: Sequence[int]) -> Row:
         """`[CLS] segment [SEP] segment [SEP]` from the first `lengths[i]` tokens of each segment."""

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from bertlab.errors import InputError
 from bertlab.explain.text import clean, encode
-from bertlab.inputs.features import Span, best_spans, null_score
+from bertlab.inputs.spans import Span, best_spans, null_score
 
 
 @dataclass(frozen=True)

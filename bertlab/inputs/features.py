@@ -1,122 +1,141 @@
-"""Question answering: examples to tensors, and start and end logits back to answers.
+"""Examples of the task families as rows of model input, each with what is to be learned from it."""
 
-Devlin et al. 2019, sections 4.2 and 4.3: `[CLS] question [SEP] passage [SEP]`; an answer is a start and an
-end in the passage, scored by the sum of their logits; "no answer" is the span that starts and ends at [CLS].
-"""
-
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from bertlab.corpora.examples import QAExample
-from bertlab.errors import InputError
-from bertlab.tokenizer import Tokenizer
+from bertlab.corpora.examples import ChoiceExample, TextExample, TokenExample
+from bertlab.inputs.masking import IGNORED
+from bertlab.tokenizer import Row, Tokenizer, stack
 
-
-def qa_features(examples: Sequence[QAExample], tokenizer: Tokenizer, max_length: int) -> dict[str, Tensor]:
-    """Tensors of a batch of questions; passages are cut to fit `max_length` tokens, questions never.
-
-    input_ids, token_type_ids, attention_mask (B, S); start_positions, end_positions (B,), both 0 ([CLS])
-    where there is no answer or it was cut away; offset_mapping (B, S, 2), characters in each text;
-    passage_mask (B, S) bool. InputError names a question that leaves no room for its passage.
-    """
-    if not examples:
-        raise InputError("no examples given: pass at least one question")
-    questions = tokenizer.encodings([example.question for example in examples])
-    passages = tokenizer.encodings([example.context for example in examples])
-    rows, spans, firsts = [], [], []
-    for example, question, passage in zip(examples, questions, passages, strict=True):
-        asked = len(question.ids)
-        room = max_length - asked - 3  # [CLS] question [SEP] passage [SEP]
-        if room < 1:
-            raise InputError(
-                f"question {example.id!r} takes {asked} tokens and leaves no room for its passage "
-                f"in max_length={max_length}: shorten it"
-            )
-        rows.append(tokenizer.assemble((question, passage), (asked, min(room, len(passage.ids)))))
-        firsts.append(asked + 2)
-        spans.append(_answer_tokens(example, passage.offsets, room, asked + 2))
-    batch = tokenizer.batch(rows)
-    starts, ends = torch.tensor(spans).T  # (B, 2) -> (B,) each
-    place = torch.arange(batch["input_ids"].shape[1])  # (S,)
-    passage_first = torch.tensor(firsts)[:, None]  # (B, 1)
-    last_sep = batch["attention_mask"].sum(dim=1, keepdim=True) - 1  # (B, 1)
-    passage_mask = (place >= passage_first) & (place < last_sep)  # (B, S)
-    return batch | {"start_positions": starts, "end_positions": ends, "passage_mask": passage_mask}
-
-
-def _answer_tokens(example: QAExample, offsets: list[tuple[int, int]], room: int, first: int) -> tuple[int, int]:
-    """First and last token of the answer in a row whose passage starts at `first`; (0, 0) if there is
-    none, or not all of it within the `room` tokens that are kept."""
-    if example.is_impossible:
-        return 0, 0
-    answer_end = example.answer_start + len(example.answer)
-    start = bisect_right(offsets, example.answer_start, key=lambda offset: offset[1])
-    end = bisect_left(offsets, answer_end, key=lambda offset: offset[0]) - 1
-    return (first + start, first + end) if start <= end < room else (0, 0)
+Batch = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
-class Span:
-    """An answer: tokens of the input, both ends inclusive, and characters of the passage; "" = none."""
+class Feature:
+    """One row of model input, or of a choice one row each, and its targets under the names that the heads give them.
 
-    start_token: int
-    end_token: int
-    start_char: int
-    end_char: int
-    text: str
-    score: float  # start logit + end logit
-
-
-def best_spans(
-    start_logits: Tensor,
-    end_logits: Tensor,
-    passage_mask: Tensor,
-    offsets: Tensor,
-    passage: str,
-    n: int = 5,
-    max_answer_tokens: int = 20,
-) -> list[Span]:
-    """The `n` spans of one row with the highest start + end logit, best first; fewer if there are fewer.
-
-    Logits and mask are (S,), offsets (S, 2). A span lies in the passage, does not end before it starts,
-    takes at most `max_answer_tokens`, and its text is exactly that part of `passage`.
+    A target is a number, a list of one number per token, or (several classes) a list of one number per class.
+    `example` is the number of the example that it was made from, of those handed over together; `cut` counts the
+    tokens that did not fit.
     """
-    size = len(start_logits)
-    scores = start_logits[:, None].float() + end_logits[None, :].float()  # (S, 1) + (1, S) -> (S, S)
-    allowed = passage_mask[:, None] & passage_mask[None, :]  # (S, S)
-    allowed = allowed.triu().tril(max_answer_tokens - 1)
-    count = min(n, int(allowed.sum()))
-    top = scores.masked_fill(~allowed, float("-inf")).flatten().topk(count)
-    return [
-        _span(index // size, index % size, score, offsets, passage)
-        for index, score in zip(top.indices.tolist(), top.values.tolist(), strict=True)
-    ]
+
+    rows: tuple[Row, ...]
+    targets: dict[str, int | float | list] = field(default_factory=dict)
+    example: int = 0
+    cut: int = 0
+
+    @property
+    def length(self) -> int:
+        return max(len(row.ids) for row in self.rows)
 
 
-def _span(start: int, end: int, score: float, offsets: Tensor, passage: str) -> Span:
-    start_char, end_char = int(offsets[start, 0]), int(offsets[end, 1])
-    return Span(start, end, start_char, end_char, passage[start_char:end_char], score)
+@dataclass(frozen=True)
+class WordsFeature(Feature):
+    """A row of words: `places` are the first pieces of words `first_word`, `first_word` + 1, ..."""
+
+    places: tuple[int, ...] = ()
+    first_word: int = 0
 
 
-def null_score(start_logits: Tensor, end_logits: Tensor) -> float:
-    """Score of "no answer": the span from [CLS] to [CLS]."""
-    return float(start_logits[0]) + float(end_logits[0])
+def collate(features: Sequence[Feature], tokenizer: Tokenizer) -> Batch:
+    """input_ids, token_type_ids, attention_mask (B, S), of choices (B, C, S), and the targets: (B,), (B, S) or (B, N).
+
+    Rows are padded to the longest one; where a target is a list of one number per token, with -100.
+    """
+    batch = tokenizer.batch([row for feature in features for row in feature.rows])
+    del batch["offset_mapping"]
+    if (choices := len(features[0].rows)) > 1:
+        batch = {name: tensor.unflatten(0, (-1, choices)) for name, tensor in batch.items()}  # (B*C, S) -> (B, C, S)
+    for name in features[0].targets:
+        batch[name] = _stacked([feature.targets[name] for feature in features])
+    return batch
 
 
-def answer_from_logits(
-    start_logits: Tensor,
-    end_logits: Tensor,
-    passage_mask: Tensor,
-    offsets: Tensor,
-    passage: str,
-    threshold: float = 0.0,
-    max_answer_tokens: int = 20,
-) -> Span:
-    """The best span of one row, or the empty span at [CLS] unless some span beats it by `threshold`."""
-    nothing = Span(0, 0, 0, 0, "", null_score(start_logits, end_logits))
-    best = best_spans(start_logits, end_logits, passage_mask, offsets, passage, 1, max_answer_tokens)
-    return best[0] if best and best[0].score > nothing.score + threshold else nothing
+def _stacked(values: Sequence[int | float | list]) -> Tensor:
+    if not isinstance(values[0], list):
+        return torch.tensor(values)  # (B,)
+    if isinstance(values[0][0], float):
+        return torch.tensor(values)  # (B, N)
+    return stack(values, IGNORED)  # (B, S)
+
+
+def text_features(
+    examples: Sequence[TextExample], tokenizer: Tokenizer, max_length: int, label2id: Mapping[str, int] | None = None
+) -> list[Feature]:
+    """`[CLS] text [SEP]` or `[CLS] text [SEP] pair [SEP]`, the longer one cut until both fit (section 4.1).
+
+    labels: the number of the class, a number as it is, or for several classes 1.0 or 0.0 each; none where the example
+    has no label. Without `label2id` none are made.
+    """
+    texts = tokenizer.encodings([example.text for example in examples])
+    pairs = iter(tokenizer.encodings([example.pair for example in examples if example.pair is not None]))
+    features = []
+    for number, (example, text) in enumerate(zip(examples, texts, strict=True)):
+        segments = (text,) if example.pair is None else (text, next(pairs))
+        row, cut = tokenizer.fitted(segments, max_length)
+        targets = {} if label2id is None or example.label is None else {"labels": label_target(example, label2id)}
+        features.append(Feature((row,), targets, number, cut))
+    return features
+
+
+def label_target(example: TextExample, label2id: Mapping[str, int]) -> int | float | list[float]:
+    """What BertForSequenceClassification learns from."""
+    if isinstance(example.label, tuple):
+        return [float(label in example.label) for label in label2id]
+    return example.label if isinstance(example.label, float) else label2id[example.label]
+
+
+def choice_features(examples: Sequence[ChoiceExample], tokenizer: Tokenizer, max_length: int) -> list[Feature]:
+    """`[CLS] text [SEP] choice [SEP]` for each choice (section 4.4); labels: the number of the right one."""
+    features = []
+    for number, example in enumerate(examples):
+        text, *choices = tokenizer.encodings([example.text, *example.choices])
+        rows, cuts = zip(*(tokenizer.fitted((text, choice), max_length) for choice in choices), strict=True)
+        targets = {} if example.label is None else {"labels": example.label}
+        features.append(Feature(rows, targets, number, max(cuts)))
+    return features
+
+
+def word_features(
+    examples: Sequence[TokenExample], tokenizer: Tokenizer, max_length: int, label2id: Mapping[str, int] | None = None
+) -> list[WordsFeature]:
+    """`[CLS] words [SEP]`; labels: at the first piece of each word its label, elsewhere -100 (section 5.3).
+
+    A sentence that does not fit becomes several rows, each of as many words as fit.
+    """
+    features = []
+    for number, example in enumerate(examples):
+        first = 0
+        words = tokenizer.encodings(example.words)
+        while first < len(words):
+            feature = _words_that_fit(words, first, tokenizer, max_length, number)
+            if label2id is not None and example.labels is not None:
+                labels = [IGNORED] * feature.length
+                for word, place in enumerate(feature.places, start=first):
+                    labels[place] = label2id[example.labels[word]]
+                feature.targets["labels"] = labels
+            features.append(feature)
+            first += len(feature.places)
+    return features
+
+
+def _words_that_fit(words: Sequence, first: int, tokenizer: Tokenizer, max_length: int, number: int) -> WordsFeature:
+    """A row of the words from `first` on; a word without pieces (nothing but control characters) is read as [UNK], and
+    one longer than the row is cut."""
+    row, places, cut = Row([tokenizer.cls_token_id], [0], [(0, 0)]), [], 0
+    for word in words[first:]:
+        pieces, offsets = (word.ids, word.offsets) if word.ids else ([tokenizer.unk_token_id], [(0, 0)])
+        room = max_length - 1 - len(row.ids)
+        if len(pieces) > room and places:
+            break
+        places.append(len(row.ids))
+        cut = max(0, len(pieces) - room)
+        row.ids.extend(pieces[:room])
+        row.offsets.extend(offsets[:room])
+    row.ids.append(tokenizer.sep_token_id)
+    row.offsets.append((0, 0))
+    row.types.extend([0] * (len(row.ids) - 1))
+    return WordsFeature((row,), {}, number, cut, tuple(places), first)

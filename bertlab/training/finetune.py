@@ -14,7 +14,7 @@ from torch import Tensor
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
-from bertlab.inputs.features import qa_features
+from bertlab.inputs.spans import qa_features
 from bertlab.model import BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.flops import encoder_operations

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.storyworld import Probe
-from bertlab.inputs.features import answer_from_logits, qa_features
+from bertlab.inputs.spans import answer_from_logits, qa_features
 from bertlab.inputs.masking import IGNORED, Masking
 from bertlab.inputs.pairs import SecondTask
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering

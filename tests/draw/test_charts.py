@@ -6,7 +6,7 @@ from bertlab.draw import charts
 from bertlab.draw.marked import marked_passage, token_strip
 from bertlab.explain.fill import Fill
 from bertlab.explain.spans import Answer, span_grid
-from bertlab.inputs.features import Span
+from bertlab.inputs.spans import Span
 
 
 def found() -> Answer:

@@ -11,7 +11,7 @@ from bertlab.draw.curves import learning_curves
 from bertlab.explain.attention import AttentionMaps
 from bertlab.explain.fill import Fill
 from bertlab.explain.spans import Answer, span_grid
-from bertlab.inputs.features import Span
+from bertlab.inputs.spans import Span
 
 TOKENS = ["[CLS]", "a", "$x$", "<b>", "[SEP]"]
 MAPS = AttentionMaps(TOKENS, [0] * 5, torch.rand(3, 2, 5, 5).softmax(-1))

@@ -10,7 +10,7 @@ import torch
 
 from bertlab import BertForPreTraining, BertForQuestionAnswering, InputError, Tokenizer
 from bertlab.corpora.storyworld import questions
-from bertlab.inputs.features import qa_features
+from bertlab.inputs.spans import qa_features
 from bertlab.training.finetune import batches, finetune_qa, span_loss, start_model
 
 

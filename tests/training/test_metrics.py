@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.storyworld import Probe, questions
-from bertlab.inputs.features import qa_features
+from bertlab.inputs.spans import qa_features
 from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.metrics import evaluate_pretraining, evaluate_probes, predict_answers, score_answers
 

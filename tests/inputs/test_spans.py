@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.files import read_squad
 from bertlab.errors import InputError
-from bertlab.inputs.features import answer_from_logits, best_spans, null_score, qa_features
+from bertlab.inputs.spans import answer_from_logits, best_spans, null_score, qa_features
 from bertlab.tokenizer import Tokenizer
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

@@ -1,0 +1,91 @@
+"""What is particular about a task family, in one shape: the same trainer, evaluation and prediction serve all four."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+
+import torch
+
+from bertlab.config import BertConfig
+from bertlab.inputs.features import Batch, Feature, collate
+from bertlab.model.checkpoint import PretrainedModel
+from bertlab.tokenizer import Tokenizer
+
+CHUNK = 512  # examples that are read at a time, and sorted by length
+ROWS = 32  # rows of model input at a time
+
+
+class Prediction:
+    """What a model says of one example; each family has its own, a frozen dataclass."""
+
+    def as_row(self) -> dict:
+        """As plain data, for a line of JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One example beside its prediction, for a report: `shown` is its text, `wrong` 0 for a perfect answer and more
+    the further off it is (-log of the probability of the right class, say)."""
+
+    id: str
+    shown: str
+    gold: str
+    said: str
+    wrong: float
+
+
+class Task(ABC):
+    """One family: how its examples become rows, and what the head's scores for them mean."""
+
+    head: type[PretrainedModel]
+    best: str  # the measure by which checkpoints are compared; higher is better
+
+    def __init__(self, tokenizer: Tokenizer, max_length: int):
+        self.tokenizer, self.max_length = tokenizer, max_length
+
+    @abstractmethod
+    def settle(self, examples: Sequence) -> dict:
+        """Fields of the config (num_labels, id2label, problem_type) that a head for these examples needs."""
+
+    @abstractmethod
+    def features(self, examples: Sequence, config: BertConfig, learn: bool) -> list[Feature]:
+        """Rows of the examples, in their order; with `learn` with their targets. InputError names an example with a
+        label that the config does not know."""
+
+    @abstractmethod
+    def decode(self, model: PretrainedModel, examples: Sequence, features: Sequence[Feature]) -> list[Prediction]:
+        """One prediction for each example, from a model in eval mode."""
+
+    @abstractmethod
+    def measures(self, examples: Sequence, predictions: Sequence[Prediction]) -> dict[str, float]:
+        """How good the predictions are, by the measures that the field has for this family."""
+
+    @abstractmethod
+    def judged(self, examples: Sequence, predictions: Sequence[Prediction]) -> list[Judged]:
+        """Each example beside its prediction, for a report."""
+
+    def confusions(self, examples: Sequence, predictions: Sequence[Prediction]) -> list[tuple[str, str]] | None:
+        """(right, said) class of each thing that has one; None where there are no classes."""
+        return None
+
+    def predict(self, model: PretrainedModel, examples: Iterable) -> Iterator[Prediction]:
+        """A prediction for each example, in their order; a few hundred of them are in memory at a time."""
+        examples = iter(examples)
+        with torch.inference_mode():
+            while chunk := list(islice(examples, CHUNK)):
+                yield from self.decode(model.eval(), chunk, self.features(chunk, model.config, learn=False))
+
+    def outputs(self, model: PretrainedModel, features: Sequence[Feature]) -> Iterator[tuple[list[Feature], object]]:
+        """(features, output of the model) batch by batch, those of like length together."""
+        ordered = sorted(features, key=lambda feature: feature.length)
+        for first in range(0, len(ordered), ROWS):
+            chosen = ordered[first : first + ROWS]
+            yield chosen, model(**self.inputs(chosen, model), packed=True)
+
+    def inputs(self, features: Sequence[Feature], model: PretrainedModel) -> Batch:
+        """The batch of these features on the model's device, without targets."""
+        device = next(model.parameters()).device
+        batch = collate([Feature(feature.rows) for feature in features], self.tokenizer)
+        return {name: tensor.to(device) for name, tensor in batch.items()}
