@@ -8,9 +8,9 @@ from torch import Tensor
 
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.storyworld import Probe
-from bertlab.inputs.spans import answer_from_logits, qa_features
 from bertlab.inputs.masking import IGNORED, Masking
 from bertlab.inputs.pairs import SecondTask
+from bertlab.inputs.spans import answer_from_logits, qa_features
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
 from bertlab.model.heads import PreTrainingOutput
 from bertlab.tokenizer import Tokenizer
