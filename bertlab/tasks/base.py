@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
+from math import log
 
 import torch
 
@@ -89,3 +90,8 @@ class Task(ABC):
         device = next(model.parameters()).device
         batch = collate([Feature(feature.rows) for feature in features], self.tokenizer)
         return {name: tensor.to(device) for name, tensor in batch.items()}
+
+
+def surprise(probability: float) -> float:
+    """-log of the probability that the right answer got; 0 where it got all."""
+    return -log(max(probability, 1e-12))

@@ -1,0 +1,55 @@
+"""Which of several continuations is the right one (Devlin et al. 2019, section 4.4)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bertlab.config import BertConfig
+from bertlab.corpora.examples import ChoiceExample
+from bertlab.errors import InputError
+from bertlab.inputs.features import Feature, choice_features
+from bertlab.model import BertForMultipleChoice
+from bertlab.tasks.base import Judged, Prediction, Task, surprise
+from bertlab.tasks.scores import score_choices
+
+
+@dataclass(frozen=True)
+class ChoicePrediction(Prediction):
+    """The number of the likeliest choice, from 0, and the probability of each."""
+
+    choice: int
+    probabilities: tuple[float, ...]
+
+
+class ChoiceTask(Task):
+    """All examples of a batch have the same number of choices; those of a file may be told apart by it."""
+
+    head = BertForMultipleChoice
+    best = "accuracy"
+
+    def settle(self, examples: Sequence[ChoiceExample]) -> dict:
+        return {}
+
+    def features(self, examples: Sequence[ChoiceExample], config: BertConfig, learn: bool) -> list[Feature]:
+        for example in examples:
+            if len(example.choices) != len(examples[0].choices):
+                counts = f"{len(example.choices)} choices, the first example {len(examples[0].choices)}"
+                raise InputError(f"{example.id}: has {counts}: give all the same number")
+            if learn and example.label is None:
+                raise InputError(f"{example.id}: does not tell which choice is right")
+        return choice_features(examples, self.tokenizer, self.max_length)
+
+    def decode(self, model, examples: Sequence[ChoiceExample], features: Sequence[Feature]) -> list[ChoicePrediction]:
+        found: dict[int, ChoicePrediction] = {}
+        for chosen, out in self.outputs(model, features):
+            for feature, shares in zip(chosen, out.logits.float().softmax(-1).cpu(), strict=True):
+                found[feature.example] = ChoicePrediction(int(shares.argmax()), tuple(shares.tolist()))
+        return [found[number] for number in range(len(examples))]
+
+    def measures(self, examples: Sequence[ChoiceExample], predictions: Sequence[ChoicePrediction]) -> dict[str, float]:
+        return score_choices([example.label for example in examples], [p.choice for p in predictions])
+
+    def judged(self, examples: Sequence[ChoiceExample], predictions: Sequence[ChoicePrediction]) -> list[Judged]:
+        return [
+            Judged(e.id, e.text, e.choices[e.label], e.choices[p.choice], surprise(p.probabilities[e.label]))
+            for e, p in zip(examples, predictions, strict=True)
+        ]

@@ -1,0 +1,135 @@
+"""One class, a number or several classes for a text or a pair (Devlin et al. 2019, section 4.1)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from bertlab.config import BertConfig
+from bertlab.corpora.examples import TextExample
+from bertlab.errors import InputError
+from bertlab.inputs.features import Feature, text_features
+from bertlab.model import BertForSequenceClassification
+from bertlab.tasks.base import Judged, Prediction, Task, surprise
+from bertlab.tasks.scores import score_classes, score_label_sets, score_numbers
+
+MOST_CLASSES = 1000  # more different labels than this are no classes
+
+
+@dataclass(frozen=True)
+class TextPrediction(Prediction):
+    """The likeliest class, the number, or all classes above one half; the probability of each class."""
+
+    label: str | float | tuple[str, ...]
+    probabilities: dict[str, float]
+
+
+class SequenceTask(Task):
+    """Labels are what the examples hold: a str is one class of several, a float a number, a tuple any classes."""
+
+    head = BertForSequenceClassification
+    best = "accuracy"
+
+    def settle(self, examples: Sequence[TextExample]) -> dict:
+        labels = [example.label for example in examples]
+        if isinstance(labels[0], float):
+            self.best = "spearman"
+            return {"problem_type": "regression", "num_labels": 1}
+        several = isinstance(labels[0], tuple)
+        names = sorted_labels({name for label in labels for name in (label if several else (label,))})
+        if len(names) < (1 if several else 2):
+            raise InputError(f"all {len(labels)} examples have the label {names[0]!r}: there is nothing to learn")
+        if len(names) > MOST_CLASSES:
+            raise InputError(f"{len(names)} different labels are no classes: are they numbers (problem=regression)?")
+        self.best = "f1" if several else "accuracy"
+        problem = "multi_label_classification" if several else "single_label_classification"
+        return {"problem_type": problem, "id2label": dict(enumerate(names))}
+
+    def features(self, examples: Sequence[TextExample], config: BertConfig, learn: bool) -> list[Feature]:
+        if learn:
+            for example in examples:
+                check_labels(example.id, example.label, config)
+        return text_features(examples, self.tokenizer, self.max_length, config.label2id if learn else None)
+
+    def decode(self, model, examples: Sequence[TextExample], features: Sequence[Feature]) -> list[TextPrediction]:
+        found: dict[int, TextPrediction] = {}
+        for chosen, out in self.outputs(model, features):
+            for feature, logits in zip(chosen, out.logits.float().cpu(), strict=True):
+                found[feature.example] = text_prediction(model.config, logits)
+        return [found[number] for number in range(len(examples))]
+
+    def measures(self, examples: Sequence[TextExample], predictions: Sequence[TextPrediction]) -> dict[str, float]:
+        gold, said = [example.label for example in examples], [prediction.label for prediction in predictions]
+        if isinstance(said[0], float):
+            return score_numbers(gold, said)
+        names = list(predictions[0].probabilities)
+        return (score_label_sets if isinstance(said[0], tuple) else score_classes)(gold, said, names)
+
+    def judged(self, examples: Sequence[TextExample], predictions: Sequence[TextPrediction]) -> list[Judged]:
+        return [
+            Judged(e.id, shown(e), in_words(e.label), in_words(p.label), _wrong(e.label, p))
+            for e, p in zip(examples, predictions, strict=True)
+        ]
+
+    def confusions(self, examples, predictions) -> list[tuple[str, str]] | None:
+        if not isinstance(predictions[0].label, str):
+            return None
+        return [(e.label, p.label) for e, p in zip(examples, predictions, strict=True)]
+
+
+def text_prediction(config: BertConfig, logits: Tensor) -> TextPrediction:
+    """What the scores (N,) of one text say."""
+    problem, names = config.problem_type, list(config.id2label.values())
+    if problem == "regression" or (problem is None and len(names) == 1):
+        return TextPrediction(float(logits[0]), {})
+    several = problem == "multi_label_classification"
+    shares = logits.sigmoid() if several else logits.softmax(-1)
+    probabilities = dict(zip(names, shares.tolist(), strict=True))
+    if several:
+        return TextPrediction(tuple(name for name, p in probabilities.items() if p > 0.5), probabilities)
+    return TextPrediction(max(probabilities, key=probabilities.get), probabilities)
+
+
+def check_labels(name: str, label: str | float | tuple | None, config: BertConfig) -> None:
+    """InputError for an example without a label that `config` knows."""
+    if label is None:
+        raise InputError(f"{name}: has no label to learn from or to be measured by")
+    numbers = config.problem_type == "regression"
+    if isinstance(label, float) != numbers:
+        raise InputError(f"{name}: the label {label!r} is {'a class' if numbers else 'no class'}, unlike the model's")
+    for one in () if numbers else label if isinstance(label, tuple) else (label,):
+        if one not in config.label2id:
+            raise InputError(f"{name}: the model knows no label {one!r}; it knows {_listed(config.label2id)}")
+
+
+def _listed(names, most: int = 12) -> str:
+    names = list(names)
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def sorted_labels(names: set[str]) -> list[str]:
+    """In the order of their numbers if all are numbers, else of their letters."""
+    try:
+        return sorted(names, key=float)
+    except ValueError:
+        return sorted(names)
+
+
+def shown(example: TextExample) -> str:
+    return example.text if example.pair is None else f"{example.text} | {example.pair}"
+
+
+def in_words(label: str | float | tuple[str, ...]) -> str:
+    if isinstance(label, tuple):
+        return ", ".join(label) or "none"
+    return f"{label:.3f}" if isinstance(label, float) else label
+
+
+def _wrong(label: str | float | tuple[str, ...], prediction: TextPrediction) -> float:
+    if isinstance(label, float):
+        return abs(label - prediction.label)
+    if isinstance(label, tuple):
+        shares = prediction.probabilities.items()
+        return math.fsum(surprise(p if name in label else 1 - p) for name, p in shares)
+    return surprise(prediction.probabilities[label])
