@@ -68,23 +68,15 @@ class TokenTask(Task):
 
     def decode(self, model, examples: Sequence[TokenExample], features: Sequence[WordsFeature]):
         names = model.config.id2label
-        found: dict[tuple[int, int], tuple[list, list]] = {}
+        parts: list[dict[int, tuple[list[str], list[float]]]] = [{} for _ in examples]  # by their first word
         for chosen, out in self.outputs(model, features):
             mask = word_mask(chosen, out.logits)
             shares = out.logits.float().softmax(-1).amax(-1)  # (B, S, N) -> (B, S)
             rows = zip(chosen, model.decode(out.logits, mask), mask, shares, strict=True)
             for feature, labels, places, sure in rows:
-                found[feature.example, feature.first_word] = [names[label] for label in labels], sure[places].tolist()
-        parts = sorted(found.items())
-        return [
-            self._joined(model.config, example, [part for (owner, _), part in parts if owner == number])
-            for number, example in enumerate(examples)
-        ]
-
-    def _joined(self, config: BertConfig, example: TokenExample, parts: list[tuple[list, list]]) -> TokenPrediction:
-        labels = tuple(label for names, _ in parts for label in names)
-        sure = None if config.token_decoder == "crf" else tuple(share for _, shares in parts for share in shares)
-        return TokenPrediction(example.words, labels, sure)
+                parts[feature.example][feature.first_word] = [names[label] for label in labels], sure[places].tolist()
+        certain = model.config.token_decoder != "crf"
+        return [_joined(example, found, certain) for example, found in zip(examples, parts, strict=True)]
 
     def inputs(self, features: Sequence[WordsFeature], model) -> Batch:
         batch = super().inputs(features, model)
@@ -105,6 +97,12 @@ class TokenTask(Task):
     def confusions(self, examples, predictions) -> list[tuple[str, str]]:
         pairs = zip(examples, predictions, strict=True)
         return [(_kind(a), _kind(b)) for e, p in pairs for a, b in zip(e.labels, p.labels, strict=True)]
+
+
+def _joined(example: TokenExample, parts: dict[int, tuple[list[str], list[float]]], certain: bool) -> TokenPrediction:
+    ordered = [parts[first] for first in sorted(parts)]
+    labels = tuple(label for labels, _ in ordered for label in labels)
+    return TokenPrediction(example.words, labels, tuple(p for _, sure in ordered for p in sure) if certain else None)
 
 
 def word_mask(features: Sequence[WordsFeature], like: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
-"""Fine-tuning a pretrained encoder to answer questions (Devlin et al. 2019, section 4.2)."""
+"""Fine-tuning: a pretrained encoder and one new layer learn a task together (Devlin et al. 2019, section 4)."""
 
+import hashlib
 import random
 import time
 import warnings
@@ -9,102 +10,188 @@ from functools import partial
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from bertlab.corpora import storyworld
-from bertlab.corpora.examples import QAExample
+from bertlab.config import BertConfig
 from bertlab.errors import InputError
-from bertlab.inputs.spans import qa_features
-from bertlab.model import BertForQuestionAnswering
+from bertlab.inputs.features import Feature, collate
+from bertlab.inputs.masking import IGNORED
+from bertlab.model import BertModel
+from bertlab.model.checkpoint import PretrainedModel
+from bertlab.tasks.base import Task
+from bertlab.tasks.names import make_task
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.flops import encoder_operations
+from bertlab.training.looks import Looks, Row
 from bertlab.training.loop import train
-from bertlab.training.parts import WHOLE, Shares
+from bertlab.training.optim import freeze
+from bertlab.training.parts import WHOLE, Batch, Shares
 from bertlab.training.processes import launch, make_fabric
 from bertlab.training.recipes import FinetuneRecipe, as_record
+from bertlab.training.resume import State
 from bertlab.training.run import Run, to_all
+
+POOL = 50  # batches whose examples are sorted by length together
 
 
 @dataclass
 class Finetuned:
-    """The result of a run: the model in eval mode, its tokenizer, the logged rows, the seconds it took in all."""
+    """The result of a run: the best model in eval mode, its tokenizer and task, the logged rows, the looks at the dev
+    set, the seconds it took in all. `stopped`: Ctrl-C ended the run, which can be resumed."""
 
-    model: BertForQuestionAnswering
+    model: PretrainedModel
     tokenizer: Tokenizer
-    rows: list[dict[str, float]]
+    task: Task
+    rows: list[Row]
+    looks: list[Row]
     seconds: float
+    stopped: bool = False
 
 
-def finetune_qa(
+def finetune(
     recipe: FinetuneRecipe,
-    examples: Sequence[QAExample] | None = None,
+    examples: Sequence,
+    dev: Sequence = (),
     *,
+    model: PretrainedModel | None = None,
     out: str | Path | None = None,
     half: bool = False,
-    log_every: int = 50,
-    on_log: Callable[[dict[str, float]], None] | None = None,
+    log_every: int = 20,
+    on_log: Callable[[Row], None] | None = None,
+    on_look: Callable[[Row], None] | None = None,
+    save_every: int = 500,
+    resume: bool = False,
     progress: bool = True,
     device: str = "auto",
 ) -> Finetuned:
-    """Train a span head and its encoder on `examples`, or on questions about the storyworld."""
-    started = time.perf_counter()
-    tokenizer = Tokenizer.from_pretrained(recipe.model)
-    model = start_model(recipe)
-    fabric = make_fabric(device)
-    run = Run(out, as_record(recipe)) if out and fabric.is_global_zero else None
-    launch(fabric)
-    if examples is None:
-        examples = list(storyworld.questions(recipe.seed, recipe.examples))
-    if not examples:
-        raise InputError("there is no question to train on")
+    """Train a head for `recipe.task` and the encoder under it on `examples`; the best checkpoint on `dev` is kept.
 
+    `examples` and `dev` are TextExamples, TokenExamples, QAExamples or ChoiceExamples, as the task reads them. `model`
+    is trained instead of one opened by `recipe.model`: it has the head already. Everything that is random follows from
+    the recipe's seed. `out` is the run folder (none: nothing is written), `half` saves the result in 16 bits.
+
+    Every `save_every` steps the whole state goes to the run folder; `resume` goes on from there after a kill or Ctrl-C,
+    to the same weights as without it. InputError: no examples, a label that does not fit, a run folder with another run.
+    """
+    started = time.perf_counter()
+    if not examples:
+        raise InputError("there is no example to learn from")
+    tokenizer = Tokenizer.from_pretrained(recipe.model)
+    task = make_task(recipe.task, tokenizer, recipe.max_length, recipe.stride)
+    settled = task.settle(examples)
+    model = model or start_model(recipe, task, settled)
+    freeze(model, recipe.freeze)
+    features = task.features(examples, model.config, learn=True)
+    fabric = make_fabric(device)
+    run = Run(out, as_record(recipe), resume=resume) if out else None
+    launch(fabric)
+    state = run.go_on(fingerprint(features), None) if run else None
+    looks = Looks(task, model, dev, recipe.patience, on_look)
+    if state:
+        looks.go_on(state)
+
+    def save(state: State | None, stopped: bool) -> None:
+        run.save_state(state and state | looks.state(), stopped)
+
+    steps = recipe.count_steps(len(features))
+    every = recipe.evaluate_every or -(-len(features) // recipe.batch_size)
     rows = train(
         model,
-        batches(examples, tokenizer, recipe),
-        span_loss,
-        steps=recipe.steps,
+        looks.until_enough(batches(features, tokenizer, recipe, state["step"] if state else 0)),
+        partial(task_loss, smoothing=recipe.label_smoothing),
+        steps=steps,
         settings=recipe.optim,
         operations=partial(encoder_operations, model.config),
         log=to_all(run and run.log, on_log),
         log_every=log_every,
+        snapshot=looks.after,
+        snapshot_steps=[*range(every, steps, every), steps],
+        save=save if run else None,
+        save_every=save_every,
+        resume=state,
         progress=progress,
         fabric=fabric,
         seed=recipe.seed,
     )
+    looks.take_best()
+    model.requires_grad_(True)
+    task.tune(model, dev)
     if run:
         run.save(model, tokenizer, dtype=torch.float16 if half else None)
-    return Finetuned(model, tokenizer, rows, time.perf_counter() - started)
+        run.end()
+    seconds = time.perf_counter() - started + (state["seconds"] if state else 0.0)
+    return Finetuned(model, tokenizer, task, rows, looks.rows, seconds, bool(run and run.stopped))
 
 
-def start_model(recipe: FinetuneRecipe) -> BertForQuestionAnswering:
-    """The pretrained encoder with a new span head, drawn from the seed."""
+def start_model(recipe: FinetuneRecipe, task: Task, settled: dict) -> PretrainedModel:
+    """The pretrained encoder with a new head, drawn from the seed; or, if it has one for these very labels, with that."""
+    config = BertConfig.from_pretrained(recipe.model)
+    if recipe.max_length > config.max_position_embeddings:
+        limit = f"the {config.max_position_embeddings} positions of {recipe.model}"
+        raise InputError(f"max_length={recipe.max_length} is more than {limit}: give less with --set max_length=...")
+    changes = {name: getattr(recipe, name) for name in ("pooling", "layer_mix", "token_decoder")}
+    if recipe.dropout is not None:
+        changes |= {"hidden_dropout_prob": recipe.dropout, "attention_probs_dropout_prob": recipe.dropout}
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         torch.manual_seed(recipe.seed)
-        warnings.simplefilter("ignore")  # that the head is new is the point here
-        model = BertForQuestionAnswering.from_pretrained(recipe.model)
-    limit = model.config.max_position_embeddings
-    if recipe.max_length > limit:
-        raise InputError(f"max_length={recipe.max_length} is more than the {limit} positions of {recipe.model}")
+        warnings.filterwarnings("ignore", ".*newly initialised")  # that the head is new is the point here
+        if knows(config, settled):
+            return task.head.from_pretrained(recipe.model, **changes)
+        model = task.head(config.changed(**settled | changes))
+        encoder = BertModel.from_pretrained(recipe.model, **settled | changes)
+        encoder.pooler = encoder.pooler if model.bert.pooler else None
+        model.bert = encoder
     return model
 
 
-def batches(examples: Sequence[QAExample], tokenizer: Tokenizer, recipe: FinetuneRecipe) -> Iterator[dict[str, Tensor]]:
-    """Batches without end, reshuffled every epoch."""
-    rng, order = random.Random(recipe.seed), list(range(len(examples)))
-    size = min(recipe.batch_size, len(examples))
-    wanted = ("input_ids", "token_type_ids", "attention_mask", "start_positions", "end_positions")
+def knows(config: BertConfig, settled: dict) -> bool:
+    """Whether a model with this config has a head for these labels already, or labels do not matter."""
+    if set(settled.get("id2label", {}).values()) - set(config.label2id):
+        return False
+    return settled.get("problem_type", config.problem_type) == config.problem_type
+
+
+def batches(features: Sequence[Feature], tokenizer: Tokenizer, recipe: FinetuneRecipe, start: int) -> Iterator[Batch]:
+    """Batches without end after step `start`; each epoch all features once, in a new order that its number tells."""
+    size = recipe.batch_size
+    each = -(-len(features) // size)
+    epoch = start // each
     while True:
-        rng.shuffle(order)
-        for first in range(0, len(order) - size + 1, size):
-            chosen = [examples[i] for i in order[first : first + size]]
-            features = qa_features(chosen, tokenizer, recipe.max_length)
-            yield {key: features[key] for key in wanted}
+        order = by_length(features, size, random.Random(f"{recipe.seed} {epoch}"))
+        for chosen in order[max(0, start - epoch * each) :]:
+            yield collate([features[number] for number in chosen], tokenizer)
+        epoch += 1
 
 
-def span_loss(model, batch: dict[str, Tensor], shares: Shares = WHOLE) -> tuple[Tensor, dict[str, Tensor]]:
-    """Mean of the losses of both ends, and how often both are right."""
-    out = model(**batch)
-    start_right = out.start_logits.argmax(-1) == batch["start_positions"]
-    end_right = out.end_logits.argmax(-1) == batch["end_positions"]
-    loss = shares["start_positions"] * out.loss
-    return loss, {"span_loss": loss, "exact_span": shares["start_positions"] * (start_right & end_right).float().mean()}
+def by_length(features: Sequence[Feature], size: int, rng: random.Random) -> list[list[int]]:
+    """All numbers of features, shuffled, in batches of like length: so little of a batch is padding."""
+    order = list(range(len(features)))
+    rng.shuffle(order)
+    made = []
+    for first in range(0, len(order), POOL * size):
+        pool = sorted(order[first : first + POOL * size], key=lambda number: features[number].length)
+        made += [pool[i : i + size] for i in range(0, len(pool), size)]
+    rng.shuffle(made)
+    return made
+
+
+def task_loss(model, batch: Batch, shares: Shares = WHOLE, smoothing: float = 0.0) -> tuple[Tensor, dict[str, Tensor]]:
+    """The loss that the head itself computes, or cross-entropy with `smoothing` (Szegedy et al. 2016, section 7)."""
+    out = model(**batch, packed=True)
+    share = shares["labels" if "labels" in batch else "start_positions"]
+    loss = share * (smoothed(out.logits, batch["labels"], smoothing) if smoothing else out.loss)
+    return loss, {"loss": loss}
+
+
+def smoothed(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+    # (..., N) -> (B, N) or (B*S, N)
+    return F.cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
+
+
+def fingerprint(features: Sequence[Feature]) -> str:
+    """Changes with what is learned from."""
+    digest = hashlib.sha256()
+    for feature in features:
+        digest.update(repr((feature.rows, feature.targets)).encode())
+    return digest.hexdigest()[:16]

@@ -21,7 +21,7 @@ def encoder_operations(config: BertConfig, batch: Batch) -> float:
     12 x layers x hidden size x tokens of the text per token for attention. Padding counts nothing.
     """
     layers, width = config.num_hidden_layers, config.hidden_size
-    lengths = batch["attention_mask"].sum(1).double()  # (B,)
+    lengths = batch["attention_mask"].flatten(0, -2).sum(1).double()  # (B, S) or (B, C, S) -> (B,) or (B*C,)
     weights = layers * (4 * width**2 + 2 * width * config.intermediate_size)
     return float(6 * weights * lengths.sum() + 12 * layers * width * (lengths**2).sum())
 

@@ -93,19 +93,53 @@ class PretrainRecipe:
 
 @dataclass(frozen=True)
 class FinetuneRecipe:
-    """Question answering on top of a pretrained encoder."""
+    """A head for a task on top of a pretrained encoder, and how both are trained (Devlin et al. 2019, appendix A.3)."""
 
-    name: str = "storyworld-tiny-qa"
+    task: str = "sentiment"  # a name of bertlab.tasks.NAMES
     model: str = "storyworld-tiny"
-    examples: int = 30_000  # of the storyworld; unused with a file of your own
-    max_length: int = 192  # tokens of question and passage
+    examples: int = 16_000  # of the storyworld; unused with a file of your own
+    # head
+    problem: Literal["single_label_classification", "regression", "multi_label_classification"] = (
+        "single_label_classification"  # of texts and pairs: a class, a number, any number of classes
+    )
+    pooling: Literal["cls", "mean"] = "cls"
+    layer_mix: Literal["last", "second-to-last", "sum-last-4", "concat-last-4", "scalar-mix"] = "last"
+    token_decoder: Literal["linear", "cnn", "crf"] = "linear"
+    dropout: float | None = None  # that of the model if not given
+    freeze: str = "none"  # embeddings, encoder, or how many of the lowest layers are left as they are
+    # input
+    max_length: int = 128  # tokens of a row
+    stride: int = 64  # tokens from one window of a long passage to the next
+    # training
     batch_size: int = 32
-    steps: int = 1800
-    optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=2e-3))
+    epochs: float = 3.0
+    steps: int = 0  # instead of epochs
+    label_smoothing: float = 0.0
+    evaluate_every: int = 0  # steps between two looks at the dev set; 0: once an epoch
+    patience: int = 0  # looks without a better figure before the training ends; 0: it goes on to the end
+    optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=2e-3, warmup=0.1))
     seed: int = 0
 
     def __post_init__(self):
-        at_least_one(self, "steps", "batch_size", "examples", "max_length")
+        at_least_one(self, "batch_size", "examples", "max_length", "stride")
+        for name in ("steps", "evaluate_every", "patience", "seed"):
+            if getattr(self, name) < 0:
+                raise InputError(f"{name}={getattr(self, name)}: must not be negative")
+        if not 0 < self.epochs < float("inf"):
+            raise InputError(f"epochs={self.epochs}: must be above 0")
+        if not 0 <= self.label_smoothing < 1:
+            raise InputError(f"label_smoothing={self.label_smoothing}: must be at least 0 and below 1")
+        if self.dropout is not None and not 0 <= self.dropout < 1:
+            raise InputError(f"dropout={self.dropout}: must be at least 0 and below 1")
+
+    @property
+    def name(self) -> str:
+        """Of the run folder and its card."""
+        return f"{self.model.rstrip('/').rpartition('/')[2]}-{self.task}"
+
+    def count_steps(self, features: int) -> int:
+        """How many batches are learned from, of so many features an epoch."""
+        return self.steps or max(1, round(self.epochs * -(-features // self.batch_size)))
 
 
 def at_least_one(recipe, *names: str) -> None:
@@ -158,7 +192,6 @@ PRETRAIN = {
         ),
     )
 }
-FINETUNE = {"qa": FinetuneRecipe()}
 
 
 def pretrain_recipe(name: str) -> PretrainRecipe:

@@ -1,0 +1,60 @@
+"""The tasks by the names that commands and recipes call them."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertlab.corpora import storyworld
+from bertlab.errors import InputError
+from bertlab.locate import locate
+from bertlab.tasks.base import Task
+from bertlab.tasks.choice import ChoiceTask
+from bertlab.tasks.sequence import SequenceTask
+from bertlab.tasks.span import SpanTask
+from bertlab.tasks.token import TokenTask
+from bertlab.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Name:
+    """A family, what it is for in words, and the storyworld's examples of it (seed, count, split)."""
+
+    family: type[Task]
+    about: str
+    world: Callable[[int, int, str], Iterator] | None = None
+
+
+NAMES = {
+    "sentence": Name(SequenceTask, "a class, a number or several classes for each text"),
+    "pair": Name(SequenceTask, "the same for each pair of texts"),
+    "token": Name(TokenTask, "a label for each word"),
+    "qa": Name(SpanTask, "questions whose answer is a span of a passage", storyworld.questions),
+    "choice": Name(ChoiceTask, "which of several continuations is right", storyworld.choices),
+    "sentiment": Name(SequenceTask, "what a text thinks of its subject", storyworld.sentiment),
+    "entailment": Name(SequenceTask, "whether the second text follows from the first", storyworld.entailment),
+    "matching": Name(SequenceTask, "whether two texts mean the same", storyworld.matching),
+    "entities": Name(TokenTask, "names and what they name", storyworld.entities),
+}
+
+
+def make_task(name: str, tokenizer: Tokenizer, max_length: int, stride: int) -> Task:
+    family = named(name).family
+    return SpanTask(tokenizer, max_length, stride) if family is SpanTask else family(tokenizer, max_length)
+
+
+def named(name: str) -> Name:
+    if name not in NAMES:
+        raise InputError(f"there is no task {name!r}: choose one of {', '.join(NAMES)}")
+    return NAMES[name]
+
+
+def family_of(model: str | Path) -> type[Task] | None:
+    """The family that a checkpoint was fine-tuned for, as its config.json says; None for one without such a head."""
+    path = locate(model) / "config.json"
+    try:
+        kinds = json.loads(path.read_text(encoding="utf-8")).get("architectures") or []
+    except (OSError, ValueError, AttributeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
+    families = (SequenceTask, TokenTask, SpanTask, ChoiceTask)
+    return next((family for family in families if family.head.__name__ in kinds), None)
