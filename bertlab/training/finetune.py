@@ -87,7 +87,7 @@ def finetune(
     run = Run(out, as_record(recipe), resume=resume) if out else None
     launch(fabric)
     state = run.go_on(fingerprint(features), None) if run else None
-    looks = Looks(task, model, dev, recipe.patience, on_look)
+    looks = Looks(task, model, dev, recipe.patience, to_all(run and run.log_look, on_look))
     if state:
         looks.go_on(state)
 

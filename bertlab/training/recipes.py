@@ -91,6 +91,17 @@ class PretrainRecipe:
         )
 
 
+WIDE = 512  # hidden size from which on the paper's settings of fine-tuning suit
+
+
+def suited_optimization(hidden_size: int) -> Optimization:
+    """What fine-tunes an encoder of this width well: the paper's AdamW (appendix A.3), or for small ones, which it
+    hardly moves in the steps that a laptop has time for, Muon."""
+    if hidden_size >= WIDE:
+        return Optimization("adamw", learning_rate=3e-5, warmup=0.1, weight_decay=0.01, beta2=0.999)
+    return Optimization("muon", learning_rate=2e-3, warmup=0.1)
+
+
 @dataclass(frozen=True)
 class FinetuneRecipe:
     """A head for a task on top of a pretrained encoder, and how both are trained (Devlin et al. 2019, appendix A.3)."""
@@ -117,7 +128,7 @@ class FinetuneRecipe:
     label_smoothing: float = 0.0
     evaluate_every: int = 0  # steps between two looks at the dev set; 0: once an epoch
     patience: int = 0  # looks without a better figure before the training ends; 0: it goes on to the end
-    optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=2e-3, warmup=0.1))
+    optim: Optimization = field(default_factory=lambda: suited_optimization(128))
     seed: int = 0
 
     def __post_init__(self):
