@@ -1,4 +1,4 @@
-"""Labelled examples for a task, by its name: from a file in the field's formats, or of the storyworld."""
+"""Labelled examples for a task, by its name: from a file in the field's formats, by a hub name, or of the storyworld."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from bertlab.corpora.reading import Skipped
 from bertlab.corpora.squad import read_squad
 from bertlab.corpora.tabular import read_choices, read_table
 from bertlab.errors import InputError
+from bertlab.tasks.base import Task
 from bertlab.tasks.choice import ChoiceTask
-from bertlab.tasks.names import named
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
 
@@ -21,14 +21,58 @@ class Columns:
     """Where in a file what stands, and how it is read."""
 
     text_column: str | None = None
-    """Column of the text: a name, in CoNLL files a number from 0; the usual names are found if not given."""
+    """Column of the text: its name, in CoNLL files its number from 0; usual names are found by themselves."""
     pair_column: str | None = None
     """Column of the second text of a pair."""
     label_column: str | None = None
     """Column of the label; in CoNLL files a number, the last one if not given."""
     choice_columns: tuple[str, ...] = ()
-    """Columns of the choices; the usual names are found if not given."""
+    """Columns of the choices."""
     encoding: str = "utf-8"
     """Encoding of the files."""
     on_error: Literal["stop", "skip"] = "stop"
     """Whether a row that cannot be used ends the reading, or is left out and counted."""
+
+    def given(self, *names: str) -> dict:
+        """Those of these columns that were named, as arguments of a reader."""
+        return {name: value for name in names if (value := getattr(self, name))}
+
+
+def read_examples(
+    family: type[Task],
+    path: Path,
+    columns: Columns,
+    *,
+    pairs: bool = False,
+    problem: str = "single_label_classification",
+    labelled: bool = True,
+    skipped: Skipped | None = None,
+) -> Iterator:
+    """The examples of a file for a task family, one after the other; `pairs`: of two texts each.
+
+    Without `labelled` the labels need not be there. With `skipped`, rows that cannot be used are left out and counted
+    there, else the first is an InputError naming file and line.
+    """
+    how = {"encoding": columns.encoding, "skipped": skipped, "labelled": labelled}
+    if family is SpanTask:
+        return read_squad(path, **how)
+    if family is TokenTask:
+        return read_conll(path, **_numbered(columns), **how)
+    if family is ChoiceTask:
+        return read_choices(path, **columns.given("text_column", "choice_columns", "label_column"), **how)
+    named = columns.given("text_column", "pair_column", "label_column")
+    return read_table(path, **named, pairs=pairs, problem=problem, **how)
+
+
+def _numbered(columns: Columns) -> dict[str, int]:
+    """The columns of CoNLL files, which have no names."""
+    numbers = {}
+    for name, option in {"word_column": "text_column", "label_column": "label_column"}.items():
+        if (text := getattr(columns, option)) is not None:
+            try:
+                numbers[name] = int(text)
+            except ValueError:
+                raise InputError(
+                    f"--{option.replace('_', '-')} {text}: columns of CoNLL files are numbers, from 0"
+                ) from None
+    return numbers

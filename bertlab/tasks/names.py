@@ -8,12 +8,15 @@ from pathlib import Path
 from bertlab.corpora import storyworld
 from bertlab.errors import InputError
 from bertlab.locate import locate
+from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.base import Task
 from bertlab.tasks.choice import ChoiceTask
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
 from bertlab.tokenizer import Tokenizer
+
+LONGEST, STRIDE = 384, 128  # tokens of a row, and from window to window, where a checkpoint does not tell
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,46 @@ def named(name: str) -> Name:
     return NAMES[name]
 
 
+def open_task(model: str | Path, device: str = "cpu") -> tuple[PretrainedModel, Task]:
+    """A fine-tuned checkpoint (a bundled name, a folder or a hub id) with its head, and the task that reads for it.
+
+    >>> model, task = open_task("storyworld-tiny-sentiment")
+    >>> list(task.predict(model, [TextExample("1", "The soup was good.")]))
+
+    InputError for one without a head of a task.
+    """
+    folder = locate(model)
+    family = family_of(folder)
+    if family is None:
+        raise InputError(f"{model} has no head for a task: fine-tune it first (bertlab finetune)")
+    opened = family.head.from_pretrained(model, device=device)
+    told = _told(folder / "recipe.json")
+    limit = opened.config.max_position_embeddings
+    max_length = min(int(told.get("max_length", LONGEST)), limit)
+    stride = min(int(told.get("stride", STRIDE)), max_length // 2)
+    tokenizer = Tokenizer.from_pretrained(model)
+    return opened, SpanTask(tokenizer, max_length, stride) if family is SpanTask else family(tokenizer, max_length)
+
+
 def family_of(model: str | Path) -> type[Task] | None:
     """The family that a checkpoint was fine-tuned for, as its config.json says; None for one without such a head."""
-    path = locate(model) / "config.json"
-    try:
-        kinds = json.loads(path.read_text(encoding="utf-8")).get("architectures") or []
-    except (OSError, ValueError, AttributeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
+    kinds = _told(locate(model) / "config.json").get("architectures") or []
     families = (SequenceTask, TokenTask, SpanTask, ChoiceTask)
     return next((family for family in families if family.head.__name__ in kinds), None)
+
+
+def taught(model: str | Path) -> str:
+    """The name of the task that a run folder learned; "" for another checkpoint."""
+    name = _told(locate(model) / "recipe.json").get("task")
+    return name if name in NAMES else ""
+
+
+def _told(path: Path) -> dict:
+    """What a JSON file of a checkpoint tells; nothing where there is none."""
+    try:
+        told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
+    if not isinstance(told, dict):
+        raise InputError(f"{path}: not a JSON object")
+    return told

@@ -43,7 +43,7 @@ class SequenceTask(Task):
             raise InputError(f"all {len(labels)} examples have the label {names[0]!r}: there is nothing to learn")
         if len(names) > MOST_CLASSES:
             raise InputError(f"{len(names)} different labels are no classes: are they numbers (problem=regression)?")
-        self.best = "f1" if several else "accuracy"
+        self.best = "micro_f1" if several else "accuracy"
         problem = "multi_label_classification" if several else "single_label_classification"
         return {"problem_type": problem, "id2label": dict(enumerate(names))}
 

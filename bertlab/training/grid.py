@@ -38,28 +38,27 @@ def search(
     examples: Sequence,
     dev: Sequence,
     out: Path,
-    best: str,
     *,
     resume: bool = False,
     on_trial: Callable[[str, dict[str, float]], None] | None = None,
     **options,
 ) -> FinetuneRecipe | None:
-    """Fine-tune with each setting, in `out`/grid/SETTING; returns the one with the highest measure `best` on `dev`,
-    whose run then also fills `out` itself. None: Ctrl-C ended it; `resume` goes on. The others keep figures, no weights.
+    """Fine-tune with each setting, in `out`/grid/SETTING; returns the one that is best on `dev`, whose run then also
+    fills `out` itself. None: Ctrl-C ended it; `resume` goes on. The others keep their figures, but no weights.
 
     `on_trial` is told each setting and its figures; `options` are finetune's.
     """
     if not dev:
         raise InputError("a grid chooses by a dev set: give one with --dev")
+    if not resume and any((out / name).exists() for name in ("grid", WEIGHTS)):
+        raise InputError(f"{out} holds a run already: go on with --resume, or choose another --out")
     trials = {out / "grid" / label(trial): trial for trial in grid(recipe)}
-    if not resume and (out / "grid").exists():
-        raise InputError(f"{out} holds a grid already: go on with --resume, or choose another --out")
     scores: dict[Path, float] = {}
     for folder, trial in trials.items():
         if not (folder / DONE).exists() and not run_trial(folder, trial, examples, dev, **options):
             return None
         measures = json.loads((folder / DONE).read_text(encoding="utf-8"))
-        scores[folder] = measures[best]
+        scores[folder] = measures["best"]
         keep_best_weights(scores)
         if on_trial:
             on_trial(label(trial), measures)
@@ -73,13 +72,14 @@ def label(trial: FinetuneRecipe) -> str:
 
 
 def run_trial(folder: Path, trial: FinetuneRecipe, examples: Sequence, dev: Sequence, **options) -> bool:
-    """Whether the setting was run to its end; its best figures on `dev` are then in its folder."""
+    """Whether the setting was run to its end; its figures on `dev` are then in its folder."""
     begun = bool(Checkpoints(folder / "resume"))
     if not begun:  # what a kill may have left between the last step and the figures
         shutil.rmtree(folder, ignore_errors=True)
     result = finetune(trial, examples, dev, out=folder, resume=begun, **options)
     if not result.stopped:
-        atomic_write(folder / DONE, json.dumps(best_of(result.looks, result.task), indent=2) + "\n")
+        row = best_of(result.looks, result.task)
+        atomic_write(folder / DONE, json.dumps({"best": row[result.task.best], **row}, indent=2) + "\n")
     return not result.stopped
 
 

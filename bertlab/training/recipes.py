@@ -120,7 +120,7 @@ class FinetuneRecipe:
     freeze: str = "none"  # embeddings, encoder, or how many of the lowest layers are left as they are
     # input
     max_length: int = 128  # tokens of a row
-    stride: int = 64  # tokens from one window of a long passage to the next
+    stride: int = 128  # of questions: tokens from one window of a long passage to the next
     # training
     batch_size: int = 32
     epochs: float = 3.0

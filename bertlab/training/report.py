@@ -15,7 +15,9 @@ from bertlab.training.card import meaning
 
 MOST_LABELS, REST = 12, "all others"
 WORST, LONGEST = 20, 240  # examples that are shown, letters of each
-SPECIAL = re.compile(r"([\\`*_\[\]{}|~$#@]|:(?=\S)|(?<=www)\.)")  # what Markdown reads as more than a letter, within a line
+SPECIAL = re.compile(
+    r"([\\`*_\[\]{}|~$#@]|:(?=\S)|(?<=www)\.)"
+)  # what Markdown reads as more than a letter, within a line
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 Measures = Mapping[str, float]
