@@ -1,4 +1,4 @@
-"""Labelled examples for a task, by its name: from a file in the field's formats, by a hub name, or of the storyworld."""
+"""Labelled examples for a task, from files in the field's formats."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -26,17 +26,20 @@ class Name:
     family: type[Task]
     about: str
     world: Callable[[int, int, str], Iterator] | None = None
+    pairs: bool = False  # of two texts each
 
 
 NAMES = {
     "sentence": Name(SequenceTask, "a class, a number or several classes for each text"),
-    "pair": Name(SequenceTask, "the same for each pair of texts"),
+    "pair": Name(SequenceTask, "the same for each pair of texts", pairs=True),
     "token": Name(TokenTask, "a label for each word"),
     "qa": Name(SpanTask, "questions whose answer is a span of a passage", storyworld.questions),
     "choice": Name(ChoiceTask, "which of several continuations is right", storyworld.choices),
     "sentiment": Name(SequenceTask, "what a text thinks of its subject", storyworld.sentiment),
-    "entailment": Name(SequenceTask, "whether the second text follows from the first", storyworld.entailment),
-    "matching": Name(SequenceTask, "whether two texts mean the same", storyworld.matching),
+    "entailment": Name(
+        SequenceTask, "whether the second text follows from the first", storyworld.entailment, pairs=True
+    ),
+    "matching": Name(SequenceTask, "whether two texts mean the same", storyworld.matching, pairs=True),
     "entities": Name(TokenTask, "names and what they name", storyworld.entities),
 }
 

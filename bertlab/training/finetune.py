@@ -72,7 +72,7 @@ def finetune(
     the recipe's seed. `out` is the run folder (none: nothing is written), `half` saves the result in 16 bits.
 
     Every `save_every` steps the whole state goes to the run folder; `resume` goes on from there after a kill or Ctrl-C,
-    to the same weights as without it. InputError: no examples, a label that does not fit, a run folder with another run.
+    to the same weights as without it. InputError: no examples, a label that does not fit, a run folder in use.
     """
     started = time.perf_counter()
     if not examples:
@@ -125,7 +125,7 @@ def finetune(
 
 
 def start_model(recipe: FinetuneRecipe, task: Task, settled: dict) -> PretrainedModel:
-    """The pretrained encoder with a new head, drawn from the seed; or, if it has one for these very labels, with that."""
+    """The pretrained encoder with a new head, drawn from the seed; or with its own, if that is for these labels."""
     config = BertConfig.from_pretrained(recipe.model)
     if recipe.max_length > config.max_position_embeddings:
         limit = f"the {config.max_position_embeddings} positions of {recipe.model}"
