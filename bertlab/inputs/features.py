@@ -134,8 +134,8 @@ def _between_names(labels: Sequence[str], first: int, last: int) -> int:
 def _words_that_fit(
     words: Sequence, first: int, last: int, tokenizer: Tokenizer, max_length: int, number: int
 ) -> WordsFeature:
-    """A row of the words from `first` to before `last`; a word without pieces (nothing but control characters) is read as [UNK], and
-    one longer than the row is cut."""
+    """A row of the words from `first` to before `last`; a word without pieces (nothing but control characters) is read
+    as [UNK], and one longer than the row is cut."""
     row, places, cut = Row([tokenizer.cls_token_id], [0], [(0, 0)]), [], 0
     for word in words[first:last]:
         pieces, offsets = (word.ids, word.offsets) if word.ids else ([tokenizer.unk_token_id], [(0, 0)])

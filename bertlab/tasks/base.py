@@ -78,8 +78,8 @@ class Task(ABC):
         """(right, said) class of each thing that has one; None where there are no classes."""
         return None
 
-    def tune(self, model: PretrainedModel, examples: Sequence) -> None:
-        """Settle on the dev set what no gradient teaches; most families have nothing of the kind."""
+    def tune(self, model: PretrainedModel, examples: Sequence) -> None:  # noqa: B027 (most families need none)
+        """Settle on the dev set what no gradient teaches."""
 
     def predict(self, model: PretrainedModel, examples: Iterable) -> Iterator[Prediction]:
         """A prediction for each example, in their order; a few hundred of them are in memory at a time."""

@@ -115,8 +115,8 @@ def file_sets(command, recipe: FinetuneRecipe) -> Sets:
 def read_file(command, recipe: FinetuneRecipe, path: Path, notes: list[str]) -> list:
     family = named(recipe.task).family
     skipped = Skipped() if command.columns.on_error == "skip" else None
-    pairs = recipe.task in PAIRS
-    examples = list(read_examples(family, path, command.columns, pairs=pairs, problem=recipe.problem, skipped=skipped))
+    how = {"pairs": NAMES[recipe.task].pairs, "problem": recipe.problem, "skipped": skipped}
+    examples = list(read_examples(family, path, command.columns, **how))
     if skipped and skipped.count:
         say(str(skipped))
         notes.append(f"{path.name}: {skipped}.")
