@@ -11,7 +11,7 @@ from bertlab.draw.figures import INK, WIDTH, clean, figure
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO
 
 CELL, WIDEST = 0.34, 1.1  # inches: height of a row of confusions, width of a column at most
-LETTER = 0.085  # inches
+LETTER = 0.075  # inches
 LONGEST = 20  # letters of a label
 MOST_LINES = 4
 
@@ -22,7 +22,7 @@ def confusion_heatmap(labels: Sequence[str], counts: np.ndarray) -> Figure:
     longest = LETTER * max(map(len, names))
     used = min(WIDTH, longest + 1.5 + WIDEST * len(names))
     upright = (used - longest - 1.5) / len(names) < longest  # names too long to stand side by side
-    fig = figure(0.9 + CELL * len(names) + (longest if upright else 0.1))
+    fig = figure(0.9 + max(1.0, CELL * len(names)) + (longest if upright else 0.1))
     fig.get_layout_engine().set(rect=(0, 0, used / WIDTH, 1))
     ax = clean(fig.subplots())
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)  # (C, C)
@@ -62,6 +62,8 @@ def training_curves(rows: Sequence[Mapping[str, float]], evaluations: Sequence[M
         _loss(next(axes), rows)
     if evaluations:
         _measures(next(axes), evaluations)
+    for ax in fig.axes:  # side by side, so on the same scale
+        ax.set_xlim(0, 1.03 * max(row["step"] for row in (*rows, *evaluations)) or 1)
     return fig
 
 
@@ -95,5 +97,4 @@ def _drawn(evaluations: Sequence[Mapping[str, float]]) -> list[str]:
 
 def _axes(ax: Axes, label: str) -> None:
     clean(ax, "left", "bottom").set(xlabel="step", ylabel=label)
-    ax.set_xlim(left=0)
     ax.grid(axis="y", alpha=0.25, color=GREY)
