@@ -5,25 +5,26 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import EngFormatter, PercentFormatter
 
 from bertlab.draw.figures import INK, WIDTH, clean, figure
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO
 
-CELL, WIDEST = 0.34, 1.1  # inches: height of a row of confusions, width of a column at most
-LETTER = 0.085  # inches
+CELL, WIDEST = 0.34, 1.1  # inches: height of a row of confusions, width of a column where names are short
+LETTER = 0.075  # inches
 LONGEST = 20  # letters of a label
-MOST_LINES = 4
+MOST_LINES, MOST_MARKERS = 4, 50
 
 
 def confusion_heatmap(labels: Sequence[str], counts: np.ndarray) -> Figure:
     """Counts (C, C) in their cells, rows = what is right, columns = what was said; colours are shares of the row."""
     names = [_short(label) for label in labels]
     longest = LETTER * max(map(len, names))
-    used = min(WIDTH, longest + 1.5 + WIDEST * len(names))
-    upright = (used - longest - 1.5) / len(names) < longest  # names too long to stand side by side
-    fig = figure(0.9 + CELL * len(names) + (longest if upright else 0.1))
-    fig.get_layout_engine().set(rect=(0, 0, used / WIDTH, 1))
+    room = WIDTH - longest - 1.5
+    width = min(max(WIDEST, longest + 0.1), room / len(names))
+    upright = width < longest  # names too long to stand side by side
+    fig = figure(0.9 + max(1.0, CELL * len(names)) + (longest if upright else 0.1))
+    fig.get_layout_engine().set(rect=(0, 0, 1 - (room - width * len(names)) / WIDTH, 1))
     ax = clean(fig.subplots())
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)  # (C, C)
     image = ax.imshow(shares, cmap="cividis", vmin=0, vmax=1, aspect="auto")
@@ -32,7 +33,7 @@ def confusion_heatmap(labels: Sequence[str], counts: np.ndarray) -> Figure:
         ax.text(column, row, _compact(count), ha="center", va="center", size=9, color=colour)
     ax.set_xticks(range(len(names)), names, rotation=90 * upright, size=9, parse_math=False)
     ax.set_yticks(range(len(names)), names, size=9, parse_math=False)
-    ax.set(xlabel="said", ylabel="right")
+    ax.set(xlabel="what the model says", ylabel="what is right")
     ax.tick_params(length=0)
     fig.colorbar(image, ax=ax, format=PercentFormatter(1), ticks=[0, 0.5, 1]).set_label("share of the row", size=9)
     return fig
@@ -44,10 +45,8 @@ def _short(label: str) -> str:
 
 
 def _compact(count: int) -> str:
-    """In four letters, as long as it is below a billion."""
-    if count < 10_000:
-        return str(count)
-    return f"{count / 1000:.0f}k" if count < 1_000_000 else f"{count / 1e6:.0f}M"
+    """In four letters: 9999, 10k, 1M."""
+    return str(count) if count < 10_000 else EngFormatter(places=0, sep="")(count)
 
 
 def training_curves(rows: Sequence[Mapping[str, float]], evaluations: Sequence[Mapping[str, float]]) -> Figure:
@@ -62,12 +61,15 @@ def training_curves(rows: Sequence[Mapping[str, float]], evaluations: Sequence[M
         _loss(next(axes), rows)
     if evaluations:
         _measures(next(axes), evaluations)
+    for ax in fig.axes:  # side by side, so on the same scale
+        ax.set_xlim(0, 1.03 * max(row["step"] for row in (*rows, *evaluations)) or 1)
     return fig
 
 
 def _loss(ax: Axes, rows: Sequence[Mapping[str, float]]) -> None:
     name = next(name for name in rows[0] if name.endswith("loss"))
-    ax.plot([row["step"] for row in rows], [row[name] for row in rows], color=BLUE, marker="o", ms=3, lw=1.5)
+    marker = "o" if len(rows) <= MOST_MARKERS else ""
+    ax.plot([row["step"] for row in rows], [row[name] for row in rows], color=BLUE, marker=marker, ms=3, lw=1.5)
     _axes(ax, "training loss")
     ax.set_ylim(bottom=0)
 
@@ -80,14 +82,14 @@ def _measures(ax: Axes, evaluations: Sequence[Mapping[str, float]]) -> None:
         if all(f"{name}_low" in row for row in evaluations):
             ends = ([row[f"{name}_{end}"] for row in evaluations] for end in ("low", "high"))
             ax.fill_between(steps, *ends, color=colour, alpha=0.15, lw=0)
-    _axes(ax, "measured on held-out examples")
+    _axes(ax, "on held-out examples")
     ax.set_ylim(min(0, ax.get_ylim()[0]), 1.02)
-    ax.legend(frameon=False, loc="lower right", fontsize=9)
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize=9)  # clear of the lines
 
 
 def _drawn(evaluations: Sequence[Mapping[str, float]]) -> list[str]:
     """The first measures that are at most 1 throughout; no bounds, and none of a single class."""
-    left_out = ("step", "epoch")
+    left_out = ("step", "epoch", "rmse")
     names = [name for name in evaluations[0] if name not in left_out and not name.endswith(("_low", "_high", "loss"))]
     fitting = [name for name in names if ":" not in name and all(-1 <= row[name] <= 1 for row in evaluations)]
     return fitting[:MOST_LINES]
@@ -95,5 +97,4 @@ def _drawn(evaluations: Sequence[Mapping[str, float]]) -> list[str]:
 
 def _axes(ax: Axes, label: str) -> None:
     clean(ax, "left", "bottom").set(xlabel="step", ylabel=label)
-    ax.set_xlim(left=0)
     ax.grid(axis="y", alpha=0.25, color=GREY)

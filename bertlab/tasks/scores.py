@@ -26,7 +26,9 @@ def score_classes(gold: Sequence[str], said: Sequence[str], labels: Sequence[str
     _check_labels({*gold, *said}, labels)
     scores = _share("accuracy", np.equal(gold, said))
     scores["macro_f1"] = float(f1_score(gold, said, average="macro", zero_division=0))
-    scores["matthews"] = float(matthews_corrcoef(gold, said))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a single class, which is the 0
+        scores["matthews"] = float(matthews_corrcoef(gold, said))
     if len(labels) == 2:
         right, found = np.equal(gold, labels[1]), np.equal(said, labels[1])
         value = float(f1_score(right, found, zero_division=0))

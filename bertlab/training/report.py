@@ -15,9 +15,7 @@ from bertlab.training.card import meaning
 
 MOST_LABELS, REST = 12, "all others"
 WORST, LONGEST = 20, 240  # examples that are shown, letters of each
-SPECIAL = re.compile(
-    r"([\\`*_\[\]{}|~$#@]|:(?=\S)|(?<=www)\.)"
-)  # what Markdown reads as more than a letter, within a line
+SPECIAL = re.compile(r"([\\`*_\[\]{}|~$#@]|:(?=\S)|(?<=www)\.)")  # what is more than a letter to Markdown
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 Measures = Mapping[str, float]
@@ -86,15 +84,13 @@ def confusion_counts(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], np.nd
 
     Of more than 12 labels those past the 12 most frequent are counted together, as the last.
     """
-    from sklearn.metrics import confusion_matrix
-
     labels = [label for label, _ in Counter(label for pair in pairs for label in pair).most_common()]
     if len(labels) > MOST_LABELS:
         kept = set(labels[:MOST_LABELS])
         pairs = [tuple(label if label in kept else REST for label in pair) for pair in pairs]
         labels = [*labels[:MOST_LABELS], REST]
-    right, said = zip(*pairs, strict=True)
-    return labels, confusion_matrix(right, said, labels=labels)
+    counted = Counter(pairs)
+    return labels, np.array([[counted[right, said] for said in labels] for right in labels])
 
 
 def confusions_table(labels: Sequence[str], counts: np.ndarray) -> str:
