@@ -1,14 +1,17 @@
-"""The field's file formats: plain text, novels and Markdown as documents of sentences, SQuAD as examples."""
+"""Plain text, novels and Markdown as documents of sentences."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from bertlab.corpora.examples import Document, QAExample
+from bertlab.corpora.examples import Document
 from bertlab.corpora.markdown import blocks
+from bertlab.corpora.reading import read_text
 from bertlab.corpora.sentences import Heading, split_sentences
+from bertlab.corpora.squad import read_squad
 from bertlab.errors import InputError
+
+__all__ = ["assemble", "read_documents", "read_squad", "read_text"]
 
 SUFFIXES = (".txt", ".md")
 DOCUMENT_SENTENCES = 50  # a longer run of paragraphs is cut, so that one novel is many documents
@@ -79,59 +82,3 @@ def assemble(title: str, parts: Iterable[Heading | list[str]], genre: str = "") 
             sentences += part
     if sentences:
         yield Document(tuple(sentences), name, genre)
-
-
-def read_text(path: Path) -> str:
-    """The text of a UTF-8 file; InputError names a file that cannot be read or is something else."""
-    try:
-        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8 first") from error
-
-
-def read_squad(path: str | Path) -> Iterator[QAExample]:
-    """Questions of a SQuAD 1.1 or 2.0 JSON file, each with its first answer, in file order.
-
-    InputError names the file and the article, paragraph and question where something is wrong.
-    """
-    path = Path(path)
-    try:
-        articles = json.loads(read_text(path))["data"]
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise InputError(f'{path}: no SQuAD file (JSON with a list "data"): {error}') from error
-    for where, paragraph in _paragraphs(path, articles):
-        context = _field(paragraph, "context", str, where)
-        for number, question in enumerate(_field(paragraph, "qas", list, where), start=1):
-            yield _question(question, context, f"{where}, question {number}")
-
-
-def _paragraphs(path: Path, articles: list) -> Iterator[tuple[str, dict]]:
-    """(where it stands in words, paragraph) for each paragraph of each article."""
-    articles = _field({"data": articles}, "data", list, str(path))
-    for a, article in enumerate(articles, start=1):
-        where = f"{path}: article {a}"
-        for p, paragraph in enumerate(_field(article, "paragraphs", list, where), start=1):
-            yield f"{where}, paragraph {p}", paragraph
-
-
-def _question(entry: dict, context: str, where: str) -> QAExample:
-    identity = str(_field(entry, "id", str | int, where))
-    where = f"{where} (id {identity})"
-    question = _field(entry, "question", str, where)
-    if entry.get("is_impossible") or not _field(entry, "answers", list, where):
-        return QAExample(identity, question, context, "", -1)
-    first = entry["answers"][0]
-    answer, start = _field(first, "text", str, where), _field(first, "answer_start", int, where)
-    if not answer or start < 0 or not context.startswith(answer, start):
-        found = context.find(answer) if answer else -1
-        hint = f" (it stands at {found})" if found >= 0 else ""
-        raise InputError(f"{where}: the answer {answer!r} is not at character {start} of its context{hint}")
-    return QAExample(identity, question, context, answer, start)
-
-
-def _field(entry: dict, name: str, kind, where: str):
-    if not isinstance(entry, dict) or not isinstance(entry.get(name), kind):
-        raise InputError(f'{where}: "{name}" is missing or of the wrong type')
-    return entry[name]

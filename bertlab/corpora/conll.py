@@ -1,0 +1,104 @@
+"""Sentences word by word, as the shared tasks of CoNLL wrote them: a line for each word, its label in a column."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from bertlab.corpora.examples import TokenExample
+from bertlab.corpora.reading import Skipped, open_text, usable
+from bertlab.errors import InputError
+
+Line = tuple[int, str]  # its number, and what it holds
+
+LABEL = re.compile(r"O|[BIES]-\S+")  # of BIO, IOB1 and BIOES
+BLANKS = re.compile("[ \t]+")  # str.split() would also cut at a no-break space
+BREAK = re.compile("[ \t\r\n]*|-DOCSTART-.*", re.DOTALL)
+
+
+def read_conll(
+    path: str | Path,
+    *,
+    word_column: int = 0,
+    label_column: int = -1,
+    labelled: bool = True,
+    encoding: str = "utf-8",
+    skipped: Skipped | None = None,
+) -> Iterator[TokenExample]:
+    """Sentences of a file with a word a line and blank lines between sentences; columns are cut at tabs, else at blanks.
+
+    Columns are counted from 0, and from the right with -1. -DOCSTART- lines and, before a sentence, comments ("# ...")
+    are left out. Labels are of BIO or BIOES; those of IOB1 become BIO. A sentence's id is the number of its first line.
+    InputError names the line where something is wrong; with `skipped` such a sentence is left out and counted.
+    """
+    path = Path(path)
+
+    def read(lines: Sequence[Line]) -> TokenExample:
+        rows = _rows(lines, str(path))
+        words = [_cell(row, word_column, "--word-column", where) for where, row in rows]
+        if not labelled:
+            return TokenExample(str(lines[0][0]), tuple(words))
+        where, first = rows[0]
+        labels = [check_label(_cell(row, label_column, "--label-column", where), where) for where, row in rows]
+        if word_column % len(first) == label_column % len(first):
+            raise InputError(f"{where}: the words are in column {word_column}, and so are the labels: there are none")
+        return TokenExample(str(lines[0][0]), tuple(words), as_bio(labels))
+
+    yield from usable(_sentences(path, encoding), read, skipped)
+
+
+def _sentences(path: Path, encoding: str) -> Iterator[list[Line]]:
+    with open_text(path, encoding) as file:
+        for between, lines in groupby(enumerate(file, start=1), lambda line: bool(BREAK.fullmatch(line[1]))):
+            if not between and (sentence := _without_comments(list(lines))):
+                yield sentence
+
+
+def _without_comments(lines: list[Line]) -> list[Line]:
+    """The sentence, less the lines "# ..." before it; but "#" may be its first word, and then has a word's columns."""
+    width = len(_split(lines[-1][1], lines))
+    for place, (_, line) in enumerate(lines):
+        if not line.startswith("# ") or (place < len(lines) - 1 and len(_split(line, lines)) == width):
+            return lines[place:]
+    return []
+
+
+def _split(line: str, lines: Sequence[Line]) -> list[str]:
+    """The columns of a line as this sentence, by its last line, has them."""
+    if "\t" in lines[-1][1]:
+        return [cell.strip(" \r\n") for cell in line.split("\t")]
+    return BLANKS.split(line.strip(" \r\n"))
+
+
+def _rows(lines: Sequence[Line], path: str) -> list[tuple[str, list[str]]]:
+    """(where in words, columns) of each line; all must have equally many."""
+    rows = [(f"{path}, line {number}", _split(line, lines)) for number, line in lines]
+    width = len(rows[0][1])
+    for where, row in rows:
+        if len(row) != width:
+            raise InputError(f"{where}: {len(row)} columns, but {width} in line {lines[0][0]}, where the sentence begins")
+    return rows
+
+
+def _cell(row: list[str], column: int, option: str, where: str) -> str:
+    if not -len(row) <= column < len(row):
+        raise InputError(f"{where}: there is no column {column}, only {len(row)} counted from 0; see {option}")
+    if not row[column] or "\0" in row[column]:
+        raise InputError(f"{where}: column {column} is empty or holds a NUL character")
+    return row[column]
+
+
+def check_label(label: str, where: str) -> str:
+    """The label, if it is one of an entity: O, B-x, I-x, E-x or S-x."""
+    if not LABEL.fullmatch(label):
+        raise InputError(f"{where}: {label!r} is no label of an entity (O, B-x, I-x, E-x, S-x); see --label-column")
+    return label
+
+
+def as_bio(labels: Sequence[str]) -> tuple[str, ...]:
+    """The same labels, where an entity began with I-, as in IOB1, now with B-; those of BIO and BIOES stay as they are."""
+    before = ["O", *labels]
+    return tuple(
+        f"B-{label[2:]}" if label[0] == "I" and previous not in (f"B-{label[2:]}", label) else label
+        for previous, label in zip(before, labels, strict=False)
+    )

@@ -1,0 +1,106 @@
+"""Text files in whatever encoding they have, and what becomes of rows that cannot be used."""
+
+import codecs
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TextIO, TypeVar
+
+from bertlab.errors import InputError
+
+Row = TypeVar("Row")
+Example = TypeVar("Example")
+
+
+@dataclass
+class Skipped:
+    """Rows that a reader left out: how many, and why the first. A reader without one stops at the first bad row."""
+
+    count: int = 0
+    first: str = ""
+
+    def add(self, reason: InputError) -> None:
+        self.first = self.first or str(reason)
+        self.count += 1
+
+    def __str__(self) -> str:
+        return f"left out {self.count} row{'' if self.count == 1 else 's'}; the first: {self.first}"
+
+
+def usable(rows: Iterable[Row], read: Callable[[Row], Example], skipped: Skipped | None) -> Iterator[Example]:
+    """`read(row)` of each row; one that raises InputError ends it all or, with `skipped`, is left out and counted."""
+    for row in rows:
+        try:
+            example = read(row)
+        except InputError as error:
+            if skipped is None:
+                raise
+            skipped.add(error)
+        else:
+            yield example
+
+
+def check_text(text: object, where: str) -> str:
+    """The text, if it is one that a model can read; InputError says what is wrong at `where`."""
+    if not isinstance(text, str):
+        raise InputError(f"{where} holds no text but {text!r:.40}")
+    if not text.strip():
+        raise InputError(f"{where} is empty")
+    if "\0" in text:
+        raise InputError(f"{where} holds a NUL character; is the file UTF-16? then give --encoding utf-16-le")
+    return text
+
+
+def read_text(path: Path, encoding: str = "utf-8") -> str:
+    """All text of a file; errors as in `open_text`."""
+    with open_text(path, encoding) as file:
+        return file.read()
+
+
+@contextmanager
+def open_text(path: Path, encoding: str = "utf-8", newline: str | None = None) -> Iterator[TextIO]:
+    """The file opened for reading, a byte order mark left out; one of UTF-16 is believed.
+
+    InputError names a file that cannot be read, an unknown encoding, or the byte that does not fit it.
+    """
+    try:
+        with path.open(encoding=_codec(path, encoding), newline=newline) as file:
+            try:
+                yield file
+            except UnicodeError as error:
+                raise InputError(f"{path}: not {encoding.upper()} {_place(error, file)}; {_advice(path)}") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _codec(path: Path, encoding: str) -> str:
+    try:
+        "a".encode(encoding)
+    except (LookupError, ValueError) as error:
+        raise InputError(f"--encoding {encoding}: no such encoding; utf-8, cp1252 and gb18030 are some") from error
+    if codecs.lookup(encoding).name != "utf-8":
+        return encoding
+    with path.open("rb") as file:
+        return "utf-16" if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+
+
+def _place(error: UnicodeError, file: TextIO) -> str:
+    """Where in the file the error is, which itself tells the place in a piece of it."""
+    if not isinstance(error, UnicodeDecodeError):
+        return "(no byte order mark: utf-16-le or utf-16-be?)"
+    return f"at byte {file.buffer.tell() - len(error.object) + error.start}"
+
+
+def _advice(path: Path) -> str:
+    """What to do about the encoding. cp1252 is asked for first: where it fits, several others fit as well, and rank
+    before it though it is by far the most frequent."""
+    from charset_normalizer import from_bytes
+
+    with path.open("rb") as file:
+        sample = b"".join(islice((line for line in file if not line.isascii()), 200))
+    likely = from_bytes(sample, cp_isolation=["cp1252"]).best() or from_bytes(sample).best()
+    if likely is None:
+        return "save it as UTF-8, if it is text at all"
+    return f"it looks like {likely.encoding}: give --encoding {likely.encoding}, or save it as UTF-8"

@@ -1,0 +1,79 @@
+"""Question answering in the format of SQuAD 1.1 and 2.0 (arXiv 1606.05250, 1806.03822)."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from bertlab.corpora.examples import QAExample
+from bertlab.corpora.reading import Skipped, check_text, read_text, usable
+from bertlab.errors import InputError
+
+
+class Question(NamedTuple):
+    """One question as the file has it, its passage, and where it stands in words."""
+
+    entry: dict
+    context: str
+    where: str
+
+
+def read_squad(
+    path: str | Path, *, labelled: bool = True, encoding: str = "utf-8", skipped: Skipped | None = None
+) -> Iterator[QAExample]:
+    """Questions of a SQuAD 1.1 or 2.0 JSON file in file order: the first answer, and in `others` what else is right.
+
+    With `labelled=False` answers are not looked at, and need not be there. InputError names the file and the article,
+    paragraph and question where something is wrong; with `skipped` such a question is left out and counted.
+    """
+    path = Path(path)
+    try:
+        articles = json.loads(read_text(path, encoding))["data"]
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise InputError(f'{path}: no SQuAD file (JSON with a list "data"): {error}') from error
+    yield from qa_examples(_questions(path, articles), labelled, skipped)
+
+
+def _questions(path: Path, articles: list) -> Iterator[Question]:
+    for a, article in enumerate(_field({"data": articles}, "data", list, str(path)), start=1):
+        for p, paragraph in enumerate(_field(article, "paragraphs", list, f"{path}: article {a}"), start=1):
+            where = f"{path}: article {a}, paragraph {p}"
+            context = check_text(_field(paragraph, "context", str, where), f'{where}: "context"')
+            for q, entry in enumerate(_field(paragraph, "qas", list, where), start=1):
+                yield Question(entry, context, f"{where}, question {q}")
+
+
+def qa_examples(questions: Iterable[Question], labelled: bool, skipped: Skipped | None) -> Iterator[QAExample]:
+    """Checked examples; an id that comes again is a mistake, because predictions are stored by it."""
+    seen: set[str] = set()
+
+    def read(question: Question) -> QAExample:
+        example = _example(*question, labelled)
+        if example.id in seen:
+            raise InputError(f"{question.where}: the id {example.id} stands at a question before; each needs its own")
+        seen.add(example.id)
+        return example
+
+    return usable(questions, read, skipped)
+
+
+def _example(entry: dict, context: str, where: str, labelled: bool) -> QAExample:
+    identity = str(_field(entry, "id", str | int, where))
+    where = f"{where} (id {identity})"
+    question = check_text(_field(entry, "question", str, where), f'{where}: "question"')
+    if not labelled or entry.get("is_impossible") or not _field(entry, "answers", list, where):
+        return QAExample(identity, question, context, "", -1)
+    first, *others = (_field(answer, "text", str, where) for answer in entry["answers"])
+    start = _field(entry["answers"][0], "answer_start", int, where)
+    if not first or start < 0 or not context.startswith(first, start):
+        found = context.find(first) if first else -1
+        hint = f" (it stands at {found})" if found >= 0 else ""
+        raise InputError(f"{where}: the answer {first!r} is not at character {start} of its context{hint}")
+    others = tuple(text for text in dict.fromkeys(others) if text not in ("", first))
+    return QAExample(identity, question, context, first, start, others=others)
+
+
+def _field(entry: dict, name: str, kind, where: str):
+    if not isinstance(entry, dict) or not isinstance(entry.get(name), kind):
+        raise InputError(f'{where}: "{name}" is missing or of the wrong type')
+    return entry[name]
