@@ -14,22 +14,24 @@ from bertlab.errors import InputError
 
 @dataclass(frozen=True)
 class Evaluate:
-    """Measure a checkpoint on held-out text, beside simpler guesses; a question-answering model on questions."""
+    """Measure a checkpoint, by what it was made for: on held-out text, beside simpler guesses; a fine-tuned one on
+    labelled examples."""
 
     model: Positional[str] = "storyworld-tiny"
     """A bundled name, a folder or a hub id."""
     text: tuple[Path, ...] = ()
     """Text files to hide words in, instead of the storyworld; every 20th document is measured."""
     data: Path | None = None
-    """Questions in SQuAD JSON, instead of the storyworld's; or, for a model that fills in masks, the folder of the
-    public English corpora: it is measured by genre."""
+    """Labelled examples, in a file as finetune takes them; the storyworld's own if the model learned from these. Or, for
+    a model that fills in masks, the folder of the public English corpora: it is measured by genre."""
+    columns: Flat[Columns] = Columns()
     json: bool = False
     """Print JSON."""
 
     def run(self) -> None:
-        from bertlab.training.commands import evaluate_model
+        from bertlab.training.evaluate_command import evaluate_model
 
-        measures = evaluate_model(self.model, self.text, self.data)
+        measures = evaluate_model(self.model, self.text, self.data, self.columns)
         if self.json:
             print(json.dumps(measures))
         else:
@@ -59,14 +61,25 @@ class Info:
 
 @dataclass(frozen=True)
 class Predict:
-    """Fill in each [MASK] of a text, or answer a question from a passage."""
+    """Fill in each [MASK] of a text; or let a fine-tuned model say what it was taught to: the class of a text or pair,
+    the names in it, the answer to a question, the best of several continuations. Of one input, or of each of a file.
+    """
 
     text: Positional[str | None] = None
-    """A text with [MASK] in it."""
+    """A text; for a model without a fine-tuned head, with [MASK] in it."""
+    pair: str | None = None
+    """The second text of a pair."""
+    choices: tuple[str, ...] = ()
+    """Continuations of the text to choose from."""
     question: str | None = None
     """A question; needs --passage."""
     passage: str | None = None
     """The text that holds the answer."""
+    file: Path | None = None
+    """A file of examples as finetune takes them, labels not needed; needs --out."""
+    out: Path | None = None
+    """Where the predictions go: a line of JSON for each example of --file; .conll: words and their labels."""
+    columns: Flat[Columns] = Columns()
     model: str | None = None
     """A bundled name, a folder or a hub id; storyworld-tiny or storyworld-tiny-qa if not given."""
     top: int = 5
@@ -75,20 +88,44 @@ class Predict:
     """Print JSON."""
 
     def run(self) -> None:
-        from bertlab.predict import answer_question, fill_in
-
         if self.top < 1:
             raise InputError(f"--top {self.top}: show at least one guess")
-        if self.text is not None and self.question is None and self.passage is None:
-            rows = fill_in(self.text, self.model or "storyworld-tiny", self.top)
-        elif self.question is not None and self.passage is not None and self.text is None:
-            rows = answer_question(self.question, self.passage, self.model or "storyworld-tiny-qa", self.top)
-        else:
-            raise InputError("give a text with [MASK], or both --question and --passage")
+        if self.file is not None:
+            return self._run_file()
+        rows = self._rows()
         print(json.dumps(rows, ensure_ascii=False) if self.json else "\n".join(map(_line, rows)))
+
+    def _rows(self) -> list[dict]:
+        from bertlab.predict import answer_question, choose, classify, family_of, fill_in
+
+        given = {name for name in ("text", "pair", "choices", "question", "passage") if getattr(self, name)}
+        model = self.model or ("storyworld-tiny-qa" if self.question else "storyworld-tiny")
+        if given == {"question", "passage"}:
+            return answer_question(self.question, self.passage, model, self.top)
+        if given == {"text", "choices"}:
+            return choose(self.text, self.choices, model)
+        if given == {"text", "pair"} or (given == {"text"} and family_of(model)):
+            return classify(self.text, self.pair, model, self.top)
+        if given == {"text"}:
+            return fill_in(self.text, model, self.top)
+        raise InputError("give a text, a text and --pair or --choices, both --question and --passage, or --file")
+
+    def _run_file(self) -> None:
+        from bertlab.predict import predict_file
+
+        if self.out is None or self.model is None:
+            raise InputError("--file needs --model, a fine-tuned one, and --out, where the predictions go")
+        count, left_out = predict_file(self.model, self.file, self.out, self.columns)
+        if left_out:
+            print(left_out, file=sys.stderr)
+        print(f"wrote {count:,} predictions to {self.out}", file=sys.stderr)
 
 
 def _line(row: dict) -> str:
+    if "kind" in row:
+        return f"{row['kind']:<12}  {row['text']}"
+    if "value" in row:
+        return f"{row['value']:.4f}"
     place = f"[MASK] {row['mask']}  " if "mask" in row else ""
     return f"{place}{row['probability']:6.1%}  {row['text'] or '(no answer in this passage)'}"
 

@@ -76,7 +76,9 @@ def _rows(lines: Sequence[Line], path: str) -> list[tuple[str, list[str]]]:
     width = len(rows[0][1])
     for where, row in rows:
         if len(row) != width:
-            raise InputError(f"{where}: {len(row)} columns, but {width} in line {lines[0][0]}, where the sentence begins")
+            raise InputError(
+                f"{where}: {len(row)} columns, but {width} in line {lines[0][0]}, where the sentence begins"
+            )
     return rows
 
 
