@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 
 import tyro
 
-from bertlab.cli_train import Finetune, Positional, Pretrain, Tokenize
+from bertlab.cli_train import Finetune, Flat, Positional, Pretrain, Tokenize
 from bertlab.errors import InputError
+from bertlab.tasks.columns import Columns
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,8 @@ class Evaluate:
     text: tuple[Path, ...] = ()
     """Text files to hide words in, instead of the storyworld; every 20th document is measured."""
     data: Path | None = None
-    """Labelled examples, in a file as finetune takes them; the storyworld's own if the model learned from these. Or, for
-    a model that fills in masks, the folder of the public English corpora: it is measured by genre."""
+    """Labelled examples, in a file as finetune takes them; the storyworld's own if the model learned from these. Or,
+    for a model that fills in masks, the folder of the public English corpora: it is measured by genre."""
     columns: Flat[Columns] = Columns()
     json: bool = False
     """Print JSON."""
