@@ -21,4 +21,4 @@ def answer_question(question: str, passage: str, model: str, top: int) -> list[d
     """The `top` likeliest answers with their probabilities; "" is "no answer"."""
     tokenizer = Tokenizer.from_pretrained(model)
     result = answer(BertForQuestionAnswering.from_pretrained(model), tokenizer, question, passage, n=top)
-    return [{"text": span.text, "probability": result.probability(span)} for span in result.spans]
+    return [{"text": span.text, "probability": span.probability} for span in result.spans]

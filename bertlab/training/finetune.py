@@ -14,7 +14,8 @@ from torch import Tensor
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
-from bertlab.inputs.spans import qa_features
+from bertlab.inputs.features import collate
+from bertlab.inputs.spans import span_features, usual_stride
 from bertlab.model import BertForQuestionAnswering
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.flops import encoder_operations
@@ -90,15 +91,13 @@ def start_model(recipe: FinetuneRecipe) -> BertForQuestionAnswering:
 
 def batches(examples: Sequence[QAExample], tokenizer: Tokenizer, recipe: FinetuneRecipe) -> Iterator[dict[str, Tensor]]:
     """Batches without end, reshuffled every epoch."""
-    rng, order = random.Random(recipe.seed), list(range(len(examples)))
-    size = min(recipe.batch_size, len(examples))
-    wanted = ("input_ids", "token_type_ids", "attention_mask", "start_positions", "end_positions")
+    rng = random.Random(recipe.seed)
+    features = span_features(examples, tokenizer, recipe.max_length, usual_stride(recipe.max_length))
+    size = min(recipe.batch_size, len(features))
     while True:
-        rng.shuffle(order)
-        for first in range(0, len(order) - size + 1, size):
-            chosen = [examples[i] for i in order[first : first + size]]
-            features = qa_features(chosen, tokenizer, recipe.max_length)
-            yield {key: features[key] for key in wanted}
+        rng.shuffle(features)
+        for first in range(0, len(features) - size + 1, size):
+            yield collate(features[first : first + size], tokenizer)
 
 
 def span_loss(model, batch: dict[str, Tensor], shares: Shares = WHOLE) -> tuple[Tensor, dict[str, Tensor]]:
