@@ -112,7 +112,8 @@ def _weighed(said: AnswerPrediction) -> list[Span]:
     """What is said, and then the other spans and no answer by their score."""
     found = said.candidates
     nothing = Span(0, 0, 0, 0, "", found[0].score + said.no_answer_score, said.no_answer_probability)
-    return sorted([nothing, *found], key=lambda span: (span.text != said.text, -span.score))
+    best = found[0] if said.text else nothing
+    return sorted([nothing, *found], key=lambda span: (span is not best, -span.score))
 
 
 def _characters(feature: SpanFeature) -> tuple[int, int]:
