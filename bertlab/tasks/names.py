@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bertlab.corpora import storyworld
 from bertlab.errors import InputError
+from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.locate import locate
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.base import Task
@@ -15,8 +16,6 @@ from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
 from bertlab.tokenizer import Tokenizer
-
-LONGEST, STRIDE = 384, 128  # tokens of a row, and from window to window, where a checkpoint does not tell
 
 
 @dataclass(frozen=True)
@@ -34,19 +33,24 @@ NAMES = {
     "pair": Name(SequenceTask, "the same for each pair of texts", pairs=True),
     "token": Name(TokenTask, "a label for each word"),
     "qa": Name(SpanTask, "questions whose answer is a span of a passage", storyworld.questions),
-    "choice": Name(ChoiceTask, "which of several continuations is right", storyworld.choices),
-    "sentiment": Name(SequenceTask, "what a text thinks of its subject", storyworld.sentiment),
+    "choice": Name(ChoiceTask, "which of several continuations is right", getattr(storyworld, "choices", None)),
+    "sentiment": Name(SequenceTask, "what a text thinks of its subject", getattr(storyworld, "sentiment", None)),
     "entailment": Name(
-        SequenceTask, "whether the second text follows from the first", storyworld.entailment, pairs=True
+        SequenceTask,
+        "whether the second text follows from the first",
+        getattr(storyworld, "entailment", None),
+        pairs=True,
     ),
-    "matching": Name(SequenceTask, "whether two texts mean the same", storyworld.matching, pairs=True),
-    "entities": Name(TokenTask, "names and what they name", storyworld.entities),
+    "matching": Name(
+        SequenceTask, "whether two texts mean the same", getattr(storyworld, "matching", None), pairs=True
+    ),
+    "entities": Name(TokenTask, "names and what they name", getattr(storyworld, "entities", None)),
 }
 
 
-def make_task(name: str, tokenizer: Tokenizer, max_length: int, stride: int) -> Task:
-    family = named(name).family
-    return SpanTask(tokenizer, max_length, stride) if family is SpanTask else family(tokenizer, max_length)
+def make_task(family: type[Task], tokenizer: Tokenizer, max_length: int, stride: int = 0) -> Task:
+    """The task of that family; `stride` is for long passages (0: a third of `max_length`)."""
+    return SpanTask(tokenizer, max_length, stride or None) if family is SpanTask else family(tokenizer, max_length)
 
 
 def named(name: str) -> Name:
@@ -69,11 +73,8 @@ def open_task(model: str | Path, device: str = "cpu") -> tuple[PretrainedModel, 
         raise InputError(f"{model} has no head for a task: fine-tune it first (bertlab finetune)")
     opened = family.head.from_pretrained(model, device=device)
     told = _told(folder / "recipe.json")
-    limit = opened.config.max_position_embeddings
-    max_length = min(int(told.get("max_length", LONGEST)), limit)
-    stride = min(int(told.get("stride", STRIDE)), max_length // 2)
-    tokenizer = Tokenizer.from_pretrained(model)
-    return opened, SpanTask(tokenizer, max_length, stride) if family is SpanTask else family(tokenizer, max_length)
+    max_length = min(int(told.get("max_length", MAX_LENGTH)), opened.config.max_position_embeddings)
+    return opened, make_task(family, Tokenizer.from_pretrained(model), max_length, int(told.get("stride", 0)))
 
 
 def family_of(model: str | Path) -> type[Task] | None:

@@ -111,7 +111,7 @@ def score_answers(gold: Sequence[tuple[str, ...]], said: Sequence[str]) -> dict[
     of them for which "" was said; where others are, `has_answer_f1` is their f1.
     """
     _check(gold, said)
-    exact, f1 = np.array([_answer(right, found) for right, found in zip(gold, said, strict=True)]).T
+    exact, f1 = np.array([answer_score(right, found) for right, found in zip(gold, said, strict=True)]).T
     scores = _share("exact", exact) | _share("f1", f1)
     unanswerable = np.array([tuple(right) == NO_ANSWER for right in gold])
     if unanswerable.any():
@@ -121,8 +121,8 @@ def score_answers(gold: Sequence[tuple[str, ...]], said: Sequence[str]) -> dict[
     return scores
 
 
-def _answer(right: Sequence[str], found: str) -> tuple[float, float]:
-    """Exact match and F1 of one question."""
+def answer_score(right: Sequence[str], found: str) -> tuple[float, float]:
+    """Exact match and F1 of one question, 0..1."""
     from torchmetrics.functional.text import squad
 
     answers = {"text": list(right), "answer_start": [0] * len(right)}

@@ -1,8 +1,7 @@
 """Question answering: the answer is a part of a passage, or missing (Devlin et al. 2019, sections 4.2 and 4.3)."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from statistics import fmean
+from collections.abc import Iterable, Sequence
 
 import torch
 
@@ -21,6 +20,7 @@ from bertlab.tasks.answers import (
     read_windows,
 )
 from bertlab.tasks.base import Judged, Task
+from bertlab.tasks.scores import answer_score, score_answers
 from bertlab.tokenizer import Tokenizer
 
 NO_ANSWER = "no answer"
@@ -54,6 +54,18 @@ class SpanTask(Task):
         """Who has seen no question without an answer (SQuAD 1.1) never says "no answer"."""
         return {"no_answer_threshold": 0.0 if any(e.is_impossible for e in examples) else ALWAYS_ANSWER}
 
+    def check(self, examples: Iterable[QAExample], config: BertConfig) -> None:
+        """A question without an answer is a label too: nothing can be wrong here."""
+
+    def tune(self, model: BertForQuestionAnswering, examples: Sequence[QAExample]) -> None:
+        """Choose no_answer_threshold by the F1 on these examples."""
+        if any(example.is_impossible for example in examples):
+            threshold = tune_threshold(examples, list(self.predict(model, examples)))
+            model.config = model.config.changed(no_answer_threshold=threshold)
+
+    def baselines(self, known: Sequence[QAExample], examples: Sequence[QAExample]) -> dict[str, dict[str, float]]:
+        return {"never an answer": score_answers([right_answers(e) for e in examples], [""] * len(examples))}
+
     def features(self, examples: Sequence[QAExample], config: BertConfig, learn: bool) -> list[SpanFeature]:
         return span_features(examples, self.tokenizer, self.max_length, self.stride, learn)
 
@@ -74,27 +86,21 @@ class SpanTask(Task):
 
     def decide(self, model: BertForQuestionAnswering, passage: str, windows: Sequence[Window]) -> AnswerPrediction:
         """What is said of a passage after all its windows."""
-        return decide(passage, windows, getattr(model.config, "no_answer_threshold", 0.0), self.n_best)
+        return decide(passage, windows, model.config.no_answer_threshold, self.n_best)
 
     def measures(self, examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> dict[str, float]:
-        """exact and f1 as SQuAD defines them, by the right answer that is nearest. Where some questions have no answer
-        also no_answer, how many of these were left without one, has_answer_f1, the f1 of the others, and best_f1, what
-        the best threshold would give. All 0..1."""
-        scores = [squad_scores(e, said.text) for e, said in zip(examples, predictions, strict=True)]
-        figures = {"exact": fmean(exact for exact, _ in scores), "f1": fmean(f1 for _, f1 in scores)}
-        silent = [not said.text for e, said in zip(examples, predictions, strict=True) if e.is_impossible]
-        if silent:
-            figures |= {"no_answer": fmean(silent), "best_f1": _best_threshold(examples, predictions)[1]}
-        answerable = [f1 for e, (_, f1) in zip(examples, scores, strict=True) if not e.is_impossible]
-        if silent and answerable:
-            figures["has_answer_f1"] = fmean(answerable)
-        return figures | {"questions": len(examples)}
+        """Those of score_answers; where some questions have no answer also best_f1, what the best threshold would give,
+        0..1."""
+        figures = score_answers([right_answers(e) for e in examples], [said.text for said in predictions])
+        if any(example.is_impossible for example in examples):
+            figures["best_f1"] = _best_threshold(examples, predictions)[1]
+        return figures
 
     def judged(self, examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> list[Judged]:
         """The worst are the wrong answers that the model was surest of."""
         judged = []
         for example, said in zip(examples, predictions, strict=True):
-            wrong = (1 - squad_scores(example, said.text)[1]) * said.probability
+            wrong = (1 - answer_score(right_answers(example), said.text)[1]) * said.probability
             shown = f"{example.question} {example.context}"
             judged.append(Judged(example.id, shown, example.answer or NO_ANSWER, said.text or NO_ANSWER, wrong))
         return judged
@@ -111,13 +117,8 @@ class SpanTask(Task):
         ]
 
 
-def tune_threshold(
-    examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction], settled: float = 0.0
-) -> float:
-    """The no_answer_threshold with the best F1 on these examples; the `settled` one where all of them have an answer,
-    which tells nothing about when to say that there is none."""
-    if not any(example.is_impossible for example in examples):
-        return settled
+def tune_threshold(examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> float:
+    """The no_answer_threshold with the best F1 on these examples, some of which have no answer."""
     return _best_threshold(examples, predictions)[0]
 
 
@@ -138,14 +139,9 @@ def _best_threshold(examples: Sequence[QAExample], predictions: Sequence[AnswerP
 
 def _gain(example: QAExample, said: AnswerPrediction) -> float:
     """What answering with the best span gives over not answering."""
-    return -1.0 if example.is_impossible else squad_scores(example, said.candidates[0].text)[1]
+    return -1.0 if example.is_impossible else answer_score(right_answers(example), said.candidates[0].text)[1]
 
 
-def squad_scores(example: QAExample, said: str) -> tuple[float, float]:
-    """Exact match and F1 of one answer, "" for none, as SQuAD 2.0 defines them; 0..1."""
-    from torchmetrics.functional.text import squad
-
-    texts = [example.answer, *example.others]
-    gold = {"answers": {"answer_start": [0] * len(texts), "text": texts}, "id": ""}
-    scores = squad({"prediction_text": said, "id": ""}, gold)
-    return float(scores["exact_match"]) / 100, float(scores["f1"]) / 100
+def right_answers(example: QAExample) -> tuple[str, ...]:
+    """All that count as right; ("",) where there is none."""
+    return (example.answer, *example.others)

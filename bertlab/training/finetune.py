@@ -20,7 +20,7 @@ from bertlab.inputs.masking import IGNORED
 from bertlab.model import BertModel
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.base import Task
-from bertlab.tasks.names import make_task
+from bertlab.tasks.names import make_task, named
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.flops import encoder_operations
 from bertlab.training.looks import Looks, Row
@@ -78,7 +78,7 @@ def finetune(
     if not examples:
         raise InputError("there is no example to learn from")
     tokenizer = Tokenizer.from_pretrained(recipe.model)
-    task = make_task(recipe.task, tokenizer, recipe.max_length, recipe.stride)
+    task = make_task(named(recipe.task).family, tokenizer, recipe.max_length, recipe.stride)
     settled = task.settle(examples)
     model = model or start_model(recipe, task, settled)
     freeze(model, recipe.freeze)
@@ -137,7 +137,7 @@ def start_model(recipe: FinetuneRecipe, task: Task, settled: dict) -> Pretrained
         torch.manual_seed(recipe.seed)
         warnings.filterwarnings("ignore", ".*newly initialised")  # that the head is new is the point here
         if knows(config, settled):
-            return task.head.from_pretrained(recipe.model, **changes)
+            return task.head.from_pretrained(recipe.model, **settled | changes)
         model = task.head(config.changed(**settled | changes))
         encoder = BertModel.from_pretrained(recipe.model, **settled | changes)
         encoder.pooler = encoder.pooler if model.bert.pooler else None

@@ -120,7 +120,7 @@ class FinetuneRecipe:
     freeze: str = "none"  # embeddings, encoder, or how many of the lowest layers are left as they are
     # input
     max_length: int = 128  # tokens of a row
-    stride: int = 128  # of questions: tokens from one window of a long passage to the next
+    stride: int = 0  # tokens from one window of a long passage to the next; 0: a third of max_length
     # training
     batch_size: int = 32
     epochs: float = 3.0
@@ -132,8 +132,8 @@ class FinetuneRecipe:
     seed: int = 0
 
     def __post_init__(self):
-        at_least_one(self, "batch_size", "examples", "max_length", "stride")
-        for name in ("steps", "evaluate_every", "patience", "seed"):
+        at_least_one(self, "batch_size", "examples", "max_length")
+        for name in ("stride", "steps", "evaluate_every", "patience", "seed"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name}={getattr(self, name)}: must not be negative")
         if not 0 < self.epochs < float("inf"):

@@ -13,6 +13,7 @@ from tqdm.auto import tqdm
 from bertlab.config import BertConfig
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
+from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.tasks.files import read_examples
 from bertlab.tasks.names import NAMES, named, open_task
 from bertlab.tasks.span import SpanTask
@@ -35,7 +36,6 @@ from bertlab.training.settings import with_settings
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, where no dev file is given
 WORLD_DEV, WORLD_TEST = 500, 2000
-SPAN_LENGTH = 384  # tokens of question and passage, as far as the model has positions
 OPTIONS = ("model", *PRETRAIN_OPTIONS, "epochs", "max_length", "set", "grid")
 
 
@@ -76,7 +76,7 @@ def recipe_of(command) -> FinetuneRecipe:
     """The recipe that the arguments ask for; what they leave open suits the model and the task."""
     config = BertConfig.from_pretrained(command.model)
     span = named(command.task).family is SpanTask
-    length = min(SPAN_LENGTH if span else FinetuneRecipe.max_length, config.max_position_embeddings)
+    length = min(MAX_LENGTH if span else FinetuneRecipe.max_length, config.max_position_embeddings)
     recipe = FinetuneRecipe(command.task, max_length=length, optim=suited_optimization(config.hidden_size))
     if command.train is None:
         recipe = replace(recipe, epochs=1.0)  # its stories do not run out
