@@ -38,8 +38,7 @@ def answer_question(question: str, passage: str, model: str, top: int) -> list[d
     """The `top` likeliest answers with their probabilities; "" is "no answer"."""
     tokenizer = Tokenizer.from_pretrained(model)
     result = answer(BertForQuestionAnswering.from_pretrained(model), tokenizer, question, passage, n=top)
-<<<<<<< HEAD
-    return [{"text": span.text, "probability": result.probability(span)} for span in result.spans]
+    return [{"text": span.text, "probability": span.probability} for span in result.spans]
 
 
 def classify(text: str, pair: str | None, model: str, top: int) -> list[dict]:
@@ -124,6 +123,3 @@ def named_predictions(model, task: Task, examples: Iterable) -> Iterator[tuple[s
 
     for prediction in task.predict(model, noted()):
         yield ids.pop(0), prediction
-=======
-    return [{"text": span.text, "probability": span.probability} for span in result.spans]
->>>>>>> h-span
