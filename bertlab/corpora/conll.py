@@ -96,7 +96,7 @@ def check_label(label: str, where: str) -> str:
 
 
 def as_bio(labels: Sequence[str]) -> tuple[str, ...]:
-    """The same labels, but an entity that begins with I-, as in IOB1, begins with B-; BIO and BIOES stay as they are."""
+    """The same labels, but an entity that begins with I-, as in IOB1, begins with B-; BIO and BIOES stay."""
     before = ["O", *labels]
     return tuple(
         f"B-{label[2:]}" if label[0] == "I" and previous not in (f"B-{label[2:]}", label) else label

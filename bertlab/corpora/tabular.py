@@ -172,7 +172,7 @@ def _class(value: object, where: str) -> str:
 def _number(value: object, where: str) -> float:
     try:
         number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
         raise InputError(f"{where} holds no number but {value!r:.40}")
@@ -220,7 +220,8 @@ def _choices(record: Record, columns: Columns) -> list:
 def _right_choice(record: Record, column: str, choices: tuple[str, ...]) -> int:
     value, where = record.value(column), record.place(column)
     text = str(value).strip()
-    right = {number for number, choice in enumerate(choices) if text in (str(number), choice.strip())}
+    texts = [choice.strip() if isinstance(value, str) else None for choice in choices]
+    right = {number for number, choice in enumerate(texts) if text in (str(number), choice)}
     if len(right) != 1:
         named = "could be several" if right else f"is neither 0 ... {len(choices) - 1} nor the text of one"
         raise InputError(f"{where} holds {value!r:.40}: of the {len(choices)} choices, that {named}")

@@ -12,7 +12,9 @@ from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="real data sets are not beside the clone (../shared/data)")
+needs_shared = pytest.mark.skipif(
+    not SHARED.exists(), reason="real data sets are not beside the clone (../shared/data)"
+)
 
 
 def write(place: Path, text: str) -> Path:
@@ -147,7 +149,11 @@ def test_what_is_written_is_read(tmp_path_factory, sentences, between, end):
     assert [one.labels for one in read] == [as_bio([label for _, label in pairs]) for pairs in sentences]
 
 
-REAL = {"wnut17train.conll": (3394, 62730), "emerging.dev.conll": (1009, 15733), "emerging.test.annotated": (1287, 23394)}
+REAL = {
+    "wnut17train.conll": (3394, 62730),
+    "emerging.dev.conll": (1009, 15733),
+    "emerging.test.annotated": (1287, 23394),
+}
 
 
 @needs_shared

@@ -116,7 +116,15 @@ def test_bad_rows_stop_or_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [(3, "holds no text but 3"), (None, "None"), ("", "empty"), ("\u3000 ", "empty"), ("a\0", "NUL")]
+    ("text", "said"),
+    [
+        (3, "holds no text but 3"),
+        (None, "None"),
+        ("", "empty"),
+        ("\u3000 ", "empty"),
+        ("a\0", "NUL"),
+        ("a\ud83d", "surrogate"),
+    ],
 )
 def test_what_is_no_text(text, said):
     with pytest.raises(InputError, match=f"here.*{said}"):

@@ -13,7 +13,9 @@ from bertlab.corpora.squad import read_squad
 from bertlab.errors import InputError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="real data sets are not beside the clone (../shared/data)")
+needs_shared = pytest.mark.skipif(
+    not SHARED.exists(), reason="real data sets are not beside the clone (../shared/data)"
+)
 CONTEXT = "Dog Ash ran."
 ASH = {"text": "Ash", "answer_start": 4}
 
