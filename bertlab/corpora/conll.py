@@ -25,7 +25,7 @@ def read_conll(
     encoding: str = "utf-8",
     skipped: Skipped | None = None,
 ) -> Iterator[TokenExample]:
-    """Sentences of a file with a word a line and blank lines between sentences; columns are cut at tabs, else at blanks.
+    """Sentences of a file with a word a line, a blank line after each sentence, columns cut at tabs or else at blanks.
 
     Columns are counted from 0, and from the right with -1. -DOCSTART- lines and, before a sentence, comments ("# ...")
     are left out. Labels are of BIO or BIOES; those of IOB1 become BIO. A sentence's id is the number of its first line.
@@ -76,9 +76,7 @@ def _rows(lines: Sequence[Line], path: str) -> list[tuple[str, list[str]]]:
     width = len(rows[0][1])
     for where, row in rows:
         if len(row) != width:
-            raise InputError(
-                f"{where}: {len(row)} columns, but {width} in line {lines[0][0]}, where the sentence begins"
-            )
+            raise InputError(f"{where}: {len(row)} columns, but {width} where the sentence begins, line {lines[0][0]}")
     return rows
 
 
@@ -98,7 +96,7 @@ def check_label(label: str, where: str) -> str:
 
 
 def as_bio(labels: Sequence[str]) -> tuple[str, ...]:
-    """The same labels, where an entity began with I-, as in IOB1, now with B-; those of BIO and BIOES stay as they are."""
+    """The same labels, but an entity that begins with I-, as in IOB1, begins with B-; BIO and BIOES stay."""
     before = ["O", *labels]
     return tuple(
         f"B-{label[2:]}" if label[0] == "I" and previous not in (f"B-{label[2:]}", label) else label

@@ -1,6 +1,7 @@
 """Text files in whatever encoding they have, and what becomes of rows that cannot be used."""
 
 import codecs
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import TextIO, TypeVar
 
 from bertlab.errors import InputError
+
+SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can hold one alone
 
 Row = TypeVar("Row")
 Example = TypeVar("Example")
@@ -50,6 +53,8 @@ def check_text(text: object, where: str) -> str:
         raise InputError(f"{where} is empty")
     if "\0" in text:
         raise InputError(f"{where} holds a NUL character; is the file UTF-16? then give --encoding utf-16-le")
+    if SURROGATE.search(text):
+        raise InputError(f"{where} holds half of a surrogate pair (broken Unicode)")
     return text
 
 

@@ -38,7 +38,7 @@ def _questions(path: Path, articles: list) -> Iterator[Question]:
     for a, article in enumerate(_field({"data": articles}, "data", list, str(path)), start=1):
         for p, paragraph in enumerate(_field(article, "paragraphs", list, f"{path}: article {a}"), start=1):
             where = f"{path}: article {a}, paragraph {p}"
-            context = check_text(_field(paragraph, "context", str, where), f'{where}: "context"')
+            context = _field(paragraph, "context", str, where)
             for q, entry in enumerate(_field(paragraph, "qas", list, where), start=1):
                 yield Question(entry, context, f"{where}, question {q}")
 
@@ -60,6 +60,7 @@ def qa_examples(questions: Iterable[Question], labelled: bool, skipped: Skipped 
 def _example(entry: dict, context: str, where: str, labelled: bool) -> QAExample:
     identity = str(_field(entry, "id", str | int, where))
     where = f"{where} (id {identity})"
+    check_text(context, f'{where}: "context"')
     question = check_text(_field(entry, "question", str, where), f'{where}: "question"')
     if not labelled or entry.get("is_impossible") or not _field(entry, "answers", list, where):
         return QAExample(identity, question, context, "", -1)

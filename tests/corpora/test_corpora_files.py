@@ -1,10 +1,9 @@
-import json
 from pathlib import Path
 
 import pytest
 
 from bertlab.corpora.examples import Document
-from bertlab.corpora.files import read_documents, read_squad
+from bertlab.corpora.files import read_documents
 from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
 
@@ -101,62 +100,3 @@ def test_a_real_novel():
     assert kept > 0.99 * len(novel.read_text().split())
     assert 10 < kept / len(sentences) < 25
     assert not any(sentence.endswith((" Mr.", " Mrs.", " Dr.")) for sentence in sentences)
-
-
-# SQuAD
-
-
-def squad(**changes) -> dict:
-    question = {
-        "id": "q7",
-        "question": "Who?",
-        "answers": [{"text": "Ash", "answer_start": 4}, {"text": "x", "answer_start": 0}],
-    } | changes
-    return {"data": [{"title": "T", "paragraphs": [{"context": "Dog Ash ran.", "qas": [question]}]}]}
-
-
-def test_squad(tmp_path):
-    path = write(tmp_path / "s.json", json.dumps(squad()))
-    (one,) = read_squad(path)
-    assert (one.id, one.question, one.context) == ("q7", "Who?", "Dog Ash ran.")
-    assert (one.answer, one.answer_start, one.is_impossible) == ("Ash", 4, False)
-
-
-@pytest.mark.parametrize("changes", [{"answers": []}, {"is_impossible": True}])
-def test_squad_without_answer(tmp_path, changes):
-    (one,) = read_squad(write(tmp_path / "s.json", json.dumps(squad(**changes))))
-    assert (one.answer, one.answer_start, one.is_impossible) == ("", -1, True)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{", "no SQuAD file"),
-        ("[1]", "no SQuAD file"),
-        ('{"version": "1.1"}', "no SQuAD file"),
-        ('{"data": 3}', '"data"'),
-        ('{"data": [{"title": "T"}]}', 'article 1: "paragraphs"'),
-        ('{"data": [{"paragraphs": [{"qas": []}]}]}', 'article 1, paragraph 1: "context"'),
-        ('{"data": [{"paragraphs": [3]}]}', "article 1, paragraph 1"),
-        (json.dumps(squad(id=None)), 'paragraph 1, question 1: "id"'),
-        (json.dumps(squad(question=3)), r'\(id q7\): "question"'),
-        (json.dumps(squad(answers=[{"text": "Ash"}])), r'\(id q7\): "answer_start"'),
-        (
-            json.dumps(squad(answers=[{"text": "Ash", "answer_start": 5}])),
-            r"\(id q7\).*'Ash'.*5.*stands at 4",
-        ),
-        (json.dumps(squad(answers=[{"text": "cat", "answer_start": 0}])), r"\(id q7\).*'cat' is not at"),
-        (json.dumps(squad(answers=[{"text": "n.", "answer_start": -2}])), r"\(id q7\).*'n.' is not at"),
-    ],
-)
-def test_bad_squad_files_are_named(tmp_path, content, message):
-    with pytest.raises(InputError, match=f"s.json.*{message}"):
-        list(read_squad(write(tmp_path / "s.json", content)))
-
-
-@needs_shared
-@pytest.mark.parametrize(("name", "count"), [("train-v1.1.head", 4373), ("dev-v2.0.half", 6078)])
-def test_real_squad(name, count):
-    examples = list(read_squad(SHARED / "squad" / f"{name}.json"))
-    assert len(examples) == count
-    assert any(example.is_impossible for example in examples) == ("v2.0" in name)

@@ -1,0 +1,228 @@
+"""Texts with classes, numbers or choices, from rows with named columns."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Literal, get_args
+
+from bertlab.corpora.examples import ChoiceExample, TextExample
+from bertlab.corpora.reading import Skipped, check_text, usable
+from bertlab.corpora.records import Record, read_records
+from bertlab.errors import InputError
+
+Problem = Literal["single_label_classification", "regression", "multi_label_classification"]
+
+# What the published data sets call their columns; the first name that a file has counts.
+TEXTS = {  # each with its pair
+    "text": "pair",
+    "sentence1": "sentence2",
+    "premise": "hypothesis",
+    "question1": "question2",
+    "question": "sentence",
+    "#1 String": "#2 String",
+    "sentence": None,
+}
+BEGINNINGS = dict.fromkeys(("text", "startphrase", "ctx", "sent1", "premise", "question"))  # of multiple choice
+LABELS = ("label", "gold_label", "labels", "score", "Quality", "is_duplicate")
+IDS = ("id", "idx", "index", "pairID")
+CHOICE_LISTS = ("choices", "endings")
+CHOICE = re.compile(r"(?:choice|ending)_?(\d+)")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Names of columns; None: found by the usual names. `choices` is one that holds lists, or one for each choice."""
+
+    text: str | None = None
+    pair: str | None = None
+    label: str | None = None
+    choices: tuple[str, ...] = ()
+
+
+def read_table(
+    path: str | Path,
+    *,
+    text_column: str | None = None,
+    pair_column: str | None = None,
+    label_column: str | None = None,
+    problem: Problem = "single_label_classification",
+    labelled: bool = True,
+    encoding: str = "utf-8",
+    skipped: Skipped | None = None,
+) -> Iterator[TextExample]:
+    """Texts or pairs of texts of a .csv, .tsv or .jsonl file, or of a .txt file without labels, a text a line.
+
+    Columns that are not named are found by the names that published data sets give them: text, sentence1 and
+    sentence2, premise and hypothesis ..., label, gold_label ... Numbers name those of a CSV or TSV file without a
+    line of names. Several labels are a JSON list, or stand between | or commas, and may be none. An example's id is
+    that of its row, or the number of its line. InputError names the line; with `skipped` a bad row is left out, and
+    counted.
+    """
+    records = read_records(Path(path), encoding, skipped, text_column)
+    columns = Columns(text_column, pair_column, label_column)
+    yield from text_examples(records, str(path), columns, problem, labelled, skipped)
+
+
+def text_examples(
+    records: Iterator[Record], source: str, columns: Columns, problem: Problem, labelled: bool, skipped: Skipped | None
+) -> Iterator[TextExample]:
+    """The examples of rows from anywhere; `source` is what errors call it."""
+    if problem not in get_args(Problem):
+        raise InputError(f"problem={problem!r}: choose one of {', '.join(get_args(Problem))}")
+    first, records = _begun(records, source, skipped)
+    columns = _settled(columns, TEXTS, first, source, labelled)
+    yield from usable(records, partial(_text_example, columns=columns, problem=problem), skipped)
+
+
+def read_choices(
+    path: str | Path,
+    *,
+    text_column: str | None = None,
+    choice_columns: tuple[str, ...] = (),
+    label_column: str | None = None,
+    labelled: bool = True,
+    encoding: str = "utf-8",
+    skipped: Skipped | None = None,
+) -> Iterator[ChoiceExample]:
+    """Texts with several ways to go on, of a .jsonl file with lists "choices", or columns ending0, ending1, ...
+
+    The label is the number of the right choice, from 0, or its text. All rows have equally many choices. Columns that
+    are not named are found by the usual names, those of SWAG for example. Errors are as in `read_table`.
+    """
+    records = read_records(Path(path), encoding, skipped, text_column)
+    columns = Columns(text_column, None, label_column, tuple(choice_columns))
+    yield from choice_examples(records, str(path), columns, labelled, skipped)
+
+
+def choice_examples(
+    records: Iterator[Record], source: str, columns: Columns, labelled: bool, skipped: Skipped | None
+) -> Iterator[ChoiceExample]:
+    """The examples of rows from anywhere; `source` is what errors call it."""
+    first, records = _begun(records, source, skipped)
+    columns = replace(columns, choices=columns.choices or _usual_choices(first.values))
+    columns = _settled(columns, BEGINNINGS, first, source, labelled)
+    count = len(_choices(first, columns))
+    yield from usable(records, partial(_choice_example, columns=columns, count=count), skipped)
+
+
+def _begun(records: Iterator[Record], source: str, skipped: Skipped | None) -> tuple[Record, Iterator[Record]]:
+    """The first row, and all rows."""
+    if (first := next(records, None)) is None:
+        why = f" that can be used: {skipped}" if skipped and skipped.count else ""
+        raise InputError(f"{source}: there are no rows{why}")
+    return first, chain([first], records)
+
+
+def _settled(wanted: Columns, texts: dict[str, str | None], first: Record, source: str, labelled: bool) -> Columns:
+    """The columns by the names that they have in the first row."""
+    names = first.values
+    text = wanted.text or next((name for name in texts if name in names), "text")
+    partner = None if wanted.text else texts.get(text)
+    pair = wanted.pair or (partner if partner in names else None)
+    label = (wanted.label or next((name for name in LABELS if name in names), "label")) if labelled else None
+    for name in filter(None, (text, pair, label, *wanted.choices)):
+        if name not in names:
+            raise InputError(f"{source}: there is no column {name!r}, only {', '.join(names)}")
+    return Columns(text, pair, label, wanted.choices)
+
+
+def _usual_choices(names: dict) -> tuple[str, ...]:
+    numbered = [name for name in names if CHOICE.fullmatch(name)]
+    if numbered:
+        return tuple(sorted(numbered, key=lambda name: int(CHOICE.fullmatch(name)[1])))
+    return (next((name for name in CHOICE_LISTS if name in names), "choices"),)
+
+
+def _text_example(record: Record, columns: Columns, problem: Problem) -> TextExample:
+    text = _text(record, columns.text)
+    pair = None if columns.pair is None else _text(record, columns.pair)
+    label = None if columns.label is None else _label(record, columns.label, problem)
+    return TextExample(_id(record), text, pair, label)
+
+
+def _id(record: Record) -> str:
+    named = (record.values[name] for name in IDS if record.values.get(name) not in (None, ""))
+    return str(next(named, record.number))
+
+
+def _text(record: Record, column: str) -> str:
+    return check_text(record.value(column), record.place(column))
+
+
+def _label(record: Record, column: str, problem: Problem) -> str | float | tuple[str, ...]:
+    value, where = record.value(column), record.place(column)
+    if value is None or (column == "gold_label" and value == "-"):  # SNLI: those who judged it did not agree
+        raise InputError(f"{where} holds no label but {value!r}")
+    if problem == "multi_label_classification":
+        return _classes(value, where)
+    return _class(value, where) if problem == "single_label_classification" else _number(value, where)
+
+
+def _class(value: object, where: str) -> str:
+    if not isinstance(value, str | int | float):
+        raise InputError(f"{where} holds no class but {value!r:.40}")
+    return check_text(str(value).strip(), where)
+
+
+def _number(value: object, where: str) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{where} holds no number but {value!r:.40}")
+    return number
+
+
+def _classes(value: object, where: str) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = _listed(value.strip(), where)
+    if not isinstance(value, list) or not all(isinstance(label, str | int) for label in value):
+        raise InputError(f"{where} holds no list of labels but {value!r:.40}")
+    labels = tuple(_class(label, where) for label in value)
+    if len(set(labels)) < len(labels):
+        raise InputError(f"{where} holds a label twice: {value!r:.40}; give the names of those that apply")
+    return labels
+
+
+def _listed(text: str, where: str) -> object:
+    if text.startswith("["):
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{where} begins like a JSON list but is none: {text!r:.40}") from error
+    return text.split("|" if "|" in text else ",") if text else []
+
+
+def _choice_example(record: Record, columns: Columns, count: int) -> ChoiceExample:
+    text = _text(record, columns.text)
+    found = enumerate(_choices(record, columns))
+    choices = tuple(check_text(choice, f"{record.where}: choice {number}") for number, choice in found)
+    if len(choices) != count:
+        raise InputError(f"{record.where}: {len(choices)} choices, but the first row has {count}; all need as many")
+    label = None if columns.label is None else _right_choice(record, columns.label, choices)
+    return ChoiceExample(_id(record), text, choices, label)
+
+
+def _choices(record: Record, columns: Columns) -> list:
+    found = [record.value(column) for column in columns.choices]
+    choices = found[0] if len(found) == 1 else found
+    if not isinstance(choices, list) or len(choices) < 2:
+        raise InputError(f"{record.where}: {', '.join(columns.choices)}: no list of two or more choices")
+    return choices
+
+
+def _right_choice(record: Record, column: str, choices: tuple[str, ...]) -> int:
+    value, where = record.value(column), record.place(column)
+    text = str(value).strip()
+    texts = [choice.strip() if isinstance(value, str) else None for choice in choices]
+    right = {number for number, choice in enumerate(texts) if text in (str(number), choice)}
+    if len(right) != 1:
+        named = "could be several" if right else f"is neither 0 ... {len(choices) - 1} nor the text of one"
+        raise InputError(f"{where} holds {value!r:.40}: of the {len(choices)} choices, that {named}")
+    return right.pop()
