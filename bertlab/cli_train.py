@@ -125,7 +125,8 @@ class Finetune:
     """Examples to measure it on in the end; those of --dev if not given."""
     columns: Flat[Columns] = Columns()
     dataset: str | None = None
-    """Instead of files a data set of the hub: glue/sst2, glue/mrpc, squad, wnut_17, ...; or org/name, or a folder."""
+    """Instead of files a data set of the hub: sst2, mrpc, mnli, squad, wnut_17, swag ..., or org/name with its columns;
+    or the folder of one."""
     out: Path | None = None
     """The run folder; runs/MODEL-TASK if not given."""
     epochs: float | None = None

@@ -11,10 +11,11 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from bertlab.config import BertConfig
+from bertlab.corpora.hub import read_hub
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_LENGTH
-from bertlab.tasks.files import read_examples
+from bertlab.tasks.files import hub_set, read_examples
 from bertlab.tasks.names import NAMES, named, open_task
 from bertlab.tasks.span import SpanTask
 from bertlab.training.card import write_card
@@ -35,6 +36,7 @@ from bertlab.training.report import write_report
 from bertlab.training.settings import with_settings
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, where no dev file is given
+CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
 WORLD_DEV, WORLD_TEST = 500, 2000
 OPTIONS = ("model", *PRETRAIN_OPTIONS, "epochs", "max_length", "set", "grid")
 
@@ -53,7 +55,7 @@ def run_finetune(command) -> None:
     """`bertlab finetune`."""
     started = time.perf_counter()
     recipe = recipe_of(command)
-    sets = world_sets(recipe) if command.train is None else file_sets(command, recipe)
+    sets = read_sets(command, recipe)
     out = (command.out or Path("runs") / recipe.name).expanduser()
     how = {"half": command.half, "device": command.device, "resume": command.resume}
     if command.grid:
@@ -78,12 +80,32 @@ def recipe_of(command) -> FinetuneRecipe:
     span = named(command.task).family is SpanTask
     length = min(MAX_LENGTH if span else FinetuneRecipe.max_length, config.max_position_embeddings)
     recipe = FinetuneRecipe(command.task, max_length=length, optim=suited_optimization(config.hidden_size))
-    if command.train is None:
-        recipe = replace(recipe, epochs=1.0)  # its stories do not run out
+    if not (command.train or command.dataset):
+        recipe = replace(recipe, epochs=1.0)  # stories do not run out
     recipe = with_settings(
         override(recipe, command, ("model", *PRETRAIN_OPTIONS, "epochs", "max_length")), settings(command)
     )
     return replace(recipe, stride=min(recipe.stride, recipe.max_length // 2))
+
+
+def read_sets(command, recipe: FinetuneRecipe) -> Sets:
+    """Examples of the user's files, of a data set of the hub, or of the storyworld."""
+    if command.train and command.dataset:
+        raise InputError("give one of --train and --dataset")
+    if command.train:
+        return file_sets(command, recipe)
+    for option in ("dev", "test"):
+        if getattr(command, option):
+            raise InputError(f"--{option} {getattr(command, option)}: needs --train, the examples to learn from")
+    return hub_sets(command, recipe) if command.dataset else world_sets(recipe)
+
+
+def hub_sets(command, recipe: FinetuneRecipe) -> Sets:
+    """The training split, and the one to choose by; the test splits of the hub often have no labels."""
+    source = hub_set(named(recipe.task).family, command.dataset, command.columns, recipe.problem)
+    skipped = Skipped() if command.columns.on_error == "skip" else None
+    train, dev = (list(read_hub(source, split, skipped=skipped)) for split in ("train", source.dev))
+    return Sets(train, dev, dev, [f"{source.address}.", CHOSEN])
 
 
 def world_sets(recipe: FinetuneRecipe) -> Sets:
@@ -108,8 +130,7 @@ def file_sets(command, recipe: FinetuneRecipe) -> Sets:
         notes.append(f"{len(dev):,} of its examples, drawn by the seed, were kept away from training.")
     if command.test:
         return Sets(train, dev, read_file(command, recipe, command.test, notes), notes)
-    notes.append("The checkpoint was chosen by the examples that it is measured on, which flatters it a little.")
-    return Sets(train, dev, dev, notes)
+    return Sets(train, dev, dev, [*notes, CHOSEN])
 
 
 def read_file(command, recipe: FinetuneRecipe, path: Path, notes: list[str]) -> list:
