@@ -24,7 +24,8 @@ class HubSet:
     """Where a data set is (as in `read_rows`), and what it is for; columns are found by their usual names if not given.
 
     `revision` is the branch of Parquet files that the hub makes of sets whose own files are a program. `unknown` is
-    the number that stands where a row has no label; for classes that is known to be -1. `dev` is the split to choose by.
+    the number that stands where a row has no label; for classes that is known to be -1. `dev` is the split to choose
+    a checkpoint by.
     """
 
     address: str

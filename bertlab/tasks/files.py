@@ -18,7 +18,6 @@ from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
 
-
 FAMILIES = {SequenceTask: "sequence", TokenTask: "token", SpanTask: "span", ChoiceTask: "choice"}
 
 
