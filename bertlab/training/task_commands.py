@@ -2,6 +2,7 @@
 
 import csv
 import random
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -36,6 +37,7 @@ from bertlab.training.report import write_report
 from bertlab.training.settings import with_settings
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, where no dev file is given
+INNER = re.compile("_(low|high)$|:")  # bounds, and figures of single classes
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
 WORLD_DEV, WORLD_TEST = 500, 2000
 OPTIONS = ("model", *PRETRAIN_OPTIONS, "epochs", "max_length", "set", "grid")
@@ -171,6 +173,8 @@ def show_trial(setting: str, measures: dict[str, float]) -> None:
 def measure(out: Path, recipe: FinetuneRecipe, sets: Sets) -> dict[str, float]:
     """The measures of the saved model on the test set, with report.md about them."""
     model, task = open_task(out)
+    sizes = [f"{len(part):,}" for part in (sets.train, sets.dev, sets.test)]
+    said = "Learned from {} examples, the checkpoint chosen by {}, measured on {}.".format(*sizes)
     task.check(sets.test, model.config)
     predictions = list(task.predict(model, tqdm(sets.test, unit="example", leave=False)))
     measures = task.measures(sets.test, predictions)
@@ -183,7 +187,7 @@ def measure(out: Path, recipe: FinetuneRecipe, sets: Sets) -> dict[str, float]:
         baselines=task.baselines(sets.train, sets.test),
         confusions=task.confusions(sets.test, predictions),
         judged=task.judged(sets.test, predictions),
-        notes=sets.notes,
+        notes=[said, *sets.notes],
     )
     return measures
 

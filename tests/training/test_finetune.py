@@ -1,17 +1,71 @@
-"""Fine-tuning to answer questions."""
+"""Fine-tuning: the same trainer for every task family."""
 
+import random
 import warnings
+from collections import Counter
 from dataclasses import replace
 from itertools import islice
-from types import SimpleNamespace
 
 import pytest
 import torch
+import torch.nn.functional as F
 
-from bertlab import BertForPreTraining, BertForQuestionAnswering, InputError, Tokenizer
+from bertlab import BertForPreTraining, BertForSequenceClassification, InputError, Tokenizer
+from bertlab.corpora.examples import ChoiceExample, TextExample, TokenExample
 from bertlab.corpora.storyworld import questions
-from bertlab.inputs.spans import span_features, usual_stride
-from bertlab.training.finetune import batches, finetune_qa, span_loss, start_model
+from bertlab.tasks.names import make_task, named, open_task
+from bertlab.training.finetune import batches, by_length, finetune, start_model, task_loss
+from bertlab.training.optim import Optimization
+from bertlab.training.recipes import FinetuneRecipe
+
+RED, BLUE = "the red {} is here", "a blue {} was there"
+
+
+def texts(count, seed=0):
+    """Red or blue, about things of different length."""
+    rng = random.Random(seed)
+    made = []
+    for number in range(count):
+        thing = " and ".join(rng.sample(["dog", "cat", "kite", "hat", "tree"], rng.randint(1, 4)))
+        label = rng.choice(("red", "blue"))
+        made.append(TextExample(str(number), (RED if label == "red" else BLUE).format(thing), None, label))
+    return made
+
+
+def words(count, seed=0):
+    made = []
+    for example in texts(count, seed):
+        said = tuple(example.text.split())
+        made.append(TokenExample(example.id, said, tuple("B-colour" if w in ("red", "blue") else "O" for w in said)))
+    return made
+
+
+def choices(count, seed=0):
+    return [
+        ChoiceExample(e.id, e.text, ("a red one", "a blue one"), int(e.label == "blue")) for e in texts(count, seed)
+    ]
+
+
+FAMILIES = {
+    "sentence": texts(24),
+    "pair": [replace(e, pair=f"it is {e.label}", label="same") for e in texts(12)]
+    + [replace(e, pair="it is green", label="other") for e in texts(12, 1)],
+    "token": words(24),
+    "choice": choices(24),
+    "qa": list(questions(0, 12)),
+}
+
+
+@pytest.fixture
+def small(pretrained) -> FinetuneRecipe:
+    return FinetuneRecipe(
+        "sentence", pretrained, max_length=64, batch_size=4, steps=6, optim=Optimization(learning_rate=1e-3)
+    )
+
+
+@pytest.fixture
+def quick():
+    return {"progress": False, "device": "cpu"}
 
 
 def weights(model):
@@ -19,122 +73,234 @@ def weights(model):
 
 
 def same(one, other):
-    return all(torch.equal(one[name], other[name]) for name in one)
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
-@pytest.fixture(scope="module")
-def examples():
-    return list(questions(0, 12))
-
-
-def test_start_keeps_the_encoder_and_draws_the_head_from_the_seed(qa_recipe, pretrained):
-    with warnings.catch_warnings(action="error"):  # that the head is new is no surprise here
-        model = start_model(qa_recipe)
-    encoder = weights(BertForPreTraining.from_pretrained(pretrained).bert)
-    own = weights(model.bert)
-    assert own.keys() <= encoder.keys() and all(torch.equal(own[name], encoder[name]) for name in own)
-    torch.manual_seed(5)
-    again, other = start_model(qa_recipe), start_model(replace(qa_recipe, seed=1))
-    assert torch.equal(model.span.weight, again.span.weight)
-    assert not torch.equal(model.span.weight, other.span.weight)
-    assert float(model.span.weight.detach().std()) > 0
-
-
-def test_three_steps(qa_recipe, examples, tmp_path):
-    out = tmp_path / "run"
-    result = finetune_qa(qa_recipe, examples, out=out, log_every=2, progress=False, device="cpu")
-    assert [row["step"] for row in result.rows] == [2, 3]
-    assert {"span_loss", "exact_span", "tokens_per_second"} <= set(result.rows[0])
+@pytest.mark.parametrize("task", FAMILIES)
+def test_every_family_trains_saves_and_opens_again(task, small, quick, tmp_path):
+    examples = FAMILIES[task]
+    recipe = replace(small, task=task, max_length=200)
+    result = finetune(recipe, examples, examples[:6], out=tmp_path / "run", log_every=2, **quick)
+    assert [row["step"] for row in result.rows] == [2, 4, 6] and result.looks[-1]["step"] == 6
     assert not result.model.training
-    with warnings.catch_warnings(action="error"):
-        saved = BertForQuestionAnswering.from_pretrained(out)
-    assert same(weights(saved), weights(result.model))
-    assert not same(weights(result.model), weights(start_model(qa_recipe)))
-    assert Tokenizer.from_pretrained(out).vocab == result.tokenizer.vocab
-    assert {"recipe.json", "metrics.csv"} <= {path.name for path in out.iterdir()}
+    model, opened = open_task(tmp_path / "run")
+    assert type(opened) is type(result.task) and same(weights(model), weights(result.model))
+    before, after = (list(result.task.predict(m, examples)) for m in (result.model, model))
+    assert before == after and len(after) == len(examples)
+    assert {"recipe.json", "metrics.csv", "dev.csv"} <= {path.name for path in (tmp_path / "run").iterdir()}
+    assert not (tmp_path / "run" / "resume").exists()
 
 
-def test_same_seed_same_weights_to_the_bit(qa_recipe):
+@pytest.mark.parametrize("task", ["sentence", "token", "choice"])
+def test_it_learns(task, small, quick):
+    examples = {"sentence": texts, "token": words, "choice": choices}[task]
+    recipe = replace(small, task=task, steps=120, batch_size=8, optim=Optimization("muon", learning_rate=1e-2))
+    result = finetune(recipe, examples(100), examples(40, seed=5), **quick)
+    assert max(look[result.task.best] for look in result.looks) > 0.9
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"pooling": "mean"},
+        {"layer_mix": "scalar-mix"},
+        {"freeze": "encoder"},
+        {"freeze": "embeddings"},
+        {"dropout": 0.2},
+        {"label_smoothing": 0.1},
+        {"optim": Optimization(learning_rate=1e-3, layer_decay=0.5)},
+    ],
+    ids=lambda options: str(next(iter(options))),
+)
+def test_options_take_part_and_survive_saving(options, small, quick, tmp_path):
+    plain = finetune(small, texts(24), **quick)
+    result = finetune(replace(small, **options), texts(24), out=tmp_path / "run", **quick)
+    assert not same(weights(plain.model), weights(result.model))
+    opened, task = open_task(tmp_path / "run")
+    assert list(task.predict(opened, texts(5))) == list(result.task.predict(result.model, texts(5)))
+
+
+def test_frozen_encoder_stays_as_it_was(small, quick, pretrained):
+    result = finetune(replace(small, freeze="encoder"), texts(24), **quick)
+    before = BertForPreTraining.from_pretrained(pretrained).bert.encoder.state_dict()
+    assert same(before, result.model.bert.encoder.state_dict())
+    assert all(parameter.requires_grad for parameter in result.model.parameters())  # what is handed out can be trained
+
+
+@pytest.mark.parametrize("decoder", ["cnn", "crf"])
+def test_token_decoders(decoder, small, quick, tmp_path):
+    recipe = replace(small, task="token", token_decoder=decoder)
+    result = finetune(recipe, words(24), out=tmp_path / "run", **quick)
+    model, task = open_task(tmp_path / "run")
+    assert model.config.token_decoder == decoder
+    assert list(task.predict(model, words(9))) == list(result.task.predict(result.model, words(9)))
+
+
+@pytest.mark.parametrize("labels", [(0.5, 2.0), (("warm",), ("cold", "wet"), ())], ids=["numbers", "several classes"])
+def test_numbers_and_several_classes(labels, small, quick):
+    problem = "regression" if isinstance(labels[0], float) else "multi_label_classification"
+    examples = [replace(e, label=labels[number % len(labels)]) for number, e in enumerate(texts(24))]
+    result = finetune(replace(small, problem=problem), examples, examples[:6], **quick)
+    assert result.model.config.problem_type == problem
+    said = next(result.task.predict(result.model, examples[:1])).label
+    assert isinstance(said, type(labels[0]))
+
+
+def test_start_keeps_the_encoder_and_draws_the_head_from_the_seed(small, pretrained):
+    task = make_task(named("sentence").family, Tokenizer.from_pretrained(pretrained), 64)
+    settled = task.settle(texts(10))
+    with warnings.catch_warnings(action="error"):  # that the head is new is no surprise here
+        model = start_model(small, task, settled)
+    encoder = weights(BertForPreTraining.from_pretrained(pretrained).bert)
+    assert same(encoder, weights(model.bert))
+    torch.manual_seed(5)
+    again, other = start_model(small, task, settled), start_model(replace(small, seed=1), task, settled)
+    assert torch.equal(model.classifier.weight, again.classifier.weight)
+    assert not torch.equal(model.classifier.weight, other.classifier.weight)
+
+
+def test_a_head_for_the_same_labels_is_kept_and_another_is_new(small, quick, tmp_path):
+    first = finetune(small, texts(24), out=tmp_path / "one", **quick)
+    recipe = replace(small, model=str(tmp_path / "one"))
+    tokenizer = first.tokenizer
+    task = make_task(named("sentence").family, tokenizer, 64)
+    kept = start_model(recipe, task, task.settle(texts(10)))
+    assert torch.equal(kept.classifier.weight, first.model.classifier.weight)
+    others = [replace(e, label=f"{e.label}{number % 2}") for number, e in enumerate(texts(10))]
+    new = start_model(recipe, task, task.settle(others))
+    assert new.classifier.weight.shape[0] == 4
+    assert torch.equal(new.bert.pooler.dense.weight, first.model.bert.pooler.dense.weight)
+
+
+def test_same_seed_same_weights_to_the_bit(small, quick):
     runs = []
-    for state, recipe in ((1, qa_recipe), (2, qa_recipe), (1, replace(qa_recipe, seed=4))):
+    for state, recipe in ((1, small), (2, small), (1, replace(small, seed=4))):
         torch.manual_seed(state)
-        runs.append(weights(finetune_qa(recipe, progress=False, device="cpu").model))
+        runs.append(weights(finetune(replace(recipe, dropout=0.1), texts(24), **quick).model))
     assert same(runs[0], runs[1]) and not same(runs[0], runs[2])
 
 
-def test_batches_are_shuffled_and_have_no_end(qa_recipe, pretrained, examples):
-    tok = Tokenizer.from_pretrained(pretrained)
-    windows = len(span_features(examples, tok, qa_recipe.max_length, usual_stride(qa_recipe.max_length)))
-    drawn = list(islice(batches(examples, tok, replace(qa_recipe, batch_size=1)), 2 * windows))
-    assert set(drawn[0]) == {"input_ids", "token_type_ids", "attention_mask", "start_positions", "end_positions"}
-    rows = [batch["input_ids"][0].tolist() for batch in drawn]
-    one, other = rows[:windows], rows[windows:]
-    assert sorted(one) == sorted(other) and one != other  # every window once in each epoch
+@pytest.mark.parametrize("stop_at", [3, 5])
+def test_killed_and_resumed_gives_the_same_weights(stop_at, small, quick, tmp_path):
+    recipe = replace(small, steps=8, evaluate_every=2, dropout=0.1)
+    data = texts(24), texts(8, seed=3)
+    whole = finetune(recipe, *data, out=tmp_path / "whole", **quick)
+
+    class Killed(Exception):
+        pass
+
+    def kill(row):
+        if row["step"] > stop_at:
+            raise Killed
+
+    with pytest.raises(Killed):
+        finetune(recipe, *data, out=tmp_path / "cut", save_every=1, log_every=1, on_log=kill, **quick)
+    result = finetune(recipe, *data, out=tmp_path / "cut", resume=True, **quick)
+    assert same(weights(result.model), weights(whole.model)) and result.looks == whole.looks
+    assert (tmp_path / "cut" / "dev.csv").read_text() == (tmp_path / "whole" / "dev.csv").read_text()
 
 
-def test_fewer_questions_than_a_batch(qa_recipe, examples):
-    result = finetune_qa(qa_recipe, examples[:2], progress=False, device="cpu")
-    assert result.rows[-1]["step"] == 3
-
-
-def test_span_loss_is_the_mean_of_both_ends(qa_recipe, pretrained, examples):
-    model, tok = start_model(qa_recipe), Tokenizer.from_pretrained(pretrained)
-    batch = next(batches(examples, tok, qa_recipe))
-    loss, watched = span_loss(model, batch)
-    with torch.no_grad():
-        out = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"])
-    terms, exact = [], []
-    for row in range(qa_recipe.batch_size):
-        start, end = int(batch["start_positions"][row]), int(batch["end_positions"][row])
-        logs = out.start_logits[row].log_softmax(-1), out.end_logits[row].log_softmax(-1)
-        terms.append(-float(logs[0][start] + logs[1][end]) / 2)
-        exact.append(int(logs[0].argmax()) == start and int(logs[1].argmax()) == end)
-    assert loss.item() == pytest.approx(sum(terms) / len(terms), rel=1e-4)
-    assert float(watched["exact_span"]) == pytest.approx(sum(exact) / len(exact))
-
-
-def test_exact_span_needs_both_ends():
-    def model(start_positions, end_positions):  # marks tokens 1 and 2 in every row
-        start, end = torch.eye(4)[1].expand(4, 4), torch.eye(4)[2].expand(4, 4)
-        return SimpleNamespace(loss=torch.tensor(0.0), start_logits=start, end_logits=end)
-
-    wanted = {"start_positions": torch.tensor([1, 1, 0, 0]), "end_positions": torch.tensor([2, 3, 2, 0])}
-    assert span_loss(model, wanted)[1]["exact_span"].item() == 0.25
-
-
-def test_questions_without_an_answer_point_to_cls(pretrained):
-    tok = Tokenizer.from_pretrained(pretrained)
-    impossible = [example for example in questions(0, 40) if example.is_impossible]
-    features = span_features(impossible, tok, 256, 128)
-    assert all(feature.targets == {"start_positions": 0, "end_positions": 0} for feature in features)
-
-
-def test_it_learns_a_few_questions_by_heart(qa_recipe, examples):
-    recipe = replace(qa_recipe, steps=60, optim=replace(qa_recipe.optim, learning_rate=1e-2))
-    rows = finetune_qa(recipe, examples[:4], log_every=10, progress=False, device="cpu").rows
-    assert rows[-1]["span_loss"] < 0.7 * rows[0]["span_loss"]
-
-
-def test_too_many_tokens(qa_recipe):
-    with pytest.raises(InputError, match="max_length=257.*256 positions"):
-        start_model(replace(qa_recipe, max_length=257))
-
-
-def test_no_questions(qa_recipe, tmp_path):
-    with pytest.raises(InputError, match="no question"):
-        finetune_qa(qa_recipe, [], progress=False, device="cpu")
-
-
-def test_no_such_model(qa_recipe):
-    with pytest.raises(InputError, match="no-such-model"):
-        finetune_qa(replace(qa_recipe, model="no-such-model"), progress=False, device="cpu")
-
-
-def test_ctrl_c_saves_what_was_learned(qa_recipe, examples, tmp_path):
+def test_resume_wants_the_same_examples(small, quick, tmp_path):
     def stop(row):
         raise KeyboardInterrupt
 
-    recipe = replace(qa_recipe, steps=100)
-    result = finetune_qa(recipe, examples, out=tmp_path / "run", log_every=2, on_log=stop, progress=False, device="cpu")
-    assert [row["step"] for row in result.rows] == [2]
-    assert same(weights(BertForQuestionAnswering.from_pretrained(tmp_path / "run")), weights(result.model))
+    result = finetune(small, texts(24), out=tmp_path / "run", log_every=2, on_log=stop, **quick)
+    assert result.stopped
+    with pytest.raises(InputError, match="another text"):
+        finetune(small, texts(24, seed=1), out=tmp_path / "run", resume=True, **quick)
+
+
+def test_the_best_checkpoint_is_kept_and_enough_is_enough(small, quick):
+    figures = iter([0.5, 0.9, 0.7, 0.6, 1.0])
+    seen = {}
+
+    def remember(row):
+        seen[row["step"]] = row["accuracy"]
+
+    recipe = replace(small, steps=50, evaluate_every=2, patience=2)
+    task = named("sentence").family
+    original, taken = task.measures, {}
+    try:
+        task.measures = lambda *_: {"accuracy": next(figures)}
+        result = finetune(recipe, texts(24), texts(4), on_look=remember, on_log=None, **quick)
+    finally:
+        task.measures = original
+    assert seen == {2: 0.5, 4: 0.9, 6: 0.7, 8: 0.6}  # two looks without a better one: the end
+    at_four = finetune(replace(recipe, patience=0, steps=50), texts(24), **quick).model
+    assert not same(weights(at_four), weights(result.model)) and not taken
+
+
+def test_without_a_dev_set_the_last_weights_are_kept(small, quick):
+    result = finetune(small, texts(24), **quick)
+    assert result.looks == [] and result.rows[-1]["step"] == 6
+
+
+def test_an_epoch_is_every_example_once_in_batches_of_like_length(small, pretrained):
+    tok = Tokenizer.from_pretrained(pretrained)
+    features = make_task(named("choice").family, tok, 64).features(choices(203), None, learn=True)
+    order = by_length(features, 4, random.Random(0))
+    assert sorted(number for batch in order for number in batch) == list(range(203))
+    assert Counter(map(len, order)) == {4: 50, 3: 1}
+    spread = [max(features[i].length for i in batch) - min(features[i].length for i in batch) for batch in order]
+    shuffled = random.Random(1).sample(range(203), 203)
+    usual = [shuffled[i : i + 4] for i in range(0, 203, 4)]
+    wide = [max(features[i].length for i in batch) - min(features[i].length for i in batch) for batch in usual]
+    assert sum(spread) < 0.3 * sum(wide)
+
+
+def test_batches_go_on_where_they_were(small, pretrained):
+    tok = Tokenizer.from_pretrained(pretrained)
+    task = make_task(named("sentence").family, tok, 64)
+    examples = texts(10)
+    model = start_model(small, task, task.settle(examples))
+    features = task.features(examples, model.config, learn=True)
+    whole = list(islice(batches(features, tok, small, 0), 8))
+    for start in (1, 3, 5):
+        for one, other in zip(whole[start:], batches(features, tok, small, start), strict=False):
+            assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_smoothing_mixes_in_the_other_classes(pretrained):
+    model = BertForSequenceClassification.from_pretrained(pretrained)
+    tok = Tokenizer.from_pretrained(pretrained)
+    batch = tok(["a red hat", "a blue hat"]) | {"labels": torch.tensor([0, 1])}
+    plain = float(task_loss(model, batch)[0])
+    logs = model(**{k: v for k, v in batch.items() if k != "labels"}).logits.log_softmax(-1)
+    uniform = float(-logs.mean())
+    assert plain == pytest.approx(float(F.nll_loss(logs, batch["labels"])), rel=1e-5)
+    assert float(task_loss(model, batch, smoothing=0.2)[0]) == pytest.approx(0.8 * plain + 0.2 * uniform, rel=1e-5)
+
+
+def test_ctrl_c_saves_what_was_learned(small, quick, tmp_path):
+    def stop(row):
+        raise KeyboardInterrupt
+
+    result = finetune(small, texts(24), out=tmp_path / "run", log_every=2, on_log=stop, **quick)
+    assert result.stopped and [row["step"] for row in result.rows] == [2]
+    assert same(weights(open_task(tmp_path / "run")[0]), weights(result.model))
+
+
+@pytest.mark.parametrize(
+    ("changes", "examples", "message"),
+    [
+        ({}, [], "no example"),
+        ({"model": "no-such-model"}, texts(4), "no-such-model"),
+        ({"max_length": 257}, texts(4), "max_length=257.*256 positions"),
+        ({"task": "poetry"}, texts(4), "no task 'poetry'"),
+        ({"freeze": "half"}, texts(4), "freeze='half'"),
+        ({"task": "token", "token_decoder": "crf", "label_smoothing": 0.1}, words(4), "label_smoothing"),
+        ({}, [TextExample("1", "a", None, "x"), TextExample("2", "b", None, "x")], "nothing to learn"),
+        ({}, [TextExample("1", "a", None, "x"), TextExample("2", "b", None, None)], "2: has no label"),
+        ({"task": "token"}, [TokenExample("7", ("a",), ("O",))], "no word"),
+        ({"task": "choice"}, [ChoiceExample("3", "a", ("b", "c"), 0), ChoiceExample("4", "a", ("b",), 0)], "4: has 1"),
+        ({"task": "choice"}, [ChoiceExample("3", "a", ("b", "c"))], "3: does not tell"),
+    ],
+)
+def test_mistakes_are_named(changes, examples, message, small, quick):
+    with pytest.raises(InputError, match=message):
+        finetune(replace(small, **changes), examples, **quick)
+
+
+def test_labels_that_the_model_does_not_know(small, quick):
+    with pytest.raises(InputError, match="9: the model knows no label 'green'; it knows blue, red"):
+        finetune(small, texts(8), [TextExample("9", "a green hat", None, "green")], **quick)
