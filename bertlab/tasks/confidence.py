@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 RESAMPLES = 1000
-AT_ONCE = 20  # resamples that are in memory at a time
+AT_ONCE = 200_000  # figures of resamples that are in memory at a time
 
 Statistic = Callable[..., np.ndarray]  # of columns (..., N) and axis=-1, to (...)
 
@@ -33,8 +33,8 @@ def interval(statistic: Statistic, *columns: np.ndarray, seed: int = 0) -> tuple
     columns = tuple(column[order] for column in columns)
     if len(order) == 1:
         return (float(statistic(*columns, axis=-1)),) * 2
-    options = {"paired": True, "vectorized": True, "method": "percentile"}
-    found = bootstrap(columns, statistic, n_resamples=RESAMPLES, batch=AT_ONCE, rng=seed, **options)
+    size = {"n_resamples": RESAMPLES, "batch": max(1, AT_ONCE // len(order))}
+    found = bootstrap(columns, statistic, **size, paired=True, vectorized=True, method="percentile", rng=seed)
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 

@@ -89,18 +89,18 @@ def score_entities(gold: Sequence[Sequence[str]], said: Sequence[Sequence[str]])
 
 
 def _score_entities(gold: list[list[str]], said: list[list[str]]) -> dict[str, float]:
-    from seqeval.metrics import accuracy_score, classification_report
-    from seqeval.metrics.sequence_labeling import get_entities
+    from seqeval.metrics import accuracy_score
+    from seqeval.metrics.sequence_labeling import get_entities, precision_recall_fscore_support
 
-    spans = [[set(get_entities(labels)) for labels in sentences] for sentences in (gold, said)]
+    spans = [[set(get_entities(labels)) for labels in sentences] for sentences in (gold, said)]  # (type, first, last)
     counts = [(len(right & found), len(right), len(found)) for right, found in zip(*spans, strict=True)]
-    report = classification_report(gold, said, output_dict=True, zero_division=0) if np.any(counts) else {}
-    total = report.pop("micro avg", {"precision": 0.0, "recall": 0.0, "f1-score": 0.0})
-    scores = {name: float(total[name]) for name in ("precision", "recall")}
-    scores |= bounded("f1", float(total["f1-score"]), f1_of_counts, *np.array(counts).T)
+    precision, recall, f1, _ = precision_recall_fscore_support(gold, said, average="micro", zero_division=0)
+    scores = {"precision": float(precision), "recall": float(recall)}
+    scores |= bounded("f1", float(f1), f1_of_counts, *np.array(counts).T)
     scores["token_accuracy"] = float(accuracy_score(gold, said))
-    types = [name for name in report if name not in ("macro avg", "weighted avg")]
-    return scores | {f"f1:{name}": float(report[name]["f1-score"]) for name in types}
+    types = sorted({span[0] for sentences in spans for sentence in sentences for span in sentence})
+    each = precision_recall_fscore_support(gold, said, average=None, zero_division=0)[2]
+    return scores | {f"f1:{name}": float(value) for name, value in zip(types, each, strict=True)}
 
 
 def score_answers(gold: Sequence[tuple[str, ...]], said: Sequence[str]) -> dict[str, float]:

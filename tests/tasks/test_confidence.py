@@ -56,6 +56,12 @@ def test_the_seed_and_the_examples_are_all():
     assert interval(pearson, gold, said) != interval(pearson, gold, said, seed=1)
 
 
+@pytest.mark.parametrize("value", [0.1, 0.9])
+def test_bounds_never_leave_the_value_out(value):
+    found = bounded("f1", value, np.mean, np.full(5, 0.5))  # whose interval is 0.5 to 0.5
+    assert found == {"f1": value, "f1_low": min(0.5, value), "f1_high": max(0.5, value)}
+
+
 def test_one_example_has_no_width():
     assert bounded("accuracy", 1.0, np.mean, np.ones(1)) == {
         "accuracy": 1.0,

@@ -1,5 +1,6 @@
 """Reports: everything measured is in them, and a user's text stays text."""
 
+import itertools
 import re
 import warnings
 from html import unescape
@@ -148,8 +149,16 @@ def test_heat_maps_have_room_for_every_label(size, name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # of a layout that does not fit
         counts = np.arange(size * size).reshape(size, size) * 10_007
-        width, height = drawn(confusion_heatmap([name.format(n) for n in range(size)], counts))
+        figure = confusion_heatmap([name.format(n) for n in range(size)], counts)
+        width, height = drawn(figure)
     assert width == 100 * WIDTH and height <= width
+    ax = figure.axes[0]
+    for texts in (ax.get_xticklabels(), ax.get_yticklabels(), ax.texts):
+        assert not overlapping([text.get_window_extent() for text in texts])
+
+
+def overlapping(boxes: list) -> bool:
+    return any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
 
 
 @pytest.mark.parametrize("rows, evaluations", [(ROWS, EVALUATIONS), (ROWS, []), ([], EVALUATIONS), (ROWS[:1], [])])
