@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from bertlab.errors import InputError
 from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.mixing import LayerMix
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,8 @@ def freeze(model: PretrainedModel, what: str | int) -> None:
     layers, or all of the "encoder". Head and pooler are always trained.
 
     What is frozen gives fixed features: it works without dropout in training too, and nothing is kept for its gradient.
-    Whatever was frozen before is trained again. InputError for what there is not.
+    Whatever was frozen before is trained again, but for a last layer that the head does not read (layer_mix
+    "second-to-last"): several processes would wait for its gradient. InputError for what there is not.
     """
     encoder = getattr(model, "bert", model)
     parts = [encoder.embeddings, *encoder.encoder.layers]
@@ -106,6 +108,8 @@ def freeze(model: PretrainedModel, what: str | int) -> None:
     model.requires_grad_(True)
     for part in parts[: known[str(what)]]:
         part.requires_grad_(False)
+    if isinstance(mix := getattr(model, "mix", None), LayerMix) and mix.kind == "second-to-last":
+        parts[-1].requires_grad_(False)
     model.train(model.training)
 
 

@@ -13,6 +13,7 @@ from bertlab import (
     BertModel,
     InputError,
 )
+from bertlab.config import LAYER_MIXES
 from bertlab.training.loop import train
 from bertlab.training.optim import Optimization, freeze, make_optimizers, rate_factor
 
@@ -233,3 +234,15 @@ def test_nothing_left_to_train_is_told(config):
     freeze(model, "encoder")
     with pytest.raises(InputError, match="nothing to train"):
         make_optimizers(model, Optimization())
+
+
+@pytest.mark.parametrize("mix", LAYER_MIXES)
+@pytest.mark.parametrize("what", ["none", "embeddings", "encoder"])
+def test_all_that_is_trained_gets_a_gradient(what, mix, config, batch):
+    """Several processes wait for the gradient of every weight that is trained."""
+    model = BertForSequenceClassification(config.changed(num_hidden_layers=4, layer_mix=mix))
+    freeze(model, what)
+    model(**batch).logits.square().sum().backward()
+    for name, parameter in model.named_parameters():
+        assert (parameter.grad is not None) == parameter.requires_grad, name
+    assert sum(parameter.requires_grad for parameter in model.parameters()) >= 2
