@@ -302,6 +302,11 @@ def test_lists_of_choices(tmp_path, label, number):
     assert list(read_choices(path)) == [ChoiceExample("5", "He", ("sits", "runs ", "7"), number)]
 
 
+def test_a_number_is_no_text(tmp_path):
+    path = write(tmp_path, "a.jsonl", {"text": "1 + 1 =", "choices": ["1", "2"], "label": 1})
+    assert [one.label for one in read_choices(path)] == [1]
+
+
 def test_choices_without_labels_and_by_own_names(tmp_path):
     path = write(tmp_path, "a.csv", "ctx,b,a,choice10,choice9", "He,sits,runs,x,sits")
     assert list(read_choices(path, labelled=False)) == [ChoiceExample("2", "He", ("sits", "x"))]
