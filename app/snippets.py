@@ -72,5 +72,5 @@ from bertlab.explain.spans import answer
 model = BertForQuestionAnswering.from_pretrained({model!r})
 tok = Tokenizer.from_pretrained({model!r})
 found = answer(model, tok, {question!r}, {passage!r})
-print(found.best.text or "no answer", f"{{found.probability(found.best):.2f}}")
+print(found.best.text or "no answer", f"{{found.best.probability:.2f}}")
 span_heatmap(found, range(*found.passage_slice))"""

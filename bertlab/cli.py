@@ -8,151 +8,31 @@ from typing import Annotated, Literal
 
 import tyro
 
+from bertlab.cli_train import Finetune, Flat, Positional, Pretrain, Tokenize
 from bertlab.errors import InputError
-
-Positional = tyro.conf.Positional
-DEVICES = Literal["auto", "cpu", "cuda", "mps"]
-
-
-@dataclass(frozen=True)
-class Pretrain:
-    """Train a BERT from random weights: masked words and next sentences.
-
-    Learns from the small world that comes with bertlab, or from text files of yours. Writes a run folder
-    that is itself a checkpoint: open it by its path in the explorer or in from_pretrained.
-    """
-
-    recipe: Positional[str] = ""
-    """storyworld-tiny, storyworld-live, own-text (the default with --text or --store), bert-base (the paper's, with
-    --text or --store) or english-mini (with --data)."""
-    text: tuple[Path, ...] = ()
-    """Text files (.txt, .md) or folders to learn from, instead of the storyworld; or the word pydoc: the
-    docstrings of Python and of the installed packages, over 10 MB of real English."""
-    data: Path | None = None
-    """The folder of the public English corpora, for english-mini: novels, Wikipedia, speech and writing."""
-    store: Path | None = None
-    """A token store to learn from, with its vocabulary: the folder that bertlab tokenize made."""
-    out: Path | None = None
-    """The run folder; runs/RECIPE if not given."""
-    steps: int | None = None
-    """Number of steps, instead of the recipe's."""
-    minutes: float | None = None
-    """Stop after so many minutes, with the learning rate brought down in time."""
-    batch_size: int | None = None
-    """Pairs of texts in a step, instead of the recipe's."""
-    learning_rate: float | None = None
-    """Top learning rate, instead of the recipe's."""
-    seed: int | None = None
-    """Seed of weights, pairs and masks, instead of the recipe's."""
-    set: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
-    """Any other field of the recipe, as FIELD=VALUE: second_task=none masking.rate=0.4 phases=0.9,128 ...; the fields
-    are those of PretrainRecipe, in bertlab/training/recipes.py."""
-    half: bool = False
-    """Save in 16 bits (as the bundled models are): half the size."""
-    resume: bool = False
-    """Go on with the run in the run folder, after a kill or Ctrl-C; give the same options as before."""
-    save_every: int = 500
-    """Save what a run can go on from every so many steps."""
-    keep: int = 2
-    """How many of these to keep."""
-    tensorboard: bool = False
-    """Write the figures of metrics.csv for TensorBoard too: tensorboard --logdir RUN-FOLDER."""
-    device: DEVICES = "auto"
-    """Where to train; auto takes a GPU if there is one."""
-    devices: int = 1
-    """How many of them train together, each on its share of every batch (several machines: docs/pretraining.md)."""
-    micro_batch: int | None = None
-    """Pairs of texts that a device works on at a time, where a step's do not fit; what is learned stays the same."""
-    compiled: bool = False
-    """Have torch.compile fuse the layers, for a long run on a GPU; needs a C++ compiler."""
-    unpadded: bool = False
-    """Keep padding out of all layers on a GPU too, where its texts differ much in length."""
-    gradient_checkpointing: bool = False
-    """Take less memory and a third more work, for a large model."""
-
-    def run(self) -> None:
-        from bertlab.training.commands import run_pretrain
-
-        run_pretrain(self)
-
-
-@dataclass(frozen=True)
-class Tokenize:
-    """Turn text that may be larger than memory into a token store, which pretrain --store learns from.
-
-    Stopped on the way and called again in the same way, it goes on where it was.
-    """
-
-    text: Positional[tuple[Path, ...]] = ()
-    """Text files (.txt, .md) or folders; or the words pydoc (docstrings, as in pretrain) and storyworld."""
-    dataset: str | None = None
-    """Instead of these a data set of the hub, streamed: org/name or org/name/configuration, or the folder of one."""
-    column: str = "text"
-    """The column that holds its text; a row is a document."""
-    model: str = "english-mini"
-    """Whose vocabulary to take: a bundled name, a folder or a hub id."""
-    out: Path = Path("store")
-    """The folder to make."""
-    processes: int = 1
-    """How many tokenize at a time."""
-
-    def run(self) -> None:
-        from bertlab.training.commands import run_tokenize
-
-        run_tokenize(self)
-
-
-@dataclass(frozen=True)
-class Finetune:
-    """Train a pretrained model for a task: qa, questions whose answer is a span of a passage."""
-
-    task: Positional[Literal["qa"]] = "qa"
-    """The task."""
-    model: str = "storyworld-tiny"
-    """The pretrained model: a bundled name, a folder or a hub id."""
-    train: Path | None = None
-    """Questions to learn from, SQuAD 1.1 or 2.0 JSON; the storyworld's own if not given."""
-    dev: Path | None = None
-    """Questions to measure on, SQuAD JSON; the storyworld's held-out ones if not given."""
-    out: Path | None = None
-    """The run folder; runs/MODEL-qa if not given."""
-    steps: int | None = None
-    """Number of steps, instead of the recipe's."""
-    batch_size: int | None = None
-    """Questions in a step, instead of the recipe's."""
-    learning_rate: float | None = None
-    """Top learning rate, instead of the recipe's."""
-    seed: int | None = None
-    """Seed of the new head and of the order of questions."""
-    half: bool = False
-    """Save in 16 bits (as the bundled models are): half the size."""
-    device: DEVICES = "auto"
-    """Where to train; auto takes a GPU if there is one."""
-
-    def run(self) -> None:
-        from bertlab.training.commands import run_finetune
-
-        run_finetune(self)
+from bertlab.tasks.columns import Columns
 
 
 @dataclass(frozen=True)
 class Evaluate:
-    """Measure a checkpoint on held-out text, beside simpler guesses; a question-answering model on questions."""
+    """Measure a checkpoint, by what it was made for: on held-out text, beside simpler guesses; a fine-tuned one on
+    labelled examples."""
 
     model: Positional[str] = "storyworld-tiny"
     """A bundled name, a folder or a hub id."""
     text: tuple[Path, ...] = ()
     """Text files to hide words in, instead of the storyworld; every 20th document is measured."""
     data: Path | None = None
-    """Questions in SQuAD JSON, instead of the storyworld's; or, for a model that fills in masks, the folder of the
-    public English corpora: it is measured by genre."""
+    """Labelled examples, in a file as finetune takes them; the storyworld's own if the model learned from these. Or,
+    for a model that fills in masks, the folder of the public English corpora: it is measured by genre."""
+    columns: Flat[Columns] = Columns()
     json: bool = False
     """Print JSON."""
 
     def run(self) -> None:
-        from bertlab.training.commands import evaluate_model
+        from bertlab.training.evaluate_command import evaluate_model
 
-        measures = evaluate_model(self.model, self.text, self.data)
+        measures = evaluate_model(self.model, self.text, self.data, self.columns)
         if self.json:
             print(json.dumps(measures))
         else:
@@ -182,14 +62,25 @@ class Info:
 
 @dataclass(frozen=True)
 class Predict:
-    """Fill in each [MASK] of a text, or answer a question from a passage."""
+    """Fill in each [MASK] of a text; or let a fine-tuned model say what it was taught to: the class of a text or pair,
+    the names in it, the answer to a question, the best of several continuations. Of one input, or of each of a file.
+    """
 
     text: Positional[str | None] = None
-    """A text with [MASK] in it."""
+    """A text; for a model without a fine-tuned head, with [MASK] in it."""
+    pair: str | None = None
+    """The second text of a pair."""
+    choices: tuple[str, ...] = ()
+    """Continuations of the text to choose from."""
     question: str | None = None
     """A question; needs --passage."""
     passage: str | None = None
     """The text that holds the answer."""
+    file: Path | None = None
+    """A file of examples as finetune takes them, labels not needed; needs --out."""
+    out: Path | None = None
+    """Where the predictions go: a line of JSON for each example of --file; .conll: words and their labels."""
+    columns: Flat[Columns] = Columns()
     model: str | None = None
     """A bundled name, a folder or a hub id; storyworld-tiny or storyworld-tiny-qa if not given."""
     top: int = 5
@@ -198,20 +89,44 @@ class Predict:
     """Print JSON."""
 
     def run(self) -> None:
-        from bertlab.predict import answer_question, fill_in
-
         if self.top < 1:
             raise InputError(f"--top {self.top}: show at least one guess")
-        if self.text is not None and self.question is None and self.passage is None:
-            rows = fill_in(self.text, self.model or "storyworld-tiny", self.top)
-        elif self.question is not None and self.passage is not None and self.text is None:
-            rows = answer_question(self.question, self.passage, self.model or "storyworld-tiny-qa", self.top)
-        else:
-            raise InputError("give a text with [MASK], or both --question and --passage")
+        if self.file is not None:
+            return self._run_file()
+        rows = self._rows()
         print(json.dumps(rows, ensure_ascii=False) if self.json else "\n".join(map(_line, rows)))
+
+    def _rows(self) -> list[dict]:
+        from bertlab.predict import answer_question, choose, classify, family_of, fill_in
+
+        given = {name for name in ("text", "pair", "choices", "question", "passage") if getattr(self, name)}
+        model = self.model or ("storyworld-tiny-qa" if self.question else "storyworld-tiny")
+        if given == {"question", "passage"}:
+            return answer_question(self.question, self.passage, model, self.top)
+        if given == {"text", "choices"}:
+            return choose(self.text, self.choices, model)
+        if given == {"text", "pair"} or (given == {"text"} and family_of(model)):
+            return classify(self.text, self.pair, model, self.top)
+        if given == {"text"}:
+            return fill_in(self.text, model, self.top)
+        raise InputError("give a text, a text and --pair or --choices, both --question and --passage, or --file")
+
+    def _run_file(self) -> None:
+        from bertlab.predict import predict_file
+
+        if self.out is None or self.model is None:
+            raise InputError("--file needs --model, a fine-tuned one, and --out, where the predictions go")
+        count, left_out = predict_file(self.model, self.file, self.out, self.columns)
+        if left_out:
+            print(left_out, file=sys.stderr)
+        print(f"wrote {count:,} predictions to {self.out}", file=sys.stderr)
 
 
 def _line(row: dict) -> str:
+    if "kind" in row:
+        return f"{row['kind']:<12}  {row['text']}"
+    if "value" in row:
+        return f"{row['value']:.4f}"
     place = f"[MASK] {row['mask']}  " if "mask" in row else ""
     return f"{place}{row['probability']:6.1%}  {row['text'] or '(no answer in this passage)'}"
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,15 +59,27 @@ GENERATION = frozenset(
 
 PROBLEMS = ("regression", "single_label_classification", "multi_label_classification")
 
+# Our own fields, each with what it may be, the default first. config.json holds them only where they differ from it:
+# a plain BERT's file is then the published one.
+POOLINGS = ("cls", "mean")
+LAYER_MIXES = ("last", "second-to-last", "sum-last-4", "concat-last-4", "scalar-mix")
+TOKEN_DECODERS = ("linear", "cnn", "crf")
+OWN = ("pooling", "layer_mix", "token_decoder", "no_answer_threshold")
+
+LEAST_LAYERS = {"second-to-last": 2, "sum-last-4": 4, "concat-last-4": 4}
+
 
 @dataclass(frozen=True)
 class BertConfig:
     """Shape and training constants of a BERT; the defaults are bert-base-uncased.
 
     `is_decoder`: a token sees itself and what stands to its left (Devlin et al. 2019, section 5.1, "LTR").
-    The last four fields are for the classifiers: how many labels and their names (LABEL_0, ... if not given),
-    the loss (see BertForSequenceClassification) and the dropout before the classifier (that of the hidden
+    `num_labels` to `classifier_dropout` are for the classifiers: how many labels and their names (LABEL_0, ... if
+    not given), the loss (see BertForSequenceClassification) and the dropout before the classifier (that of the hidden
     states if not given).
+    The last four are bertlab's own, and their defaults are the published BERT: which vector stands for a text
+    (BertForSequenceClassification), which layers a classifier reads (LayerMix), what gives words their labels
+    (BertForTokenClassification), and by how much the best answer must score above "no answer" to be given.
 
     Raises InputError, naming the field, for a value that no BERT can have.
     """
@@ -89,6 +102,10 @@ class BertConfig:
     id2label: dict[int, str] | None = dataclasses.field(default=None, hash=False)
     problem_type: str | None = None
     classifier_dropout: float | None = None
+    pooling: str = "cls"
+    layer_mix: str = "last"
+    token_decoder: str = "linear"
+    no_answer_threshold: float = 0.0
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -98,6 +115,11 @@ class BertConfig:
             _check_value("classifier_dropout", float, self.classifier_dropout)
         _check_choice("hidden_act", self.hidden_act, ACTIVATIONS)
         _check_choice("problem_type", self.problem_type, (None, *PROBLEMS))
+        _check_choice("pooling", self.pooling, POOLINGS)
+        _check_choice("layer_mix", self.layer_mix, LAYER_MIXES)
+        _check_choice("token_decoder", self.token_decoder, TOKEN_DECODERS)
+        if (layers := self.num_hidden_layers) < (least := LEAST_LAYERS.get(self.layer_mix, 1)):
+            raise InputError(f"layer_mix {self.layer_mix!r} needs {least} layers, num_hidden_layers is {layers}")
         self._settle_labels()
         if self.hidden_size % self.num_attention_heads:
             raise InputError(
@@ -186,6 +208,9 @@ class BertConfig:
         """The fields of config.json, with model_type and, as there, without num_labels, which id2label holds."""
         fields = dataclasses.asdict(self) | {"label2id": self.label2id}
         del fields["num_labels"]
+        for name in OWN:
+            if fields[name] == getattr(type(self), name):
+                del fields[name]
         return {"model_type": "bert"} | fields
 
 
@@ -234,3 +259,5 @@ def _check_value(name: str, kind: type, value: Any) -> None:
         raise InputError(f"{name} must be at least 0 and below 1, not {value}")
     if name in ("initializer_range", "layer_norm_eps") and not 0 < value < float("inf"):
         raise InputError(f"{name} must be positive, not {value}")
+    if name == "no_answer_threshold" and not math.isfinite(value):
+        raise InputError(f"{name} must be a finite number, not {value}")

@@ -7,9 +7,10 @@ written under a hidden name first and renamed into place when it is complete: a 
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from bertlab.errors import InputError
 
@@ -51,14 +52,33 @@ def atomic_write(path: str | Path, content: str | bytes) -> None:
 
     Raises InputError, naming the file, where the file system refuses.
     """
+    with _replacement(path) as file:
+        file.write(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+def atomic_lines(path: str | Path, lines: Iterable[str]) -> int:
+    """Write texts one after the other as they come, in UTF-8; the file appears when all are there. How many there were.
+
+    Raises InputError, naming the file, where the file system refuses; whatever `lines` raises leaves no file.
+    """
+    count = 0
+    with _replacement(path) as file:
+        for line in lines:
+            file.write(line.encode("utf-8"))
+            count += 1
+    return count
+
+
+@contextmanager
+def _replacement(path: str | Path) -> Iterator[BinaryIO]:
+    """A new file that takes the place of `path` when it is left without an error."""
     path = Path(path).expanduser().absolute()
-    data = content.encode("utf-8") if isinstance(content, str) else content
     with plain_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         work = _hidden_name(path.parent, path.name)
         try:
             with open(work, "xb") as file:
-                file.write(data)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(work, path)

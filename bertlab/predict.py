@@ -1,8 +1,25 @@
-"""Predictions as plain rows, as the command line prints them."""
+"""Predictions as plain rows, as the command line prints and writes them."""
 
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from bertlab.corpora.examples import ChoiceExample, TextExample, TokenExample
+from bertlab.corpora.reading import Skipped
+from bertlab.errors import InputError
 from bertlab.explain.fill import fill_mask
 from bertlab.explain.spans import answer
+from bertlab.files_io import atomic_lines
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
+from bertlab.tasks.base import Task
+from bertlab.tasks.choice import ChoiceTask
+from bertlab.tasks.columns import Columns
+from bertlab.tasks.files import read_examples
+from bertlab.tasks.names import NAMES, family_of, open_task, taught
+from bertlab.tasks.sequence import SequenceTask
+from bertlab.tasks.token import TokenTask, words_of
 from bertlab.tokenizer import Tokenizer
 
 
@@ -21,4 +38,88 @@ def answer_question(question: str, passage: str, model: str, top: int) -> list[d
     """The `top` likeliest answers with their probabilities; "" is "no answer"."""
     tokenizer = Tokenizer.from_pretrained(model)
     result = answer(BertForQuestionAnswering.from_pretrained(model), tokenizer, question, passage, n=top)
-    return [{"text": span.text, "probability": result.probability(span)} for span in result.spans]
+    return [{"text": span.text, "probability": span.probability} for span in result.spans]
+
+
+def classify(text: str, pair: str | None, model: str, top: int) -> list[dict]:
+    """The `top` likeliest classes with their probabilities, the number, or the entities of a text or pair."""
+    opened, task = _open(model, SequenceTask, TokenTask)
+    if isinstance(task, TokenTask):
+        if pair is not None:
+            raise InputError(f"{model} labels the words of one text: leave out --pair")
+        return _entities(opened, task, text)
+    prediction = next(task.predict(opened, [TextExample("", text, pair)]))
+    if not prediction.probabilities:
+        return [{"value": prediction.label}]
+    ranked = sorted(prediction.probabilities.items(), key=lambda item: -item[1])
+    return [{"text": name, "probability": probability} for name, probability in ranked[:top]]
+
+
+def _entities(model, task: TokenTask, text: str) -> list[dict]:
+    """The names in a text: kind, text, and first and last + 1 character."""
+    spans = words_of(text, task.tokenizer)
+    if not spans:
+        raise InputError("no token is left of this text: write at least one word")
+    example = TokenExample("", tuple(text[start:end] for start, end in spans))
+    found = next(task.predict(model, [example])).entities
+    places = [(spans[entity.first][0], spans[entity.last][1], entity.kind) for entity in found]
+    return [{"kind": kind, "text": text[a:b], "start": a, "end": b} for a, b, kind in places]
+
+
+def choose(text: str, choices: tuple[str, ...], model: str) -> list[dict]:
+    """The choices with their probabilities, likeliest first."""
+    opened, task = _open(model, ChoiceTask)
+    shares = next(task.predict(opened, [ChoiceExample("", text, choices)])).probabilities
+    ranked = sorted(zip(choices, shares, strict=True), key=lambda item: -item[1])
+    return [{"text": choice, "probability": share} for choice, share in ranked]
+
+
+def _open(model: str, *families: type[Task]):
+    if (family := family_of(model)) not in families:
+        what = f"it has a {family.head.__name__}" if family else "it has no head for a task"
+        raise InputError(
+            f"{model} cannot answer that: {what}; fine-tune one (bertlab finetune) or name another --model"
+        )
+    return open_task(model)
+
+
+def predict_file(model: str, path: Path, out: Path, columns: Columns, device: str = "cpu") -> tuple[int, str]:
+    """Write the prediction of each example of a file as a line of JSON, as the examples are read; the file appears when
+    all are there. Returns how many, and what was left out in words.
+
+    Where `out` ends in .conll, words and their labels are written instead, as CoNLL columns.
+    """
+    opened, task = open_task(model, device)
+    skipped = Skipped() if columns.on_error == "skip" else None
+    name = taught(model)
+    pairs = bool(columns.pair_column) or bool(name and NAMES[name].pairs)
+    examples = read_examples(type(task), path, columns, pairs=pairs, labelled=False, skipped=skipped)
+    lines = conll_lines if out.suffix == ".conll" else json_lines
+    if lines is conll_lines and not isinstance(task, TokenTask):
+        raise InputError(f"{out}: {model} does not label words; write .jsonl")
+    count = atomic_lines(out, lines(opened, task, tqdm(examples, unit="example")))
+    return count, str(skipped) if skipped and skipped.count else ""
+
+
+def json_lines(model, task: Task, examples: Iterable) -> Iterator[str]:
+    for identity, prediction in named_predictions(model, task, examples):
+        yield json.dumps({"id": identity, **prediction.as_row()}, ensure_ascii=False) + "\n"
+
+
+def conll_lines(model, task: TokenTask, examples: Iterable) -> Iterator[str]:
+    for _, prediction in named_predictions(model, task, examples):
+        words = zip(prediction.words, prediction.labels, strict=True)
+        yield "".join(f"{word}\t{label}\n" for word, label in words) + "\n"
+
+
+def named_predictions(model, task: Task, examples: Iterable) -> Iterator[tuple[str, object]]:
+    """(id, prediction) of each example; the examples are not kept."""
+    ids: list[str] = []
+
+    def noted() -> Iterator:
+        for example in examples:
+            ids.append(example.id)
+            yield example
+
+    for prediction in task.predict(model, noted()):
+        yield ids.pop(0), prediction

@@ -182,3 +182,51 @@ def test_only_fields_can_be_changed(name):
 
 def test_padding_of_no_number_is_the_default():
     assert BertConfig.from_dict({"pad_token_id": None}) == BertConfig()
+
+
+# Fields of our own
+
+OWN = dict(pooling="mean", layer_mix="scalar-mix", token_decoder="crf", no_answer_threshold=-1.5)
+
+
+def test_own_fields_are_written_only_where_they_differ_from_a_plain_bert():
+    assert not OWN.keys() & BertConfig().to_dict().keys()
+    assert {name: BertConfig(**OWN).to_dict()[name] for name in OWN} == OWN
+    one = BertConfig(layer_mix="sum-last-4").to_dict()
+    assert one == BertConfig().to_dict() | {"layer_mix": "sum-last-4"}
+
+
+def test_own_fields_are_read_back(tmp_path):
+    config = BertConfig(**OWN)
+    (tmp_path / "config.json").write_text(json.dumps(config.to_dict()))
+    assert BertConfig.from_pretrained(tmp_path) == config != BertConfig()
+    assert (
+        config.changed(pooling="cls", layer_mix="last", token_decoder="linear", no_answer_threshold=0.0) == BertConfig()
+    )
+
+
+def test_transformers_leaves_own_fields_alone(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    model = BertModel(BertConfig.from_size("tiny", vocab_size=50, **OWN | {"layer_mix": "second-to-last"})).eval()
+    model.save_pretrained(tmp_path)
+    theirs = transformers.AutoConfig.from_pretrained(tmp_path)
+    assert (theirs.pooling, theirs.token_decoder) == ("mean", "crf")
+    ids = torch.randint(50, (2, 7))
+    opened = transformers.AutoModel.from_pretrained(tmp_path).eval()
+    torch.testing.assert_close(opened(ids).last_hidden_state, model(ids).last_hidden_state, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("pooling", "max", "pooling 'max' is unknown; known: cls, mean"),
+        ("pooling", None, "pooling must be str"),
+        ("layer_mix", "sum", "layer_mix 'sum' is unknown; known: last, .*scalar-mix"),
+        ("token_decoder", "lstm", "token_decoder 'lstm' is unknown; known: linear, cnn, crf"),
+        ("no_answer_threshold", "high", "no_answer_threshold must be float"),
+        ("no_answer_threshold", float("nan"), "no_answer_threshold must be a finite number"),
+    ],
+)
+def test_own_fields_that_cannot_be(field, value, words):
+    with pytest.raises(InputError, match=words):
+        BertConfig.from_dict({field: value})

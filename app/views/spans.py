@@ -8,6 +8,7 @@ import streamlit as st
 from bertlab.draw import charts
 from bertlab.draw.marked import marked_passage
 from bertlab.explain.spans import Answer, answer
+from bertlab.tasks.answers import MAX_ANSWER_TOKENS
 
 QUESTION = "What did Ruth buy?"
 PASSAGE = (
@@ -46,14 +47,13 @@ def show_answer(found: Answer) -> None:
         st.html(marked_passage(found.passage, found.best.start_char, found.best.end_char))
     text, share, nothing = st.columns([4, 3, 3])
     text.metric("Answer", found.best.text or "no answer")
-    share.metric("Its probability", f"{found.probability(found.best):.0%}")
+    share.metric("Its probability", f"{found.best.probability:.0%}")
     nothing.metric("Probability of no answer", f"{found.no_answer_probability:.0%}")
 
 
 def best_table(found: Answer) -> pd.DataFrame:
     rows = [
-        (rank, span.text or "(no answer)", found.probability(span), span.score)
-        for rank, span in enumerate(found.spans, 1)
+        (rank, span.text or "(no answer)", span.probability, span.score) for rank, span in enumerate(found.spans, 1)
     ]
     return pd.DataFrame(rows, columns=["rank", "answer", "probability", "score"])
 
@@ -61,11 +61,16 @@ def best_table(found: Answer) -> pd.DataFrame:
 def show_pictures(found: Answer, tokens: range) -> None:
     st.subheader("Every start against every end", anchor=False)
     st.markdown(
-        "A row is the token an answer starts with, a column the one it ends with. Cells that cannot be an "
-        "answer (end before start, longer than 20 tokens) are left out. The framed cell is the best span."
+        "A row is the token an answer starts with, a column the one it ends with. Cells that cannot be an answer "
+        f"(end before start, longer than {MAX_ANSWER_TOKENS} tokens) are left out. The framed cell is the best span."
     )
+    if len(found.windows) > 1:
+        st.caption(
+            f"The passage is longer than the model reads at once, so it was read in {len(found.windows)} overlapping "
+            f"windows: this is window {found.window + 1}, which holds the best span."
+        )
     if len(tokens) < found.passage_slice[1] - found.passage_slice[0]:
-        st.caption(f"The passage is long: {len(tokens)} tokens around the best span are drawn.")
+        st.caption(f"There are many tokens: {len(tokens)} around the best span are drawn.")
     st.altair_chart(charts.span_heatmap(found, tokens), width="stretch", alt="Probability of every start and end")
     st.subheader("Where it may start, where it may end", anchor=False)
     st.markdown("The head gives each token two scores of its own; a softmax over the whole input makes these bars.")

@@ -24,7 +24,8 @@ class HubSet:
     """Where a data set is (as in `read_rows`), and what it is for; columns are found by their usual names if not given.
 
     `revision` is the branch of Parquet files that the hub makes of sets whose own files are a program. `unknown` is
-    the number that stands where a row has no label; for classes that is known to be -1.
+    the number that stands where a row has no label; for classes that is known to be -1. `dev` is the split to choose
+    a checkpoint by.
     """
 
     address: str
@@ -33,6 +34,7 @@ class HubSet:
     problem: Problem = "single_label_classification"
     revision: str | None = None
     unknown: float | None = None
+    dev: str = "validation"
 
 
 SENTENCE = Columns(text="sentence", label="label")
@@ -47,7 +49,7 @@ HUB = {
     "mrpc": HubSet("nyu-mll/glue/mrpc", "sequence", SENTENCES),
     "stsb": HubSet("nyu-mll/glue/stsb", "sequence", SENTENCES, "regression", unknown=-1),
     "qqp": HubSet("nyu-mll/glue/qqp", "sequence", Columns("question1", "question2", "label")),
-    "mnli": HubSet("nyu-mll/glue/mnli", "sequence", INFERENCE),
+    "mnli": HubSet("nyu-mll/glue/mnli", "sequence", INFERENCE, dev="validation_matched"),
     "qnli": HubSet("nyu-mll/glue/qnli", "sequence", Columns("question", "sentence", "label")),
     "rte": HubSet("nyu-mll/glue/rte", "sequence", SENTENCES),
     "wnli": HubSet("nyu-mll/glue/wnli", "sequence", SENTENCES),

@@ -112,6 +112,6 @@ def masking_html(sample: SampledMasking) -> str:
 
 def answer_html(found: Answer) -> str:
     """The passage with the answer marked, and the answers that came next."""
-    rows = "".join(_row(span.text or "(no answer)", found.probability(span)) for span in found.spans[:3])
+    rows = "".join(_row(span.text or "(no answer)", span.probability) for span in found.spans[:3])
     passage = marked_passage(found.passage, found.best.start_char, found.best.end_char)
     return f"{passage}<table>{rows}</table>"

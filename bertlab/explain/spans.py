@@ -1,23 +1,32 @@
 """How a question-answering head chooses a span: every start against every end."""
 
 from dataclasses import dataclass
+from textwrap import shorten
 
 import torch
 from torch import Tensor
 
+from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
-from bertlab.explain.text import clean, encode
-from bertlab.inputs.spans import Span, best_spans, null_score
+from bertlab.explain.text import clean
+from bertlab.inputs.spans import MAX_LENGTH, SpanFeature
+from bertlab.tasks.answers import MAX_ANSWER_TOKENS, N_BEST, AnswerPrediction, Span, Window, log_total
+from bertlab.tasks.span import SpanTask
 
 
 @dataclass(frozen=True)
 class Answer:
     """What the model answers and everything it weighed; a span with text "" is "no answer".
 
-    `grid` is (S, S): the probability of the span from token i to token j, zero where no span may be;
-    its cell (0, 0) at [CLS] is "no answer", and the whole sums to one. `start_probabilities` and
-    `end_probabilities` are (S,), as the head was trained: a softmax over all positions. `passage` is the
-    text that the characters of the spans count in; `passage_slice` are its first and last+1 token.
+    A passage that does not fit is read in overlapping windows: `windows` are their first and last+1 character, number
+    `window` is the one with the best span, and the arrays below are of this one.
+
+    `spans` are the best first, the others by their score. `grid` is (S, S): the probability of the span from token i
+    to token j, zero where no span may be or another window has it; its cell (0, 0) at [CLS] is "no answer". The whole
+    sums to one if there is one window.
+    `start_probabilities` and `end_probabilities` are (S,), as the head was trained: a softmax over all positions.
+    `passage` is the text that the characters of the spans count in; `passage_slice` are the first and last+1 token of
+    the window. `dropped` counts the tokens of the question that were cut off, `unknown` those that became [UNK].
     """
 
     best: Span
@@ -31,63 +40,82 @@ class Answer:
     passage: str
     dropped: int = 0
     unknown: int = 0
-
-    def probability(self, span: Span) -> float:
-        """The probability of one span of `spans`, or of no answer."""
-        return float(self.grid[span.start_token, span.end_token])
+    windows: tuple[tuple[int, int], ...] = ()
+    window: int = 0
 
 
-def legal_spans(passage_mask: Tensor, max_answer_tokens: int = 20) -> Tensor:
-    """(S, S) bool: start and end in the passage, end not before start, at most so many tokens."""
-    inside = passage_mask.bool()
-    ones = torch.ones(len(inside), len(inside), dtype=torch.bool)
+def legal_spans(starts: Tensor, ends: Tensor, max_answer_tokens: int = MAX_ANSWER_TOKENS) -> Tensor:
+    """(S, S) bool from where spans may start and end, (S,) each: end not before start, at most so many tokens."""
+    ones = torch.ones(len(starts), len(ends), dtype=torch.bool)
     band = ones.triu() & ones.tril(max_answer_tokens - 1)
-    return inside[:, None] & inside[None, :] & band  # (S, 1) & (1, S) -> (S, S)
+    return starts.bool()[:, None] & ends.bool()[None, :] & band  # (S, 1) & (1, S) -> (S, S)
 
 
-def span_grid(start_logits: Tensor, end_logits: Tensor, passage_mask: Tensor, max_answer_tokens: int = 20) -> Tensor:
-    """(S, S) probabilities of all legal spans and of no answer, which is cell (0, 0).
+def span_grid(start_logits: Tensor, end_logits: Tensor, legal: Tensor, log_total: float) -> Tensor:
+    """(S, S) probabilities of the legal spans; `log_total` is the log of the summed exp of all scores there are.
 
-    A softmax of start + end score over legal cells only: the product of the two distributions of the
-    paper (section 4.2), renormalised over what can be an answer.
+    The product of the two distributions of the paper (section 4.2), renormalised over what can be an answer.
     """
-    legal = legal_spans(passage_mask, max_answer_tokens)
-    legal[0, 0] = True
-    scores = start_logits.float()[:, None] + end_logits.float()[None, :]  # (S, 1) + (1, S) -> (S, S)
-    scores = scores.masked_fill(~legal, -torch.inf)
-    return scores.flatten().softmax(0).view_as(scores)  # (S, S) -> (S*S,) -> (S, S)
+    scores = start_logits[:, None] + end_logits[None, :]  # (S, 1) + (1, S) -> (S, S)
+    return (scores - log_total).masked_fill(~legal, -torch.inf).exp()
 
 
 @torch.inference_mode()
-def answer(model, tokenizer, question: str, passage: str, n: int = 5, max_answer_tokens: int = 20) -> Answer:
-    """Answer a question from a passage; what does not fit the model is cut off the longer of the two.
+def answer(
+    model, tokenizer, question: str, passage: str, n: int = N_BEST, max_answer_tokens: int = MAX_ANSWER_TOKENS
+) -> Answer:
+    """Answer a question from a passage of any length, as SpanTask does.
 
-    Raises InputError when the question or the passage is empty.
+    Raises InputError when the question or the passage is empty, or the question too long for the model.
     """
     question, passage = clean(question), clean(passage)
     if not question or not passage:
         raise InputError(f"the {'passage' if question else 'question'} is empty: write at least one word")
-    encoded = encode(tokenizer, question, passage, model.config.max_position_embeddings)
-    inside = (encoded.token_type_ids == 1) & ~encoded.special  # (S,)
-    if not inside.any():
-        raise InputError("no token is left of the passage: write at least one word")
-    out = model(**encoded.batch)
-    start, end = out.start_logits[0].float(), out.end_logits[0].float()  # (1, S) -> (S,)
-    grid = span_grid(start, end, inside, max_answer_tokens)
-    nothing = Span(0, 0, 0, 0, "", null_score(start, end))
-    found = best_spans(start, end, inside, encoded.offsets, passage, n, max_answer_tokens)
-    spans = sorted([nothing, *found], key=lambda span: -span.score)[:n]
-    places = inside.nonzero()[:, 0].tolist()
+    max_length = min(MAX_LENGTH, model.config.max_position_embeddings)
+    task = SpanTask(tokenizer, max_length, max_answer_tokens=max_answer_tokens, n_best=n)
+    example = QAExample(shorten(question, 40), question, passage, "", -1)
+    windows = task.windows(model, task.features([example], model.config, learn=False))
+    return _answer(task, task.decide(model, passage, windows), windows, passage)
+
+
+def _answer(task: SpanTask, said: AnswerPrediction, windows: list[Window], passage: str) -> Answer:
+    drawn = windows[said.candidates[0].window]
+    row, places = drawn.feature.rows[0], drawn.feature.passage
+    start, end = (logits[: len(row.ids)].cpu() for logits in (drawn.start_logits, drawn.end_logits))  # (S,)
+    place = torch.arange(len(row.ids))  # (S,)
+    legal = legal_spans(_within(place, drawn.feature.max_context), _within(place, places), task.max_answer_tokens)
+    grid = span_grid(start, end, legal, log_total(windows))
+    grid[0, 0] = said.no_answer_probability
+    spans = _weighed(said)
     return Answer(
         best=spans[0],
-        spans=spans,
-        no_answer_probability=float(grid[0, 0]),
-        tokens=encoded.tokens,
+        spans=spans[: task.n_best],
+        no_answer_probability=said.no_answer_probability,
+        tokens=task.tokenizer.convert_ids_to_tokens(row.ids),
         start_probabilities=start.softmax(0),
         end_probabilities=end.softmax(0),
         grid=grid,
-        passage_slice=(places[0], places[-1] + 1),
+        passage_slice=(places.start, places.stop),
         passage=passage,
-        dropped=encoded.dropped,
-        unknown=encoded.unknown,
+        dropped=windows[0].feature.cut,
+        unknown=row.ids.count(task.tokenizer.unk_token_id),
+        windows=tuple(_characters(window.feature) for window in windows),
+        window=drawn.feature.window,
     )
+
+
+def _within(place: Tensor, places: range) -> Tensor:
+    return (places.start <= place) & (place < places.stop)
+
+
+def _weighed(said: AnswerPrediction) -> list[Span]:
+    """What is said, and then the other spans and no answer by their score."""
+    found = said.candidates
+    nothing = Span(0, 0, 0, 0, "", found[0].score + said.no_answer_score, said.no_answer_probability)
+    best = found[0] if said.text else nothing
+    return sorted([nothing, *found], key=lambda span: (span is not best, -span.score))
+
+
+def _characters(feature: SpanFeature) -> tuple[int, int]:
+    offsets, places = feature.rows[0].offsets, feature.passage
+    return offsets[places.start][0], offsets[places.stop - 1][1]

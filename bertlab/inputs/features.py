@@ -104,29 +104,40 @@ def word_features(
 ) -> list[WordsFeature]:
     """`[CLS] words [SEP]`; labels: at the first piece of each word its label, elsewhere -100 (section 5.3).
 
-    A sentence that does not fit becomes several rows, each of as many words as fit.
+    A sentence that does not fit becomes several rows, each of as many words as fit; where labels are known, no name is
+    cut in two for that, if it can be helped.
     """
     features = []
     for number, example in enumerate(examples):
-        first = 0
-        words = tokenizer.encodings(example.words)
+        first, words = 0, tokenizer.encodings(example.words)
         while first < len(words):
-            feature = _words_that_fit(words, first, tokenizer, max_length, number)
-            if label2id is not None and example.labels is not None:
-                labels = [IGNORED] * feature.length
+            feature = _words_that_fit(words, first, len(words), tokenizer, max_length, number)
+            if label2id is not None:
+                last = _between_names(example.labels, first, first + len(feature.places))
+                feature = _words_that_fit(words, first, last, tokenizer, max_length, number)
+                feature.targets["labels"] = labels = [IGNORED] * feature.length
                 for word, place in enumerate(feature.places, start=first):
                     labels[place] = label2id[example.labels[word]]
-                feature.targets["labels"] = labels
             features.append(feature)
             first += len(feature.places)
     return features
 
 
-def _words_that_fit(words: Sequence, first: int, tokenizer: Tokenizer, max_length: int, number: int) -> WordsFeature:
-    """A row of the words from `first` on; a word without pieces (nothing but control characters) is read as [UNK], and
-    one longer than the row is cut."""
+def _between_names(labels: Sequence[str], first: int, last: int) -> int:
+    """The last place after `first` and not after `last` where no name goes on."""
+    for place in range(last, first, -1):
+        if place == len(labels) or labels[place][:2] not in ("I-", "E-"):
+            return place
+    return last
+
+
+def _words_that_fit(
+    words: Sequence, first: int, last: int, tokenizer: Tokenizer, max_length: int, number: int
+) -> WordsFeature:
+    """A row of the words from `first` to before `last`; a word without pieces (nothing but control characters) is read
+    as [UNK], and one longer than the row is cut."""
     row, places, cut = Row([tokenizer.cls_token_id], [0], [(0, 0)]), [], 0
-    for word in words[first:]:
+    for word in words[first:last]:
         pieces, offsets = (word.ids, word.offsets) if word.ids else ([tokenizer.unk_token_id], [(0, 0)])
         room = max_length - 1 - len(row.ids)
         if len(pieces) > room and places:

@@ -1,122 +1,146 @@
-"""Question answering: examples to tensors, and start and end logits back to answers.
+"""Question answering: a question and its passage as rows of model input, a long passage as overlapping windows.
 
-Devlin et al. 2019, sections 4.2 and 4.3: `[CLS] question [SEP] passage [SEP]`; an answer is a start and an
-end in the passage, scored by the sum of their logits; "no answer" is the span that starts and ends at [CLS].
+Devlin et al. 2019, sections 4.2 and 4.3: `[CLS] question [SEP] passage [SEP]`; an answer is a start and an end in the
+passage, "no answer" the span that starts and ends at [CLS]. Windows are those of the paper's code (run_squad.py).
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import torch
-from torch import Tensor
+from itertools import pairwise
+from typing import NamedTuple
 
 from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
-from bertlab.tokenizer import Tokenizer
+from bertlab.inputs.features import Feature
+from bertlab.tokenizer import Row, Tokenizer
 
-
-def qa_features(examples: Sequence[QAExample], tokenizer: Tokenizer, max_length: int) -> dict[str, Tensor]:
-    """Tensors of a batch of questions; passages are cut to fit `max_length` tokens, questions never.
-
-    input_ids, token_type_ids, attention_mask (B, S); start_positions, end_positions (B,), both 0 ([CLS])
-    where there is no answer or it was cut away; offset_mapping (B, S, 2), characters in each text;
-    passage_mask (B, S) bool. InputError names a question that leaves no room for its passage.
-    """
-    if not examples:
-        raise InputError("no examples given: pass at least one question")
-    questions = tokenizer.encodings([example.question for example in examples])
-    passages = tokenizer.encodings([example.context for example in examples])
-    rows, spans, firsts = [], [], []
-    for example, question, passage in zip(examples, questions, passages, strict=True):
-        asked = len(question.ids)
-        room = max_length - asked - 3  # [CLS] question [SEP] passage [SEP]
-        if room < 1:
-            raise InputError(
-                f"question {example.id!r} takes {asked} tokens and leaves no room for its passage "
-                f"in max_length={max_length}: shorten it"
-            )
-        rows.append(tokenizer.assemble((question, passage), (asked, min(room, len(passage.ids)))))
-        firsts.append(asked + 2)
-        spans.append(_answer_tokens(example, passage.offsets, room, asked + 2))
-    batch = tokenizer.batch(rows)
-    starts, ends = torch.tensor(spans).T  # (B, 2) -> (B,) each
-    place = torch.arange(batch["input_ids"].shape[1])  # (S,)
-    passage_first = torch.tensor(firsts)[:, None]  # (B, 1)
-    last_sep = batch["attention_mask"].sum(dim=1, keepdim=True) - 1  # (B, 1)
-    passage_mask = (place >= passage_first) & (place < last_sep)  # (B, S)
-    return batch | {"start_positions": starts, "end_positions": ends, "passage_mask": passage_mask}
-
-
-def _answer_tokens(example: QAExample, offsets: list[tuple[int, int]], room: int, first: int) -> tuple[int, int]:
-    """First and last token of the answer in a row whose passage starts at `first`; (0, 0) if there is
-    none, or not all of it within the `room` tokens that are kept."""
-    if example.is_impossible:
-        return 0, 0
-    answer_end = example.answer_start + len(example.answer)
-    start = bisect_right(offsets, example.answer_start, key=lambda offset: offset[1])
-    end = bisect_left(offsets, answer_end, key=lambda offset: offset[0]) - 1
-    return (first + start, first + end) if start <= end < room else (0, 0)
+MAX_LENGTH = 384  # tokens of a row in the paper's code, if the model has so many positions
+MAX_QUERY = 64  # tokens of a question; the paper's code cuts it there
+LENGTH_COUNTS = 0.01  # how much a token of a window's length counts beside one of context
 
 
 @dataclass(frozen=True)
-class Span:
-    """An answer: tokens of the input, both ends inclusive, and characters of the passage; "" = none."""
+class SpanFeature(Feature):
+    """A question and window number `window` of its passage; the row's offsets at `passage` count in the whole passage.
 
-    start_token: int
-    end_token: int
-    start_char: int
-    end_char: int
-    text: str
-    score: float  # start logit + end logit
-
-
-def best_spans(
-    start_logits: Tensor,
-    end_logits: Tensor,
-    passage_mask: Tensor,
-    offsets: Tensor,
-    passage: str,
-    n: int = 5,
-    max_answer_tokens: int = 20,
-) -> list[Span]:
-    """The `n` spans of one row with the highest start + end logit, best first; fewer if there are fewer.
-
-    Logits and mask are (S,), offsets (S, 2). A span lies in the passage, does not end before it starts,
-    takes at most `max_answer_tokens`, and its text is exactly that part of `passage`.
+    `passage` are the places of the window's tokens in the row, `max_context` those of them that have the most context
+    here: each token of a passage has its place in `max_context` of exactly one window, and an answer that starts with
+    it is taken from there.
     """
-    size = len(start_logits)
-    scores = start_logits[:, None].float() + end_logits[None, :].float()  # (S, 1) + (1, S) -> (S, S)
-    allowed = passage_mask[:, None] & passage_mask[None, :]  # (S, S)
-    allowed = allowed.triu().tril(max_answer_tokens - 1)
-    count = min(n, int(allowed.sum()))
-    top = scores.masked_fill(~allowed, float("-inf")).flatten().topk(count)
-    return [
-        _span(index // size, index % size, score, offsets, passage)
-        for index, score in zip(top.indices.tolist(), top.values.tolist(), strict=True)
-    ]
+
+    window: int = 0
+    passage: range = range(0)
+    max_context: range = range(0)
 
 
-def _span(start: int, end: int, score: float, offsets: Tensor, passage: str) -> Span:
-    start_char, end_char = int(offsets[start, 0]), int(offsets[end, 1])
-    return Span(start, end, start_char, end_char, passage[start_char:end_char], score)
+def usual_stride(max_length: int) -> int:
+    """A third of a row: the published 128 of 384."""
+    return max(1, max_length // 3)
 
 
-def null_score(start_logits: Tensor, end_logits: Tensor) -> float:
-    """Score of "no answer": the span from [CLS] to [CLS]."""
-    return float(start_logits[0]) + float(end_logits[0])
+def span_features(
+    examples: Sequence[QAExample], tokenizer: Tokenizer, max_length: int, stride: int, learn: bool = True
+) -> list[SpanFeature]:
+    """Rows of at most `max_length` tokens, in the order of the examples; windows start `stride` tokens apart.
+
+    With `learn`, start_positions and end_positions: both 0 ([CLS]) where there is no answer or not all of it is in the
+    window; an answer that starts or ends inside a token takes the whole token. Of a question only the first 64 tokens
+    are kept. InputError names a question that leaves no room, or whose passage or answer holds no token.
+    """
+    if stride < 1:
+        raise InputError(f"stride must be at least 1, not {stride}")
+    questions = _segments([example.question for example in examples], tokenizer)
+    contexts = list(dict.fromkeys(example.context for example in examples))  # many questions share one
+    passages = dict(zip(contexts, _segments(contexts, tokenizer), strict=True))
+    features = []
+    for number, (example, question) in enumerate(zip(examples, questions, strict=True)):
+        passage, asked = passages[example.context], question.part(range(min(MAX_QUERY, len(question.ids))))
+        windows = cut_windows(len(passage.ids), _room(example, asked, passage, max_length), stride)
+        answer = _answer_tokens(example, passage.offsets) if learn else None
+        for window, (tokens, best) in enumerate(zip(windows, most_context(windows), strict=True)):
+            row, shift = _row(asked, passage.part(tokens), tokenizer), len(asked.ids) + 2 - tokens.start
+            cut = 0 if window else len(question.ids) - len(asked.ids)
+            targets = _targets(answer, tokens, shift) if learn else {}
+            places = _moved(tokens, shift), _moved(best, shift)
+            features.append(SpanFeature((row,), targets, number, cut, window, *places))
+    return features
 
 
-def answer_from_logits(
-    start_logits: Tensor,
-    end_logits: Tensor,
-    passage_mask: Tensor,
-    offsets: Tensor,
-    passage: str,
-    threshold: float = 0.0,
-    max_answer_tokens: int = 20,
-) -> Span:
-    """The best span of one row, or the empty span at [CLS] unless some span beats it by `threshold`."""
-    nothing = Span(0, 0, 0, 0, "", null_score(start_logits, end_logits))
-    best = best_spans(start_logits, end_logits, passage_mask, offsets, passage, 1, max_answer_tokens)
-    return best[0] if best and best[0].score > nothing.score + threshold else nothing
+class _Segment(NamedTuple):
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+
+    def part(self, tokens: range) -> "_Segment":
+        return _Segment(self.ids[tokens.start : tokens.stop], self.offsets[tokens.start : tokens.stop])
+
+
+def _segments(texts: Sequence[str], tokenizer: Tokenizer) -> list[_Segment]:
+    return [_Segment(encoding.ids, encoding.offsets) for encoding in tokenizer.encodings(texts)]
+
+
+def _room(example: QAExample, question: _Segment, passage: _Segment, max_length: int) -> int:
+    """How many tokens of the passage a row holds."""
+    if not passage.ids:
+        raise InputError(f"the passage of question {example.id!r} is empty: there is nothing to find an answer in")
+    room = max_length - len(question.ids) - 3  # [CLS] question [SEP] passage [SEP]
+    if room < 1:
+        raise InputError(
+            f"question {example.id!r} takes {len(question.ids)} tokens and leaves no room for its passage "
+            f"in max_length={max_length}: shorten it"
+        )
+    return room
+
+
+def cut_windows(tokens: int, room: int, stride: int) -> list[range]:
+    """The tokens of each window: `room` of them, fewer in the last, each window `stride` after the one before."""
+    step = min(stride, room)  # no token may fall between two windows
+    return [range(first, min(first + room, tokens)) for first in range(0, max(tokens - room, 0) + step, step)]
+
+
+def most_context(windows: Sequence[range]) -> list[range]:
+    """The tokens of each window that have more context there than in any other: they share out the passage."""
+    edges = [0, *(_edge(*pair) for pair in pairwise(windows)), windows[-1].stop]
+    return [range(*pair) for pair in pairwise(edges)]
+
+
+def _edge(window: range, following: range) -> int:
+    """The first token with more context in the following window; from there on all have."""
+    shared = range(following.start, window.stop)
+    return following.start + bisect_left(shared, True, key=lambda t: _context(following, t) > _context(window, t))
+
+
+def _context(window: range, token: int) -> float:
+    """Tokens on its shorter side, and a little for the length of the window."""
+    return min(token - window.start, window.stop - 1 - token) + LENGTH_COUNTS * len(window)
+
+
+def _moved(places: range, shift: int) -> range:
+    return range(places.start + shift, places.stop + shift)
+
+
+def _row(question: _Segment, window: _Segment, tokenizer: Tokenizer) -> Row:
+    sep, nowhere = tokenizer.sep_token_id, (0, 0)
+    return Row(
+        [tokenizer.cls_token_id, *question.ids, sep, *window.ids, sep],
+        [0] * (len(question.ids) + 2) + [1] * (len(window.ids) + 1),
+        [nowhere, *question.offsets, nowhere, *window.offsets, nowhere],
+    )
+
+
+def _answer_tokens(example: QAExample, offsets: list[tuple[int, int]]) -> range | None:
+    """The tokens of the passage that the answer touches; None where there is no answer."""
+    if example.is_impossible:
+        return None
+    answer_end = example.answer_start + len(example.answer)
+    start = bisect_right(offsets, example.answer_start, key=lambda offset: offset[1])
+    stop = bisect_left(offsets, answer_end, key=lambda offset: offset[0])
+    if start >= stop:
+        raise InputError(f"the answer {example.answer!r} of question {example.id!r} holds no token")
+    return range(start, stop)
+
+
+def _targets(answer: range | None, window: range, shift: int) -> dict[str, int]:
+    inside = answer is not None and window.start <= answer.start and answer.stop <= window.stop
+    start, end = (answer.start + shift, answer.stop - 1 + shift) if inside else (0, 0)
+    return {"start_positions": start, "end_positions": end}

@@ -25,7 +25,8 @@ from bertlab.locate import locate
 from bertlab.model.weights import WEIGHTS, Weights
 
 # Our module -> the published module(s); * is a layer's number. Parameters are called weight and bias in
-# both. Several published modules are stacked, in this order, as the rows of one of ours.
+# both. Several published modules are stacked, in this order, as the rows of one of ours. The last three are
+# bertlab's own, under names that no other BERT uses.
 TABLE = {
     "embeddings.word": ["embeddings.word_embeddings"],
     "embeddings.position": ["embeddings.position_embeddings"],
@@ -48,6 +49,9 @@ TABLE = {
     "nsp": ["cls.seq_relationship"],
     "span": ["qa_outputs"],
     "classifier": ["classifier"],
+    "mix": ["layer_mix"],
+    "convolution": ["word_convolution"],
+    "crf": ["crf"],
 }
 TIED = "mlm.decoder.weight"
 ENCODER = ("embeddings.", "encoder.")  # what a checkpoint cannot lack
@@ -70,7 +74,7 @@ class PretrainedModel(nn.Module):
 
     @torch.no_grad()
     def initialise(self, names: Collection[str] | None = None) -> None:
-        """Matrices and embeddings normal with std initializer_range, biases 0, LayerNorm 1 and 0, [PAD] 0;
+        """Matrices and embeddings normal with std initializer_range, biases 0, LayerNorm 1 and 0, [PAD] 0, scales 1;
         all parameters, or those of `names`."""
         for module_name, module in self.named_modules():
             for leaf, parameter in module.named_parameters(recurse=False):
@@ -83,7 +87,7 @@ class PretrainedModel(nn.Module):
     def _initialise_one(self, module: nn.Module, leaf: str, parameter: Tensor) -> None:
         if leaf == "bias":
             parameter.zero_()
-        elif isinstance(module, nn.LayerNorm):
+        elif isinstance(module, nn.LayerNorm) or leaf == "gamma":
             parameter.fill_(1.0)
         else:
             parameter.normal_(std=self.config.initializer_range)

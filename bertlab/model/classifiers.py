@@ -10,9 +10,13 @@ from torch import Tensor, nn
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
+from bertlab.inputs.masking import IGNORED
 from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.crf import CRF
 from bertlab.model.encoder import BertModel, BertOutput
-from bertlab.model.heads import class_loss
+from bertlab.model.heads import check_labels, class_loss
+from bertlab.model.mixing import LayerMix, mean_over_tokens
+from bertlab.model.words import WordConvolution, moved, places_of_words
 
 
 @dataclass
@@ -26,15 +30,31 @@ class ClassifierOutput:
 
 
 class BertClassifier(PretrainedModel):
-    """What the classifiers share: an encoder, dropout, one layer that scores the labels."""
+    """What the classifiers share: an encoder, a mix of its layers, dropout, one layer that scores the labels."""
 
     def __init__(self, config: BertConfig, labels: int, add_pooler: bool = True):
         super().__init__(config)
-        self.bert = BertModel(config, add_pooler)
+        mixed = config.layer_mix != "last"
+        self.bert = BertModel(config, add_pooler and config.pooling == "cls" and not mixed)
+        self.mix = LayerMix(config) if mixed else None
         dropout = config.classifier_dropout
         self.dropout = nn.Dropout(config.hidden_dropout_prob if dropout is None else dropout)
-        self.classifier = nn.Linear(config.hidden_size, labels)
-        self.initialise()
+        self.classifier = nn.Linear(self.mix.width if mixed else config.hidden_size, labels)
+
+    def read(self, *inputs: Tensor | None, output_hidden_states: bool = False, **wanted) -> tuple[Tensor, BertOutput]:
+        """The states that the head reads, (B, S, H) or as wide as the mix, and what else the encoder says."""
+        out = self.bert(*inputs, output_hidden_states=output_hidden_states or self.mix is not None, **wanted)
+        states = out.last_hidden_state if self.mix is None else self.mix(out.hidden_states)
+        if not output_hidden_states:
+            out.hidden_states = None
+        return states, out
+
+    def read_whole(self, *inputs: Tensor | None, **wanted) -> tuple[Tensor, BertOutput]:
+        """One vector of each text, (B, H) or as wide as the mix, and what else the encoder says."""
+        states, out = self.read(*inputs, **wanted)
+        if self.config.pooling == "mean":
+            return mean_over_tokens(states, inputs[1]), out  # (B, S, H) -> (B, H)
+        return (states[:, 0] if out.pooler_output is None else out.pooler_output), out
 
     def score(self, states: Tensor) -> Tensor:
         return self.classifier(self.dropout(states))  # (..., H) -classifier-> (..., N)
@@ -49,10 +69,15 @@ class BertForSequenceClassification(BertClassifier):
     - "regression" (one label): numbers (B,) or (B, N), mean squared error;
     - "single_label_classification" (whole numbers): (B,) of 0..N-1, -100 ignored, cross-entropy;
     - "multi_label_classification" (floats): (B, N) of 0 or 1, binary cross-entropy of each label.
+
+    config.pooling tells what stands for the text: "cls", the pooler on the last layer's [CLS], as published, or "mean",
+    the mean over its tokens, which needs no pooler. With another config.layer_mix than "last" the states are those of
+    LayerMix, and "cls" is the mixed state of [CLS] itself: the pooler was trained on the last layer alone.
     """
 
     def __init__(self, config: BertConfig):
         super().__init__(config, config.num_labels)
+        self.initialise()
 
     def forward(
         self,
@@ -63,8 +88,8 @@ class BertForSequenceClassification(BertClassifier):
         labels: Tensor | None = None,
         **wanted: bool | Tensor | None,
     ) -> ClassifierOutput:
-        out = self.bert(input_ids, attention_mask, token_type_ids, **wanted)
-        logits = self.score(out.pooler_output)  # (B, H) -> (B, N)
+        pooled, out = self.read_whole(input_ids, attention_mask, token_type_ids, **wanted)
+        logits = self.score(pooled)  # (B, H) -> (B, N)
         loss = None if labels is None else sequence_loss(self.config, logits, labels)
         return ClassifierOutput(logits, loss, out.hidden_states, out.attentions)
 
@@ -74,10 +99,22 @@ class BertForTokenClassification(BertClassifier):
 
     Inputs as in BertModel; labels (B, S): 0..N-1, -100 where none counts (special tokens, padding, the later
     pieces of a word). Gives a ClassifierOutput with logits (B, S, N).
+
+    config.token_decoder: "linear", as published, scores each token by itself; "cnn" looks at the words to the left and
+    right too; "crf" chooses the labels of a sentence together, and its loss is the negative log-likelihood over the
+    number of labels. The last two work on words, not tokens: on the first pieces, which are those that have labels, or
+    where `word_mask` (B, S) bool is True. `decode` gives the words their labels.
     """
 
     def __init__(self, config: BertConfig):
         super().__init__(config, config.num_labels, add_pooler=False)
+        self.convolution = self.crf = None
+        if config.token_decoder == "cnn":
+            self.convolution = WordConvolution(self.classifier.in_features, config.hidden_size)
+            self.classifier = nn.Linear(config.hidden_size, config.num_labels)
+        if config.token_decoder == "crf":
+            self.crf = CRF(list(config.id2label.values()))
+        self.initialise()
 
     def forward(
         self,
@@ -86,22 +123,50 @@ class BertForTokenClassification(BertClassifier):
         token_type_ids: Tensor | None = None,
         *,
         labels: Tensor | None = None,
+        word_mask: Tensor | None = None,
         **wanted: bool | Tensor | None,
     ) -> ClassifierOutput:
-        out = self.bert(input_ids, attention_mask, token_type_ids, **wanted)
-        logits = self.score(out.last_hidden_state)  # (B, S, H) -> (B, S, N)
-        return ClassifierOutput(logits, class_loss(logits, labels, "num_labels"), out.hidden_states, out.attentions)
+        states, out = self.read(input_ids, attention_mask, token_type_ids, **wanted)
+        if self.convolution is not None:
+            states = self.convolution(states, self._words(labels, word_mask))
+        logits = self.score(states)  # (B, S, H) -> (B, S, N)
+        return ClassifierOutput(logits, self._loss(logits, labels), out.hidden_states, out.attentions)
+
+    def decode(self, logits: Tensor, word_mask: Tensor) -> list[list[int]]:
+        """One label for each word of each row: logits (B, S, N), first pieces (B, S) bool."""
+        places = places_of_words(word_mask)
+        emissions = moved(logits, word_mask, places)  # (B, S, N) -> (B, W, N)
+        labels = emissions.argmax(-1) if self.crf is None else self.crf.decode(emissions, places)  # (B, W)
+        return [row[real].tolist() for row, real in zip(labels.cpu(), places.cpu(), strict=True)]
+
+    def _words(self, labels: Tensor | None, word_mask: Tensor | None) -> Tensor:
+        if word_mask is not None:
+            return word_mask
+        if labels is None:
+            raise InputError("token_decoder 'cnn' needs word_mask or labels: they say where words begin")
+        return labels != IGNORED
+
+    def _loss(self, logits: Tensor, labels: Tensor | None) -> Tensor | None:
+        if self.crf is None or labels is None:
+            return class_loss(logits, labels, "num_labels")
+        check_labels("labels", labels, logits.shape[:-1], logits.size(-1), "num_labels")
+        labelled = labels != IGNORED
+        places = places_of_words(labelled)
+        words = (moved(x, labelled, places) for x in (logits, labels))  # (B, S, N), (B, S) -> (B, W, N), (B, W)
+        return -self.crf.log_likelihood(*words, places).sum() / labelled.sum().clamp(min=1)
 
 
 class BertForMultipleChoice(BertClassifier):
     """Which of C continuations is the right one (Devlin et al. 2019, section 4.4, SWAG).
 
     Inputs as in BertModel, but (B, C, S): the text with each of its choices; labels (B,): the number of the
-    right one. Every choice is read alone and scored by one number. Gives a ClassifierOutput with logits (B, C).
+    right one. Every choice is read alone, as BertForSequenceClassification reads a text, and scored by one number.
+    Gives a ClassifierOutput with logits (B, C).
     """
 
     def __init__(self, config: BertConfig):
         super().__init__(config, 1)
+        self.initialise()
 
     def forward(
         self,
@@ -114,14 +179,11 @@ class BertForMultipleChoice(BertClassifier):
     ) -> ClassifierOutput:
         if input_ids.dim() != 3:
             raise InputError(f"input_ids must be (batch, choices, tokens), not {tuple(input_ids.shape)}")
-        out = self._each_choice(input_ids, attention_mask, token_type_ids, **wanted)
-        # (B*C, H) -> (B*C, 1) -unflatten-> (B, C)
-        logits = self.score(out.pooler_output).view(input_ids.shape[:2])
-        return ClassifierOutput(logits, class_loss(logits, labels, "choices"), out.hidden_states, out.attentions)
-
-    def _each_choice(self, *inputs: Tensor | None, **wanted: bool | Tensor | None) -> BertOutput:
+        inputs = (input_ids, attention_mask, token_type_ids)
         # (B, C, S) -flatten-> (B*C, S)
-        return self.bert(*(None if tensor is None else tensor.flatten(0, 1) for tensor in inputs), **wanted)
+        pooled, out = self.read_whole(*(None if x is None else x.flatten(0, 1) for x in inputs), **wanted)
+        logits = self.score(pooled).view(input_ids.shape[:2])  # (B*C, H) -> (B*C, 1) -> (B, C)
+        return ClassifierOutput(logits, class_loss(logits, labels, "choices"), out.hidden_states, out.attentions)
 
 
 class BertForNextSentencePrediction(PretrainedModel):

@@ -259,6 +259,13 @@ class BertModel(PretrainedModel):
         self.pooler = Pooler(config) if add_pooler else None
         self.initialise()
 
+    def train(self, mode: bool = True) -> "BertModel":
+        """As in nn.Module, but embeddings and layers that are frozen stay in eval mode: their features are fixed."""
+        super().train(mode)
+        for part in (self.embeddings, *self.encoder.layers):
+            part.train(mode and any(parameter.requires_grad for parameter in part.parameters()))
+        return self
+
     def forward(
         self,
         input_ids: Tensor,

@@ -51,9 +51,12 @@ class Task(ABC):
         """Fields of the config (num_labels, id2label, problem_type) that a head for these examples needs."""
 
     @abstractmethod
+    def check(self, examples: Iterable, config: BertConfig) -> None:
+        """InputError for an example without a label, or with one that a model with this config cannot give."""
+
+    @abstractmethod
     def features(self, examples: Sequence, config: BertConfig, learn: bool) -> list[Feature]:
-        """Rows of the examples, in their order; with `learn` with their targets. InputError names an example with a
-        label that the config does not know."""
+        """Rows of the examples, in their order; with `learn`, for examples that were checked, with their targets."""
 
     @abstractmethod
     def decode(self, model: PretrainedModel, examples: Sequence, features: Sequence[Feature]) -> list[Prediction]:
@@ -67,12 +70,16 @@ class Task(ABC):
     def judged(self, examples: Sequence, predictions: Sequence[Prediction]) -> list[Judged]:
         """Each example beside its prediction, for a report."""
 
+    def baselines(self, known: Sequence, examples: Sequence) -> dict[str, dict[str, float]]:
+        """What guesses that need no model reach on `examples`, having seen `known`: their names in words, measures."""
+        return {}
+
     def confusions(self, examples: Sequence, predictions: Sequence[Prediction]) -> list[tuple[str, str]] | None:
         """(right, said) class of each thing that has one; None where there are no classes."""
         return None
 
-    def tune(self, model: PretrainedModel, examples: Sequence) -> None:
-        """Settle on the dev set what no gradient teaches; most families have nothing of the kind."""
+    def tune(self, model: PretrainedModel, examples: Sequence) -> None:  # noqa: B027 (most families need none)
+        """Settle on the dev set what no gradient teaches."""
 
     def predict(self, model: PretrainedModel, examples: Iterable) -> Iterator[Prediction]:
         """A prediction for each example, in their order; a few hundred of them are in memory at a time."""

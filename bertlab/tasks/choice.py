@@ -1,6 +1,6 @@
 """Which of several continuations is the right one (Devlin et al. 2019, section 4.4)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bertlab.config import BertConfig
@@ -21,7 +21,7 @@ class ChoicePrediction(Prediction):
 
 
 class ChoiceTask(Task):
-    """All examples of a batch have the same number of choices; those of a file may be told apart by it."""
+    """All examples have the same number of choices."""
 
     head = BertForMultipleChoice
     best = "accuracy"
@@ -29,13 +29,16 @@ class ChoiceTask(Task):
     def settle(self, examples: Sequence[ChoiceExample]) -> dict:
         return {}
 
+    def check(self, examples: Iterable[ChoiceExample], config: BertConfig) -> None:
+        for example in examples:
+            if example.label is None:
+                raise InputError(f"{example.id}: does not tell which choice is right")
+
     def features(self, examples: Sequence[ChoiceExample], config: BertConfig, learn: bool) -> list[Feature]:
         for example in examples:
             if len(example.choices) != len(examples[0].choices):
-                counts = f"{len(example.choices)} choices, the first example {len(examples[0].choices)}"
+                counts = f"{len(example.choices)} choices, {examples[0].id} has {len(examples[0].choices)}"
                 raise InputError(f"{example.id}: has {counts}: give all the same number")
-            if learn and example.label is None:
-                raise InputError(f"{example.id}: does not tell which choice is right")
         return choice_features(examples, self.tokenizer, self.max_length)
 
     def decode(self, model, examples: Sequence[ChoiceExample], features: Sequence[Feature]) -> list[ChoicePrediction]:
@@ -47,6 +50,9 @@ class ChoiceTask(Task):
 
     def measures(self, examples: Sequence[ChoiceExample], predictions: Sequence[ChoicePrediction]) -> dict[str, float]:
         return score_choices([example.label for example in examples], [p.choice for p in predictions])
+
+    def baselines(self, known: Sequence[ChoiceExample], examples: Sequence[ChoiceExample]):
+        return {"by chance": {"accuracy": 1 / len(examples[0].choices)}}
 
     def judged(self, examples: Sequence[ChoiceExample], predictions: Sequence[ChoicePrediction]) -> list[Judged]:
         return [

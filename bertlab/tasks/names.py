@@ -7,7 +7,9 @@ from pathlib import Path
 
 from bertlab.corpora import storyworld
 from bertlab.errors import InputError
+from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.locate import locate
+from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.base import Task
 from bertlab.tasks.choice import ChoiceTask
 from bertlab.tasks.sequence import SequenceTask
@@ -23,24 +25,32 @@ class Name:
     family: type[Task]
     about: str
     world: Callable[[int, int, str], Iterator] | None = None
+    pairs: bool = False  # of two texts each
 
 
 NAMES = {
     "sentence": Name(SequenceTask, "a class, a number or several classes for each text"),
-    "pair": Name(SequenceTask, "the same for each pair of texts"),
+    "pair": Name(SequenceTask, "the same for each pair of texts", pairs=True),
     "token": Name(TokenTask, "a label for each word"),
     "qa": Name(SpanTask, "questions whose answer is a span of a passage", storyworld.questions),
-    "choice": Name(ChoiceTask, "which of several continuations is right", storyworld.choices),
-    "sentiment": Name(SequenceTask, "what a text thinks of its subject", storyworld.sentiment),
-    "entailment": Name(SequenceTask, "whether the second text follows from the first", storyworld.entailment),
-    "matching": Name(SequenceTask, "whether two texts mean the same", storyworld.matching),
-    "entities": Name(TokenTask, "names and what they name", storyworld.entities),
+    "choice": Name(ChoiceTask, "which of several continuations is right", getattr(storyworld, "choices", None)),
+    "sentiment": Name(SequenceTask, "what a text thinks of its subject", getattr(storyworld, "sentiment", None)),
+    "entailment": Name(
+        SequenceTask,
+        "whether the second text follows from the first",
+        getattr(storyworld, "entailment", None),
+        pairs=True,
+    ),
+    "matching": Name(
+        SequenceTask, "whether two texts mean the same", getattr(storyworld, "matching", None), pairs=True
+    ),
+    "entities": Name(TokenTask, "names and what they name", getattr(storyworld, "entities", None)),
 }
 
 
-def make_task(name: str, tokenizer: Tokenizer, max_length: int, stride: int) -> Task:
-    family = named(name).family
-    return SpanTask(tokenizer, max_length, stride) if family is SpanTask else family(tokenizer, max_length)
+def make_task(family: type[Task], tokenizer: Tokenizer, max_length: int, stride: int = 0) -> Task:
+    """The task of that family; `stride` is for long passages (0: a third of `max_length`)."""
+    return SpanTask(tokenizer, max_length, stride or None) if family is SpanTask else family(tokenizer, max_length)
 
 
 def named(name: str) -> Name:
@@ -49,12 +59,43 @@ def named(name: str) -> Name:
     return NAMES[name]
 
 
+def open_task(model: str | Path, device: str = "cpu") -> tuple[PretrainedModel, Task]:
+    """A fine-tuned checkpoint (a bundled name, a folder or a hub id) with its head, and the task that reads for it.
+
+    >>> model, task = open_task("storyworld-tiny-sentiment")
+    >>> list(task.predict(model, [TextExample("1", "The soup was good.")]))
+
+    InputError for one without a head of a task.
+    """
+    folder = locate(model)
+    family = family_of(folder)
+    if family is None:
+        raise InputError(f"{model} has no head for a task: fine-tune it first (bertlab finetune)")
+    opened = family.head.from_pretrained(model, device=device)
+    told = _told(folder / "recipe.json")
+    max_length = min(int(told.get("max_length", MAX_LENGTH)), opened.config.max_position_embeddings)
+    return opened, make_task(family, Tokenizer.from_pretrained(model), max_length, int(told.get("stride", 0)))
+
+
 def family_of(model: str | Path) -> type[Task] | None:
     """The family that a checkpoint was fine-tuned for, as its config.json says; None for one without such a head."""
-    path = locate(model) / "config.json"
-    try:
-        kinds = json.loads(path.read_text(encoding="utf-8")).get("architectures") or []
-    except (OSError, ValueError, AttributeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
+    kinds = _told(locate(model) / "config.json").get("architectures") or []
     families = (SequenceTask, TokenTask, SpanTask, ChoiceTask)
     return next((family for family in families if family.head.__name__ in kinds), None)
+
+
+def taught(model: str | Path) -> str:
+    """The name of the task that a run folder learned; "" for another checkpoint."""
+    name = _told(locate(model) / "recipe.json").get("task")
+    return name if name in NAMES else ""
+
+
+def _told(path: Path) -> dict:
+    """What a JSON file of a checkpoint tells; nothing where there is none."""
+    try:
+        told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
+    if not isinstance(told, dict):
+        raise InputError(f"{path}: not a JSON object")
+    return told

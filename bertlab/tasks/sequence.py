@@ -1,7 +1,8 @@
 """One class, a number or several classes for a text or a pair (Devlin et al. 2019, section 4.1)."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -42,14 +43,15 @@ class SequenceTask(Task):
             raise InputError(f"all {len(labels)} examples have the label {names[0]!r}: there is nothing to learn")
         if len(names) > MOST_CLASSES:
             raise InputError(f"{len(names)} different labels are no classes: are they numbers (problem=regression)?")
-        self.best = "f1" if several else "accuracy"
+        self.best = "micro_f1" if several else "accuracy"
         problem = "multi_label_classification" if several else "single_label_classification"
         return {"problem_type": problem, "id2label": dict(enumerate(names))}
 
+    def check(self, examples: Iterable[TextExample], config: BertConfig) -> None:
+        for example in examples:
+            check_labels(example.id, example.label, config)
+
     def features(self, examples: Sequence[TextExample], config: BertConfig, learn: bool) -> list[Feature]:
-        if learn:
-            for example in examples:
-                check_labels(example.id, example.label, config)
         return text_features(examples, self.tokenizer, self.max_length, config.label2id if learn else None)
 
     def decode(self, model, examples: Sequence[TextExample], features: Sequence[Feature]) -> list[TextPrediction]:
@@ -71,6 +73,16 @@ class SequenceTask(Task):
             Judged(e.id, shown(e), in_words(e.label), in_words(p.label), _wrong(e.label, p))
             for e, p in zip(examples, predictions, strict=True)
         ]
+
+    def baselines(self, known: Sequence[TextExample], examples: Sequence[TextExample]) -> dict[str, dict[str, float]]:
+        if isinstance(known[0].label, float):
+            mean = math.fsum(example.label for example in known) / len(known)
+            constant = TextPrediction(mean, {})
+            return {"always the mean": self.measures(examples, [constant] * len(examples))}
+        frequent = Counter(example.label for example in known).most_common(1)[0][0]
+        names = {name for e in [*known, *examples] for name in (e.label if isinstance(e.label, tuple) else (e.label,))}
+        constant = TextPrediction(frequent, dict.fromkeys(sorted_labels(names), 0.0))
+        return {"always the most frequent": self.measures(examples, [constant] * len(examples))}
 
     def confusions(self, examples, predictions) -> list[tuple[str, str]] | None:
         if not isinstance(predictions[0].label, str):

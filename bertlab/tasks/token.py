@@ -1,6 +1,7 @@
 """A label for each word, such as the kind of name it belongs to (Devlin et al. 2019, section 5.3)."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 import torch
@@ -60,10 +61,11 @@ class TokenTask(Task):
         names = [OUTSIDE, *(f"{mark}-{kind}" for kind in kinds for mark in marks)]
         return {"id2label": dict(enumerate(names))}
 
+    def check(self, examples: Iterable[TokenExample], config: BertConfig) -> None:
+        for example in examples:
+            check_labels(example.id, example.labels, config)
+
     def features(self, examples: Sequence[TokenExample], config: BertConfig, learn: bool) -> list[WordsFeature]:
-        if learn:
-            for example in examples:
-                check_labels(example.id, example.labels, config)
         return word_features(examples, self.tokenizer, self.max_length, config.label2id if learn else None)
 
     def decode(self, model, examples: Sequence[TokenExample], features: Sequence[WordsFeature]):
@@ -84,6 +86,15 @@ class TokenTask(Task):
 
     def measures(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> dict[str, float]:
         return score_entities([list(e.labels) for e in examples], [list(p.labels) for p in predictions])
+
+    def baselines(self, known: Sequence[TokenExample], examples: Sequence[TokenExample]):
+        counts: dict[str, Counter] = {}
+        for example in known:
+            for word, label in zip(example.words, example.labels, strict=True):
+                counts.setdefault(word, Counter())[label] += 1
+        usual = {word: seen.most_common(1)[0][0] for word, seen in counts.items()}
+        said = [TokenPrediction(e.words, tuple(usual.get(word, OUTSIDE) for word in e.words), None) for e in examples]
+        return {"each word's most frequent label": self.measures(examples, said)}
 
     def judged(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> list[Judged]:
         judged = []

@@ -29,9 +29,21 @@ MEANING = {
     "probes_crossing": "… who or what was too tired, too wide",
     "probes_fitting": "… what was too big, too small",
     "probes_pronoun": "… he or she",
-    "f1": "answers, F1 (SQuAD 2.0)",
-    "exact": "answers, exact match",
+    "accuracy": "accuracy",
+    "macro_f1": "F1, mean of the classes",
+    "micro_f1": "F1 of all labels together",
+    "positive_f1": "F1 of the second class",
+    "matthews": "Matthews correlation",
+    "pearson": "Pearson correlation",
+    "spearman": "Spearman rank correlation",
+    "rmse": "root of the mean squared error",
+    "f1": "F1",
+    "exact": "exact match",
+    "precision": "precision",
+    "recall": "recall",
+    "token_accuracy": "words with the right label",
     "no_answer": "questions without an answer, seen as such",
+    "has_answer_f1": "questions with an answer, F1",
 }
 
 

@@ -9,13 +9,11 @@ from pathlib import Path
 
 from bertlab.corpora import english
 from bertlab.corpora.dataset import read_dataset
-from bertlab.corpora.files import read_squad
 from bertlab.corpora.sources import read_sources
 from bertlab.errors import InputError
 from bertlab.files_io import atomic_write
 from bertlab.inputs.store import TokenStore
-from bertlab.locate import locate
-from bertlab.model import BertForPreTraining, BertForQuestionAnswering
+from bertlab.model import BertForPreTraining
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.batches import Documents
@@ -28,15 +26,12 @@ from bertlab.training.evaluate import (
     measure_genres,
     measure_ladder,
     measure_pretraining,
-    measure_qa,
     storyworld_test,
 )
-from bertlab.training.finetune import finetune_qa
 from bertlab.training.ladder import Rung
-from bertlab.training.metrics import SECOND
 from bertlab.training.pretrain import pretrain
 from bertlab.training.processes import is_first
-from bertlab.training.recipes import FINETUNE, PretrainRecipe, as_record, pretrain_recipe
+from bertlab.training.recipes import PretrainRecipe, as_record, pretrain_recipe
 from bertlab.training.settings import with_settings
 
 STORYWORLD = (
@@ -174,25 +169,6 @@ def run_tokenize(command) -> None:
     say(f"saved to {command.out}; learn from it with: bertlab pretrain --store {command.out}")
 
 
-def run_finetune(command) -> None:
-    """`bertlab finetune qa`."""
-    recipe = override(FINETUNE[command.task], command, ("model", *PRETRAIN_OPTIONS))
-    out = command.out or Path("runs") / f"{Path(command.model).name}-{command.task}"
-    examples = list(read_squad(command.train)) if command.train else None
-    dev = list(read_squad(command.dev)) if command.dev else None
-    result = finetune_qa(recipe, examples, out=out, half=command.half, device=command.device)
-    if not is_first():
-        return
-    if not result.rows or result.rows[-1]["step"] < recipe.steps:
-        return say(f"stopped at {reached(result)}; {out} holds the model so far")
-    say("measuring on held-out questions ...")
-    measures = measure_qa(result.model, result.tokenizer, dev)
-    text = f"Question answering on top of {recipe.model}. " + (STORYWORLD if command.train is None else "")
-    line = command_line(f"finetune {command.task}", command, ("model", *PRETRAIN_OPTIONS))
-    write_card(out, out.name, text, as_record(recipe), measures, result.seconds, line)
-    finish(out, measures)
-
-
 def reached(result) -> str:
     return f"step {result.rows[-1]['step']:,}" if result.rows else "the first step"
 
@@ -205,35 +181,6 @@ def command_line(start: str, command, names: tuple[str, ...]) -> str:
     given |= {"set": shlex.join(settings(command))} if "set" in given else {}
     words = [f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}") for name, value in given.items()]
     return " ".join([f"bertlab {start}", *words])
-
-
-def evaluate_model(name: str, text: Sequence[Path], data: Path | None) -> dict[str, float]:
-    """`bertlab evaluate`: by what the checkpoint was made for, as its config.json says."""
-    tokenizer = Tokenizer.from_pretrained(name)
-    kinds = json.loads((locate(name) / "config.json").read_text(encoding="utf-8")).get("architectures") or []
-    if "BertForQuestionAnswering" in kinds:
-        if text:
-            raise InputError(f"{name} answers questions: measure it with --data FILE, not --text")
-        model = BertForQuestionAnswering.from_pretrained(name)
-        return measure_qa(model, tokenizer, list(read_squad(data)) if data else None)
-    if data and data.is_file():
-        raise InputError(f"{name} has no question-answering head: fine-tune it first, or leave out --data")
-    return read_material(text, data).measure(BertForPreTraining.from_pretrained(name), tokenizer, _learned(name))
-
-
-def _learned(name: str) -> Learned:
-    """What run folders and their snapshots tell of it; others hold the paper's."""
-    path = locate(name) / "recipe.json"
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        found = Learned(told.get("second_task", "next"), int(told.get("max_tokens", Learned.max_tokens)))
-        if found.second_task not in SECOND or found.max_tokens < 5:
-            raise ValueError(f"second_task={found.second_task!r}, max_tokens={found.max_tokens}")
-    except FileNotFoundError:
-        return Learned()
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
-    return found
 
 
 def read_texts(paths: Sequence[Path]) -> list[tuple[str, ...]]:

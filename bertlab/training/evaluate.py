@@ -1,15 +1,17 @@
 """Whole evaluations, as the command line and the model cards report them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
 from bertlab.inputs.pairs import SecondTask
+from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering
+from bertlab.tasks.span import SpanTask
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.batches import Documents, token_ids
@@ -18,8 +20,6 @@ from bertlab.training.metrics import (
     evaluate_left_to_right,
     evaluate_pretraining,
     evaluate_probes,
-    predict_answers,
-    score_answers,
 )
 from bertlab.training.recipes import PretrainRecipe
 
@@ -150,9 +150,9 @@ def _measure(
 def measure_qa(
     model: BertForQuestionAnswering, tokenizer: Tokenizer, examples: Sequence[QAExample] | None = None
 ) -> dict[str, float]:
-    """EM, F1 and no-answer accuracy on `examples`, or on held-out combinations of the storyworld."""
+    """Exact match, F1 and what SpanTask measures besides, on `examples`, or on held-out
+    combinations of the storyworld."""
     if examples is None:
         examples = list(storyworld.questions(0, TEST_QUESTIONS, "test"))
-    max_length = min(384, model.config.max_position_embeddings)
-    examples = [replace(e, id=f"{number}") for number, e in enumerate(examples)]  # ids of files may repeat
-    return score_answers(examples, predict_answers(model, tokenizer, examples, max_length=max_length))
+    task = SpanTask(tokenizer, min(MAX_LENGTH, model.config.max_position_embeddings))
+    return task.measures(examples, list(task.predict(model, examples)))

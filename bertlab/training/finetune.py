@@ -20,7 +20,7 @@ from bertlab.inputs.masking import IGNORED
 from bertlab.model import BertModel
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.base import Task
-from bertlab.tasks.names import make_task
+from bertlab.tasks.names import make_task, named
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.flops import encoder_operations
 from bertlab.training.looks import Looks, Row
@@ -72,13 +72,13 @@ def finetune(
     the recipe's seed. `out` is the run folder (none: nothing is written), `half` saves the result in 16 bits.
 
     Every `save_every` steps the whole state goes to the run folder; `resume` goes on from there after a kill or Ctrl-C,
-    to the same weights as without it. InputError: no examples, a label that does not fit, a run folder with another run.
+    to the same weights as without it. InputError: no examples, a label that does not fit, a run folder in use.
     """
     started = time.perf_counter()
     if not examples:
         raise InputError("there is no example to learn from")
     tokenizer = Tokenizer.from_pretrained(recipe.model)
-    task = make_task(recipe.task, tokenizer, recipe.max_length, recipe.stride)
+    task = make_task(named(recipe.task).family, tokenizer, recipe.max_length, recipe.stride)
     settled = task.settle(examples)
     model = model or start_model(recipe, task, settled)
     freeze(model, recipe.freeze)
@@ -87,7 +87,7 @@ def finetune(
     run = Run(out, as_record(recipe), resume=resume) if out else None
     launch(fabric)
     state = run.go_on(fingerprint(features), None) if run else None
-    looks = Looks(task, model, dev, recipe.patience, on_look)
+    looks = Looks(task, model, dev, recipe.patience, to_all(run and run.log_look, on_look))
     if state:
         looks.go_on(state)
 
@@ -125,7 +125,7 @@ def finetune(
 
 
 def start_model(recipe: FinetuneRecipe, task: Task, settled: dict) -> PretrainedModel:
-    """The pretrained encoder with a new head, drawn from the seed; or, if it has one for these very labels, with that."""
+    """The pretrained encoder with a new head, drawn from the seed; or with its own, if that is for these labels."""
     config = BertConfig.from_pretrained(recipe.model)
     if recipe.max_length > config.max_position_embeddings:
         limit = f"the {config.max_position_embeddings} positions of {recipe.model}"
@@ -137,7 +137,7 @@ def start_model(recipe: FinetuneRecipe, task: Task, settled: dict) -> Pretrained
         torch.manual_seed(recipe.seed)
         warnings.filterwarnings("ignore", ".*newly initialised")  # that the head is new is the point here
         if knows(config, settled):
-            return task.head.from_pretrained(recipe.model, **changes)
+            return task.head.from_pretrained(recipe.model, **settled | changes)
         model = task.head(config.changed(**settled | changes))
         encoder = BertModel.from_pretrained(recipe.model, **settled | changes)
         encoder.pooler = encoder.pooler if model.bert.pooler else None

@@ -36,19 +36,14 @@ class Looks:
         predictions = list(self._task.predict(self._model, self._examples))
         self._model.train(training)
         self.rows.append({"step": step, **self._task.measures(self._examples, predictions)})
-        if self.best_row is self.rows[-1]:
+        if best_of(self.rows, self._task) is self.rows[-1]:
             self._best = {name: tensor.to("cpu", copy=True) for name, tensor in self._model.state_dict().items()}
         if self._on_look:
             self._on_look(self.rows[-1])
 
     @property
-    def best_row(self) -> Row:
-        """The first of those with the best figure."""
-        return max(self.rows, key=lambda row: row[self._task.best])
-
-    @property
     def enough(self) -> bool:
-        since = len(self.rows) - 1 - self.rows.index(self.best_row) if self.rows else 0
+        since = len(self.rows) - 1 - self.rows.index(best_of(self.rows, self._task)) if self.rows else 0
         return 0 < self._patience <= since
 
     def until_enough(self, batches: Iterator[Batch]) -> Iterator[Batch]:
@@ -69,3 +64,8 @@ class Looks:
 
     def go_on(self, state: dict) -> None:
         self.rows, self._best = list(state["looks"]), state["best"]
+
+
+def best_of(rows: Sequence[Row], task: Task) -> Row:
+    """The first of the rows with the best figure."""
+    return max(rows, key=lambda row: row[task.best])

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from bertlab.corpora.examples import QAExample
 from bertlab.corpora.storyworld import Probe
 from bertlab.inputs.masking import IGNORED, Masking
 from bertlab.inputs.pairs import SecondTask
-from bertlab.inputs.spans import answer_from_logits, qa_features
-from bertlab.model import BertForPreTraining, BertForQuestionAnswering
+from bertlab.model import BertForPreTraining
 from bertlab.model.heads import PreTrainingOutput
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
@@ -141,44 +139,3 @@ def evaluate_probes(model: BertForPreTraining, tokenizer: Tokenizer, probes: Seq
 def _parts(batch: dict[str, Tensor]):
     rows = len(batch["input_ids"])
     return ({key: value[i : i + BATCH] for key, value in batch.items()} for i in range(0, rows, BATCH))
-
-
-@torch.inference_mode()
-def predict_answers(
-    model: BertForQuestionAnswering,
-    tokenizer: Tokenizer,
-    examples: Sequence[QAExample],
-    *,
-    max_length: int = 192,
-    threshold: float = 0.0,
-) -> dict[str, str]:
-    """The answer of every example by its id, "" for none; "none" wins where it beats the best span by `threshold`."""
-    answers = {}
-    for first in range(0, len(examples), BATCH):
-        part = examples[first : first + BATCH]
-        features = qa_features(part, tokenizer, max_length)
-        out = model.eval()(features["input_ids"], features["attention_mask"], features["token_type_ids"])
-        rows = zip(
-            out.start_logits,
-            out.end_logits,
-            features["passage_mask"],
-            features["offset_mapping"],
-            strict=True,
-        )
-        for example, row in zip(part, rows, strict=True):
-            answers[example.id] = answer_from_logits(*row, example.context, threshold).text
-    return answers
-
-
-def score_answers(examples: Sequence[QAExample], answers: dict[str, str]) -> dict[str, float]:
-    """Exact match and F1 as SQuAD 2.0 defines them, and accuracy on the questions without an answer; all 0..1."""
-    from torchmetrics.functional.text import squad
-
-    said = [{"prediction_text": answers[e.id], "id": e.id} for e in examples]
-    gold = [{"answers": {"answer_start": [e.answer_start], "text": [e.answer]}, "id": e.id} for e in examples]
-    scores = squad(said, gold)
-    figures = {"exact": float(scores["exact_match"]) / 100, "f1": float(scores["f1"]) / 100}
-    unanswerable = [answers[e.id] == "" for e in examples if e.is_impossible]
-    if unanswerable:
-        figures["no_answer"] = sum(unanswerable) / len(unanswerable)
-    return figures | {"questions": len(examples)}

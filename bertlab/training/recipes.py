@@ -91,6 +91,17 @@ class PretrainRecipe:
         )
 
 
+WIDE = 512  # hidden size from which on the paper's settings of fine-tuning suit
+
+
+def suited_optimization(hidden_size: int) -> Optimization:
+    """What fine-tunes an encoder of this width well: the paper's AdamW (appendix A.3), or for small ones, which it
+    hardly moves in the steps that a laptop has time for, Muon."""
+    if hidden_size >= WIDE:
+        return Optimization("adamw", learning_rate=3e-5, warmup=0.1, weight_decay=0.01, beta2=0.999)
+    return Optimization("muon", learning_rate=2e-3, warmup=0.1)
+
+
 @dataclass(frozen=True)
 class FinetuneRecipe:
     """A head for a task on top of a pretrained encoder, and how both are trained (Devlin et al. 2019, appendix A.3)."""
@@ -109,7 +120,7 @@ class FinetuneRecipe:
     freeze: str = "none"  # embeddings, encoder, or how many of the lowest layers are left as they are
     # input
     max_length: int = 128  # tokens of a row
-    stride: int = 64  # tokens from one window of a long passage to the next
+    stride: int = 0  # tokens from one window of a long passage to the next; 0: a third of max_length
     # training
     batch_size: int = 32
     epochs: float = 3.0
@@ -117,12 +128,12 @@ class FinetuneRecipe:
     label_smoothing: float = 0.0
     evaluate_every: int = 0  # steps between two looks at the dev set; 0: once an epoch
     patience: int = 0  # looks without a better figure before the training ends; 0: it goes on to the end
-    optim: Optimization = field(default_factory=lambda: Optimization("muon", learning_rate=2e-3, warmup=0.1))
+    optim: Optimization = field(default_factory=lambda: suited_optimization(128))
     seed: int = 0
 
     def __post_init__(self):
-        at_least_one(self, "batch_size", "examples", "max_length", "stride")
-        for name in ("steps", "evaluate_every", "patience", "seed"):
+        at_least_one(self, "batch_size", "examples", "max_length")
+        for name in ("stride", "steps", "evaluate_every", "patience", "seed"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name}={getattr(self, name)}: must not be negative")
         if not 0 < self.epochs < float("inf"):

@@ -63,9 +63,10 @@ class Run:
             raise InputError(f"{self.folder} was begun with another text or vocabulary: resume it with the same")
         if state["minutes"] != minutes:
             raise InputError(f"{self.folder} was begun with minutes={state['minutes']}: resume it with the same")
-        (self.folder / "metrics.csv").unlink(missing_ok=True)
-        for row in state["rows"]:
-            self.log(row)
+        for name, log, rows in (("metrics.csv", self.log, "rows"), ("dev.csv", self.log_look, "looks")):
+            (self.folder / name).unlink(missing_ok=True)
+            for row in state.get(rows, ()):
+                log(row)
         return state
 
     def save_state(self, state: State | None, stopped: bool) -> None:
@@ -81,7 +82,14 @@ class Run:
 
     def log(self, row: dict[str, float]) -> None:
         """Append one row to metrics.csv; the first row names the columns."""
-        path = self.folder / "metrics.csv"
+        self._append("metrics.csv", row)
+
+    def log_look(self, row: dict[str, float]) -> None:
+        """Append what was measured on the dev set to dev.csv."""
+        self._append("dev.csv", row)
+
+    def _append(self, name: str, row: dict[str, float]) -> None:
+        path = self.folder / name
         new = not path.exists()
         try:
             with path.open("a", newline="", encoding="utf-8") as file:

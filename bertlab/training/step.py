@@ -31,7 +31,7 @@ def train_step(
     finite = norm.isfinite()
     for optimizer in optimizers:
         for group in optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["lr_scale"]
         optimizer.optimizer.found_inf = 1.0 - finite.float()  # how PyTorch tells an optimizer to change nothing
         optimizer.step()
         optimizer.zero_grad()

@@ -5,14 +5,14 @@ import torch
 from bertlab.draw import charts
 from bertlab.draw.marked import marked_passage, token_strip
 from bertlab.explain.fill import Fill
-from bertlab.explain.spans import Answer, span_grid
-from bertlab.inputs.spans import Span
+from bertlab.explain.spans import Answer, legal_spans, span_grid
+from bertlab.tasks.answers import Span
 
 
 def found() -> Answer:
     start, end = torch.arange(6.0), torch.arange(6.0)
     mask = torch.tensor([0, 0, 0, 1, 1, 0]).bool()
-    grid = span_grid(start, end, mask)
+    grid = span_grid(start, end, legal_spans(mask, mask), 9.0)
     best = Span(4, 4, 2, 3, "b", 8.0)
     tokens = ["[CLS]", "q", "[SEP]", "'</script>", "b", "[SEP]"]
     return Answer(best, [best], 0.1, tokens, start.softmax(0), end.softmax(0), grid, (3, 5), "a b")

@@ -10,8 +10,8 @@ from bertlab.draw import figures
 from bertlab.draw.curves import learning_curves
 from bertlab.explain.attention import AttentionMaps
 from bertlab.explain.fill import Fill
-from bertlab.explain.spans import Answer, span_grid
-from bertlab.inputs.spans import Span
+from bertlab.explain.spans import Answer, legal_spans, span_grid
+from bertlab.tasks.answers import Span
 
 TOKENS = ["[CLS]", "a", "$x$", "<b>", "[SEP]"]
 MAPS = AttentionMaps(TOKENS, [0] * 5, torch.rand(3, 2, 5, 5).softmax(-1))
@@ -22,7 +22,8 @@ RUNGS = [Rung("uniform: ln V", 8.1, 0.0)]
 
 def answer() -> Answer:
     start = torch.arange(5.0)
-    grid = span_grid(start, start, torch.tensor([0, 1, 1, 1, 0]).bool())
+    mask = torch.tensor([0, 1, 1, 1, 0])
+    grid = span_grid(start, start, legal_spans(mask, mask), 9.0)
     best = Span(3, 3, 2, 3, "b", 8.0)
     return Answer(best, [best], 0.1, TOKENS, start.softmax(0), start.softmax(0), grid, (1, 4), "a b")
 

@@ -1,9 +1,16 @@
+from itertools import pairwise
+from types import SimpleNamespace
+
 import pytest
 import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
+from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
 from bertlab.explain.spans import answer, legal_spans, span_grid
 from bertlab.model.heads import QuestionAnsweringOutput
+from bertlab.tasks.span import SpanTask
 
 QUESTION, PASSAGE = "what did he buy?", "the man went to the store. he bought a gallon of milk."
 
@@ -11,17 +18,16 @@ QUESTION, PASSAGE = "what did he buy?", "the man went to the store. he bought a 
 def test_grid_by_hand():
     start, end = torch.tensor([1.0, 0.0, 2.0, -1.0]), torch.tensor([0.0, 3.0, 1.0, 0.5])
     mask = torch.tensor([False, False, True, True])
-    grid = span_grid(start, end, mask)
-    cells = {(0, 0): 1.0, (2, 2): 3.0, (2, 3): 2.5, (3, 3): -0.5}
-    scores = torch.tensor(list(cells.values())).softmax(0)
+    scores = torch.tensor([3.0, 2.5, -0.5])
+    grid = span_grid(start, end, legal_spans(mask, mask), float(scores.logsumexp(0)))
     expected = torch.zeros(4, 4)
-    for (i, j), value in zip(cells, scores, strict=True):
+    for (i, j), value in zip([(2, 2), (2, 3), (3, 3)], scores.softmax(0), strict=True):
         expected[i, j] = value
     torch.testing.assert_close(grid, expected)
 
 
 def test_longest_answer_is_kept_to():
-    legal = legal_spans(torch.ones(6), max_answer_tokens=2)
+    legal = legal_spans(torch.ones(6), torch.ones(6), max_answer_tokens=2)
     assert legal.sum() == 6 + 5
     assert not legal[3, 2] and legal[2, 3] and not legal[2, 4]
 
@@ -31,22 +37,25 @@ def test_answer_is_consistent(reader, tok):
     first, last = found.passage_slice
     assert found.tokens[first - 1] == found.tokens[last] == "[SEP]"
     assert float(found.grid.sum()) == pytest.approx(1, abs=1e-5)
-    assert found.no_answer_probability == float(found.grid[0, 0])
+    assert found.no_answer_probability == pytest.approx(float(found.grid[0, 0]))
     assert float(found.start_probabilities.sum()) == pytest.approx(1, abs=1e-5)
-    shares = [found.probability(span) for span in found.spans]
+    shares = [span.probability for span in found.spans]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] == pytest.approx(float(found.grid.max()))
     for span in found.spans:
+        assert span.probability == pytest.approx(float(found.grid[span.start_token, span.end_token]), abs=1e-6)
         assert span.text == PASSAGE[span.start_char : span.end_char]
 
 
-class Sure:
+class Sure(torch.nn.Module):
     """Stands for a model that is sure of one token for both ends."""
 
     def __init__(self, config, place):
+        super().__init__()
         self.config, self.place = config, place
+        self.weight = torch.nn.Parameter(torch.zeros(1))
 
-    def __call__(self, input_ids, **_):
+    def forward(self, input_ids, **_):
         logits = torch.full(input_ids.shape, -9.0)
         logits[0, self.place] = 9.0
         return QuestionAnsweringOutput(logits, logits)
@@ -69,7 +78,49 @@ def test_what_is_empty_is_named(reader, tok, question, passage, named):
         answer(reader, tok, question, passage)
 
 
-def test_long_passage_is_cut_and_counted(reader, tok):
-    found = answer(reader, tok, QUESTION, "milk " * 10_000)
-    assert len(found.tokens) == 48
-    assert found.dropped > 9_900
+def test_a_question_that_is_too_long_is_named(reader, tok):
+    with pytest.raises(InputError, match=r"question 'who likes .*' takes 64 tokens"):
+        answer(reader, tok, "who likes milk " * 30, PASSAGE)
+
+
+@settings(max_examples=30, deadline=None)
+@example("the the the", 2)  # another span with the text of the best one
+@given(st.lists(st.sampled_from(PASSAGE.split()), min_size=1, max_size=150).map(" ".join), st.integers(1, 9))
+def test_it_says_what_the_task_says(reader, tok, passage, longest):
+    found = answer(reader, tok, QUESTION, passage, n=4, max_answer_tokens=longest)
+    task = SpanTask(tok, 48, max_answer_tokens=longest, n_best=4)
+    said = next(task.predict(reader, [QAExample("1", QUESTION, passage, "", -1)]))
+    assert (found.best.text, found.best.start_char, found.best.score) == (said.text, said.start_char, said.score)
+    assert found.best.probability == said.probability
+    assert found.no_answer_probability == said.no_answer_probability
+    spans = [span for span in found.spans if span.text]
+    assert spans == list(said.candidates)[: len(spans)] and len(spans) >= min(3, len(said.candidates))
+
+
+def test_windows_of_a_long_passage(reader, tok):
+    passage = " ".join(f"{PASSAGE} my dog likes walks." for _ in range(20))
+    found = answer(reader, tok, QUESTION, passage)
+    assert len(found.windows) > 5 and found.windows[0][0] == 0 and found.windows[-1][1] == len(passage)
+    assert all(before[1] > after[0] for before, after in pairwise(found.windows))  # they overlap
+    span = next(span for span in found.spans if span.text)
+    assert found.window == span.window
+    first, last = found.windows[found.window]
+    assert first <= span.start_char < span.end_char <= last
+    start, stop = found.passage_slice
+    assert start <= span.start_token <= span.end_token < stop and len(found.tokens) <= 48
+    assert float(found.grid[span.start_token, span.end_token]) == pytest.approx(span.probability, abs=1e-6)
+    assert float(found.grid.flatten()[1:].max()) == pytest.approx(span.probability, abs=1e-6)
+    assert float(found.grid.sum()) < 1 and found.dropped == 0
+
+
+def test_the_threshold_of_the_config(reader, tok):
+    class Told(Sure):
+        def forward(self, **inputs):
+            return reader(**inputs)
+
+    config = SimpleNamespace(max_position_embeddings=48, no_answer_threshold=1e9)
+    assert answer(Told(config, 0), tok, QUESTION, PASSAGE).best.text
+    config.no_answer_threshold = -1e9
+    found = answer(Told(config, 0), tok, QUESTION, PASSAGE)
+    assert found.best == found.spans[0] and found.best.text == ""
+    assert found.best.probability == pytest.approx(float(found.grid[0, 0]))

@@ -6,8 +6,15 @@ import math
 import pytest
 import torch
 
-from bertlab import BertForPreTraining, BertForQuestionAnswering
-from bertlab.training.optim import Optimization, make_optimizers, rate_factor
+from bertlab import (
+    BertForPreTraining,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertModel,
+    InputError,
+)
+from bertlab.training.loop import train
+from bertlab.training.optim import Optimization, freeze, make_optimizers, rate_factor
 
 
 def names_by_group(model, settings):
@@ -125,3 +132,104 @@ def test_muon_is_that_of_torch(config):
         ours.step()
         theirs.step()
     assert all(torch.equal(p, q) for p, q in zip(group["params"], same, strict=True))
+
+
+# Learning rates by layer
+
+
+def scales_by_name(model, settings):
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    groups = [group for optimizer in make_optimizers(model, settings) for group in optimizer.param_groups]
+    return {names[id(p)]: group["lr_scale"] for group in groups for p in group["params"]}
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_lower_layers_learn_more_slowly(optimizer, config):
+    model = BertForSequenceClassification(config)
+    scales = scales_by_name(model, Optimization(optimizer, layer_decay=0.5))
+    assert scales.keys() == dict(model.named_parameters()).keys()
+    expected = {"embeddings": 1 / 8, "layers.0": 1 / 4, "layers.1": 1 / 2, "layers.2": 1, "pooler": 1, "classifier": 1}
+    for name, scale in scales.items():
+        assert [scale] == [share for part, share in expected.items() if part in name], name
+
+
+def test_without_layer_decay_there_are_no_more_groups_than_before(config):
+    assert [len(o.param_groups) for o in make_optimizers(BertForPreTraining(config), Optimization("muon"))] == [1, 2]
+    assert set(scales_by_name(BertForPreTraining(config), Optimization("muon")).values()) == {1.0}
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_step_heeds_the_share_of_each_layer(optimizer, config, batch):
+    """With all else alike, weight decay alone moves a weight, by its own learning rate."""
+    model = BertForSequenceClassification(config.changed(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+    before = {name: p.detach().clone() for name, p in model.named_parameters() if p.ndim == 2}
+    settings = Optimization(optimizer, learning_rate=0.1, weight_decay=0.5, warmup=0.0, layer_decay=0.5)
+
+    def no_loss(model, batch, shares):
+        return 0 * model(**batch).logits.sum(), {}
+
+    train(model, [batch], no_loss, steps=1, settings=settings, progress=False)
+    rate = 0.1 * rate_factor(0.5, 0.0)
+    for name, share in {"bert.encoder.layers.0": 1 / 4, "bert.encoder.layers.2": 1, "bert.embeddings": 1 / 8}.items():
+        for key in (key for key in before if key.startswith(name)):
+            torch.testing.assert_close(model.get_parameter(key).detach(), before[key] * (1 - rate * share * 0.5))
+
+
+def test_a_layer_decay_out_of_range_is_told():
+    for value in (0.0, 1.5):
+        with pytest.raises(InputError, match="optim.layer_decay"):
+            Optimization(layer_decay=value)
+
+
+# Freezing
+
+
+def sum_loss(model, batch, shares):
+    return model(**batch).logits.square().mean(), {}
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+@pytest.mark.parametrize(
+    ("what", "frozen"),
+    [
+        ("none", []),
+        ("embeddings", ["embeddings"]),
+        (2, ["embeddings", "layers.0", "layers.1"]),
+        ("2", ["embeddings", "layers.0", "layers.1"]),
+        ("encoder", ["embeddings", "layers.0", "layers.1", "layers.2"]),
+    ],
+)
+def test_what_is_frozen_stays_as_it_is_and_all_else_learns(what, frozen, optimizer, config, batch):
+    model = BertForSequenceClassification(config)
+    freeze(model, "encoder")
+    freeze(model, what)
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    settings = Optimization(optimizer, learning_rate=0.01, warmup=0.0, weight_decay=0.1)
+    train(model, [batch] * 2, sum_loss, steps=2, settings=settings, progress=False)
+    for name, parameter in model.named_parameters():
+        assert parameter.equal(before[name]) == any(part in name for part in frozen), name
+
+
+def test_frozen_parts_have_no_dropout_and_keep_nothing_for_a_gradient(config, batch):
+    config = config.changed(hidden_dropout_prob=0.5)
+    model = BertModel(config, add_pooler=False).train()
+    freeze(model, 3)
+    one, two = model(**batch).last_hidden_state, model(**batch).last_hidden_state
+    assert one.equal(two) and one.equal(model.eval()(**batch).last_hidden_state) and one.grad_fn is None
+    freeze(model.train(), 1)
+    states = model(**batch, output_hidden_states=True).hidden_states
+    assert [state.requires_grad for state in states] == [False, False, True, True]
+    assert not states[2].equal(model(**batch, output_hidden_states=True).hidden_states[2])
+
+
+@pytest.mark.parametrize("what", ["head", 4, 0, -1, 1.5, None])
+def test_what_cannot_be_frozen_is_told(what, config):
+    with pytest.raises(InputError, match="freeze=.*a number of layers, 1 to 3"):
+        freeze(BertForSequenceClassification(config), what)
+
+
+def test_nothing_left_to_train_is_told(config):
+    model = BertModel(config, add_pooler=False)
+    freeze(model, "encoder")
+    with pytest.raises(InputError, match="nothing to train"):
+        make_optimizers(model, Optimization())

@@ -1,0 +1,48 @@
+"""Which layers a classifier reads, and how the states of a text become one vector.
+
+Shapes: B sequences, S tokens, H hidden size, L layers.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from bertlab.config import BertConfig
+
+
+class LayerMix(nn.Module):
+    """One state per token out of those of several layers (Devlin et al. 2019, section 5.3, table 7).
+
+    "scalar-mix" learns how much of each layer and of the embeddings to take: gamma * sum of softmax(weight)_l * state_l
+    (Peters et al. 2018, equation 1). The others have no parameters; "concat-last-4" is four times as wide.
+    """
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        self.kind = config.layer_mix
+        self.width = config.hidden_size * (4 if self.kind == "concat-last-4" else 1)
+        if self.kind == "scalar-mix":
+            self.weight = nn.Parameter(torch.zeros(config.num_hidden_layers + 1))
+            self.gamma = nn.Parameter(torch.ones(1))
+
+    def forward(self, hidden_states: tuple[Tensor, ...]) -> Tensor:
+        """L+1 x (B, S, H), [0] = embeddings -> (B, S, H), or (B, S, 4H) with "concat-last-4"."""
+        if self.kind == "second-to-last":
+            return hidden_states[-2]
+        if self.kind == "sum-last-4":
+            return torch.stack(hidden_states[-4:]).sum(0)
+        if self.kind == "concat-last-4":
+            return torch.cat(hidden_states[-4:], dim=-1)
+        if self.kind == "scalar-mix":
+            shares = self.gamma * self.weight.softmax(0)  # (L+1,)
+            return torch.einsum("l,lbsh->bsh", shares, torch.stack(hidden_states))
+        return hidden_states[-1]
+
+
+def mean_over_tokens(states: Tensor, attention_mask: Tensor | None) -> Tensor:
+    """(B, S, H) -> (B, H): the mean over the tokens that are not padding, summed in float32 or better; 0 of none."""
+    if attention_mask is None:
+        attention_mask = states.new_ones(states.shape[:2])
+    precise = states.to(torch.promote_types(states.dtype, torch.float32))
+    real = (attention_mask != 0)[:, :, None]  # (B, S, 1)
+    total = precise.masked_fill(~real, 0).sum(1)  # (B, S, H) -> (B, H)
+    return (total / real.sum(1).clamp(min=1)).to(states.dtype)

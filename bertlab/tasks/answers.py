@@ -1,0 +1,135 @@
+"""From start and end logits to an answer: the spans that may be one, over all windows of a passage, and "no answer".
+
+Devlin et al. 2019, sections 4.2 and 4.3: a span scores its start logit plus its end logit, "no answer" those of [CLS];
+nothing is answered where that beats the best span by more than a threshold.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bertlab.inputs.spans import SpanFeature
+from bertlab.tasks.base import Prediction
+
+MAX_ANSWER_TOKENS, N_BEST = 30, 5
+ALWAYS_ANSWER = 1e9  # a threshold that no difference of logits reaches; JSON has no infinity
+
+
+@dataclass(frozen=True)
+class Span:
+    """An answer: tokens of the row of window number `window`, both inclusive, and characters of the passage.
+
+    `score` is start logit + end logit, `probability` its share in the softmax over all spans that may be an answer, in
+    all windows, and "no answer". "No answer" is the span with text "", at [CLS].
+    """
+
+    start_token: int
+    end_token: int
+    start_char: int
+    end_char: int
+    text: str
+    score: float
+    probability: float = 0.0
+    window: int = 0
+
+
+@dataclass(frozen=True)
+class AnswerPrediction(Prediction):
+    """What is said, `text`, is exactly `passage[start_char:end_char]`, or "" for no answer.
+
+    `score` and `probability` are those of what is said; `no_answer_score` is by how much "no answer" beats the best
+    span, the number that the threshold is held against. `candidates` are the best spans, best first, whatever is said.
+    """
+
+    text: str
+    start_char: int
+    end_char: int
+    score: float
+    probability: float
+    no_answer_score: float
+    no_answer_probability: float
+    candidates: tuple[Span, ...]
+
+    def as_row(self) -> dict:
+        shown = ("text", "start_char", "end_char", "score", "probability")
+        return vars(self) | {"candidates": [{name: vars(span)[name] for name in shown} for span in self.candidates]}
+
+
+@dataclass(frozen=True)
+class Window:
+    """One window as the model reads it: logits (S,), its score of "no answer", the log of the summed exp of the scores
+    of all spans that start here, and the best of these: (score, first token, last token)."""
+
+    feature: SpanFeature
+    start_logits: Tensor
+    end_logits: Tensor
+    no_answer: float
+    log_sum: float
+    best: list[tuple[float, int, int]]
+
+
+def read_windows(
+    start_logits: Tensor, end_logits: Tensor, features: Sequence[SpanFeature], n: int, max_answer_tokens: int
+) -> list[Window]:
+    """Windows from their logits (B, S).
+
+    A span lies in the passage, ends where it starts or later, takes at most `max_answer_tokens`, and starts with a
+    token that has the most context in this window, so that no span is read twice.
+    """
+    start, end = start_logits.float(), end_logits.float()  # (B, S)
+    starts = start.masked_fill(~_inside([feature.max_context for feature in features], start), -torch.inf)
+    ends = end.masked_fill(~_inside([feature.passage for feature in features], end), -torch.inf)
+    # (B, S) -pad-> (B, S+M-1) -unfold-> (B, S, M): the ends of the spans of 1 to M tokens from each start
+    ends = F.pad(ends, (0, max_answer_tokens - 1), value=-torch.inf).unfold(1, max_answer_tokens, 1)
+    scores = (starts[:, :, None] + ends).flatten(1)  # (B, S, M) -> (B, S*M)
+    top = scores.topk(min(n, scores.size(1)))
+    firsts = top.indices // max_answer_tokens  # (B, n)
+    lasts = firsts + top.indices % max_answer_tokens
+    best = (
+        list(zip(*row, strict=True)) for row in zip(top.values.tolist(), firsts.tolist(), lasts.tolist(), strict=True)
+    )
+    sums = (start[:, 0] + end[:, 0]).tolist(), scores.logsumexp(1).tolist()
+    return [
+        Window(*window, [span for span in spans if span[0] > -torch.inf])
+        for *window, spans in zip(features, start, end, *sums, best, strict=True)
+    ]
+
+
+def _inside(places: Sequence[range], like: Tensor) -> Tensor:
+    """(B, S) bool: the places of each row."""
+    first, stop = torch.tensor([(p.start, p.stop) for p in places], device=like.device).T[:, :, None]  # (B, 1) each
+    place = torch.arange(like.size(1), device=like.device)  # (S,)
+    return (first <= place) & (place < stop)
+
+
+def no_answer_score(windows: Sequence[Window]) -> float:
+    """The least of the windows', as published: an answer is missing only if it is missing from every window."""
+    return min(window.no_answer for window in windows)
+
+
+def log_total(windows: Sequence[Window]) -> float:
+    """The log of the summed exp of the scores of all spans of a passage and of no answer."""
+    sums = [no_answer_score(windows), *(window.log_sum for window in windows)]
+    return float(torch.tensor(sums, dtype=torch.float64).logsumexp(0))
+
+
+def decide(passage: str, windows: Sequence[Window], threshold: float, n: int) -> AnswerPrediction:
+    """What is said of a passage after all its windows, and the `n` best spans."""
+    no_answer, total = no_answer_score(windows), log_total(windows)
+    found = sorted(((*span, window.feature) for window in windows for span in window.best), key=lambda found: -found[0])
+    spans = tuple(_span(*best, passage, total) for best in found[:n])
+    best, none = spans[0], Span(0, 0, 0, 0, "", no_answer, exp(no_answer - total))
+    difference = no_answer - best.score
+    said = none if difference > threshold else best
+    place = said.text, said.start_char, said.end_char
+    return AnswerPrediction(*place, said.score, said.probability, difference, none.probability, spans)
+
+
+def _span(score: float, start: int, end: int, feature: SpanFeature, passage: str, total: float) -> Span:
+    offsets = feature.rows[0].offsets
+    first, last = offsets[start][0], offsets[end][1]
+    return Span(start, end, first, last, passage[first:last], score, min(1.0, exp(score - total)), feature.window)

@@ -1,0 +1,84 @@
+"""Labelled examples for a task, from files in the field's formats or from the hub."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from bertlab.corpora import tabular
+from bertlab.corpora.conll import read_conll
+from bertlab.corpora.examples import TextExample
+from bertlab.corpora.hub import HUB, HubSet
+from bertlab.corpora.reading import Skipped
+from bertlab.corpora.squad import read_squad
+from bertlab.corpora.tabular import read_choices, read_table
+from bertlab.errors import InputError
+from bertlab.tasks.base import Task
+from bertlab.tasks.choice import ChoiceTask
+from bertlab.tasks.columns import Columns
+from bertlab.tasks.sequence import SequenceTask
+from bertlab.tasks.span import SpanTask
+from bertlab.tasks.token import TokenTask
+
+FAMILIES = {SequenceTask: "sequence", TokenTask: "token", SpanTask: "span", ChoiceTask: "choice"}
+
+
+def read_examples(
+    family: type[Task],
+    path: Path,
+    columns: Columns,
+    *,
+    pairs: bool = False,
+    problem: str = "single_label_classification",
+    labelled: bool = True,
+    skipped: Skipped | None = None,
+) -> Iterator:
+    """The examples of a file for a task family, one after the other; `pairs`: of two texts each.
+
+    Without `labelled` the labels need not be there. With `skipped`, rows that cannot be used are left out and counted
+    there, else the first is an InputError naming file and line.
+    """
+    how = {"encoding": columns.encoding, "skipped": skipped, "labelled": labelled}
+    if family is SpanTask:
+        return read_squad(path, **how)
+    if family is TokenTask:
+        return read_conll(path, **_numbered(columns), **how)
+    if family is ChoiceTask:
+        return read_choices(path, **columns.given("text_column", "choice_columns", "label_column"), **how)
+    named = columns.given("text_column", "pair_column", "label_column")
+    examples = read_table(path, **named, problem=problem, **how)
+    return paired(examples, path) if pairs else examples
+
+
+def paired(examples: Iterator[TextExample], path: Path) -> Iterator[TextExample]:
+    """The same examples; InputError where the file holds no second texts."""
+    for example in examples:
+        if example.pair is None:
+            raise InputError(f"{path}: no column holds the second texts; name it with --pair-column")
+        yield example
+
+
+def hub_set(family: type[Task], name: str, columns: Columns, problem: str) -> HubSet:
+    """A data set by its short name (sst2, squad, ...), or any by its address with these columns.
+
+    InputError for a short name of a set that is for another task.
+    """
+    if name not in HUB:
+        named = tabular.Columns(columns.text_column, columns.pair_column, columns.label_column, columns.choice_columns)
+        return HubSet(name, FAMILIES[family], named, problem)
+    if HUB[name].family != FAMILIES[family]:
+        fitting = ", ".join(other for other in HUB if HUB[other].family == FAMILIES[family])
+        raise InputError(f"--dataset {name}: is for another task; for this one there are {fitting}")
+    return HUB[name]
+
+
+def _numbered(columns: Columns) -> dict[str, int]:
+    """The columns of CoNLL files, which have no names."""
+    numbers = {}
+    for name, option in {"word_column": "text_column", "label_column": "label_column"}.items():
+        if (text := getattr(columns, option)) is not None:
+            try:
+                numbers[name] = int(text)
+            except ValueError:
+                raise InputError(
+                    f"--{option.replace('_', '-')} {text}: columns of CoNLL files are numbers, from 0"
+                ) from None
+    return numbers

@@ -1,0 +1,70 @@
+"""What `bertlab evaluate` does: a checkpoint is measured by what it was made for."""
+
+import json
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from bertlab.corpora.reading import Skipped
+from bertlab.errors import InputError
+from bertlab.locate import locate
+from bertlab.model import BertForPreTraining
+from bertlab.tasks.columns import Columns
+from bertlab.tasks.files import read_examples
+from bertlab.tasks.names import NAMES, Name, family_of, open_task, taught
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.commands import read_material, say
+from bertlab.training.evaluate import Learned
+from bertlab.training.metrics import SECOND
+from bertlab.training.task_commands import WORLD_TEST
+
+
+def evaluate_model(name: str, text: Sequence[Path], data: Path | None, columns: Columns) -> dict[str, float]:
+    """Measures of a bundled model, a folder or a hub id."""
+    if family_of(name):
+        if text:
+            raise InputError(f"{name} was fine-tuned: measure it with --data FILE, not --text")
+        return evaluate_task(name, data, columns)
+    if data and data.is_file():
+        raise InputError(f"{name} has no head for labelled examples: fine-tune it first, or leave out --data")
+    material, tokenizer = read_material(text, data), Tokenizer.from_pretrained(name)
+    return material.measure(BertForPreTraining.from_pretrained(name), tokenizer, learned(name))
+
+
+def evaluate_task(name: str, data: Path | None, columns: Columns) -> dict[str, float]:
+    """Measures of a fine-tuned model on a file, or on held-out combinations of the storyworld if it learned there."""
+    model, task = open_task(name)
+    entry = NAMES.get(taught(name), Name(type(task), ""))
+    if data:
+        skipped = Skipped() if columns.on_error == "skip" else None
+        pairs = entry.pairs or bool(columns.pair_column)
+        problem = model.config.problem_type or "single_label_classification"
+        examples = list(read_examples(type(task), data, columns, pairs=pairs, problem=problem, skipped=skipped))
+        if skipped and skipped.count:
+            say(str(skipped))
+    elif entry.world:
+        examples = list(islice(entry.world(0, WORLD_TEST, "test"), WORLD_TEST))
+    else:
+        raise InputError(f"{name} was not taught a task of the storyworld: measure it with --data FILE")
+    if not examples:
+        raise InputError(f"{data}: holds no example")
+    task.check(examples, model.config)
+    predictions = list(task.predict(model, tqdm(examples, unit="example", leave=False)))
+    return task.measures(examples, predictions)
+
+
+def learned(name: str) -> Learned:
+    """What run folders and their snapshots tell of it; others hold the paper's."""
+    path = locate(name) / "recipe.json"
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        found = Learned(told.get("second_task", "next"), int(told.get("max_tokens", Learned.max_tokens)))
+        if found.second_task not in SECOND or found.max_tokens < 5:
+            raise ValueError(f"second_task={found.second_task!r}, max_tokens={found.max_tokens}")
+    except FileNotFoundError:
+        return Learned()
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
+    return found

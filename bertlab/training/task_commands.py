@@ -1,0 +1,193 @@
+"""What `bertlab finetune` does: examples and recipe from the arguments, fine-tuning, report and card."""
+
+import csv
+import random
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from bertlab.config import BertConfig
+from bertlab.corpora.hub import read_hub
+from bertlab.corpora.reading import Skipped
+from bertlab.errors import InputError
+from bertlab.inputs.spans import MAX_LENGTH
+from bertlab.tasks.files import hub_set, read_examples
+from bertlab.tasks.names import NAMES, named, open_task
+from bertlab.tasks.span import SpanTask
+from bertlab.training.card import write_card
+from bertlab.training.commands import (
+    PRETRAIN_OPTIONS,
+    STORYWORLD,
+    command_line,
+    finish,
+    override,
+    reached,
+    say,
+    settings,
+)
+from bertlab.training.finetune import finetune
+from bertlab.training.grid import search
+from bertlab.training.recipes import FinetuneRecipe, as_record, suited_optimization
+from bertlab.training.report import write_report
+from bertlab.training.settings import with_settings
+
+DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, where no dev file is given
+CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
+WORLD_DEV, WORLD_TEST = 500, 2000
+OPTIONS = ("model", *PRETRAIN_OPTIONS, "epochs", "max_length", "set", "grid")
+
+
+@dataclass
+class Sets:
+    """Examples to learn from, to choose the best checkpoint by, to measure it on; and what a report says of them."""
+
+    train: Sequence
+    dev: Sequence
+    test: Sequence
+    notes: list[str]
+
+
+def run_finetune(command) -> None:
+    """`bertlab finetune`."""
+    started = time.perf_counter()
+    recipe = recipe_of(command)
+    sets = read_sets(command, recipe)
+    out = (command.out or Path("runs") / recipe.name).expanduser()
+    how = {"half": command.half, "device": command.device, "resume": command.resume}
+    if command.grid:
+        recipe = search(recipe, sets.train, sets.dev, out, on_trial=show_trial, **how)
+        stopped = "in the middle of the grid" if recipe is None else ""
+    else:
+        result = finetune(recipe, sets.train, sets.dev, out=out, on_look=show_look, **how)
+        stopped = f"at {reached(result)}" if result.stopped else ""
+    if stopped:
+        return say(f"stopped {stopped}; the same command with --resume goes on")
+    say(f"measuring on {len(sets.test):,} examples ...")
+    measures = measure(out, recipe, sets)
+    line = command_line(f"finetune {command.task}", command, OPTIONS)
+    about = f"{recipe.model}, fine-tuned: {NAMES[recipe.task].about}. " + " ".join(sets.notes)
+    write_card(out, out.name, about, as_record(recipe), measures, time.perf_counter() - started, line)
+    finish(out, measures)
+
+
+def recipe_of(command) -> FinetuneRecipe:
+    """The recipe that the arguments ask for; what they leave open suits the model and the task."""
+    config = BertConfig.from_pretrained(command.model)
+    span = named(command.task).family is SpanTask
+    length = min(MAX_LENGTH if span else FinetuneRecipe.max_length, config.max_position_embeddings)
+    recipe = FinetuneRecipe(command.task, max_length=length, optim=suited_optimization(config.hidden_size))
+    if not (command.train or command.dataset):
+        recipe = replace(recipe, epochs=1.0)  # stories do not run out
+    recipe = with_settings(
+        override(recipe, command, ("model", *PRETRAIN_OPTIONS, "epochs", "max_length")), settings(command)
+    )
+    return replace(recipe, stride=min(recipe.stride, recipe.max_length // 2))
+
+
+def read_sets(command, recipe: FinetuneRecipe) -> Sets:
+    """Examples of the user's files, of a data set of the hub, or of the storyworld."""
+    if command.train and command.dataset:
+        raise InputError("give one of --train and --dataset")
+    if command.train:
+        return file_sets(command, recipe)
+    for option in ("dev", "test"):
+        if getattr(command, option):
+            raise InputError(f"--{option} {getattr(command, option)}: needs --train, the examples to learn from")
+    return hub_sets(command, recipe) if command.dataset else world_sets(recipe)
+
+
+def hub_sets(command, recipe: FinetuneRecipe) -> Sets:
+    """The training split, and the one to choose by; the test splits of the hub often have no labels."""
+    source = hub_set(named(recipe.task).family, command.dataset, command.columns, recipe.problem)
+    skipped = Skipped() if command.columns.on_error == "skip" else None
+    train, dev = (list(read_hub(source, split, skipped=skipped)) for split in ("train", source.dev))
+    return Sets(train, dev, dev, [f"{source.address}.", CHOSEN])
+
+
+def world_sets(recipe: FinetuneRecipe) -> Sets:
+    """Examples of the storyworld; dev and test hold combinations that train never shows."""
+    world = named(recipe.task).world
+    if world is None:
+        own = ", ".join(name for name, entry in NAMES.items() if entry.world)
+        raise InputError(f"finetune {recipe.task} learns from a file of yours: name it with --train (without: {own})")
+    sizes = {"train": recipe.examples, "dev": WORLD_DEV, "test": WORLD_TEST}
+    seeds = {"train": recipe.seed, "dev": 0, "test": 0}
+    return Sets(*(list(world(seeds[split], size, split)) for split, size in sizes.items()), [STORYWORLD])
+
+
+def file_sets(command, recipe: FinetuneRecipe) -> Sets:
+    """Examples of the user's files; without a dev file a tenth of the training file, without a test file dev again."""
+    notes: list[str] = []
+    train = read_file(command, recipe, command.train, notes)
+    if command.dev:
+        dev = read_file(command, recipe, command.dev, notes)
+    else:
+        train, dev = split_off(train, recipe.seed)
+        notes.append(f"{len(dev):,} of its examples, drawn by the seed, were kept away from training.")
+    if command.test:
+        return Sets(train, dev, read_file(command, recipe, command.test, notes), notes)
+    return Sets(train, dev, dev, [*notes, CHOSEN])
+
+
+def read_file(command, recipe: FinetuneRecipe, path: Path, notes: list[str]) -> list:
+    family = named(recipe.task).family
+    skipped = Skipped() if command.columns.on_error == "skip" else None
+    how = {"pairs": NAMES[recipe.task].pairs, "problem": recipe.problem, "skipped": skipped}
+    examples = list(read_examples(family, path, command.columns, **how))
+    if skipped and skipped.count:
+        say(str(skipped))
+        notes.append(f"{path.name}: {skipped}.")
+    if not examples:
+        raise InputError(f"{path}: holds no example")
+    return examples
+
+
+def split_off(examples: list, seed: int) -> tuple[list, list]:
+    """(to learn from, to choose by): a tenth, at most 2,000, drawn by the seed."""
+    size = min(MOST_DEV, int(len(examples) * DEV_SHARE))
+    if size < 1:
+        raise InputError(f"{len(examples)} examples are too few to keep some for measuring: give a file with --dev")
+    order = list(range(len(examples)))
+    random.Random(seed).shuffle(order)
+    kept = set(order[:size])
+    return [e for i, e in enumerate(examples) if i not in kept], [e for i, e in enumerate(examples) if i in kept]
+
+
+def show_look(row: dict[str, float]) -> None:
+    figures = ", ".join(
+        f"{name} {value:.3f}" for name, value in list(row.items())[1:] if not name.endswith(("_low", "_high"))
+    )
+    tqdm.write(f"step {row['step']:,}, dev set: {figures}", file=sys.stderr)
+
+
+def show_trial(setting: str, measures: dict[str, float]) -> None:
+    say(f"{setting}: {measures['best']:.3f} on the dev set")
+
+
+def measure(out: Path, recipe: FinetuneRecipe, sets: Sets) -> dict[str, float]:
+    """The measures of the saved model on the test set, with report.md about them."""
+    model, task = open_task(out)
+    task.check(sets.test, model.config)
+    predictions = list(task.predict(model, tqdm(sets.test, unit="example", leave=False)))
+    measures = task.measures(sets.test, predictions)
+    write_report(
+        out,
+        recipe.name,
+        measures,
+        rows=read_rows(out / "metrics.csv"),
+        evaluations=read_rows(out / "dev.csv"),
+        baselines=task.baselines(sets.train, sets.test),
+        confusions=task.confusions(sets.test, predictions),
+        judged=task.judged(sets.test, predictions),
+        notes=sets.notes,
+    )
+    return measures
+
+
+def read_rows(path: Path) -> list[dict[str, float]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]

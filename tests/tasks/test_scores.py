@@ -1,0 +1,230 @@
+"""The measures of every task family, against examples worked by hand and the formulas of the books."""
+
+import math
+import re
+import string
+import warnings
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertlab.errors import InputError
+from bertlab.tasks.scores import (
+    score_answers,
+    score_choices,
+    score_classes,
+    score_entities,
+    score_label_sets,
+    score_numbers,
+)
+
+YES_NO, ABC = ["no", "yes"], ["a", "b", "c"]
+TAGS = ["O", "B-person", "I-person", "B-place", "I-place"]
+ANSWERS = ["", "the red hat", "red hat", "Red Hat!", "hat", "an old hat", "blue coat", "hat hat"]
+
+
+def test_two_classes():
+    # yes is the positive class: 2 right (tp), 1 missed (fn), 1 too many (fp), 4 right no (tn)
+    gold = ["yes", "yes", "yes", "no", "no", "no", "no", "no"]
+    said = ["yes", "yes", "no", "yes", "no", "no", "no", "no"]
+    found = score_classes(gold, said, YES_NO)
+    assert found["accuracy"] == 6 / 8
+    assert found["positive_f1"] == pytest.approx(2 / 3)  # 2 * 2 / (2 * 2 + 1 + 1)
+    assert found["macro_f1"] == pytest.approx((2 / 3 + 4 / 5) / 2)  # of no: 2 * 4 / (2 * 4 + 1 + 1)
+    # (tp * tn - fp * fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn))
+    assert found["matthews"] == pytest.approx((2 * 4 - 1 * 1) / math.sqrt(3 * 3 * 5 * 5))
+    swapped = score_classes(gold, said, YES_NO[::-1])
+    assert swapped["positive_f1"] == pytest.approx(4 / 5)  # the second label is the positive one
+
+
+def test_more_classes():
+    # a: tp 1, fp 1, fn 0: 2/3; b: tp 1, fp 0, fn 1: 2/3; c occurs nowhere and does not count
+    found = score_classes(["a", "b", "b"], ["a", "b", "a"], ABC)
+    assert found["macro_f1"] == pytest.approx(2 / 3) and "positive_f1" not in found
+
+
+@pytest.mark.parametrize("gold", [["yes", "no"], ["yes", "yes"]])
+def test_one_class_throughout_tells_nothing(gold):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert score_classes(gold, ["yes", "yes"], YES_NO)["matthews"] == 0
+
+
+def test_numbers():
+    gold, said = [1.0, 2.0, 3.0, 6.0], [1.0, 3.0, 2.0, 10.0]
+    found = score_numbers(gold, said)
+    # means 3 and 4: deviations -2 -1 0 3 and -3 -1 -2 6, so covariance 6 + 1 + 0 + 18, squares 14 and 50
+    assert found["pearson"] == pytest.approx(25 / math.sqrt(14 * 50))
+    # ranks 1 2 3 4 and 1 3 2 4: 1 - 6 * (0 + 1 + 1 + 0) / (4 * (16 - 1))
+    assert found["spearman"] == pytest.approx(0.8)
+    assert found["rmse"] == pytest.approx(math.sqrt((0 + 1 + 1 + 16) / 4))
+
+
+@pytest.mark.parametrize(
+    "gold, said", [([2, 2, 2], [1, 2, 3]), ([1, 2, 3], [0.1, 0.1, 0.1]), ([1, 1], [1, 1]), ([4], [3])]
+)
+def test_constant_numbers_correlate_with_nothing(gold, said):
+    found = score_numbers(gold, said)
+    assert found["pearson"] == found["spearman"] == found["pearson_low"] == found["pearson_high"] == 0
+
+
+def test_numbers_are_finite():
+    with pytest.raises(InputError, match="finite"):
+        score_numbers([1.0, 2.0], [1.0, math.nan])
+
+
+def test_label_sets():
+    # a: tp 1, fp 1; b: fn 1; c: tp 1. All together: tp 2, fp 1, fn 1
+    found = score_label_sets([("a", "b"), (), ("c",)], [("a",), ("a",), ("c",)], [*ABC, "d"])
+    assert found["micro_f1"] == pytest.approx(4 / 6)
+    assert found["macro_f1"] == pytest.approx((2 / 3 + 0 + 1) / 3)  # d occurs nowhere
+    assert found["exact"] == pytest.approx(1 / 3)
+    nothing = score_label_sets([()], [()], ABC)
+    assert (nothing["micro_f1"], nothing["macro_f1"], nothing["exact"]) == (0, 0, 1)
+
+
+def test_entities():
+    gold = [["B-person", "I-person", "O", "B-place"], ["O", "B-person"], ["B-place", "B-place"]]
+    said = [["B-person", "I-person", "O", "B-person"], ["O", "B-person"], ["B-place", "I-place"]]
+    # right: person 0-1, place 3 | person 1 | place 0, place 1; said: person 0-1, person 3 | person 1 | place 0-1
+    found = score_entities(gold, said)
+    assert found["precision"] == pytest.approx(2 / 4) and found["recall"] == pytest.approx(2 / 5)
+    assert found["f1"] == pytest.approx(4 / 9)
+    assert found["f1:person"] == pytest.approx(2 * 2 / (2 + 3)) and found["f1:place"] == 0
+    assert found["token_accuracy"] == pytest.approx(6 / 8)
+
+
+def test_an_entity_may_begin_with_an_inside_tag():
+    """As conlleval reads it, and seqeval's default mode: not the strict one."""
+    assert score_entities([["B-person", "O"]], [["I-person", "O"]])["f1"] == 1
+
+
+@pytest.mark.parametrize("gold, said", [([["O"]], [["O"]]), ([["B-x"]], [["O"]]), ([["NOUN", "?"]], [["VERB", "O"]])])
+def test_entities_without_a_word_of_warning(gold, said, capfd):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert score_entities(gold, said)["f1"] == 0
+    assert not capfd.readouterr().err
+
+
+def test_sentences_are_labelled_in_full():
+    with pytest.raises(InputError, match="sentence 2 has 2 words, but 1 labels"):
+        score_entities([["O"], ["O", "O"]], [["O"], ["O"]])
+
+
+def test_answers():
+    gold = [("the red hat", "a hat"), ("",), ("",), ("forty-two",), ("red hat",)]
+    said = ["Hat!", "", "hat", "", "old red hat"]
+    # exact: 1 1 0 0 0; f1: 1 1 0 0 and 2 * (2/3 * 1) / (2/3 + 1) = 4/5
+    found = score_answers(gold, said)
+    assert found["exact"] == pytest.approx(2 / 5) and found["f1"] == pytest.approx(2.8 / 5)
+    assert found["no_answer"] == 1 / 2 and found["has_answer_f1"] == pytest.approx(1.8 / 3)
+    assert "no_answer" not in score_answers(gold[:1], said[:1])
+    assert "has_answer_f1" not in score_answers(gold[1:3], said[1:3])
+
+
+def squad_words(text: str) -> list[str]:
+    """As the official evaluation of SQuAD 2.0 cleans an answer."""
+    text = "".join(letter for letter in text.lower() if letter not in string.punctuation)
+    return re.sub(r"\b(a|an|the)\b", " ", text).split()
+
+
+def squad_f1(gold: str, said: str) -> float:
+    gold, said = squad_words(gold), squad_words(said)
+    if not gold or not said:
+        return float(gold == said)
+    shared = sum((Counter(gold) & Counter(said)).values())
+    return 2 * shared / (len(gold) + len(said))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.lists(st.sampled_from(ANSWERS[1:]), min_size=1), st.sampled_from(ANSWERS)), min_size=1))
+def test_answers_as_the_official_evaluation_counts(pairs):
+    gold, said = [tuple(right) for right, _ in pairs], [found for _, found in pairs]
+    exact = [max(squad_words(one) == squad_words(found) for one in right) for right, found in pairs]
+    f1 = [max(squad_f1(one, found) for one in right) for right, found in pairs]
+    found = score_answers(gold, said)
+    assert found["exact"] == pytest.approx(sum(exact) / len(exact))
+    assert found["f1"] == found["has_answer_f1"] == pytest.approx(sum(f1) / len(f1), abs=1e-6)
+
+
+def test_choices():
+    assert score_choices([0, 2, 1, 1], [0, 2, 1, 0])["accuracy"] == 3 / 4
+
+
+def classes(gold, said):
+    return score_classes(gold, said, ABC)
+
+
+def sets(gold, said):
+    return score_label_sets(gold, said, ABC)
+
+
+SENTENCES = st.lists(st.sampled_from(TAGS), min_size=3, max_size=3)
+ONE = {
+    classes: st.sampled_from(ABC),
+    score_numbers: st.integers(-3, 3).map(float),
+    sets: st.sets(st.sampled_from(ABC)).map(tuple),
+    score_entities: SENTENCES,
+    score_answers: st.sampled_from(ANSWERS),
+    score_choices: st.integers(0, 3),
+}
+# what a perfect prediction needs, so that there is something to be right about
+SOME = {
+    classes: ["a", "b"],
+    score_numbers: [0.0, 1.0],
+    sets: [("a",), ()],
+    score_entities: [["O", "B-person", "O"]],
+}
+
+
+def gold_of(score, values):
+    return [(value,) for value in values] if score is score_answers else values
+
+
+@pytest.mark.parametrize("score", ONE)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_scores_stay_in_their_range_and_their_bounds(score, data):
+    pairs = data.draw(st.lists(st.tuples(ONE[score], ONE[score]), min_size=1, max_size=12))
+    order = data.draw(st.permutations(pairs))
+    found, again = (score(gold_of(score, [a for a, _ in some]), [b for _, b in some]) for some in (pairs, order))
+    assert again == pytest.approx(found)  # the order of the examples says nothing
+    for name, value in found.items():
+        assert (-1 - 1e-9 if name.split("_")[0] in ("pearson", "spearman", "matthews") else 0) <= value
+        assert value <= 1 + 1e-9 or name == "rmse"
+        if f"{name}_low" in found:
+            assert found[f"{name}_low"] <= value <= found[f"{name}_high"]
+
+
+@pytest.mark.parametrize("score", ONE)
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_a_perfect_prediction_scores_one(score, data):
+    values = SOME.get(score, []) + data.draw(st.lists(ONE[score], min_size=1, max_size=8))
+    found = score(gold_of(score, values), values)
+    for name, value in found.items():
+        if not name.endswith("_low"):  # a resample may hold nothing to find
+            assert value == pytest.approx(0 if name == "rmse" else 1), name
+
+
+@pytest.mark.parametrize("score", ONE)
+def test_nothing_cannot_be_scored(score):
+    with pytest.raises(InputError, match="no example"):
+        score([], [])
+
+
+@pytest.mark.parametrize("score", ONE)
+def test_every_example_needs_a_prediction(score):
+    some = {classes: "a", score_numbers: 1.0, sets: ("a",), score_entities: ["O"], score_answers: "a", score_choices: 1}
+    with pytest.raises(InputError, match="2 examples have a right answer, but 1 predictions"):
+        score(gold_of(score, [some[score]] * 2), [some[score]])
+
+
+@pytest.mark.parametrize("score, one, other", [(classes, "a", "d"), (sets, ("a",), ("b", "d"))])
+def test_a_label_nobody_knows(score, one, other):
+    for gold, said in ((one, other), (other, one)):
+        with pytest.raises(InputError, match="'d' is not one of the labels a, b, c"):
+            score([gold], [said])
