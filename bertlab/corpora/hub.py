@@ -25,7 +25,7 @@ class HubSet:
 
     `revision` is the branch of Parquet files that the hub makes of sets whose own files are a program. `unknown` is
     the number that stands where a row has no label; for classes that is known to be -1. `dev` is the split to choose
-    a checkpoint by.
+    a checkpoint by, for sets without one the test split.
     """
 
     address: str
@@ -54,8 +54,8 @@ HUB = {
     "rte": HubSet("nyu-mll/glue/rte", "sequence", SENTENCES),
     "wnli": HubSet("nyu-mll/glue/wnli", "sequence", SENTENCES),
     "snli": HubSet("stanfordnlp/snli", "sequence", INFERENCE),
-    "imdb": HubSet("stanfordnlp/imdb", "sequence", Columns("text", label="label")),
-    "ag_news": HubSet("fancyzhx/ag_news", "sequence", Columns("text", label="label")),
+    "imdb": HubSet("stanfordnlp/imdb", "sequence", Columns("text", label="label"), dev="test"),
+    "ag_news": HubSet("fancyzhx/ag_news", "sequence", Columns("text", label="label"), dev="test"),
     "squad": HubSet("rajpurkar/squad", "span"),
     "squad_v2": HubSet("rajpurkar/squad_v2", "span"),
     "wnut_17": HubSet("leondz/wnut_17", "token", WORDS, revision=PARQUET),
