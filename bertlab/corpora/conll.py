@@ -35,13 +35,14 @@ def read_conll(
 
     def read(lines: Sequence[Line]) -> TokenExample:
         rows = _rows(lines, str(path))
-        words = [_cell(row, word_column, "--word-column", where) for where, row in rows]
+        words = [check_word(_cell(row, word_column, "--word-column", where), where) for where, row in rows]
         if not labelled:
             return TokenExample(str(lines[0][0]), tuple(words))
-        where, first = rows[0]
-        labels = [check_label(_cell(row, label_column, "--label-column", where), where) for where, row in rows]
+        cells = [(_cell(row, label_column, "--label-column", where), where) for where, row in rows]
+        (where, first), *_ = rows
         if word_column % len(first) == label_column % len(first):
-            raise InputError(f"{where}: the words are in column {word_column}, and so are the labels: there are none")
+            raise InputError(f"{where}: column {word_column} cannot hold both words and labels; see --label-column")
+        labels = [check_label(label, where) for label, where in cells]
         return TokenExample(str(lines[0][0]), tuple(words), as_bio(labels))
 
     yield from usable(_sentences(path, encoding), read, skipped)
@@ -83,9 +84,14 @@ def _rows(lines: Sequence[Line], path: str) -> list[tuple[str, list[str]]]:
 def _cell(row: list[str], column: int, option: str, where: str) -> str:
     if not -len(row) <= column < len(row):
         raise InputError(f"{where}: there is no column {column}, only {len(row)} counted from 0; see {option}")
-    if not row[column] or "\0" in row[column]:
-        raise InputError(f"{where}: column {column} is empty or holds a NUL character")
     return row[column]
+
+
+def check_word(word: object, where: str) -> str:
+    """The word, if it is one; it may be a blank of another kind, as in tweets."""
+    if not isinstance(word, str) or not word or "\0" in word:
+        raise InputError(f"{where}: {word!r:.40} is no word")
+    return word
 
 
 def check_label(label: str, where: str) -> str:

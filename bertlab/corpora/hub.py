@@ -6,10 +6,10 @@ from functools import partial
 from itertools import zip_longest
 from typing import Literal
 
-from bertlab.corpora.conll import as_bio, check_label
+from bertlab.corpora.conll import as_bio, check_label, check_word
 from bertlab.corpora.dataset import read_rows
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
-from bertlab.corpora.reading import Skipped, check_text, usable
+from bertlab.corpora.reading import Skipped, usable
 from bertlab.corpora.records import Record
 from bertlab.corpora.squad import Question, qa_examples
 from bertlab.corpora.tabular import Columns, Problem, choice_examples, text_examples
@@ -25,7 +25,7 @@ class HubSet:
 
     `revision` is the branch of Parquet files that the hub makes of sets whose own files are a program. `unknown` is
     the number that stands where a row has no label; for classes that is known to be -1. `dev` is the split to choose
-    a checkpoint by.
+    a checkpoint by, for sets without one the test split.
     """
 
     address: str
@@ -54,8 +54,8 @@ HUB = {
     "rte": HubSet("nyu-mll/glue/rte", "sequence", SENTENCES),
     "wnli": HubSet("nyu-mll/glue/wnli", "sequence", SENTENCES),
     "snli": HubSet("stanfordnlp/snli", "sequence", INFERENCE),
-    "imdb": HubSet("stanfordnlp/imdb", "sequence", Columns("text", label="label")),
-    "ag_news": HubSet("fancyzhx/ag_news", "sequence", Columns("text", label="label")),
+    "imdb": HubSet("stanfordnlp/imdb", "sequence", Columns("text", label="label"), dev="test"),
+    "ag_news": HubSet("fancyzhx/ag_news", "sequence", Columns("text", label="label"), dev="test"),
     "squad": HubSet("rajpurkar/squad", "span"),
     "squad_v2": HubSet("rajpurkar/squad_v2", "span"),
     "wnut_17": HubSet("leondz/wnut_17", "token", WORDS, revision=PARQUET),
@@ -99,14 +99,15 @@ def _question(record: Record) -> Question:
     """With its answers as in a SQuAD file, where each has its text and start; the hub has all texts and all starts."""
     entry = dict(record.values)
     if isinstance(answers := entry.get("answers"), dict):
-        columns = answers.get("text") or [], answers.get("answer_start") or []
-        entry["answers"] = [{"text": text, "answer_start": start} for text, start in zip_longest(*columns)]
+        columns = [answers.get(name) for name in ("text", "answer_start")]
+        texts_starts = zip_longest(*(column if isinstance(column, list) else [] for column in columns))
+        entry["answers"] = [{"text": text, "answer_start": start} for text, start in texts_starts]
     return Question(entry, entry.get("context"), record.where)
 
 
 def _token_example(record: Record, columns: Columns, labelled: bool) -> TokenExample:
     names = columns.text or WORDS.text, columns.label or WORDS.label
-    words = [check_text(word, record.place(names[0])) for word in _list(record, names[0])]
+    words = [check_word(word, record.place(names[0])) for word in _list(record, names[0])]
     if not labelled:
         return TokenExample(str(record.number), tuple(words))
     labels = [check_label(str(label), record.place(names[1])) for label in _list(record, names[1])]

@@ -69,7 +69,7 @@ def _example(entry: dict, context: str, where: str, labelled: bool) -> QAExample
     if not first or start < 0 or not context.startswith(first, start):
         found = context.find(first) if first else -1
         hint = f" (it stands at {found})" if found >= 0 else ""
-        raise InputError(f"{where}: the answer {first!r} is not at character {start} of its context{hint}")
+        raise InputError(f"{where}: the answer {first!r:.80} is not at character {start} of its context{hint}")
     others = tuple(text for text in dict.fromkeys(others) if text not in ("", first))
     return QAExample(identity, question, context, first, start, others=others)
 

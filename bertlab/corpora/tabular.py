@@ -157,7 +157,7 @@ def _text(record: Record, column: str) -> str:
 def _label(record: Record, column: str, problem: Problem) -> str | float | tuple[str, ...]:
     value, where = record.value(column), record.place(column)
     if value is None or (column == "gold_label" and value == "-"):  # SNLI: those who judged it did not agree
-        raise InputError(f"{where} holds no label but {value!r}")
+        raise InputError(f"{where} holds no label but {value!r}; --on-error skip leaves such rows out")
     if problem == "multi_label_classification":
         return _classes(value, where)
     return _class(value, where) if problem == "single_label_classification" else _number(value, where)

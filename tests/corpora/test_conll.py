@@ -108,14 +108,14 @@ BAD = {
     "no tab": ("a b\nc\tO", {}, "line 2: 2 columns, but 1"),
     "no such column": ("a\tO", {"label_column": 2}, "line 1: there is no column 2, only 2 .*--label-column"),
     "nor from the right": ("a\tO", {"word_column": -3}, "line 1: there is no column -3, only 2 .*--word-column"),
-    "no word": ("a\tO\n\tO", {}, "line 2: column 0 is empty"),
-    "nul": ("a\tO\nb\0\tO", {}, "line 2: column 0 .*NUL"),
-    "no label": ("a\tO\nb\t", {}, "line 2: column -1 is empty"),
+    "no word": ("a\tO\n\tO", {}, "line 2: '' is no word"),
+    "nul": ("a\tO\nb\0\tO", {}, r"line 2: 'b.x00' is no word"),
+    "no label": ("a\tO\nb\t", {}, "line 2: '' is no label"),
     "an unknown label": ("a\tB-x\nb\tx", {}, "line 2: 'x' is no label of an entity .*--label-column"),
     "half a label": ("a\tB-", {}, "line 1: 'B-' is no label"),
     "other case": ("a\to", {}, "line 1: 'o' is no label"),
-    "words only": ("O\n", {}, "line 1: the words are in column 0, and so are the labels"),
-    "the same column": ("O\tO\n", {"word_column": 1}, "line 1: the words are in column 1, and so are the labels"),
+    "words only": ("Ash\n", {}, "line 1: column 0 cannot hold both"),
+    "the same column": ("O\tO\n", {"word_column": 1}, "line 1: column 1 cannot hold both"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Texts with classes, numbers or choices, from CSV, TSV, JSON lines and plain lines."""
+"""Texts with classes or numbers, from CSV, TSV, JSON lines and plain lines."""
 
 import csv
 import io
@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertlab.corpora.examples import ChoiceExample, TextExample
+from bertlab.corpora.examples import TextExample
 from bertlab.corpora.reading import Skipped
-from bertlab.corpora.tabular import read_choices, read_table
+from bertlab.corpora.tabular import read_table
 from bertlab.errors import InputError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -283,61 +283,6 @@ def test_tabs_and_lines_keep_every_character(tmp_path_factory, rows):
     assert [(one.text, one.label) for one in read_table(path)] == rows
     path = write(place, "a.txt", "begin", *(text for text, _ in rows))
     assert [one.text for one in read_table(path, labelled=False)][1:] == [text for text, _ in rows]
-
-
-# Choices
-
-
-SWAG = ",video-id,fold-ind,startphrase,sent1,sent2,gold-source,ending0,ending1,ending2,ending3,label"
-
-
-def test_swag(tmp_path):
-    path = write(tmp_path, "val.csv", SWAG, '0,v,1,"A man, he",A man,he,gold,sits.,runs.,"eats, too.",flies.,2')
-    assert list(read_choices(path)) == [ChoiceExample("2", "A man, he", ("sits.", "runs.", "eats, too.", "flies."), 2)]
-
-
-@pytest.mark.parametrize(("label", "number"), [(1, 1), ("1", 1), ("runs", 1), (" sits ", 0), ("7", 2), (0, 0), (2, 2)])
-def test_lists_of_choices(tmp_path, label, number):
-    path = write(tmp_path, "a.jsonl", {"text": "He", "choices": ["sits", "runs ", "7"], "label": label, "id": 5})
-    assert list(read_choices(path)) == [ChoiceExample("5", "He", ("sits", "runs ", "7"), number)]
-
-
-def test_choices_without_labels_and_by_own_names(tmp_path):
-    path = write(tmp_path, "a.csv", "ctx,b,a,choice10,choice9", "He,sits,runs,x,sits")
-    assert list(read_choices(path, labelled=False)) == [ChoiceExample("2", "He", ("sits", "x"))]
-    (own,) = read_choices(path, text_column="ctx", choice_columns=("a", "b"), label_column="choice9")
-    assert own == ChoiceExample("2", "He", ("runs", "sits"), 1)
-
-
-GOOD = {"text": "He", "choices": ["sits", "runs"], "label": 0}
-BAD_CHOICES = {
-    "another number": ({"choices": ["sits", "runs", "flies"]}, "line 2: 3 choices, but the first row has 2"),
-    "one": ({"choices": ["sits"]}, "line 2: choices: no list of two or more"),
-    "no list": ({"choices": "sits"}, "line 2: choices: no list of two or more"),
-    "empty": ({"choices": ["sits", ""]}, "line 2: choice 1 is empty"),
-    "no text": ({"choices": ["sits", None]}, "line 2: choice 1 holds no text but None"),
-    "out of range": ({"label": 2}, "line 2: 'label' holds 2: of the 2 choices, that is neither 0 ... 1 nor the text"),
-    "unknown": ({"label": "flies"}, "holds 'flies': .* neither"),
-    "none": ({"label": None}, "holds None: .* neither"),
-    "two meanings": ({"choices": ["1", "2"], "label": "1"}, "holds '1': of the 2 choices, that could be several"),
-    "no text to begin": ({"text": ""}, "line 2: 'text' is empty"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_CHOICES)
-def test_bad_choices(tmp_path, name):
-    changes, said = BAD_CHOICES[name]
-    path = write(tmp_path, "a.jsonl", GOOD, GOOD | changes, GOOD)
-    with pytest.raises(InputError, match=f"a.jsonl, {said}|a.jsonl, line 2.*{said}"):
-        list(read_choices(path))
-    skipped = Skipped()
-    assert [one.id for one in read_choices(path, skipped=skipped)] == ["1", "3"]
-    assert skipped.count == 1
-
-
-def test_no_choices(tmp_path):
-    with pytest.raises(InputError, match="a.csv: there is no column 'choices', only text, label"):
-        list(read_choices(write(tmp_path, "a.csv", HEAD, "a,b")))
 
 
 @needs_shared
