@@ -133,10 +133,13 @@ def _line(row: dict) -> str:
 
 @dataclass(frozen=True)
 class Data:
-    """Write text or questions of the storyworld to a file."""
+    """Write text, questions or labelled examples of the storyworld to a file."""
 
-    kind: Positional[Literal["documents", "questions"]] = "documents"
-    """documents: plain text, a blank line between two; questions: SQuAD 2.0 JSON."""
+    kind: Positional[
+        Literal["documents", "questions", "sentiment", "entities", "entailment", "matching", "choices"]
+    ] = "documents"
+    """documents: plain text, a blank line between two; questions: SQuAD 2.0 JSON; sentiment, entailment, matching: CSV;
+    entities: CoNLL columns; choices: JSON lines."""
     out: Path = Path("storyworld")
     """The file; its ending is added if it has none."""
     count: int = 1000

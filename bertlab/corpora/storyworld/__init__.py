@@ -1,6 +1,19 @@
-"""A seeded small town that writes documents, questions and probes with exact labels."""
+"""A seeded small town that writes documents, questions, probes and examples of every task, with exact labels."""
 
 from .documents import Labelled, documents, labelled_sentences, questions
 from .probes import Probe, probes
+from .tasks import choices, entailment, entities, matching, sentiment
 
-__all__ = ["Labelled", "Probe", "documents", "labelled_sentences", "probes", "questions"]
+__all__ = [
+    "Labelled",
+    "Probe",
+    "choices",
+    "documents",
+    "entailment",
+    "entities",
+    "labelled_sentences",
+    "matching",
+    "probes",
+    "questions",
+    "sentiment",
+]

@@ -20,7 +20,7 @@ def documents(seed: int = 0, count: int | None = None, split: str = "train") -> 
     Documents of "dev" and "test" are built from combinations (name with job, thing with colour, who with what
     was in the way ...) that no training document holds.
     """
-    for rng in _generators("documents", seed, count, split):
+    for rng in generators("documents", seed, count, split):
         sentences = tell_document(rng, split)
         yield Document(tuple(s.text for s in sentences), title=f"storyworld {split} {seed}")
 
@@ -48,7 +48,7 @@ def _flowing(sentences: Iterator[Sentence], rng: random.Random) -> Iterator[Sent
 
 def questions(seed: int = 0, count: int | None = None, split: str = "train") -> Iterator[QAExample]:
     """Yield questions on passages of a few sentences; a third has no answer in its passage."""
-    for number, rng in enumerate(_generators("questions", seed, count, split)):
+    for number, rng in enumerate(generators("questions", seed, count, split)):
         yield _question(rng, split, f"storyworld-{split}-{seed}-{number}")
 
 
@@ -96,7 +96,7 @@ def labelled_sentences(seed: int = 0, count: int = 120, split: str = "test") -> 
     """Short texts of two sentences, each from a scene on one of six topics, in turn."""
     topics = cycle(TOPICS.items())
     texts = []
-    for rng in _generators("labelled", seed, count, split):
+    for rng in generators("labelled", seed, count, split):
         label, scene = next(topics)
         sentences = [sentence.text for sentence in scene(World(rng, split))]
         first = rng.randrange(len(sentences) - 1)
@@ -104,7 +104,7 @@ def labelled_sentences(seed: int = 0, count: int = 120, split: str = "test") -> 
     return texts
 
 
-def _generators(purpose: str, seed: int, count: int | None, split: str) -> Iterator[random.Random]:
+def generators(purpose: str, seed: int, count: int | None, split: str) -> Iterator[random.Random]:
     if split not in SPLITS:
         raise InputError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
     for number in forever() if count is None else range(count):

@@ -1,0 +1,96 @@
+"""How does it go on? Of four ways only one fits what was told.
+
+The four differ in what goes with another story: all in that, or two times two in that and in who it is told of. Each
+part of the right one stands in wrong ones of other examples as often, so the choices alone do not give it away.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from ...examples import ChoiceExample
+from ..lexicon import table, words
+from ..world import PRONOUNS, World
+from .cast import called, people, worlds
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Story:
+    """How a row begins a story and how it goes on: {c0}, {c1} ... are its columns, <c4> a verb in one."""
+
+    rows: tuple[Row, ...]
+    begins: tuple[str, ...]
+    goes_on: tuple[str, ...]
+
+
+@cache
+def stories() -> tuple[Story, ...]:
+    goods = tuple(
+        (g.strip(), *row[:2]) for row in table("shops", "goods") for g in row[2].split(",") if " of " not in g
+    )
+    pets = tuple(row for row in table("animals", "kinds") if row[0] in words("animals", "pets"))
+    months = tuple((month.title(), season, seasonal) for season, month, seasonal in table("mind", "seasons"))
+    return (
+        Story(table("work", "jobs"), ("{who} <be> a {c0} [from|in|of] {town}.", "People of {town} <call+> {who} a good {c0}."),
+              ("Every {day} {he} <work> at the {c1}.", "With a {c2} {he} <c4> {c3}.", "{he} <bring> {c5} to the {c1}.")),
+        Story(table("animals", "kinds"), ("{who} <see> a {c0}.", "{who} <read> a book about the {c0}."),
+              ("{he} <give> {c4} to the {c2}.", "“It {c3} and {c7},” <say> {he}.", "{he} <see> it eat {c4} by the {c5}.")),
+        Story(pets, ("{who} <have> a {c0}.", "{who} <live> on {street} Street with a {c0}."),
+              ("{he} <get> it as a {c2}.", "{he} <give> it {c4} near the {c5}.")),
+        Story(table("places", "outings"), ("{day}: {who} <visit> the {c0}.", "{who} {adverb} <run> to the {c0}."),
+              ("There {he} <see> a {c1}.", "{he} <have> a {c3} with {him}.", "There {he} <c2>.")),
+        Story(table("hobby", "kinds"), ("Every {day} {who} <c0> {c1}.", "{who} and {his} friends <love+> {c1}."),
+              ("{he} <go> to the {c2}.", "{he} <meet> friends at the {c2}.")),
+        Story(table("body", "hurts"), ("{who} <hurt> {his} {c0}.", "The {c0} of {who} <hurt>."),
+              ("{he} {c1}.", "{he} <get> {c2} from the {c3}.")),
+        Story(table("travel", "vehicles"), ("{who} <c1> a {colour} {c0} from {town} to {goal}.",),
+              ("{he} <wait> at the {c2}.", "{he} <say> that the {c0} <c3>.")),
+        Story(table("weather", "kinds"), ("“{c3} {day}!” <say> {who}.", "{who} <love> a {c3} {day}."),
+              ("{he} <take> the {c2}.", "{he} <walk> down {c1} {street} Street.")),
+        Story(table("mind", "feelings"), ("{who} <be> {c0}.", "“Why so {c0}?” <ask> a friend of {who}."),
+              ("{he} {c1}.",)),
+        Story(months, ("It <be> {c0}, and {who} <walk> down {street} Street.",),
+              ("{he} <see> {c2} everywhere in {town}.", "{he} <love> {c1} in {town}.")),
+        Story(goods, ("{who} <want> a {c0}.", "{who} <need> a {colour} {c0}."),
+              ("{he} <walk> to the {c1}.", "{he} <pay> {price} coins to the {c2}.")),
+    )  # fmt: skip
+
+
+def choices(seed: int = 0, count: int | None = None, split: str = "train") -> Iterator[ChoiceExample]:
+    """Yield beginnings with four ways to go on; of whom what is told is a combination of the split."""
+    for name, w in worlds("choices", seed, count, split):
+        story = w.rng.choice(stories())
+        hero, row = w.pair(people(), story.rows)
+        slots = _slots(w) | called(hero, "who")
+        begin = _tell(w, w.rng.choice(story.begins), row, slots)
+        right, *wrong = _ways(w, story, row, slots)
+        ways = w.rng.sample([right, *wrong], 4)
+        yield ChoiceExample(name, begin, tuple(ways), ways.index(right))
+
+
+def _ways(w: World, story: Story, row: Row, slots: dict[str, str]) -> list[str]:
+    """Four different ways to go on, the right one first."""
+    pattern = w.rng.choice(story.goes_on)
+    told: dict[str, Row] = {}
+    for other in (row, *w.rng.sample(story.rows, len(story.rows))):
+        of_hero = (row[0], *other[1:])  # the story stays what it is about
+        told.setdefault(_tell(w, pattern, of_hero, slots), of_hero)
+    if w.rng.random() < 0.5:
+        return list(told)[:4]
+    gender = "man" if slots["he"] == "she" else "woman"
+    elsewhere = slots | {key: PRONOUNS[gender][key] for key in ("he", "him", "his")}
+    return [_tell(w, pattern, each, who) for who in (slots, elsewhere) for each in list(told.values())[:2]]
+
+
+def _slots(w: World) -> dict[str, str]:
+    goal = w.choice("places", "towns").title()
+    return w.slots | {"goal": goal, "colour": w.choice("shops", "colours"), "price": w.choice("shops", "prices")}
+
+
+def _tell(w: World, pattern: str, row: Row, slots: dict[str, str]) -> str:
+    """The pattern with this row's columns; a verb column is told in the tense of the author."""
+    for number, column in enumerate(row):
+        pattern = pattern.replace(f"<c{number}>", f"<{column}>")
+    return w.teller.tell(pattern, slots | {f"c{number}": column for number, column in enumerate(row)}).text

@@ -1,0 +1,121 @@
+"""Do two sentences say the same? Words alone do not tell.
+
+Every pair says one thing in two ways, by two authors with their own words; in half of the pairs the second has two
+things swapped, who gave and who got, or which of two lamps is red. So both halves share as many words with each other.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ...examples import TextExample
+from ..lexicon import table, words
+from ..telling import Teller
+from ..world import World
+from .cast import called, others, people, worlds
+
+Slots = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Something that happens, and the ways to tell it. `draw` gives its slots as they are and with two swapped."""
+
+    draw: Callable[[World], tuple[Slots, Slots]]
+    tellings: tuple[str, ...]
+
+
+def _swapped(first: Slots, second: Slots, rest: Slots) -> tuple[Slots, Slots]:
+    """Slots of the one and of the other, which have the same names but for a 1 or 2 at their end."""
+    ones, twos = ({f"{key}{n}": value for key, value in part.items()} for n, part in ((1, first), (2, second)))
+    sones, stwos = ({f"{key}{n}": value for key, value in part.items()} for n, part in ((1, second), (2, first)))
+    return ones | twos | rest, sones | stwos | rest
+
+
+def two_people(w: World) -> tuple[Slots, Slots]:
+    """A and B with an item, a colour, a place: what one does to the other."""
+    a, item = w.pair(people(), words("sentiment", "things"))
+    b = w.rng.choice(others(a))
+    rest = {"item": item, "colour": w.choice("shops", "colours"), "place": w.place()[0].noun, "day": w.slots["day"]}
+    rest["hobby"] = w.choice("sentiment", "hobbies")
+    return _swapped(called(a, "a"), called(b, "a"), rest)
+
+
+def two_jobs(w: World) -> tuple[Slots, Slots]:
+    a, job = w.pair(people(), table("work", "jobs"))
+    b, other = w.pair(others(a), [row for row in table("work", "jobs") if row[1] != job[1]])
+    return _swapped({"job": job[0], "work": job[1]}, {"job": other[0], "work": other[1]},
+                    called(a, "a") | called(b, "b"))  # fmt: skip
+
+
+def two_pets(w: World) -> tuple[Slots, Slots]:
+    a, pet = w.pair(people(), words("animals", "pets"))
+    b, other = w.pair(others(a), [kind for kind in words("animals", "pets") if kind != pet])
+    return _swapped({"pet": pet}, {"pet": other}, called(a, "a") | called(b, "b"))
+
+
+def two_colours(w: World) -> tuple[Slots, Slots]:
+    item, colour = w.pair(words("sentiment", "things"), words("shops", "colours"))
+    second = [thing for thing in words("sentiment", "things") if thing != item]
+    other, shade = w.pair(second, [c for c in words("shops", "colours") if c != colour])
+    rest = called(w.hero, "a") | {"item1": item, "item2": other}
+    return _swapped({"colour": colour}, {"colour": shade}, rest)
+
+
+def two_towns(w: World) -> tuple[Slots, Slots]:
+    a, b = (town.title() for town in w.rng.sample(words("places", "towns"), 2))
+    rest = called(w.hero, "a") | {"ride": w.slots["ride"], "vehicle": w.slots["vehicle"]}
+    return _swapped({"town": a}, {"town": b}, rest)
+
+
+def two_to_blame(w: World) -> tuple[Slots, Slots]:
+    agent, barrier = w.pair(words("because", "agents"), words("because", "barriers"))
+    adjective = w.rng.choice([*words("because", "agent_adjectives"), *words("because", "barrier_adjectives")])
+    return _swapped(
+        {"blamed": agent}, {"blamed": barrier}, {"agent": agent, "barrier": barrier, "adjective": adjective}
+    )
+
+
+FRAMES = (
+    Frame(two_people, ("{a1} <give> {a2} a {colour} {item}.", "{a1} <give> a {colour} {item} to {a2}.",
+                       "{a2} <get> a {colour} {item} from {a1}.", "From {a1}, {a2} <get> a {colour} {item}.")),
+    Frame(two_people, ("{a1} <lend> {a2} a {colour} {item}.", "{a1} <lend> a {colour} {item} to {a2}.",
+                       "{a2} <borrow> a {colour} {item} from {a1}.", "From {a1}, {a2} <borrow> a {colour} {item}.")),
+    Frame(two_people, ("{a1} <sell> {a2} a {colour} {item}.", "{a1} <sell> a {colour} {item} to {a2}.",
+                       "{a2} <buy> a {colour} {item} from {a1}.", "From {a1}, {a2} <buy> a {colour} {item}.")),
+    Frame(two_people, ("{a1} <come> to the {place} after {a2}.", "{a2} <come> to the {place} before {a1}.",
+                       "After {a2}, {a1} <come> to the {place}.", "Before {a1}, {a2} <come> to the {place}.")),
+    Frame(two_people, ("{a1} <find> {a2} at the {place}.", "At the {place} {a1} <find> {a2}.",
+                       "{a2} <be> found by {a1} at the {place}.", "At the {place} {a2} <be> found by {a1}.")),
+    Frame(two_people, ("{a1} <love> {hobby} and {a2} <hate> {hobby}.", "{a2} <hate> {hobby}, but {a1} <love> {hobby}.",
+                       "What {a1} <love>, {a2} <hate>: {hobby}.", "{hobby}: {a2} <hate> it, {a1} <love> it.")),
+    Frame(two_jobs, ("{a} <be> a {job1} and {b} <be> a {job2}.", "{b} <work> at the {work2} and {a} at the {work1}.",
+                     "{b} <be> a {job2}, {a} a {job1}.", "{a} <work> at the {work1}, {b} <work> at the {work2}.")),
+    Frame(two_pets, ("{a} <have> a {pet1} and {b} <have> a {pet2}.", "{b} <own> a {pet2}, {a} a {pet1}.",
+                     "The {pet2} <belong> to {b}, the {pet1} to {a}.")),
+    Frame(two_colours, ("{a} <buy> a {colour1} {item1} and a {colour2} {item2}.",
+                        "{a} <buy> a {colour2} {item2} and a {colour1} {item1}.",
+                        "{a} <buy> a {item1} and a {item2}; the {item1} <be> {colour1}, the {item2} {colour2}.",
+                        "The {item2} that {a} <buy> <be> {colour2} and the {item1} {colour1}.")),
+    Frame(two_towns, ("{a} <{ride}> a {vehicle} from {town1} to {town2}.", "From {town1}, {a} <{ride}> a {vehicle} to {town2}.",
+                      "{a} <go> to {town2} from {town1} by {vehicle}.", "To {town2}, {a} <{ride}> a {vehicle} from {town1}.")),
+    Frame(two_to_blame, ("The {agent} did not cross the {barrier} because the {blamed1} was too {adjective}.",
+                         "The {blamed1} was too {adjective}, so the {agent} did not cross the {barrier}.",
+                         "Because the {blamed1} was too {adjective}, the {agent} did not cross the {barrier}.")),
+)  # fmt: skip
+
+
+def matching(seed: int = 0, count: int | None = None, split: str = "train") -> Iterator[TextExample]:
+    """Yield pairs labelled "1" (they say the same) or "0"."""
+    for name, w in worlds("matching", seed, count, split):
+        label = w.rng.choice("01")
+        frame = w.rng.choice(FRAMES)
+        same, swapped = frame.draw(w)
+        second = Teller(w.rng)
+        second.tense = w.teller.tense
+        one, other = w.rng.sample(frame.tellings, 2)
+        slots = (same, same if label == "1" else swapped)
+        texts = [
+            teller.tell(pattern.replace("{ride}", filled.get("ride", "")), filled).text
+            for teller, pattern, filled in zip((w.teller, second), (one, other), slots, strict=True)
+        ]
+        yield TextExample(name, *texts, label)

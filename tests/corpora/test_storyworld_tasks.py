@@ -1,0 +1,319 @@
+"""Labelled examples of the small town: the same for everyone, right, balanced, without a short cut, held out."""
+
+import random
+import re
+from collections import Counter
+from itertools import islice
+
+import pytest
+
+from bertlab import InputError
+from bertlab.corpora import storyworld
+from bertlab.corpora.storyworld import lexicon
+from bertlab.corpora.storyworld.tasks.cast import people
+from bertlab.corpora.storyworld.world import SPLITS, World
+
+TASKS = ("sentiment", "entities", "entailment", "matching", "choices")
+COUNT = 600
+
+
+@pytest.fixture(scope="module")
+def drawn() -> tuple[dict[str, dict[str, list]], dict[str, dict[str, set]]]:
+    """The examples of each task and split, and the combinations that they were built from."""
+    examples: dict[str, dict[str, list]] = {task: {} for task in TASKS}
+    combined: dict[str, dict[str, set]] = {task: {} for task in TASKS}
+    pair = World.pair
+    with pytest.MonkeyPatch.context() as patch:
+        for task in TASKS:
+            for split in SPLITS:
+                seen = combined[task][split] = set()
+
+                def spy(self, firsts, seconds, seen=seen):
+                    first, second = pair(self, firsts, seconds)
+                    seen.add((_word(first), _word(second)))
+                    return first, second
+
+                patch.setattr(World, "pair", spy)
+                examples[task][split] = list(getattr(storyworld, task)(0, COUNT, split))
+    return examples, combined
+
+
+def _word(value) -> str:
+    return getattr(value, "name", None) or (value if isinstance(value, str) else value[0])
+
+
+@pytest.fixture(scope="module")
+def examples(drawn) -> dict[str, list]:
+    """The examples of each task, of all splits."""
+    return {task: [e for split in SPLITS for e in drawn[0][task][split]] for task in TASKS}
+
+
+# The same for everyone, and held out
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_same_seed_and_split_same_examples(task):
+    make = getattr(storyworld, task)
+    first = list(make(3, 8, "dev"))
+    random.seed(9)
+    assert list(make(3, 8, "dev")) == first == list(islice(make(3, split="dev"), 8))
+    assert list(make(4, 8, "dev")) != first and list(make(3, 8, "test")) != first
+    assert len({example.id for example in first}) == 8
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_unknown_split(task):
+    with pytest.raises(InputError, match="train, dev, test"):
+        next(getattr(storyworld, task)(split="validation"))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_splits_share_no_combination(task, drawn):
+    train, dev, test = (drawn[1][task][split] for split in SPLITS)
+    assert min(map(len, (train, dev, test))) > 50
+    assert not train & dev and not train & test and not dev & test
+
+
+def test_who_has_what_is_told_of_one_split_only(drawn):
+    """Said independently of the code that draws: no job of a person stands in two splits."""
+    jobs = {row[0] for row in lexicon.table("work", "jobs")}
+    names = {person.name.title() for person in people()}
+    pattern = re.compile(r"\b([A-Z]\w+) (?:was|is) an? ([a-z]+)")
+    found = {}
+    for split in SPLITS:
+        texts = [e.text for task in ("entailment", "matching", "choices") for e in drawn[0][task][split]]
+        pairs = {match.groups() for text in texts for match in pattern.finditer(text)}
+        found[split] = {(name, job) for name, job in pairs if name in names and job in jobs}
+    assert min(map(len, found.values())) > 20
+    assert not found["train"] & found["test"] and not found["train"] & found["dev"]
+
+
+# Balance
+
+
+@pytest.mark.parametrize("task, labels", [("sentiment", 2), ("entailment", 3), ("matching", 2), ("choices", 4)])
+def test_labels_are_balanced(task, labels, examples):
+    counts = Counter(example.label for example in examples[task])
+    share = 1 / labels
+    assert len(counts) == labels
+    assert all(abs(count / (3 * COUNT) - share) < 0.05 for count in counts.values()), counts
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_examples_are_short_and_differ(task, examples):
+    texts = [" ".join(e.words) if task == "entities" else f"{e.text} {getattr(e, 'pair', '')}" for e in examples[task]]
+    assert len(set(texts)) > 0.8 * len(texts)
+    assert all(2 <= len(text.split()) < 60 for text in texts)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_text_is_whole(task, examples):
+    """Nothing unfilled, doubled or misspelt by the machinery."""
+    for example in examples[task]:
+        parts = [" ".join(example.words)] if task == "entities" else [example.text, getattr(example, "pair", None)]
+        for text in (*filter(None, parts), *getattr(example, "choices", ())):
+            assert not re.search(r"[\x00-\x1f{}<>|\[\]_]|RIDE", text), text
+            assert not re.search(r"(?i)\b(\w+) \1\b|\b(?:a|an|the) (?:a|an|the)\b|  ", text), text
+            assert not re.search(r"\b[Aa] [aeiou](?!ne\b|ni|se)|\b[Aa]n (?!hour\b)[^aeiou]", text), text
+            assert re.match(r"[A-Z“‘\"]", text) and re.search(r"[.!?”’\"]$", text), text
+
+
+# Labels, by rules of their own
+
+
+def test_sentiment_is_the_word_of_the_main_clause_and_its_negation(examples):
+    """Read from the text alone: cut at "but" and "although", look the word up, turn it round for each negation."""
+    good = {word for row in lexicon.table("sentiment", "words") for word in row[1].split()}
+    bad = {word for row in lexicon.table("sentiment", "words") for word in row[2].split()}
+    assert not good & bad
+    kinds = Counter()
+    for example in examples["sentiment"]:
+        clause = example.text.split(". ", 1)[1].rstrip(".")
+        if ", but " in clause:
+            kind, clause = "but", clause.split(", but ")[1]
+        elif clause.startswith("Although "):
+            kind, clause = "although first", clause.split(", ", 1)[1]
+        else:
+            kind = "although last" if ", although " in clause else "one clause"
+            clause = clause.split(", although ")[0]
+        words = clause.lower().split()
+        negated = bool({"not", "never", "nobody"} & set(words))
+        assert words[-1] in good | bad
+        assert example.label == ("good" if (words[-1] in good) != negated else "bad"), example
+        kinds[kind, negated] += 1
+    assert len(kinds) == 8 and min(kinds.values()) > 100
+
+
+def test_entity_labels_are_valid_bio(examples):
+    for example in examples["entities"]:
+        assert len(example.words) == len(example.labels)
+        for before, label in zip(("O", *example.labels), example.labels, strict=False):
+            assert label == "O" or label[:2] in ("B-", "I-")
+            assert label[:2] != "I-" or before[2:] == label[2:]
+
+
+def _spans(example) -> list[tuple[str, str]]:
+    """(kind, text) of each entity."""
+    spans: list[tuple[str, list[str]]] = []
+    for word, label in zip(example.words, example.labels, strict=True):
+        if label[:2] == "B-":
+            spans.append((label[2:], [word]))
+        elif label[:2] == "I-":
+            spans[-1][1].append(word)
+    return [(kind, " ".join(words)) for kind, words in spans]
+
+
+def test_entities_are_the_names_and_nothing_else_is(examples):
+    """Whatever is written large within a sentence is an entity, a day or a month; entities are names of their kind."""
+    lists = {name: {w.title() for w in lexicon.words(*name)} for name in (
+        ("people", "women"), ("people", "men"), ("people", "surnames"), ("places", "towns"),
+        ("places", "streets"), ("animals", "pet_names"))}  # fmt: skip
+    first = lists["people", "women"] | lists["people", "men"]
+    roads = set(lexicon.lexicon()["habits"]["street"].split("|"))
+    when = {word.title() for word in lexicon.words("mind", "days")}
+    when |= {row[1].title() for row in lexicon.table("mind", "seasons")}
+    for example in examples["entities"]:
+        for kind, text in _spans(example):
+            name, *rest = text.split()
+            if kind == "person":
+                assert name in first and all(word in lists["people", "surnames"] for word in rest), example
+            elif kind == "pet":
+                assert text in lists["animals", "pet_names"], example
+            else:
+                road = rest and name in lists["places", "streets"] and rest[0] in roads
+                assert road or text in lists["places", "towns"], example
+        for before, word, label in zip(example.words, example.words[1:], example.labels[1:], strict=False):
+            if word[0].isupper() and label == "O" and before not in '.“‘":”’':
+                assert word in when, (word, example)
+
+
+def test_names_are_common_words_as_well(examples):
+    """Many a word is a name here and none there."""
+    named, common = Counter(), Counter()
+    for example in examples["entities"]:
+        for word, label in zip(example.words, example.labels, strict=True):
+            (common if label == "O" else named)[word.lower()] += 1
+    both = {word for word in named if common[word] > 2 and named[word] > 2}
+    assert {"rose", "may", "baker", "king", "hill", "basil", "robin"} <= both
+    assert len(both) > 40
+
+
+def _told(text: str) -> dict[str, list[str]]:
+    """The sentences of a premise by whom they are of, pronouns put back."""
+    told: dict[str, list[str]] = {}
+    gender = {person.name.title(): person.gender for person in people()}
+    sentences = text.rstrip(".").split(". ")
+    met = [name for name in re.findall(r"[A-Z]\w+", sentences[0]) if name in gender] if len(sentences) == 3 else []
+    for sentence in sentences[1:] if met else sentences:
+        who, rest = sentence.split(" ", 1)
+        if who in ("He", "She"):
+            who = next(name for name in met if (gender[name] == "woman") == (who == "She"))
+        told.setdefault(who, []).append(rest)
+    return told
+
+
+def test_entailment_by_a_reader_of_its_own(examples):
+    """Find whom the claim is of, what was told of them, and look up what follows from it."""
+    kinds = {row[0]: row for row in lexicon.table("animals", "kinds")}
+    after = {row[0]: row[1] for row in lexicon.table("work", "jobs")}
+    season = {month.title(): season for season, month, _ in lexicon.table("mind", "seasons")}
+    shop = {g.strip(): row[0] for row in lexicon.table("shops", "goods") for g in row[2].split(",")}
+    readings = [
+        (r"^(\w+) (?:work|does not work|did not work)\w* at the (.+)$", r"^(?:is|was) an? (.+)$", after),
+        (r"^The pet of (\w+) .* an? (\w+)$", r"^(?:has|had) an? (\w+)$", {k: r[1] for k, r in kinds.items()}),
+        (r"^The pet of (\w+) .* an? (\w+) at first$", r"^(?:has|had) an? (\w+)$", {k: r[2] for k, r in kinds.items()}),
+        (r"^The birthday of (\w+) .* in (\w+)$", r"birthday in (\w+)$", season),
+        (r"^The gift for (\w+) .* from the (.+)$", r"^(?:gets|got) an? (.+) for \w+ birthday$", shop),
+        (r"^The home of (\w+) .* in (\w+)$", r"^live[sd] in (\w+)$", None),
+    ]
+    colours = "|".join(lexicon.words("facts", "colours"))
+    materials = "|".join(lexicon.words("facts", "materials"))
+    for values in (colours, materials):
+        readings.append((rf"^The \w+ of (\w+) .*\b({values})$", rf"an? ({values}) \w+$", None))
+    seen = Counter()
+    for example in examples["entailment"]:
+        number, claim = next((i, m) for i, r in enumerate(readings) if (m := re.match(r[0], example.pair.rstrip("."))))
+        _, telling, follows = readings[number]
+        told = [m[1] for s in _told(example.text)[claim[1]] if (m := re.search(telling, s))]
+        if not told:
+            right = "neutral"
+        else:
+            holds = (follows[told[0]] if follows else told[0]) == claim[2]
+            denied = bool(re.search(r"\bnot\b", example.pair))
+            right = "entailment" if holds != denied else "contradiction"
+        assert example.label == right, example
+        seen[number, right] += 1
+    assert len(seen) == 8 * 3
+
+
+def test_the_same_words_may_match_or_not(examples):
+    """How many words two texts share tells nothing: the best rule by overlap is little better than a coin."""
+    rows = []
+    for example in examples["matching"]:
+        one, other = (set(re.findall(r"\w+", text.lower())) for text in (example.text, example.pair))
+        rows.append((len(one & other) / len(one | other), example.label))
+    assert max(share for share, label in rows if label == "0") > 0.9
+    assert min(share for share, label in rows if label == "1") < 0.35
+    for bound in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
+        right = sum((share >= bound) == (label == "1") for share, label in rows) / len(rows)
+        assert 0.45 < right < 0.55, (bound, right)
+
+
+def test_matching_of_who_gave_and_who_got(examples):
+    """Read who is where in the texts that can be read simply."""
+    giver = re.compile(r"^(\w+) (?:gives?|gave|lends?|lent|sells?|sold) (\w+) an? |"
+                       r"^(\w+) (?:gives?|gave|lends?|lent|sells?|sold) an? .* to (\w+)\.$")  # fmt: skip
+    getter = re.compile(
+        r"^(\w+) (?:gets|got|borrows|borrowed|buys|bought|purchases|purchased|orders|ordered) an? .* from (\w+)\.$"
+    )
+
+    def roles(text):
+        if match := giver.match(text):
+            return tuple(filter(None, match.groups()))
+        return (match[2], match[1]) if (match := getter.match(text)) else None
+
+    read = [(roles(e.text), roles(e.pair), e.label) for e in examples["matching"]]
+    read = [row for row in read if row[0] and row[1]]
+    assert len(read) > 100
+    assert all((one == other) == (label == "1") and set(one) == set(other) for one, other, label in read)
+
+
+# Choices
+
+
+def test_choices_are_four_different_ones(examples):
+    assert all(len(set(example.choices)) == 4 for example in examples["choices"])
+
+
+def test_the_right_choice_fits_the_person_and_the_job(examples):
+    rows = {row[0]: row for row in lexicon.table("work", "jobs")}
+    gender = {person.name.title(): person.gender for person in people()}
+    checked = 0
+    for example in examples["choices"]:
+        if (match := re.match(r"(\w+) (?:is|was) an? (\w[\w ]*?) (?:from|in|of) ", example.text)) and match[2] in rows:
+            he = "she" if gender[match[1]] == "woman" else "he"
+            _, place, tool, product, _, supply = rows[match[2]]
+            fits = [
+                bool(re.search(rf"\b{he}\b", choice.lower()))
+                and (choice.endswith(f"at the {place}.") or tool in choice and product in choice or supply in choice)
+                for choice in example.choices
+            ]
+            assert fits.count(True) == 1 and fits[example.label], example
+            checked += 1
+    assert checked > 50
+
+
+def test_choices_alone_do_not_give_the_right_one_away(examples):
+    """Learn how often each word stands in right choices, then choose by the words alone: no better than by chance."""
+    learned, judged = examples["choices"][:COUNT], examples["choices"][COUNT:]
+    right, wrong = Counter(), Counter()
+    for example in learned:
+        for number, choice in enumerate(example.choices):
+            (right if number == example.label else wrong).update(re.findall(r"\w+", choice.lower()))
+
+    def score(choice):
+        words = re.findall(r"\w+", choice.lower())
+        return sum((right[word] + 1) / (right[word] + wrong[word] + 4) for word in words) / len(words)
+
+    hits = sum(max(range(4), key=lambda n: score(e.choices[n])) == e.label for e in judged) / len(judged)
+    assert hits == pytest.approx(0.25, abs=0.05)
