@@ -77,17 +77,17 @@ class SpanTask(Task):
         return decide(passage, windows, getattr(model.config, "no_answer_threshold", 0.0), self.n_best)
 
     def measures(self, examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> dict[str, float]:
-        """exact and f1 as SQuAD defines them, by the right answer that is nearest. Where some questions have no answer
-        also no_answer, how many of these were left without one, has_answer_f1, the f1 of the others, and best_f1, what
-        the best threshold would give. All 0..1."""
+        """exact and f1 as SQuAD defines them, by the right answer that is nearest; has_answer_f1, of the questions that
+        have one; where some have none, also no_answer, how many of these were left without one, and best_f1, the f1
+        that the best threshold would give. All 0..1."""
         scores = [squad_scores(e, said.text) for e, said in zip(examples, predictions, strict=True)]
         figures = {"exact": fmean(exact for exact, _ in scores), "f1": fmean(f1 for _, f1 in scores)}
         silent = [not said.text for e, said in zip(examples, predictions, strict=True) if e.is_impossible]
+        answerable = [f1 for e, (_, f1) in zip(examples, scores, strict=True) if not e.is_impossible]
+        if answerable:
+            figures["has_answer_f1"] = fmean(answerable)
         if silent:
             figures |= {"no_answer": fmean(silent), "best_f1": _best_threshold(examples, predictions)[1]}
-        answerable = [f1 for e, (_, f1) in zip(examples, scores, strict=True) if not e.is_impossible]
-        if silent and answerable:
-            figures["has_answer_f1"] = fmean(answerable)
         return figures | {"questions": len(examples)}
 
     def judged(self, examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> list[Judged]:

@@ -186,7 +186,7 @@ def test_measures():
         "has_answer_f1": pytest.approx(1 / 2),
         "questions": 5,
     }
-    assert set(task.measures(examples[:2], said[:2])) == {"exact", "f1", "questions"}
+    assert set(task.measures(examples[:2], said[:2])) == {"exact", "f1", "has_answer_f1", "questions"}
     assert task.confusions(examples, said)[:3] == [("answer", "answer"), ("answer", "no answer"), ("no answer",) * 2]
     assert task.confusions(examples[:2], said[:2]) is None
     judged = task.judged(examples, said)
