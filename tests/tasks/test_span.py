@@ -225,6 +225,7 @@ def test_who_never_saw_a_question_without_answer_always_answers(reader):
     assert not next(task.predict(with_threshold(reader, -ALWAYS_ANSWER), examples)).text
 
 
-def test_answers_have_a_length():
-    with pytest.raises(InputError, match="max_answer_tokens"):
-        SpanTask(TOK, 24, max_answer_tokens=0)
+@pytest.mark.parametrize("name", ["max_answer_tokens", "n_best"])
+def test_at_least_one(name):
+    with pytest.raises(InputError, match=name):
+        SpanTask(TOK, 24, **{name: 0})
