@@ -89,14 +89,11 @@ def read_windows(
     top = scores.topk(min(n, scores.size(1)))
     firsts = top.indices // max_answer_tokens  # (B, n)
     lasts = firsts + top.indices % max_answer_tokens
-    best = (
-        list(zip(*row, strict=True)) for row in zip(top.values.tolist(), firsts.tolist(), lasts.tolist(), strict=True)
-    )
-    sums = (start[:, 0] + end[:, 0]).tolist(), scores.logsumexp(1).tolist()
-    return [
-        Window(*window, [span for span in spans if span[0] > -torch.inf])
-        for *window, spans in zip(features, start, end, *sums, best, strict=True)
-    ]
+    no_answer, log_sum = start[:, 0] + end[:, 0], scores.logsumexp(1)  # (B,)
+    found = zip(top.values.tolist(), firsts.tolist(), lasts.tolist(), strict=True)
+    best = [[span for span in zip(*row, strict=True) if span[0] > -torch.inf] for row in found]
+    windows = zip(features, start, end, no_answer.tolist(), log_sum.tolist(), best, strict=True)
+    return [Window(*window) for window in windows]
 
 
 def _inside(places: Sequence[range], like: Tensor) -> Tensor:

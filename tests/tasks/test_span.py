@@ -186,7 +186,7 @@ def test_measures():
         "has_answer_f1": pytest.approx(1 / 2),
         "questions": 5,
     }
-    assert set(task.measures(examples[:2], said[:2])) == {"exact", "f1", "questions"}
+    assert set(task.measures(examples[:2], said[:2])) == {"exact", "f1", "has_answer_f1", "questions"}
     assert task.confusions(examples, said)[:3] == [("answer", "answer"), ("answer", "no answer"), ("no answer",) * 2]
     assert task.confusions(examples[:2], said[:2]) is None
     judged = task.judged(examples, said)
@@ -225,6 +225,7 @@ def test_who_never_saw_a_question_without_answer_always_answers(reader):
     assert not next(task.predict(with_threshold(reader, -ALWAYS_ANSWER), examples)).text
 
 
-def test_answers_have_a_length():
-    with pytest.raises(InputError, match="max_answer_tokens"):
-        SpanTask(TOK, 24, max_answer_tokens=0)
+@pytest.mark.parametrize("name", ["max_answer_tokens", "n_best"])
+def test_at_least_one(name):
+    with pytest.raises(InputError, match=name):
+        SpanTask(TOK, 24, **{name: 0})
