@@ -33,18 +33,16 @@ NAMES = {
     "pair": Name(SequenceTask, "the same for each pair of texts", pairs=True),
     "token": Name(TokenTask, "a label for each word"),
     "qa": Name(SpanTask, "questions whose answer is a span of a passage", storyworld.questions),
-    "choice": Name(ChoiceTask, "which of several continuations is right", getattr(storyworld, "choices", None)),
-    "sentiment": Name(SequenceTask, "what a text thinks of its subject", getattr(storyworld, "sentiment", None)),
+    "choice": Name(ChoiceTask, "which of several continuations is right", storyworld.choices),
+    "sentiment": Name(SequenceTask, "what a text thinks of its subject", storyworld.sentiment),
     "entailment": Name(
         SequenceTask,
         "whether the second text follows from the first",
-        getattr(storyworld, "entailment", None),
+        storyworld.entailment,
         pairs=True,
     ),
-    "matching": Name(
-        SequenceTask, "whether two texts mean the same", getattr(storyworld, "matching", None), pairs=True
-    ),
-    "entities": Name(TokenTask, "names and what they name", getattr(storyworld, "entities", None)),
+    "matching": Name(SequenceTask, "whether two texts mean the same", storyworld.matching, pairs=True),
+    "entities": Name(TokenTask, "names and what they name", storyworld.entities),
 }
 
 
