@@ -35,7 +35,7 @@ def read_conll(
 
     def read(lines: Sequence[Line]) -> TokenExample:
         rows = _rows(lines, str(path))
-        words = [check_word(_cell(row, word_column, "--word-column", where), where) for where, row in rows]
+        words = [check_word(_cell(row, word_column, "--text-column", where), where) for where, row in rows]
         if not labelled:
             return TokenExample(str(lines[0][0]), tuple(words))
         cells = [(_cell(row, label_column, "--label-column", where), where) for where, row in rows]

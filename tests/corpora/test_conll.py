@@ -107,7 +107,7 @@ BAD = {
     "a column less": ("a\tb\tO\nb\tO", {}, "line 2: 2 columns, but 3"),
     "no tab": ("a b\nc\tO", {}, "line 2: 2 columns, but 1"),
     "no such column": ("a\tO", {"label_column": 2}, "line 1: there is no column 2, only 2 .*--label-column"),
-    "nor from the right": ("a\tO", {"word_column": -3}, "line 1: there is no column -3, only 2 .*--word-column"),
+    "nor from the right": ("a\tO", {"word_column": -3}, "line 1: there is no column -3, only 2 .*--text-column"),
     "no word": ("a\tO\n\tO", {}, "line 2: '' is no word"),
     "nul": ("a\tO\nb\0\tO", {}, r"line 2: 'b.x00' is no word"),
     "no label": ("a\tO\nb\t", {}, "line 2: '' is no label"),
