@@ -47,8 +47,9 @@ class SpanTask(Task):
         super().__init__(tokenizer, max_length)
         self.stride = usual_stride(max_length) if stride is None else stride
         self.max_answer_tokens, self.n_best = max_answer_tokens, n_best
-        if max_answer_tokens < 1:
-            raise InputError(f"max_answer_tokens must be at least 1, not {max_answer_tokens}")
+        for name, value in {"max_answer_tokens": max_answer_tokens, "n_best": n_best}.items():
+            if value < 1:
+                raise InputError(f"{name} must be at least 1, not {value}")
 
     def settle(self, examples: Sequence[QAExample]) -> dict:
         """Who has seen no question without an answer (SQuAD 1.1) never says "no answer"."""
