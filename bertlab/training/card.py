@@ -44,6 +44,7 @@ MEANING = {
     "token_accuracy": "words with the right label",
     "no_answer": "questions without an answer, seen as such",
     "has_answer_f1": "questions with an answer, F1",
+    "best_f1": "F1 with the best threshold for no answer",
 }
 
 
@@ -67,7 +68,7 @@ language: en
 
 {text}
 
-Made by `{command}` in {seconds / 60:.0f} minutes on {_machine()}, seed {recipe["seed"]}.
+Made by `{command}` in {_time(seconds)} on {_machine()}, seed {recipe["seed"]}.
 
 | measured on held-out text | |
 |---|---|
@@ -83,6 +84,10 @@ The weights are under the Apache 2.0 licence.
 """
     atomic_write(Path(folder) / "README.md", content)
     atomic_write(Path(folder) / "measures.json", json.dumps(measures, indent=2) + "\n")
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"
 
 
 def _machine() -> str:

@@ -33,7 +33,7 @@ from bertlab.training.commands import (
 from bertlab.training.finetune import finetune
 from bertlab.training.grid import search
 from bertlab.training.recipes import FinetuneRecipe, as_record, suited_optimization
-from bertlab.training.report import write_report
+from bertlab.training.report import plain, write_report
 from bertlab.training.settings import with_settings
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, where no dev file is given
@@ -84,10 +84,8 @@ def recipe_of(command) -> FinetuneRecipe:
     recipe = FinetuneRecipe(command.task, max_length=length, optim=suited_optimization(config.hidden_size))
     if not (command.train or command.dataset):
         recipe = replace(recipe, epochs=1.0)  # stories do not run out
-    recipe = with_settings(
-        override(recipe, command, ("model", *PRETRAIN_OPTIONS, "epochs", "max_length")), settings(command)
-    )
-    return replace(recipe, stride=min(recipe.stride, recipe.max_length // 2))
+    recipe = override(recipe, command, ("model", *PRETRAIN_OPTIONS, "epochs", "max_length"))
+    return with_settings(recipe, settings(command))
 
 
 def read_sets(command, recipe: FinetuneRecipe) -> Sets:
@@ -142,7 +140,7 @@ def read_file(command, recipe: FinetuneRecipe, path: Path, notes: list[str]) -> 
     examples = list(read_examples(family, path, command.columns, **how))
     if skipped and skipped.count:
         say(str(skipped))
-        notes.append(f"{path.name}: {skipped}.")
+        notes.append(plain(str(skipped).replace(str(path), path.name)) + ".")
     if not examples:
         raise InputError(f"{path}: holds no example")
     return examples
