@@ -24,7 +24,7 @@ PINNED = {
     "train": "7de2e9dcb68a294a",
     "dev": "d891fb3d3c5a18b0",
     "test": "56d6d982b7317f76",
-    "questions": "ce05e8f54d0ffcfc",
+    "questions": "951035a3091a5017",
     "probes": "a639e0bd548f6bcf",
 }
 
