@@ -67,7 +67,7 @@ def test_unknown_split(task):
         next(getattr(storyworld, task)(split="validation"))
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", [task for task in TASKS if task != "entailment"])  # that one is read, below
 def test_splits_share_no_combination(task, drawn):
     train, dev, test = (drawn[1][task][split] for split in SPLITS)
     assert min(map(len, (train, dev, test))) > 50
@@ -75,17 +75,19 @@ def test_splits_share_no_combination(task, drawn):
 
 
 def test_who_has_what_is_told_of_one_split_only(drawn):
-    """Said independently of the code that draws: no job of a person stands in two splits."""
-    jobs = {row[0] for row in lexicon.table("work", "jobs")}
-    names = {person.name.title() for person in people()}
-    pattern = re.compile(r"\b([A-Z]\w+) (?:was|is) an? ([a-z]+)")
-    found = {}
-    for split in SPLITS:
-        texts = [e.text for task in ("entailment", "matching", "choices") for e in drawn[0][task][split]]
-        pairs = {match.groups() for text in texts for match in pattern.finditer(text)}
-        found[split] = {(name, job) for name, job in pairs if name in names and job in jobs}
-    assert min(map(len, found.values())) > 20
+    """Said independently of the code that draws: what a premise tells of somebody stands in no other split."""
+    found = {split: {fact for e in drawn[0]["entailment"][split] for fact in _told(e.text)} for split in SPLITS}
+    assert min(map(len, found.values())) > 300
     assert not found["train"] & found["test"] and not found["train"] & found["dev"]
+
+
+def test_held_out_names_are_in_the_entities_of_no_other_split(drawn):
+    """Many a name of the test split never stands in train, where every name of its own does."""
+    names = {
+        split: {text.split()[0] for e in drawn[0]["entities"][split] for kind, text in _spans(e) if kind == "person"}
+        for split in SPLITS
+    }
+    assert len(names["test"] - names["train"]) >= 4 and len(names["dev"] - names["train"]) >= 4
 
 
 # Balance
@@ -131,6 +133,8 @@ def test_sentiment_is_the_word_of_the_main_clause_and_its_negation(examples):
         clause = example.text.split(". ", 1)[1].rstrip(".")
         if ", but " in clause:
             kind, clause = "but", clause.split(", but ")[1]
+        elif ", and " in clause:  # both say the same
+            kind, clause = "and", clause.split(", and ")[1]
         elif clause.startswith("Although "):
             kind, clause = "although first", clause.split(", ", 1)[1]
         else:
@@ -141,7 +145,7 @@ def test_sentiment_is_the_word_of_the_main_clause_and_its_negation(examples):
         assert words[-1] in good | bad
         assert example.label == ("good" if (words[-1] in good) != negated else "bad"), example
         kinds[kind, negated] += 1
-    assert len(kinds) == 8 and min(kinds.values()) > 100
+    assert len(kinds) == 10 and min(kinds.values()) > 80
 
 
 def test_entity_labels_are_valid_bio(examples):
@@ -198,52 +202,66 @@ def test_names_are_common_words_as_well(examples):
     assert len(both) > 40
 
 
-def _told(text: str) -> dict[str, list[str]]:
-    """The sentences of a premise by whom they are of, pronouns put back."""
-    told: dict[str, list[str]] = {}
-    gender = {person.name.title(): person.gender for person in people()}
-    sentences = text.rstrip(".").split(". ")
-    met = [name for name in re.findall(r"[A-Z]\w+", sentences[0]) if name in gender] if len(sentences) == 3 else []
-    for sentence in sentences[1:] if met else sentences:
-        who, rest = sentence.split(" ", 1)
-        if who in ("He", "She"):
-            who = next(name for name in met if (gender[name] == "woman") == (who == "She"))
-        told.setdefault(who, []).append(rest)
+TOLD = {  # what a sentence tells, after the name
+    "job": r"(?:is|was) an? (.+)",
+    "pet": r"(?:has|had) an? (\w+)",
+    "birthday": r"(?:has|had) \w+ birthday in (\w+)",
+    "gift": r"(?:gets|got) an? (.+) as a gift",
+    "home": r"live[sd] in (\w+)",
+    "thing": r"(?:has|had|owns|owned) an? (\w+) (?:\w+)",
+}
+CLAIMED = {
+    "job": r"(\w+) (?:works|worked|does not work|did not work) at the (.+)",
+    "pet": r"The pet of (\w+) (?:is|was)(?: not)? an? (\w+)",
+    "birthday": r"The birthday of (\w+) (?:is|was)(?: not)? in (\w+)",
+    "gift": r"The gift for (\w+) (?:is|was)(?: not)? from the (.+)",
+    "home": r"The home of (\w+) (?:is|was)(?: not)? in (\w+)",
+    "thing": r"The \w+ of (\w+) (?:is|was)(?: not)? (\w+)",
+}
+
+
+def _told(text: str) -> list[tuple[str, str, str]]:
+    """(who, what, which): one of each sentence; a pronoun is for whom the last sentence was of."""
+    told, who = [], ""
+    for sentence in text.rstrip(".").split(". "):
+        name, rest = sentence.split(" ", 1)
+        who = who if name in ("He", "She") else name
+        what, match = next((what, m) for what, pattern in TOLD.items() if (m := re.fullmatch(pattern, rest)))
+        told.append((who, what, match[1]))
     return told
 
 
 def test_entailment_by_a_reader_of_its_own(examples):
     """Find whom the claim is of, what was told of them, and look up what follows from it."""
-    kinds = {row[0]: row for row in lexicon.table("animals", "kinds")}
-    after = {row[0]: row[1] for row in lexicon.table("work", "jobs")}
-    season = {month.title(): season for season, month, _ in lexicon.table("mind", "seasons")}
-    shop = {g.strip(): row[0] for row in lexicon.table("shops", "goods") for g in row[2].split(",")}
-    readings = [
-        (r"^(\w+) (?:work|does not work|did not work)\w* at the (.+)$", r"^(?:is|was) an? (.+)$", after),
-        (r"^The pet of (\w+) .* an? (\w+)$", r"^(?:has|had) an? (\w+)$", {k: r[1] for k, r in kinds.items()}),
-        (r"^The pet of (\w+) .* an? (\w+) at first$", r"^(?:has|had) an? (\w+)$", {k: r[2] for k, r in kinds.items()}),
-        (r"^The birthday of (\w+) .* in (\w+)$", r"birthday in (\w+)$", season),
-        (r"^The gift for (\w+) .* from the (.+)$", r"^(?:gets|got) an? (.+) for \w+ birthday$", shop),
-        (r"^The home of (\w+) .* in (\w+)$", r"^live[sd] in (\w+)$", None),
-    ]
-    colours = "|".join(lexicon.words("facts", "colours"))
-    materials = "|".join(lexicon.words("facts", "materials"))
-    for values in (colours, materials):
-        readings.append((rf"^The \w+ of (\w+) .*\b({values})$", rf"an? ({values}) \w+$", None))
+    colours = set(lexicon.words("facts", "colours"))
+    follows = {
+        "job": {row[0]: row[1] for row in lexicon.table("work", "jobs")},
+        "pet": {row[0]: row[1] for row in lexicon.table("animals", "kinds")},
+        "birthday": {month.title(): season for season, month, _ in lexicon.table("mind", "seasons")},
+        "gift": {g.strip(): row[0] for row in lexicon.table("shops", "goods") for g in row[2].split(",")},
+    }
     seen = Counter()
     for example in examples["entailment"]:
-        number, claim = next((i, m) for i, r in enumerate(readings) if (m := re.match(r[0], example.pair.rstrip("."))))
-        _, telling, follows = readings[number]
-        told = [m[1] for s in _told(example.text)[claim[1]] if (m := re.search(telling, s))]
-        if not told:
-            right = "neutral"
-        else:
-            holds = (follows[told[0]] if follows else told[0]) == claim[2]
-            denied = bool(re.search(r"\bnot\b", example.pair))
-            right = "entailment" if holds != denied else "contradiction"
-        assert example.label == right, example
-        seen[number, right] += 1
-    assert len(seen) == 8 * 3
+        claim = example.pair.rstrip(".")
+        what, match = next((what, m) for what, pattern in CLAIMED.items() if (m := re.fullmatch(pattern, claim)))
+        told = [value for who, fact, value in _told(example.text) if (who, fact) == (match[1], what)]
+        if what == "thing":  # told of its colour, asked of what it is made of: that is open
+            told = [value for value in told if (value in colours) == (match[2] in colours)]
+        assert len(told) <= 1
+        if told:
+            holds = follows.get(what, {}).get(told[0], told[0]) == match[2]
+            right = "entailment" if holds != (" not " in claim) else "contradiction"
+        assert example.label == (right if told else "neutral"), example
+        seen[what, example.label, " not " in claim] += 1
+    assert len(seen) == 6 * 3 * 2
+
+
+def test_pronouns_of_a_premise_are_of_the_right_gender(examples):
+    gender = {person.name.title(): person.gender for person in people()}
+    for example in examples["entailment"]:
+        for before, after in zip(example.text.split(". "), example.text.split(". ")[1:], strict=False):
+            if (pronoun := after.split()[0]) in ("He", "She"):
+                assert gender[before.split()[0]] == {"He": "man", "She": "woman"}[pronoun]
 
 
 def test_the_same_words_may_match_or_not(examples):
@@ -290,12 +308,13 @@ def test_the_right_choice_fits_the_person_and_the_job(examples):
     gender = {person.name.title(): person.gender for person in people()}
     checked = 0
     for example in examples["choices"]:
-        if (match := re.match(r"(\w+) (?:is|was) an? (\w[\w ]*?) (?:from|in|of) ", example.text)) and match[2] in rows:
+        match = re.match(r"(\w+) (?:is|was) an? (\w[\w ]*?) (?:from|in|of) ", example.text)
+        if match and match[2] in rows:
             he = "she" if gender[match[1]] == "woman" else "he"
             _, place, tool, product, _, supply = rows[match[2]]
             fits = [
                 bool(re.search(rf"\b{he}\b", choice.lower()))
-                and (choice.endswith(f"at the {place}.") or tool in choice and product in choice or supply in choice)
+                and sum(word in choice for word in (place, tool, product, supply)) >= 2
                 for choice in example.choices
             ]
             assert fits.count(True) == 1 and fits[example.label], example

@@ -4,15 +4,18 @@ Only what stands around a word tells whether it names a person, a place (a town 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 from ...examples import TokenExample
-from ..lexicon import lexicon, words
+from ..lexicon import lexicon, table, words
 from ..telling import Sentence
-from ..world import World
-from .cast import people, worlds
+from ..world import World, split_of
+from .cast import others, people, worlds
 
 KINDS = {"first": "person", "second": "person", "town": "place", "street": "place", "goal": "place", "pet": "pet"}
+NAMES = {"person": ("people", "women"), "place": ("places", "towns"), "pet": ("animals", "pet_names")}
 PATTERNS = (
     "{first} <be> a {trade} [from|in|of] {town}.",
     "{first} <live> on {street} with {his} {animal} {pet}.",
@@ -38,25 +41,34 @@ PATTERNS = (
     "The {colour} {sight} of {goal} <be> {quality}, {second}.",
     "The {trade} and the {creature} <meet+> on {street} in {season}.",
 )
+OPEN = (  # {x}, {y} and {z} may be anybody and anything: here the word itself tells
+    "“{x}, {y}, {z}!” <say> {first}.",
+    "{first} and {second} <talk+> about {x} and {y}.",
+    "{first} <love> {x}, {second} <hate> {y}.",
+    "{first} <read> {second} a book about {x}.",
+    "{first} <remember> {x}, {y} and {z}.",
+    "The {trade} <think> of {x} and {y}.",
+    "{second} <love> {x}; {first} only <talk> of {y} and {z}.",
+)
 _WORD = re.compile(r"\w+(?:[-']\w+)*|[^\w\s]")
 
 
 def entities(seed: int = 0, count: int | None = None, split: str = "train") -> Iterator[TokenExample]:
     """Yield one or two sentences as words, labelled O, B-person, I-person, B-place, I-place, B-pet or I-pet.
 
-    Dev and test hold first names with surnames, streets with towns, and pets with names, as train never does.
+    Dev and test hold names, and first names with surnames, streets with towns, pets with names, as train never does.
     """
     for name, w in worlds("entities", seed, count, split):
-        slots = _slots(w)
-        patterns = [p.replace("RIDE", w.slots["ride"]) for p in w.rng.sample(PATTERNS, w.rng.randint(1, 2))]
-        sentences = [labelled_words(w.teller.tell(pattern, slots)) for pattern in patterns]
-        pairs = [pair for sentence in sentences for pair in sentence]
+        slots, kinds = _slots(w)
+        chosen = [w.rng.choice(patterns) for patterns in w.rng.sample((PATTERNS, OPEN), w.rng.randint(1, 2))]
+        sentences = (w.teller.tell(pattern.replace("RIDE", w.slots["ride"]), slots) for pattern in chosen)
+        pairs = [pair for sentence in sentences for pair in labelled_words(sentence, kinds)]
         yield TokenExample(name, tuple(word for word, _ in pairs), tuple(label for _, label in pairs))
 
 
-def labelled_words(sentence: Sentence) -> list[tuple[str, str]]:
-    """The words of a sentence and their labels, from where its slots stand."""
-    named = [(*span, KINDS[slot]) for slot, span in sentence.spans.items() if slot in KINDS]
+def labelled_words(sentence: Sentence, kinds: dict[str, str]) -> list[tuple[str, str]]:
+    """The words of a sentence and their labels, from where its slots stand; `kinds` tells which of these name what."""
+    named = [(*span, kinds[slot]) for slot, span in sentence.spans.items() if slot in kinds]
     pairs = []
     for match in _WORD.finditer(sentence.text):
         within = [(start, kind) for start, end, kind in named if start <= match.start() < end]
@@ -65,22 +77,58 @@ def labelled_words(sentence: Sentence) -> list[tuple[str, str]]:
     return pairs
 
 
-def _slots(w: World) -> dict[str, str]:
-    """Names, and beside them the common words that are spelt the same."""
-    (first, family), (second, ffamily) = (w.pair(people(), words("people", "surnames")) for _ in range(2))
-    street, town = w.pair(words("places", "streets"), words("places", "towns"))
-    two, three = w.rng.sample(words("food", "ingredients"), 2)
+def _slots(w: World) -> tuple[dict[str, str], dict[str, str]]:
+    """Names, and beside them common words that are spelt the same; and the kind of each slot that is a name."""
+    anybody = [person for person in people() if person.name in _own(w, "person")]
+    first, family = w.pair(anybody, words("people", "surnames"))
+    second, ffamily = w.pair(others(first), words("people", "surnames"))
+    town, street = w.pair(_own(w, "place"), words("places", "streets"))
+    animal, pet = w.pair(words("animals", "pets"), _own(w, "pet"))
     common = {key: w.choice("names", key) for key in ("trade", "sight", "herb", "creature", "flower", "colour")}
-    return (
+    two, three = w.rng.sample([i for i in words("food", "ingredients") if i != common["herb"]], 2)
+    slots = (
         w.slots
         | common
         | {"two": two, "three": three, "eats": w.pet_row[4], "item": w.item()[0].noun}
-        | {"quality": w.choice("places", "qualities")}
+        | {"quality": w.choice("places", "qualities"), "animal": animal, "pet": pet.title()}
         | {"first": _called(w, first.name, family), "second": _called(w, second.name, ffamily)}
         | {"his": "her" if first.gender == "woman" else "his"}
-        | {"town": town.title(), "goal": w.choice("places", "towns").title()}
+        | {"town": town.title(), "goal": w.rng.choice(_own(w, "place")).title()}
         | {"street": f"{street.title()} {w.rng.choice(lexicon()['habits']['street'].split('|'))}"}
     )
+    kinds = dict(KINDS)
+    for slot in "xyz":
+        slots[slot], kinds[slot] = _anything(w, set(slots.values()))
+    return slots, {slot: kind for slot, kind in kinds.items() if kind}
+
+
+def _anything(w: World, taken: set[str]) -> tuple[str, str]:
+    """A name that is no common word, and its kind; or a common word that is no name. None that is taken."""
+    kind = w.rng.choice(("person", "place", "pet", ""))
+    if not kind:
+        return w.rng.choice(
+            [word for word in words("food", "fruits") + words("names", "topics") if word not in taken]
+        ), ""
+    clear = [name.title() for name in _own(w, kind) if name not in _doubtful()]
+    free = [name for name in clear if name not in taken]
+    return (w.rng.choice(free), kind) if free else _anything(w, taken)
+
+
+def _own(w: World, kind: str) -> tuple[str, ...]:
+    """Names that this world may hold: in dev and test often only such as train never has."""
+    names = words(*NAMES[kind]) + (words("people", "men") if kind == "person" else ())
+    splits = ("train", w.split) if w.rng.random() < 0.4 else (w.split,)
+    return tuple(name for name in names if split_of(kind, name) in splits)
+
+
+@cache
+def _doubtful() -> set[str]:
+    """Words that name several things, or something and nothing."""
+    lists = [words(*NAMES[kind]) for kind in NAMES] + [words("people", "men"), words("people", "surnames")]
+    lists += [words("names", key) for key in lexicon()["names"]] + [words("food", "ingredients")]
+    counts = Counter(word for each in lists for word in set(each))
+    months = {row[column] for row in table("mind", "seasons") for column in (0, 1)}
+    return months | {word for word, count in counts.items() if count > 1}
 
 
 def _called(w: World, name: str, family: str) -> str:

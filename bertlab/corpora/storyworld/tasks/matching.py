@@ -4,6 +4,7 @@ Every pair says one thing in two ways, by two authors with their own words; in h
 things swapped, who gave and who got, or which of two lamps is red. So both halves share as many words with each other.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -32,10 +33,10 @@ def _swapped(first: Slots, second: Slots, rest: Slots) -> tuple[Slots, Slots]:
 
 
 def two_people(w: World) -> tuple[Slots, Slots]:
-    """A and B with an item, a colour, a place: what one does to the other."""
+    """Two people and an item, a place, a hobby: what one does to the other."""
     a, item = w.pair(people(), words("sentiment", "things"))
     b = w.rng.choice(others(a))
-    rest = {"item": item, "colour": w.choice("shops", "colours"), "place": w.place()[0].noun, "day": w.slots["day"]}
+    rest = {"item": item, "place": w.place()[0].noun}
     rest["hobby"] = w.choice("sentiment", "hobbies")
     return _swapped(called(a, "a"), called(b, "a"), rest)
 
@@ -45,6 +46,15 @@ def two_jobs(w: World) -> tuple[Slots, Slots]:
     b, other = w.pair(others(a), [row for row in table("work", "jobs") if row[1] != job[1]])
     return _swapped({"job": job[0], "work": job[1]}, {"job": other[0], "work": other[1]},
                     called(a, "a") | called(b, "b"))  # fmt: skip
+
+
+def one_job(w: World) -> tuple[Slots, Slots]:
+    """The same person with another job."""
+    a, job = w.pair(people(), table("work", "jobs"))
+    other = w.rng.choice([row for row in table("work", "jobs") if row[1] != job[1]])
+    keys = ("job", "work", "tool", "product", "make")
+    who = called(a, "a") | {"town": w.slots["town"]}
+    return who | dict(zip(keys, job, strict=False)), who | dict(zip(keys, other, strict=False))
 
 
 def two_pets(w: World) -> tuple[Slots, Slots]:
@@ -69,38 +79,31 @@ def two_towns(w: World) -> tuple[Slots, Slots]:
 
 def two_to_blame(w: World) -> tuple[Slots, Slots]:
     agent, barrier = w.pair(words("because", "agents"), words("because", "barriers"))
-    adjective = w.rng.choice([*words("because", "agent_adjectives"), *words("because", "barrier_adjectives")])
+    adjective = w.rng.choice(("busy", "dangerous", "muddy", "noisy"))  # either may be that
     return _swapped(
         {"blamed": agent}, {"blamed": barrier}, {"agent": agent, "barrier": barrier, "adjective": adjective}
     )
 
 
 FRAMES = (
-    Frame(two_people, ("{a1} <give> {a2} a {colour} {item}.", "{a1} <give> a {colour} {item} to {a2}.",
-                       "{a2} <get> a {colour} {item} from {a1}.", "From {a1}, {a2} <get> a {colour} {item}.")),
-    Frame(two_people, ("{a1} <lend> {a2} a {colour} {item}.", "{a1} <lend> a {colour} {item} to {a2}.",
-                       "{a2} <borrow> a {colour} {item} from {a1}.", "From {a1}, {a2} <borrow> a {colour} {item}.")),
-    Frame(two_people, ("{a1} <sell> {a2} a {colour} {item}.", "{a1} <sell> a {colour} {item} to {a2}.",
-                       "{a2} <buy> a {colour} {item} from {a1}.", "From {a1}, {a2} <buy> a {colour} {item}.")),
-    Frame(two_people, ("{a1} <come> to the {place} after {a2}.", "{a2} <come> to the {place} before {a1}.",
-                       "After {a2}, {a1} <come> to the {place}.", "Before {a1}, {a2} <come> to the {place}.")),
-    Frame(two_people, ("{a1} <find> {a2} at the {place}.", "At the {place} {a1} <find> {a2}.",
-                       "{a2} <be> found by {a1} at the {place}.", "At the {place} {a2} <be> found by {a1}.")),
-    Frame(two_people, ("{a1} <love> {hobby} and {a2} <hate> {hobby}.", "{a2} <hate> {hobby}, but {a1} <love> {hobby}.",
-                       "What {a1} <love>, {a2} <hate>: {hobby}.", "{hobby}: {a2} <hate> it, {a1} <love> it.")),
-    Frame(two_jobs, ("{a} <be> a {job1} and {b} <be> a {job2}.", "{b} <work> at the {work2} and {a} at the {work1}.",
-                     "{b} <be> a {job2}, {a} a {job1}.", "{a} <work> at the {work1}, {b} <work> at the {work2}.")),
-    Frame(two_pets, ("{a} <have> a {pet1} and {b} <have> a {pet2}.", "{b} <own> a {pet2}, {a} a {pet1}.",
-                     "The {pet2} <belong> to {b}, the {pet1} to {a}.")),
+    Frame(two_people, ("{a1} <give> {a2} a {item}.", "{a2} <get> a {item} from {a1}.",
+                       "{a1} <give> a {item} to {a2}.")),
+    Frame(two_people, ("{a1} <lend> {a2} a {item}.", "{a2} <borrow> a {item} from {a1}.")),
+    Frame(two_people, ("{a1} <sell> {a2} a {item}.", "{a2} <buy> a {item} from {a1}.")),
+    Frame(two_people, ("{a1} <come> to the {place} after {a2}.", "{a2} <come> to the {place} before {a1}.")),
+    Frame(two_people, ("{a1} <find> {a2} at the {place}.", "{a2} <be> found by {a1} at the {place}.")),
+    Frame(two_people, ("{a1} <love> {hobby} and {a2} <hate> {hobby}.", "{a2} <hate> {hobby}, but {a1} <love> it.")),
+    Frame(two_jobs, ("{a} <be> a {job1} and {b} <be> a {job2}.", "{b} <work> at the {work2} and {a} at the {work1}.")),
+    Frame(two_pets, ("{a} <have> a {pet1} and {b} <have> a {pet2}.", "{b} <own> a {pet2} and {a} a {pet1}.")),
     Frame(two_colours, ("{a} <buy> a {colour1} {item1} and a {colour2} {item2}.",
-                        "{a} <buy> a {colour2} {item2} and a {colour1} {item1}.",
-                        "{a} <buy> a {item1} and a {item2}; the {item1} <be> {colour1}, the {item2} {colour2}.",
-                        "The {item2} that {a} <buy> <be> {colour2} and the {item1} {colour1}.")),
-    Frame(two_towns, ("{a} <{ride}> a {vehicle} from {town1} to {town2}.", "From {town1}, {a} <{ride}> a {vehicle} to {town2}.",
-                      "{a} <go> to {town2} from {town1} by {vehicle}.", "To {town2}, {a} <{ride}> a {vehicle} from {town1}.")),
+                        "{a} <buy> a {colour2} {item2} and a {colour1} {item1}.")),
+    Frame(two_towns, ("{a} <{ride}> a {vehicle} from {town1} to {town2}.",
+                      "{a} <go> to {town2} from {town1} by {vehicle}.")),
     Frame(two_to_blame, ("The {agent} did not cross the {barrier} because the {blamed1} was too {adjective}.",
-                         "The {blamed1} was too {adjective}, so the {agent} did not cross the {barrier}.",
-                         "Because the {blamed1} was too {adjective}, the {agent} did not cross the {barrier}.")),
+                         "The {blamed1} was too {adjective}, so the {agent} did not cross the {barrier}.")),
+    Frame(one_job, ("{a} <be> a {job}.", "{a} <work> at the {work}.", "With a {tool} {a} <{make}> {product}.")),
+    Frame(one_job, ("{town} <have> a new {job}: {a}.", "{a} now <work> at the {work} of {town}.",
+                    "In {town} {a} now <{make}> {product} with a {tool}.")),
 )  # fmt: skip
 
 
@@ -115,7 +118,12 @@ def matching(seed: int = 0, count: int | None = None, split: str = "train") -> I
         one, other = w.rng.sample(frame.tellings, 2)
         slots = (same, same if label == "1" else swapped)
         texts = [
-            teller.tell(pattern.replace("{ride}", filled.get("ride", "")), filled).text
+            teller.tell(_with_verb(pattern, filled), filled).text
             for teller, pattern, filled in zip((w.teller, second), (one, other), slots, strict=True)
         ]
         yield TextExample(name, *texts, label)
+
+
+def _with_verb(pattern: str, slots: Slots) -> str:
+    """A verb that comes from the slots, "<{ride}>", in its place."""
+    return re.sub(r"<\{(\w+)\}>", lambda match: f"<{slots[match[1]]}>", pattern)

@@ -1,15 +1,18 @@
 """Opinions: good or bad, with negation and with a second opinion that does not count.
 
-The rule: of two clauses the main one counts. With "but" that is the clause behind it, with "although" the one that
-"although" does not stand before. A negation turns the word that counts round: what is not bland is good.
+The rule: of two clauses that contrast the main one counts: the one behind "but", the one that "although" does not
+stand before. Clauses with "and" agree. A negation turns its word round: what is not bland is good.
 """
 
 from collections.abc import Iterator
 
 from ...examples import TextExample
 from ..lexicon import table, words
+from ..telling import Sentence
 from ..world import World
 from .cast import worlds
+
+Theme = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # nouns, good words, bad words
 
 PLAIN = ("The {noun} <be> {word}.", "{friend} <call> the {noun} {word}.", "{friend} <find> the {noun} {word}.")
 NEGATED = (
@@ -18,11 +21,13 @@ NEGATED = (
     "Nobody <call> the {noun} {word}.",
     "{friend} <do> not find the {noun} {word}.",
 )
-JOINED = ("{other}, but {main}.", "Although {other}, {main}.", "{main}, although {other}.")
+AGREEING = ("{other}, and {main}.",)
+CONTRASTING = ("{other}, but {main}.", "Although {other}, {main}.", "{main}, although {other}.")
+OPPOSITE = {"good": "bad", "bad": "good"}
 OPENINGS = (
     "On {day} {hero} and {friend} <go+> to {town}.",
     "{friend} <write> to {hero} about a {day} in {town}.",
-    "{hero} <ask> {friend} about a {day} in {town}.",
+    "{friend} <tell> {hero} about a {day} in {town}.",
     "{hero} and {friend} <meet+> in {town}.",
 )
 
@@ -38,28 +43,30 @@ def _told(w: World, label: str) -> list[str]:
     """What happened, and the opinions of it."""
     slots = w.slots | {"hero": w.slots["name"], "friend": w.slots["fname"]}
     opening = w.teller.tell(w.rng.choice(OPENINGS), slots).text
-    main = _opinion(w, label)
-    if w.rng.random() < 0.25:
+    theme = w.rng.choice(themes())
+    main = _opinion(w, theme, label)
+    if w.rng.random() < 0.2:
         return [opening, main.text]
-    other = _opinion(w, w.rng.choice(("good", "bad")))
+    joined, polarity = w.rng.choice(((AGREEING, label), *[(CONTRASTING, OPPOSITE[label])] * 3))
+    rest = tuple(noun for noun in theme[0] if f" {noun} " not in main.text), *theme[1:]
+    other = _opinion(w, rest, polarity)
     parts = {key: s.opening + s.text[1:-1] for key, s in (("main", main), ("other", other))}
-    return [opening, w.teller.tell(w.rng.choice(JOINED), parts).text]
+    return [opening, w.teller.tell(w.rng.choice(joined), parts).text]
 
 
-def _opinion(w: World, label: str):
+def _opinion(w: World, theme: Theme, label: str) -> Sentence:
     """One clause of this polarity: a plain word, or the opposite one negated."""
     negated = w.rng.random() < 0.5
-    nouns, good, bad = w.rng.choice(themes())
-    fitting = good if (label == "good") != negated else bad
-    noun, word = w.pair(nouns, fitting)
+    nouns, good, bad = theme
+    noun, word = w.pair(nouns, good if (label == "good") != negated else bad)
     pattern = w.rng.choice(NEGATED if negated else PLAIN)
     return w.teller.tell(pattern, {"noun": noun, "word": word, "friend": w.slots["fname"]})
 
 
-def themes() -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
+def themes() -> list[Theme]:
     """(nouns, good words, bad words) that go with each other."""
     nouns = {
-        "food": (*words("food", "drinks"), *words("sentiment", "dishes"), *words("food", "sweets")[:4]),
+        "food": (*words("sentiment", "dishes"), *words("food", "sweets")[:4]),
         "places": tuple(row[0] for row in table("places", "outings")),
         "people": tuple(row[1] for row in table("shops", "goods")),
         "things": words("sentiment", "things"),
