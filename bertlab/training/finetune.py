@@ -17,7 +17,7 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.inputs.masking import IGNORED
-from bertlab.model import BertModel
+from bertlab.model import BertForQuestionAnswering, BertModel
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.base import Task
 from bertlab.tasks.names import make_task, named
@@ -75,14 +75,7 @@ def finetune(
     to the same weights as without it. InputError: no examples, a label that does not fit, a run folder in use.
     """
     started = time.perf_counter()
-    if not examples:
-        raise InputError("there is no example to learn from")
-    tokenizer = Tokenizer.from_pretrained(recipe.model)
-    task = make_task(named(recipe.task).family, tokenizer, recipe.max_length, recipe.stride)
-    settled = task.settle(examples)
-    model = model or start_model(recipe, task, settled)
-    freeze(model, recipe.freeze)
-    features = task.features(examples, model.config, learn=True)
+    task, model, features = prepare(recipe, examples, dev, model)
     fabric = make_fabric(device)
     run = Run(out, as_record(recipe), resume=resume) if out else None
     launch(fabric)
@@ -98,7 +91,7 @@ def finetune(
     every = recipe.evaluate_every or -(-len(features) // recipe.batch_size)
     rows = train(
         model,
-        looks.until_enough(batches(features, tokenizer, recipe, state["step"] if state else 0)),
+        looks.until_enough(batches(features, task.tokenizer, recipe, state["step"] if state else 0)),
         partial(task_loss, smoothing=recipe.label_smoothing),
         steps=steps,
         settings=recipe.optim,
@@ -118,30 +111,63 @@ def finetune(
     model.requires_grad_(True)
     task.tune(model, dev)
     if run:
-        run.save(model, tokenizer, dtype=torch.float16 if half else None)
+        run.save(model, task.tokenizer, dtype=torch.float16 if half else None)
         run.end()
     seconds = time.perf_counter() - started + (state["seconds"] if state else 0.0)
-    return Finetuned(model, tokenizer, task, rows, looks.rows, seconds, bool(run and run.stopped))
+    return Finetuned(model, task.tokenizer, task, rows, looks.rows, seconds, bool(run and run.stopped))
+
+
+def prepare(
+    recipe: FinetuneRecipe, examples: Sequence, dev: Sequence, model: PretrainedModel | None
+) -> tuple[Task, PretrainedModel, list[Feature]]:
+    """The task, the model (by default that of the recipe, with a new head) and the rows that it learns from."""
+    task, settled = settle(recipe, examples)
+    model = model or start_model(recipe, task, settled)
+    for some in (examples, dev):
+        task.check(some, model.config)
+    freeze(model, recipe.freeze)
+    return task, model, task.features(examples, model.config, learn=True)
+
+
+def settle(recipe: FinetuneRecipe, examples: Sequence) -> tuple[Task, dict]:
+    """The task of the recipe, and what a head for these examples needs in its config."""
+    if not examples:
+        raise InputError("there is no example to learn from")
+    tokenizer = Tokenizer.from_pretrained(recipe.model)
+    task = make_task(named(recipe.task).family, tokenizer, recipe.max_length, recipe.stride)
+    if recipe.label_smoothing and task.head is BertForQuestionAnswering:
+        raise InputError(f"label_smoothing={recipe.label_smoothing}: is for classes, not for answers in a passage")
+    return task, task.settle(examples)
+
+
+def head_config(recipe: FinetuneRecipe, settled: dict) -> tuple[BertConfig, bool]:
+    """The config of the model that learns, and whether its checkpoint has a head for these labels already."""
+    config = BertConfig.from_pretrained(recipe.model)
+    if recipe.max_length > config.max_position_embeddings:
+        limit = f"the {config.max_position_embeddings} positions of {recipe.model}"
+        raise InputError(f"max_length={recipe.max_length} is more than {limit}: give less with --max-length")
+    changes = {name: getattr(recipe, name) for name in ("pooling", "layer_mix", "token_decoder")}
+    if recipe.dropout is not None:
+        changes |= {"hidden_dropout_prob": recipe.dropout, "attention_probs_dropout_prob": recipe.dropout}
+    known = knows(config, settled)
+    if known:  # its labels stay, in their order
+        settled = {name: value for name, value in settled.items() if name not in ("id2label", "num_labels")}
+    return config.changed(**settled | changes), known
 
 
 def start_model(recipe: FinetuneRecipe, task: Task, settled: dict) -> PretrainedModel:
     """The pretrained encoder with a new head, drawn from the seed; or with its own, if that is for these labels."""
-    config = BertConfig.from_pretrained(recipe.model)
-    if recipe.max_length > config.max_position_embeddings:
-        limit = f"the {config.max_position_embeddings} positions of {recipe.model}"
-        raise InputError(f"max_length={recipe.max_length} is more than {limit}: give less with --set max_length=...")
-    changes = {name: getattr(recipe, name) for name in ("pooling", "layer_mix", "token_decoder")}
-    if recipe.dropout is not None:
-        changes |= {"hidden_dropout_prob": recipe.dropout, "attention_probs_dropout_prob": recipe.dropout}
+    config, known = head_config(recipe, settled)
+    changes = {name: value for name, value in vars(config).items() if name not in ("num_labels", "id2label")}
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         torch.manual_seed(recipe.seed)
         warnings.filterwarnings("ignore", ".*newly initialised")  # that the head is new is the point here
-        if knows(config, settled):
-            return task.head.from_pretrained(recipe.model, **settled | changes)
-        model = task.head(config.changed(**settled | changes))
-        encoder = BertModel.from_pretrained(recipe.model, **settled | changes)
-        encoder.pooler = encoder.pooler if model.bert.pooler else None
-        model.bert = encoder
+        if known:
+            return task.head.from_pretrained(recipe.model, **changes)
+        model = task.head(config)
+        encoder = BertModel.from_pretrained(recipe.model, **changes)
+    encoder.pooler = encoder.pooler if model.bert.pooler else None
+    model.bert = encoder
     return model
 
 

@@ -140,6 +140,8 @@ class FinetuneRecipe:
             raise InputError(f"epochs={self.epochs}: must be above 0")
         if not 0 <= self.label_smoothing < 1:
             raise InputError(f"label_smoothing={self.label_smoothing}: must be at least 0 and below 1")
+        if self.label_smoothing and (self.token_decoder == "crf" or self.problem != "single_label_classification"):
+            raise InputError(f"label_smoothing={self.label_smoothing}: is for one class of several, and not for a CRF")
         if self.dropout is not None and not 0 <= self.dropout < 1:
             raise InputError(f"dropout={self.dropout}: must be at least 0 and below 1")
 

@@ -30,7 +30,7 @@ from bertlab.training.commands import (
     say,
     settings,
 )
-from bertlab.training.finetune import finetune
+from bertlab.training.finetune import finetune, head_config, settle
 from bertlab.training.grid import search
 from bertlab.training.recipes import FinetuneRecipe, as_record, suited_optimization
 from bertlab.training.report import plain, write_report
@@ -58,6 +58,7 @@ def run_finetune(command) -> None:
     started = time.perf_counter()
     recipe = recipe_of(command)
     sets = read_sets(command, recipe)
+    check_labels(recipe, sets)
     out = (command.out or Path("runs") / recipe.name).expanduser()
     how = {"half": command.half, "device": command.device, "resume": command.resume}
     if command.grid:
@@ -86,6 +87,14 @@ def recipe_of(command) -> FinetuneRecipe:
         recipe = replace(recipe, epochs=1.0)  # stories do not run out
     recipe = override(recipe, command, ("model", *PRETRAIN_OPTIONS, "epochs", "max_length"))
     return with_settings(recipe, settings(command))
+
+
+def check_labels(recipe: FinetuneRecipe, sets: Sets) -> None:
+    """A label to be measured by that is never learned is named before the training, not after."""
+    task, settled = settle(recipe, sets.train)
+    config, _ = head_config(recipe, settled)
+    for examples in (sets.dev, sets.test):
+        task.check(examples, config)
 
 
 def read_sets(command, recipe: FinetuneRecipe) -> Sets:

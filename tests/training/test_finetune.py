@@ -288,7 +288,7 @@ def test_ctrl_c_saves_what_was_learned(small, quick, tmp_path):
         ({"max_length": 257}, texts(4), "max_length=257.*256 positions"),
         ({"task": "poetry"}, texts(4), "no task 'poetry'"),
         ({"freeze": "half"}, texts(4), "freeze='half'"),
-        ({"task": "token", "token_decoder": "crf", "label_smoothing": 0.1}, words(4), "label_smoothing"),
+        ({"task": "qa", "label_smoothing": 0.1}, list(questions(0, 2)), "label_smoothing"),
         ({}, [TextExample("1", "a", None, "x"), TextExample("2", "b", None, "x")], "nothing to learn"),
         ({}, [TextExample("1", "a", None, "x"), TextExample("2", "b", None, None)], "2: has no label"),
         ({"task": "token"}, [TokenExample("7", ("a",), ("O",))], "no word"),
@@ -299,6 +299,12 @@ def test_ctrl_c_saves_what_was_learned(small, quick, tmp_path):
 def test_mistakes_are_named(changes, examples, message, small, quick):
     with pytest.raises(InputError, match=message):
         finetune(replace(small, **changes), examples, **quick)
+
+
+def test_smoothing_of_a_crf_or_of_numbers(small):
+    for changes in ({"token_decoder": "crf"}, {"problem": "regression"}):
+        with pytest.raises(InputError, match="label_smoothing=0.1"):
+            replace(small, label_smoothing=0.1, **changes)
 
 
 def test_labels_that_the_model_does_not_know(small, quick):
