@@ -118,7 +118,7 @@ def predict_file(model: str, path: Path, out: Path, columns: Columns, device: st
     lines = conll_lines if out.suffix == ".conll" else json_lines
     if lines is conll_lines and not isinstance(task, TokenTask):
         raise InputError(f"{out}: {model} does not label words; write .jsonl")
-    count = atomic_lines(out, lines(opened, task, tqdm(examples, unit="example")))
+    count = atomic_lines(out, lines(opened, task, tqdm(examples, unit="example", delay=1)))
     return count, str(skipped) if skipped and skipped.count else ""
 
 

@@ -16,10 +16,11 @@ from bertlab.corpora.hub import read_hub
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_LENGTH
+from bertlab.model.weights import WEIGHTS
 from bertlab.tasks.files import hub_set, naming, read_examples
 from bertlab.tasks.names import NAMES, named, open_task
 from bertlab.tasks.span import SpanTask
-from bertlab.training.card import write_card
+from bertlab.training.card import MEASURES, write_card
 from bertlab.training.commands import (
     PRETRAIN_OPTIONS,
     STORYWORLD,
@@ -35,6 +36,8 @@ from bertlab.training.finetune import finetune, head_config, settle
 from bertlab.training.grid import search
 from bertlab.training.recipes import FinetuneRecipe, as_record, suited_optimization
 from bertlab.training.report import plain, write_report
+from bertlab.training.resume import Checkpoints
+from bertlab.training.run import check_recipe
 from bertlab.training.settings import with_settings
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, where no dev file is given
@@ -68,6 +71,8 @@ def run_finetune(command) -> None:
         recipe = search(recipe, sets.train, sets.dev, out, on_trial=show_trial, **how)
         if recipe is None:
             end_stopped("in the middle of the grid")
+    elif command.resume and is_trained(out):
+        check_recipe(out, as_record(recipe))
     else:
         result = finetune(recipe, sets.train, sets.dev, out=out, on_look=show_look, **how)
         if result.stopped:
@@ -78,6 +83,11 @@ def run_finetune(command) -> None:
     about = f"{recipe.model}, fine-tuned: {NAMES[recipe.task].about}. " + " ".join(sets.notes)
     write_card(out, out.name, about, as_record(recipe), measures, time.perf_counter() - started, line)
     finish(out, measures)
+
+
+def is_trained(out: Path) -> bool:
+    """Whether a run was ended after its last step, so that only its measures are missing."""
+    return (out / WEIGHTS).exists() and not (Checkpoints(out / "resume") or (out / MEASURES).exists())
 
 
 def recipe_of(command) -> FinetuneRecipe:
