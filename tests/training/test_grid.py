@@ -1,0 +1,118 @@
+"""The search over the paper's settings: all are tried, the best on dev is kept, and a killed one goes on."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from bertlab import InputError
+from bertlab.corpora.examples import TextExample
+from bertlab.tasks.names import open_task
+from bertlab.training import grid as search_of
+from bertlab.training.grid import NARROW_RATES, PAPER_RATES, grid, search
+from bertlab.training.optim import Optimization
+from bertlab.training.recipes import FinetuneRecipe
+
+QUICK = {"progress": False, "device": "cpu"}
+
+
+def texts(count: int) -> list[TextExample]:
+    kinds = ("red", "blue")
+    return [TextExample(str(n), kinds[n % 2], None, kinds[n % 2]) for n in range(count)]
+
+
+@pytest.fixture
+def small(pretrained) -> FinetuneRecipe:
+    return FinetuneRecipe("sentence", pretrained, max_length=32, optim=Optimization("muon", learning_rate=1.0))
+
+
+@pytest.fixture
+def two(monkeypatch):
+    """Two settings in place of 18: one that learns, and one that does not."""
+    monkeypatch.setattr(search_of, "NARROW_RATES", (1e-9, 2e-2))
+    monkeypatch.setattr(search_of, "BATCH_SIZES", (4,))
+    monkeypatch.setattr(search_of, "EPOCHS", (4.0,))
+
+
+def weights(folder: Path):
+    return load_file(folder / "model.safetensors")
+
+
+def same(one, other) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_the_settings_are_the_papers(small):
+    trials = grid(replace(small, model="storyworld-tiny", steps=7, seed=3))
+    found = {(t.optim.learning_rate, t.batch_size, t.epochs) for t in trials}
+    assert found == {(rate, size, n) for rate in NARROW_RATES for size in (16, 32) for n in (2, 3, 4)}
+    assert all((t.steps, t.seed, t.optim.optimizer) == (0, 3, "muon") for t in trials)
+    assert PAPER_RATES == (5e-5, 3e-5, 2e-5)
+
+
+def test_the_best_is_kept_whole_and_of_the_others_the_figures(two, small, tmp_path):
+    told = {}
+    chosen = search(small, texts(24), texts(12), tmp_path, on_trial=told.__setitem__, **QUICK)
+    assert chosen.optim.learning_rate == 2e-2
+    worse, better = sorted((tmp_path / "grid").iterdir(), key=lambda folder: told[folder.name]["best"])
+    assert told[better.name]["accuracy"] > 0.9 > told[worse.name]["accuracy"]
+    assert better.name == "rate-0.02-batch-4-epochs-4"
+    assert not (worse / "model.safetensors").exists() and (worse / "measures.json").exists()
+    assert same(weights(better), weights(tmp_path)) and not (tmp_path / "resume").exists()
+    assert json.loads((tmp_path / "recipe.json").read_text())["optim"]["learning_rate"] == 2e-2
+    model, task = open_task(tmp_path)
+    assert [p.label for p in task.predict(model, texts(4))] == ["red", "blue", "red", "blue"]
+
+
+@pytest.mark.parametrize("trial", [1, 2])
+def test_killed_in_the_middle_it_goes_on_to_the_same_result(trial, two, small, tmp_path):
+    data = texts(24), texts(12)
+    search(small, *data, tmp_path / "whole", **QUICK)
+
+    class Killed(Exception):
+        pass
+
+    begun = []
+
+    def kill(row):
+        begun.append(row["step"])
+        if begun.count(12) == trial:
+            raise Killed
+
+    with pytest.raises(Killed):
+        search(small, *data, tmp_path / "cut", log_every=4, save_every=5, on_log=kill, **QUICK)
+    with pytest.raises(InputError, match="cut holds a run already: go on with --resume"):
+        search(small, *data, tmp_path / "cut", **QUICK)
+    begun.clear()
+    told = {}
+    rest = {"on_trial": told.__setitem__, "on_log": lambda row: begun.append(row["step"]), "log_every": 4}
+    search(small, *data, tmp_path / "cut", resume=True, **rest, **QUICK)
+    assert begun[0] > 8 and len(told) == 2  # what was done is not done again, yet told
+    assert begun.count(24) == 3 - trial
+    assert same(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
+    names = [sorted(p.relative_to(out) for p in out.rglob("*")) for out in (tmp_path / "whole", tmp_path / "cut")]
+    assert names[0] == names[1]
+
+
+def test_ctrl_c_ends_the_whole_search(two, small, tmp_path):
+    def stop(row):
+        raise KeyboardInterrupt
+
+    assert search(small, texts(24), texts(12), tmp_path, log_every=4, on_log=stop, **QUICK) is None
+    assert len(list((tmp_path / "grid").iterdir())) == 1
+    assert search(small, texts(24), texts(12), tmp_path, resume=True, **QUICK).optim.learning_rate == 2e-2
+
+
+def test_mistakes_are_named(two, small, tmp_path):
+    data = texts(24), texts(12)
+    with pytest.raises(InputError, match="--dev"):
+        search(small, texts(24), [], tmp_path / "new", **QUICK)
+    with pytest.raises(InputError, match="new holds no unfinished grid"):
+        search(small, *data, tmp_path / "new", resume=True, **QUICK)
+    assert not (tmp_path / "new").exists()
+    search(small, *data, tmp_path / "old", **QUICK)
+    with pytest.raises(InputError, match=r"another recipe \(seed was 0\)"):
+        search(replace(small, seed=1), *data, tmp_path / "old", resume=True, **QUICK)
