@@ -1,9 +1,9 @@
 """Does the second text follow from the first, contradict it, or neither?
 
-The first text tells one kind of fact of two people, and now and then another one; the second claims or denies a
-fact of one of them. It follows or contradicts by what was told of this person; it is open (neutral) where it is of a
-kind that was not told. So every word may stand in a pair of any label: who is meant, what follows from what was told
-(a baker works at the bakery), and the negation decide.
+The first text tells one kind of fact of two people, and now and then another one; the second claims something of both.
+It follows from what was told of each, or contradicts it where the two have changed places; it is open (neutral) where
+it is of a kind that was not told. So every word may stand in a pair of any label: who has what, and what follows from
+it (a baker works at the bakery), decide.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,6 @@ from .cast import called, others, people, worlds
 from .facts import Fact, Value, facts
 
 LABELS = ("entailment", "neutral", "contradiction")
-DENIED = 0.2  # of the claims
 MORE = 0.3  # of the first texts tell one thing more
 Told = tuple[Person, Fact, Value]
 
@@ -33,15 +32,24 @@ def _pair(w: World, label: str) -> tuple[str, str]:
     told = _told_of(w, people(), [both])
     distinct = Fact(both.others(told[0][2]), both.told)
     told += _told_of(w, others(told[0][0]), [distinct, more] if w.rng.random() < MORE else [distinct])
-    (hero, _, own), (_, _, elsewhere) = w.rng.sample(told[:2], 2)
     noun = {"noun": w.rng.choice(both.nouns or more.nouns or ("",))}
-    affirmed, denied = w.rng.choice(asked.claims)
-    turned = w.rng.random() < DENIED
+    return _premise(w, told, noun), _hypothesis(w, told[:2], asked, label, noun)
+
+
+def _hypothesis(w: World, told: Sequence[Told], asked: Fact, label: str, noun: dict[str, str]) -> str:
+    """A claim of one of them and the same kind of claim of the other."""
+    (one, _, first), (other, _, second) = w.rng.sample(told, 2)
     if label == "neutral":
-        own, elsewhere = w.rng.sample(asked.values, 2)
-    value = own if (label == "entailment") != turned else elsewhere
-    slots = called(hero, "who") | noun | {"told": value[0], "claimed": value[1]}
-    return _premise(w, told, noun), w.teller.tell(denied if turned else affirmed, slots).text
+        first = w.rng.choice(asked.values)
+        second = w.rng.choice(asked.others(first))
+    elif label == "contradiction":
+        first, second = second, first
+    claim = w.rng.choice(asked.claims)
+    claims = [
+        w.teller.tell(claim, called(person, "who") | noun | {"told": value[0], "claimed": value[1]})
+        for person, value in ((one, first), (other, second))
+    ]
+    return claims[0].joined(" and ", claims[1]).text
 
 
 def _told_of(w: World, candidates: Sequence[Person], chosen: Sequence[Fact]) -> list[Told]:
