@@ -94,12 +94,16 @@ class Predict:
         if self.file is not None:
             return self._run_file()
         rows = self._rows()
-        print(json.dumps(rows, ensure_ascii=False) if self.json else "\n".join(map(_line, rows)))
+        if self.json:
+            print(json.dumps(rows, ensure_ascii=False))
+        else:
+            print("\n".join(map(_line, rows)) or "(no name in this text)")
 
     def _rows(self) -> list[dict]:
         from bertlab.predict import answer_question, choose, classify, family_of, fill_in
 
-        given = {name for name in ("text", "pair", "choices", "question", "passage") if getattr(self, name)}
+        inputs = ("text", "pair", "choices", "question", "passage")
+        given = {name for name in inputs if getattr(self, name) not in (None, ())}
         model = self.model or ("storyworld-tiny-qa" if self.question else "storyworld-tiny")
         if given == {"question", "passage"}:
             return answer_question(self.question, self.passage, model, self.top)
@@ -128,7 +132,7 @@ def _line(row: dict) -> str:
     if "value" in row:
         return f"{row['value']:.4f}"
     place = f"[MASK] {row['mask']}  " if "mask" in row else ""
-    return f"{place}{row['probability']:6.1%}  {row['text'] or '(no answer in this passage)'}"
+    return f"{place}{row['probability']:6.1%}  {' '.join(row['text'].split()) or '(no answer in this passage)'}"
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,19 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from bertlab.corpora.examples import ChoiceExample, TextExample, TokenExample
+from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 from bertlab.explain.fill import fill_mask
-from bertlab.explain.spans import answer
 from bertlab.files_io import atomic_lines
-from bertlab.model import BertForPreTraining, BertForQuestionAnswering
+from bertlab.model import BertForPreTraining
 from bertlab.tasks.base import Task
 from bertlab.tasks.choice import ChoiceTask
 from bertlab.tasks.columns import Columns
 from bertlab.tasks.files import read_examples
 from bertlab.tasks.names import NAMES, family_of, open_task, taught
 from bertlab.tasks.sequence import SequenceTask
+from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask, words_of
 from bertlab.tokenizer import Tokenizer
 
@@ -35,10 +35,14 @@ def fill_in(text: str, model: str, top: int) -> list[dict]:
 
 
 def answer_question(question: str, passage: str, model: str, top: int) -> list[dict]:
-    """The `top` likeliest answers with their probabilities; "" is "no answer"."""
-    tokenizer = Tokenizer.from_pretrained(model)
-    result = answer(BertForQuestionAnswering.from_pretrained(model), tokenizer, question, passage, n=top)
-    return [{"text": span.text, "probability": span.probability} for span in result.spans]
+    """The `top` likeliest answers with their probabilities, first what is said; "" is "no answer"."""
+    opened, task = _open(model, SpanTask)
+    check_texts(task.tokenizer, question=question, passage=passage)
+    task.n_best = top
+    said = next(task.predict(opened, [QAExample(question[:40], question, passage, "", -1)]))
+    spans = [(span.text, span.probability) for span in said.candidates] + [("", said.no_answer_probability)]
+    spans.sort(key=lambda span: (span != (said.text, said.probability), -span[1]))
+    return [{"text": text, "probability": probability} for text, probability in spans[:top]]
 
 
 def classify(text: str, pair: str | None, model: str, top: int) -> list[dict]:
@@ -48,6 +52,9 @@ def classify(text: str, pair: str | None, model: str, top: int) -> list[dict]:
         if pair is not None:
             raise InputError(f"{model} labels the words of one text: leave out --pair")
         return _entities(opened, task, text)
+    if pair is None and wants_pairs(model):
+        raise InputError(f"{model} judges pairs of texts: give the second one with --pair")
+    check_texts(task.tokenizer, text=text, **({} if pair is None else {"pair": pair}))
     prediction = next(task.predict(opened, [TextExample("", text, pair)]))
     if not prediction.probabilities:
         return [{"value": prediction.label}]
@@ -57,9 +64,8 @@ def classify(text: str, pair: str | None, model: str, top: int) -> list[dict]:
 
 def _entities(model, task: TokenTask, text: str) -> list[dict]:
     """The names in a text: kind, text, and first and last + 1 character."""
+    check_texts(task.tokenizer, text=text)
     spans = words_of(text, task.tokenizer)
-    if not spans:
-        raise InputError("no token is left of this text: write at least one word")
     example = TokenExample("", tuple(text[start:end] for start, end in spans))
     found = next(task.predict(model, [example])).entities
     places = [(spans[entity.first][0], spans[entity.last][1], entity.kind) for entity in found]
@@ -69,9 +75,25 @@ def _entities(model, task: TokenTask, text: str) -> list[dict]:
 def choose(text: str, choices: tuple[str, ...], model: str) -> list[dict]:
     """The choices with their probabilities, likeliest first."""
     opened, task = _open(model, ChoiceTask)
+    if len(choices) < 2:
+        raise InputError("--choices: give two or more to choose from")
+    check_texts(task.tokenizer, text=text, **{f"choice {number}": choice for number, choice in enumerate(choices, 1)})
     shares = next(task.predict(opened, [ChoiceExample("", text, choices)])).probabilities
     ranked = sorted(zip(choices, shares, strict=True), key=lambda item: -item[1])
     return [{"text": choice, "probability": share} for choice, share in ranked]
+
+
+def check_texts(tokenizer: Tokenizer, **texts: str) -> None:
+    """InputError for a text of which nothing is left to read."""
+    for name, text in texts.items():
+        if not tokenizer.tokenize(text):
+            raise InputError(f"the {name} is empty: write at least one word")
+
+
+def wants_pairs(model: str) -> bool:
+    """Whether it is a run folder that learned from pairs."""
+    name = taught(model)
+    return bool(name) and NAMES[name].pairs
 
 
 def _open(model: str, *families: type[Task]):
@@ -91,13 +113,12 @@ def predict_file(model: str, path: Path, out: Path, columns: Columns, device: st
     """
     opened, task = open_task(model, device)
     skipped = Skipped() if columns.on_error == "skip" else None
-    name = taught(model)
-    pairs = bool(columns.pair_column) or bool(name and NAMES[name].pairs)
+    pairs = bool(columns.pair_column) or wants_pairs(model)
     examples = read_examples(type(task), path, columns, pairs=pairs, labelled=False, skipped=skipped)
     lines = conll_lines if out.suffix == ".conll" else json_lines
     if lines is conll_lines and not isinstance(task, TokenTask):
         raise InputError(f"{out}: {model} does not label words; write .jsonl")
-    count = atomic_lines(out, lines(opened, task, tqdm(examples, unit="example")))
+    count = atomic_lines(out, lines(opened, task, tqdm(examples, unit="example", delay=1)))
     return count, str(skipped) if skipped and skipped.count else ""
 
 

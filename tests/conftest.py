@@ -1,15 +1,19 @@
-"""What several tests share: small models, batches with padding, a headless browser."""
+"""What several tests share: small models, a small text and its vocabulary, batches with padding, a headless browser."""
 
 import os
 import shutil
 import signal
+from dataclasses import replace
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may reach a hub
 
 import pytest
 import torch
 
-from bertlab import BertConfig, BertForPreTraining
+from bertlab import BertConfig, BertForPreTraining, Tokenizer
+from bertlab.corpora import storyworld
+from bertlab.training.optim import Optimization
+from bertlab.training.recipes import PretrainRecipe
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell Ctrl-C may be ignored
 
@@ -54,6 +58,44 @@ def checkpoint(config, tmp_path):
     folder = tmp_path / "checkpoint"
     BertForPreTraining(config).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def texts() -> list[tuple[str, ...]]:
+    return [document.sentences for document in storyworld.documents(0, 30)]
+
+
+@pytest.fixture(scope="session")
+def tok(texts) -> Tokenizer:
+    return Tokenizer.train([sentence for sentences in texts for sentence in sentences], vocab_size=300)
+
+
+@pytest.fixture(scope="session")
+def recipe() -> PretrainRecipe:
+    """Five steps of one narrow layer."""
+    return PretrainRecipe(
+        name="small",
+        documents=30,
+        vocab_size=300,
+        num_hidden_layers=1,
+        hidden_size=16,
+        num_attention_heads=2,
+        max_position_embeddings=64,
+        max_tokens=48,
+        batch_size=4,
+        steps=5,
+        optim=Optimization(learning_rate=1e-3),
+    )
+
+
+@pytest.fixture(scope="session")
+def pretrained(recipe, tok, tmp_path_factory) -> str:
+    """The folder of an untrained model of positions enough for questions."""
+    from bertlab.training.start import new_model
+
+    folder = tmp_path_factory.mktemp("models") / "untrained"
+    new_model(replace(recipe, max_position_embeddings=256, seed=8), tok).save_pretrained(folder, tok)
+    return str(folder)
 
 
 @pytest.fixture(scope="session")

@@ -125,9 +125,10 @@ def _settled(wanted: Columns, texts: dict[str, str | None], first: Record, sourc
     partner = None if wanted.text else texts.get(text)
     pair = wanted.pair or (partner if partner in names else None)
     label = (wanted.label or next((name for name in LABELS if name in names), "label")) if labelled else None
-    for name in filter(None, (text, pair, label, *wanted.choices)):
-        if name not in names:
-            raise InputError(f"{source}: there is no column {name!r}, only {', '.join(names)}")
+    named = [("--text-column", text), ("--pair-column", pair), ("--label-column", label)]
+    for option, name in named + [("--choice-columns", name) for name in wanted.choices]:
+        if name and name not in names:
+            raise InputError(f"{source}: there is no column {name!r}, only {', '.join(names)}; see {option}")
     return Columns(text, pair, label, wanted.choices)
 
 

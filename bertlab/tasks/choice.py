@@ -32,13 +32,13 @@ class ChoiceTask(Task):
     def check(self, examples: Iterable[ChoiceExample], config: BertConfig) -> None:
         for example in examples:
             if example.label is None:
-                raise InputError(f"{example.id}: does not tell which choice is right")
+                raise InputError(f"example {example.id}: does not tell which choice is right")
 
     def features(self, examples: Sequence[ChoiceExample], config: BertConfig, learn: bool) -> list[Feature]:
         for example in examples:
             if len(example.choices) != len(examples[0].choices):
                 counts = f"{len(example.choices)} choices, {examples[0].id} has {len(examples[0].choices)}"
-                raise InputError(f"{example.id}: has {counts}: give all the same number")
+                raise InputError(f"example {example.id}: has {counts}: give all the same number")
         return choice_features(examples, self.tokenizer, self.max_length)
 
     def decode(self, model, examples: Sequence[ChoiceExample], features: Sequence[Feature]) -> list[ChoicePrediction]:

@@ -1,6 +1,7 @@
 """Labelled examples for a task, from files in the field's formats or from the hub."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bertlab.corpora import tabular
@@ -34,8 +35,16 @@ def read_examples(
     """The examples of a file for a task family, one after the other; `pairs`: of two texts each.
 
     Without `labelled` the labels need not be there. With `skipped`, rows that cannot be used are left out and counted
-    there, else the first is an InputError naming file and line.
+    there, else the first is an InputError naming file and line; and so is a file without any example.
     """
+    examples = _examples(family, path, columns, pairs, problem, labelled, skipped)
+    if (first := next(examples, None)) is None:
+        raise InputError(f"{path}: holds no example{f' that can be used: {skipped}' if skipped else ''}")
+    yield first
+    yield from examples
+
+
+def _examples(family, path, columns, pairs, problem, labelled, skipped) -> Iterator:
     how = {"encoding": columns.encoding, "skipped": skipped, "labelled": labelled}
     if family is SpanTask:
         return read_squad(path, **how)
@@ -46,6 +55,15 @@ def read_examples(
     named = columns.given("text_column", "pair_column", "label_column")
     examples = read_table(path, **named, problem=problem, **how)
     return paired(examples, path) if pairs else examples
+
+
+@contextmanager
+def naming(source: str | Path) -> Iterator[None]:
+    """InputErrors about examples name the file, or data set, that they come from."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error
 
 
 def paired(examples: Iterator[TextExample], path: Path) -> Iterator[TextExample]:

@@ -16,6 +16,7 @@ from bertlab.tasks.base import Judged, Prediction, Task, surprise
 from bertlab.tasks.scores import score_classes, score_label_sets, score_numbers
 
 MOST_CLASSES = 1000  # more different labels than this are no classes
+LARGEST = 1e18  # the square of a larger number is none that 32 bits hold
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class SequenceTask(Task):
     best = "accuracy"
 
     def settle(self, examples: Sequence[TextExample]) -> dict:
-        labels = [example.label for example in examples]
+        labels = [known_label(example.id, example.label) for example in examples]
         if isinstance(labels[0], float):
             self.best = "spearman"
             return {"problem_type": "regression", "num_labels": 1}
@@ -42,7 +43,7 @@ class SequenceTask(Task):
         if len(names) < (1 if several else 2):
             raise InputError(f"all {len(labels)} examples have the label {names[0]!r}: there is nothing to learn")
         if len(names) > MOST_CLASSES:
-            raise InputError(f"{len(names)} different labels are no classes: are they numbers (problem=regression)?")
+            raise InputError(f"{len(names)} different labels are no classes; numbers? --set problem=regression")
         self.best = "micro_f1" if several else "accuracy"
         problem = "multi_label_classification" if several else "single_label_classification"
         return {"problem_type": problem, "id2label": dict(enumerate(names))}
@@ -105,14 +106,23 @@ def text_prediction(config: BertConfig, logits: Tensor) -> TextPrediction:
 
 def check_labels(name: str, label: str | float | tuple | None, config: BertConfig) -> None:
     """InputError for an example without a label that `config` knows."""
-    if label is None:
-        raise InputError(f"{name}: has no label to learn from or to be measured by")
+    known_label(name, label)
     numbers = config.problem_type == "regression"
     if isinstance(label, float) != numbers:
-        raise InputError(f"{name}: the label {label!r} is {'a class' if numbers else 'no class'}, unlike the model's")
+        kind = "a class" if numbers else "no class"
+        raise InputError(f"example {name}: the label {label!r} is {kind}, unlike the model's")
+    if numbers and abs(label) > LARGEST:
+        raise InputError(f"example {name}: the label {label:g} is too large to learn: scale the numbers, to 0..1 or so")
     for one in () if numbers else label if isinstance(label, tuple) else (label,):
         if one not in config.label2id:
-            raise InputError(f"{name}: the model knows no label {one!r}; it knows {_listed(config.label2id)}")
+            raise InputError(f"example {name}: the model knows no label {one!r}; it knows {_listed(config.label2id)}")
+
+
+def known_label(name: str, label: str | float | tuple | None) -> str | float | tuple:
+    """The label; InputError for an example without one."""
+    if label is None:
+        raise InputError(f"example {name}: has no label to learn from or to be measured by")
+    return label
 
 
 def _listed(names, most: int = 12) -> str:

@@ -9,6 +9,7 @@ import torch
 
 from bertlab.files_io import atomic_write
 
+MEASURES = "measures.json"
 MEANING = {
     "masked_top1": "masked word, first guess right",
     "unigram_top1": "… guessing the most frequent word",
@@ -83,7 +84,7 @@ The recipe in full:
 The weights are under the Apache 2.0 licence.
 """
     atomic_write(Path(folder) / "README.md", content)
-    atomic_write(Path(folder) / "measures.json", json.dumps(measures, indent=2) + "\n")
+    atomic_write(Path(folder) / MEASURES, json.dumps(measures, indent=2) + "\n")
 
 
 def _time(seconds: float) -> str:

@@ -49,6 +49,7 @@ OVERRULED = {  # fields of the recipe that say nothing beside an option
     "data": ("documents",),
 }
 PRETRAIN_OPTIONS = ("steps", "batch_size", "learning_rate", "seed")
+INTERRUPTED = 130  # the exit code that a shell expects after Ctrl-C
 FILES = {"text": "FILES", "data": "FOLDER", "store": "FOLDER", "train": "FILE", "dev": "FILE"}
 
 
@@ -123,7 +124,7 @@ def run_pretrain(command) -> None:
     if not is_first():
         return
     if result.stopped:
-        return say(f"stopped at {reached(result)}; the same command with --resume goes on")
+        end_stopped(f"at {reached(result)}")
     say("measuring on held-out text ...")
     measures = material.measure(result.model, result.tokenizer, Learned(recipe.second_task, recipe.max_tokens))
     line = command_line(f"pretrain {command.recipe or default}", command, (*PRETRAIN_OPTIONS, *IN_CARD))
@@ -203,6 +204,12 @@ def finish(out: Path, measures: dict[str, float]) -> None:
 
     print_measures(measures)
     say(f"saved to {out}; look into it with: bertlab explore, model {out}")
+
+
+def end_stopped(where: str) -> None:
+    """Ctrl-C ended a run, and the state to go on from is saved."""
+    say(f"stopped {where}; the same command with --resume goes on")
+    raise SystemExit(INTERRUPTED)
 
 
 def say(message: str) -> None:

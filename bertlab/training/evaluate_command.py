@@ -12,7 +12,7 @@ from bertlab.errors import InputError
 from bertlab.locate import locate
 from bertlab.model import BertForPreTraining
 from bertlab.tasks.columns import Columns
-from bertlab.tasks.files import read_examples
+from bertlab.tasks.files import naming, read_examples
 from bertlab.tasks.names import NAMES, Name, family_of, open_task, taught
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.commands import read_material, say
@@ -53,9 +53,8 @@ def evaluate_task(name: str, data: Path | None, columns: Columns) -> dict[str, f
         examples = list(islice(entry.world(0, WORLD_TEST, "test"), WORLD_TEST))
     else:
         raise InputError(f"{name} was not taught a task of the storyworld: measure it with --data FILE")
-    if not examples:
-        raise InputError(f"{data}: holds no example")
-    task.check(examples, model.config)
+    with naming(data or name):
+        task.check(examples, model.config)
     predictions = list(task.predict(model, tqdm(examples, unit="example", leave=False)))
     return task.measures(examples, predictions)
 

@@ -20,7 +20,7 @@ from bertlab.inputs.masking import IGNORED
 from bertlab.model import BertForQuestionAnswering, BertModel
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.base import Task
-from bertlab.tasks.names import make_task, named
+from bertlab.tasks.names import family_of, make_task, named
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.flops import encoder_operations
 from bertlab.training.looks import Looks, Row
@@ -33,6 +33,8 @@ from bertlab.training.resume import State
 from bertlab.training.run import Run, to_all
 
 POOL = 50  # batches whose examples are sorted by length together
+LEAST_SAVE = 50  # steps from one state to the next: that of a large model takes seconds to write
+HEAD = ("pooling", "layer_mix", "token_decoder")  # fields of the config that make the head another one
 
 
 @dataclass
@@ -71,8 +73,9 @@ def finetune(
     is trained instead of one opened by `recipe.model`: it has the head already. Everything that is random follows from
     the recipe's seed. `out` is the run folder (none: nothing is written), `half` saves the result in 16 bits.
 
-    Every `save_every` steps the whole state goes to the run folder; `resume` goes on from there after a kill or Ctrl-C,
-    to the same weights as without it. InputError: no examples, a label that does not fit, a run folder in use.
+    Every `save_every` steps, and with the looks at the dev set (but for those less than 50 steps apart), the whole
+    state goes to the run folder; `resume` goes on from there after a kill or Ctrl-C, to the same weights as without it.
+    InputError: no examples, a label that does not fit, a run folder in use.
     """
     started = time.perf_counter()
     task, model, features = prepare(recipe, examples, dev, model)
@@ -101,7 +104,7 @@ def finetune(
         snapshot=looks.after,
         snapshot_steps=[*range(every, steps, every), steps],
         save=save if run else None,
-        save_every=save_every,
+        save_every=min(save_every, every * -(-LEAST_SAVE // every)),
         resume=state,
         progress=progress,
         fabric=fabric,
@@ -146,10 +149,10 @@ def head_config(recipe: FinetuneRecipe, settled: dict) -> tuple[BertConfig, bool
     if recipe.max_length > config.max_position_embeddings:
         limit = f"the {config.max_position_embeddings} positions of {recipe.model}"
         raise InputError(f"max_length={recipe.max_length} is more than {limit}: give less with --max-length")
-    changes = {name: getattr(recipe, name) for name in ("pooling", "layer_mix", "token_decoder")}
+    changes = {name: getattr(recipe, name) for name in HEAD}
     if recipe.dropout is not None:
         changes |= {"hidden_dropout_prob": recipe.dropout, "attention_probs_dropout_prob": recipe.dropout}
-    known = knows(config, settled)
+    known = keeps_head(recipe, config, settled)
     if known:  # its labels stay, in their order
         settled = {name: value for name, value in settled.items() if name not in ("id2label", "num_labels")}
     return config.changed(**settled | changes), known
@@ -171,11 +174,15 @@ def start_model(recipe: FinetuneRecipe, task: Task, settled: dict) -> Pretrained
     return model
 
 
-def knows(config: BertConfig, settled: dict) -> bool:
-    """Whether a model with this config has a head for these labels already, or labels do not matter."""
-    if set(settled.get("id2label", {}).values()) - set(config.label2id):
-        return False
-    return settled.get("problem_type", config.problem_type) == config.problem_type
+def keeps_head(recipe: FinetuneRecipe, config: BertConfig, settled: dict) -> bool:
+    """Whether the head of the checkpoint, which has this config, is of the same kind and knows these labels."""
+    problem = config.problem_type or "single_label_classification"
+    return (
+        family_of(recipe.model) in (None, named(recipe.task).family)  # None: it has no head that could not fit
+        and {*settled.get("id2label", {}).values()} <= {*config.label2id}
+        and settled.get("problem_type", problem) == problem
+        and all(getattr(config, name) == getattr(recipe, name) for name in HEAD)
+    )
 
 
 def batches(features: Sequence[Feature], tokenizer: Tokenizer, recipe: FinetuneRecipe, start: int) -> Iterator[Batch]:

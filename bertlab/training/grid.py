@@ -11,14 +11,15 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.files_io import atomic_write
 from bertlab.model.weights import WEIGHTS
+from bertlab.training.card import MEASURES
 from bertlab.training.finetune import finetune
 from bertlab.training.looks import best_of
-from bertlab.training.recipes import WIDE, FinetuneRecipe
+from bertlab.training.recipes import WIDE, FinetuneRecipe, as_record
 from bertlab.training.resume import Checkpoints
+from bertlab.training.run import check_recipe
 
 PAPER_RATES, NARROW_RATES = (5e-5, 3e-5, 2e-5), (4e-3, 2e-3, 1e-3)
 BATCH_SIZES, EPOCHS = (16, 32), (2.0, 3.0, 4.0)
-DONE = "measures.json"  # a setting is finished where this is
 
 
 def grid(recipe: FinetuneRecipe) -> list[FinetuneRecipe]:
@@ -52,12 +53,16 @@ def search(
         raise InputError("a grid chooses by a dev set: give one with --dev")
     if not resume and any((out / name).exists() for name in ("grid", WEIGHTS)):
         raise InputError(f"{out} holds a run already: go on with --resume, or choose another --out")
+    if resume and not (out / "grid").exists():
+        raise InputError(f"{out} holds no unfinished grid to resume")
     trials = {out / "grid" / label(trial): trial for trial in grid(recipe)}
     scores: dict[Path, float] = {}
     for folder, trial in trials.items():
-        if not (folder / DONE).exists() and not run_trial(folder, trial, examples, dev, **options):
+        if (folder / MEASURES).exists():  # it was run to its end
+            check_recipe(folder, as_record(trial))
+        elif not run_trial(folder, trial, examples, dev, **options):
             return None
-        measures = json.loads((folder / DONE).read_text(encoding="utf-8"))
+        measures = json.loads((folder / MEASURES).read_text(encoding="utf-8"))
         scores[folder] = measures["best"]
         keep_best_weights(scores)
         if on_trial:
@@ -79,7 +84,7 @@ def run_trial(folder: Path, trial: FinetuneRecipe, examples: Sequence, dev: Sequ
     result = finetune(trial, examples, dev, out=folder, resume=begun, **options)
     if not result.stopped:
         row = best_of(result.looks, result.task)
-        atomic_write(folder / DONE, json.dumps({"best": row[result.task.best], **row}, indent=2) + "\n")
+        atomic_write(folder / MEASURES, json.dumps({"best": row[result.task.best], **row}, indent=2) + "\n")
     return not result.stopped
 
 

@@ -39,14 +39,7 @@ class Run:
     def _check(self, recipe: dict) -> None:
         if not self.states:
             raise InputError(f"{self.folder} holds no unfinished run to resume")
-        try:
-            begun = json.loads((self.folder / "recipe.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise InputError(f"{self.folder / 'recipe.json'} cannot be read ({error})") from error
-        asked = json.loads(json.dumps(recipe))
-        changed = [f"{key} was {begun.get(key)!r}" for key in asked if asked[key] != begun.get(key)]
-        if changed:
-            raise InputError(f"{self.folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")
+        check_recipe(self.folder, recipe)
 
     def go_on(self, text: str, minutes: float | None) -> State | None:
         """The newest state, None for a new run; metrics.csv then ends where the state does.
@@ -107,6 +100,18 @@ class Run:
         if step is not None:  # a snapshot too tells what it learns
             shutil.copy(self.folder / "recipe.json", folder)
         return folder
+
+
+def check_recipe(folder: Path, recipe: dict) -> None:
+    """InputError where the run in the folder was begun with another recipe, or does not tell."""
+    try:
+        begun = json.loads((folder / "recipe.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder / 'recipe.json'} cannot be read ({error})") from error
+    asked = json.loads(json.dumps(recipe))
+    changed = [f"{key} was {begun.get(key)!r}" for key in asked if asked[key] != begun.get(key)]
+    if changed:
+        raise InputError(f"{folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")
 
 
 def to_all(*receivers: Callable[[dict[str, float]], None] | None) -> Callable[[dict[str, float]], None]:

@@ -16,14 +16,16 @@ from bertlab.corpora.hub import read_hub
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_LENGTH
-from bertlab.tasks.files import hub_set, read_examples
+from bertlab.model.weights import WEIGHTS
+from bertlab.tasks.files import hub_set, naming, read_examples
 from bertlab.tasks.names import NAMES, named, open_task
 from bertlab.tasks.span import SpanTask
-from bertlab.training.card import write_card
+from bertlab.training.card import MEASURES, write_card
 from bertlab.training.commands import (
     PRETRAIN_OPTIONS,
     STORYWORLD,
     command_line,
+    end_stopped,
     finish,
     override,
     reached,
@@ -34,6 +36,8 @@ from bertlab.training.finetune import finetune, head_config, settle
 from bertlab.training.grid import search
 from bertlab.training.recipes import FinetuneRecipe, as_record, suited_optimization
 from bertlab.training.report import plain, write_report
+from bertlab.training.resume import Checkpoints
+from bertlab.training.run import check_recipe
 from bertlab.training.settings import with_settings
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, where no dev file is given
@@ -45,12 +49,14 @@ OPTIONS = ("model", *PRETRAIN_OPTIONS, "epochs", "max_length", "set", "grid")
 
 @dataclass
 class Sets:
-    """Examples to learn from, to choose the best checkpoint by, to measure it on; and what a report says of them."""
+    """Examples to learn from, to choose the best checkpoint by, to measure it on; what a report says of them; and
+    the files or data sets that they come from, for messages."""
 
     train: Sequence
     dev: Sequence
     test: Sequence
     notes: list[str]
+    sources: tuple[str | Path, str | Path, str | Path]
 
 
 def run_finetune(command) -> None:
@@ -63,12 +69,14 @@ def run_finetune(command) -> None:
     how = {"half": command.half, "device": command.device, "resume": command.resume}
     if command.grid:
         recipe = search(recipe, sets.train, sets.dev, out, on_trial=show_trial, **how)
-        stopped = "in the middle of the grid" if recipe is None else ""
+        if recipe is None:
+            end_stopped("in the middle of the grid")
+    elif command.resume and is_trained(out):
+        check_recipe(out, as_record(recipe))
     else:
         result = finetune(recipe, sets.train, sets.dev, out=out, on_look=show_look, **how)
-        stopped = f"at {reached(result)}" if result.stopped else ""
-    if stopped:
-        return say(f"stopped {stopped}; the same command with --resume goes on")
+        if result.stopped:
+            end_stopped(f"at {reached(result)}")
     say(f"measuring on {len(sets.test):,} examples ...")
     measures = measure(out, recipe, sets)
     line = command_line(f"finetune {command.task}", command, OPTIONS)
@@ -77,8 +85,18 @@ def run_finetune(command) -> None:
     finish(out, measures)
 
 
+def is_trained(out: Path) -> bool:
+    """Whether a run was ended after its last step, so that only its measures are missing."""
+    return (out / WEIGHTS).exists() and not (Checkpoints(out / "resume") or (out / MEASURES).exists())
+
+
 def recipe_of(command) -> FinetuneRecipe:
     """The recipe that the arguments ask for; what they leave open suits the model and the task."""
+    if command.steps is not None and command.steps < 1:
+        raise InputError(f"--steps {command.steps}: must be at least 1")
+    given = [name for name in ("epochs", "steps", "batch_size", "learning_rate") if getattr(command, name) is not None]
+    if command.grid and given:
+        raise InputError(f"--grid tries values of its own: leave out --{given[0].replace('_', '-')}")
     config = BertConfig.from_pretrained(command.model)
     span = named(command.task).family is SpanTask
     length = min(MAX_LENGTH if span else FinetuneRecipe.max_length, config.max_position_embeddings)
@@ -91,10 +109,12 @@ def recipe_of(command) -> FinetuneRecipe:
 
 def check_labels(recipe: FinetuneRecipe, sets: Sets) -> None:
     """A label to be measured by that is never learned is named before the training, not after."""
-    task, settled = settle(recipe, sets.train)
+    with naming(sets.sources[0]):
+        task, settled = settle(recipe, sets.train)
     config, _ = head_config(recipe, settled)
-    for examples in (sets.dev, sets.test):
-        task.check(examples, config)
+    for source, examples in zip(sets.sources, (sets.train, sets.dev, sets.test), strict=True):
+        with naming(source):
+            task.check(examples, config)
 
 
 def read_sets(command, recipe: FinetuneRecipe) -> Sets:
@@ -114,7 +134,7 @@ def hub_sets(command, recipe: FinetuneRecipe) -> Sets:
     source = hub_set(named(recipe.task).family, command.dataset, command.columns, recipe.problem)
     skipped = Skipped() if command.columns.on_error == "skip" else None
     train, dev = (list(read_hub(source, split, skipped=skipped)) for split in ("train", source.dev))
-    return Sets(train, dev, dev, [f"{source.address}.", CHOSEN])
+    return Sets(train, dev, dev, [f"{source.address}.", CHOSEN], (source.address,) * 3)
 
 
 def world_sets(recipe: FinetuneRecipe) -> Sets:
@@ -125,21 +145,23 @@ def world_sets(recipe: FinetuneRecipe) -> Sets:
         raise InputError(f"finetune {recipe.task} learns from a file of yours: name it with --train (without: {own})")
     sizes = {"train": recipe.examples, "dev": WORLD_DEV, "test": WORLD_TEST}
     seeds = {"train": recipe.seed, "dev": 0, "test": 0}
-    return Sets(*(list(world(seeds[split], size, split)) for split, size in sizes.items()), [STORYWORLD])
+    return Sets(*(list(world(seeds[split], size, split)) for split, size in sizes.items()), [STORYWORLD], tuple(sizes))
 
 
 def file_sets(command, recipe: FinetuneRecipe) -> Sets:
     """Examples of the user's files; without a dev file a tenth of the training file, without a test file dev again."""
     notes: list[str] = []
+    sources = command.train, command.dev or command.train, command.test or command.dev or command.train
     train = read_file(command, recipe, command.train, notes)
     if command.dev:
         dev = read_file(command, recipe, command.dev, notes)
     else:
-        train, dev = split_off(train, recipe.seed)
-        notes.append(f"{len(dev):,} of its examples, drawn by the seed, were kept away from training.")
+        with naming(command.train):
+            train, dev = split_off(train, recipe.seed)
+        notes.append(f"{len(dev):,} examples of the training file, drawn by the seed, were kept away from training.")
     if command.test:
-        return Sets(train, dev, read_file(command, recipe, command.test, notes), notes)
-    return Sets(train, dev, dev, [*notes, CHOSEN])
+        return Sets(train, dev, read_file(command, recipe, command.test, notes), notes, sources)
+    return Sets(train, dev, dev, [*notes, CHOSEN], sources)
 
 
 def read_file(command, recipe: FinetuneRecipe, path: Path, notes: list[str]) -> list:
@@ -150,8 +172,6 @@ def read_file(command, recipe: FinetuneRecipe, path: Path, notes: list[str]) -> 
     if skipped and skipped.count:
         say(str(skipped))
         notes.append(plain(str(skipped).replace(str(path), path.name)) + ".")
-    if not examples:
-        raise InputError(f"{path}: holds no example")
     return examples
 
 
@@ -182,7 +202,6 @@ def measure(out: Path, recipe: FinetuneRecipe, sets: Sets) -> dict[str, float]:
     model, task = open_task(out)
     sizes = [f"{len(part):,}" for part in (sets.train, sets.dev, sets.test)]
     said = "Learned from {} examples, the checkpoint chosen by {}, measured on {}.".format(*sizes)
-    task.check(sets.test, model.config)
     predictions = list(task.predict(model, tqdm(sets.test, unit="example", leave=False)))
     measures = task.measures(sets.test, predictions)
     write_report(
@@ -200,5 +219,7 @@ def measure(out: Path, recipe: FinetuneRecipe, sets: Sets) -> dict[str, float]:
 
 
 def read_rows(path: Path) -> list[dict[str, float]]:
+    if not path.exists():  # no dev set, or no step with a finite gradient
+        return []
     with path.open(encoding="utf-8", newline="") as file:
         return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
