@@ -3,13 +3,13 @@
     python benchmarks/finetune_storyworld.py                         # six tasks, a minute each
     python benchmarks/finetune_storyworld.py --tasks qa --seconds 20 --seeds 0 1 2
 
-"pretrained" is fine-tuned as `bertlab finetune TASK` does it by default, but on as many examples as the seconds last for:
-a few steps are timed first, and the learning rate comes down by the end of as many as fit. "random" is a model of the same
-shape with freshly drawn weights, trained for the same steps on the same examples. The seconds are those of the training
-steps of "pretrained", without the making and tokenizing of the examples. Both are measured on 2,000 examples with
-combinations of words that training never shows; in brackets are the bounds of the 95% interval that these examples give
-or, of several seeds, which draw new heads and new training examples, the least and the greatest beside their mean.
-"guess" is the best that needs no model: the most frequent class, a right choice by chance, the usual label of each word.
+"pretrained" is fine-tuned as `bertlab finetune TASK` does it by default, but on as many examples as the seconds last
+for: a few steps are timed first, and the learning rate comes down by the end of as many as fit. "random" is a model of
+the same shape with freshly drawn weights, trained for the same steps on the same examples. The seconds are those of the
+training steps of "pretrained", without the making and tokenizing of the examples. Both are measured on 2,000 examples
+with combinations of words that training never shows; in brackets is the 95% interval that these examples give or, of
+several seeds, which draw new heads and new training examples, the least and the greatest beside their mean. "guess" is
+the best that needs no model: the most frequent class, a right choice by chance, the usual label of each word.
 """
 
 import argparse
