@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 from sklearn.feature_extraction import DictVectorizer
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -96,7 +96,7 @@ def class_measures(sets: Sets, vectorizer) -> Measures:
 def word_measures(sets: Sets) -> Measures:
     """A linear classifier (support vectors) for each word by itself: the word, its shape, beginning and end, and those
     of two words on both sides. No label is told of the words before, as a CRF would."""
-    vectorizer = DictVectorizer()
+    vectorizer = CountVectorizer(analyzer=list, binary=True)  # of lists of traits, as they are
     rows = vectorizer.fit_transform(word_rows(sets.train))
     labels = [label for example in sets.train for label in example.labels]
 
@@ -110,13 +110,13 @@ def word_measures(sets: Sets) -> Measures:
     return entities(model, sets.test)
 
 
-def word_rows(examples: Sequence[TokenExample]) -> Iterator[dict[str, bool]]:
+def word_rows(examples: Sequence[TokenExample]) -> Iterator[list[str]]:
     """What the classifier sees of each word."""
     for example in examples:
         padded = ["<s>", "<s>", *example.words, "</s>", "</s>"]
         for place in range(2, len(padded) - 2):
             near = padded[place - 2 : place + 3]
-            yield {f"{at} {name}": True for at, word in zip(range(-2, 3), near, strict=True) for name in traits(word)}
+            yield [f"{at} {name}" for at, word in zip(range(-2, 3), near, strict=True) for name in traits(word)]
 
 
 def traits(word: str) -> list[str]:
