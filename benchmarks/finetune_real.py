@@ -176,9 +176,9 @@ def judge(run: Run, task: Task, model) -> str:
 
 def by_us(run: Run, recipe: FinetuneRecipe, dev: Sequence, model=None) -> list[str]:
     """Measures, steps and seconds of bertlab's fine-tuning, with all its looks at the dev set."""
-    begun = finetune(recipe, run.sets.train, dev, model=model)
-    last = begun.rows[-1]
-    return [judge(run, begun.task, begun.model), f"{last['step']:,}", f"{last['seconds']:.0f}"]
+    result = finetune(recipe, run.sets.train, dev, model=model)
+    last = result.rows[-1]
+    return [judge(run, result.task, result.model), f"{last['step']:,}", f"{last['seconds']:.0f}"]
 
 
 def by_trainer(run: Run) -> list[str]:
@@ -231,7 +231,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=REAL, default=REAL)
     parser.add_argument("--model", default="english-mini")
     parser.add_argument("--epochs", type=float, help="3 if not given")
-    parser.add_argument("--adamw-rate", type=float, default=5e-4, help="top learning rate of AdamW")
+    parser.add_argument("--adamw-rate", type=float, default=1e-3, help="top learning rate of AdamW")
     parser.add_argument("--seed", type=int, default=0, help="of the head and of the order; the sets stay the same")
     parser.add_argument("--few", type=int, help="only so many examples of each set, to see whether it runs")
     parser.add_argument("--threads", type=int, default=2)
