@@ -17,6 +17,7 @@ SCRIPTS = {
     "load.py": "Loading a model of the size of bert-base",
     "token_store.py": "Tokenizing to disk",
     "time_to_accuracy.py": "Words learned by seconds of training",
+    "finetune_storyworld.py --seconds 5": "Tasks learned in five seconds",
 }
 IF_GPU = {"gpu.py": "What each technique brings on a GPU"}
 PACKAGES = ("torch", "transformers", "tokenizers", "datasets")
@@ -32,12 +33,14 @@ def read(path: str) -> list[str]:
     return Path(path).read_text().splitlines() if Path(path).exists() else []
 
 
-def section(script: str, title: str) -> str:
-    """What a script says of itself, and what it printed."""
+def section(command: str, title: str) -> str:
+    """What a script says of itself, and what it printed with its arguments."""
+    script, *arguments = command.split()
     words = subprocess.run([sys.executable, FOLDER / script, "--help"], capture_output=True, text=True, check=True)
     about = words.stdout.split("\n\n", 1)[1].split("\noptions:")[0].strip()
-    print(f"{script} ...", file=sys.stderr)
-    printed = subprocess.run([sys.executable, FOLDER / script], stdout=subprocess.PIPE, text=True, check=True).stdout
+    print(f"{command} ...", file=sys.stderr)
+    run = [sys.executable, FOLDER / script, *arguments]
+    printed = subprocess.run(run, stdout=subprocess.PIPE, text=True, check=True).stdout
     lines = "\n".join(line.rstrip() for line in printed.strip("\n").splitlines())
     return f"## {title}\n\n```\n{about}\n```\n\n```\n{lines}\n```\n"
 

@@ -36,6 +36,7 @@ def test_tokenizing_is_measured():
 
 def benchmark(name, monkeypatch):
     """The script as a module."""
+    monkeypatch.syspath_prepend(FOLDER)  # some share what stands in others
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, name, module)
@@ -135,3 +136,99 @@ def test_off_the_plateau_and_past_the_neighbours(race):
     assert (found["off_plateau"], found["past_neighbours"]) == (2, 3)
     assert found["above_neighbours"] == pytest.approx(0.1)
     assert race.summary(rows[:1], {"unigram_loss": 6.0, "bigram_top1": 0.3})["off_plateau"] is None
+
+
+def test_tasks_of_the_storyworld_are_learned(monkeypatch, capsys):
+    module = benchmark("finetune_storyworld", monkeypatch)
+    for name in ("WORLD_DEV", "WORLD_TEST"):
+        monkeypatch.setattr(f"bertlab.training.task_commands.{name}", 20)
+    monkeypatch.setattr(module, "WARM", 1)
+    monkeypatch.setattr(module, "TIMED", 1)
+    monkeypatch.setattr(sys, "argv", ["", "--tasks", "entities", "--seconds", "0.1", "--seeds", "0", "1"])
+    module.main()
+    head, _, *rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert [row[:2] for row in rows] == [["| entities", "f1"]]
+    assert len(rows[0]) == len(head) and int(rows[0][-1].strip(" |")) >= 1
+
+
+def test_without_pretraining_only_the_weights_differ(monkeypatch):
+    module = benchmark("finetune_storyworld", monkeypatch)
+    recipe = module.recipe_of(module.Finetune("sentiment"))
+    task, examples = module.task_of(recipe), list(storyworld.sentiment(0, 9))
+    started = module.start_model(recipe, task, task.settle(examples))
+    untrained = module.untrained(recipe, examples)
+    assert untrained.config == started.config and type(untrained) is type(started)
+    words = [model.bert.embeddings.word.weight for model in (untrained, started)]
+    assert words[0].shape == words[1].shape and not words[0].equal(words[1])
+
+
+@pytest.fixture
+def real_data(tmp_path):
+    """Files in the layout of the data sets that benchmarks/finetune_real.py reads, with made-up content."""
+    for folder in ("sentence_polarity", "wnut17", "nli_dev", "squad"):
+        (tmp_path / folder).mkdir()
+    for label, word in {"pos": "good", "neg": "bad"}.items():
+        lines = "".join(f"soup number {n // 2} was {word}\n" for n in range(40))  # each twice
+        (tmp_path / "sentence_polarity" / f"rt-polarity.{label}").write_text(lines)
+    for name in ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated"):
+        (tmp_path / "wnut17" / name).write_text("Mary\tB-person\nsat\tO\n\nIn\tO\nRome\tB-location\n\n" * 20)
+    classes = ("entailment", "neutral", "contradiction")
+    rows = [f"man {n} sleeps,he is {label},{label}" for n in range(30) for label in classes]
+    (tmp_path / "nli_dev" / "snli_dev.csv").write_text("\n".join(["premise,hypothesis,label", *rows]))
+    for name in ("train-v1.1.head.json", "xquad.en.json"):
+        (tmp_path / "squad" / name).write_text(json.dumps({"data": [{"paragraphs": [passage(n) for n in range(20)]}]}))
+    return tmp_path
+
+
+def passage(number):
+    answer = {"text": "Rome", "answer_start": 9}
+    asked = {"id": f"{number}", "question": "Where is it?", "answers": [answer]}
+    return {"context": f"It is in Rome. That was {number}.", "qas": [asked]}
+
+
+@pytest.fixture
+def real(monkeypatch):
+    module = benchmark("finetune_real", monkeypatch)
+    monkeypatch.setattr(module.with_trainer, "WARM", 1)
+    monkeypatch.setattr(module.torch, "set_num_threads", lambda count: None)
+    return module
+
+
+def test_real_tasks_are_learned(real, real_data, monkeypatch, capsys):
+    argv = [
+        "",
+        "--data",
+        str(real_data),
+        "--model",
+        "storyworld-tiny",
+        "--epochs",
+        "1",
+        "--rounds",
+        "1",
+        "--steps",
+        "1",
+    ]
+    monkeypatch.setattr(sys, "argv", [*argv, "--only", "mr", "wnut"])
+    real.main()
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    learned = [row[1] for row in rows if row[0].startswith("| mr (")]
+    assert learned[-4:] == ["bertlab, random", "bertlab", "bertlab, AdamW", "Trainer, AdamW"]
+    assert all("accuracy" in row[2] or "f1" in row[2] for row in rows if "(" in row[0])
+    raced = [float(row[2].replace(",", "")) for row in rows if row[0] in ("| mr", "| wnut")]
+    assert len(raced) == 10 and min(raced) > 0
+
+
+def test_simple_models_and_sets_of_their_own(real, real_data):
+    for one in real.REAL.values():
+        sets = one.read(real_data / one.folder)
+        assert all((sets.train, sets.dev, sets.test)) and one.simple(sets).keys() >= set(one.measures)
+    sets = real.read_inference(real_data / "nli_dev")
+    parts = [{example.text for example in part} for part in (sets.train, sets.dev, sets.test)]
+    assert not (parts[0] & parts[1] or parts[0] & parts[2] or parts[1] & parts[2])
+    assert real.linear.pair_measures(sets)["accuracy"] == 1.0  # the word that tells is found
+
+
+def test_a_data_set_that_is_not_there_is_left_out(real, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["", "--data", str(tmp_path), "--only", "mr"])
+    real.main()
+    assert "mr is left out" in capsys.readouterr().err

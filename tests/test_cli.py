@@ -60,7 +60,7 @@ def test_finetune_evaluate_and_answer(place):
     options = ("--train", "train.json", "--dev", "dev.json", "--out", "qa", "--steps", 2, "--batch-size", 4)
     ok("finetune", "qa", "--model", "run", *options, "--device", "cpu", cwd=place)
     measures = json.loads(ok("evaluate", "qa", "--data", "dev.json", "--json", cwd=place))
-    assert measures["questions"] == 6 and 0 <= measures["f1"] <= 1
+    assert 0 <= measures["f1_low"] <= measures["f1"] <= measures["f1_high"] <= 1
     question = ("--question", "What did Rosa buy?", "--passage", "Rosa bought a kite.")
     rows = json.loads(ok("predict", *question, "--model", "qa", "--json", cwd=place))
     assert all(row["text"] in "Rosa bought a kite." for row in rows)
@@ -118,7 +118,7 @@ MISTAKES = {
     "no steps": (("pretrain", "--steps", "0"), "steps=0"),
     "no minutes": (("pretrain", "--minutes", "-1"), "--minutes"),
     "broken questions": (("finetune", "qa", "--model", "run", "--train", "story.txt", "--out", "y"), "story.txt"),
-    "text for a question model": (("evaluate", "run", "--data", "dev.json"), "question-answering"),
+    "text for a question model": (("evaluate", "run", "--data", "dev.json"), "no head for labelled examples"),
     "count": (("data", "--count", "0"), "--count"),
     "top": (("predict", "a [MASK]", "--top", "0"), "--top"),
 }

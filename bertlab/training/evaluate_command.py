@@ -21,7 +21,12 @@ from bertlab.training.metrics import SECOND
 from bertlab.training.task_commands import WORLD_TEST
 
 
-def evaluate_model(name: str, text: Sequence[Path], data: Path | None, columns: Columns) -> dict[str, float]:
+def evaluate_model(
+    name: str,
+    text: Sequence[Path] = (),
+    data: Path | None = None,
+    columns: Columns = Columns(),  # noqa: B008 (frozen, so safe to share)
+) -> dict[str, float]:
     """Measures of a bundled model, a folder or a hub id."""
     if family_of(name):
         if text:

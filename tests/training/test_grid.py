@@ -21,18 +21,18 @@ QUICK = {"progress": False, "device": "cpu"}
 
 def texts(count: int) -> list[TextExample]:
     kinds = ("red", "blue")
-    return [TextExample(str(n), kinds[n % 2], None, kinds[n % 2]) for n in range(count)]
+    return [TextExample(str(n), f"{kinds[n % 2]} " * 4, None, kinds[n % 2]) for n in range(count)]
 
 
 @pytest.fixture
 def small(pretrained) -> FinetuneRecipe:
-    return FinetuneRecipe("sentence", pretrained, max_length=32, optim=Optimization("muon", learning_rate=1.0))
+    return FinetuneRecipe("sentence", pretrained, max_length=32, optim=Optimization(learning_rate=1.0))
 
 
 @pytest.fixture
 def two(monkeypatch):
     """Two settings in place of 18: one that learns, and one that does not."""
-    monkeypatch.setattr(search_of, "NARROW_RATES", (1e-9, 2e-2))
+    monkeypatch.setattr(search_of, "NARROW_RATES", (1e-9, 1e-2))
     monkeypatch.setattr(search_of, "BATCH_SIZES", (4,))
     monkeypatch.setattr(search_of, "EPOCHS", (4.0,))
 
@@ -49,20 +49,20 @@ def test_the_settings_are_the_papers(small):
     trials = grid(replace(small, model="storyworld-tiny", steps=7, seed=3))
     found = {(t.optim.learning_rate, t.batch_size, t.epochs) for t in trials}
     assert found == {(rate, size, n) for rate in NARROW_RATES for size in (16, 32) for n in (2, 3, 4)}
-    assert all((t.steps, t.seed, t.optim.optimizer) == (0, 3, "muon") for t in trials)
+    assert all((t.steps, t.seed, t.optim.optimizer) == (0, 3, "adamw") for t in trials)
     assert PAPER_RATES == (5e-5, 3e-5, 2e-5)
 
 
 def test_the_best_is_kept_whole_and_of_the_others_the_figures(two, small, tmp_path):
     told = {}
     chosen = search(small, texts(24), texts(12), tmp_path, on_trial=told.__setitem__, **QUICK)
-    assert chosen.optim.learning_rate == 2e-2
+    assert chosen.optim.learning_rate == 1e-2
     worse, better = sorted((tmp_path / "grid").iterdir(), key=lambda folder: told[folder.name]["best"])
     assert told[better.name]["accuracy"] > 0.9 > told[worse.name]["accuracy"]
-    assert better.name == "rate-0.02-batch-4-epochs-4"
+    assert better.name == "rate-0.01-batch-4-epochs-4"
     assert not (worse / "model.safetensors").exists() and (worse / "measures.json").exists()
     assert same(weights(better), weights(tmp_path)) and not (tmp_path / "resume").exists()
-    assert json.loads((tmp_path / "recipe.json").read_text())["optim"]["learning_rate"] == 2e-2
+    assert json.loads((tmp_path / "recipe.json").read_text())["optim"]["learning_rate"] == 1e-2
     model, task = open_task(tmp_path)
     assert [p.label for p in task.predict(model, texts(4))] == ["red", "blue", "red", "blue"]
 
@@ -103,7 +103,7 @@ def test_ctrl_c_ends_the_whole_search(two, small, tmp_path):
 
     assert search(small, texts(24), texts(12), tmp_path, log_every=4, on_log=stop, **QUICK) is None
     assert len(list((tmp_path / "grid").iterdir())) == 1
-    assert search(small, texts(24), texts(12), tmp_path, resume=True, **QUICK).optim.learning_rate == 2e-2
+    assert search(small, texts(24), texts(12), tmp_path, resume=True, **QUICK).optim.learning_rate == 1e-2
 
 
 def test_mistakes_are_named(two, small, tmp_path):

@@ -12,10 +12,10 @@ from bertlab.cli import main
 from bertlab.corpora.export import write_storyworld
 from bertlab.explain.fill import fill_mask
 from bertlab.inputs.masking import Masking
-from bertlab.training import commands
 from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.batches import batches
 from bertlab.training.evaluate import Learned, measure_pretraining
+from bertlab.training.evaluate_command import learned as read_learned
 from bertlab.training.metrics import evaluate_left_to_right, evaluate_pretraining
 from bertlab.training.optim import Optimization
 from bertlab.training.pretrain import next_token_loss, pretrain, pretraining_loss
@@ -265,7 +265,7 @@ def test_a_model_of_short_texts_is_measured_on_short_texts(documents, texts, tok
     model = new_model(recipe, tok)
     model.save_pretrained(tmp_path, tok)
     (tmp_path / "recipe.json").write_text(json.dumps({"max_tokens": 24}))
-    learned = commands._learned(str(tmp_path))
+    learned = read_learned(str(tmp_path))
     assert learned == Learned(second_task="next", max_tokens=24)
     found = measure_pretraining(model, tok, texts, texts, learned)
     expected = evaluate_pretraining(model, tok, documents, max_tokens=24)
@@ -277,7 +277,7 @@ def test_a_damaged_recipe_is_one_line(content, documents, tok, recipe, tmp_path)
     new_model(recipe, tok).save_pretrained(tmp_path, tok)
     (tmp_path / "recipe.json").write_text(content)
     with pytest.raises(InputError, match="recipe.json: cannot be read"):
-        commands._learned(str(tmp_path))
+        read_learned(str(tmp_path))
 
 
 def test_documents_unfit_for_measuring_are_named(tmp_path, capsys):

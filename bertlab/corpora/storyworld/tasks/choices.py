@@ -34,7 +34,7 @@ def stories() -> tuple[Story, ...]:
     months = tuple((month.title(), season, seasonal) for season, month, seasonal in table("mind", "seasons"))
     return (
         Story(table("work", "jobs"),
-              ("{who} <be> a {c0} [from|in|of] {town}.", "People of {town} <call+> {who} a good {c0}."),
+              ("{who} <be> a {c0} [from|in|of] {town}.", "The good {c0} of {town} <be> {who}."),
               ("With a {c2} {he} <c4> {c3}.", "{he} <c4> {c3} at the {c1}.", "{he} <need> {c5} and a {c2}.")),
         Story(table("animals", "kinds"),
               ("{who} <see> a {c0}.", "{who} <read> a book about the {c0}."),
@@ -50,7 +50,7 @@ def stories() -> tuple[Story, ...]:
               ("Every {day} {who} <c0> {c1}.", "{who} and {his} friends <love+> {c1}."),
               ("{he} <go> to the {c2} and <win> the {c3}.", "At the {c2} {he} <win> the {c3}.")),
         Story(table("body", "hurts"),
-              ("{who} <hurt> {his} {c0}.", "The {c0} of {who} <hurt>."),
+              ("{who} <hurt> {his} {c0}.", "{his} {c0} <hurt>."),
               ("{he} {c1} and <need> {c2}.", "{he} <get> {c2} from the {c3}.")),
         Story(table("travel", "vehicles"),
               ("{who} <c1> a {colour} {c0} from {town} to {goal}.",),
@@ -70,16 +70,27 @@ def stories() -> tuple[Story, ...]:
     )  # fmt: skip
 
 
+OPENINGS = (
+    "{who} <wash> {his} hands.",
+    "{who} <call> {his} mother.",
+    "{who} <brush> {his} hair.",
+    "{who} <close> {his} door.",
+    "{who} <read> {his} letters.",
+    "{who} <visit> {his} friends in {town}.",
+)
+
+
 def choices(seed: int = 0, count: int | None = None, split: str = "train") -> Iterator[ChoiceExample]:
     """Yield beginnings with four ways to go on; of whom what is told is a combination of the split."""
     for name, w in worlds("choices", seed, count, split):
         story = w.rng.choice(stories())
         hero, row = w.pair(people(), story.rows)
         slots = _slots(w) | called(hero, "who")
-        begin = _tell(w, w.rng.choice(story.begins), row, slots)
+        opening = w.teller.tell(w.rng.choice(OPENINGS), slots).text
+        begin = _tell(w, w.rng.choice(story.begins).replace("{who} ", "{he} "), row, slots)
         right, *wrong = _ways(w, story, row, slots)
         ways = w.rng.sample([right, *wrong], 4)
-        yield ChoiceExample(name, begin, tuple(ways), ways.index(right))
+        yield ChoiceExample(name, f"{opening} {begin}", tuple(ways), ways.index(right))
 
 
 def _ways(w: World, story: Story, row: Row, slots: dict[str, str]) -> list[str]:

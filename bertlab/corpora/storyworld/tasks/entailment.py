@@ -1,9 +1,9 @@
 """Does the second text follow from the first, contradict it, or neither?
 
-The first text tells two facts of one person, and often one of somebody else; the second claims or denies a fact of
-the first person. It follows or contradicts where that fact was told of this person; it is open (neutral) where it was
-not, though perhaps of the other one. So every word may stand in a pair of any label: who is meant, what follows from
-what was told (a baker works at the bakery), and the negation decide.
+The first text tells one kind of fact of two people, and now and then another one; the second claims something of both.
+It follows from what was told of each, or contradicts it where the two have changed places; it is open (neutral) where
+it is of a kind that was not told. So every word may stand in a pair of any label: who has what, and what follows from
+it (a baker works at the bakery), decide.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,8 +14,7 @@ from .cast import called, others, people, worlds
 from .facts import Fact, Value, facts
 
 LABELS = ("entailment", "neutral", "contradiction")
-DENIED = 0.2  # of the claims
-TWO = 0.3  # of the first texts tell of two people
+MORE = 0.3  # of the first texts tell one thing more
 Told = tuple[Person, Fact, Value]
 
 
@@ -29,27 +28,28 @@ def entailment(seed: int = 0, count: int | None = None, split: str = "train") ->
 
 def _pair(w: World, label: str) -> tuple[str, str]:
     asked = w.rng.choice(facts())
-    instead, more = asked.beside(w.rng)
-    of_hero = w.rng.sample([instead if label == "neutral" else asked, more], 2)
-    told = _told_of(w, people(), of_hero)
-    hero, noun = told[0][0], {"noun": w.rng.choice(asked.nouns or instead.nouns or more.nouns or ("",))}
-    if w.rng.random() < TWO:
-        told[w.rng.choice((0, 2)) : 0] = _told_of(w, others(hero), [asked])
-    denied = w.rng.random() < DENIED
-    claimed = _claimed(w, asked, told, hero, label, denied)
-    claim = asked.denied if denied else asked.claim
-    return _premise(w, told, noun), w.teller.tell(claim, called(hero, "who") | noun | {"claimed": claimed[1]}).text
+    both, more = (asked, asked.beside(w.rng)[1]) if label != "neutral" else asked.beside(w.rng)
+    told = _told_of(w, people(), [both])
+    distinct = Fact(both.others(told[0][2]), both.told)
+    told += _told_of(w, others(told[0][0]), [distinct, more] if w.rng.random() < MORE else [distinct])
+    noun = {"noun": w.rng.choice(both.nouns or more.nouns or ("",))}
+    return _premise(w, told, noun), _hypothesis(w, told[:2], asked, label, noun)
 
 
-def _claimed(w: World, asked: Fact, told: list[Told], hero: Person, label: str, denied: bool) -> Value:
-    """What is claimed or denied of the hero: the value that was told, another one, or where none was told any."""
-    values = {person: value for person, fact, value in told if fact is asked}
-    if hero not in values:
-        return w.rng.choice([w.rng.choice(asked.values), *values.values()])
-    if (label == "entailment") != denied:
-        return values[hero]
-    wrong = [value for value in values.values() if value[1] != values[hero][1]]
-    return w.rng.choice([w.rng.choice(asked.others(values[hero])), *wrong])
+def _hypothesis(w: World, told: Sequence[Told], asked: Fact, label: str, noun: dict[str, str]) -> str:
+    """A claim of one of them and the same kind of claim of the other."""
+    (one, _, first), (other, _, second) = w.rng.sample(told, 2)
+    if label == "neutral":
+        first = w.rng.choice(asked.values)
+        second = w.rng.choice(asked.others(first))
+    elif label == "contradiction":
+        first, second = second, first
+    claim = w.rng.choice(asked.claims)
+    claims = [
+        w.teller.tell(claim, called(person, "who") | noun | {"told": value[0], "claimed": value[1]})
+        for person, value in ((one, first), (other, second))
+    ]
+    return claims[0].joined(" and ", claims[1]).text
 
 
 def _told_of(w: World, candidates: Sequence[Person], chosen: Sequence[Fact]) -> list[Told]:

@@ -14,19 +14,17 @@ Value = tuple[str, str]  # as told, as claimed: "baker", "bakery"
 class Fact:
     """Something that a person has one of.
 
-    `told` may use {who}, {his}, {told} and {noun}, the claim and its opposite `denied` {who}, {claimed} and {noun};
-    {noun} is one of `nouns`.
+    `told` is how it is told, `claims` are what follows; {noun} in them is one of `nouns`.
     """
 
     values: tuple[Value, ...]
     told: str
-    claim: str
-    denied: str
+    claims: tuple[str, ...] = ()
     nouns: tuple[str, ...] = ()
 
-    def others(self, value: Value) -> list[Value]:
+    def others(self, value: Value) -> tuple[Value, ...]:
         """The values whose claim is another one."""
-        return [other for other in self.values if other[1] != value[1]]
+        return tuple(other for other in self.values if other[1] != value[1])
 
     def beside(self, rng: random.Random) -> tuple["Fact", "Fact"]:
         """(instead, more): what may be told in place of this fact, of the same thing if it is of one, and besides."""
@@ -51,19 +49,18 @@ def facts() -> tuple[Fact, ...]:
     goods = tuple((g.strip(), row[0]) for row in table("shops", "goods") for g in row[2].split(",") if " of " not in g)
     months = tuple((month.title(), season) for season, month, _ in table("mind", "seasons"))
     things = words("sentiment", "things")
+    thing = "The {noun} of {who} <be> {told}."
     return (
         Fact(_columns("work", "jobs", 0, 1), "{who} <be> a {told}.",
-             "{who} <work> at the {claimed}.", "{who} <do> not work at the {claimed}."),
+             ("{who} <work> as a {told}.", "{who} <work> at the {claimed}.")),
         Fact(tuple((pet, kinds[pet]) for pet in words("animals", "pets")), "{who} <have> a {told}.",
-             "The pet of {who} <be> a {claimed}.", "The pet of {who} <be> not a {claimed}."),
+             ("{who} <own> a {told}.", "The pet of {who} <be> a {claimed}.")),
         Fact(months, "{who} <have> {his} birthday in {told}.",
-             "The birthday of {who} <be> in {claimed}.", "The birthday of {who} <be> not in {claimed}."),
+             ("The birthday of {who} <be> in {told}.", "The birthday of {who} <be> in {claimed}.")),
         Fact(goods, "{who} <get> a {told} as a gift.",
-             "The gift for {who} <be> from the {claimed}.", "The gift for {who} <be> not from the {claimed}."),
+             ("The gift for {who} <be> a {told}.", "The gift for {who} <be> from the {claimed}.")),
         Fact(_twice([town.title() for town in words("places", "towns")]), "{who} <live> in {told}.",
-             "The home of {who} <be> in {claimed}.", "The home of {who} <be> not in {claimed}."),
-        Fact(_twice(words("facts", "colours")), "{who} <have> a {told} {noun}.",
-             "The {noun} of {who} <be> {claimed}.", "The {noun} of {who} <be> not {claimed}.", things),
-        Fact(_twice(words("facts", "materials")), "{who} <own> a {told} {noun}.",
-             "The {noun} of {who} <be> {claimed}.", "The {noun} of {who} <be> not {claimed}.", things),
+             ("The home of {who} <be> in {told}.",)),
+        Fact(_twice(words("facts", "colours")), "{who} <have> a {told} {noun}.", (thing,), things),
+        Fact(_twice(words("facts", "materials")), "{who} <own> a {told} {noun}.", (thing,), things),
     )  # fmt: skip

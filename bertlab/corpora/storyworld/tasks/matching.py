@@ -4,7 +4,6 @@ Every pair says one thing in two ways, by two authors with their own words; in h
 things swapped, who gave and who got, or which of two lamps is red. So both halves share as many words with each other.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -44,17 +43,7 @@ def two_people(w: World) -> tuple[Slots, Slots]:
 def two_jobs(w: World) -> tuple[Slots, Slots]:
     a, job = w.pair(people(), table("work", "jobs"))
     b, other = w.pair(others(a), [row for row in table("work", "jobs") if row[1] != job[1]])
-    return _swapped({"job": job[0], "work": job[1]}, {"job": other[0], "work": other[1]},
-                    called(a, "a") | called(b, "b"))  # fmt: skip
-
-
-def one_job(w: World) -> tuple[Slots, Slots]:
-    """The same person with another job."""
-    a, job = w.pair(people(), table("work", "jobs"))
-    other = w.rng.choice([row for row in table("work", "jobs") if row[1] != job[1]])
-    keys = ("job", "work", "tool", "product", "make")
-    who = called(a, "a") | {"town": w.slots["town"]}
-    return who | dict(zip(keys, job, strict=False)), who | dict(zip(keys, other, strict=False))
+    return _swapped({"job": job[0]}, {"job": other[0]}, called(a, "a") | called(b, "b"))
 
 
 def two_pets(w: World) -> tuple[Slots, Slots]:
@@ -69,12 +58,6 @@ def two_colours(w: World) -> tuple[Slots, Slots]:
     other, shade = w.pair(second, [c for c in words("shops", "colours") if c != colour])
     rest = called(w.hero, "a") | {"item1": item, "item2": other}
     return _swapped({"colour": colour}, {"colour": shade}, rest)
-
-
-def two_towns(w: World) -> tuple[Slots, Slots]:
-    a, b = (town.title() for town in w.rng.sample(words("places", "towns"), 2))
-    rest = called(w.hero, "a") | {"ride": w.slots["ride"], "vehicle": w.slots["vehicle"]}
-    return _swapped({"town": a}, {"town": b}, rest)
 
 
 def two_to_blame(w: World) -> tuple[Slots, Slots]:
@@ -93,17 +76,14 @@ FRAMES = (
     Frame(two_people, ("{a1} <come> to the {place} after {a2}.", "{a2} <come> to the {place} before {a1}.")),
     Frame(two_people, ("{a1} <find> {a2} at the {place}.", "{a2} <be> found by {a1} at the {place}.")),
     Frame(two_people, ("{a1} <love> {hobby} and {a2} <hate> {hobby}.", "{a2} <hate> {hobby}, but {a1} <love> it.")),
-    Frame(two_jobs, ("{a} <be> a {job1} and {b} <be> a {job2}.", "{b} <work> at the {work2} and {a} at the {work1}.")),
+    Frame(two_people, ("{a1} <help> {a2} at the {place}.", "{a2} <be> helped by {a1} at the {place}.")),
+    Frame(two_people, ("{a1} <write> a message to {a2}.", "{a2} <get> a message from {a1}.")),
+    Frame(two_jobs, ("{a} <be> a {job1} and {b} <be> a {job2}.", "{b} <work> as a {job2} and {a} as a {job1}.")),
     Frame(two_pets, ("{a} <have> a {pet1} and {b} <have> a {pet2}.", "{b} <own> a {pet2} and {a} a {pet1}.")),
     Frame(two_colours, ("{a} <buy> a {colour1} {item1} and a {colour2} {item2}.",
                         "{a} <buy> a {colour2} {item2} and a {colour1} {item1}.")),
-    Frame(two_towns, ("{a} <{ride}> a {vehicle} from {town1} to {town2}.",
-                      "{a} <go> to {town2} from {town1} by {vehicle}.")),
     Frame(two_to_blame, ("The {agent} did not cross the {barrier} because the {blamed1} was too {adjective}.",
                          "The {blamed1} was too {adjective}, so the {agent} did not cross the {barrier}.")),
-    Frame(one_job, ("{a} <be> a {job}.", "{a} <work> at the {work}.", "With a {tool} {a} <{make}> {product}.")),
-    Frame(one_job, ("{town} <have> a new {job}: {a}.", "{a} now <work> at the {work} of {town}.",
-                    "In {town} {a} now <{make}> {product} with a {tool}.")),
 )  # fmt: skip
 
 
@@ -118,12 +98,7 @@ def matching(seed: int = 0, count: int | None = None, split: str = "train") -> I
         one, other = w.rng.sample(frame.tellings, 2)
         slots = (same, same if label == "1" else swapped)
         texts = [
-            teller.tell(_with_verb(pattern, filled), filled).text
+            teller.tell(pattern, filled).text
             for teller, pattern, filled in zip((w.teller, second), (one, other), slots, strict=True)
         ]
         yield TextExample(name, *texts, label)
-
-
-def _with_verb(pattern: str, slots: Slots) -> str:
-    """A verb that comes from the slots, "<{ride}>", in its place."""
-    return re.sub(r"<\{(\w+)\}>", lambda match: f"<{slots[match[1]]}>", pattern)
