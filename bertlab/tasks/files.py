@@ -39,7 +39,8 @@ def read_examples(
     """
     examples = _examples(family, path, columns, pairs, problem, labelled, skipped)
     if (first := next(examples, None)) is None:
-        raise InputError(f"{path}: holds no example{f' that can be used: {skipped}' if skipped else ''}")
+        why = f" that can be used: {skipped}" if skipped and skipped.count else ""
+        raise InputError(f"{path}: holds no example{why}")
     yield first
     yield from examples
 

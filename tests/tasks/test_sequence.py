@@ -1,0 +1,150 @@
+"""Classes, numbers and sets of classes: what a head is made for, and what its scores say."""
+
+import pytest
+import torch
+
+from bertlab import BertConfig, BertForSequenceClassification, InputError
+from bertlab.corpora.examples import TextExample
+from bertlab.tasks.sequence import SequenceTask, TextPrediction, sorted_labels, text_prediction
+
+NAMES = {0: "bad", 1: "good", 2: "so so"}
+
+
+@pytest.fixture
+def task(tok) -> SequenceTask:
+    return SequenceTask(tok, 32)
+
+
+def examples(*labels) -> list[TextExample]:
+    return [TextExample(str(number), f"text {number}", None, label) for number, label in enumerate(labels)]
+
+
+def predictions(names, *shares) -> list[TextPrediction]:
+    made = [dict(zip(names, row, strict=True)) for row in shares]
+    return [TextPrediction(max(row, key=row.get), row) for row in made]
+
+
+# What a head needs
+
+
+def test_settled_by_the_labels(task):
+    single = task.settle(examples("b", "a", "b"))
+    assert single == {"problem_type": "single_label_classification", "id2label": {0: "a", 1: "b"}}
+    assert task.best == "accuracy"
+    several = task.settle(examples(("b",), (), ("c", "a")))
+    assert several == {"problem_type": "multi_label_classification", "id2label": {0: "a", 1: "b", 2: "c"}}
+    assert task.best == "micro_f1"
+    assert task.settle(examples(1.0, 2.0)) == {"problem_type": "regression", "num_labels": 1}
+    assert task.best == "spearman"
+
+
+def test_names_of_different_case_are_different_classes(task):
+    assert list(task.settle(examples("red", "Red", "RED"))["id2label"].values()) == ["RED", "Red", "red"]
+
+
+def test_labels_that_are_numbers_are_in_their_order():
+    assert sorted_labels({"10", "9", "-1", "2.5"}) == ["-1", "2.5", "9", "10"]
+    assert sorted_labels({"10", "9", "b"}) == ["10", "9", "b"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (("a", "a"), "all 2 examples have the label 'a'"),
+        (("a", None), "example 1: has no label"),
+        ([str(n) for n in range(1001)], "1001 different labels are no classes"),
+    ],
+)
+def test_labels_that_teach_nothing(labels, message, task):
+    with pytest.raises(InputError, match=message):
+        task.settle(examples(*labels))
+
+
+@pytest.mark.parametrize(
+    ("label", "problem", "message"),
+    [
+        (
+            "green",
+            "single_label_classification",
+            "example 0: the model knows no label 'green'; it knows bad, good, so so",
+        ),
+        (("good", "green"), "multi_label_classification", "knows no label 'green'"),
+        (0.5, "single_label_classification", "label 0.5 is no class"),
+        ("good", "regression", "label 'good' is a class"),
+        (1e30, "regression", "1e[+]30 is too large"),
+        (None, "regression", "has no label"),
+    ],
+)
+def test_labels_that_do_not_fit(label, problem, message, task):
+    labels = {"num_labels": 1} if problem == "regression" else {"id2label": NAMES}
+    with pytest.raises(InputError, match=message):
+        task.check(examples(label), BertConfig(problem_type=problem, **labels))
+
+
+def test_of_many_classes_a_dozen_is_told(task):
+    config = BertConfig(id2label={number: f"c{number:03}" for number in range(200)})
+    with pytest.raises(InputError, match="c000, .*c011 and 188 more$"):
+        task.check(examples("no"), config)
+
+
+# What scores say
+
+
+def test_one_class():
+    said = text_prediction(BertConfig(id2label=NAMES), torch.tensor([1.0, 3.0, 0.0]))
+    assert said.label == "good" and sum(said.probabilities.values()) == pytest.approx(1)
+    assert said.probabilities["good"] == pytest.approx(float(torch.tensor([1.0, 3.0, 0.0]).softmax(0)[1]))
+
+
+def test_any_classes():
+    config = BertConfig(id2label=NAMES, problem_type="multi_label_classification")
+    said = text_prediction(config, torch.tensor([0.1, -0.1, 4.0]))
+    assert said.label == ("bad", "so so") and said.probabilities["good"] == pytest.approx(0.475, abs=1e-3)
+    assert text_prediction(config, torch.tensor([-1.0, -0.1, -4.0])).label == ()
+
+
+@pytest.mark.parametrize("problem", ["regression", None])
+def test_a_number(problem):
+    assert text_prediction(BertConfig(num_labels=1, problem_type=problem), torch.tensor([2.5])) == TextPrediction(
+        2.5, {}
+    )
+
+
+def test_predictions_are_those_of_each_text_alone(task, config):
+    model = BertForSequenceClassification(config.changed(vocab_size=400, max_position_embeddings=64, id2label=NAMES))
+    texts = [TextExample(str(n), "the dog " * n, "was here" if n % 2 else None) for n in range(1, 12)]
+    together = list(task.predict(model, texts))
+    for text, said in zip(texts, together, strict=True):
+        (alone,) = task.predict(model, [text])
+        assert said.probabilities == pytest.approx(alone.probabilities, abs=1e-5)
+        batch = task.tokenizer([text.text], None if text.pair is None else [text.pair], max_length=32)
+        wanted = model.eval()(**batch).logits[0].softmax(0).tolist()
+        assert list(said.probabilities.values()) == pytest.approx(wanted, abs=1e-5)
+
+
+# Reports
+
+
+def test_what_guessing_reaches(task):
+    found = task.baselines(examples("a", "a", "b"), examples("a", "b", "c", "a"))
+    assert found["always the most frequent"]["accuracy"] == 0.5
+    (figures,) = task.baselines(examples(1.0, 3.0), examples(2.0, 4.0)).values()
+    assert figures["rmse"] == pytest.approx(2**0.5)
+    (several,) = task.baselines(examples(("a",), ("a",), ("b",)), examples(("a",), ("c",))).values()
+    assert several["exact"] == 0.5
+
+
+def test_the_worst_are_those_that_were_least_likely(task):
+    said = predictions(["a", "b"], [0.9, 0.1], [0.6, 0.4], [0.2, 0.8])
+    judged = task.judged(examples("b", "b", "b"), said)
+    assert [one.said for one in judged] == ["a", "a", "b"] and judged[0].wrong > judged[1].wrong > judged[2].wrong > 0
+    assert judged[0].wrong == pytest.approx(2.302, abs=1e-3)  # -ln 0.1
+    assert task.confusions(examples("b", "b", "b"), said) == [("b", "a"), ("b", "a"), ("b", "b")]
+
+
+def test_numbers_and_sets_are_judged_too(task):
+    (one,) = task.judged(examples(1.0), [TextPrediction(3.5, {})])
+    assert (one.gold, one.said, one.wrong) == ("1.000", "3.500", 2.5)
+    (one,) = task.judged(examples(("a",)), [TextPrediction((), {"a": 0.25, "b": 0.5})])
+    assert (one.gold, one.said) == ("a", "none") and one.wrong == pytest.approx(2.079, abs=1e-3)  # -ln 0.25 - ln 0.5
+    assert task.confusions(examples(1.0), [TextPrediction(3.5, {})]) is None

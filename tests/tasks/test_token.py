@@ -1,0 +1,121 @@
+"""Labels of words: from sentences to rows and back, in several rows too, and the names that they mark."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertlab import BertConfig, BertForTokenClassification, InputError
+from bertlab.corpora.examples import TokenExample
+from bertlab.tasks.token import Entity, TokenPrediction, TokenTask, entities, words_of
+
+NAMES = dict(enumerate(["O", "B-x", "I-x"]))
+
+
+@pytest.fixture
+def task(tok) -> TokenTask:
+    return TokenTask(tok, 16)
+
+
+def example(words: str, labels: str | None = None, name: str = "1") -> TokenExample:
+    return TokenExample(name, tuple(words.split()), tuple(labels.split()) if labels else None)
+
+
+@pytest.fixture(params=["linear", "cnn", "crf"])
+def model(request, config):
+    torch.manual_seed(2)
+    changed = config.changed(
+        vocab_size=400, max_position_embeddings=64, id2label=NAMES, token_decoder=request.param, initializer_range=0.5
+    )
+    return BertForTokenClassification(changed).eval()
+
+
+def test_settled_by_the_labels_that_occur(task):
+    assert task.settle([example("a b c", "O B-y I-x")]) == {"id2label": dict(enumerate("O B-x I-x B-y I-y".split()))}
+    marks = task.settle([example("a b", "O S-x")])["id2label"].values()
+    assert list(marks) == ["O", "B-x", "I-x", "E-x", "S-x"]
+    with pytest.raises(InputError, match="no word of the 1 sentences is labelled"):
+        task.settle([example("a b", "O O")])
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"), [("O B-z", "example 7: .*no label 'B-z'"), (None, "example 7: has no label")]
+)
+def test_labels_that_do_not_fit(labels, message, task):
+    with pytest.raises(InputError, match=message):
+        task.check([example("a b", labels, "7")], BertConfig(id2label=NAMES))
+
+
+def test_every_word_gets_a_label_however_long_the_sentence(task, model):
+    sentences = [example(" ".join(f"word{n} the dog" for n in range(count)), None, str(count)) for count in (1, 30, 4)]
+    odd = TokenExample("odd", ("a", "\x01", "extraordinarily" * 9, "dog"))
+    for sentence, said in zip([*sentences, odd], task.predict(model, [*sentences, odd]), strict=True):
+        assert said.words == sentence.words and len(said.labels) == len(sentence.words)
+        assert set(said.labels) <= set(NAMES.values())
+        certain = model.config.token_decoder != "crf"
+        assert (said.probabilities is not None) == certain
+        assert (
+            not certain
+            or len(said.probabilities) == len(sentence.words)
+            and all(p > 1 / 3 - 1e-6 for p in said.probabilities)
+        )
+
+
+def test_predictions_are_those_of_each_sentence_alone(task, model):
+    sentences = [example("the red dog " * count, None, str(count)) for count in (1, 3, 9, 2)]
+    for sentence, said in zip(sentences, task.predict(model, sentences), strict=True):
+        (alone,) = task.predict(model, [sentence])
+        assert said.labels == alone.labels
+
+
+def test_a_label_is_read_at_the_first_piece(task, config):
+    """Against the logits of the whole row."""
+    torch.manual_seed(3)
+    model = BertForTokenClassification(config.changed(vocab_size=400, id2label=NAMES, initializer_range=0.5)).eval()
+    words = ("the", "extraordinary", "dog")
+    pieces = [len(task.tokenizer.tokenize(word)) for word in words]
+    assert pieces[1] > 1
+    task.max_length = sum(pieces) + 2
+    logits = model(**task.tokenizer([" ".join(words)]))["logits"] if False else None
+    with torch.inference_mode():
+        logits = model(**task.tokenizer([" ".join(words)])).logits[0]  # (1, S, N) -> (S, N)
+    places = [1, 1 + pieces[0], 1 + pieces[0] + pieces[1]]
+    (said,) = task.predict(model, [TokenExample("1", words)])
+    assert said.labels == tuple(NAMES[int(logits[place].argmax())] for place in places)
+    assert said.probabilities == pytest.approx([float(logits[place].softmax(0).max()) for place in places], abs=1e-5)
+
+
+def test_names_that_labels_mark():
+    words, labels = "Ann Lee met Bob in Rome".split(), "B-who I-who O B-who O B-where".split()
+    assert entities(words, labels) == [
+        Entity("who", 0, 1, "Ann Lee"),
+        Entity("who", 3, 3, "Bob"),
+        Entity("where", 5, 5, "Rome"),
+    ]
+    row = TokenPrediction(tuple(words), tuple(labels), None).as_row()
+    assert row["entities"][0] == {"kind": "who", "first": 0, "last": 1, "text": "Ann Lee"}
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=30))
+def test_words_of_any_text_are_parts_of_it_in_order(tok, text):
+    spans = words_of(text, tok)
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
+    assert all(not text[start:end].isspace() for start, end in spans)
+
+
+def test_measured_judged_and_guessed(task):
+    gold = [example("the red dog", "O B-x O"), example("a red hat", "O B-x I-x", "2")]
+    said = [TokenPrediction(e.words, e.labels, None) for e in gold]
+    assert task.measures(gold, said)["f1"] == 1.0
+    wrong = [said[0], replace(said[1], labels=("O", "B-x", "O"))]
+    assert task.measures(gold, wrong)["f1"] == 0.5
+    judged = task.judged(gold, wrong)
+    assert (
+        [one.wrong for one in judged] == [0.0, 2.0] and judged[1].gold == "red hat (x)" and judged[1].said == "red (x)"
+    )
+    assert task.confusions(gold, wrong)[-2:] == [("x", "x"), ("x", "O")]
+    (figures,) = task.baselines([gold[0]], gold).values()
+    assert figures["recall"] == 0.5
