@@ -56,7 +56,7 @@ class Sets:
     dev: Sequence
     test: Sequence
     notes: list[str]
-    sources: tuple[str | Path, str | Path, str | Path]
+    sources: tuple[str | Path, str | Path, str | Path] = ("train", "dev", "test")
 
 
 def run_finetune(command) -> None:
