@@ -122,6 +122,12 @@ def test_predictions_are_those_of_each_text_alone(task, config):
         assert list(said.probabilities.values()) == pytest.approx(wanted, abs=1e-5)
 
 
+def test_what_comes_between_two_predictions_can_still_train(task, config):
+    model = BertForSequenceClassification(config.changed(vocab_size=400, max_position_embeddings=64, id2label=NAMES))
+    for _ in task.predict(model, examples(None, None)):
+        assert not torch.is_inference_mode_enabled()
+
+
 # Reports
 
 
