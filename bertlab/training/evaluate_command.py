@@ -14,6 +14,7 @@ from bertlab.model import BertForPreTraining
 from bertlab.tasks.columns import Columns
 from bertlab.tasks.files import naming, read_examples
 from bertlab.tasks.names import NAMES, Name, family_of, open_task, taught
+from bertlab.tasks.sequence import problem_of
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.commands import read_material, say
 from bertlab.training.evaluate import Learned
@@ -45,8 +46,8 @@ def evaluate_task(name: str, data: Path | None, columns: Columns) -> dict[str, f
     if data:
         skipped = Skipped() if columns.on_error == "skip" else None
         pairs = entry.pairs or bool(columns.pair_column)
-        problem = model.config.problem_type or "single_label_classification"
-        examples = list(read_examples(type(task), data, columns, pairs=pairs, problem=problem, skipped=skipped))
+        how = {"pairs": pairs, "problem": problem_of(model.config), "skipped": skipped}
+        examples = list(read_examples(type(task), data, columns, **how))
         if skipped and skipped.count:
             say(str(skipped))
     elif entry.world:

@@ -21,6 +21,7 @@ from bertlab.model import BertForQuestionAnswering, BertModel
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.base import Task
 from bertlab.tasks.names import family_of, make_task, named
+from bertlab.tasks.sequence import problem_of
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.flops import encoder_operations
 from bertlab.training.looks import Looks, Row
@@ -176,7 +177,7 @@ def start_model(recipe: FinetuneRecipe, task: Task, settled: dict) -> Pretrained
 
 def keeps_head(recipe: FinetuneRecipe, config: BertConfig, settled: dict) -> bool:
     """Whether the head of the checkpoint, which has this config, is of the same kind and knows these labels."""
-    problem = config.problem_type or "single_label_classification"
+    problem = problem_of(config)
     return (
         family_of(recipe.model) in (None, named(recipe.task).family)  # None: it has no head that could not fit
         and {*settled.get("id2label", {}).values()} <= {*config.label2id}
