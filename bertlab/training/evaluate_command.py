@@ -41,7 +41,7 @@ def evaluate_model(
 
 def evaluate_task(name: str, data: Path | None, columns: Columns) -> dict[str, float]:
     """Measures of a fine-tuned model on a file, or on held-out combinations of the storyworld if it learned there."""
-    model, task = open_task(name)
+    model, task = open_task(name, device="auto")
     entry = NAMES.get(taught(name), Name(type(task), ""))
     if data:
         skipped = Skipped() if columns.on_error == "skip" else None

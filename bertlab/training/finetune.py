@@ -113,7 +113,8 @@ def finetune(
     )
     looks.take_best()
     model.requires_grad_(True)
-    task.tune(model, dev)
+    task.tune(model.to(fabric.device), dev)
+    model.to("cpu")
     if run:
         run.save(model, task.tokenizer, dtype=torch.float16 if half else None)
         run.end()

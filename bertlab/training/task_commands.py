@@ -78,7 +78,7 @@ def run_finetune(command) -> None:
         if result.stopped:
             end_stopped(f"at {reached(result)}")
     say(f"measuring on {len(sets.test):,} examples ...")
-    measures = measure(out, recipe, sets)
+    measures = measure(out, recipe, sets, command.device)
     line = command_line(f"finetune {command.task}", command, OPTIONS)
     about = f"{recipe.model}, fine-tuned: {NAMES[recipe.task].about}. " + " ".join(sets.notes)
     write_card(out, out.name, about, as_record(recipe), measures, time.perf_counter() - started, line)
@@ -195,9 +195,9 @@ def show_trial(setting: str, measures: dict[str, float]) -> None:
     say(f"{setting}: {measures['best']:.3f} on the dev set")
 
 
-def measure(out: Path, recipe: FinetuneRecipe, sets: Sets) -> dict[str, float]:
+def measure(out: Path, recipe: FinetuneRecipe, sets: Sets, device: str) -> dict[str, float]:
     """The measures of the saved model on the test set, with report.md about them."""
-    model, task = open_task(out)
+    model, task = open_task(out, device)
     sizes = [f"{len(part):,}" for part in (sets.train, sets.dev, sets.test)]
     said = "Learned from {} examples, the checkpoint chosen by {}, measured on {}.".format(*sizes)
     predictions = list(task.predict(model, tqdm(sets.test, unit="example", leave=False)))
