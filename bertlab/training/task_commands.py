@@ -12,12 +12,12 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from bertlab.config import BertConfig
-from bertlab.corpora.hub import read_hub
+from bertlab.corpora.hub import HubSet, read_hub
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.model.weights import WEIGHTS
-from bertlab.tasks.files import hub_set, naming, read_examples
+from bertlab.tasks.files import hub_set, naming, paired, read_examples, some
 from bertlab.tasks.names import NAMES, named, open_task
 from bertlab.tasks.span import SpanTask
 from bertlab.training.card import MEASURES, write_card
@@ -94,9 +94,8 @@ def recipe_of(command) -> FinetuneRecipe:
     """The recipe that the arguments ask for; what they leave open suits the model and the task."""
     if command.steps is not None and command.steps < 1:
         raise InputError(f"--steps {command.steps}: must be at least 1")
-    given = [name for name in ("epochs", "steps", "batch_size", "learning_rate") if getattr(command, name) is not None]
-    if command.grid and given:
-        raise InputError(f"--grid tries values of its own: leave out --{given[0].replace('_', '-')}")
+    if command.grid and (given := tried(command)):
+        raise InputError(f"--grid tries values of its own: leave out {given[0]}")
     config = BertConfig.from_pretrained(command.model)
     span = named(command.task).family is SpanTask
     length = min(MAX_LENGTH if span else FinetuneRecipe.max_length, config.max_position_embeddings)
@@ -105,6 +104,13 @@ def recipe_of(command) -> FinetuneRecipe:
         recipe = replace(recipe, epochs=1.0)  # stories do not run out
     recipe = override(recipe, command, ("model", *PRETRAIN_OPTIONS, "epochs", "max_length"))
     return with_settings(recipe, settings(command))
+
+
+def tried(command) -> list[str]:
+    """The options given that --grid would overrule."""
+    names = ("epochs", "steps", "batch_size", "learning_rate")
+    options = [f"--{name.replace('_', '-')}" for name in names if getattr(command, name) is not None]
+    return options + [f"--set {s}" for s in settings(command) if s.partition("=")[0].rpartition(".")[2] in names]
 
 
 def check_labels(recipe: FinetuneRecipe, sets: Sets) -> None:
@@ -133,8 +139,16 @@ def hub_sets(command, recipe: FinetuneRecipe) -> Sets:
     """The training split, and the one to choose by; the test splits of the hub often have no labels."""
     source = hub_set(named(recipe.task).family, command.dataset, command.columns, recipe.problem)
     skipped = Skipped() if command.columns.on_error == "skip" else None
-    train, dev = (list(read_hub(source, split, skipped=skipped)) for split in ("train", source.dev))
-    return Sets(train, dev, dev, [f"{source.address}.", CHOSEN], (source.address,) * 3)
+    train, dev = (read_split(source, split, NAMES[recipe.task].pairs, skipped) for split in ("train", source.dev))
+    notes = [f"{source.address}.", CHOSEN]
+    note_skipped(skipped, source.address, notes)
+    return Sets(train, dev, dev, notes, (source.address,) * 3)
+
+
+def read_split(source: HubSet, split: str, pairs: bool, skipped: Skipped | None) -> list:
+    examples = read_hub(source, split, skipped=skipped)
+    examples = paired(examples, source.address) if pairs else examples
+    return list(some(examples, f"{source.address}, {split}", skipped))
 
 
 def world_sets(recipe: FinetuneRecipe) -> Sets:
@@ -169,10 +183,15 @@ def read_file(command, recipe: FinetuneRecipe, path: Path, notes: list[str]) -> 
     skipped = Skipped() if command.columns.on_error == "skip" else None
     how = {"pairs": NAMES[recipe.task].pairs, "problem": recipe.problem, "skipped": skipped}
     examples = list(read_examples(family, path, command.columns, **how))
+    note_skipped(skipped, path, notes)
+    return examples
+
+
+def note_skipped(skipped: Skipped | None, source: str | Path, notes: list[str]) -> None:
+    """Say what was left out, and note it for the report, which need not know the user's folders."""
     if skipped and skipped.count:
         say(str(skipped))
-        notes.append(plain(str(skipped).replace(str(path), path.name)) + ".")
-    return examples
+        notes.append(plain(str(skipped).replace(str(source), Path(source).name)) + ".")
 
 
 def split_off(examples: list, seed: int) -> tuple[list, list]:
