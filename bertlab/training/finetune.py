@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -83,7 +84,7 @@ def finetune(
     fabric = make_fabric(device)
     run = Run(out, as_record(recipe), resume=resume) if out else None
     launch(fabric)
-    state = run.go_on(fingerprint(features), None) if run else None
+    state = run.go_on(fingerprint(features, dev), None) if run else None
     looks = Looks(task, model, dev, recipe.patience, to_all(run and run.log_look, on_look))
     if state:
         looks.go_on(state)
@@ -224,9 +225,9 @@ def smoothed(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     return F.cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
 
 
-def fingerprint(features: Sequence[Feature]) -> str:
-    """Changes with what is learned from."""
+def fingerprint(features: Sequence[Feature], dev: Sequence) -> str:
+    """Changes with what is learned from, and with what the best checkpoint is chosen by."""
     digest = hashlib.sha256()
-    for feature in features:
-        digest.update(repr((feature.rows, feature.targets)).encode())
+    for told in chain(((feature.rows, feature.targets) for feature in features), dev):
+        digest.update(repr(told).encode())
     return digest.hexdigest()[:16]

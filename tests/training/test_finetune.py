@@ -204,10 +204,11 @@ def test_resume_wants_the_same_examples(small, quick, tmp_path):
     def stop(row):
         raise KeyboardInterrupt
 
-    result = finetune(small, texts(24), out=tmp_path / "run", log_every=2, on_log=stop, **quick)
+    result = finetune(small, texts(24), texts(9), out=tmp_path / "run", log_every=2, on_log=stop, **quick)
     assert result.stopped
-    with pytest.raises(InputError, match="another text"):
-        finetune(small, texts(24, seed=1), out=tmp_path / "run", resume=True, **quick)
+    for other in ((texts(24, seed=1), texts(9)), (texts(24), texts(9, seed=1))):
+        with pytest.raises(InputError, match="another text"):
+            finetune(small, *other, out=tmp_path / "run", resume=True, **quick)
 
 
 def test_the_best_checkpoint_is_kept_and_enough_is_enough(small, quick):
