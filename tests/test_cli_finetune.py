@@ -22,6 +22,7 @@ from bertlab.tasks.columns import Columns
 from bertlab.tasks.files import read_examples
 from bertlab.tasks.names import open_task
 from bertlab.training import loop
+from bertlab.training.task_commands import trained_for
 
 TEXTS = ["the red dog is here", "a blue cat was there", "the red hat, old", "a blue kite"] * 6
 LABELS = ["red", "blue"] * 12
@@ -532,6 +533,16 @@ def test_a_data_set_says_what_it_left_out(cli, place):
     code, _, err = cli(ask)
     assert code == 0 and any("left out 1 row; the first: data, train, row 1" in line for line in err), err
     assert "left out 1 row" in (place / "data-run" / "report.md").read_text()
+
+
+def test_a_card_tells_the_seconds_of_all_training(tmp_path):
+    """However often the run was killed, and whichever setting of a grid was the best."""
+    assert trained_for(tmp_path) == 0
+    for folder, seconds in ((".", 9), ("grid/a", 9), ("grid/b", 3.5)):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "metrics.csv").write_text(f"step,seconds\n1,0.5\n2,{seconds}\n")
+        assert folder != "." or trained_for(tmp_path) == 9
+    assert trained_for(tmp_path) == 12.5
 
 
 def test_a_grid_from_the_command_line(cli, place, monkeypatch):

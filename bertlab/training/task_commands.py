@@ -4,7 +4,6 @@ import csv
 import random
 import re
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,7 +60,6 @@ class Sets:
 
 def run_finetune(command) -> None:
     """`bertlab finetune`."""
-    started = time.perf_counter()
     recipe = recipe_of(command)
     sets = read_sets(command, recipe)
     check_labels(recipe, sets)
@@ -81,7 +79,7 @@ def run_finetune(command) -> None:
     measures = measure(out, recipe, sets, command.device)
     line = command_line(f"finetune {command.task}", command, OPTIONS)
     about = f"{recipe.model}, fine-tuned: {NAMES[recipe.task].about}. " + " ".join(sets.notes)
-    write_card(out, out.name, about, as_record(recipe), measures, time.perf_counter() - started, line)
+    write_card(out, out.name, about, as_record(recipe), measures, trained_for(out), line)
     finish(out, measures)
 
 
@@ -233,6 +231,12 @@ def measure(out: Path, recipe: FinetuneRecipe, sets: Sets, device: str) -> dict[
         notes=[said, *sets.notes],
     )
     return measures
+
+
+def trained_for(out: Path) -> float:
+    """Seconds of the training, those before a kill too; of all settings that a grid tried."""
+    folders = [*(out / "grid").glob("*")] or [out]
+    return sum(rows[-1]["seconds"] for folder in folders if (rows := read_rows(folder / "metrics.csv")))
 
 
 def read_rows(path: Path) -> list[dict[str, float]]:
