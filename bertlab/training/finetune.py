@@ -155,6 +155,7 @@ def head_config(recipe: FinetuneRecipe, settled: dict) -> tuple[BertConfig, bool
     changes = {name: getattr(recipe, name) for name in HEAD}
     if recipe.dropout is not None:
         changes |= {"hidden_dropout_prob": recipe.dropout, "attention_probs_dropout_prob": recipe.dropout}
+        changes["classifier_dropout"] = None  # that of the hidden states
     known = keeps_head(recipe, config, settled)
     if known:  # its labels stay, in their order
         settled = {name: value for name, value in settled.items() if name not in ("id2label", "num_labels")}
