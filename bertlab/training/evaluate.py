@@ -5,13 +5,10 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from bertlab.corpora import storyworld
-from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
 from bertlab.inputs.pairs import SecondTask
-from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.inputs.store import TokenStore
-from bertlab.model import BertForPreTraining, BertForQuestionAnswering
-from bertlab.tasks.span import SpanTask
+from bertlab.model import BertForPreTraining
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.batches import Documents, token_ids
@@ -145,14 +142,3 @@ def _measure(
         return evaluate_left_to_right(model, tokenizer, ids, baselines, max_tokens=max_tokens)
     second_task = learned.second_task
     return evaluate_pretraining(model, tokenizer, ids, baselines, max_tokens=max_tokens, second_task=second_task)
-
-
-def measure_qa(
-    model: BertForQuestionAnswering, tokenizer: Tokenizer, examples: Sequence[QAExample] | None = None
-) -> dict[str, float]:
-    """Exact match, F1 and what SpanTask measures besides, on `examples`, or on held-out
-    combinations of the storyworld."""
-    if examples is None:
-        examples = list(storyworld.questions(0, TEST_QUESTIONS, "test"))
-    task = SpanTask(tokenizer, min(MAX_LENGTH, model.config.max_position_embeddings))
-    return task.measures(examples, list(task.predict(model, examples)))
