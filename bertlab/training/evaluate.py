@@ -24,7 +24,7 @@ Texts = Sequence[Sequence[str]]  # documents of sentences
 Known = Texts | TokenStore | NeighbourBaselines  # a text to count the baselines on, or these as counted already
 TEST_DOCUMENTS, COUNTED_DOCUMENTS, LEAST_DOCUMENTS = 600, 6000, 10
 TEST_TOKENS, COUNTED_TOKENS = 500_000, 5_000_000
-LADDER_PAIRS, TEST_QUESTIONS = 500, 2000
+LADDER_PAIRS = 500
 COUNTS = ("masked_tokens", "pairs", "next_tokens", "texts")
 
 

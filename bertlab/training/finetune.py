@@ -18,11 +18,14 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.inputs.masking import IGNORED
-from bertlab.model import BertForQuestionAnswering, BertModel
+from bertlab.model import BertModel
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.base import Task
+from bertlab.tasks.choice import ChoiceTask
 from bertlab.tasks.names import family_of, make_task, named
-from bertlab.tasks.sequence import problem_of
+from bertlab.tasks.sequence import SequenceTask, problem_of
+from bertlab.tasks.span import SpanTask
+from bertlab.tasks.token import TokenTask
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.flops import encoder_operations
 from bertlab.training.looks import Looks, Row
@@ -36,6 +39,14 @@ from bertlab.training.run import Run, to_all
 
 POOL = 50  # batches whose examples are sorted by length together
 LEAST_SAVE = 50  # steps from one state to the next: that of a large model takes seconds to write
+MEANT_FOR = {  # fields of the recipe that only some families heed
+    "problem": (SequenceTask,),
+    "pooling": (SequenceTask, ChoiceTask),
+    "layer_mix": (SequenceTask, TokenTask, ChoiceTask),
+    "token_decoder": (TokenTask,),
+    "stride": (SpanTask,),
+    "label_smoothing": (SequenceTask, TokenTask, ChoiceTask),
+}
 HEAD = ("pooling", "layer_mix", "token_decoder")  # fields of the config that make the head another one
 
 
@@ -139,10 +150,11 @@ def settle(recipe: FinetuneRecipe, examples: Sequence) -> tuple[Task, dict]:
     """The task of the recipe, and what a head for these examples needs in its config."""
     if not examples:
         raise InputError("there is no example to learn from")
-    tokenizer = Tokenizer.from_pretrained(recipe.model)
-    task = make_task(named(recipe.task).family, tokenizer, recipe.max_length, recipe.stride)
-    if recipe.label_smoothing and task.head is BertForQuestionAnswering:
-        raise InputError(f"label_smoothing={recipe.label_smoothing}: is for classes, not for answers in a passage")
+    family = named(recipe.task).family
+    for name in (name for name, families in MEANT_FOR.items() if family not in families):
+        if (value := getattr(recipe, name)) != getattr(FinetuneRecipe, name):
+            raise InputError(f"{name}={value}: means nothing for the task {recipe.task}")
+    task = make_task(family, Tokenizer.from_pretrained(recipe.model), recipe.max_length, recipe.stride)
     return task, task.settle(examples)
 
 
