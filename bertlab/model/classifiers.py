@@ -12,7 +12,7 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.masking import IGNORED
 from bertlab.model.checkpoint import PretrainedModel
-from bertlab.model.crf import CRF
+from bertlab.model.crf import CRF, precise
 from bertlab.model.encoder import BertModel, BertOutput
 from bertlab.model.heads import check_labels, class_loss
 from bertlab.model.mixing import LayerMix, mean_over_tokens
@@ -223,6 +223,7 @@ def sequence_loss(config: BertConfig, logits: Tensor, labels: Tensor) -> Tensor:
     if labels.shape != logits.shape:
         raise InputError(f"labels for {problem} must be {tuple(logits.shape)}, not {tuple(labels.shape)}")
     loss = F.mse_loss if problem == "regression" else F.binary_cross_entropy_with_logits
+    logits = precise(logits)  # bfloat16 takes 1987 for 1984
     return loss(logits, labels.to(logits.dtype))
 
 

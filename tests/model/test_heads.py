@@ -19,6 +19,7 @@ from bertlab import (
     InputError,
 )
 from bertlab.model import lean_loss
+from bertlab.model.classifiers import sequence_loss
 from bertlab.model.encoder import MultiHeadAttention
 from bertlab.model.heads import labelled_places
 from bertlab.model.packing import Packing
@@ -101,6 +102,15 @@ def test_autocast_gives_numbers(config, batch):
             out = model(**batch, output_attentions=wanted).last_hidden_state
             assert out.isfinite().all()
             torch.testing.assert_close(out[:2], exact[:2], rtol=0.2, atol=0.2)
+
+
+@pytest.mark.parametrize("far", [3.0, 0.0])
+def test_numbers_are_learned_exactly_under_autocast(far):
+    """bfloat16 has no number between 1984 and 1992."""
+    config = BertConfig(num_labels=1, problem_type="regression")
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = sequence_loss(config, torch.full((2, 1), 1984.0, dtype=torch.bfloat16), torch.full((2,), 1984.0 + far))
+    assert float(loss) == far**2
 
 
 @pytest.mark.parametrize("kind", [BertModel, *HEADS])
