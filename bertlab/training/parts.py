@@ -42,8 +42,8 @@ def parts(batch: Batch, count: int) -> Iterator[Part]:
 
 
 def labels(tensor: Tensor) -> int:
-    """How many of them count."""
-    return int((tensor != IGNORED).sum())
+    """How many of them count: classes that are not ignored; but any number counts, -100.0 too."""
+    return tensor.numel() if tensor.is_floating_point() else int((tensor != IGNORED).sum())
 
 
 def own_parts(batch: Batch, rank: int, processes: int, micro_batch: int | None) -> list[Part]:

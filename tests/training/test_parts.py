@@ -48,3 +48,9 @@ def test_each_row_is_computed_once_by_all_together(rows, processes, micro_batch)
 def test_a_whole_batch_holds_all_labels():
     (part,) = own_parts(make_batch(5), 0, 1, None)
     assert set(part.shares.values()) == {1.0} and WHOLE["labels"] == WHOLE["anything"] == 1.0
+
+
+def test_any_number_is_a_label():
+    """What is ignored among classes, -100, is a number like others where numbers are learned."""
+    batch = {"input_ids": torch.ones(3, 2), "labels": torch.tensor([float(IGNORED), 1.0, 2.0])}
+    assert [part.shares["labels"] for part in own_parts(batch, 0, 1, 1)] == pytest.approx([1 / 3] * 3)
