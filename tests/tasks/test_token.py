@@ -54,13 +54,11 @@ def test_every_word_gets_a_label_however_long_the_sentence(task, model):
     for sentence, said in zip([*sentences, odd], task.predict(model, [*sentences, odd]), strict=True):
         assert said.words == sentence.words and len(said.labels) == len(sentence.words)
         assert set(said.labels) <= set(NAMES.values())
-        certain = model.config.token_decoder != "crf"
-        assert (said.probabilities is not None) == certain
-        assert (
-            not certain
-            or len(said.probabilities) == len(sentence.words)
-            and all(p > 1 / 3 - 1e-6 for p in said.probabilities)
-        )
+        if model.config.token_decoder == "crf":  # judges a sentence as a whole
+            assert said.probabilities is None
+        else:
+            assert len(said.probabilities) == len(sentence.words)
+            assert min(said.probabilities) > 1 / 3 - 1e-6  # the likeliest of three
 
 
 def test_predictions_are_those_of_each_sentence_alone(task, model):
@@ -78,7 +76,6 @@ def test_a_label_is_read_at_the_first_piece(task, config):
     pieces = [len(task.tokenizer.tokenize(word)) for word in words]
     assert pieces[1] > 1
     task.max_length = sum(pieces) + 2
-    logits = model(**task.tokenizer([" ".join(words)]))["logits"] if False else None
     with torch.inference_mode():
         logits = model(**task.tokenizer([" ".join(words)])).logits[0]  # (1, S, N) -> (S, N)
     places = [1, 1 + pieces[0], 1 + pieces[0] + pieces[1]]
