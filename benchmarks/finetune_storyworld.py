@@ -9,7 +9,8 @@ the same shape with freshly drawn weights, trained for the same steps on the sam
 training steps of "pretrained", without the making and tokenizing of the examples. Both are measured on 2,000 examples
 with combinations of words that training never shows; in brackets is the 95% interval that these examples give or, of
 several seeds, which draw new heads and new training examples, the least and the greatest beside their mean. "guess" is
-the best that needs no model: the most frequent class, a right choice by chance, the usual label of each word.
+the best that needs no model: the most frequent class, a right choice by chance, the usual label of each word, and of
+questions that none has an answer.
 """
 
 import argparse

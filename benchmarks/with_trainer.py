@@ -4,7 +4,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
@@ -145,7 +144,7 @@ def race(
     """Examples a second of each contestant in each round; they take turns, on the same batches of like length."""
     rates: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as place:
-        start, features = checkpoint(replace(adamw, seed=0), task, examples, Path(place))
+        start, features = checkpoint(adamw, task, examples, Path(place))
         bursts = contestants(start, ours, adamw, task)
         for number in range(rounds):
             batches = full_batches(features, adamw.batch_size, WARM + steps + 1, number)

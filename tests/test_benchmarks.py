@@ -195,27 +195,25 @@ def real(monkeypatch):
 
 
 def test_real_tasks_are_learned(real, real_data, monkeypatch, capsys):
-    argv = [
-        "",
-        "--data",
-        str(real_data),
-        "--model",
-        "storyworld-tiny",
-        "--epochs",
-        "1",
-        "--rounds",
-        "1",
-        "--steps",
-        "1",
-    ]
-    monkeypatch.setattr(sys, "argv", [*argv, "--only", "mr", "wnut"])
+    monkeypatch.setattr(real, "RATES", (1e-3,))
+    argv = ["", "--data", str(real_data), "--model", "storyworld-tiny", "--only", "mr", "wnut"]
+    monkeypatch.setattr(sys, "argv", [*argv, "--epochs", "1", "--rounds", "1", "--steps", "1"])
     real.main()
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     learned = [row[1] for row in rows if row[0].startswith("| mr (")]
-    assert learned[-4:] == ["bertlab, random", "bertlab", "bertlab, AdamW", "Trainer, AdamW"]
+    assert learned[-4:] == ["bertlab, random", "bertlab", "bertlab, AdamW at 0.001", "Trainer, AdamW at 0.001"]
     assert all("accuracy" in row[2] or "f1" in row[2] for row in rows if "(" in row[0])
     raced = [float(row[2].replace(",", "")) for row in rows if row[0] in ("| mr", "| wnut")]
     assert len(raced) == 10 and min(raced) > 0
+
+
+def test_the_learning_rate_is_that_which_ends_best(real, real_data, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["", "--data", str(real_data), "--only", "wnut"])
+    run = real.prepare("wnut", real.arguments())
+    monkeypatch.setattr(real, "last_look", lambda run, recipe: -abs(recipe.optim.learning_rate - 5e-4))
+    chosen = real.tuned(run, real.RATES)
+    assert chosen.adamw == replace(run.adamw, optim=replace(run.adamw.optim, learning_rate=5e-4))
+    assert chosen.ours is run.ours and run.ours.optim.optimizer == "muon"
 
 
 def test_simple_models_and_sets_of_their_own(real, real_data):

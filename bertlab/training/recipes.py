@@ -108,7 +108,7 @@ class FinetuneRecipe:
 
     task: str = "sentiment"  # a name of bertlab.tasks.NAMES
     model: str = "storyworld-tiny"
-    examples: int = 16_000  # of the storyworld; unused with a file of your own
+    examples: int = 32_000  # of the storyworld; unused with a file of your own
     # head
     problem: Literal["single_label_classification", "regression", "multi_label_classification"] = (
         "single_label_classification"  # of texts and pairs: a class, a number, any number of classes

@@ -56,7 +56,7 @@ class Sets:
     dev: Sequence
     test: Sequence
     notes: list[str]
-    sources: tuple[str | Path, str | Path, str | Path]
+    sources: tuple[str | Path, str | Path, str | Path] = ("train", "dev", "test")
 
 
 def run_finetune(command) -> None:
@@ -187,10 +187,8 @@ def split_off(examples: list, seed: int) -> tuple[list, list]:
 
 
 def show_look(row: dict[str, float]) -> None:
-    figures = ", ".join(
-        f"{name} {value:.3f}" for name, value in list(row.items())[1:] if not name.endswith(("_low", "_high"))
-    )
-    tqdm.write(f"step {row['step']:,}, dev set: {figures}", file=sys.stderr)
+    shown = [f"{name} {value:.3f}" for name, value in row.items() if name != "step" and not INNER.search(name)]
+    tqdm.write(f"step {row['step']:,}, dev set: {', '.join(shown)}", file=sys.stderr)
 
 
 def show_trial(setting: str, measures: dict[str, float]) -> None:

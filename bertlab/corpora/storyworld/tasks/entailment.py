@@ -37,8 +37,8 @@ def _pair(w: World, label: str) -> tuple[str, str]:
 
 
 def _hypothesis(w: World, told: Sequence[Told], asked: Fact, label: str, noun: dict[str, str]) -> str:
-    """A claim of one of them and the same kind of claim of the other."""
-    (one, _, first), (other, _, second) = w.rng.sample(told, 2)
+    """A claim of the first of them and the same kind of claim of the second."""
+    (one, _, first), (other, _, second) = told
     if label == "neutral":
         first = w.rng.choice(asked.values)
         second = w.rng.choice(asked.others(first))
