@@ -12,7 +12,7 @@ from ...examples import TokenExample
 from ..lexicon import lexicon, table, words
 from ..telling import Sentence
 from ..world import World, split_of
-from .cast import others, people, worlds
+from .cast import people, worlds
 
 KINDS = {"first": "person", "second": "person", "town": "place", "street": "place", "goal": "place", "pet": "pet"}
 NAMES = {"person": ("people", "women"), "place": ("places", "towns"), "pet": ("animals", "pet_names")}
@@ -82,7 +82,7 @@ def _slots(w: World) -> tuple[dict[str, str], dict[str, str]]:
     own = _own(w, "person")
     anybody = [person for person in people() if person.name in own]
     first, family = w.pair(anybody, words("people", "surnames"))
-    second, ffamily = w.pair(others(first), words("people", "surnames"))
+    second, ffamily = w.pair([other for other in anybody if other != first], words("people", "surnames"))
     town, street = w.pair(_own(w, "place"), words("places", "streets"))
     animal, pet = w.pair(words("animals", "pets"), _own(w, "pet"))
     common = {key: w.choice("names", key) for key in ("trade", "sight", "herb", "creature", "flower", "colour")}
