@@ -70,8 +70,9 @@ def write_card(
     `free`: the weights may be given away under the Apache 2.0 licence, as far as bertlab knows.
     """
     rows = [f"| {meaning(name)} | {value:.3f} |" for name, value in measures.items() if meaning(name)]
+    head = "license: apache-2.0\nlibrary_name: bertlab" if free else "library_name: bertlab"
     content = f"""---
-{"license: apache-2.0\n" if free else ""}library_name: bertlab
+{head}
 ---
 # {title}
 
