@@ -105,7 +105,7 @@ def _open(model: str, *families: type[Task]):
     return open_task(model)
 
 
-def predict_file(model: str, path: Path, out: Path, columns: Columns, device: str = "cpu") -> tuple[int, str]:
+def predict_file(model: str, path: Path, out: Path, columns: Columns, device: str = "auto") -> tuple[int, str]:
     """Write the prediction of each example of a file as a line of JSON, as the examples are read; the file appears when
     all are there. Returns how many, and what was left out in words.
 

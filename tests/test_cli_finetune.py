@@ -22,6 +22,7 @@ from bertlab.tasks.columns import Columns
 from bertlab.tasks.files import read_examples
 from bertlab.tasks.names import open_task
 from bertlab.training import loop
+from bertlab.training.task_commands import trained_for
 
 TEXTS = ["the red dog is here", "a blue cat was there", "the red hat, old", "a blue kite"] * 6
 LABELS = ["red", "blue"] * 12
@@ -382,6 +383,7 @@ MISTAKES = {
     "nothing to resume": (f"{TRAIN} class.csv --resume", "x holds no unfinished run"),
     "no grid to resume": (f"{TRAIN} class.csv --grid --resume", "x holds no unfinished grid"),
     "grid with steps": (f"{TRAIN} class.csv --grid --steps 5", "--steps"),
+    "grid with another rate": (f"{TRAIN} class.csv --grid --set optim.learning_rate=1", "--set optim.learning_rate=1"),
     "no head": ("predict --model tiny --file class.csv --out x.jsonl", "tiny has no head"),
     "no out": ("predict --model class --file class.csv", "--out"),
     "no model": ("predict --file class.csv --out x.jsonl", "--model"),
@@ -517,6 +519,30 @@ def test_killed_while_it_is_measured(unbroken, cli, place, monkeypatch):
     assert cli(f"{LONGER} --seed 1 --out measured --resume")[0] == 2
     assert cli(f"{LONGER} --out measured --resume")[0] == 0
     same_run(unbroken, place / "measured")
+
+
+def test_a_data_set_says_what_it_left_out(cli, place):
+    folder = place / "data"
+    folder.mkdir()
+    rows = [{"sentence1": t, "sentence2": "a dog" if n else "", "label": n % 2} for n, t in enumerate(TEXTS)]
+    lines(folder / "train.jsonl", rows)
+    lines(folder / "validation.jsonl", [{"sentence1": row["sentence1"], "label": row["label"]} for row in rows[1:]])
+    ask = f"finetune pair --model tiny --dataset data --on-error skip --out data-run {QUICK}"
+    assert cli(ask)[2][-1].startswith("bertlab: data, validation: holds no example that can be used: left out 24 rows")
+    lines(folder / "validation.jsonl", rows[1:])
+    code, _, err = cli(ask)
+    assert code == 0 and any("left out 1 row; the first: data, train, row 1" in line for line in err), err
+    assert "left out 1 row" in (place / "data-run" / "report.md").read_text()
+
+
+def test_a_card_tells_the_seconds_of_all_training(tmp_path):
+    """However often the run was killed, and whichever setting of a grid was the best."""
+    assert trained_for(tmp_path) == 0
+    for folder, seconds in ((".", 9), ("grid/a", 9), ("grid/b", 3.5)):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "metrics.csv").write_text(f"step,seconds\n1,0.5\n2,{seconds}\n")
+        assert folder != "." or trained_for(tmp_path) == 9
+    assert trained_for(tmp_path) == 12.5
 
 
 def test_a_grid_from_the_command_line(cli, place, monkeypatch):

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from bertlab.corpora.examples import ChoiceExample, TextExample, TokenExample
+from bertlab.errors import InputError
 from bertlab.inputs.masking import IGNORED
 from bertlab.tokenizer import Row, Tokenizer, stack
 
@@ -105,8 +106,10 @@ def word_features(
     """`[CLS] words [SEP]`; labels: at the first piece of each word its label, elsewhere -100 (section 5.3).
 
     A sentence that does not fit becomes several rows, each of as many words as fit; where labels are known, no name is
-    cut in two for that, if it can be helped.
+    cut in two for that, if it can be helped. InputError where a row has no room for a word.
     """
+    if max_length < 3:
+        raise InputError(f"max_length={max_length} leaves no room beside [CLS] and [SEP]")
     features = []
     for number, example in enumerate(examples):
         first, words = 0, tokenizer.encodings(example.words)

@@ -84,9 +84,10 @@ class Task(ABC):
     def predict(self, model: PretrainedModel, examples: Iterable) -> Iterator[Prediction]:
         """A prediction for each example, in their order; a few hundred of them are in memory at a time."""
         examples = iter(examples)
-        with torch.inference_mode():
-            while chunk := list(islice(examples, CHUNK)):
-                yield from self.decode(model.eval(), chunk, self.features(chunk, model.config, learn=False))
+        while chunk := list(islice(examples, CHUNK)):
+            with torch.inference_mode():  # not around the yield: it would hold for the caller too
+                predictions = self.decode(model.eval(), chunk, self.features(chunk, model.config, learn=False))
+            yield from predictions
 
     def outputs(self, model: PretrainedModel, features: Sequence[Feature]) -> Iterator[tuple[list[Feature], object]]:
         """(features, output of the model) batch by batch, those of like length together."""

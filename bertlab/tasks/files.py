@@ -37,10 +37,14 @@ def read_examples(
     Without `labelled` the labels need not be there. With `skipped`, rows that cannot be used are left out and counted
     there, else the first is an InputError naming file and line; and so is a file without any example.
     """
-    examples = _examples(family, path, columns, pairs, problem, labelled, skipped)
+    return some(_examples(family, path, columns, pairs, problem, labelled, skipped), path, skipped)
+
+
+def some(examples: Iterator, source: str | Path, skipped: Skipped | None) -> Iterator:
+    """The same examples; InputError where there is none."""
     if (first := next(examples, None)) is None:
         why = f" that can be used: {skipped}" if skipped and skipped.count else ""
-        raise InputError(f"{path}: holds no example{why}")
+        raise InputError(f"{source}: holds no example{why}")
     yield first
     yield from examples
 
@@ -67,11 +71,11 @@ def naming(source: str | Path) -> Iterator[None]:
         raise InputError(f"{source}: {error}") from error
 
 
-def paired(examples: Iterator[TextExample], path: Path) -> Iterator[TextExample]:
-    """The same examples; InputError where the file holds no second texts."""
+def paired(examples: Iterator[TextExample], source: str | Path) -> Iterator[TextExample]:
+    """The same examples; InputError where the file, or data set, holds no second texts."""
     for example in examples:
         if example.pair is None:
-            raise InputError(f"{path}: no column holds the second texts; name it with --pair-column")
+            raise InputError(f"{source}: no column holds the second texts; name it with --pair-column")
         yield example
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from bertlab.corpora import storyworld
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_LENGTH
@@ -63,12 +65,14 @@ def open_task(model: str | Path, device: str = "cpu") -> tuple[PretrainedModel, 
     >>> model, task = open_task("storyworld-tiny-sentiment")
     >>> list(task.predict(model, [TextExample("1", "The soup was good.")]))
 
-    InputError for one without a head of a task.
+    `device` may be "auto": a GPU if there is one. InputError for one without a head of a task.
     """
     folder = locate(model)
     family = family_of(folder)
     if family is None:
         raise InputError(f"{model} has no head for a task: fine-tune it first (bertlab finetune)")
+    if device == "auto":
+        device = torch.accelerator.current_accelerator(check_available=True) or "cpu"
     opened = family.head.from_pretrained(model, device=device)
     told = _told(folder / "recipe.json")
     max_length = min(int(told.get("max_length", MAX_LENGTH)), opened.config.max_position_embeddings)

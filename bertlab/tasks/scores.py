@@ -74,7 +74,8 @@ def score_label_sets(
 
 def score_entities(gold: Sequence[Sequence[str]], said: Sequence[Sequence[str]]) -> dict[str, float]:
     """`precision`, `recall` and `f1` of whole entities, by seqeval's default mode, which is that of conlleval (CoNLL
-    2003): type and both ends must be right. `f1:TYPE` for each type; `token_accuracy` over all words.
+    2003): type and both ends must be right. `f1:TYPE` for each type that is to be found;
+    `token_accuracy` over all words.
 
     One list of labels ("O", "B-person", "I-person" ...) a sentence. A figure of no entity at all is 0.
     """
@@ -98,9 +99,10 @@ def _score_entities(gold: list[list[str]], said: list[list[str]]) -> dict[str, f
     scores = {"precision": float(precision), "recall": float(recall)}
     scores |= bounded("f1", float(f1), f1_of_counts, *np.array(counts).T)
     scores["token_accuracy"] = float(accuracy_score(gold, said))
-    types = sorted({span[0] for sentences in spans for sentence in sentences for span in sentence})
+    known, other = ({span[0] for sentence in sentences for span in sentence} for sentences in spans)
     each = precision_recall_fscore_support(gold, said, average=None, zero_division=0)[2]
-    return scores | {f"f1:{name}": float(value) for name, value in zip(types, each, strict=True)}
+    each = dict(zip(sorted(known | other), each, strict=True))
+    return scores | {f"f1:{name}": float(each[name]) for name in sorted(known)}  # the same ones whatever is said
 
 
 def score_answers(gold: Sequence[tuple[str, ...]], said: Sequence[str]) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """One class, a number or several classes for a text or a pair (Devlin et al. 2019, section 4.1)."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from bertlab.tasks.base import Judged, Prediction, Task, surprise
 from bertlab.tasks.scores import score_classes, score_label_sets, score_numbers
 
 MOST_CLASSES = 1000  # more different labels than this are no classes
+NEGATION = re.compile("(not|non|no)[_ -]")
 LARGEST = 1e18  # the square of a larger number is none that 32 bits hold
 
 
@@ -93,8 +95,8 @@ class SequenceTask(Task):
 
 def text_prediction(config: BertConfig, logits: Tensor) -> TextPrediction:
     """What the scores (N,) of one text say."""
-    problem, names = config.problem_type, list(config.id2label.values())
-    if problem == "regression" or (problem is None and len(names) == 1):
+    problem, names = problem_of(config), list(config.id2label.values())
+    if problem == "regression":
         return TextPrediction(float(logits[0]), {})
     several = problem == "multi_label_classification"
     shares = logits.sigmoid() if several else logits.softmax(-1)
@@ -104,10 +106,15 @@ def text_prediction(config: BertConfig, logits: Tensor) -> TextPrediction:
     return TextPrediction(max(probabilities, key=probabilities.get), probabilities)
 
 
+def problem_of(config: BertConfig) -> str:
+    """config.problem_type; where it is not set, as in many published checkpoints, a single label is a number."""
+    return config.problem_type or ("regression" if config.num_labels == 1 else "single_label_classification")
+
+
 def check_labels(name: str, label: str | float | tuple | None, config: BertConfig) -> None:
     """InputError for an example without a label that `config` knows."""
     known_label(name, label)
-    numbers = config.problem_type == "regression"
+    numbers = problem_of(config) == "regression"
     if isinstance(label, float) != numbers:
         kind = "a class" if numbers else "no class"
         raise InputError(f"example {name}: the label {label!r} is {kind}, unlike the model's")
@@ -131,11 +138,13 @@ def _listed(names, most: int = 12) -> str:
 
 
 def sorted_labels(names: set[str]) -> list[str]:
-    """In the order of their numbers if all are numbers, else of their letters."""
+    """In the order of their numbers if all are numbers, else of their letters; but "not_x" stands before "x", as in
+    GLUE: of two classes the second is the positive one."""
+    ordered = sorted(names)  # so that "1" and "1.0", or "nan", have their place too
     try:
-        return sorted(names, key=float)
+        return sorted(ordered, key=float)
     except ValueError:
-        return sorted(names)
+        return sorted(ordered, key=lambda name: (NEGATION.sub("", name), not NEGATION.match(name)))
 
 
 def shown(example: TextExample) -> str:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -12,6 +13,7 @@ from bertlab.corpora.examples import TokenExample
 from bertlab.errors import InputError
 from bertlab.inputs.features import Batch, WordsFeature, word_features
 from bertlab.model import BertForTokenClassification
+from bertlab.model.crf import forbidden_steps
 from bertlab.tasks.base import Judged, Prediction, Task
 from bertlab.tasks.scores import score_entities
 from bertlab.tasks.sequence import check_labels
@@ -66,7 +68,10 @@ class TokenTask(Task):
             check_labels(example.id, example.labels, config)
 
     def features(self, examples: Sequence[TokenExample], config: BertConfig, learn: bool) -> list[WordsFeature]:
-        return word_features(examples, self.tokenizer, self.max_length, config.label2id if learn else None)
+        features = word_features(examples, self.tokenizer, self.max_length, config.label2id if learn else None)
+        if learn and config.token_decoder == "crf":
+            check_steps(examples, features, list(config.id2label.values()))
+        return features
 
     def decode(self, model, examples: Sequence[TokenExample], features: Sequence[WordsFeature]):
         names = model.config.id2label
@@ -114,6 +119,19 @@ def _joined(example: TokenExample, parts: dict[int, tuple[list[str], list[float]
     ordered = [parts[first] for first in sorted(parts)]
     labels = tuple(label for labels, _ in ordered for label in labels)
     return TokenPrediction(example.words, labels, tuple(p for _, sure in ordered for p in sure) if certain else None)
+
+
+def check_steps(examples: Sequence[TokenExample], features: Sequence[WordsFeature], names: Sequence[str]) -> None:
+    """InputError for rows whose labels follow each other as the names forbid: a CRF could not learn them."""
+    forbidden, names = forbidden_steps(names).tolist(), ["no word", *names]
+    for feature in features:
+        path = [0, *(feature.targets["labels"][place] + 1 for place in feature.places), 0]
+        for before, after in pairwise(path):
+            if forbidden[before][after]:
+                raise InputError(
+                    f"example {examples[feature.example].id}: in a row of it the labels go from {names[before]} to "
+                    f"{names[after]}, which a CRF never says: repair them, or leave out token_decoder=crf"
+                )
 
 
 def word_mask(features: Sequence[WordsFeature], like: Tensor) -> Tensor:

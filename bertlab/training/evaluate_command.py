@@ -14,6 +14,7 @@ from bertlab.model import BertForPreTraining
 from bertlab.tasks.columns import Columns
 from bertlab.tasks.files import naming, read_examples
 from bertlab.tasks.names import NAMES, Name, family_of, open_task, taught
+from bertlab.tasks.sequence import problem_of
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.commands import read_material, say
 from bertlab.training.evaluate import Learned
@@ -40,13 +41,13 @@ def evaluate_model(
 
 def evaluate_task(name: str, data: Path | None, columns: Columns) -> dict[str, float]:
     """Measures of a fine-tuned model on a file, or on held-out combinations of the storyworld if it learned there."""
-    model, task = open_task(name)
+    model, task = open_task(name, device="auto")
     entry = NAMES.get(taught(name), Name(type(task), ""))
     if data:
         skipped = Skipped() if columns.on_error == "skip" else None
         pairs = entry.pairs or bool(columns.pair_column)
-        problem = model.config.problem_type or "single_label_classification"
-        examples = list(read_examples(type(task), data, columns, pairs=pairs, problem=problem, skipped=skipped))
+        how = {"pairs": pairs, "problem": problem_of(model.config), "skipped": skipped}
+        examples = list(read_examples(type(task), data, columns, **how))
         if skipped and skipped.count:
             say(str(skipped))
     elif entry.world:

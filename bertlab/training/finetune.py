@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -21,6 +22,7 @@ from bertlab.model import BertForQuestionAnswering, BertModel
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.base import Task
 from bertlab.tasks.names import family_of, make_task, named
+from bertlab.tasks.sequence import problem_of
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.flops import encoder_operations
 from bertlab.training.looks import Looks, Row
@@ -82,7 +84,7 @@ def finetune(
     fabric = make_fabric(device)
     run = Run(out, as_record(recipe), resume=resume) if out else None
     launch(fabric)
-    state = run.go_on(fingerprint(features), None) if run else None
+    state = run.go_on(fingerprint(features, dev), None) if run else None
     looks = Looks(task, model, dev, recipe.patience, to_all(run and run.log_look, on_look))
     if state:
         looks.go_on(state)
@@ -112,7 +114,8 @@ def finetune(
     )
     looks.take_best()
     model.requires_grad_(True)
-    task.tune(model, dev)
+    task.tune(model.to(fabric.device), dev)
+    model.to("cpu")
     if run:
         run.save(model, task.tokenizer, dtype=torch.float16 if half else None)
         run.end()
@@ -152,6 +155,7 @@ def head_config(recipe: FinetuneRecipe, settled: dict) -> tuple[BertConfig, bool
     changes = {name: getattr(recipe, name) for name in HEAD}
     if recipe.dropout is not None:
         changes |= {"hidden_dropout_prob": recipe.dropout, "attention_probs_dropout_prob": recipe.dropout}
+        changes["classifier_dropout"] = None  # that of the hidden states
     known = keeps_head(recipe, config, settled)
     if known:  # its labels stay, in their order
         settled = {name: value for name, value in settled.items() if name not in ("id2label", "num_labels")}
@@ -176,7 +180,7 @@ def start_model(recipe: FinetuneRecipe, task: Task, settled: dict) -> Pretrained
 
 def keeps_head(recipe: FinetuneRecipe, config: BertConfig, settled: dict) -> bool:
     """Whether the head of the checkpoint, which has this config, is of the same kind and knows these labels."""
-    problem = config.problem_type or "single_label_classification"
+    problem = problem_of(config)
     return (
         family_of(recipe.model) in (None, named(recipe.task).family)  # None: it has no head that could not fit
         and {*settled.get("id2label", {}).values()} <= {*config.label2id}
@@ -222,9 +226,9 @@ def smoothed(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     return F.cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
 
 
-def fingerprint(features: Sequence[Feature]) -> str:
-    """Changes with what is learned from."""
+def fingerprint(features: Sequence[Feature], dev: Sequence) -> str:
+    """Changes with what is learned from, and with what the best checkpoint is chosen by."""
     digest = hashlib.sha256()
-    for feature in features:
-        digest.update(repr((feature.rows, feature.targets)).encode())
+    for told in chain(((feature.rows, feature.targets) for feature in features), dev):
+        digest.update(repr(told).encode())
     return digest.hexdigest()[:16]

@@ -4,7 +4,6 @@ import csv
 import random
 import re
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,12 +11,12 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from bertlab.config import BertConfig
-from bertlab.corpora.hub import read_hub
+from bertlab.corpora.hub import HubSet, read_hub
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.model.weights import WEIGHTS
-from bertlab.tasks.files import hub_set, naming, read_examples
+from bertlab.tasks.files import hub_set, naming, paired, read_examples, some
 from bertlab.tasks.names import NAMES, named, open_task
 from bertlab.tasks.span import SpanTask
 from bertlab.training.card import MEASURES, write_card
@@ -62,7 +61,6 @@ class Sets:
 
 def run_finetune(command) -> None:
     """`bertlab finetune`."""
-    started = time.perf_counter()
     recipe = recipe_of(command)
     sets = read_sets(command, recipe)
     check_labels(recipe, sets)
@@ -79,11 +77,11 @@ def run_finetune(command) -> None:
         if result.stopped:
             end_stopped(f"at {reached(result)}")
     say(f"measuring on {len(sets.test):,} examples ...")
-    measures = measure(out, recipe, sets)
+    measures = measure(out, recipe, sets, command.device)
     line = command_line(f"finetune {command.task}", command, OPTIONS)
     about = f"{recipe.model}, fine-tuned: {NAMES[recipe.task].about}. " + " ".join(sets.notes)
-    seconds, free = time.perf_counter() - started, not (command.train or command.dataset)
-    write_card(out, recipe.name, about, as_record(recipe), measures, seconds, line, free)
+    free = not (command.train or command.dataset)
+    write_card(out, recipe.name, about, as_record(recipe), measures, trained_for(out), line, free)
     finish(out, measures)
 
 
@@ -96,9 +94,8 @@ def recipe_of(command) -> FinetuneRecipe:
     """The recipe that the arguments ask for; what they leave open suits the model and the task."""
     if command.steps is not None and command.steps < 1:
         raise InputError(f"--steps {command.steps}: must be at least 1")
-    given = [name for name in ("epochs", "steps", "batch_size", "learning_rate") if getattr(command, name) is not None]
-    if command.grid and given:
-        raise InputError(f"--grid tries values of its own: leave out --{given[0].replace('_', '-')}")
+    if command.grid and (given := tried(command)):
+        raise InputError(f"--grid tries values of its own: leave out {given[0]}")
     config = BertConfig.from_pretrained(command.model)
     span = named(command.task).family is SpanTask
     length = min(MAX_LENGTH if span else FinetuneRecipe.max_length, config.max_position_embeddings)
@@ -107,6 +104,13 @@ def recipe_of(command) -> FinetuneRecipe:
         recipe = replace(recipe, epochs=1.0)  # stories do not run out
     recipe = override(recipe, command, ("model", *PRETRAIN_OPTIONS, "epochs", "max_length"))
     return with_settings(recipe, settings(command))
+
+
+def tried(command) -> list[str]:
+    """The options given that --grid would overrule."""
+    names = ("epochs", "steps", "batch_size", "learning_rate")
+    options = [f"--{name.replace('_', '-')}" for name in names if getattr(command, name) is not None]
+    return options + [f"--set {s}" for s in settings(command) if s.partition("=")[0].rpartition(".")[2] in names]
 
 
 def check_labels(recipe: FinetuneRecipe, sets: Sets) -> None:
@@ -135,8 +139,16 @@ def hub_sets(command, recipe: FinetuneRecipe) -> Sets:
     """The training split, and the one to choose by; the test splits of the hub often have no labels."""
     source = hub_set(named(recipe.task).family, command.dataset, command.columns, recipe.problem)
     skipped = Skipped() if command.columns.on_error == "skip" else None
-    train, dev = (list(read_hub(source, split, skipped=skipped)) for split in ("train", source.dev))
-    return Sets(train, dev, dev, [f"{source.address}.", CHOSEN], (source.address,) * 3)
+    train, dev = (read_split(source, split, NAMES[recipe.task].pairs, skipped) for split in ("train", source.dev))
+    notes = [f"{source.address}.", CHOSEN]
+    note_skipped(skipped, source.address, notes)
+    return Sets(train, dev, dev, notes, (source.address,) * 3)
+
+
+def read_split(source: HubSet, split: str, pairs: bool, skipped: Skipped | None) -> list:
+    examples = read_hub(source, split, skipped=skipped)
+    examples = paired(examples, source.address) if pairs else examples
+    return list(some(examples, f"{source.address}, {split}", skipped))
 
 
 def world_sets(recipe: FinetuneRecipe) -> Sets:
@@ -173,10 +185,15 @@ def read_file(command, recipe: FinetuneRecipe, path: Path, notes: list[str]) -> 
     skipped = Skipped() if command.columns.on_error == "skip" else None
     how = {"pairs": NAMES[recipe.task].pairs, "problem": recipe.problem, "skipped": skipped}
     examples = list(read_examples(family, path, command.columns, **how))
+    note_skipped(skipped, path, notes)
+    return examples
+
+
+def note_skipped(skipped: Skipped | None, source: str | Path, notes: list[str]) -> None:
+    """Say what was left out, and note it for the report, which need not know the user's folders."""
     if skipped and skipped.count:
         say(str(skipped))
-        notes.append(plain(str(skipped).replace(str(path), path.name)) + ".")
-    return examples
+        notes.append(plain(str(skipped).replace(str(source), Path(source).name)) + ".")
 
 
 def split_off(examples: list, seed: int) -> tuple[list, list]:
@@ -199,9 +216,9 @@ def show_trial(setting: str, measures: dict[str, float]) -> None:
     say(f"{setting}: {measures['best']:.3f} on the dev set")
 
 
-def measure(out: Path, recipe: FinetuneRecipe, sets: Sets) -> dict[str, float]:
+def measure(out: Path, recipe: FinetuneRecipe, sets: Sets, device: str) -> dict[str, float]:
     """The measures of the saved model on the test set, with report.md about them."""
-    model, task = open_task(out)
+    model, task = open_task(out, device)
     sizes = [f"{len(part):,}" for part in (sets.train, sets.dev, sets.test)]
     said = "Learned from {} examples, the checkpoint chosen by {}, measured on {}.".format(*sizes)
     predictions = list(task.predict(model, tqdm(sets.test, unit="example", leave=False)))
@@ -218,6 +235,12 @@ def measure(out: Path, recipe: FinetuneRecipe, sets: Sets) -> dict[str, float]:
         notes=[said, *sets.notes],
     )
     return measures
+
+
+def trained_for(out: Path) -> float:
+    """Seconds of the training, those before a kill too; of all settings that a grid tried."""
+    folders = [*(out / "grid").glob("*")] or [out]
+    return sum(rows[-1]["seconds"] for folder in folders if (rows := read_rows(folder / "metrics.csv")))
 
 
 def read_rows(path: Path) -> list[dict[str, float]]:

@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+import torch
 
 from bertlab import BertForMultipleChoice, BertForPreTraining, BertForTokenClassification, InputError, Tokenizer
 from bertlab.tasks.choice import ChoiceTask
@@ -74,3 +75,12 @@ def test_a_model_without_a_head(pretrained):
     with pytest.raises(InputError, match="has no head for a task: fine-tune it first"):
         open_task(pretrained)
     assert family_of("storyworld-tiny-qa") is SpanTask and SequenceTask is NAMES["pair"].family
+
+
+def test_a_gpu_is_taken_where_there_is_one(monkeypatch):
+    def opened_on(found):
+        monkeypatch.setattr("torch.accelerator.current_accelerator", lambda check_available: found)
+        return open_task("storyworld-tiny-qa", "auto")[0].span.weight.device.type
+
+    assert opened_on(None) == "cpu" and opened_on(torch.device("meta")) == "meta"
+    assert next(open_task("storyworld-tiny-qa")[0].parameters()).device.type == "cpu"

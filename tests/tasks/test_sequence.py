@@ -47,6 +47,18 @@ def test_labels_that_are_numbers_are_in_their_order():
     assert sorted_labels({"10", "9", "b"}) == ["10", "9", "b"]
 
 
+def test_the_order_of_labels_is_always_the_same():
+    assert sorted_labels({"1", "nan", "0"}) == sorted_labels(dict.fromkeys(["nan", "0", "1"])) == ["0", "1", "nan"]
+    assert sorted_labels({"1.0", "01", "1"}) == ["01", "1", "1.0"]
+
+
+@pytest.mark.parametrize("names", [["not_equivalent", "equivalent"], ["not_duplicate", "duplicate"]])
+def test_of_two_classes_the_second_is_the_positive_one(names, task):
+    """As in MRPC and QQP: the F1 that GLUE reports is that of the second."""
+    assert list(task.settle(examples(*names))["id2label"].values()) == names
+    assert sorted_labels({"nothing", "a", "notable", "no-a"}) == ["no-a", "a", "notable", "nothing"]
+
+
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
@@ -79,6 +91,12 @@ def test_labels_that_do_not_fit(label, problem, message, task):
     labels = {"num_labels": 1} if problem == "regression" else {"id2label": NAMES}
     with pytest.raises(InputError, match=message):
         task.check(examples(label), BertConfig(problem_type=problem, **labels))
+
+
+def test_published_checkpoints_of_numbers_do_not_name_their_problem(task):
+    task.check(examples(2.5), BertConfig(num_labels=1))
+    with pytest.raises(InputError, match="label '2.5' is a class"):
+        task.check(examples("2.5"), BertConfig(num_labels=1))
 
 
 def test_of_many_classes_a_dozen_is_told(task):
@@ -120,6 +138,12 @@ def test_predictions_are_those_of_each_text_alone(task, config):
         batch = task.tokenizer([text.text], None if text.pair is None else [text.pair], max_length=32)
         wanted = model.eval()(**batch).logits[0].softmax(0).tolist()
         assert list(said.probabilities.values()) == pytest.approx(wanted, abs=1e-5)
+
+
+def test_what_comes_between_two_predictions_can_still_train(task, config):
+    model = BertForSequenceClassification(config.changed(vocab_size=400, max_position_embeddings=64, id2label=NAMES))
+    for _ in task.predict(model, examples(None, None)):
+        assert not torch.is_inference_mode_enabled()
 
 
 # Reports

@@ -48,6 +48,30 @@ def test_labels_that_do_not_fit(labels, message, task):
         task.check([example("a b", labels, "7")], BertConfig(id2label=NAMES))
 
 
+@pytest.mark.parametrize(
+    ("labels", "steps"),
+    [
+        ("S-x B-x O", "B-x to O"),  # BIOES: what begins must end
+        ("S-x O I-x", "O to I-x"),
+        ("O O B-x", "B-x to no word"),
+        ("B-x " + "I-x " * 20 + "E-x", "I-x to no word"),  # longer than a row
+    ],
+)
+def test_labels_that_a_crf_cannot_learn_are_told_before_the_training(labels, steps, task):
+    names = dict(enumerate(["O", "B-x", "I-x", "E-x", "S-x"]))
+    sentence = example("dog " * len(labels.split()), labels, "line 7")
+    assert task.features([sentence], BertConfig(id2label=names), learn=True)
+    with pytest.raises(InputError, match=f"example line 7: .*go from {steps}"):
+        task.features([sentence], BertConfig(id2label=names, token_decoder="crf"), learn=True)
+
+
+def test_a_row_has_room_for_a_word(tok):
+    config = BertConfig(id2label=NAMES)
+    assert len(TokenTask(tok, 3).features([example("the dog", "O B-x")], config, learn=True)) == 2
+    with pytest.raises(InputError, match="max_length=2 leaves no room"):
+        TokenTask(tok, 2).features([example("the dog", "O B-x")], config, learn=True)
+
+
 def test_every_word_gets_a_label_however_long_the_sentence(task, model):
     sentences = [example(" ".join(f"word{n} the dog" for n in range(count)), None, str(count)) for count in (1, 30, 4)]
     odd = TokenExample("odd", ("a", "\x01", "extraordinarily" * 9, "dog"))

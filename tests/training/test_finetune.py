@@ -1,6 +1,8 @@
 """Fine-tuning: the same trainer for every task family."""
 
+import json
 import random
+import shutil
 import warnings
 from collections import Counter
 from dataclasses import replace
@@ -159,6 +161,18 @@ def test_start_keeps_the_encoder_and_draws_the_head_from_the_seed(small, pretrai
     assert not torch.equal(model.classifier.weight, other.classifier.weight)
 
 
+def test_dropout_is_that_of_the_head_too(small, pretrained, tmp_path):
+    """Whatever dropout before the head the checkpoint's config names."""
+    folder = tmp_path / "model"
+    shutil.copytree(pretrained, folder)
+    told = json.loads((folder / "config.json").read_text()) | {"classifier_dropout": 0.4}
+    (folder / "config.json").write_text(json.dumps(told))
+    recipe = replace(small, model=str(folder))
+    task = make_task(named("sentence").family, Tokenizer.from_pretrained(pretrained), 64)
+    for dropout, wanted in ((None, 0.4), (0.1, 0.1), (0.0, 0.0)):
+        assert start_model(replace(recipe, dropout=dropout), task, task.settle(texts(10))).dropout.p == wanted
+
+
 def test_a_head_for_the_same_labels_is_kept_and_another_is_new(small, quick, tmp_path):
     first = finetune(small, texts(24), out=tmp_path / "one", **quick)
     recipe = replace(small, model=str(tmp_path / "one"))
@@ -204,10 +218,11 @@ def test_resume_wants_the_same_examples(small, quick, tmp_path):
     def stop(row):
         raise KeyboardInterrupt
 
-    result = finetune(small, texts(24), out=tmp_path / "run", log_every=2, on_log=stop, **quick)
+    result = finetune(small, texts(24), texts(9), out=tmp_path / "run", log_every=2, on_log=stop, **quick)
     assert result.stopped
-    with pytest.raises(InputError, match="another text"):
-        finetune(small, texts(24, seed=1), out=tmp_path / "run", resume=True, **quick)
+    for other in ((texts(24, seed=1), texts(9)), (texts(24), texts(9, seed=1))):
+        with pytest.raises(InputError, match="another text"):
+            finetune(small, *other, out=tmp_path / "run", resume=True, **quick)
 
 
 def test_the_best_checkpoint_is_kept_and_enough_is_enough(small, quick):
