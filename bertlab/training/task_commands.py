@@ -43,7 +43,7 @@ DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, where no dev file is gi
 FEW = 50  # examples to choose by
 INNER = re.compile("_(low|high)$|:")  # bounds, and figures of single classes
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
-WORLD_DEV, WORLD_TEST = 500, 2000
+WORLD_DEV, WORLD_TEST, WORLD_LOOKS = 500, 2000, 250  # examples, examples, steps from look to look
 OPTIONS = ("model", *PRETRAIN_OPTIONS, "epochs", "max_length", "set", "grid")
 
 
@@ -101,7 +101,7 @@ def recipe_of(command) -> FinetuneRecipe:
     length = min(MAX_LENGTH if span else FinetuneRecipe.max_length, config.max_position_embeddings)
     recipe = FinetuneRecipe(command.task, max_length=length, optim=suited_optimization(config.hidden_size))
     if not (command.train or command.dataset):
-        recipe = replace(recipe, epochs=1.0)  # stories do not run out
+        recipe = replace(recipe, epochs=1.0, evaluate_every=WORLD_LOOKS)  # stories do not run out
     recipe = override(recipe, command, ("model", *PRETRAIN_OPTIONS, "epochs", "max_length"))
     return with_settings(recipe, settings(command))
 
