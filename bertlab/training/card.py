@@ -56,14 +56,23 @@ def meaning(name: str) -> str | None:
 
 
 def write_card(
-    folder: str | Path, title: str, text: str, recipe: dict, measures: dict[str, float], seconds: float, command: str
+    folder: str | Path,
+    title: str,
+    text: str,
+    recipe: dict,
+    measures: dict[str, float],
+    seconds: float,
+    command: str,
+    free: bool = True,
 ) -> None:
-    """Write README.md into the run folder, with the `measures` that have a meaning, and measures.json."""
+    """Write README.md into the run folder, with the `measures` that have a meaning, and measures.json.
+
+    `free`: the weights may be given away under the Apache 2.0 licence, as far as bertlab knows.
+    """
     rows = [f"| {meaning(name)} | {value:.3f} |" for name, value in measures.items() if meaning(name)]
+    head = "license: apache-2.0\nlibrary_name: bertlab" if free else "library_name: bertlab"
     content = f"""---
-license: apache-2.0
-library_name: bertlab
-language: en
+{head}
 ---
 # {title}
 
@@ -80,9 +89,9 @@ The recipe in full:
 ```json
 {json.dumps(recipe, indent=2)}
 ```
-
-The weights are under the Apache 2.0 licence.
 """
+    if free:
+        content += "\nThe weights are under the Apache 2.0 licence.\n"
     atomic_write(Path(folder) / "README.md", content)
     atomic_write(Path(folder) / MEASURES, json.dumps(measures, indent=2) + "\n")
 

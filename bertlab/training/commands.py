@@ -128,7 +128,8 @@ def run_pretrain(command) -> None:
     say("measuring on held-out text ...")
     measures = material.measure(result.model, result.tokenizer, Learned(recipe.second_task, recipe.max_tokens))
     line = command_line(f"pretrain {command.recipe or default}", command, (*PRETRAIN_OPTIONS, *IN_CARD))
-    write_card(out, recipe.name, material.about, as_record(recipe), measures, result.seconds, line)
+    free = not (command.text or command.store)
+    write_card(out, recipe.name, material.about, as_record(recipe), measures, result.seconds, line, free)
     finish(out, measures)
 
 

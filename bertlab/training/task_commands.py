@@ -40,9 +40,10 @@ from bertlab.training.run import check_recipe
 from bertlab.training.settings import with_settings
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, where no dev file is given
+FEW = 50  # examples to choose by
 INNER = re.compile("_(low|high)$|:")  # bounds, and figures of single classes
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
-WORLD_DEV, WORLD_TEST = 500, 2000
+WORLD_DEV, WORLD_TEST, WORLD_LOOKS = 500, 2000, 250  # examples, examples, steps from look to look
 OPTIONS = ("model", *PRETRAIN_OPTIONS, "epochs", "max_length", "set", "grid")
 
 
@@ -79,7 +80,8 @@ def run_finetune(command) -> None:
     measures = measure(out, recipe, sets, command.device)
     line = command_line(f"finetune {command.task}", command, OPTIONS)
     about = f"{recipe.model}, fine-tuned: {NAMES[recipe.task].about}. " + " ".join(sets.notes)
-    write_card(out, out.name, about, as_record(recipe), measures, trained_for(out), line)
+    free = not (command.train or command.dataset)
+    write_card(out, recipe.name, about, as_record(recipe), measures, trained_for(out), line, free)
     finish(out, measures)
 
 
@@ -99,7 +101,7 @@ def recipe_of(command) -> FinetuneRecipe:
     length = min(MAX_LENGTH if span else FinetuneRecipe.max_length, config.max_position_embeddings)
     recipe = FinetuneRecipe(command.task, max_length=length, optim=suited_optimization(config.hidden_size))
     if not (command.train or command.dataset):
-        recipe = replace(recipe, epochs=1.0)  # stories do not run out
+        recipe = replace(recipe, epochs=1.0, evaluate_every=WORLD_LOOKS)  # stories do not run out
     recipe = override(recipe, command, ("model", *PRETRAIN_OPTIONS, "epochs", "max_length"))
     return with_settings(recipe, settings(command))
 
@@ -171,6 +173,8 @@ def file_sets(command, recipe: FinetuneRecipe) -> Sets:
         with naming(command.train):
             train, dev = split_off(train, recipe.seed)
         notes.append(f"{len(dev):,} examples of the training file, drawn by the seed, were kept away from training.")
+    if len(dev) < FEW:
+        notes.append(f"Chosen by {len(dev)} examples, which tell one checkpoint from another only roughly.")
     if command.test:
         return Sets(train, dev, read_file(command, recipe, command.test, notes), notes, sources)
     return Sets(train, dev, dev, [*notes, CHOSEN], sources)

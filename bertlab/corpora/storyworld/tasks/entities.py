@@ -12,7 +12,7 @@ from ...examples import TokenExample
 from ..lexicon import lexicon, table, words
 from ..telling import Sentence
 from ..world import World, split_of
-from .cast import others, people, worlds
+from .cast import people, worlds
 
 KINDS = {"first": "person", "second": "person", "town": "place", "street": "place", "goal": "place", "pet": "pet"}
 NAMES = {"person": ("people", "women"), "place": ("places", "towns"), "pet": ("animals", "pet_names")}
@@ -79,9 +79,10 @@ def labelled_words(sentence: Sentence, kinds: dict[str, str]) -> list[tuple[str,
 
 def _slots(w: World) -> tuple[dict[str, str], dict[str, str]]:
     """Names, and beside them common words that are spelt the same; and the kind of each slot that is a name."""
-    anybody = [person for person in people() if person.name in _own(w, "person")]
+    own = _own(w, "person")
+    anybody = [person for person in people() if person.name in own]
     first, family = w.pair(anybody, words("people", "surnames"))
-    second, ffamily = w.pair(others(first), words("people", "surnames"))
+    second, ffamily = w.pair([other for other in anybody if other != first], words("people", "surnames"))
     town, street = w.pair(_own(w, "place"), words("places", "streets"))
     animal, pet = w.pair(words("animals", "pets"), _own(w, "pet"))
     common = {key: w.choice("names", key) for key in ("trade", "sight", "herb", "creature", "flower", "colour")}
@@ -116,8 +117,12 @@ def _anything(w: World, taken: set[str]) -> tuple[str, str]:
 
 def _own(w: World, kind: str) -> tuple[str, ...]:
     """Names that this world may hold: in dev and test often only such as train never has."""
+    return _names(kind, frozenset(("train", w.split) if w.rng.random() < 0.4 else (w.split,)))
+
+
+@cache
+def _names(kind: str, splits: frozenset[str]) -> tuple[str, ...]:
     names = words(*NAMES[kind]) + (words("people", "men") if kind == "person" else ())
-    splits = ("train", w.split) if w.rng.random() < 0.4 else (w.split,)
     return tuple(name for name in names if split_of(kind, name) in splits)
 
 
