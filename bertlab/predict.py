@@ -113,7 +113,7 @@ def predict_file(model: str, path: Path, out: Path, columns: Columns, device: st
     """
     opened, task = open_task(model, device)
     skipped = Skipped() if columns.on_error == "skip" else None
-    pairs = bool(columns.pair_column) or wants_pairs(model)
+    pairs = wants_pairs(model) if taught(model) else None
     examples = read_examples(type(task), path, columns, pairs=pairs, labelled=False, skipped=skipped)
     lines = conll_lines if out.suffix == ".conll" else json_lines
     if lines is conll_lines and not isinstance(task, TokenTask):

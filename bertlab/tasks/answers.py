@@ -7,6 +7,7 @@ nothing is answered where that beats the best span by more than a threshold.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp
+from unicodedata import combining
 
 import torch
 import torch.nn.functional as F
@@ -129,4 +130,6 @@ def decide(passage: str, windows: Sequence[Window], threshold: float, n: int) ->
 def _span(score: float, start: int, end: int, feature: SpanFeature, passage: str, total: float) -> Span:
     offsets = feature.rows[0].offsets
     first, last = offsets[start][0], offsets[end][1]
+    while last < len(passage) and combining(passage[last]):  # an accent that stands behind its letter belongs to it
+        last += 1
     return Span(start, end, first, last, passage[first:last], score, min(1.0, exp(score - total)), feature.window)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from bertlab.corpora import tabular
@@ -27,12 +28,15 @@ def read_examples(
     path: Path,
     columns: Columns,
     *,
-    pairs: bool = False,
+    pairs: bool | None = None,
     problem: str = "single_label_classification",
     labelled: bool = True,
     skipped: Skipped | None = None,
 ) -> Iterator:
-    """The examples of a file for a task family, one after the other; `pairs`: of two texts each.
+    """The examples of a file for a task family, one after the other.
+
+    `pairs`: texts must be (True) or are not (False) pairs; None: as the file has it. A second text that `columns` names
+    is always read.
 
     Without `labelled` the labels need not be there. With `skipped`, rows that cannot be used are left out and counted
     there, else the first is an InputError naming file and line; and so is a file without any example.
@@ -59,6 +63,8 @@ def _examples(family, path, columns, pairs, problem, labelled, skipped) -> Itera
         return read_choices(path, **columns.given("text_column", "choice_columns", "label_column"), **how)
     named = columns.given("text_column", "pair_column", "label_column")
     examples = read_table(path, **named, problem=problem, **how)
+    if pairs is False and not columns.pair_column:
+        return (replace(example, pair=None) for example in examples)
     return paired(examples, path) if pairs else examples
 
 

@@ -45,7 +45,7 @@ def evaluate_task(name: str, data: Path | None, columns: Columns) -> dict[str, f
     entry = NAMES.get(taught(name), Name(type(task), ""))
     if data:
         skipped = Skipped() if columns.on_error == "skip" else None
-        pairs = entry.pairs or bool(columns.pair_column)
+        pairs = entry.pairs if taught(name) else None
         how = {"pairs": pairs, "problem": problem_of(model.config), "skipped": skipped}
         examples = list(read_examples(type(task), data, columns, **how))
         if skipped and skipped.count:

@@ -99,3 +99,12 @@ def test_data_sets_of_the_hub():
     assert (own.family, own.columns.text, own.columns.pair, own.problem) == ("sequence", "one", "two", "regression")
     with pytest.raises(InputError, match="--dataset squad: is for another task; for this one there are conll2003|wnut"):
         hub_set(TokenTask, "squad", Columns(), "single_label_classification")
+
+
+def test_a_second_text_is_read_where_it_is_wanted(tmp_path):
+    path = tmp_path / "both.csv"
+    path.write_text("premise,hypothesis,label\none,two,yes\n")
+    named = Columns(text_column="premise", pair_column="hypothesis")
+    wanted = [(None, Columns()), (True, Columns()), (False, named)]
+    assert [next(read_examples(SequenceTask, path, columns, pairs=p)).pair for p, columns in wanted] == ["two"] * 3
+    assert next(read_examples(SequenceTask, path, Columns(), pairs=False)).pair is None

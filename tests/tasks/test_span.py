@@ -2,6 +2,7 @@
 
 import json
 import math
+import unicodedata
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from bertlab import BertConfig, BertForQuestionAnswering, InputError, Tokenizer
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.storyworld import questions
-from bertlab.tasks.answers import ALWAYS_ANSWER, AnswerPrediction, Span
+from bertlab.inputs.spans import span_features
+from bertlab.tasks.answers import ALWAYS_ANSWER, AnswerPrediction, Span, _span
 from bertlab.tasks.scores import answer_score
 from bertlab.tasks.span import SpanTask, right_answers, tune_threshold
 
@@ -227,3 +229,13 @@ def test_who_never_saw_a_question_without_answer_always_answers(reader):
 def test_at_least_one(name):
     with pytest.raises(InputError, match=name):
         SpanTask(TOK, 24, **{name: 0})
+
+
+def test_an_accent_behind_the_last_letter_belongs_to_the_answer():
+    passage = unicodedata.normalize("NFD", "rex sees été here")
+    tok = Tokenizer.from_vocab(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "rex", "sees", "ete", "here"])
+    feature = span_features([QAExample("1", "who", passage, "", -1)], tok, 24, 8)[0]
+    place = tok.convert_ids_to_tokens(feature.rows[0].ids).index("ete")
+    found = _span(0.0, place, place, feature, passage, 0.0)
+    assert unicodedata.normalize("NFC", found.text) == "été"
+    assert passage[found.start_char : found.end_char] == found.text
