@@ -10,7 +10,7 @@ import tyro
 
 from bertlab.cli_train import Finetune, Flat, Positional, Pretrain, Tokenize
 from bertlab.errors import InputError
-from bertlab.tasks.columns import Columns
+from bertlab.tasks.file_options import FileOptions
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,14 @@ class Evaluate:
     data: Path | None = None
     """Labelled examples, in a file as finetune takes them; the storyworld's own if the model learned from these. Or,
     for a model that fills in masks, the folder of the public English corpora: it is measured by genre."""
-    columns: Flat[Columns] = Columns()
+    files: Flat[FileOptions] = FileOptions()
     json: bool = False
     """Print JSON."""
 
     def run(self) -> None:
         from bertlab.training.evaluate_command import evaluate_model
 
-        measures = evaluate_model(self.model, self.text, self.data, self.columns)
+        measures = evaluate_model(self.model, self.text, self.data, self.files)
         if self.json:
             print(json.dumps(measures))
         else:
@@ -80,7 +80,7 @@ class Predict:
     """A file of examples as finetune takes them, labels not needed; needs --out."""
     out: Path | None = None
     """Where the predictions go: a line of JSON for each example of --file; .conll: words and their labels."""
-    columns: Flat[Columns] = Columns()
+    files: Flat[FileOptions] = FileOptions()
     model: str | None = None
     """A bundled name, a folder or a hub id; storyworld-tiny or storyworld-tiny-qa if not given."""
     top: int = 5
@@ -120,7 +120,7 @@ class Predict:
 
         if self.out is None or self.model is None:
             raise InputError("--file needs --model, a fine-tuned one, and --out, where the predictions go")
-        count, left_out = predict_file(self.model, self.file, self.out, self.columns)
+        count, left_out = predict_file(self.model, self.file, self.out, self.files)
         if left_out:
             print(left_out, file=sys.stderr)
         print(f"wrote {count:,} predictions to {self.out}", file=sys.stderr)

@@ -6,7 +6,7 @@ from typing import Literal
 
 import tyro
 
-from bertlab.tasks.columns import Columns
+from bertlab.tasks.file_options import FileOptions
 
 Positional = tyro.conf.Positional
 DEVICES = Literal["auto", "cpu", "cuda", "mps"]
@@ -123,7 +123,7 @@ class Finetune:
     """Examples to choose the best checkpoint by; a tenth of the training file if not given."""
     test: Path | None = None
     """Examples to measure it on in the end; those of --dev if not given."""
-    columns: Flat[Columns] = Columns()
+    files: Flat[FileOptions] = FileOptions()
     dataset: str | None = None
     """Instead of files a data set of the hub: sst2, mrpc, mnli, squad, wnut_17, swag ..., or org/name with its columns;
     or the folder of one."""

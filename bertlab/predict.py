@@ -14,7 +14,7 @@ from bertlab.files_io import atomic_lines
 from bertlab.model import BertForPreTraining
 from bertlab.tasks.base import Task
 from bertlab.tasks.choice import ChoiceTask
-from bertlab.tasks.columns import Columns
+from bertlab.tasks.file_options import FileOptions
 from bertlab.tasks.files import read_examples
 from bertlab.tasks.names import NAMES, family_of, open_task, taught
 from bertlab.tasks.sequence import SequenceTask
@@ -105,7 +105,7 @@ def _open(model: str, *families: type[Task]):
     return open_task(model)
 
 
-def predict_file(model: str, path: Path, out: Path, columns: Columns, device: str = "auto") -> tuple[int, str]:
+def predict_file(model: str, path: Path, out: Path, columns: FileOptions, device: str = "auto") -> tuple[int, str]:
     """Write the prediction of each example of a file as a line of JSON, as the examples are read; the file appears when
     all are there. Returns how many, and what was left out in words.
 

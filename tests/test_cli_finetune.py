@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 
 from bertlab.cli import main
 from bertlab.corpora.export import write_storyworld
-from bertlab.tasks.columns import Columns
+from bertlab.tasks.file_options import FileOptions
 from bertlab.tasks.files import read_examples
 from bertlab.tasks.names import open_task
 from bertlab.training import loop
@@ -145,7 +145,7 @@ def test_from_a_file_to_measures_and_predictions(name, trained, cli, place):
 
     model, task = open_task(run)
     problem = model.config.problem_type or "single_label_classification"
-    examples = list(read_examples(type(task), place / file, Columns(), pairs=name == "pair", problem=problem))
+    examples = list(read_examples(type(task), place / file, FileOptions(), pairs=name == "pair", problem=problem))
     said = list(task.predict(model, examples))
     code, out, _ = cli(f"evaluate {name} --data {file} --json")
     found = json.loads(out)
@@ -166,7 +166,7 @@ def test_words_and_labels_as_conll(trained, cli, place):
     run = trained("token")
     assert cli(f"predict --model {run} --file words.conll --out said.conll")[0] == 0
     model, task = open_task(place / run)
-    said, gold = (list(read_examples(type(task), place / n, Columns())) for n in ("said.conll", "words.conll"))
+    said, gold = (list(read_examples(type(task), place / n, FileOptions())) for n in ("said.conll", "words.conll"))
     assert [e.words for e in said] == [e.words for e in gold]
     assert [e.labels for e in said] == [p.labels for p in task.predict(model, gold)]
 

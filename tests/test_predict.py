@@ -9,7 +9,7 @@ from bertlab import BertForQuestionAnswering, InputError
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
 from bertlab.explain.spans import answer
 from bertlab.predict import answer_question, choose, classify, fill_in, predict_file
-from bertlab.tasks.columns import Columns
+from bertlab.tasks.file_options import FileOptions
 from bertlab.tasks.names import open_task
 from bertlab.training.finetune import finetune
 from bertlab.training.optim import Optimization
@@ -124,7 +124,7 @@ def test_mistakes_are_named(name, models):
 def test_a_file_is_read_bit_by_bit_and_appears_whole(models, tmp_path):
     source, out = tmp_path / "a.jsonl", tmp_path / "said.jsonl"
     source.write_text("".join(json.dumps({"id": n, "text": f"dog {n}"}) + "\n" for n in range(1100)))
-    assert predict_file(str(models / "sentence"), source, out, Columns()) == (1100, "")
+    assert predict_file(str(models / "sentence"), source, out, FileOptions()) == (1100, "")
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [row["id"] for row in rows] == [str(n) for n in range(1100)]
     model, task = open_task(models / "sentence")
@@ -135,7 +135,7 @@ def test_a_file_is_read_bit_by_bit_and_appears_whole(models, tmp_path):
         file.write('{"id": 1100, "text": ""}\n')
     before = out.read_text()
     with pytest.raises(InputError, match="line 1101: 'text' is empty"):
-        predict_file(str(models / "sentence"), source, out, Columns())
+        predict_file(str(models / "sentence"), source, out, FileOptions())
     assert out.read_text() == before and len(list(tmp_path.iterdir())) == 2
-    count, left_out = predict_file(str(models / "sentence"), source, out, Columns(on_error="skip"))
+    count, left_out = predict_file(str(models / "sentence"), source, out, FileOptions(on_error="skip"))
     assert count == 1100 and left_out.startswith("left out 1 row")

@@ -15,7 +15,7 @@ from bertlab.corpora.tabular import read_choices, read_table
 from bertlab.errors import InputError
 from bertlab.tasks.base import Task
 from bertlab.tasks.choice import ChoiceTask
-from bertlab.tasks.columns import Columns
+from bertlab.tasks.file_options import FileOptions
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
@@ -26,7 +26,7 @@ FAMILIES = {SequenceTask: "sequence", TokenTask: "token", SpanTask: "span", Choi
 def read_examples(
     family: type[Task],
     path: Path,
-    columns: Columns,
+    columns: FileOptions,
     *,
     pairs: bool | None = None,
     problem: str = "single_label_classification",
@@ -85,7 +85,7 @@ def paired(examples: Iterator[TextExample], source: str | Path) -> Iterator[Text
         yield example
 
 
-def hub_set(family: type[Task], name: str, columns: Columns, problem: str) -> HubSet:
+def hub_set(family: type[Task], name: str, columns: FileOptions, problem: str) -> HubSet:
     """A data set by its short name (sst2, squad, ...), or any by its address with these columns.
 
     InputError for a short name of a set that is for another task.
@@ -99,7 +99,7 @@ def hub_set(family: type[Task], name: str, columns: Columns, problem: str) -> Hu
     return HUB[name]
 
 
-def _numbered(columns: Columns) -> dict[str, int]:
+def _numbered(columns: FileOptions) -> dict[str, int]:
     """The columns of CoNLL files, which have no names."""
     numbers = {}
     for name, option in {"word_column": "text_column", "label_column": "label_column"}.items():

@@ -11,7 +11,7 @@ from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 from bertlab.locate import locate
 from bertlab.model import BertForPreTraining
-from bertlab.tasks.columns import Columns
+from bertlab.tasks.file_options import FileOptions
 from bertlab.tasks.files import naming, read_examples
 from bertlab.tasks.names import NAMES, Name, family_of, open_task, taught
 from bertlab.tasks.sequence import problem_of
@@ -26,7 +26,7 @@ def evaluate_model(
     name: str,
     text: Sequence[Path] = (),
     data: Path | None = None,
-    columns: Columns = Columns(),  # noqa: B008 (frozen, so safe to share)
+    columns: FileOptions = FileOptions(),  # noqa: B008 (frozen, so safe to share)
 ) -> dict[str, float]:
     """Measures of a bundled model, a folder or a hub id."""
     if family_of(name):
@@ -39,7 +39,7 @@ def evaluate_model(
     return material.measure(BertForPreTraining.from_pretrained(name), tokenizer, learned(name))
 
 
-def evaluate_task(name: str, data: Path | None, columns: Columns) -> dict[str, float]:
+def evaluate_task(name: str, data: Path | None, columns: FileOptions) -> dict[str, float]:
     """Measures of a fine-tuned model on a file, or on held-out combinations of the storyworld if it learned there."""
     model, task = open_task(name, device="auto")
     entry = NAMES.get(taught(name), Name(type(task), ""))

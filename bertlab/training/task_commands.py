@@ -137,8 +137,8 @@ def read_sets(command, recipe: FinetuneRecipe) -> Sets:
 
 def hub_sets(command, recipe: FinetuneRecipe) -> Sets:
     """The training split, and the one to choose by; the test splits of the hub often have no labels."""
-    source = hub_set(named(recipe.task).family, command.dataset, command.columns, recipe.problem)
-    skipped = Skipped() if command.columns.on_error == "skip" else None
+    source = hub_set(named(recipe.task).family, command.dataset, command.files, recipe.problem)
+    skipped = Skipped() if command.files.on_error == "skip" else None
     train, dev = (read_split(source, split, NAMES[recipe.task].pairs, skipped) for split in ("train", source.dev))
     notes = [f"{source.address}.", CHOSEN]
     note_skipped(skipped, source.address, notes)
@@ -182,9 +182,9 @@ def file_sets(command, recipe: FinetuneRecipe) -> Sets:
 
 def read_file(command, recipe: FinetuneRecipe, path: Path, notes: list[str]) -> list:
     family = named(recipe.task).family
-    skipped = Skipped() if command.columns.on_error == "skip" else None
+    skipped = Skipped() if command.files.on_error == "skip" else None
     how = {"pairs": NAMES[recipe.task].pairs, "problem": recipe.problem, "skipped": skipped}
-    examples = list(read_examples(family, path, command.columns, **how))
+    examples = list(read_examples(family, path, command.files, **how))
     note_skipped(skipped, path, notes)
     return examples
 

@@ -8,7 +8,7 @@ from bertlab import InputError
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
 from bertlab.corpora.reading import Skipped
 from bertlab.tasks.choice import ChoiceTask
-from bertlab.tasks.columns import Columns
+from bertlab.tasks.file_options import FileOptions
 from bertlab.tasks.files import hub_set, naming, read_examples
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
@@ -24,23 +24,23 @@ FILES = {
     "f.jsonl": json.dumps({"text": "a", "choices": ["b", "c"], "label": 1}),
     "g.csv": "ask,left,right,label\na,b,c,0\n",
 }
-NAMED = Columns(text_column="one", pair_column="two", label_column="kind")
+NAMED = FileOptions(text_column="one", pair_column="two", label_column="kind")
 READ = {  # family, file, columns, example
-    "text": (SequenceTask, "a.csv", Columns(), TextExample("2", "a dog", None, "x")),
+    "text": (SequenceTask, "a.csv", FileOptions(), TextExample("2", "a dog", None, "x")),
     "own columns": (SequenceTask, "b.csv", NAMED, TextExample("2", "a", "b", "x")),
-    "words": (TokenTask, "c.conll", Columns(), TokenExample("1", ("Ann", "runs"), ("B-who", "O"))),
+    "words": (TokenTask, "c.conll", FileOptions(), TokenExample("1", ("Ann", "runs"), ("B-who", "O"))),
     "columns of words": (
         TokenTask,
         "d.conll",
-        Columns(text_column="1", label_column="3"),
+        FileOptions(text_column="1", label_column="3"),
         TokenExample("1", ("Ann", "runs"), ("B-who", "O")),
     ),
-    "questions": (SpanTask, "e.json", Columns(), QAExample("q", "Who?", "Ann has a dog.", "", -1)),
-    "choices": (ChoiceTask, "f.jsonl", Columns(), ChoiceExample("1", "a", ("b", "c"), 1)),
+    "questions": (SpanTask, "e.json", FileOptions(), QAExample("q", "Who?", "Ann has a dog.", "", -1)),
+    "choices": (ChoiceTask, "f.jsonl", FileOptions(), ChoiceExample("1", "a", ("b", "c"), 1)),
     "columns of choices": (
         ChoiceTask,
         "g.csv",
-        Columns(text_column="ask", choice_columns=("left", "right")),
+        FileOptions(text_column="ask", choice_columns=("left", "right")),
         ChoiceExample("2", "a", ("b", "c"), 0),
     ),
 }
@@ -62,21 +62,21 @@ def test_each_family_reads_its_files(name, files):
 
 def test_without_labels(files):
     (files / "a.csv").write_text("text\na dog\n")
-    assert next(read_examples(SequenceTask, files / "a.csv", Columns(), labelled=False)).label is None
+    assert next(read_examples(SequenceTask, files / "a.csv", FileOptions(), labelled=False)).label is None
     (files / "c.conll").write_text("Ann\nruns\n")
-    assert next(read_examples(TokenTask, files / "c.conll", Columns(), labelled=False)).labels is None
+    assert next(read_examples(TokenTask, files / "c.conll", FileOptions(), labelled=False)).labels is None
 
 
 def test_numbers_and_several_classes(files):
     (files / "a.csv").write_text("text,label\na dog,1\n")
     for problem, label in (("regression", 1.0), ("multi_label_classification", ("1",))):
-        assert next(read_examples(SequenceTask, files / "a.csv", Columns(), problem=problem)).label == label
+        assert next(read_examples(SequenceTask, files / "a.csv", FileOptions(), problem=problem)).label == label
 
 
 def test_mistakes_name_the_file_or_the_option(files):
     (files / "none.conll").write_text("\n")
     (files / "bad.csv").write_text("text,label\n,x\n,y\n")
-    columns = Columns(label_column="tag")
+    columns = FileOptions(label_column="tag")
     for message, family, file, how in (
         ("a.csv: no column holds the second texts", SequenceTask, "a.csv", {"pairs": True}),
         ("--label-column tag: columns of CoNLL files are numbers", TokenTask, "c.conll", {"columns": columns}),
@@ -85,7 +85,7 @@ def test_mistakes_name_the_file_or_the_option(files):
         ("that can be used: left out 2 rows; .*line 2", SequenceTask, "bad.csv", {"skipped": Skipped()}),
     ):
         with pytest.raises(InputError, match=message):
-            list(read_examples(family, files / file, how.pop("columns", Columns()), **how))
+            list(read_examples(family, files / file, how.pop("columns", FileOptions()), **how))
 
 
 def test_naming_the_source():
@@ -94,17 +94,17 @@ def test_naming_the_source():
 
 
 def test_data_sets_of_the_hub():
-    assert hub_set(SequenceTask, "sst2", Columns(), "single_label_classification").address == "nyu-mll/glue/sst2"
+    assert hub_set(SequenceTask, "sst2", FileOptions(), "single_label_classification").address == "nyu-mll/glue/sst2"
     own = hub_set(SequenceTask, "me/mine", NAMED, "regression")
     assert (own.family, own.columns.text, own.columns.pair, own.problem) == ("sequence", "one", "two", "regression")
     with pytest.raises(InputError, match="--dataset squad: is for another task; for this one there are conll2003|wnut"):
-        hub_set(TokenTask, "squad", Columns(), "single_label_classification")
+        hub_set(TokenTask, "squad", FileOptions(), "single_label_classification")
 
 
 def test_a_second_text_is_read_where_it_is_wanted(tmp_path):
     path = tmp_path / "both.csv"
     path.write_text("premise,hypothesis,label\none,two,yes\n")
-    named = Columns(text_column="premise", pair_column="hypothesis")
-    wanted = [(None, Columns()), (True, Columns()), (False, named)]
+    named = FileOptions(text_column="premise", pair_column="hypothesis")
+    wanted = [(None, FileOptions()), (True, FileOptions()), (False, named)]
     assert [next(read_examples(SequenceTask, path, columns, pairs=p)).pair for p, columns in wanted] == ["two"] * 3
-    assert next(read_examples(SequenceTask, path, Columns(), pairs=False)).pair is None
+    assert next(read_examples(SequenceTask, path, FileOptions(), pairs=False)).pair is None

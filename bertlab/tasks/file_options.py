@@ -1,11 +1,11 @@
-"""Where in a file of examples what stands."""
+"""How a file of examples is read."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 
 @dataclass(frozen=True)
-class Columns:
+class FileOptions:
     """Where in a file what stands, and how it is read."""
 
     text_column: str | None = None
