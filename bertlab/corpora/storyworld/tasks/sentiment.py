@@ -12,6 +12,7 @@ from ..telling import Sentence
 from ..world import World
 from .cast import worlds
 
+OPENED, ALONE = 0.6, 0.3  # share of texts with a sentence before the opinions, and of those with one opinion alone
 Theme = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # nouns, good words, bad words
 
 PLAIN = ("The {noun} <be> {word}.", "{friend} <call> the {noun} {word}.", "{friend} <find> the {noun} {word}.")
@@ -42,16 +43,16 @@ def sentiment(seed: int = 0, count: int | None = None, split: str = "train") -> 
 def _told(w: World, label: str) -> list[str]:
     """What happened, and the opinions of it."""
     slots = w.slots | {"hero": w.slots["name"], "friend": w.slots["fname"]}
-    opening = w.teller.tell(w.rng.choice(OPENINGS), slots).text
+    opening = [w.teller.tell(w.rng.choice(OPENINGS), slots).text] if w.rng.random() < OPENED else []
     theme = w.rng.choice(themes())
     main = _opinion(w, theme, label)
-    if w.rng.random() < 0.2:
-        return [opening, main.text]
+    if w.rng.random() < ALONE:
+        return [*opening, main.text]
     joined, polarity = w.rng.choice(((AGREEING, label), *[(CONTRASTING, OPPOSITE[label])] * 3))
     rest = tuple(noun for noun in theme[0] if f" {noun} " not in main.text), *theme[1:]
     other = _opinion(w, rest, polarity)
     parts = {key: s.opening + s.text[1:-1] for key, s in (("main", main), ("other", other))}
-    return [opening, w.teller.tell(w.rng.choice(joined), parts).text]
+    return [*opening, w.teller.tell(w.rng.choice(joined), parts).text]
 
 
 def _opinion(w: World, theme: Theme, label: str) -> Sentence:
