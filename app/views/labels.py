@@ -1,5 +1,7 @@
 """Labels: what fine-tuned models say of a text and of its words, and which tokens pushed them to it."""
 
+from collections.abc import Callable
+
 import pandas as pd
 import snippets
 import state
@@ -32,13 +34,17 @@ def show_text(loaded: state.Loaded, said: LabelledText, text: str, pair: str | N
         one.metric("Likeliest class", state.plain(label))
         share = st.column_config.ProgressColumn("probability", format="percent", min_value=0, max_value=1)
         all_of_them.dataframe(class_table(said), hide_index=True, column_config={"probability": share})
-    arguments = (text, pair, said.label, loaded.limit)
-    pushed = state.compute(attribute_text, loaded, *arguments)
-    control = state.compute(attribute_text, state.control_of(loaded), *arguments)
+    pushed, control = with_control(attribute_text, loaded, text, pair, said.label, loaded.limit)
     show_pushes(pushed, control, f"What pushed it to “{label}”")
     code = snippets.text_label(loaded.name, text, pair)
     table = charts.attribution_table(pushed, control)
     state.exports("text-label", table, code, charts.attribution_bars(pushed, control))
+
+
+def with_control(function: Callable, loaded: state.Loaded, *arguments) -> tuple[Attribution, Attribution]:
+    """What `function` finds in the model, and in the same architecture with random weights."""
+    with st.spinner("Following the gradients; a large model takes half a minute"):
+        return tuple(state.compute(function, model, *arguments) for model in (loaded, state.control_of(loaded)))
 
 
 def class_table(said: LabelledText) -> pd.DataFrame:
@@ -52,9 +58,8 @@ def show_words(loaded: state.Loaded, said: LabelledWords, text: str) -> None:
         st.html(marked_names(said.text, said.names, kinds(loaded.model.config.id2label.values())))
     word = choose_word(said, f"word {hash((loaded.stamp, text))}")
     label = said.prediction.labels[word]
-    arguments = (text, word, loaded.model.config.label2id[label], loaded.limit)
-    pushed = state.compute(attribute_word, loaded, *arguments)
-    control = state.compute(attribute_word, state.control_of(loaded), *arguments)
+    number = loaded.model.config.label2id[label]
+    pushed, control = with_control(attribute_word, loaded, text, word, number, loaded.limit)
     st.markdown(sureness(said, word))
     show_pushes(pushed, control, f"What pushed “{words_of(said)[word]}” to “{label}”")
     table = charts.attribution_table(pushed, control)
@@ -124,9 +129,9 @@ state.heading(
     "gradients* share out the score of the label among them: blue tokens pushed towards it, orange ones away from it.",
 )
 st.caption(
-    "The score is the log-odds of the label against all others, in nats. It is followed from a text of nothing but "
-    "[PAD] to yours, and the pushes must add up to the whole way: the check under each picture tells how nearly they "
-    "do. Colours are stretched to the largest push of each picture. It is a fact about the model, not about the text."
+    "The score is the log-odds of the label, in nats; where a model gives a number, this number. It is followed from a "
+    "text of nothing but [PAD] to yours, and the pushes must add up to the whole way: the check under each picture "
+    "tells how nearly they do. Colours are stretched to the largest push of each picture."
 )
 state.example_pills("Try", {name: {"label_text": text, "label_pair": ""} for name, text in EXAMPLES.items()})
 text, pair = state.text_fields("label_", TEXT)
@@ -134,10 +139,13 @@ with state.friendly():
     st.subheader("The whole text", anchor=False)
     loaded = state.model_for("text label")
     of_text = state.compute(label_text, loaded, text, pair, loaded.limit)
-    state.notices(of_text.encoded.dropped, of_text.encoded.unknown, len(of_text.encoded.tokens))
+    of_text_counts = of_text.encoded.dropped, of_text.encoded.unknown, len(of_text.encoded.tokens)
+    state.notices(*of_text_counts)
     show_text(loaded, of_text, text, pair)
     st.subheader("Each word", anchor=False)
     loaded = state.model_for("word labels")
     of_words = state.compute(label_words, loaded, text, loaded.limit)
-    state.notices(of_words.dropped, of_words.unknown, len(of_words.tokens))
+    of_words_counts = of_words.dropped, of_words.unknown, len(of_words.tokens)
+    if of_words_counts != of_text_counts:
+        state.notices(*of_words_counts)
     show_words(loaded, of_words, text)

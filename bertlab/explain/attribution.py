@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from bertlab.explain.labels import label_text, label_words
+from bertlab.tasks.sequence import problem_of
 
 STEPS = 128  # points on the path from the baseline, by Gauss-Legendre quadrature
 ROWS = 16  # points that are computed at once
@@ -68,9 +69,11 @@ def integrated_gradients(
     baseline = ids.where(kept, tokenizer.pad_token_id)  # (1, S)
     others = {name: tensor for name, tensor in batch.items() if name != "input_ids"}
 
+    rivals = place is not None or problem_of(model.config) == "single_label_classification"
+
     def score(ids: Tensor) -> Tensor:  # (B, S) -> (B,), the same row B times with other word embeddings
         logits = model(ids, **{name: tensor.expand(len(ids), -1) for name, tensor in others.items()}).logits
-        return label_score(logits if place is None else logits[:, place], label)
+        return label_score(logits if place is None else logits[:, place], label, rivals)
 
     method = LayerIntegratedGradients(score, model.bert.embeddings.word)
     pushes = method.attribute(ids, baseline, n_steps=STEPS, internal_batch_size=ROWS)  # (1, S, H)
@@ -80,13 +83,14 @@ def integrated_gradients(
     return Attribution(tokens, pushes[0].sum(-1).detach(), reached, start)  # (1, S, H) -> (S,)
 
 
-def label_score(logits: Tensor, label: int) -> Tensor:
-    """(B, N) -> (B,): the log-odds of a label against all others, in nats; of a model with one label, its number.
+def label_score(logits: Tensor, label: int, rivals: bool = True) -> Tensor:
+    """(B, N) -> (B,): the log-odds of a label, in nats; of a model that gives numbers, its number.
 
-    Not the logit alone: what raises all logits alike changes no probability. With a CRF these are the scores before it.
+    Where labels are `rivals`, of which one is right, this is not the logit alone: what raises all logits alike changes
+    no probability. With a CRF these are the scores before it.
     """
     chosen = logits[:, label]
-    if logits.size(-1) == 1:
+    if not rivals:
         return chosen
     rest = torch.cat([logits[:, :label], logits[:, label + 1 :]], dim=-1)  # (B, N - 1)
     return chosen - rest.logsumexp(-1)

@@ -65,7 +65,8 @@ def label_text(model, tokenizer, text: str, pair: str | None = None, limit: int 
     encoded = encode(tokenizer, text, pair, _longest(model, limit))
     with torch.inference_mode():  # not around the encoding: its tensors may be wanted for gradients
         logits = model(**encoded.batch).logits[0].float()  # (1, N) -> (N,)
-    return LabelledText(text_prediction(model.config, logits), int(logits.argmax()), encoded)
+    prediction = text_prediction(model.config, logits)
+    return LabelledText(prediction, int(logits.argmax()) if prediction.probabilities else 0, encoded)
 
 
 def label_words(model, tokenizer, text: str, limit: int | None = None) -> LabelledWords:

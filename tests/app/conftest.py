@@ -49,7 +49,7 @@ def wait_until_up(address, process, log):
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory):
-    """Small random checkpoints in folders of their own: a pretrained one, a reader, some with other heads, and one with none."""
+    """Small random checkpoints in folders of their own: pretrained, with each other head, and with none."""
     import torch
 
     from bertlab import (

@@ -28,6 +28,22 @@ def test_pushes_on_a_word(tagger, tok):
         assert pushed.score == pytest.approx(torch.tensor(p).logit().item(), abs=1e-4)
 
 
+@pytest.mark.parametrize("problem", ["regression", "multi_label_classification"])
+def test_labels_that_are_no_rivals(classifier, tok, problem):
+    model = variant(classifier, problem_type=problem)
+    said = label_text(model, tok, TEXT)
+    pushed = attribute_text(model, tok, TEXT)
+    logits = model(**tok([TEXT])).logits[0]
+    assert said.label == (0 if problem == "regression" else int(logits.argmax()))
+    assert pushed.score == pytest.approx(float(logits[said.label]), abs=1e-5)
+    assert abs(pushed.gap) < 5e-3
+
+
+def variant(model, **changes):
+    torch.manual_seed(0)
+    return type(model)(model.config.changed(**changes)).eval()
+
+
 def test_a_gap_is_seen_where_the_path_has_too_few_steps(classifier, tok, monkeypatch):
     exact = attribute_text(classifier, tok, TEXT)
     monkeypatch.setattr("bertlab.explain.attribution.STEPS", 2)
@@ -71,11 +87,6 @@ def test_tokens_that_cannot_matter_get_nothing(classifier, tok):
     assert hidden[4] == 0 and hidden[5] != 0
 
 
-def variant(model, **changes):
-    torch.manual_seed(0)
-    return type(model)(model.config.changed(**changes)).eval()
-
-
 def test_a_model_that_reads_from_left_to_right_is_pushed_by_nothing_on_the_right(tagger, tok):
     tagger = variant(tagger, is_decoder=True)
     word, place = 2, label_words(tagger, tok, TEXT).places[2]
@@ -99,4 +110,4 @@ def test_label_score():
     for label in range(3):
         assert torch.allclose(label_score(logits, label), logits.softmax(-1)[:, label].logit())
         assert torch.allclose(label_score(logits + 5, label), label_score(logits, label), atol=1e-5)
-    assert label_score(torch.tensor([[0.7]]), 0) == torch.tensor([0.7])
+        assert label_score(logits, label, rivals=False) == logits[0, label]
