@@ -207,17 +207,17 @@ def attribution_bars(pushed: Attribution, control: Attribution) -> alt.Chart:
     long = table.assign(signs=signs).melt(["position", "token", "signs"], var_name="weights", value_name="value")
     long["what"] = long["signs"].where(long["weights"] == "push", "random weights")
     scale = alt.Scale(domain=["towards", "away", "random weights"], range=[BLUE, ORANGE, GREY])
+    legend = alt.Legend(title=None, orient="top", labelFontSize=12, columnPadding=5)  # all three on a phone
     names = _token_names(range(len(pushed.tokens)), pushed.tokens)
+    axis = alt.Axis(labelExpr=names, labelAngle=-90, labelOverlap=True, **_PLAIN)
     return (
         alt.Chart(long)
         .mark_bar(cornerRadiusEnd=2)
         .encode(
-            x=alt.X(
-                "position:O", title=None, axis=alt.Axis(labelExpr=names, labelAngle=-90, labelOverlap=True, **_PLAIN)
-            ),
+            x=alt.X("position:O", title=None, axis=axis),
             xOffset=alt.XOffset("weights:N", sort=["push", "random weights"]),
             y=alt.Y("value:Q", title="push", axis=alt.Axis(gridOpacity=0.4)),
-            color=alt.Color("what:N", scale=scale, legend=alt.Legend(title=None, orient="top", labelFontSize=13)),
+            color=alt.Color("what:N", scale=scale, legend=legend),
             tooltip=["token", "what", alt.Tooltip("value", title="push", format="+.4f")],
         )
         .properties(height=300)

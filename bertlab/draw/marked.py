@@ -25,7 +25,7 @@ STYLE = """<style>
   white-space: pre-wrap; }
 .passage mark { background: #E69F0045; color: inherit; border-bottom: 3px solid #E69F00;
   border-radius: 3px; padding: 2px 0; }
-.passage small { font-size: 11.5px; opacity: .85; padding-left: .4em; }
+.passage small { font-size: 11.5px; opacity: .85; padding-left: .15em; }
 </style>"""
 
 
@@ -68,6 +68,6 @@ def marked_names(text: str, names: Sequence[Name], kinds: Sequence[str]) -> str:
     for name in names:
         colour = OKABE_ITO[kinds.index(name.kind) % len(OKABE_ITO)]
         mark = f'<mark style="background: {colour}38; border-color: {colour}">{escape(text[name.start : name.stop])}'
-        parts += [escape(text[done : name.start]), mark, f"<small>{escape(name.kind)}</small></mark>"]
+        parts += [escape(text[done : name.start]), mark, f" <small>{escape(name.kind)}</small></mark>"]
         done = name.stop
     return f'{STYLE}<div class="passage" dir="auto">{"".join(parts)}{escape(text[done:])}</div>'

@@ -72,6 +72,6 @@ def test_strip_of_pushes():
 
 def test_marked_names_are_escaped_and_placed():
     html = marked_names("<i> Rex of <b>", [Name(0, 3, "pet"), Name(11, 14, "a<b")], ["a<b", "pet"])
-    assert "&lt;i&gt;<small>pet</small></mark> Rex of <mark" in html and html.endswith("</mark></div>")
+    assert "&lt;i&gt; <small>pet</small></mark> Rex of <mark" in html and html.endswith("</mark></div>")
     assert "<i>" not in html and "<b>" not in html
     assert html.index('border-color: #E69F00"') < html.index('border-color: #0072B2"')  # by place among the kinds

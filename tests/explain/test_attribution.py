@@ -33,7 +33,7 @@ def test_labels_that_are_no_rivals(classifier, tok, problem):
     model = variant(classifier, problem_type=problem)
     said = label_text(model, tok, TEXT)
     pushed = attribute_text(model, tok, TEXT)
-    logits = model(**tok([TEXT])).logits[0]
+    logits = model(**tok([TEXT])).logits[0].detach()
     assert said.label == (0 if problem == "regression" else int(logits.argmax()))
     assert pushed.score == pytest.approx(float(logits[said.label]), abs=1e-5)
     assert abs(pushed.gap) < 5e-3
