@@ -97,7 +97,7 @@ def _load(task: str, name: str) -> Loaded:
 @st.cache_resource(max_entries=8, show_spinner="Opening the model")
 def _open(task: str, name: str, stamp: str) -> Loaded:
     kind, head, _ = TASKS[task]
-    if head == CLASSIFIER and (family_of(name) is None or family_of(name).head is not kind):
+    if head == CLASSIFIER and getattr(family_of(name), "head", None) is not kind:
         return Loaded(name, stamp, None, None, lacks_head=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

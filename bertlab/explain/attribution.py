@@ -68,7 +68,6 @@ def integrated_gradients(
     kept = torch.isin(ids, ids.new_tensor([tokenizer.cls_token_id, tokenizer.sep_token_id]))
     baseline = ids.where(kept, tokenizer.pad_token_id)  # (1, S)
     others = {name: tensor for name, tensor in batch.items() if name != "input_ids"}
-
     rivals = place is not None or problem_of(model.config) == "single_label_classification"
 
     def score(ids: Tensor) -> Tensor:  # (B, S) -> (B,), the same row B times with other word embeddings
@@ -90,7 +89,7 @@ def label_score(logits: Tensor, label: int, rivals: bool = True) -> Tensor:
     no probability. With a CRF these are the scores before it.
     """
     chosen = logits[:, label]
-    if not rivals:
+    if not rivals or logits.size(-1) == 1:
         return chosen
     rest = torch.cat([logits[:, :label], logits[:, label + 1 :]], dim=-1)  # (B, N - 1)
     return chosen - rest.logsumexp(-1)

@@ -111,3 +111,4 @@ def test_label_score():
         assert torch.allclose(label_score(logits, label), logits.softmax(-1)[:, label].logit())
         assert torch.allclose(label_score(logits + 5, label), label_score(logits, label), atol=1e-5)
         assert label_score(logits, label, rivals=False) == logits[0, label]
+    assert label_score(logits[:, :1], 0) == logits[0, 0]
