@@ -29,6 +29,7 @@ page = st.navigation(
         st.Page("views/attention.py", title="Attention heads", icon=":material/grid_on:"),
         st.Page("views/embeddings.py", title="[CLS] embeddings", icon=":material/scatter_plot:"),
         st.Page("views/spans.py", title="Answer spans", icon=":material/question_answer:"),
+        st.Page("views/labels.py", title="Labels", icon=":material/label:"),
     ]
 )
 state.choose_model()

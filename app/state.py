@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -11,15 +11,24 @@ from urllib.parse import quote_plus
 import pandas as pd
 import streamlit as st
 
-from bertlab import BertForPreTraining, BertForQuestionAnswering, BertModel, Tokenizer
+from bertlab import (
+    BertForPreTraining,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertModel,
+    Tokenizer,
+)
 from bertlab.draw import charts
 from bertlab.errors import InputError
 from bertlab.explain.control import random_control
 from bertlab.locate import bundled_models, locate
+from bertlab.tasks.names import family_of
 
 DEFAULT_MODEL, DEFAULT_QA = "storyworld-tiny", "storyworld-tiny-qa"
 DEFAULT_TEXT = "the animal didn't cross the street because it was too [MASK]."
 LINK_CHARACTERS = 6_000  # servers refuse addresses much longer
+CLASSIFIER = "classifier"  # the heads for texts, words and choices all have this name
 DRAWN_TOKENS = 128  # more than this nobody reads in a picture
 
 # task -> model class, published name of the head that it needs, the bundled checkpoint that has it
@@ -27,6 +36,8 @@ TASKS = {
     "encoder": (BertModel, None, DEFAULT_MODEL),
     "fill": (BertForPreTraining, "cls.predictions", DEFAULT_MODEL),
     "answer": (BertForQuestionAnswering, "qa_outputs", DEFAULT_QA),
+    "text label": (BertForSequenceClassification, CLASSIFIER, "storyworld-tiny-sentiment"),
+    "word labels": (BertForTokenClassification, CLASSIFIER, "storyworld-tiny-entities"),
 }
 
 
@@ -68,11 +79,11 @@ def model_for(task: str) -> Loaded:
     fallback = TASKS[task][2]
     if loaded.lacks_head and name != fallback:
         if name != DEFAULT_MODEL:  # the default and its fine-tuned twin need no explanation
-            box = f"**{plain(name)}** has no head for this page, so **{fallback}** is shown."
+            box = f"**{plain(name)}** has no head for this, so **{fallback}** is shown."
             st.info(box, icon=":material/info:")
         loaded = _load(task, fallback)
     if loaded.lacks_head:
-        raise InputError(f"{loaded.name} has no trained head for this page: choose another model")
+        raise InputError(f"{loaded.name} has no trained head for this: choose another model")
     return loaded
 
 
@@ -86,6 +97,8 @@ def _load(task: str, name: str) -> Loaded:
 @st.cache_resource(max_entries=8, show_spinner="Opening the model")
 def _open(task: str, name: str, stamp: str) -> Loaded:
     kind, head, _ = TASKS[task]
+    if head == CLASSIFIER and getattr(family_of(name), "head", None) is not kind:
+        return Loaded(name, stamp, None, None, lacks_head=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = kind.from_pretrained(name)
@@ -168,12 +181,17 @@ def linked_text(field: Callable, label: str, key: str, default: str = "", **opti
     return text
 
 
-def text_fields() -> tuple[str, str | None]:
-    """The reader's text and, beside it, an optional second one."""
+def text_fields(prefix: str = "", default: str = DEFAULT_TEXT) -> tuple[str, str | None]:
+    """The reader's text and, beside it, an optional second one; fields of one prefix are one on all pages."""
     left, right = st.columns([3, 2])
-    text = linked_text(left.text_area, "Your text", "text", DEFAULT_TEXT, height=85)
-    pair = linked_text(right.text_area, "Second text (optional)", "pair", height=85)
+    text = linked_text(left.text_area, "Your text", f"{prefix}text", default, height=85)
+    pair = linked_text(right.text_area, "Second text (optional)", f"{prefix}pair", height=85)
     return text, pair.strip() or None
+
+
+def chip_names(tokens: Sequence[str]) -> list[str]:
+    """Labels for the chips. Streamlit tells chips apart by label, so equal tokens get invisible joiners."""
+    return [plain(token) + "\u2060" * tokens[:i].count(token) for i, token in enumerate(tokens)]
 
 
 def link_value(key: str) -> str | None:

@@ -10,6 +10,7 @@ HEAVY = {
     "matplotlib",
     "altair",
     "streamlit",
+    "captum",
 }
 
 

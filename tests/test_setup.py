@@ -20,7 +20,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXTRAS = set(PROJECT["optional-dependencies"])
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 HEAVY = """transformers streamlit altair sklearn scipy pandas matplotlib datasets lightning lightning_fabric
-    huggingface_hub tyro IPython ipywidgets""".split()
+    huggingface_hub tyro IPython ipywidgets captum""".split()
 
 
 def declared() -> dict[str, Requirement]:

@@ -30,11 +30,6 @@ def fills(model, tokenizer, text, pair, limit, positions, k):
     return fill_positions(model, tokenizer, encoded.batch | {"input_ids": ids}, positions, k)
 
 
-def chip_names(tokens: list[str]) -> list[str]:
-    """Labels for the chips. Streamlit tells chips apart by label, so equal tokens get invisible joiners."""
-    return [state.plain(token) + "\u2060" * tokens[:i].count(token) for i, token in enumerate(tokens)]
-
-
 def choose_positions(encoded: Encoded, key: str) -> list[int]:
     """A chip for every token; pressed chips are masked, and typed [MASK]s always are."""
     typed = [i for i, token in enumerate(encoded.tokens) if token == "[MASK]"]
@@ -47,7 +42,7 @@ def choose_positions(encoded: Encoded, key: str) -> list[int]:
         places,
         selection_mode="multi",
         key=key,
-        format_func=chip_names(encoded.tokens).__getitem__,
+        format_func=state.chip_names(encoded.tokens).__getitem__,
     )
     by_hand = sorted(set(pressed) - set(typed))
     state.share("mask", ",".join(map(str, by_hand)))

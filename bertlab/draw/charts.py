@@ -10,6 +10,7 @@ import pandas as pd
 from torch import Tensor
 
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE, SHAPES
+from bertlab.explain.attribution import Attribution
 from bertlab.explain.fill import Fill
 from bertlab.explain.spans import Answer
 
@@ -190,6 +191,36 @@ def boundary_bars(answer: Answer, tokens: range) -> alt.Chart:
             tooltip=["token", "boundary", alt.Tooltip("probability", format=".4f")],
         )
         .properties(height=220)
+    )
+
+
+def attribution_table(pushed: Attribution, control: Attribution) -> pd.DataFrame:
+    """One row a token: how much it pushed the label, and how much with random weights."""
+    pushes = {"push": pushed.values.tolist(), "random weights": control.values.tolist()}
+    return pd.DataFrame({"position": range(len(pushed.tokens)), "token": pushed.tokens, **pushes})
+
+
+def attribution_bars(pushed: Attribution, control: Attribution) -> alt.Chart:
+    """Two bars a token, on one scale: its push, and beside it the push with random weights."""
+    table = attribution_table(pushed, control)
+    signs = table["push"].map(lambda push: "towards" if push >= 0 else "away")
+    long = table.assign(signs=signs).melt(["position", "token", "signs"], var_name="weights", value_name="value")
+    long["what"] = long["signs"].where(long["weights"] == "push", "random weights")
+    scale = alt.Scale(domain=["towards", "away", "random weights"], range=[BLUE, ORANGE, GREY])
+    legend = alt.Legend(title=None, orient="top", labelFontSize=12, columnPadding=5)  # all three on a phone
+    names = _token_names(range(len(pushed.tokens)), pushed.tokens)
+    axis = alt.Axis(labelExpr=names, labelAngle=-90, labelOverlap=True, **_PLAIN)
+    return (
+        alt.Chart(long)
+        .mark_bar(cornerRadiusEnd=2)
+        .encode(
+            x=alt.X("position:O", title=None, axis=axis),
+            xOffset=alt.XOffset("weights:N", sort=["push", "random weights"]),
+            y=alt.Y("value:Q", title="push", axis=alt.Axis(gridOpacity=0.4)),
+            color=alt.Color("what:N", scale=scale, legend=legend),
+            tooltip=["token", "what", alt.Tooltip("value", title="push", format="+.4f")],
+        )
+        .properties(height=300)
     )
 
 

@@ -1,7 +1,12 @@
-"""Text with marks in it, as escaped HTML: tokens by what masking did to them, a passage with its answer."""
+"""Text with marks in it, as escaped HTML: tokens by what masking did to them or by how much they pushed a label, a
+passage with its answer or its names."""
 
+import math
 from collections.abc import Sequence
 from html import escape
+
+from bertlab.draw.palette import BLUE, OKABE_ITO, ORANGE
+from bertlab.explain.labels import Name
 
 ACTIONS = ["not chosen", "[MASK]", "random token", "left as it is"]
 _SYMBOLS = ["", "■", "↻", "="]
@@ -20,6 +25,7 @@ STYLE = """<style>
   white-space: pre-wrap; }
 .passage mark { background: #E69F0045; color: inherit; border-bottom: 3px solid #E69F00;
   border-radius: 3px; padding: 2px 0; }
+.passage small { font-size: 11.5px; opacity: .85; padding-left: .15em; }
 </style>"""
 
 
@@ -41,3 +47,27 @@ def marked_passage(passage: str, start: int, end: int) -> str:
     head, span, tail = passage[:start], passage[start:end], passage[end:]
     inside = f"{escape(head)}<mark>{escape(span)}</mark>{escape(tail)}"
     return f'{STYLE}<div class="passage" dir="auto">{inside}</div>'
+
+
+def attribution_strip(tokens: Sequence[str], values: Sequence[float]) -> str:
+    """Tokens with how much each pushed a label: blue towards it, orange away, as strong as the largest push allows."""
+    largest = max(map(abs, values)) or 1.0
+    decimals = max(0, 2 - math.floor(math.log10(largest)))  # three digits of the largest
+    parts = []
+    for token, value in zip(tokens, values, strict=True):
+        depth = round(160 * abs(value) / largest)  # of 255: the text stays readable on it
+        colour = f"{BLUE if value > 0 else ORANGE}{depth:02x}"
+        note = f"{value:+.{decimals}f}".replace("-", "−") if round(value, decimals) else "0"
+        parts.append(f'<span style="background: {colour}"><bdi>{escape(token)}</bdi><small>{note}</small></span>')
+    return f'{STYLE}<div class="strip">{"".join(parts)}</div>'
+
+
+def marked_names(text: str, names: Sequence[Name], kinds: Sequence[str]) -> str:
+    """The text with each name marked and its kind beside it; a kind has the colour of its place in `kinds`."""
+    parts, done = [], 0
+    for name in names:
+        colour = OKABE_ITO[kinds.index(name.kind) % len(OKABE_ITO)]
+        mark = f'<mark style="background: {colour}38; border-color: {colour}">{escape(text[name.start : name.stop])}'
+        parts += [escape(text[done : name.start]), mark, f" <small>{escape(name.kind)}</small></mark>"]
+        done = name.stop
+    return f'{STYLE}<div class="passage" dir="auto">{"".join(parts)}{escape(text[done:])}</div>'

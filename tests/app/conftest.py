@@ -49,10 +49,19 @@ def wait_until_up(address, process, log):
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory):
-    """Small random checkpoints in folders of their own: a pretrained one, a reader, and one with neither."""
+    """Small random checkpoints in folders of their own: pretrained, with each other head, and with none."""
     import torch
 
-    from bertlab import BertConfig, BertForPreTraining, BertForQuestionAnswering, BertModel, Tokenizer
+    from bertlab import (
+        BertConfig,
+        BertForMultipleChoice,
+        BertForPreTraining,
+        BertForQuestionAnswering,
+        BertForSequenceClassification,
+        BertForTokenClassification,
+        BertModel,
+        Tokenizer,
+    )
     from bertlab.corpora.storyworld import documents
 
     tok = Tokenizer.train([document.text for document in documents(seed=0, count=60)], vocab_size=600)
@@ -61,6 +70,10 @@ def folders(tmp_path_factory):
     home = tmp_path_factory.mktemp("models")
     torch.manual_seed(0)
     kinds = {"pretrained": BertForPreTraining, "reader": BertForQuestionAnswering, "bare": BertModel}
+    kinds |= {"classifier": BertForSequenceClassification, "number": BertForSequenceClassification}
+    kinds |= {"tagger": BertForTokenClassification, "chooser": BertForMultipleChoice}
+    labels = {"classifier": ["<b>bad</b>", "so-so", "*good*"], "number": ["score"], "tagger": ["O", "B-pet", "I-pet"]}
     for name, kind in kinds.items():
-        kind(config).save_pretrained(home / name, tok)
+        own = config.changed(id2label=dict(enumerate(labels[name]))) if name in labels else config
+        kind(own).save_pretrained(home / name, tok)
     return {name: str(home / name) for name in kinds}

@@ -9,7 +9,7 @@ from bertlab.draw.canvas import attention_widget
 from bertlab.explain.attention import AttentionMaps
 
 pytestmark = pytest.mark.browser
-PATHS = {"masking": "", "attention": "attention", "embeddings": "embeddings", "spans": "spans"}
+PATHS = {"masking": "", "attention": "attention", "embeddings": "embeddings", "spans": "spans", "labels": "labels"}
 
 
 def show(tab, server, page, link=""):
@@ -105,6 +105,10 @@ def test_script_in_a_text_stays_text(tab, server):
     assert tab.evaluate("window.hit") is None
     assert "<script>" in tab.locator(".passage").inner_text()
     unharmed(tab)
+    show(tab, server, "labels", f"?label_text={evil}")
+    assert tab.evaluate("window.hit") is None
+    assert "<script>" in tab.locator(".passage").inner_text()
+    unharmed(tab)
 
 
 def test_move_the_layer(tab, server):
@@ -124,6 +128,15 @@ def test_ask_the_passage(tab, server):
     tab.locator(".passage", has_text="the cat eats.").wait_for()
     settle(tab)
     assert "passage=" in tab.url
+    unharmed(tab)
+
+
+def test_ask_where_a_label_came_from(tab, server):
+    show(tab, server, "labels")
+    assert tab.locator(".passage mark").all_inner_texts() == ["Ruth Hill person", "Lucky pet", "Ashford place"]
+    tab.locator("[data-testid=stButtonGroup]").last.get_by_text("Ashford", exact=True).click()
+    tab.get_by_text("What pushed “Ashford” to “B-place”").wait_for()
+    assert "word=8" in tab.url
     unharmed(tab)
 
 

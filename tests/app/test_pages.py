@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 APP = Path(__file__).parents[2] / "app" / "explore.py"
-PAGES = ["masking", "attention", "embeddings", "spans"]
+PAGES = ["masking", "attention", "embeddings", "spans", "labels"]
 ODD = {
     "html": "<script>alert(1)</script> <b>bold</b> [MASK]",
     "markdown": "*a* `b` $c$ [d](e) :smile: # f [MASK]",
@@ -129,11 +129,13 @@ def test_changed_checkpoint_is_read_again(folders, tmp_path):
     assert "damaged" in said(app.run())
 
 
-@pytest.mark.parametrize(("page", "head"), [("masking", "bare"), ("spans", "pretrained")])
+@pytest.mark.parametrize(
+    ("page", "head"), [("masking", "bare"), ("spans", "pretrained"), ("labels", "reader"), ("labels", "chooser")]
+)
 def test_missing_head_falls_back_to_the_bundled_model_and_says_so(page, head, folders):
     app = opened(page, folder=folders[head])
     assert fine(app), said(app)
-    assert "has no head for this page" in said(app)
+    assert "has no head for this" in said(app)
 
 
 def test_link_opens_what_it_names(folders):
@@ -176,3 +178,51 @@ def test_own_lines_with_labels(folders):
     app.text_area(key="lines").set_value("a\tone\nb | two\nthree\n<b>x</b> | <i>\n" * 200).run()
     assert not app.exception and not app.error
     assert "first 500 of 800" in said(app)
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_text_gets_labels(odd, folders):
+    app = opened("labels", folder=folders["tagger"])  # and the bundled model for whole texts
+    app.text_area(key="label_text").set_value(ODD[odd]).run()
+    assert fine(app), said(app)
+    assert ("left out" in said(app)) == (odd == "very long")
+    assert "[UNK]" in said(app) or odd != "chinese"
+
+
+def test_empty_text_gets_no_labels(folders):
+    app = opened("labels", folder=folders["tagger"])
+    app.text_area(key="label_text").set_value(" \n").run()
+    assert not app.exception and "text is empty" in said(app)
+
+
+def test_labels_of_a_model_of_ones_own(folders):
+    app = opened("labels", folder=folders["classifier"], label_text="my dog is hairy", label_pair="he likes walks")
+    assert fine(app), said(app)
+    assert list(app.main.dataframe[0].value["probability"]) == pytest.approx(sorted_shares(folders["classifier"]))
+    assert len([caption for caption in app.caption if caption.value.startswith("Check: the pushes sum to")]) == 4
+
+
+def sorted_shares(folder: str) -> list[float]:
+    from bertlab.corpora.examples import TextExample
+    from bertlab.tasks.names import open_task
+
+    model, task = open_task(folder)
+    prediction = next(task.predict(model, [TextExample("1", "my dog is hairy", "he likes walks")]))
+    return sorted(prediction.probabilities.values(), reverse=True)
+
+
+def test_a_model_that_gives_a_number(folders):
+    app = opened("labels", folder=folders["number"])
+    assert fine(app), said(app)
+    assert "The number" in [metric.label for metric in app.metric]
+
+
+@pytest.mark.parametrize("word", ["4", "999", "-1", "²"])
+def test_the_word_of_a_link_and_the_pressed_one(word, folders):
+    app = opened("labels", folder=folders["tagger"], label_text="the the the dog sleeps", word=word)
+    assert fine(app), said(app)
+    assert word != "4" or app.main.pills[-1].value == 4
+    app.main.pills[-1].set_value(2).run()  # equal words are different chips
+    assert fine(app) and app.query_params["word"] == "2"
+    app.main.pills[-1].set_value(None).run()
+    assert fine(app)

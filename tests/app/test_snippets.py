@@ -43,3 +43,11 @@ def test_projection_cell(folders, source):
 
 def test_answer_cell(folders):
     assert run(snippets.answer(folders["reader"], "who?", TEXT)).to_dict()["layer"]
+
+
+def test_text_label_cell(folders):
+    assert run(snippets.text_label(folders["classifier"], TEXT, "and more")).to_dict()["mark"]
+
+
+def test_word_label_cell(folders):
+    assert run(snippets.word_label(folders["tagger"], TEXT, 2)).to_dict()["mark"]

@@ -3,8 +3,10 @@ import pandas as pd
 import torch
 
 from bertlab.draw import charts
-from bertlab.draw.marked import marked_passage, token_strip
+from bertlab.draw.marked import attribution_strip, marked_names, marked_passage, token_strip
+from bertlab.explain.attribution import Attribution
 from bertlab.explain.fill import Fill
+from bertlab.explain.labels import Name
 from bertlab.explain.spans import Answer, legal_spans, span_grid
 from bertlab.tasks.answers import Span
 
@@ -16,6 +18,16 @@ def found() -> Answer:
     best = Span(4, 4, 2, 3, "b", 8.0)
     tokens = ["[CLS]", "q", "[SEP]", "'</script>", "b", "[SEP]"]
     return Answer(best, [best], 0.1, tokens, start.softmax(0), end.softmax(0), grid, (3, 5), "a b")
+
+
+def pushed() -> Attribution:
+    return Attribution(["[CLS]", "a", "'</script>"], torch.tensor([0.0, 2.0, -0.5]), 1.0, -0.5)
+
+
+def test_bars_tell_towards_from_away_and_the_control():
+    shown = charts.attribution_bars(pushed(), pushed()).data
+    assert list(shown["what"]) == ["towards", "towards", "away", *["random weights"] * 3]
+    assert list(shown["value"]) == [0, 2, -0.5] * 2
 
 
 def test_span_table_has_legal_cells_only():
@@ -34,6 +46,7 @@ def test_every_chart_becomes_a_png():
         charts.span_heatmap(found(), range(3, 5)),
         charts.boundary_bars(found(), range(3, 5)),
         charts.attention_heatmap(["a", "a"], torch.eye(2)),
+        charts.attribution_bars(pushed(), pushed()),
     ]
     for chart in drawn:
         assert charts.png(chart, scale=1).startswith(b"\x89PNG")
@@ -47,3 +60,18 @@ def test_marks_are_escaped_and_placed():
     strip = token_strip(["[CLS]", "<i>"], [0, 2], ["[CLS]", "<b>"], [True, False])
     assert "&lt;i&gt;" in strip and "was &lt;b&gt;, random" in strip
     assert "<i>" not in strip and "<b>" not in strip
+
+
+def test_strip_of_pushes():
+    html = attribution_strip(["[CLS]", "<b>", "c", "d"], [0.0, 12.34, -6.17, 0.001])
+    assert "&lt;b&gt;" in html and "<b>" not in html
+    assert "<small>+12.3</small>" in html and "<small>−6.2</small>" in html and html.count("<small>0</small>") == 2
+    assert "#0072B2a0" in html and "#E69F0050" in html  # blue in full, orange half as strong
+    assert "+0" not in attribution_strip(["a"], [0.0])
+
+
+def test_marked_names_are_escaped_and_placed():
+    html = marked_names("<i> Rex of <b>", [Name(0, 3, "pet"), Name(11, 14, "a<b")], ["a<b", "pet"])
+    assert "&lt;i&gt; <small>pet</small></mark> Rex of <mark" in html and html.endswith("</mark></div>")
+    assert "<i>" not in html and "<b>" not in html
+    assert html.index('border-color: #E69F00"') < html.index('border-color: #0072B2"')  # by place among the kinds

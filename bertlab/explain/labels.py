@@ -1,0 +1,100 @@
+"""What a fine-tuned classifier says of a text, or of each of its words, with the row of input it read."""
+
+from dataclasses import dataclass
+
+import torch
+
+from bertlab.corpora.examples import TokenExample
+from bertlab.errors import InputError
+from bertlab.explain.text import Encoded, clean, encode
+from bertlab.inputs.features import Batch, WordsFeature
+from bertlab.tasks.sequence import TextPrediction, text_prediction
+from bertlab.tasks.token import OUTSIDE, TokenPrediction, TokenTask, words_of
+
+
+@dataclass(frozen=True)
+class LabelledText:
+    """`label` is the number of the likeliest class, 0 for a model that gives one number."""
+
+    prediction: TextPrediction
+    label: int
+    encoded: Encoded
+
+
+@dataclass(frozen=True)
+class Name:
+    """Characters `start` to before `stop` of a text are a name of that kind."""
+
+    start: int
+    stop: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class LabelledWords:
+    """The words of `text`: first and last+1 character of each in `spans`, its first token in `places`.
+
+    `batch` is the row (1, S) that the model read, with a word_mask, and `tokens` are its S tokens. Words that did not
+    fit are left out; `dropped` counts their tokens, `unknown` the tokens that became [UNK].
+    """
+
+    text: str
+    spans: list[tuple[int, int]]
+    prediction: TokenPrediction
+    places: tuple[int, ...]
+    batch: Batch
+    tokens: list[str]
+    dropped: int
+    unknown: int
+
+    @property
+    def names(self) -> list[Name]:
+        """The names that B- and I- labels mark; where labels are of another kind (NOUN), each word with its own."""
+        labels = self.prediction.labels
+        if not all(label == OUTSIDE or label[1:2] == "-" for label in labels):
+            return [Name(*span, label) for span, label in zip(self.spans, labels, strict=True) if label != OUTSIDE]
+        found = self.prediction.entities
+        return [Name(self.spans[entity.first][0], self.spans[entity.last][1], entity.kind) for entity in found]
+
+
+def label_text(model, tokenizer, text: str, pair: str | None = None, limit: int | None = None) -> LabelledText:
+    """Classify a text or pair, cut to `limit` tokens or the model's length.
+
+    Raises InputError when the text is empty.
+    """
+    encoded = encode(tokenizer, text, pair, _longest(model, limit))
+    with torch.inference_mode():  # not around the encoding: its tensors may be wanted for gradients
+        logits = model(**encoded.batch).logits[0].float()  # (1, N) -> (N,)
+    prediction = text_prediction(model.config, logits)
+    return LabelledText(prediction, int(logits.argmax()) if prediction.probabilities else 0, encoded)
+
+
+def label_words(model, tokenizer, text: str, limit: int | None = None) -> LabelledWords:
+    """Label the words of a text, as many as fit `limit` tokens or the model's length.
+
+    Raises InputError when the text is empty.
+    """
+    text = clean(text)
+    spans = words_of(text, tokenizer)
+    if not spans:
+        raise InputError("the text is empty: write at least one word")
+    task = TokenTask(tokenizer, _longest(model, limit))
+    words = tuple(text[start:stop] for start, stop in spans)
+    row, *others = task.features([TokenExample("", words)], model.config, learn=False)
+    fitting = len(row.places)
+    said = next(task.predict(model, [TokenExample("", words[:fitting])]))
+    batch = task.inputs([row], model)
+    ids = batch["input_ids"][0]  # (1, S) -> (S,)
+    dropped = row.cut + sum(len(_without_special(other)) + other.cut for other in others)
+    unknown = int((ids == tokenizer.unk_token_id).sum())
+    tokens = tokenizer.convert_ids_to_tokens(ids)
+    return LabelledWords(text, spans[:fitting], said, row.places, batch, tokens, dropped, unknown)
+
+
+def _without_special(feature: WordsFeature) -> list[int]:
+    return feature.rows[0].ids[1:-1]
+
+
+def _longest(model, limit: int | None) -> int:
+    longest = model.config.max_position_embeddings
+    return min(limit or longest, longest)

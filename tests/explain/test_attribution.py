@@ -1,0 +1,114 @@
+import pytest
+import torch
+from torch import nn
+
+from bertlab.explain.attribution import attribute_text, attribute_word, integrated_gradients, label_score
+from bertlab.explain.labels import label_text, label_words
+from bertlab.model.classifiers import ClassifierOutput
+
+TEXT, PAIR = "my dog didn't cross the street.", "it was too tired."
+
+
+@pytest.mark.parametrize("label", [None, 0, 1, 2])
+def test_pushes_on_a_text_sum_to_the_way_from_the_baseline(classifier, tok, label):
+    pushed = attribute_text(classifier, tok, TEXT, PAIR, label)
+    probabilities = label_text(classifier, tok, TEXT, PAIR).prediction.probabilities
+    p = list(probabilities.values())[label] if label is not None else max(probabilities.values())
+    assert pushed.score == pytest.approx(torch.tensor(p).logit().item(), abs=1e-4)
+    assert abs(pushed.score - pushed.baseline) > 0.05
+    assert float(pushed.values.sum()) == pytest.approx(pushed.score - pushed.baseline, abs=5e-3)
+    assert pushed.gap == pytest.approx(0, abs=5e-3)
+
+
+def test_pushes_on_a_word(tagger, tok):
+    said = label_words(tagger, tok, TEXT)
+    pushes = [attribute_word(tagger, tok, TEXT, word) for word in range(len(said.spans))]
+    assert all(abs(pushed.gap) < 5e-3 and pushed.tokens == said.tokens for pushed in pushes)
+    for pushed, p in zip(pushes, said.prediction.probabilities, strict=True):
+        assert pushed.score == pytest.approx(torch.tensor(p).logit().item(), abs=1e-4)
+
+
+@pytest.mark.parametrize("problem", ["regression", "multi_label_classification"])
+def test_labels_that_are_no_rivals(classifier, tok, problem):
+    model = variant(classifier, problem_type=problem)
+    said = label_text(model, tok, TEXT)
+    pushed = attribute_text(model, tok, TEXT)
+    logits = model(**tok([TEXT])).logits[0].detach()
+    assert said.label == (0 if problem == "regression" else int(logits.argmax()))
+    assert pushed.score == pytest.approx(float(logits[said.label]), abs=1e-5)
+    assert abs(pushed.gap) < 5e-3
+
+
+def variant(model, **changes):
+    torch.manual_seed(0)
+    return type(model)(model.config.changed(**changes)).eval()
+
+
+def test_a_gap_is_seen_where_the_path_has_too_few_steps(classifier, tok, monkeypatch):
+    exact = attribute_text(classifier, tok, TEXT)
+    monkeypatch.setattr("bertlab.explain.attribution.STEPS", 2)
+    rough = attribute_text(classifier, tok, TEXT)
+    assert abs(rough.gap) > 10 * abs(exact.gap)
+
+
+class Linear(nn.Module):
+    """Scores are a sum over the tokens' word embeddings: what each adds is known without any gradient."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.config, self.bert = model.config, model.bert
+        torch.manual_seed(3)
+        self.weight = nn.Parameter(torch.randn(48, model.config.hidden_size))  # (S, H)
+
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        words = self.bert.embeddings.word(input_ids)  # (B, S) -> (B, S, H)
+        shares = (words * self.weight[: words.size(1)] * attention_mask[..., None]).sum(-1)  # (B, S)
+        total = shares.sum(-1)  # (B, S) -> (B,)
+        return ClassifierOutput(torch.stack([total, -total], dim=-1))
+
+
+def test_a_linear_model_in_closed_form(classifier, tok):
+    linear, batch = Linear(classifier), tok([TEXT])
+    pushed = integrated_gradients(linear, tok, batch, label=0)
+    words = classifier.bert.embeddings.word.weight.detach()
+    way = words[batch["input_ids"][0]] - words[tok.pad_token_id]  # (S, H)
+    expected = 2 * (way * linear.weight.detach()[: len(way)]).sum(-1)  # (S,); the log-odds of t against -t are 2t
+    expected[[0, -1]] = 0  # [CLS] and [SEP] are in the baseline too
+    torch.testing.assert_close(pushed.values, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_tokens_that_cannot_matter_get_nothing(classifier, tok):
+    pushed = attribute_text(classifier, tok, f"{TEXT} [PAD]")
+    zeros = [token for token, value in zip(pushed.tokens, pushed.values.tolist(), strict=True) if value == 0]
+    assert zeros == ["[CLS]", "[PAD]", "[SEP]"]
+    batch = tok([TEXT])
+    batch["attention_mask"][0, 4] = 0
+    hidden = integrated_gradients(classifier, tok, batch, 0).values
+    assert hidden[4] == 0 and hidden[5] != 0
+
+
+def test_a_model_that_reads_from_left_to_right_is_pushed_by_nothing_on_the_right(tagger, tok):
+    tagger = variant(tagger, is_decoder=True)
+    word, place = 2, label_words(tagger, tok, TEXT).places[2]
+    values = attribute_word(tagger, tok, TEXT, word).values
+    assert (values[1 : place + 1] != 0).all() and (values[place + 1 :] == 0).all()
+
+
+@pytest.mark.parametrize("decoder", ["cnn", "crf"])
+def test_heads_that_read_words(tagger, tok, decoder):
+    assert abs(attribute_word(variant(tagger, token_decoder=decoder), tok, TEXT, 1).gap) < 5e-3
+
+
+def test_twice_the_same_and_no_gradient_is_left(classifier, tok):
+    first, second = (attribute_text(classifier, tok, TEXT) for _ in range(2))
+    assert torch.equal(first.values, second.values) and not first.values.requires_grad
+    assert all(parameter.grad is None for parameter in classifier.parameters())
+
+
+def test_label_score():
+    logits = torch.tensor([[1.0, 2.0, -1.0]])
+    for label in range(3):
+        assert torch.allclose(label_score(logits, label), logits.softmax(-1)[:, label].logit())
+        assert torch.allclose(label_score(logits + 5, label), label_score(logits, label), atol=1e-5)
+        assert label_score(logits, label, rivals=False) == logits[0, label]
+    assert label_score(logits[:, :1], 0) == logits[0, 0]

@@ -1,0 +1,61 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from bertlab.corpora.examples import TextExample, TokenExample
+from bertlab.errors import InputError
+from bertlab.explain.labels import label_text, label_words
+from bertlab.tasks.sequence import SequenceTask
+from bertlab.tasks.token import TokenTask
+
+TEXT, PAIR = "my dog didn't cross the street.", "it was too tired."
+
+
+@pytest.mark.parametrize("pair", [None, PAIR])
+def test_a_text_is_labelled_as_the_task_does(classifier, tok, pair):
+    said = label_text(classifier, tok, TEXT, pair)
+    expected = next(SequenceTask(tok, 48).predict(classifier, [TextExample("1", TEXT, pair)]))
+    assert said.prediction.label == expected.label == classifier.config.id2label[said.label]
+    assert said.prediction.probabilities == pytest.approx(expected.probabilities, abs=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@example("a\u0301b [MASK] \u200d \x00 didn't", 48)
+@given(
+    st.lists(st.sampled_from([*TEXT.split(), "zebra", "动", "[mask]"]), min_size=1).map(" ".join), st.integers(3, 48)
+)
+def test_words_are_labelled_as_the_task_does(tagger, tok, text, limit):
+    said = label_words(tagger, tok, text, limit)
+    words = tuple(said.text[start:stop] for start, stop in said.spans)
+    assert said.prediction == next(TokenTask(tok, limit).predict(tagger, [TokenExample("1", words)]))
+    assert len(said.places) == len(words) == len(said.prediction.labels)
+    assert len(said.tokens) <= limit
+    for word, place in zip(words, said.places, strict=True):
+        assert said.tokens[place] in ("[UNK]", word) or word.lower().startswith(said.tokens[place])
+    assert said.unknown == said.tokens.count("[UNK]")
+
+
+def test_words_that_do_not_fit_are_counted(tagger, tok):
+    whole = label_words(tagger, tok, "my dog is hairy")
+    cut = label_words(tagger, tok, "my dog is hairy", limit=len(whole.tokens) - 1)
+    assert (whole.dropped, len(cut.spans)) == (0, len(whole.spans) - 1)
+    assert len(cut.tokens) + cut.dropped == len(whole.tokens)
+
+
+def test_names_are_places_in_the_text(tagger, tok):
+    said = label_words(tagger, tok, "my dog is hairy")
+    labelled = replace(said.prediction, labels=("O", "B-pet", "I-pet", "O"))
+    (name,) = replace(said, prediction=labelled).names
+    assert (said.text[name.start : name.stop], name.kind) == ("dog is", "pet")
+    nouns = replace(said.prediction, labels=("O", "NOUN", "VERB", "O"))
+    found = replace(said, prediction=nouns).names
+    assert [(said.text[name.start : name.stop], name.kind) for name in found] == [("dog", "NOUN"), ("is", "VERB")]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\x00\x01"])
+def test_empty_texts_are_named(classifier, tagger, tok, text):
+    for label, model in ((label_text, classifier), (label_words, tagger)):
+        with pytest.raises(InputError, match="text is empty"):
+            label(model, tok, text)
