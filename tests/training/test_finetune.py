@@ -12,7 +12,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bertlab import BertForPreTraining, BertForSequenceClassification, InputError, Tokenizer
+from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.corpora.examples import ChoiceExample, TextExample, TokenExample
 from bertlab.corpora.storyworld import questions
 from bertlab.tasks.names import make_task, named, open_task
@@ -275,8 +275,10 @@ def test_batches_go_on_where_they_were(small, pretrained):
             assert all(torch.equal(one[name], other[name]) for name in one)
 
 
-def test_smoothing_mixes_in_the_other_classes(pretrained):
-    model = BertForSequenceClassification.from_pretrained(pretrained)
+@torch.no_grad()
+def test_smoothing_mixes_in_the_other_classes(small, pretrained):
+    task = make_task(named("sentence").family, Tokenizer.from_pretrained(pretrained), 64)
+    model = start_model(small, task, task.settle(texts(10)))
     tok = Tokenizer.from_pretrained(pretrained)
     batch = tok(["a red hat", "a blue hat"]) | {"labels": torch.tensor([0, 1])}
     plain = float(task_loss(model, batch)[0])
