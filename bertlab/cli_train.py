@@ -130,7 +130,7 @@ class Finetune:
     out: Path | None = None
     """The run folder; runs/MODEL-TASK if not given."""
     epochs: float | None = None
-    """How often to read all examples; 3 if not given."""
+    """How often to read all examples; 3 if not given, more where that makes fewer than 200 steps."""
     steps: int | None = None
     """Number of steps, instead of epochs."""
     batch_size: int | None = None

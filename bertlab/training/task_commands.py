@@ -41,6 +41,7 @@ from bertlab.training.settings import with_settings
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, where no dev file is given
 FEW = 50  # examples to choose by
+LEAST_STEPS = 200  # below, an encoder hardly moves
 INNER = re.compile("_(low|high)$|:")  # bounds, and figures of single classes
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
 WORLD_DEV, WORLD_TEST, WORLD_LOOKS = 500, 2000, 250  # examples, examples, steps from look to look
@@ -63,6 +64,7 @@ def run_finetune(command) -> None:
     """`bertlab finetune`."""
     recipe = recipe_of(command)
     sets = read_sets(command, recipe)
+    recipe = enough_steps(command, recipe, len(sets.train))
     check_labels(recipe, sets)
     out = (command.out or Path("runs") / recipe.name).expanduser()
     how = {"half": command.half, "device": command.device, "resume": command.resume}
@@ -111,6 +113,18 @@ def tried(command) -> list[str]:
     names = ("epochs", "steps", "batch_size", "learning_rate")
     options = [f"--{name.replace('_', '-')}" for name in names if getattr(command, name) is not None]
     return options + [f"--set {s}" for s in settings(command) if s.partition("=")[0].rpartition(".")[2] in names]
+
+
+def enough_steps(command, recipe: FinetuneRecipe, examples: int) -> FinetuneRecipe:
+    """The recipe for so many examples: of few, more epochs than three unless told how many (Mosbach et al. 2021)."""
+    told = {setting.partition("=")[0] for setting in settings(command)} & {"epochs", "steps"}
+    planned = recipe.count_steps(examples)
+    if told or command.epochs or command.steps or command.grid or planned >= LEAST_STEPS:
+        return recipe
+    say(
+        f"{examples:,} examples make {planned} steps in {recipe.epochs:g} epochs; trained for {LEAST_STEPS} (see --epochs)"
+    )
+    return replace(recipe, steps=LEAST_STEPS, evaluate_every=recipe.evaluate_every or LEAST_STEPS // 10)
 
 
 def check_labels(recipe: FinetuneRecipe, sets: Sets) -> None:
