@@ -560,11 +560,12 @@ def test_a_grid_from_the_command_line(cli, place, monkeypatch):
 
 def test_few_examples_are_read_more_often_than_three_times():
     from bertlab.cli_train import Finetune
-    from bertlab.training.task_commands import enough_steps, recipe_of
+    from bertlab.training.task_commands import Sets, enough_steps, recipe_of
 
     def steps(examples, **options):
         command = Finetune("sentence", train=Path("x.csv"), **options)
-        return enough_steps(command, recipe_of(command), examples).count_steps(examples)
+        sets = Sets(range(examples), [], [], [])
+        return enough_steps(command, recipe_of(command), sets).count_steps(examples)
 
     assert steps(72) == 200 and steps(6400) == 600
     assert steps(72, epochs=2.0) == 6 and steps(72, steps=7) == 7 and steps(72, set=(("epochs=4",),)) == 12

@@ -64,8 +64,8 @@ def run_finetune(command) -> None:
     """`bertlab finetune`."""
     recipe = recipe_of(command)
     sets = read_sets(command, recipe)
-    recipe = enough_steps(command, recipe, len(sets.train))
     check_labels(recipe, sets)
+    recipe = enough_steps(command, recipe, sets)
     out = (command.out or Path("runs") / recipe.name).expanduser()
     how = {"half": command.half, "device": command.device, "resume": command.resume}
     if command.grid:
@@ -115,15 +115,13 @@ def tried(command) -> list[str]:
     return options + [f"--set {s}" for s in settings(command) if s.partition("=")[0].rpartition(".")[2] in names]
 
 
-def enough_steps(command, recipe: FinetuneRecipe, examples: int) -> FinetuneRecipe:
+def enough_steps(command, recipe: FinetuneRecipe, sets: Sets) -> FinetuneRecipe:
     """The recipe for so many examples: of few, more epochs than three unless told how many (Mosbach et al. 2021)."""
     told = {setting.partition("=")[0] for setting in settings(command)} & {"epochs", "steps"}
-    planned = recipe.count_steps(examples)
+    planned = recipe.count_steps(len(sets.train))
     if told or command.epochs or command.steps or command.grid or planned >= LEAST_STEPS:
         return recipe
-    say(
-        f"{examples:,} examples make {planned} steps in {recipe.epochs:g} epochs; trained for {LEAST_STEPS} (see --epochs)"
-    )
+    sets.notes.append(f"{recipe.epochs:g} epochs would have been {planned} steps; it was trained for {LEAST_STEPS}.")
     return replace(recipe, steps=LEAST_STEPS, evaluate_every=recipe.evaluate_every or LEAST_STEPS // 10)
 
 
