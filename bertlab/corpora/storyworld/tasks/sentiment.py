@@ -12,7 +12,7 @@ from ..telling import Sentence
 from ..world import World
 from .cast import worlds
 
-OPENED, ALONE = 0.6, 0.3  # share of texts with a sentence before the opinions, and of those with one opinion alone
+OPENED, ALONE = 0.85, 0.2  # share of texts with a sentence before the opinions, and of those with one opinion alone
 Theme = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # nouns, good words, bad words
 
 PLAIN = ("The {noun} <be> {word}.", "{friend} <call> the {noun} {word}.", "{friend} <find> the {noun} {word}.")
