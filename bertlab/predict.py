@@ -7,7 +7,6 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
-from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 from bertlab.explain.fill import fill_mask
 from bertlab.files_io import atomic_lines
@@ -112,7 +111,7 @@ def predict_file(model: str, path: Path, out: Path, columns: FileOptions, device
     Where `out` ends in .conll, words and their labels are written instead, as CoNLL columns.
     """
     opened, task = open_task(model, device)
-    skipped = Skipped() if columns.on_error == "skip" else None
+    skipped = columns.skipped()
     pairs = wants_pairs(model) if taught(model) else None
     examples = read_examples(type(task), path, columns, pairs=pairs, labelled=False, skipped=skipped)
     lines = conll_lines if out.suffix == ".conll" else json_lines

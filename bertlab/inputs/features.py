@@ -116,8 +116,9 @@ def word_features(
         while first < len(words):
             feature = _words_that_fit(words, first, len(words), tokenizer, max_length, number)
             if label2id is not None:
-                last = _between_names(example.labels, first, first + len(feature.places))
-                feature = _words_that_fit(words, first, last, tokenizer, max_length, number)
+                end = first + len(feature.places)
+                if (last := _between_names(example.labels, first, end)) < end:
+                    feature = _words_that_fit(words, first, last, tokenizer, max_length, number)
                 feature.targets["labels"] = labels = [IGNORED] * feature.length
                 for word, place in enumerate(feature.places, start=first):
                     labels[place] = label2id[example.labels[word]]

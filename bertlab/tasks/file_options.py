@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from bertlab.corpora.reading import Skipped
+
 
 @dataclass(frozen=True)
 class FileOptions:
@@ -24,3 +26,7 @@ class FileOptions:
     def given(self, *names: str) -> dict:
         """Those of these columns that were named, as arguments of a reader."""
         return {name: value for name in names if (value := getattr(self, name))}
+
+    def skipped(self) -> Skipped | None:
+        """What counts the rows that are left out; None where the first one that cannot be used ends the reading."""
+        return Skipped() if self.on_error == "skip" else None

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 from bertlab.locate import locate
 from bertlab.model import BertForPreTraining
@@ -44,7 +43,7 @@ def evaluate_task(name: str, data: Path | None, columns: FileOptions) -> dict[st
     model, task = open_task(name, device="auto")
     entry = NAMES.get(taught(name), Name(type(task), ""))
     if data:
-        skipped = Skipped() if columns.on_error == "skip" else None
+        skipped = columns.skipped()
         pairs = entry.pairs if taught(name) else None
         how = {"pairs": pairs, "problem": problem_of(model.config), "skipped": skipped}
         examples = list(read_examples(type(task), data, columns, **how))

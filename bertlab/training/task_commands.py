@@ -150,7 +150,7 @@ def read_sets(command, recipe: FinetuneRecipe) -> Sets:
 def hub_sets(command, recipe: FinetuneRecipe) -> Sets:
     """The training split, and the one to choose by; the test splits of the hub often have no labels."""
     source = hub_set(named(recipe.task).family, command.dataset, command.files, recipe.problem)
-    skipped = Skipped() if command.files.on_error == "skip" else None
+    skipped = command.files.skipped()
     train, dev = (read_split(source, split, NAMES[recipe.task].pairs, skipped) for split in ("train", source.dev))
     notes = [f"{source.address}.", CHOSEN]
     note_skipped(skipped, source.address, notes)
@@ -171,7 +171,8 @@ def world_sets(recipe: FinetuneRecipe) -> Sets:
         raise InputError(f"finetune {recipe.task} learns from a file of yours: name it with --train (without: {own})")
     sizes = {"train": recipe.examples, "dev": WORLD_DEV, "test": WORLD_TEST}
     seeds = {"train": recipe.seed, "dev": 0, "test": 0}
-    return Sets(*(list(world(seeds[split], size, split)) for split, size in sizes.items()), [STORYWORLD], tuple(sizes))
+    made = (tqdm(world(seeds[s], n, s), f"{s} examples", n, leave=False, unit="example") for s, n in sizes.items())
+    return Sets(*map(list, made), [STORYWORLD], tuple(sizes))
 
 
 def file_sets(command, recipe: FinetuneRecipe) -> Sets:
@@ -194,7 +195,7 @@ def file_sets(command, recipe: FinetuneRecipe) -> Sets:
 
 def read_file(command, recipe: FinetuneRecipe, path: Path, notes: list[str]) -> list:
     family = named(recipe.task).family
-    skipped = Skipped() if command.files.on_error == "skip" else None
+    skipped = command.files.skipped()
     how = {"pairs": NAMES[recipe.task].pairs, "problem": recipe.problem, "skipped": skipped}
     examples = list(read_examples(family, path, command.files, **how))
     note_skipped(skipped, path, notes)
