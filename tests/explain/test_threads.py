@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from bertlab.explain.attention import attention_maps
+from bertlab.explain.attribution import attribute_text, attribute_word
 from bertlab.explain.fill import fill_mask
 from bertlab.explain.labels import label_text, label_words
 from bertlab.explain.masking import sample_masking
@@ -23,6 +24,8 @@ EXPLAIN = {
     "answer": ("reader", lambda model, tok, text: answer(model, tok, "what did he buy?", text * 3)),
     "label_text": ("classifier", label_text),
     "label_words": ("tagger", label_words),
+    "attribute_text": ("classifier", attribute_text),
+    "attribute_word": ("tagger", lambda model, tok, text: attribute_word(model, tok, text, 1)),
 }
 
 
