@@ -28,13 +28,18 @@ def fill_mask(model, tokenizer, text: str, pair: str | None = None, k: int = 10)
 
     Raises InputError when the text is empty or holds no [MASK], and for a model that reads from left to right.
     """
-    if model.config.is_decoder:
-        raise InputError("this model reads from left to right: it continues texts and has never met [MASK]")
+    refuse_left_to_right(model)
     encoded = encode(tokenizer, text, pair, model.config.max_position_embeddings)
     positions = (encoded.input_ids == tokenizer.mask_token_id).nonzero()[:, 0].tolist()  # (S,) -> M
     if not positions:
         raise InputError("the text holds no [MASK]: write [MASK] in place of a word")
     return fill_positions(model, tokenizer, encoded.batch, positions, k)
+
+
+def refuse_left_to_right(model) -> None:
+    """InputError for a model that has no use for [MASK]."""
+    if model.config.is_decoder:
+        raise InputError("this model reads from left to right: it continues texts and has never met [MASK]")
 
 
 def fill_positions(model, tokenizer, batch: dict[str, Tensor], positions: Sequence[int], k: int) -> list[Fill]:
