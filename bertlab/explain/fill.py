@@ -28,13 +28,18 @@ def fill_mask(model, tokenizer, text: str, pair: str | None = None, k: int = 10)
 
     Raises InputError when the text is empty or holds no [MASK], and for a model that reads from left to right.
     """
-    if model.config.is_decoder:
-        raise InputError("this model reads from left to right: it continues texts and has never met [MASK]")
+    refuse_left_to_right(model)
     encoded = encode(tokenizer, text, pair, model.config.max_position_embeddings)
     positions = (encoded.input_ids == tokenizer.mask_token_id).nonzero()[:, 0].tolist()  # (S,) -> M
     if not positions:
         raise InputError("the text holds no [MASK]: write [MASK] in place of a word")
     return fill_positions(model, tokenizer, encoded.batch, positions, k)
+
+
+def refuse_left_to_right(model) -> None:
+    """InputError for a model that has no use for [MASK]."""
+    if model.config.is_decoder:
+        raise InputError("this model reads from left to right: it continues texts and has never met [MASK]")
 
 
 def fill_positions(model, tokenizer, batch: dict[str, Tensor], positions: Sequence[int], k: int) -> list[Fill]:
@@ -53,6 +58,10 @@ def fill_positions(model, tokenizer, batch: dict[str, Tensor], positions: Sequen
 @torch.inference_mode()
 def position_log_probabilities(model, batch: dict[str, Tensor], positions: Sequence[int]) -> Tensor:
     """(M, V) log-probabilities of every vocabulary entry at M positions of a one-row batch."""
-    out = model(**batch)
-    logits = out.prediction_logits if hasattr(out, "prediction_logits") else out.logits  # (1, S, V)
-    return logits[0, list(positions)].float().log_softmax(-1)  # (1, S, V) -> (M, V)
+    return position_logits(model, batch, list(positions))[0].float().log_softmax(-1)  # (1, M, V) -> (M, V)
+
+
+def position_logits(model, batch: dict[str, Tensor], positions: int | list[int]) -> Tensor:
+    """(B, V) scores of the vocabulary at one position of each row, or (B, M, V) at M of them; at no others, which
+    would be most of the work."""
+    return model.mlm(model.bert(**batch).last_hidden_state[:, positions])  # (B, S, H) -> (B, M, H) -mlm-> (B, M, V)
