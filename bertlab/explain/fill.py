@@ -88,6 +88,10 @@ def likeliest(tokenizer, log_probabilities: Tensor, positions: Sequence[int], k:
 @torch.inference_mode()
 def position_log_probabilities(model, batch: dict[str, Tensor], positions: Sequence[int]) -> Tensor:
     """(M, V) log-probabilities of every vocabulary entry at M positions of a one-row batch."""
-    out = model(**batch)
-    logits = out.prediction_logits if hasattr(out, "prediction_logits") else out.logits  # (1, S, V)
-    return logits[0, list(positions)].float().log_softmax(-1)  # (1, S, V) -> (M, V)
+    return position_logits(model, batch, list(positions))[0].float().log_softmax(-1)  # (1, M, V) -> (M, V)
+
+
+def position_logits(model, batch: dict[str, Tensor], positions: int | list[int]) -> Tensor:
+    """(B, V) scores of the vocabulary at one position of each row, or (B, M, V) at M of them; at no others, which
+    would be most of the work."""
+    return model.mlm(model.bert(**batch).last_hidden_state[:, positions])  # (B, S, H) -> (B, M, H) -mlm-> (B, M, V)
