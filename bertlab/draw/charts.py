@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from io import BytesIO
+from io import BytesIO, StringIO
 
 import altair as alt
 import numpy as np
@@ -229,3 +229,10 @@ def png(chart: alt.TopLevelMixin, scale: float = 2.0) -> bytes:
     buffer = BytesIO()
     chart.properties(background="white").save(buffer, format="png", scale_factor=scale)
     return buffer.getvalue()
+
+
+def svg(chart: alt.TopLevelMixin) -> bytes:
+    """The chart as an SVG file with a clear background (made by vl-convert, offline)."""
+    buffer = StringIO()
+    chart.save(buffer, format="svg")
+    return buffer.getvalue().encode()
