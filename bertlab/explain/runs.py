@@ -14,6 +14,8 @@ from bertlab.training.card import MEASURES
 from bertlab.training.resume import Checkpoints
 from bertlab.training.run import read_record, read_rows
 
+BASELINES = "baselines.json"
+
 Row = dict[str, float]
 AGAINST = {  # what is logged -> what baselines call it
     "mlm_loss": "loss",
@@ -49,7 +51,8 @@ class TrainingRun:
 
     `rows` are those of metrics.csv, means since the row before; `looks` those of dev.csv. `moments` are the models
     that can be opened, in order: snapshots and, once it is saved, the result. `finished`: nothing is left to do.
-    `written` is when the newest figures came, in seconds since 1970.
+    `written` is when the newest figures came, in seconds since 1970. `measured_later`: the run did not write its
+    baselines at its start, so they are those of its measures, with 15% of the words hidden.
     """
 
     name: str
@@ -60,6 +63,7 @@ class TrainingRun:
     moments: list[Moment]
     finished: bool
     written: float
+    measured_later: bool = False
 
     @property
     def finetuning(self) -> bool:
@@ -119,6 +123,7 @@ def read_run(name: str | Path) -> TrainingRun:
         _moments(name, folder, rows, ended),
         finished=ended and not Checkpoints(folder / "resume"),
         written=max(_modified(folder / file) for file in ("recipe.json", "metrics.csv", "dev.csv")),
+        measured_later=not (folder / BASELINES).is_file() and (folder / MEASURES).is_file(),
     )
 
 
@@ -127,7 +132,8 @@ def _folder(name: str) -> Path:
         raise InputError(f"{name[:80]!r} is no run folder; bundled: {', '.join(bundled_models())}")
     folder = locate(name)
     if not (folder / "recipe.json").is_file():
-        raise InputError(f"{folder} is no run folder: it has no recipe.json, which every run of bertlab writes first")
+        told = "it has no recipe.json, which every training of bertlab writes first"
+        raise InputError(f"{name} is no run folder: {told}; storyworld-tiny is one")
     return folder
 
 
@@ -151,7 +157,7 @@ def _baselines(folder: Path, measures: Sequence[str]) -> list[Baseline]:
     """Those that the run wrote at its start; of older runs, those of its measures at the end."""
     found = [Baseline("coin toss", measure, 0.5) for measure in PAIRS if measure in measures]
     names = {theirs: measure for measure, theirs in AGAINST.items() if measure in measures}
-    if (path := folder / "baselines.json").is_file():
+    if (path := folder / BASELINES).is_file():
         return found + _written(path, names)
     if names and (path := folder / MEASURES).is_file():
         found.append(Baseline("uniform: ln V", names["loss"], math.log(BertConfig.from_pretrained(folder).vocab_size)))
