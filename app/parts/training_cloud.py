@@ -4,11 +4,11 @@ import progress
 import streamlit as st
 from cells import training as cells
 from exports import exports
-from models import Loaded
+from parts.training_film import last_model, moments_of
 
-from bertlab.draw.film_charts import accuracy_steps, accuracy_table, cloud_tile, strip
+from bertlab.draw.film_charts import accuracy_steps, accuracy_table, class_key, cloud_tile, strip, unfitted
 from bertlab.explain.projection import project
-from bertlab.explain.runs import Moment
+from bertlab.explain.runs import PAIRS, Moment, TrainingRun
 from bertlab.explain.snapshots import CloudFrame, cloud_film
 
 COUNT = 120  # sentences
@@ -27,17 +27,20 @@ def film(model, tokenizer, moments: tuple[Moment, ...], texts: tuple[str, ...], 
     return cloud_film(moments, texts, labels)
 
 
-def show(loaded: Loaded, moments: tuple[Moment, ...], source: str, step: int) -> None:
-    """`loaded` is the last of `moments`; `source` is what a cell opens; `step` is marked."""
+def show(run: TrainingRun, source: str, step: int) -> None:
+    """`source` is what a cell opens; `step` is marked."""
+    moments, loaded = moments_of(run), last_model("encoder", run)
     texts, labels = sentences()
     frames = progress.rows(film, loaded, moments, texts, labels, total=len(moments))
     if not frames:
         return
-    st.markdown(told(frames))
+    st.markdown(told(frames, judges_pairs=any(name in PAIRS for name in run.measures)))
     tiles = [cloud_tile(frame, project(frame.vectors).points, labels, texts) for frame in frames]
     with st.container(horizontal=True, gap="medium"):
         for frame, tile in zip(frames, tiles, strict=True):
-            st.altair_chart(tile, width="content", alt=f"[CLS] vectors of {COUNT} sentences after {frame.step:,} steps")
+            alt = f"[CLS] vectors of {COUNT} sentences after {frame.step:,} steps"
+            st.altair_chart(unfitted(tile), width="content", alt=alt)
+    st.html(class_key(labels))
     st.caption(
         f"Each point is one of {COUNT} sentences of the storyworld, its colour and shape their subject; the figure is "
         "how often the five nearest neighbours name it, in all dimensions of the last layer. Each picture has axes of "
@@ -49,14 +52,13 @@ def show(loaded: Loaded, moments: tuple[Moment, ...], source: str, step: int) ->
     exports("cls-by-step", table, cells.cloud(source, COUNT), strip(tiles))
 
 
-def told(frames: list[CloudFrame]) -> str:
+def told(frames: list[CloudFrame], judges_pairs: bool) -> str:
     best = max(frames, key=lambda frame: frame.neighbours.accuracy)
     last, chance = frames[-1], frames[0].neighbours.chance
     said = f"Neighbours name a sentence's subject best at step **{best.step:,}**: {best.neighbours.accuracy:.0%} "
     said += f"(chance {chance:.0%}). "
     if last.neighbours.accuracy < best.neighbours.accuracy - best.neighbours.spread - last.neighbours.spread:
-        said += (
-            f"At step {last.step:,} it is {last.neighbours.accuracy:.0%}. Nobody asked [CLS] for subjects: its task in "
-            "pretraining is to tell whether a sentence follows the other, and it forgets what does not serve that."
-        )
+        said += f"At step {last.step:,} it is {last.neighbours.accuracy:.0%}. "
+        if judges_pairs:
+            said += "Nobody asked [CLS] for subjects: what it learns to tell here is whether two texts belong together."
     return said

@@ -12,12 +12,19 @@ from bertlab.explain.runs import Baseline, TrainingRun, read_run
 
 LOOK_AGAIN = 2  # seconds
 STALLED = 120  # seconds without a new figure
+GUESSES = {  # baselines, for those who meet them first
+    "uniform: ln V": ", evenly among all V entries of the vocabulary",
+    "word frequency": ", what is frequent anywhere",
+    "two neighbours": ", what is frequent between the words left and right of the gap",
+    "the word before": ", what is frequent after it",
+    "coin toss": ", of the two answers about the next sentence",
+}
 PLATEAU = 0.03  # closer than this share of it, a loss is at the level of word frequency
 
 
 def show(run: TrainingRun, source: str, step: int | None) -> None:
     """`source` is what a cell opens; `step` is marked."""
-    log_steps = st.toggle("Stretch the beginning", key="training_log", bind="query-params")
+    log_steps = st.toggle("Stretch the beginning", True, key="training_log", bind="query-params")
     again = None if run.finished else LOOK_AGAIN
     st.fragment(look, run_every=again)(run.name, source, log_steps, step, (run.finished, run.moments))
 
@@ -45,9 +52,7 @@ def show_progress(run: TrainingRun) -> None:
     if run.planned:
         st.progress(min(run.step / run.planned, 1.0), f"{run.step:,} of {run.planned:,} steps")
     if since < STALLED:
-        st.caption(
-            f"Under way: its last figures came {since:.0f} s ago, and this page looks again every {LOOK_AGAIN} s."
-        )
+        st.caption(f"Under way: its last figures came {since:.0f} s ago. This page looks every {LOOK_AGAIN} s.")
     else:
         said = f"No new figures for {duration(since)}. If it was stopped, the same command with `--resume` goes on."
         st.warning(said, icon=":material/pause_circle:")
@@ -63,8 +68,9 @@ def show_figures(run: TrainingRun) -> None:
         figures[f"{run_charts.curve_name(name).capitalize()}{'' if run.looks else ', right'}"] = f"{row[name]:.0%}"
     if "seconds" in last:
         figures["Time"] = duration(last["seconds"])
-    for column, (label, value) in zip(st.columns(len(figures)), figures.items(), strict=True):
-        column.metric(label, value)
+    with st.container(horizontal=True, gap="medium"):
+        for label, value in figures.items():
+            st.metric(label, value, width="content")
 
 
 def duration(seconds: float) -> str:
@@ -88,7 +94,9 @@ def explained(run: TrainingRun) -> str:
     if run.looks:
         said.append("On the right, examples that were kept away from the training; a pale band is the 95% interval.")
     if run.baselines:
-        said.append("Dashed: what guesses without a network reach on held-out text.")
+        names = dict.fromkeys(one.name for one in run.baselines)
+        rungs = "; ".join(f"{plain(name)}{GUESSES.get(name, '')}" for name in names)
+        said.append(f"Dashed: what guesses without a network reach on held-out text ({rungs}).")
     if run.measured_later:
         said.append(
             "They were measured with 15% of the words hidden; where the training hides more, its own guesses have it "
@@ -111,9 +119,9 @@ def verdict(run: TrainingRun) -> str:
 
 def climbed(run: TrainingRun, ladder: list[Baseline]) -> str:
     beaten = {rung: run.beaten_at(rung) for rung in ladder}
-    passed = [f"{plain(rung.name)} ({rung.value:.2f}) at step {step:,}" for rung, step in beaten.items() if step]
+    passed = [f"{plain(rung.name)} ({rung.value:.2f}) by step {step:,}" for rung, step in beaten.items() if step]
     ahead = [rung for rung, step in beaten.items() if not step]
-    said = f"It is now below {', '.join(passed)}. " if passed else ""
+    said = f"It fell below {', '.join(passed)}. " if passed else ""
     frequency = next((rung.value for rung in ladder if rung.name == "word frequency"), None)
     if frequency and abs(run.rows[-1][run.loss] - frequency) < PLATEAU * frequency:
         return said + "It sits at the level of word frequency: so far it knows which words are frequent, and no more."

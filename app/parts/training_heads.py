@@ -6,13 +6,14 @@ import streamlit as st
 from cells import training as cells
 from exports import exports
 from models import Loaded
+from parts.training_film import last_model, moments_of, text_fields
 from state import notices
 from torch import Tensor
 
-from bertlab.draw.film_charts import head_tile, role_lines, role_table, strip
+from bertlab.draw.film_charts import head_tile, role_lines, role_table, strip, unfitted
 from bertlab.explain.attention import attention_maps
 from bertlab.explain.heads import ROLES, head_roles
-from bertlab.explain.runs import Moment
+from bertlab.explain.runs import Moment, TrainingRun
 from bertlab.explain.snapshots import HeadFrame, head_film, role_scores
 
 LOOKED_AT = ROLES[: ROLES.index("broad")]  # roles that name a token
@@ -30,14 +31,17 @@ def film(model, tokenizer, moments: tuple[Moment, ...], text: str, pair: str | N
     return head_film(moments, text, pair, limit)
 
 
-def show(loaded: Loaded, moments: tuple[Moment, ...], source: str, text: str, pair: str | None, step: int) -> None:
-    """`loaded` is the last of `moments`; `source` is what a cell opens; `step` is marked."""
+def show(run: TrainingRun, source: str, step: int) -> None:
+    """`source` is what a cell opens; `step` is marked."""
+    text, pair = text_fields()
+    moments, loaded = moments_of(run), last_model("encoder", run)
     frames = progress.rows(film, loaded, moments, text, pair, MOST_TOKENS, total=len(moments))
     if not frames:
         return
     maps = frames[-1].maps
     notices(maps.dropped, maps.unknown, len(maps.tokens))
-    scores = role_scores(frames)[..., : len(LOOKED_AT)].nan_to_num(0.0)  # (T, L, A, R)
+    whole = role_scores(frames)  # (T, L, A, R)
+    scores = whole[..., : len(LOOKED_AT)].nan_to_num(0.0)
     layer, head = choose_head(scores)
     st.markdown(told(loaded, frames, scores[:, layer, head], text, pair, layer, head))
     role = int(scores[-1, layer, head].argmax())
@@ -47,16 +51,15 @@ def show(loaded: Loaded, moments: tuple[Moment, ...], source: str, text: str, pa
     ]
     with st.container(horizontal=True, gap="medium"):
         for frame, tile in zip(frames, tiles, strict=True):
-            st.altair_chart(tile, width="content", alt=f"Layer {layer + 1}, head {head + 1} after {frame.step:,} steps")
+            alt = f"Layer {layer + 1}, head {head + 1} after {frame.step:,} steps"
+            st.altair_chart(unfitted(tile), width="content", alt=alt)
     st.caption(
         "Rows are tokens that look, columns tokens that are looked at, both in the order of the text; dark blue is "
         "nothing, yellow all of a token's attention (0 to 1). Point at a cell to read its two tokens."
     )
-    table = role_table(scores[:, layer, head], [frame.step for frame in frames])
+    table = role_table(whole[:, layer, head], [frame.step for frame in frames])
     st.altair_chart(role_lines(table, step), width="stretch", alt="Where the head looks, by training step")
-    st.caption(
-        "Shares of the attention of all words of this text, as an average over the words that have such a token."
-    )
+    st.caption("Shares of attention, averaged over the words of this text that have such a token.")
     exports("head-by-step", table, cells.head(source, text, pair, MOST_TOKENS, layer, head), strip(tiles))
 
 
@@ -73,14 +76,8 @@ def choose_head(scores: Tensor) -> tuple[int, int]:
     names = [f"{layer + 1}-{head + 1}" for layer, head in order]
     if st.session_state.get("film_head") not in names:
         st.session_state.pop("film_head", None)
-    chosen = st.selectbox(
-        "Head (first those that changed most)",
-        names,
-        format_func=label,
-        key="film_head",
-        bind="query-params",
-        width=460,
-    )
+    title = "Head (first those that changed most)"
+    chosen = st.selectbox(title, names, format_func=label, key="film_head", bind="query-params", width=460)
     return order[names.index(chosen)]
 
 

@@ -4,12 +4,12 @@ import progress
 import streamlit as st
 from cells import training as cells
 from exports import exports
-from models import Loaded
+from parts.training_film import last_model, moments_of, text_fields
 from state import notices, plain
 
 from bertlab.draw.film_charts import word_lines, word_table
 from bertlab.errors import InputError
-from bertlab.explain.runs import Moment
+from bertlab.explain.runs import Moment, TrainingRun
 from bertlab.explain.snapshots import WordFrame, followed_words, word_film
 from bertlab.explain.text import encode
 
@@ -19,8 +19,10 @@ def film(model, tokenizer, moments: tuple[Moment, ...], text: str, pair: str | N
     return word_film(moments, text, pair, gap)
 
 
-def show(loaded: Loaded, moments: tuple[Moment, ...], source: str, text: str, pair: str | None, step: int) -> None:
-    """`loaded` is the last of `moments`; `source` is what a cell opens; `step` is marked."""
+def show(run: TrainingRun, source: str, step: int) -> None:
+    """`source` is what a cell opens; `step` is marked."""
+    text, pair = text_fields()
+    moments, loaded = moments_of(run), last_model("fill", run)
     encoded = encode(loaded.tokenizer, text, pair, loaded.model.config.max_position_embeddings)
     notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
     gaps = encoded.tokens.count("[MASK]")
@@ -28,14 +30,8 @@ def show(loaded: Loaded, moments: tuple[Moment, ...], source: str, text: str, pa
         raise InputError("the text holds no [MASK] to fill: write [MASK] in place of a word")
     gap = 0
     if gaps > 1:
-        gap = st.segmented_control(
-            "Which gap",
-            range(gaps),
-            default=0,
-            required=True,
-            format_func=lambda n: f"gap {n + 1}",
-            key=f"film_gap{gaps}",
-        )
+        options = dict(default=1, required=True, key=f"film_gap{gaps}", bind="query-params")
+        gap = st.segmented_control("Which gap", range(1, gaps + 1), **options) - 1
     frames = progress.rows(film, loaded, moments, text, pair, gap, total=len(moments))
     if not frames:
         return
@@ -44,8 +40,8 @@ def show(loaded: Loaded, moments: tuple[Moment, ...], source: str, text: str, pa
     chart = word_lines(table, step)
     st.altair_chart(chart, width="stretch", alt="Probability of the likeliest words in the gap, by training step")
     st.caption(
-        "Drawn are the four likeliest tokens of the last snapshot and the first guess of each earlier one. Probabilities "
-        "are over the whole vocabulary. The snapshots stand evenly, whatever number of steps lies between them."
+        "Drawn are the four likeliest tokens of the last snapshot and the first guess of each earlier one. "
+        "Probabilities are over the whole vocabulary. Snapshots stand evenly, however many steps lie between them."
     )
     exports("gap-by-step", table, cells.words(source, text, pair, gap), chart)
 

@@ -1,6 +1,7 @@
 """What changes from snapshot to snapshot of a training: lines over the steps, and small pictures in a row."""
 
 from collections.abc import Sequence
+from html import escape
 
 import altair as alt
 import numpy as np
@@ -60,13 +61,13 @@ def accuracy_steps(table: pd.DataFrame, chance: float, step: int | None = None) 
     dashed = rule.mark_rule(strokeDash=[5, 4], color=GREY)
     said = rule.mark_text(align="right", dy=10, dx=-3, fontSize=12, color=GREY, text=f"chance {chance:.0%}")
     lines = _lines(table, "vector", "accuracy", "label named by neighbours", step)
-    return alt.layer(dashed, said.encode(x=alt.value("width")), lines).properties(height=280)
+    return alt.layer(dashed, said.encode(x=alt.value("width")), lines).properties(height=340)
 
 
 def _lines(table: pd.DataFrame, name: str, value: str, title: str, step: int | None) -> alt.LayerChart:
     """A line for each `name`, at evenly spaced steps."""
     names = list(table[name].unique())
-    legend = alt.Legend(title=None, orient="top", labelFontSize=13, columns=4, symbolSize=90)
+    legend = alt.Legend(title=None, orient="top", labelFontSize=13, columns=3, columnPadding=8, symbolSize=90)
     domain = dict(domain=names)
     x = alt.X("step:O", title="training steps (snapshots)", axis=alt.Axis(labelAngle=0, grid=False))
     y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", gridOpacity=0.4))
@@ -81,7 +82,7 @@ def _lines(table: pd.DataFrame, name: str, value: str, title: str, step: int | N
     if step is not None:
         here = alt.Chart(pd.DataFrame({"step": [step]})).mark_rule(color=GREY, opacity=0.25, strokeWidth=16)
         layers.insert(0, here.encode(x="step:O"))
-    return alt.layer(*layers).properties(height=280)
+    return alt.layer(*layers).properties(height=380)
 
 
 def head_tile(frame: HeadFrame, layer: int, head: int, said: str = "") -> alt.Chart:
@@ -127,7 +128,20 @@ def cloud_tile(frame: CloudFrame, points: np.ndarray, labels: Sequence[str], tex
 
 
 def _title(step: int, said: str) -> alt.TitleParams:
-    return alt.TitleParams(f"step {step:,}", subtitle=said or alt.Undefined, anchor="start", fontSize=13, offset=4)
+    look = dict(anchor="start", fontSize=13, subtitleColor=GREY, offset=4)
+    return alt.TitleParams(f"step {step:,}", subtitle=said or alt.Undefined, **look)
+
+
+def class_key(labels: Sequence[str]) -> str:
+    """HTML: what colour and shape each label has in a cloud_tile."""
+    marks = zip(OKABE_ITO, "●■▲◆✚▼▶━", sorted(set(labels)), strict=False)
+    keys = (f'<span style="color:{colour}">{mark}</span> {escape(label)}' for colour, mark, label in marks)
+    return " ".join(f'<span style="white-space:nowrap;margin-right:1em">{key}</span>' for key in keys)
+
+
+def unfitted(tile: alt.Chart) -> alt.Chart:
+    """The picture alone as large as it says, with the title above it; Streamlit would fit in both."""
+    return tile.properties(autosize="pad")
 
 
 def strip(tiles: Sequence[alt.Chart]) -> alt.ConcatChart:

@@ -54,7 +54,7 @@ def loss_curve(run: TrainingRun, log_steps: bool = False, step: int | None = Non
     top = max([rung.value for rung in rungs] + [row[run.loss] for row in run.rows])
     title = "loss (nats per word)" if run.loss in NAMES else "loss of the training (nats)"
     y = alt.Y("value:Q", title=title, scale=alt.Scale(domain=[0, 1.05 * top]), axis=alt.Axis(gridOpacity=0.4))
-    return _curves(run, [run.loss], y, rungs, ".2f", _steps(run, log_steps), step)
+    return _curves(run, [run.loss], y, _ladder(rungs, ".2f", above=True), _steps(run, log_steps), step)
 
 
 def share_curves(run: TrainingRun, log_steps: bool = False, step: int | None = None) -> alt.LayerChart:
@@ -66,7 +66,7 @@ def share_curves(run: TrainingRun, log_steps: bool = False, step: int | None = N
     least = min([0.0] + [row[name] for row in run.looks for name in measures])
     scale = alt.Scale(domain=[least, 1])
     y = alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(format="%", gridOpacity=0.4))
-    return _curves(run, measures, y, rungs, ".0%", _steps(run, log_steps), step)
+    return _curves(run, measures, y, _ladder(rungs, ".0%", above=False), _steps(run, log_steps), step)
 
 
 def _steps(run: TrainingRun, log_steps: bool) -> alt.X:
@@ -85,8 +85,7 @@ def _curves(
     run: TrainingRun,
     measures: Sequence[str],
     y: alt.Y,
-    rungs: Sequence[Baseline],
-    form: str,
+    ladder: Sequence[alt.Chart],
     x: alt.X,
     step: int | None,
 ) -> alt.LayerChart:
@@ -96,7 +95,7 @@ def _curves(
     point = alt.OverlayMarkDef(size=55, filled=True) if len(table) <= MARKED_POINTS * len(measures) else False
     tooltip = ["curve:N", alt.Tooltip("step:Q", format=","), alt.Tooltip("value:Q", format=".4f")]
     lines = base.mark_line(strokeWidth=2.5, point=point).encode(y=y, tooltip=tooltip)
-    layers = [*_ladder(rungs, form), lines]
+    layers = [*ladder, lines]
     if table["low"].notna().any():
         layers.insert(0, base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=None), y2="high:Q"))
     if step is not None:
@@ -112,12 +111,13 @@ def _colour(names: Sequence[str]) -> alt.Color:
     return alt.Color("curve:N", scale=alt.Scale(domain=list(names), range=colours), legend=legend)
 
 
-def _ladder(rungs: Sequence[Baseline], form: str) -> list[alt.Chart]:
-    """Dashed lines with their names and values at the right end, where a model that learns has left them behind."""
+def _ladder(rungs: Sequence[Baseline], form: str, above: bool) -> list[alt.Chart]:
+    """Dashed lines with their names and values at the right end, on the side that a model that learns has left."""
     if not rungs:
         return []
     table = pd.DataFrame([(rung.name, rung.value, f"{rung.name} {rung.value:{form}}") for rung in rungs])
     base = alt.Chart(table.set_axis(["name", "value", "label"], axis=1)).encode(y="value:Q", tooltip=["name", "value"])
     dashed = base.mark_rule(strokeDash=[5, 4], color=ORANGE, strokeWidth=1.5)
-    words = base.mark_text(align="right", baseline="bottom", dy=-2, dx=-3, fontSize=12, color=GREY)
+    side = dict(baseline="bottom", dy=-2) if above else dict(baseline="top", dy=4)
+    words = base.mark_text(align="right", dx=-3, fontSize=12, color=GREY, **side)
     return [dashed, words.encode(text="label:N", x=alt.value("width"))]

@@ -66,10 +66,6 @@ class TrainingRun:
     measured_later: bool = False
 
     @property
-    def finetuning(self) -> bool:
-        return "task" in self.recipe
-
-    @property
     def step(self) -> int:
         """The last step that was logged."""
         return int(self.rows[-1]["step"]) if self.rows else 0
@@ -146,26 +142,31 @@ def _modified(path: Path) -> float:
 
 
 def _moments(name: str, folder: Path, rows: Sequence[Row], ended: bool) -> list[Moment]:
-    """Snapshots appear whole, in one rename."""
-    steps = sorted(path.parent.name for path in folder.glob("step-*/config.json"))
-    found = [Moment(int(step.removeprefix("step-")), f"{name}/{step}") for step in steps if step[5:].isdecimal()]
-    last = int(rows[-1]["step"]) if rows else 0
-    return sorted(found, key=lambda moment: moment.step) + [Moment(last, name)] * ended
+    """By step. Snapshots appear whole, in one rename; where the last step has one, the result stands for it."""
+    numbers = [path.parent.name.removeprefix("step-") for path in folder.glob("step-*/config.json")]
+    found = {int(number): f"{name}/step-{number}" for number in numbers if number.isdecimal()}
+    if ended:
+        found[int(rows[-1]["step"]) if rows else 0] = name
+    return [Moment(step, found[step]) for step in sorted(found)]
 
 
 def _baselines(folder: Path, measures: Sequence[str]) -> list[Baseline]:
     """Those that the run wrote at its start; of older runs, those of its measures at the end."""
-    found = [Baseline("coin toss", measure, 0.5) for measure in PAIRS if measure in measures]
     names = {theirs: measure for measure, theirs in AGAINST.items() if measure in measures}
+    coin = [Baseline("coin toss", measure, 0.5) for measure in PAIRS if measure in measures]
     if (path := folder / BASELINES).is_file():
-        return found + _written(path, names)
+        return _written(path, names) + coin
     if names and (path := folder / MEASURES).is_file():
-        found.append(Baseline("uniform: ln V", names["loss"], math.log(BertConfig.from_pretrained(folder).vocab_size)))
-        told = read_record(path)
-        kinds = [
-            (name, measure, f"{kind}_{theirs}") for name, kind in SIMPLE.items() for theirs, measure in names.items()
-        ]
-        found += [Baseline(name, measure, told[key]) for name, measure, key in kinds if key in told]
+        return _measured(path, names) + coin
+    return coin
+
+
+def _measured(path: Path, names: dict[str, str]) -> list[Baseline]:
+    uniform = math.log(BertConfig.from_pretrained(path.parent).vocab_size)
+    told, found = read_record(path), [Baseline("uniform: ln V", names["loss"], uniform)]
+    for name, kind in SIMPLE.items():
+        keys = {f"{kind}_{theirs}": measure for theirs, measure in names.items()}
+        found += [Baseline(name, measure, float(told[key])) for key, measure in keys.items() if key in told]
     return found
 
 
