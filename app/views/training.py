@@ -26,10 +26,10 @@ PAGES = {
 }
 
 
-def choose_run() -> str:
+def choose_run(place) -> str:
     """The model of the bar, another bundled one, a folder under runs/, or any folder typed by hand."""
     found = sorted(str(recipe.parent) for recipe in RUNS.glob("*/recipe.json"))
-    chosen = st.selectbox(
+    chosen = place.selectbox(
         "Training run",
         [CHOSEN, *bundled_models(), *found],
         key="run",
@@ -40,12 +40,12 @@ def choose_run() -> str:
     return st.session_state.opened_model if chosen in (None, CHOSEN) else chosen
 
 
-def choose_moment(run: TrainingRun) -> Moment:
+def choose_moment(place, run: TrainingRun) -> Moment:
     """The snapshot that all pages show; this slider and that of the model bar are one."""
     moments = {str(moment.step): moment for moment in run.moments}
     current = next((m for m in run.moments if m.source == models.chosen()), run.moments[-1])
     st.session_state.training_step = str(current.step)
-    st.select_slider(
+    place.select_slider(
         "After how many training steps",
         list(moments),
         format_func=lambda step: f"{int(step):,}",
@@ -67,12 +67,13 @@ def look_everywhere(run: TrainingRun) -> None:
     st.session_state.step = models.END if moment.source == run.name else str(moment.step)
 
 
-def show_links(moment: Moment) -> None:
+def show_links(run: TrainingRun, moment: Moment) -> None:
     """Buttons, not links: they carry the step and the text along."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"See step {moment.step:,} on", width="content")
         for page, (title, icon) in PAGES.items():
-            if st.button(title, icon=icon, key=f"to {page}", type="tertiary"):
+            how = dict(icon=icon, type="tertiary", on_click=look_everywhere, args=[run])
+            if st.button(title, key=f"to {page}", **how):
                 st.session_state.text = st.session_state.get("film_text", training_film.TEXT)
                 st.session_state.pair = st.session_state.get("film_pair", "")
                 st.switch_page(f"views/{page}.py")
@@ -84,10 +85,11 @@ def cell_source(name: str) -> str:
     return Path(upload).stem if upload else name
 
 
-def show(run: TrainingRun) -> None:
+def show(place, run: TrainingRun) -> None:
+    """`place` is where the slider goes."""
     if film := len(run.moments) > 1:
-        moment = choose_moment(run)
-        show_links(moment)
+        moment = choose_moment(place, run)
+        show_links(run, moment)
     else:
         st.caption("This run kept no snapshots, so no film of it; `--set snapshot_steps=0,100,1000` keeps some.")
     views = VIEWS if film else {"curves": VIEWS["curves"]}
@@ -103,5 +105,6 @@ state.heading(
     "How a model came to know what it knows. Its loss fell below one simple guess after another; its snapshots, opened "
     "one by one, show a gap being filled better and a head finding its place.",
 )
+left, right = st.columns([2, 3], gap="medium")
 with state.box():
-    show(read_run(choose_run()))
+    show(right, read_run(choose_run(left)))

@@ -11,6 +11,7 @@ from bertlab.explain.runs import Baseline, TrainingRun
 MOST_POINTS = 600  # of one curve; more than a picture has room for
 MARKED_POINTS = 40  # of fewer, each is marked
 MOST_SHARES = 4
+LOWEST = 0.1  # a share below which there is no room for its name
 THOUSANDS = "datum.value < 1000 ? datum.value : format(datum.value / 1000, '~g') + 'k'"
 NAMES = {
     "mlm_loss": "masked words",
@@ -113,11 +114,11 @@ def _colour(names: Sequence[str]) -> alt.Color:
 
 def _ladder(rungs: Sequence[Baseline], form: str, above: bool) -> list[alt.Chart]:
     """Dashed lines with their names and values at the right end, on the side that a model that learns has left."""
-    if not rungs:
-        return []
-    table = pd.DataFrame([(rung.name, rung.value, f"{rung.name} {rung.value:{form}}") for rung in rungs])
-    base = alt.Chart(table.set_axis(["name", "value", "label"], axis=1)).encode(y="value:Q", tooltip=["name", "value"])
-    dashed = base.mark_rule(strokeDash=[5, 4], color=ORANGE, strokeWidth=1.5)
-    side = dict(baseline="bottom", dy=-2) if above else dict(baseline="top", dy=4)
-    words = base.mark_text(align="right", dx=-3, fontSize=12, color=GREY, **side)
-    return [dashed, words.encode(text="label:N", x=alt.value("width"))]
+    layers = []
+    for rung in rungs:
+        base = alt.Chart(pd.DataFrame({"value": [rung.value]})).encode(y="value:Q")
+        side = dict(baseline="bottom", dy=-2) if above or rung.value < LOWEST else dict(baseline="top", dy=4)
+        text = f"{rung.name} {rung.value:{form}}"
+        words = base.mark_text(align="right", dx=-3, fontSize=12, color=GREY, text=text, **side)
+        layers += [base.mark_rule(strokeDash=[5, 4], color=ORANGE, strokeWidth=1.5), words.encode(x=alt.value("width"))]
+    return layers

@@ -84,14 +84,18 @@ class TrainingRun:
         """The first step that was logged with a better figure; None where there is none yet."""
         rows = self.looks if self.looks and baseline.measure in self.looks[0] else self.rows
         sign = -1 if baseline.measure.endswith("loss") else 1
-        better = (row["step"] for row in rows if sign * row[baseline.measure] > sign * baseline.value)
-        return next(map(int, better), None)
+        better = (sign * row.get(baseline.measure, math.nan) > sign * baseline.value for row in rows)
+        return next((int(row["step"]) for row, passed in zip(rows, better, strict=True) if passed), None)
 
     @property
     def shares(self) -> list[str]:
         """Names of what grows from 0 to 1 while it learns: of the dev set where there is one."""
         rows = self.looks or self.rows
-        names = [name for name in rows[0] if name not in NOT_LEARNING and not name.endswith(("loss", "_low", "_high"))]
+        names = [
+            name
+            for name in (rows[0] if rows else ())
+            if name not in NOT_LEARNING and not name.endswith(("loss", "_low", "_high"))
+        ]
         return [name for name in names if ":" not in name and all(-1 <= row[name] <= 1 for row in rows)]
 
     @property
@@ -124,9 +128,14 @@ def read_run(name: str | Path) -> TrainingRun:
 
 
 def _folder(name: str) -> Path:
-    if not (name in bundled_models() or Path(name).expanduser().is_dir()):
+    """Never one of the hub, which holds models but no runs."""
+    try:
+        folder = locate(name) if name in bundled_models() else Path(name).expanduser()
+        there = bool(name) and folder.is_dir()
+    except (OSError, RuntimeError):  # too long for the file system; ~user without a home
+        there = False
+    if not there:
         raise InputError(f"{name[:80]!r} is no run folder; bundled: {', '.join(bundled_models())}")
-    folder = locate(name)
     if not (folder / "recipe.json").is_file():
         told = "it has no recipe.json, which every training of bertlab writes first"
         raise InputError(f"{name} is no run folder: {told}; storyworld-tiny is one")
