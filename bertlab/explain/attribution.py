@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from bertlab.explain.fill import position_logits
 from bertlab.explain.labels import label_text, label_words
+from bertlab.inputs.features import Batch
 from bertlab.tasks.sequence import problem_of
 
 STEPS = 128  # points on the path from the baseline, by Gauss-Legendre quadrature
 ROWS = 16  # points that are computed at once
 
-Batch = dict[str, Tensor]
 Progress = Callable[[int, int], None]  # is told how many points are done, and of how many
 
 

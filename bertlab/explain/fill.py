@@ -48,7 +48,7 @@ def masked_row(
 
     Raises InputError as fill_mask does, and for a position where there is no token.
     """
-    refuse_decoder(model)
+    refuse_left_to_right(model)
     longest = model.config.max_position_embeddings
     encoded = encode(tokenizer, text, pair, min(limit or longest, longest))
     count = len(encoded.tokens)
@@ -62,8 +62,8 @@ def masked_row(
     return encoded.batch | {"input_ids": ids}, positions
 
 
-def refuse_decoder(model) -> None:
-    """InputError for a model that reads from left to right."""
+def refuse_left_to_right(model) -> None:
+    """InputError for a model that has no use for [MASK]."""
     if model.config.is_decoder:
         raise InputError("this model reads from left to right: it continues texts and has never met [MASK]")
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.explain.fill import Fill, likeliest, refuse_decoder
+from bertlab.explain.fill import Fill, likeliest, refuse_left_to_right
 from bertlab.explain.text import encode
 
 TOKENS = 1024  # in all rows that are computed at once
@@ -34,7 +34,7 @@ def sweep(
     or the model's length is left out. Raises InputError when the text is empty or no token can be masked, and for a
     model that reads from left to right.
     """
-    refuse_decoder(model)
+    refuse_left_to_right(model)
     longest = model.config.max_position_embeddings
     batch = encode(tokenizer, text, pair, min(limit or longest, longest)).batch
     places = scored_places(tokenizer, batch["input_ids"][0])
