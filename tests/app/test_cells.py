@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from cells import attention, embeddings, labels, masking, opening, spans
+from cells import attention, embeddings, labels, opening, spans
 
 from bertlab import BertModel
 
@@ -15,15 +15,6 @@ def run(code: str):
     names: dict = {}
     exec("\n".join(body), names)
     return eval(last, names)
-
-
-def test_fill_cell(folders):
-    assert run(masking.fill(folders["pretrained"], TEXT, None, 4)).to_dict()["layer"]
-
-
-def test_sampler_cell(folders):
-    html = run(masking.sampler(folders["pretrained"], TEXT, "and more", 0.4, 2))
-    assert "strip" in html.data
 
 
 def test_attention_cell(folders):
