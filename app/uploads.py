@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -31,9 +32,11 @@ def unpack(uploads: Sequence[BinaryIO], folder: Path) -> None:
             for upload in uploads:
                 _keep(Path(upload.name).name, upload, folder)
         _complete(folder)
-    except InputError:
+    except (InputError, OSError) as error:
         shutil.rmtree(folder)
         folder.mkdir()
+        if isinstance(error, OSError):
+            raise InputError(f"the upload cannot be kept on this server: {error.strerror}") from error
         raise
 
 
@@ -43,7 +46,7 @@ def _unzip(upload: BinaryIO, folder: Path) -> None:
             for info in _one_folder(packed, upload.name):
                 with packed.open(info) as file:
                     _keep(Path(info.filename).name, file, folder)
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
         raise InputError(f"{upload.name}: no zip that can be read ({error})") from error
 
 
@@ -85,6 +88,8 @@ def uploaded() -> str | None:
     uploads = st.session_state.get("upload") or []
     key = tuple(upload.file_id for upload in uploads)
     if st.session_state.get("upload_key", ()) != key:
+        if "upload_home" in st.session_state:
+            st.session_state.upload_home.cleanup()
         st.session_state.upload_key, st.session_state.upload_names = key, {}
         st.session_state.upload_problem = _take(uploads) if uploads else None
     if problem := st.session_state.get("upload_problem"):
@@ -93,7 +98,7 @@ def uploaded() -> str | None:
 
 
 def _take(uploads: Sequence[BinaryIO]) -> str | None:
-    """Unpack them for this session, in place of those before; what is wrong with them, None if nothing."""
+    """Unpack them for this session; what is wrong with them, None if nothing."""
     home = st.session_state.upload_home = tempfile.TemporaryDirectory(prefix="bertlab-")
     try:
         unpack(uploads, Path(home.name))

@@ -1,12 +1,6 @@
 """The cells that "show me the cell" offers really run and make what they promise."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "app"))
-
 import torch
 from cells import attention, embeddings, labels, masking, opening, spans
 
