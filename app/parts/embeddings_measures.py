@@ -20,7 +20,9 @@ MEANINGS = {
 
 def show(clouds: Sequence[Cloud]) -> None:
     st.subheader("Layer by layer", anchor=False)
-    st.markdown("Measured in all dimensions. Only what lies above the line of random weights was learned.")
+    st.markdown(
+        "Measured in all dimensions. Of the labels, only what lies above the line of random weights was learned."
+    )
     measured = {cloud.loaded.name: cloud.measures() for cloud in clouds}
     table = measure_table(measured)
     layer = clouds[0].layer

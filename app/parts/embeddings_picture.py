@@ -93,7 +93,11 @@ def picture_of(cloud: Cloud, number: int | None) -> alt.LayerChart:
 def show_panel(cloud: Cloud, chart: alt.LayerChart) -> None:
     if all_alike(cloud.here):
         st.markdown(f"**{state.plain(cloud.title)}**")
-        st.info("All points are one: before the first layer [CLS] is the same vector in every text.")
+        start = cloud.layer == 0 and cloud.look.pooling == "cls"
+        why = (
+            "before the first layer [CLS] is the same vector in every text." if start else "their vectors are the same."
+        )
+        st.info(f"All points are one: {why}")
         return
     key = f"embeddings_chart {cloud.loaded.stamp}"
 

@@ -147,7 +147,7 @@ def uploaded_texts() -> tuple[Sequence[str], Sequence[str], str] | None:
         )
     )
     if skipped.count:
-        st.warning(state.plain(f"{skipped}"), icon=":material/content_cut:")
+        st.warning(state.plain(str(skipped)), icon=":material/content_cut:")
     kept = bounded(examples, "rows")
     code = cells.file_texts(upload.name, text, label, MOST_TEXTS, NO_LABEL)
     return [e.text for e in kept], [e.label or NO_LABEL for e in kept], code
@@ -155,23 +155,28 @@ def uploaded_texts() -> tuple[Sequence[str], Sequence[str], str] | None:
 
 def file_records(name: str, content: bytes, skipped: Skipped) -> list[Record]:
     """The rows of an uploaded file. InputError names it, never the place where it was put for reading."""
-    check_encoding(name, content)
     with tempfile.TemporaryDirectory(prefix="bertlab-") as folder:
-        path = Path(folder) / Path(name).name
+        place = f"{folder}/"
+        path = Path(place) / Path(name).name
         path.write_bytes(content)
         try:
+            check_encoding(name, content)
             records = list(read_records(path, skipped=skipped))
         except InputError as error:
-            raise InputError(str(error).replace(f"{folder}/", "")) from error
+            raise InputError(f"the file {str(error).replace(place, '')}") from error
+    skipped.first = skipped.first.replace(place, "")
     if not records:
-        raise InputError(f"{name}: there are no rows in this file")
-    return [Record(record.where.replace(f"{folder}/", ""), record.number, record.values) for record in records]
+        why = f" that can be used: {skipped}" if skipped.count else ""
+        raise InputError(f"the file {name}: there are no rows{why}")
+    return [Record(record.where.replace(place, ""), record.number, record.values) for record in records]
 
 
 def check_encoding(name: str, content: bytes) -> None:
     """UTF-16 tells of itself by its first two bytes, and is read as such."""
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return
     try:
-        content[: 0 if content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else None].decode("utf-8")
+        content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: not UTF-8 at byte {error.start}; save it as UTF-8 and choose it again") from error
 

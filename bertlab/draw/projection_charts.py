@@ -42,7 +42,7 @@ def projection_scatter(
     Of the texts, by number, the `picked` one has a thick ring and those `near` it thin ones.
     """
     table = table.assign(shown=few_labels(table["label"]))
-    base = alt.Chart(table, title=title).encode(
+    base = alt.Chart(table).encode(
         x=alt.X("x:Q", title=_axis_title("1st", explained, 0), axis=_AXIS, scale=alt.Scale(zero=False, padding=14)),
         y=alt.Y("y:Q", title=_axis_title("2nd", explained, 1), axis=_AXIS, scale=alt.Scale(zero=False, padding=14)),
         tooltip=["number", "label", "text"],
@@ -52,7 +52,7 @@ def projection_scatter(
     points = base.mark_point(filled=True, opacity=0.8).encode(color=colour, shape=shape, size=yours)
     rings = [_ring(base, list(near), 210, 1.5)] if near else []
     rings += [_ring(base, [picked], 330, 3.5)] if picked else []
-    return alt.layer(points, *rings).properties(height=height)
+    return alt.layer(points, *rings).properties(title=alt.Title(title, anchor="start", fontSize=14), height=height)
 
 
 _AXIS = alt.Axis(labels=False, ticks=False, domain=False, gridOpacity=0.4, tickCount=5)
@@ -128,7 +128,7 @@ def layer_lines(table: pd.DataFrame, measure: str, layer: int, chance: float | N
     )
     band = alt.Chart(pd.DataFrame({"layer": [layer]})).mark_rule(color=GREY, opacity=0.25, strokeWidth=14)
     parts = [band.encode(x="layer:O"), *_chance(chance), lines]
-    return alt.layer(*parts).properties(height=330)
+    return alt.layer(*parts).properties(height=390)
 
 
 _LAYERS = alt.Axis(labelAngle=0, grid=False, ticks=False, domain=False)
