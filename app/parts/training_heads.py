@@ -2,12 +2,12 @@
 
 import models
 import progress
+import state
 import streamlit as st
 from cells import training as cells
 from exports import exports
 from models import Loaded
 from parts.training_film import last_model, moments_of, text_fields
-from state import notices
 from torch import Tensor
 
 from bertlab.draw.film_charts import head_tile, role_lines, role_table, strip, unfitted
@@ -39,7 +39,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     if not frames:
         return
     maps = frames[-1].maps
-    notices(maps.dropped, maps.unknown, len(maps.tokens))
+    state.notices(maps.dropped, maps.unknown, len(maps.tokens))
     whole = role_scores(frames)  # (T, L, A, R)
     scores = whole[..., : len(LOOKED_AT)].nan_to_num(0.0)
     layer, head = choose_head(scores)
@@ -75,9 +75,10 @@ def choose_head(scores: Tensor) -> tuple[int, int]:
     order = [divmod(int(place), heads) for place in grown.argsort(descending=True)]
     names = [f"{layer + 1}-{head + 1}" for layer, head in order]
     if st.session_state.get("film_head") not in names:
-        st.session_state.pop("film_head", None)
-    title = "Head (first those that changed most)"
-    chosen = st.selectbox(title, names, format_func=label, key="film_head", bind="query-params", width=460)
+        linked = state.link_value("film_head")  # not bound: Streamlit would put the whole label into the link
+        st.session_state.film_head = linked if linked in names else names[0]
+    chosen = st.selectbox("Head (first those that changed most)", names, format_func=label, key="film_head", width=460)
+    state.share("film_head", chosen)
     return order[names.index(chosen)]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import models
 import state
 import streamlit as st
-from parts import training_cloud, training_curves, training_film, training_heads, training_words
+from parts import training_cloud, training_curves, training_heads, training_words
 
 from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.locate import bundled_models
@@ -68,15 +68,15 @@ def look_everywhere(run: TrainingRun) -> None:
 
 
 def show_links(run: TrainingRun, moment: Moment) -> None:
-    """Buttons, not links: they carry the step and the text along."""
+    """To the pages that show the chosen step; of a run that is not in the model bar, first a way to put it there."""
+    if moment.source != models.chosen():
+        said = f"Show step {moment.step:,} on all pages"
+        st.button(said, icon=":material/open_in_new:", on_click=look_everywhere, args=[run])
+        return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"See step {moment.step:,} on", width="content")
         for page, (title, icon) in PAGES.items():
-            how = dict(icon=icon, type="tertiary", on_click=look_everywhere, args=[run])
-            if st.button(title, key=f"to {page}", **how):
-                st.session_state.text = st.session_state.get("film_text", training_film.TEXT)
-                st.session_state.pair = st.session_state.get("film_pair", "")
-                st.switch_page(f"views/{page}.py")
+            st.page_link(f"views/{page}.py", label=title, icon=icon)
 
 
 def cell_source(name: str) -> str:

@@ -88,15 +88,15 @@ def _lines(table: pd.DataFrame, name: str, value: str, title: str, step: int | N
 def head_tile(frame: HeadFrame, layer: int, head: int, said: str = "") -> alt.Chart:
     """One head (counted from 0) at one moment as a small matrix: rows look, columns are looked at."""
     tokens, weights = frame.maps.tokens, frame.maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
-    cells = [
-        {"i": i, "j": j, "from": first, "to": second, "weight": round(float(weights[i, j]), 4)}
-        for i, first in enumerate(tokens)
-        for j, second in enumerate(tokens)
-    ]
+    i, j = np.indices(weights.shape).reshape(2, -1)  # (S * S,) each
+    names = np.array(tokens, dtype=object)
+    cells = pd.DataFrame(
+        {"i": i, "j": j, "from": names[i], "to": names[j], "weight": weights.flatten().numpy().round(4)}
+    )
     colour = alt.Color("weight:Q", scale=alt.Scale(scheme="cividis", domain=[0, 1]), legend=None)
     side = max(SIDE // len(tokens), 1) * len(tokens)  # whole pixels, or the page shines through between the cells
     return (
-        alt.Chart(alt.Data(values=cells), title=_title(frame.step, said))
+        alt.Chart(cells, title=_title(frame.step, said))
         .mark_rect()
         .encode(
             x=alt.X("j:O", axis=alt.Axis(**_BARE), title=None, scale=alt.Scale(padding=0)),

@@ -81,7 +81,7 @@ def test_heads_are_those_of_each_model(moments, model, tok):
     assert role_lines(role_table(scores[:, 1, 2], [0, 30, 90])).to_dict()["layer"]
     tile = head_tile(frames[0], 1, 2, "next: 10%").to_dict()
     assert len(strip([head_tile(frame, 1, 2) for frame in frames]).to_dict()["concat"]) == 3
-    cells = tile["data"]["values"]
+    (cells,) = tile["datasets"].values()
     assert len(cells) == 81 and cells[10]["weight"] == pytest.approx(
         float(frames[0].maps.weights[1, 2, 1, 1]), abs=1e-4
     )
