@@ -9,7 +9,7 @@ from bertlab.draw.canvas import attention_widget
 from bertlab.explain.attention import AttentionMaps
 
 pytestmark = pytest.mark.browser
-PATHS = {"masking": "", "attention": "attention", "embeddings": "embeddings", "spans": "spans", "labels": "labels"}
+PATHS = {"masking": ""} | {page: page for page in ("attention", "embeddings", "spans", "labels", "training")}
 
 
 def show(tab, server, page, link=""):
