@@ -5,7 +5,7 @@ import state
 import streamlit as st
 
 from bertlab.draw import charts
-from bertlab.draw.canvas import attention_component
+from bertlab.draw.canvas import ModelHeads, attention_component
 from bertlab.explain.attention import attention_maps
 
 EXAMPLES = {
@@ -38,7 +38,7 @@ def show_heads(loaded: state.Loaded, text: str, pair: str | None) -> None:
     maps = state.compute(attention_maps, loaded, text, pair, loaded.limit)
     state.notices(maps.dropped, maps.unknown, len(maps.tokens))
     control = state.compute(attention_maps, state.control_of(loaded), text, pair, loaded.limit)
-    view = attention_component(maps, "heads", loaded.name, control, first_view())
+    view = attention_component([ModelHeads(loaded.name, maps, control)], "heads", first_view())
     keep_in_link(view)
     st.caption(
         "Attention is not explanation: a weight says how much of a token's vector a head mixes in, not why "

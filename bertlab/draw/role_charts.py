@@ -1,0 +1,56 @@
+"""The roles of heads as a table and as maps, one small map a role. See bertlab.explain.heads."""
+
+import altair as alt
+import pandas as pd
+
+from bertlab.draw.palette import OKABE_ITO
+from bertlab.explain.heads import ROLES, HeadRoles
+
+
+def role_table(roles: HeadRoles, control: HeadRoles) -> pd.DataFrame:
+    """One row a head and role: the share of its weight, and that with random weights and in uniform attention.
+
+    Layers and heads count from 1. "named" tells whether the head is called after this role.
+    """
+    layers, heads, count = roles.scores.shape
+    places = [(layer, head, r) for layer in range(layers) for head in range(heads) for r in range(count)]
+    rows = [
+        (
+            layer + 1,
+            head + 1,
+            ROLES[r],
+            float(roles.scores[layer, head, r]),
+            float(control.scores[layer, head, r]),
+            float(roles.uniform[r]),
+            int(roles.best[layer, head]) == r,
+        )
+        for layer, head, r in places
+    ]
+    return pd.DataFrame(rows, columns=["layer", "head", "role", "score", "random weights", "uniform attention", "named"])
+
+
+def role_maps(table: pd.DataFrame) -> alt.VConcatChart:
+    """For each role all heads as layers x heads, above the same with random weights; heads named so are framed."""
+    trained = _maps(table, "score", "trained: share of the weight")
+    frames = alt.Chart(table).transform_filter(alt.datum.named).mark_rect(filled=False, stroke=OKABE_ITO[4], strokeWidth=2)
+    return alt.vconcat(trained + _placed(frames), _maps(table, "random weights", "random weights"))
+
+
+def _maps(table: pd.DataFrame, column: str, title: str) -> alt.Chart:
+    legend = alt.Legend(title=None, orient="top", format=".0%", gradientLength=150)
+    scale = alt.Scale(scheme="cividis", domain=[0, 1])
+    shares = [alt.Tooltip(name, format=".3f") for name in ("score", "random weights", "uniform attention")]
+    return _placed(
+        alt.Chart(table, title=alt.Title(title, anchor="start"))
+        .mark_rect()
+        .encode(color=alt.Color(f"{column}:Q", scale=scale, legend=legend), tooltip=["layer", "head", "role", *shares])
+    )
+
+
+def _placed(chart: alt.Chart) -> alt.Chart:
+    axis = alt.Axis(labelAngle=0, ticks=False, domain=False)
+    return chart.encode(
+        x=alt.X("role:N", sort=list(ROLES), title="in each role: heads from the first to the last", axis=axis),
+        xOffset=alt.XOffset("head:O"),
+        y=alt.Y("layer:O", title="layer", axis=axis),
+    ).properties(height=alt.Step(16))
