@@ -2,8 +2,9 @@
 // mount(root, buffer, view, onView) is hosted by Streamlit and by anywidget; canvas.py puts attention.css (as CSS)
 // and attention_head.js before it. Everything that a reader does is answered here; `onView` only reports it.
 //
-// buffer: uint32 length of the header | header (JSON) | uint8 weights, 255 = 1.0. The header names `roles` and
-// `models`; for each model follow (L, A, S, S) weights and, if it has two `sets`, as many with random weights.
+// buffer: uint32 length of the header | header (JSON) | uint8 weights, 255 = 1.0. The header names `roles`,
+// `models` and the `sum` of the weights; for each model follow (L, A, S, S) weights and, if it has two `sets`, as
+// many with random weights.
 
 const ARC_LIMIT = 32;
 const NO_ROLE = "no role", NEAREST = 4;
@@ -12,17 +13,15 @@ const SIGNS = { previous: "←", next: "→", itself: "↺", "[CLS]": "C", "[SEP
 const PLACES = { previous: "the previous token", next: "the next token", itself: "itself", "same word": "the same word elsewhere",
   broad: "all tokens alike", [NO_ROLE]: "nothing so simple" };
 
+const sizeOf = (buffer) => new DataView(buffer.buffer, buffer.byteOffset).getUint32(0, true);
+const headerOf = (buffer) => new TextDecoder().decode(buffer.subarray(4, 4 + sizeOf(buffer)));
 const read = (buffer) => {
-  const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
-  const size = view.getUint32(0, true);
-  const bytes = new Uint8Array(buffer.buffer, buffer.byteOffset + 4, size);
-  const header = JSON.parse(new TextDecoder().decode(bytes));
-  let from = buffer.byteOffset + 4 + size;
+  const header = JSON.parse(headerOf(buffer));
+  let from = 4 + sizeOf(buffer);
   for (const model of header.models)
     for (const set of model.sets) {
       const length = model.layers * model.heads * model.tokens.length ** 2;
-      set.weights = new Uint8Array(buffer.buffer, from, length);
-      from += length;
+      set.weights = buffer.subarray(from, from += length);
     }
   return header;
 };

@@ -2,6 +2,7 @@
 
 import json
 import struct
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,10 +17,9 @@ from bertlab.explain.heads import ROLES, head_roles
 # Streamlit calls the default export again on every rerun: a canvas that already shows these bytes stays.
 _STREAMLIT_HOST = """
 export default function ({ data, parentElement, setStateValue }) {
-  const sum = data.reduce((hash, byte) => (Math.imul(hash, 31) + byte) | 0, data.length);
-  const root = parentElement.querySelector(".attention-root");
-  if (root.dataset.sum === String(sum)) return;
-  root.dataset.sum = sum;
+  const root = parentElement.querySelector(".attention-root"), header = headerOf(data);
+  if (root.dataset.header === header) return;
+  root.dataset.header = header;
   mount(root, data, JSON.parse(root.dataset.view || "{}"), (view) => {
     root.dataset.view = JSON.stringify(view);
     setStateValue("view", view);
@@ -58,9 +58,9 @@ def pack(models: Sequence[ModelHeads], view: dict | None = None) -> bytes:
     Several models, which may differ in shape and tokens, are drawn beside each other. `view` is what to show
     first, for example {"layer": 1, "head": 0, "role": "previous"}.
     """
-    header = {"roles": ROLES, "models": [_described(model) for model in models], "view": view or {}}
-    coded = json.dumps(header, allow_nan=False).encode()
     weights = b"".join(_as_bytes(maps.weights) for model in models for maps in _sets(model))
+    header = {"roles": ROLES, "models": [_described(model) for model in models], "view": view or {}}
+    coded = json.dumps(header | {"sum": zlib.crc32(weights)}, allow_nan=False).encode()
     return struct.pack("<I", len(coded)) + coded + weights
 
 

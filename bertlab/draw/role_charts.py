@@ -26,13 +26,15 @@ def role_table(roles: HeadRoles, control: HeadRoles) -> pd.DataFrame:
         )
         for layer, head, r in places
     ]
-    return pd.DataFrame(rows, columns=["layer", "head", "role", "score", "random weights", "uniform attention", "named"])
+    names = ["layer", "head", "role", "score", "random weights", "uniform attention", "named"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def role_maps(table: pd.DataFrame) -> alt.VConcatChart:
     """For each role all heads as layers x heads, above the same with random weights; heads named so are framed."""
     trained = _maps(table, "score", "trained: share of the weight")
-    frames = alt.Chart(table).transform_filter(alt.datum.named).mark_rect(filled=False, stroke=OKABE_ITO[4], strokeWidth=2)
+    named = alt.Chart(table).transform_filter(alt.datum.named)
+    frames = named.mark_rect(filled=False, stroke=OKABE_ITO[4], strokeWidth=2)
     return alt.vconcat(trained + _placed(frames), _maps(table, "random weights", "random weights"))
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
 from bertlab.explain.text import clean
+from bertlab.inputs.features import Batch
 from bertlab.inputs.spans import MAX_LENGTH, SpanFeature
 from bertlab.tasks.answers import MAX_ANSWER_TOKENS, N_BEST, AnswerPrediction, Span, Window, log_total
 from bertlab.tasks.span import SpanTask
@@ -68,14 +69,28 @@ def answer(
 
     Raises InputError when the question or the passage is empty, or the question too long for the model.
     """
-    question, passage = clean(question), clean(passage)
-    if not question or not passage:
-        raise InputError(f"the {'passage' if question else 'question'} is empty: write at least one word")
+    passage = clean(passage)
     max_length = min(MAX_LENGTH, model.config.max_position_embeddings)
     task = SpanTask(tokenizer, max_length, max_answer_tokens=max_answer_tokens, n_best=n)
-    example = QAExample(shorten(question, 40), question, passage, "", -1)
-    windows = task.windows(model, task.features([example], model.config, learn=False))
+    windows = task.windows(model, _features(task, model, question, passage))
     return _answer(task, task.decide(model, passage, windows), windows, passage)
+
+
+def window_batch(model, tokenizer, question: str, passage: str, window: int) -> Batch:
+    """The row (1, S) that `answer` makes of window number `window`.
+
+    Raises InputError as `answer` does.
+    """
+    task = SpanTask(tokenizer, min(MAX_LENGTH, model.config.max_position_embeddings))
+    return task.inputs([_features(task, model, question, clean(passage))[window]], model)
+
+
+def _features(task: SpanTask, model, question: str, passage: str) -> list[SpanFeature]:
+    question = clean(question)
+    if not question or not passage:
+        raise InputError(f"the {'passage' if question else 'question'} is empty: write at least one word")
+    example = QAExample(shorten(question, 40), question, passage, "", -1)
+    return task.features([example], model.config, learn=False)
 
 
 def _answer(task: SpanTask, said: AnswerPrediction, windows: list[Window], passage: str) -> Answer:

@@ -72,7 +72,8 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """x (B, S, H), padding (B, 1, 1 or S, S) True where hidden, head_mask (A,) -> (B, S, H), (B, A, S, S).
 
-        With `packing`, x and the result are (N, H), the tokens that are not padding.
+        A head_mask (B, A) has a row for each sequence. With `packing`, x and the result are (N, H), the tokens that
+        are not padding.
         """
         if packing is not None and not want_probabilities and head_mask is None and self._nested_is_faster(x):
             return self._within_rows(x, packing), None
@@ -87,7 +88,7 @@ class MultiHeadAttention(nn.Module):
         else:
             context = F.scaled_dot_product_attention(query, key, value, bias, dropout_p=self._dropped())
         if head_mask is not None:
-            context = context * head_mask.view(1, -1, 1, 1)
+            context = context * head_mask[..., None, None]  # (A, 1, 1) or (B, A, 1, 1)
         # (B, A, S, D) -transpose-> (B, S, A, D) -merge-> (B, S, H) -out-> (B, S, H)
         context = context.transpose(1, 2).flatten(2)
         return self.out(context if packing is None else packing.pack(context)), probabilities

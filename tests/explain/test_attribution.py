@@ -1,8 +1,18 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from torch import nn
 
-from bertlab.explain.attribution import attribute_text, attribute_word, integrated_gradients, label_score
+from bertlab.explain.attribution import (
+    STEPS,
+    attribute_fill,
+    attribute_span,
+    attribute_text,
+    attribute_word,
+    integrated_gradients,
+    label_score,
+)
 from bertlab.explain.labels import label_text, label_words
 from bertlab.model.classifiers import ClassifierOutput
 
@@ -44,6 +54,59 @@ def variant(model, **changes):
     return type(model)(model.config.changed(**changes)).eval()
 
 
+def test_pushes_on_a_fill(model, tok):
+    batch = tok([TEXT.replace("street", "[MASK]")], [PAIR])
+    position = batch["input_ids"][0].tolist().index(tok.mask_token_id)
+    with torch.inference_mode():
+        p = model(**batch).prediction_logits[0, position].softmax(-1)
+    guess = int(p.argmax())
+    pushed = attribute_fill(model, tok, batch, position, guess)
+    assert pushed.score == pytest.approx(float(p[guess].logit()), abs=1e-4)
+    assert abs(pushed.gap) < 5e-3 and abs(pushed.score - pushed.baseline) > 0.05
+    assert pushed.tokens[position] == "[MASK]"
+
+
+@pytest.mark.parametrize("span", [(7, 9), (0, 0)])
+def test_pushes_on_an_answer(reader, tok, span):
+    batch = tok(["what did he buy?"], ["he bought a gallon of milk."])
+    with torch.inference_mode():
+        out = reader(**batch)
+    sure = out.start_logits[0].softmax(0)[span[0]].log() + out.end_logits[0].softmax(0)[span[1]].log()
+    pushed = attribute_span(reader, tok, batch, *span)
+    assert pushed.score == pytest.approx(float(sure), abs=1e-4)
+    assert abs(pushed.gap) < 1e-2 and abs(pushed.score - pushed.baseline) > 0.05
+
+
+def test_progress_goes_from_none_to_all(classifier, tok):
+    said = []
+    attribute_text(classifier, tok, TEXT, progress=lambda done, total: said.append((done, total)))
+    done = [number for number, _ in said]
+    assert len(said) > 4 and done == sorted(set(done)) and done[0] == 0 and done[-1] == STEPS
+    assert {total for _, total in said} == {STEPS}
+
+
+class Stopped(Exception):
+    pass
+
+
+def test_stopping_leaves_the_model_as_it_was(classifier, tok):
+    def stop(done, total):
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        attribute_text(classifier, tok, TEXT, progress=stop)
+    assert not classifier.bert.embeddings.word._forward_hooks
+
+
+def test_readers_at_once_do_not_meet(classifier, tok):
+    texts = [TEXT, "my cat didn't cross the river.", "the man went to the store.", PAIR] * 2
+    alone = [attribute_text(classifier, tok, text, label=0).values for text in texts]
+    with ThreadPoolExecutor(len(texts)) as pool:
+        together = list(pool.map(lambda text: attribute_text(classifier, tok, text, label=0).values, texts))
+    for one, other in zip(alone, together, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+
+
 def test_a_gap_is_seen_where_the_path_has_too_few_steps(classifier, tok, monkeypatch):
     exact = attribute_text(classifier, tok, TEXT)
     monkeypatch.setattr("bertlab.explain.attribution.STEPS", 2)
@@ -67,9 +130,13 @@ class Linear(nn.Module):
         return ClassifierOutput(torch.stack([total, -total], dim=-1))
 
 
+def log_odds_of_first_class(model, batch):
+    return label_score(model(**batch).logits, 0)
+
+
 def test_a_linear_model_in_closed_form(classifier, tok):
     linear, batch = Linear(classifier), tok([TEXT])
-    pushed = integrated_gradients(linear, tok, batch, label=0)
+    pushed = integrated_gradients(linear, tok, batch, log_odds_of_first_class)
     words = classifier.bert.embeddings.word.weight.detach()
     way = words[batch["input_ids"][0]] - words[tok.pad_token_id]  # (S, H)
     expected = 2 * (way * linear.weight.detach()[: len(way)]).sum(-1)  # (S,); the log-odds of t against -t are 2t
@@ -83,7 +150,7 @@ def test_tokens_that_cannot_matter_get_nothing(classifier, tok):
     assert zeros == ["[CLS]", "[PAD]", "[SEP]"]
     batch = tok([TEXT])
     batch["attention_mask"][0, 4] = 0
-    hidden = integrated_gradients(classifier, tok, batch, 0).values
+    hidden = integrated_gradients(classifier, tok, batch, log_odds_of_first_class).values
     assert hidden[4] == 0 and hidden[5] != 0
 
 

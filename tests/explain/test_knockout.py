@@ -1,0 +1,104 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertlab import BertForMaskedLM, BertForPreTraining
+from bertlab.errors import InputError
+from bertlab.explain.attribution import attribute_span
+from bertlab.explain.knockout import (
+    answer_change,
+    answer_knockouts,
+    answer_without,
+    fill_knockouts,
+    fill_without,
+    head_mask,
+    hidden_at,
+)
+from bertlab.explain.spans import answer, window_batch
+
+TEXT, PAIR, POSITION = "my dog didn't cross the street.", "it was too tired.", 3
+QUESTION, PASSAGE = "what did he buy?", "the man went to the store. he bought a gallon of milk."
+
+
+def fresh(kind, like, **changes):
+    torch.manual_seed(2)
+    return kind(like.config.changed(**changes)).eval()
+
+
+def logs(model, tok, off=(), position=POSITION):
+    """(V,) by the plain forward pass with a head_mask."""
+    out = model(**hidden_at(tok, TEXT, PAIR, position, 48), head_mask=head_mask(model, off))
+    return (out.prediction_logits if hasattr(out, "prediction_logits") else out.logits)[0, position].log_softmax(-1)
+
+
+@pytest.mark.parametrize("kind", [BertForPreTraining, BertForMaskedLM])
+def test_the_map_is_what_each_head_mask_gives(model, tok, kind):
+    model = fresh(kind, model)
+    with torch.inference_mode():
+        whole = logs(model, tok)
+        word = int(whole.argmax())
+        expected = [[float((logs(model, tok, [(la, a)]) - whole)[word]) for a in range(4)] for la in range(3)]
+    rows = fill_knockouts(model, tok, TEXT, PAIR, POSITION, word)
+    assert next(rows) == pytest.approx(expected[0], abs=1e-5)  # rows come one by one
+    assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+    for row, wanted in zip(rows, expected[1:], strict=True):
+        assert row == pytest.approx(wanted, abs=1e-5)
+    assert max(abs(x) for row in expected for x in row) > 0.01
+
+
+@settings(max_examples=15, deadline=None)
+@given(off=st.sets(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=12))
+def test_any_set_of_heads(model, tok, off):
+    with torch.inference_mode():
+        before, after = logs(model, tok), logs(model, tok, off)
+    word = int(before.argmax())
+    found = fill_without(model, tok, TEXT, PAIR, POSITION, word, tuple(off), k=3)
+    assert found.change == pytest.approx(float(after[word] - before[word]), abs=1e-5)
+    assert found.before.probabilities[0] == pytest.approx(float(before.exp().max()), abs=1e-6)
+    assert found.after.tokens[0] == tok.convert_ids_to_tokens(int(after.argmax()))
+    if not off:
+        assert found.change == 0 and found.before.tokens == found.after.tokens
+
+
+def test_a_head_that_adds_nothing_changes_nothing(model, tok):
+    model = fresh(BertForPreTraining, model)
+    with torch.no_grad():
+        model.bert.encoder.layers[1].attention.out.weight[:, 6:12] = 0  # what head 1 of layer 1 writes
+    rows = list(fill_knockouts(model, tok, TEXT, None, POSITION, 20))
+    assert rows[1][1] == pytest.approx(0, abs=1e-6) and abs(rows[1][0]) > 1e-4
+
+
+def test_the_answer_without_heads(reader, tok):
+    found = answer(reader, tok, QUESTION, PASSAGE)
+    start, end = found.best.start_token, found.best.end_token
+    off = ((0, 1), (2, 3))
+    without = answer_without(reader, tok, QUESTION, PASSAGE, off)
+    out = reader(**window_batch(reader, tok, QUESTION, PASSAGE, 0), head_mask=head_mask(reader, off))
+    torch.testing.assert_close(without.start_probabilities, out.start_logits[0].softmax(0).detach())
+    assert not torch.allclose(without.start_probabilities, found.start_probabilities, atol=1e-3)
+    change = answer_change(reader, tok, QUESTION, PASSAGE, 0, start, end, off)
+    assert change == pytest.approx(sure(without, start, end) - sure(found, start, end), abs=1e-5)
+    same = answer_without(reader, tok, QUESTION, PASSAGE, ())
+    torch.testing.assert_close(same.grid, found.grid, atol=1e-5, rtol=1e-4)
+
+
+def sure(found, start, end):
+    return float(found.start_probabilities[start].log() + found.end_probabilities[end].log())
+
+
+def test_heads_of_an_answer_in_a_later_window(reader, tok):
+    passage = " ".join([PASSAGE] * 8)
+    found = answer(reader, tok, QUESTION, passage)
+    start, end = found.best.start_token, found.best.end_token
+    rows = list(answer_knockouts(reader, tok, QUESTION, passage, found.window, start, end))
+    assert found.window > 0 and len(rows) == 3
+    change = answer_change(reader, tok, QUESTION, passage, found.window, start, end, [(1, 2)])
+    assert rows[1][2] == pytest.approx(change, abs=1e-5)
+    batch = window_batch(reader, tok, QUESTION, passage, found.window)
+    assert attribute_span(reader, tok, batch, start, end).score == pytest.approx(sure(found, start, end), abs=1e-4)
+
+
+def test_a_model_that_reads_from_left_to_right_is_refused(model, tok):
+    with pytest.raises(InputError, match="left to right"):
+        list(fill_knockouts(fresh(BertForMaskedLM, model, is_decoder=True), tok, TEXT, None, POSITION, 20))
