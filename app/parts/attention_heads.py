@@ -9,7 +9,7 @@ from exports import exports
 
 from bertlab.draw import charts
 from bertlab.draw.canvas import ModelHeads, attention_component
-from bertlab.draw.role_charts import role_maps, role_table
+from bertlab.draw.role_charts import control_maps, role_maps, role_table, trained_maps
 from bertlab.explain.attention import AttentionMaps, attention_maps
 from bertlab.explain.heads import head_roles
 
@@ -99,9 +99,9 @@ def show_roles(loaded: models.Loaded, heads: ModelHeads, text: str, pair: str | 
     )
     roles = head_roles(heads.maps)
     table = role_table(roles, head_roles(heads.control))
-    chart = role_maps(table)
-    st.altair_chart(chart, width="stretch", alt=spoken(table))
-    exports("head-roles", table, cells.roles(loaded.source, text, pair), chart)
+    st.altair_chart(trained_maps(table), width="stretch", alt=spoken(table))
+    st.altair_chart(control_maps(table), width="stretch", alt="The same maps with random weights.")
+    exports("head-roles", table, cells.roles(loaded.source, text, pair), role_maps(table))
 
 
 def spoken(table: pd.DataFrame) -> str:

@@ -38,6 +38,7 @@ export function mount(root, buffer, view, onView) {
     tell();
   };
   const panes = data.models.map((model) => makePane(model, data.roles, state, change));
+  if (panes.length > 1) panes.forEach((pane, n) => pane.node.prepend(make("h4", { className: "who", textContent: data.models[n].name })));
   const node = make("div", { className: "heads" }, options(data, state, hasControl, change),
     make("div", { className: "panes" }, ...panes.map((pane) => pane.node)));
   root.replaceChildren(make("style", { textContent: CSS }), node);

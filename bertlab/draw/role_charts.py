@@ -31,11 +31,20 @@ def role_table(roles: HeadRoles, control: HeadRoles) -> pd.DataFrame:
 
 
 def role_maps(table: pd.DataFrame) -> alt.VConcatChart:
-    """For each role all heads as layers x heads, above the same with random weights; heads named so are framed."""
-    trained = _maps(table, "score", "trained: share of the weight")
+    """The maps of the trained heads above those of the heads with random weights."""
+    return alt.vconcat(trained_maps(table), control_maps(table))
+
+
+def trained_maps(table: pd.DataFrame) -> alt.LayerChart:
+    """For each role all heads as layers x heads; those named after it are framed."""
     named = alt.Chart(table).transform_filter(alt.datum.named)
     frames = named.mark_rect(filled=False, stroke=OKABE_ITO[4], strokeWidth=2)
-    return alt.vconcat(trained + _placed(frames), _maps(table, "random weights", "random weights"))
+    return _maps(table, "score", "trained") + _placed(frames)
+
+
+def control_maps(table: pd.DataFrame) -> alt.Chart:
+    """The same with random weights."""
+    return _maps(table, "random weights", "random weights")
 
 
 def _maps(table: pd.DataFrame, column: str, title: str) -> alt.Chart:
@@ -50,9 +59,9 @@ def _maps(table: pd.DataFrame, column: str, title: str) -> alt.Chart:
 
 
 def _placed(chart: alt.Chart) -> alt.Chart:
-    axis = alt.Axis(labelAngle=0, ticks=False, domain=False)
+    plain = dict(ticks=False, domain=False, labelOverlap=False)
     return chart.encode(
-        x=alt.X("role:N", sort=list(ROLES), title="in each role: heads from the first to the last", axis=axis),
-        xOffset=alt.XOffset("head:O"),
-        y=alt.Y("layer:O", title="layer", axis=axis),
-    ).properties(height=alt.Step(16))
+        x=alt.X("role:N", sort=list(ROLES), title=None, axis=alt.Axis(labelAngle=-35, **plain)),
+        xOffset=alt.XOffset("head:O", title="head"),
+        y=alt.Y("layer:O", title="layer", axis=alt.Axis(**plain)),
+    ).properties(height=alt.Step(18))
