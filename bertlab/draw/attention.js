@@ -28,10 +28,15 @@ const read = (buffer) => {
 
 export function mount(root, buffer, view, onView) {
   const data = read(buffer), hasControl = data.models.some((model) => model.sets.length > 1);
-  const state = { layer: 0, head: 0, specials: true, control: false, arcs: false, scale: "all", role: "", ...data.view, ...view };
+  const state = { layer: 0, head: 0, specials: true, control: false, arcs: false, scale: "all", role: "" };
+  Object.assign(state, data.view, view, JSON.parse(root.dataset.view ?? "{}"));
   if (![...data.roles, NO_ROLE].includes(state.role)) state.role = "";
   let timer;
-  const tell = () => { clearTimeout(timer); timer = setTimeout(() => onView({ ...state }), 250); };
+  const tell = () => {
+    root.dataset.view = JSON.stringify(state); // for the next mount here: other weights may come before the report goes
+    clearTimeout(timer);
+    timer = setTimeout(() => onView({ ...state }), 250);
+  };
   const change = (news, headOnly = false) => {
     Object.assign(state, news);
     panes.forEach((pane) => pane.draw(headOnly));

@@ -20,10 +20,7 @@ export default function ({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".attention-root"), header = headerOf(data);
   if (root.dataset.header === header) return;
   root.dataset.header = header;
-  mount(root, data, JSON.parse(root.dataset.view || "{}"), (view) => {
-    root.dataset.view = JSON.stringify(view);
-    setStateValue("view", view);
-  });
+  mount(root, data, {}, (view) => setStateValue("view", view));
 }
 """
 _ANYWIDGET_HOST = """
