@@ -24,6 +24,18 @@ def test_attention_cell(folders):
     assert widget.view["layer"] == 1
 
 
+@pytest.mark.parametrize("random", [False, True])
+def test_attention_cell_with_a_second_model(folders, random):
+    beside = (folders["bare"], random)
+    widget = run(attention.attention(folders["pretrained"], TEXT, "more", {"role": "broad"}, beside))
+    name = b"random weights" if random else folders["bare"].encode()
+    assert name in bytes(widget.data)
+
+
+def test_roles_cell(folders):
+    assert len(run(attention.roles(folders["pretrained"], TEXT, None)).to_dict()["vconcat"]) == 2
+
+
 TEXTS = {
     "bundled": embeddings.bundled_texts("sentiment", 40),
     "own": embeddings.own_texts(list("abcdefgh"), list("xxxxyyyy")),
