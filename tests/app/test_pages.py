@@ -145,16 +145,6 @@ def test_examples_fill_the_fields(folders):
     assert app.text_area(key="pair").value
 
 
-def test_own_lines_with_labels(folders):
-    app = opened("embeddings", folder=folders["pretrained"], source="my own lines")
-    assert fine(app), said(app)
-    app.text_area(key="lines").set_value("one\ntwo").run()
-    assert "at least three lines" in said(app)
-    app.text_area(key="lines").set_value("a\tone\nb | two\nthree\n<b>x</b> | <i>\n" * 200).run()
-    assert not app.exception and not app.error
-    assert "first 500 of 800" in said(app)
-
-
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_text_gets_labels(odd, folders):
     app = opened("labels", folder=folders["tagger"])  # and the bundled model for whole texts
