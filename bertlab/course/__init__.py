@@ -3,9 +3,11 @@
 from bertlab.course.checks.base import Mistake
 from bertlab.course.checks.masking import check_mask_tokens, check_mlm_loss, check_whole_words
 from bertlab.course.checks.tour import check_pair_inputs
+from bertlab.course.matching import Matching, load_matching
 from bertlab.training.ladder import Rung, ladder
 
 __all__ = [
+    "Matching",
     "Mistake",
     "Rung",
     "check_mask_tokens",
@@ -13,4 +15,5 @@ __all__ = [
     "check_pair_inputs",
     "check_whole_words",
     "ladder",
+    "load_matching",
 ]
