@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from cells import attention, embeddings, labels, opening, spans
+from cells import attention, embeddings, labels, opening, spans, training
 
 from bertlab import BertModel
 
@@ -71,6 +71,19 @@ def test_text_label_cell(folders):
 
 def test_word_label_cell(folders):
     assert run(labels.word_label(folders["tagger"], TEXT, 2)).to_dict()["mark"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "arguments", "part"),
+    [
+        (training.curves, (True,), "hconcat"),
+        (training.words, (TEXT, None, 0), "layer"),
+        (training.head, (TEXT, "and more", 9, 1, 0), "concat"),
+        (training.cloud, (24,), "concat"),
+    ],
+)
+def test_training_cells(run_folder, cell, arguments, part):
+    assert run(cell(str(run_folder), *arguments)).to_dict()[part]
 
 
 def test_a_cell_can_open_the_control(folders):
