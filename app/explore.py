@@ -9,7 +9,7 @@ HERE = Path(__file__).parent
 if str(HERE) not in sys.path:  # pages import their siblings by name
     sys.path.insert(0, str(HERE))
 
-import state  # noqa: E402
+import model_bar  # noqa: E402
 
 STYLE = """<style>
 [data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 3rem 3rem 5rem; }
@@ -32,5 +32,5 @@ page = st.navigation(
         st.Page("views/labels.py", title="Labels", icon=":material/label:"),
     ]
 )
-state.choose_model()
+model_bar.show()
 page.run()

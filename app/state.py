@@ -1,141 +1,47 @@
-"""What all pages share: the chosen model, cached results, links, and one way to show trouble and tables."""
+"""What all pages share: links, texts, views that fail alone, and one way to show trouble."""
 
+import logging
 import re
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
 from urllib.parse import quote_plus
 
-import pandas as pd
 import streamlit as st
 
-from bertlab import (
-    BertForPreTraining,
-    BertForQuestionAnswering,
-    BertForSequenceClassification,
-    BertForTokenClassification,
-    BertModel,
-    Tokenizer,
-)
-from bertlab.draw import charts
 from bertlab.errors import InputError
-from bertlab.explain.control import random_control
-from bertlab.locate import bundled_models, locate
-from bertlab.tasks.names import family_of
 
-DEFAULT_MODEL, DEFAULT_QA = "storyworld-tiny", "storyworld-tiny-qa"
 DEFAULT_TEXT = "the animal didn't cross the street because it was too [MASK]."
 LINK_CHARACTERS = 6_000  # servers refuse addresses much longer
-CLASSIFIER = "classifier"  # the heads for texts, words and choices all have this name
-DRAWN_TOKENS = 128  # more than this nobody reads in a picture
-
-# task -> model class, published name of the head that it needs, the bundled checkpoint that has it
-TASKS = {
-    "encoder": (BertModel, None, DEFAULT_MODEL),
-    "fill": (BertForPreTraining, "cls.predictions", DEFAULT_MODEL),
-    "answer": (BertForQuestionAnswering, "qa_outputs", DEFAULT_QA),
-    "text label": (BertForSequenceClassification, CLASSIFIER, "storyworld-tiny-sentiment"),
-    "word labels": (BertForTokenClassification, CLASSIFIER, "storyworld-tiny-entities"),
-}
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """A model ready to use; `stamp` changes when the files in its folder do."""
-
-    name: str
-    stamp: str
-    model: object
-    tokenizer: Tokenizer
-    lacks_head: bool = False
-
-    @property
-    def limit(self) -> int:
-        return min(self.model.config.max_position_embeddings, DRAWN_TOKENS)
-
-
-def choose_model() -> None:
-    """The model field of the sidebar: a bundled checkpoint, or any folder or hub id typed by hand."""
-    names = bundled_models() or [DEFAULT_MODEL]
-    first = names.index(DEFAULT_MODEL) if DEFAULT_MODEL in names else 0
-    with st.sidebar:
-        st.selectbox("Bundled model", names, index=first, key="model", bind="query-params")
-        linked_text(
-            st.text_input,
-            "or a folder or hub id",
-            "folder",
-            placeholder="runs/own-text",
-            help="A folder with config.json and model.safetensors, for example one that `bertlab pretrain` "
-            "wrote; or a BERT of the hub as org/name, the one thing here that uses the network.",
-        )
-
-
-def model_for(task: str) -> Loaded:
-    """The chosen model with the head that `task` needs, or the bundled one that has it, saying so."""
-    name = (st.session_state.get("folder") or "").strip() or st.session_state.get("model") or DEFAULT_MODEL
-    loaded = _load(task, name)
-    fallback = TASKS[task][2]
-    if loaded.lacks_head and name != fallback:
-        if name != DEFAULT_MODEL:  # the default and its fine-tuned twin need no explanation
-            box = f"**{plain(name)}** has no head for this, so **{fallback}** is shown."
-            st.info(box, icon=":material/info:")
-        loaded = _load(task, fallback)
-    if loaded.lacks_head:
-        raise InputError(f"{loaded.name} has no trained head for this: choose another model")
-    return loaded
-
-
-def _load(task: str, name: str) -> Loaded:
-    folder = locate(name)
-    files = [path for path in folder.iterdir() if path.is_file()]
-    stamp = f"{folder.resolve()} {max((path.stat().st_mtime_ns for path in files), default=0)}"
-    return _open(task, name, stamp)
-
-
-@st.cache_resource(max_entries=8, show_spinner="Opening the model")
-def _open(task: str, name: str, stamp: str) -> Loaded:
-    kind, head, _ = TASKS[task]
-    if head == CLASSIFIER and getattr(family_of(name), "head", None) is not kind:
-        return Loaded(name, stamp, None, None, lacks_head=True)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = kind.from_pretrained(name)
-    lacks = head is not None and any(head in str(warning.message) for warning in caught)
-    return Loaded(name, f"{task} {stamp}", model, Tokenizer.from_pretrained(name), lacks)
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _control(stamp: str, _loaded: Loaded) -> Loaded:
-    return Loaded("random weights", f"control {stamp}", random_control(_loaded.model), _loaded.tokenizer)
-
-
-def control_of(loaded: Loaded) -> Loaded:
-    """The same architecture with random weights."""
-    return _control(loaded.stamp, loaded)
-
-
-@st.cache_data(max_entries=200, show_spinner=False)
-def _compute(name: str, stamp: str, arguments: tuple, _function: Callable, _loaded: Loaded):
-    return _function(_loaded.model, _loaded.tokenizer, *arguments)
-
-
-def compute(function: Callable, loaded: Loaded, *arguments):
-    """function(model, tokenizer, *arguments), remembered for all sessions."""
-    name = f"{function.__module__}.{function.__qualname__}"
-    return _compute(name, loaded.stamp, arguments, function, loaded)
+class Stopped(Exception):
+    """The reader stopped what a view needs."""
 
 
 @contextmanager
-def friendly() -> Iterator[None]:
-    """Show what cannot be used in a box, never as a traceback, and stop the page there."""
+def box() -> Iterator[None]:
+    """Around one view: what cannot be used is told in a box, never as a traceback, and the page goes on without it."""
     try:
         yield
+    except Stopped:
+        pass
     except InputError as error:
         message = str(error)
         st.error(plain(message[:1].upper() + message[1:]), icon=":material/edit:")
-        st.stop()
+    except Exception as error:  # whatever breaks here must not take the rest of the page along
+        logging.getLogger(__name__).exception("A view of the explorer failed")
+        name = plain(type(error).__name__)
+        st.error(
+            f"This view failed ({name}); the others still work. The server's log tells more. "
+            "Another text or another model may do.",
+            icon=":material/error:",
+        )
+
+
+def tabs(page: str, names: Mapping[str, str]) -> dict[str, st.delta_generator.DeltaGenerator]:
+    """The views of a page, by key, of which the link names the open one. Only that has `.open` and needs computing."""
+    made = st.tabs(list(names.values()), key=f"{page}_tab", on_change="rerun", bind="query-params")
+    return dict(zip(names, made, strict=True))
 
 
 def notices(dropped: int, unknown: int, total: int) -> None:
@@ -209,18 +115,3 @@ def share(key: str, value: str) -> None:
         st.query_params[key] = value
     elif key in st.query_params:
         del st.query_params[key]
-
-
-def exports(name: str, table: pd.DataFrame, code: str, chart=None) -> None:
-    """The table behind a picture, its downloads, and the notebook cell that makes the same."""
-    with st.expander("Table and downloads", icon=":material/table:"):
-        st.dataframe(table, hide_index=True, height="auto" if len(table) < 10 else 320)
-        with st.container(horizontal=True):
-            csv = table.to_csv(index=False).encode()
-            st.download_button("CSV", csv, f"{name}.csv", "text/csv", on_click="ignore", key=f"{name}-csv")
-            if chart is not None:
-                make = partial(charts.png, chart)
-                st.download_button("PNG", make, f"{name}.png", "image/png", on_click="ignore", key=f"{name}-png")
-    with st.expander("Show me the cell", icon=":material/code:"):
-        st.caption("The same in a notebook or script:")
-        st.code(code, language="python")

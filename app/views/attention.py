@@ -1,8 +1,10 @@
 """Attention heads: all of them at once, and one in full."""
 
-import snippets
+import models
 import state
 import streamlit as st
+from cells import attention as cells
+from exports import exports
 
 from bertlab.draw import charts
 from bertlab.draw.canvas import attention_component
@@ -34,10 +36,10 @@ def keep_in_link(view: dict) -> None:
     state.share("show", ",".join(flags + (["words"] if view.get("specials") is False else [])))
 
 
-def show_heads(loaded: state.Loaded, text: str, pair: str | None) -> None:
-    maps = state.compute(attention_maps, loaded, text, pair, loaded.limit)
+def show_heads(loaded: models.Loaded, text: str, pair: str | None) -> None:
+    maps = models.compute(attention_maps, loaded, text, pair, loaded.limit)
     state.notices(maps.dropped, maps.unknown, len(maps.tokens))
-    control = state.compute(attention_maps, state.control_of(loaded), text, pair, loaded.limit)
+    control = models.compute(attention_maps, models.control_of(loaded), text, pair, loaded.limit)
     view = attention_component(maps, "heads", loaded.name, control, first_view())
     keep_in_link(view)
     st.caption(
@@ -50,9 +52,9 @@ def show_heads(loaded: state.Loaded, text: str, pair: str | None) -> None:
     head = min(view.get("head", 0), maps.weights.shape[1] - 1)
     weights = shown.weights[layer, head]  # (L, A, S, S) -> (S, S)
     table = charts.attention_table(maps.tokens, weights)
-    code = snippets.attention(loaded.name, text, pair, view)
+    code = cells.attention(loaded.name, text, pair, view)
     name = f"attention-layer{layer + 1}-head{head + 1}"
-    state.exports(name, table, code, charts.attention_heatmap(maps.tokens, weights))
+    exports(name, table, code, charts.attention_heatmap(maps.tokens, weights))
 
 
 state.heading(
@@ -62,5 +64,5 @@ state.heading(
 )
 state.example_pills("Try", EXAMPLES)
 text, pair = state.text_fields()
-with state.friendly():
-    show_heads(state.model_for("encoder"), text, pair)
+with state.box():
+    show_heads(models.model_for("encoder"), text, pair)

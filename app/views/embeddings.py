@@ -1,9 +1,11 @@
 """[CLS] embeddings: one point a sentence, layer by layer, and a number for what the flat picture hides."""
 
+import models
 import pandas as pd
-import snippets
 import state
 import streamlit as st
+from cells import embeddings as cells
+from exports import exports
 
 from bertlab.draw import charts
 from bertlab.errors import InputError
@@ -60,9 +62,9 @@ def sentences() -> tuple[list[str], list[str], str]:
         label = "One text a line; with a label in front: `label | text`, or label, Tab, text"
         typed = state.linked_text(st.text_area, label, "lines", OWN_DEFAULT, height=220)
         texts, labels = own_lines(typed)
-        return texts, labels, snippets.own_source(texts, labels)
+        return texts, labels, cells.own_source(texts, labels)
     count = st.slider("How many", 60, 300, 180, step=60, key="count", bind="query-params", width=320)
-    return *storyworld_lines(count), snippets.storyworld_source(count)
+    return *storyworld_lines(count), cells.storyworld_source(count)
 
 
 def accuracy_table(trained: list, control: list) -> pd.DataFrame:
@@ -106,20 +108,20 @@ def show_accuracy(trained: list, control: list, layer: int) -> None:
 
 
 def show() -> None:
-    loaded = state.model_for("encoder")
+    loaded = models.model_for("encoder")
     texts, labels, source = sentences()
     last = loaded.model.config.num_hidden_layers
     layer = st.slider("Layer (0 = before the first)", 0, last, last, key=f"layer{last}", bind="query-params")
     arguments = tuple(texts), tuple(labels)
-    vectors, accuracies = state.compute(by_layer, loaded, *arguments)
-    dull_vectors, dull_accuracies = state.compute(by_layer, state.control_of(loaded), *arguments)
+    vectors, accuracies = models.compute(by_layer, loaded, *arguments)
+    dull_vectors, dull_accuracies = models.compute(by_layer, models.control_of(loaded), *arguments)
     left, right = st.columns(2, gap="large")
     with left:
         table, chart = show_points(f"{loaded.name}, layer {layer}", vectors[layer], labels, texts)
     with right:
         show_points(f"random weights, layer {layer}", dull_vectors[layer], labels, texts)
     show_accuracy(accuracies, dull_accuracies, layer)
-    state.exports("cls-embeddings", table, snippets.projection(loaded.name, source, layer), chart)
+    exports("cls-embeddings", table, cells.projection(loaded.name, source, layer), chart)
 
 
 state.heading(
@@ -128,5 +130,5 @@ state.heading(
     "one sentence: PCA lays the vectors flat along their two directions of largest variance. Point at one to "
     "read it.",
 )
-with state.friendly():
+with state.box():
     show()

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 
+import models
 import pandas as pd
-import snippets
 import state
 import streamlit as st
+from cells import labels as cells
+from exports import exports
 
 from bertlab.draw import charts
 from bertlab.draw.marked import attribution_strip, marked_names
@@ -23,7 +25,7 @@ EXAMPLES = {
 CLASSES = 8  # more than this only the model's maker wants to see
 
 
-def show_text(loaded: state.Loaded, said: LabelledText, text: str, pair: str | None) -> None:
+def show_text(loaded: models.Loaded, said: LabelledText, text: str, pair: str | None) -> None:
     prediction = said.prediction
     label = loaded.model.config.id2label[said.label]
     st.caption(f"Labelled by {state.plain(loaded.name)}.")
@@ -36,15 +38,15 @@ def show_text(loaded: state.Loaded, said: LabelledText, text: str, pair: str | N
         all_of_them.dataframe(class_table(said), hide_index=True, column_config={"probability": share})
     pushed, control = with_control(attribute_text, loaded, text, pair, said.label, loaded.limit)
     show_pushes(pushed, control, f"What pushed it to “{label}”")
-    code = snippets.text_label(loaded.name, text, pair)
+    code = cells.text_label(loaded.name, text, pair)
     table = charts.attribution_table(pushed, control)
-    state.exports("text-label", table, code, charts.attribution_bars(pushed, control))
+    exports("text-label", table, code, charts.attribution_bars(pushed, control))
 
 
-def with_control(function: Callable, loaded: state.Loaded, *arguments) -> tuple[Attribution, Attribution]:
+def with_control(function: Callable, loaded: models.Loaded, *arguments) -> tuple[Attribution, Attribution]:
     """What `function` finds in the model, and in the same architecture with random weights."""
     with st.spinner("Following the gradients; a large model takes half a minute"):
-        return tuple(state.compute(function, model, *arguments) for model in (loaded, state.control_of(loaded)))
+        return tuple(models.compute(function, model, *arguments) for model in (loaded, models.control_of(loaded)))
 
 
 def class_table(said: LabelledText) -> pd.DataFrame:
@@ -52,7 +54,7 @@ def class_table(said: LabelledText) -> pd.DataFrame:
     return pd.DataFrame(ranked[:CLASSES], columns=["class", "probability"])
 
 
-def show_words(loaded: state.Loaded, said: LabelledWords, text: str) -> None:
+def show_words(loaded: models.Loaded, said: LabelledWords, text: str) -> None:
     st.caption(f"Labelled by {state.plain(loaded.name)}.")
     with st.container(border=True):
         st.html(marked_names(said.text, said.names, kinds(loaded.model.config.id2label.values())))
@@ -64,8 +66,8 @@ def show_words(loaded: state.Loaded, said: LabelledWords, text: str) -> None:
     show_pushes(pushed, control, f"What pushed “{words_of(said)[word]}” to “{label}”")
     table = charts.attribution_table(pushed, control)
     table["label"] = table["position"].map(dict(zip(said.places, said.prediction.labels, strict=True)))
-    code = snippets.word_label(loaded.name, text, word)
-    state.exports("word-labels", table, code, charts.attribution_bars(pushed, control))
+    code = cells.word_label(loaded.name, text, word)
+    exports("word-labels", table, code, charts.attribution_bars(pushed, control))
 
 
 def words_of(said: LabelledWords) -> list[str]:
@@ -135,16 +137,16 @@ st.caption(
 )
 state.example_pills("Try", {name: {"label_text": text, "label_pair": ""} for name, text in EXAMPLES.items()})
 text, pair = state.text_fields("label_", TEXT)
-with state.friendly():
+with state.box():
     st.subheader("The whole text", anchor=False)
-    loaded = state.model_for("text label")
-    of_text = state.compute(label_text, loaded, text, pair, loaded.limit)
+    loaded = models.model_for("text label")
+    of_text = models.compute(label_text, loaded, text, pair, loaded.limit)
     of_text_counts = of_text.encoded.dropped, of_text.encoded.unknown, len(of_text.encoded.tokens)
     state.notices(*of_text_counts)
     show_text(loaded, of_text, text, pair)
     st.subheader("Each word", anchor=False)
-    loaded = state.model_for("word labels")
-    of_words = state.compute(label_words, loaded, text, loaded.limit)
+    loaded = models.model_for("word labels")
+    of_words = models.compute(label_words, loaded, text, loaded.limit)
     of_words_counts = of_words.dropped, of_words.unknown, len(of_words.tokens)
     if of_words_counts != of_text_counts:
         state.notices(*of_words_counts)

@@ -2,10 +2,12 @@
 
 import math
 
+import models
 import pandas as pd
-import snippets
 import state
 import streamlit as st
+from cells import masking as cells
+from exports import exports
 
 from bertlab.draw import charts
 from bertlab.draw.marked import ACTIONS, token_strip
@@ -57,13 +59,13 @@ def around(encoded: Encoded, position: int) -> str:
     return f"{state.plain(' '.join(before))} **▢** {state.plain(' '.join(after))}"
 
 
-def show_fills(loaded: state.Loaded, encoded: Encoded, text: str, pair: str | None) -> None:
+def show_fills(loaded: models.Loaded, encoded: Encoded, text: str, pair: str | None) -> None:
     positions = choose_positions(encoded, f"chips {hash((loaded.stamp, text, pair))}")
     if not positions:
         st.info("Nothing is masked: press a word, or type [MASK] in the text.", icon=":material/touch_app:")
         return
     k = st.slider("Guesses", 3, 20, 8, key="k", bind="query-params", width=260)
-    found = state.compute(fills, loaded, text, pair, loaded.limit, tuple(positions), k)
+    found = models.compute(fills, loaded, text, pair, loaded.limit, tuple(positions), k)
     across = min(3, len(positions))
     columns = st.columns(across, gap="large")
     drawn = []
@@ -77,8 +79,8 @@ def show_fills(loaded: state.Loaded, encoded: Encoded, text: str, pair: str | No
     if len(found) > PANELS:
         st.caption(f"The first {PANELS} of {len(found)} gaps are drawn; the table has all.")
     masked = masked_text(encoded, positions, loaded.tokenizer)
-    code = snippets.fill(loaded.name, *masked, k)
-    state.exports("fill-ins", charts.fill_table(found), code, drawn[0])
+    code = cells.fill(loaded.name, *masked, k)
+    exports("fill-ins", charts.fill_table(found), code, drawn[0])
 
 
 def masked_text(encoded: Encoded, positions: list[int], tokenizer) -> tuple[str, str | None]:
@@ -96,7 +98,7 @@ def describe(fill, truth: str, vocabulary: int) -> str:
     return sure if truth == "[MASK]" else f"{sure} Masked by hand: {state.plain(truth)} (orange)."
 
 
-def show_sampler(loaded: state.Loaded, text: str, pair: str | None) -> None:
+def show_sampler(loaded: models.Loaded, text: str, pair: str | None) -> None:
     st.subheader("How pretraining chooses its gaps", anchor=False)
     st.markdown(
         "Nobody presses words during pretraining: about 15% of the tokens are drawn by lot. Of these, 80% "
@@ -106,7 +108,7 @@ def show_sampler(loaded: state.Loaded, text: str, pair: str | None) -> None:
     left, right = st.columns(2, gap="large")
     rate = left.slider("Share of tokens chosen", 5, 80, 15, step=5, format="%d%%", key="rate", bind="query-params")
     seed = right.slider("Seed of the draw", 0, 99, 0, key="seed", bind="query-params")
-    drawn = state.compute(sample_masking, loaded, text, pair, rate / 100, seed, loaded.limit)
+    drawn = models.compute(sample_masking, loaded, text, pair, rate / 100, seed, loaded.limit)
     st.html(token_strip(drawn.after, drawn.actions, drawn.before, drawn.special))
     counts, guesses = st.columns([1, 2], gap="large")
     with counts:
@@ -119,7 +121,7 @@ def show_sampler(loaded: state.Loaded, text: str, pair: str | None) -> None:
         share = st.column_config.ProgressColumn("p(true)", format="percent", min_value=0, max_value=1)
         st.dataframe(table, hide_index=True, column_config={"p(true)": share})
         st.caption(f"Mean loss here, -ln p(true token): {drawn.loss:.2f} nats.")
-    state.exports("masking", table, snippets.sampler(loaded.name, text, pair, rate / 100, seed))
+    exports("masking", table, cells.sampler(loaded.name, text, pair, rate / 100, seed))
 
 
 def count_table(drawn: SampledMasking, rate: float) -> pd.DataFrame:
@@ -145,8 +147,8 @@ state.heading(
 )
 state.example_pills("Try", EXAMPLES)
 text, pair = state.text_fields()
-with state.friendly():
-    loaded = state.model_for("fill")
+with state.box():
+    loaded = models.model_for("fill")
     encoded = encode(loaded.tokenizer, text, pair, loaded.limit)
     state.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
     show_fills(loaded, encoded, text, pair)

@@ -1,9 +1,11 @@
 """Answer spans: how BERT marks an answer in a passage."""
 
+import models
 import pandas as pd
-import snippets
 import state
 import streamlit as st
+from cells import spans as cells
+from exports import exports
 
 from bertlab.draw import charts
 from bertlab.draw.marked import marked_passage
@@ -79,8 +81,8 @@ def show_pictures(found: Answer, tokens: range) -> None:
 
 
 def show(question: str, passage: str) -> None:
-    loaded = state.model_for("answer")
-    found = state.compute(answer, loaded, question, passage)
+    loaded = models.model_for("answer")
+    found = models.compute(answer, loaded, question, passage)
     state.notices(found.dropped, found.unknown, len(found.tokens))
     st.caption(f"Answered by {state.plain(loaded.name)}.")
     show_answer(found)
@@ -89,10 +91,10 @@ def show(question: str, passage: str) -> None:
     st.dataframe(best_table(found), hide_index=True, column_config={"probability": share})
     tokens = window(found)
     show_pictures(found, tokens)
-    code = snippets.answer(loaded.name, question, passage)
+    code = cells.answer(loaded.name, question, passage)
     table = charts.span_table(found, range(*found.passage_slice))
     ranked = table.sort_values("probability", ascending=False)
-    state.exports("answer-spans", ranked, code, charts.span_heatmap(found, tokens))
+    exports("answer-spans", ranked, code, charts.span_heatmap(found, tokens))
 
 
 state.heading(
@@ -104,5 +106,5 @@ state.heading(
 state.example_pills("Try a question that the model has not seen", examples())
 question = state.linked_text(st.text_input, "Your question", "question", QUESTION)
 passage = state.linked_text(st.text_area, "Your passage", "passage", PASSAGE, height=150)
-with state.friendly():
+with state.box():
     show(question, passage)

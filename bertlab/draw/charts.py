@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from io import BytesIO
+from io import BytesIO, StringIO
 
 import altair as alt
 import numpy as np
@@ -54,7 +54,7 @@ def attention_table(tokens: Sequence[str], weights: Tensor) -> pd.DataFrame:
 
 def attention_heatmap(tokens: Sequence[str], weights: Tensor) -> alt.Chart:
     """One head (S, S) as a matrix: rows look, columns are looked at."""
-    label = alt.Axis(labelExpr=_token_names(range(len(tokens)), tokens), labelOverlap=True, **_PLAIN)
+    label = alt.Axis(labelExpr=token_names(range(len(tokens)), tokens), labelOverlap=True, **_PLAIN)
     step = alt.Step(max(6, min(24, 640 // len(tokens))))
     return (
         alt.Chart(alt.Data(values=attention_table(tokens, weights).to_dict("records")))
@@ -68,7 +68,7 @@ def attention_heatmap(tokens: Sequence[str], weights: Tensor) -> alt.Chart:
     )
 
 
-def _token_names(places: range, tokens: Sequence[str]) -> str:
+def token_names(places: range, tokens: Sequence[str]) -> str:
     """A Vega expression from a position to its token: equal tokens at two places stay two labels."""
     return f"({json.dumps({str(i): tokens[i] for i in places})})[datum.value]"
 
@@ -149,7 +149,7 @@ def span_table(answer: Answer, tokens: range) -> pd.DataFrame:
 
 def span_heatmap(answer: Answer, tokens: range) -> alt.LayerChart:
     """Start (rows) x end (columns) probabilities; only cells that can be an answer are drawn."""
-    label = alt.Axis(labelExpr=_token_names(tokens, answer.tokens), labelOverlap=True, labelLimit=110, **_PLAIN)
+    label = alt.Axis(labelExpr=token_names(tokens, answer.tokens), labelOverlap=True, labelLimit=110, **_PLAIN)
     order = [int(i) for i in tokens]
     table = span_table(answer, tokens)
     base = alt.Chart(table).encode(
@@ -176,7 +176,7 @@ def boundary_table(answer: Answer, tokens: range) -> pd.DataFrame:
 
 def boundary_bars(answer: Answer, tokens: range) -> alt.Chart:
     """Two bars a token: how probable as the answer's start, and as its end."""
-    names = _token_names(tokens, answer.tokens)
+    names = token_names(tokens, answer.tokens)
     axis = alt.Axis(labelExpr=names, labelAngle=-55, labelOverlap=True, **_PLAIN)
     kinds = ["start", "end"]
     legend = alt.Legend(title=None, orient="top", labelFontSize=13)
@@ -208,7 +208,7 @@ def attribution_bars(pushed: Attribution, control: Attribution) -> alt.Chart:
     long["what"] = long["signs"].where(long["weights"] == "push", "random weights")
     scale = alt.Scale(domain=["towards", "away", "random weights"], range=[BLUE, ORANGE, GREY])
     legend = alt.Legend(title=None, orient="top", labelFontSize=12, columnPadding=5)  # all three on a phone
-    names = _token_names(range(len(pushed.tokens)), pushed.tokens)
+    names = token_names(range(len(pushed.tokens)), pushed.tokens)
     axis = alt.Axis(labelExpr=names, labelAngle=-90, labelOverlap=True, **_PLAIN)
     return (
         alt.Chart(long)
@@ -229,3 +229,10 @@ def png(chart: alt.TopLevelMixin, scale: float = 2.0) -> bytes:
     buffer = BytesIO()
     chart.properties(background="white").save(buffer, format="png", scale_factor=scale)
     return buffer.getvalue()
+
+
+def svg(chart: alt.TopLevelMixin) -> bytes:
+    """The chart as an SVG file with a clear background (made by vl-convert, offline)."""
+    buffer = StringIO()
+    chart.save(buffer, format="svg")
+    return buffer.getvalue().encode()

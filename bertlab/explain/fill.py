@@ -23,17 +23,43 @@ class Fill:
     entropy: float
 
 
-def fill_mask(model, tokenizer, text: str, pair: str | None = None, k: int = 10) -> list[Fill]:
-    """Fill in each [MASK] of a text or pair; text beyond the model's length is left out.
+def fill_mask(
+    model,
+    tokenizer,
+    text: str,
+    pair: str | None = None,
+    k: int = 10,
+    masked: Sequence[int] = (),
+    limit: int | None = None,
+) -> list[Fill]:
+    """Fill in each [MASK] of a text or pair, and each of the positions `masked`, whose tokens are hidden first.
 
-    Raises InputError when the text is empty or holds no [MASK], and for a model that reads from left to right.
+    Text beyond `limit` tokens or the model's length is left out. Raises InputError when the text is empty or nothing
+    in it is masked, and for a model that reads from left to right.
+    """
+    batch, positions = masked_row(model, tokenizer, text, pair, masked, limit)
+    return fill_positions(model, tokenizer, batch, positions, k)
+
+
+def masked_row(
+    model, tokenizer, text: str, pair: str | None = None, masked: Sequence[int] = (), limit: int | None = None
+) -> tuple[dict[str, Tensor], list[int]]:
+    """A text or pair as a row (1, S) with the positions `masked` hidden, and where it is masked, typed [MASK]s too.
+
+    Raises InputError as fill_mask does, and for a position where there is no token.
     """
     refuse_left_to_right(model)
-    encoded = encode(tokenizer, text, pair, model.config.max_position_embeddings)
-    positions = (encoded.input_ids == tokenizer.mask_token_id).nonzero()[:, 0].tolist()  # (S,) -> M
+    longest = model.config.max_position_embeddings
+    encoded = encode(tokenizer, text, pair, min(limit or longest, longest))
+    count = len(encoded.tokens)
+    if not all(0 <= place < count for place in masked):
+        raise InputError(f"masked={list(masked)}: the text has the positions 0 to {count - 1}")
+    ids = encoded.batch["input_ids"].clone()  # (1, S)
+    ids[0, list(masked)] = tokenizer.mask_token_id
+    positions = (ids[0] == tokenizer.mask_token_id).nonzero()[:, 0].tolist()  # (S,) -> M
     if not positions:
         raise InputError("the text holds no [MASK]: write [MASK] in place of a word")
-    return fill_positions(model, tokenizer, encoded.batch, positions, k)
+    return encoded.batch | {"input_ids": ids}, positions
 
 
 def refuse_left_to_right(model) -> None:
@@ -44,13 +70,17 @@ def refuse_left_to_right(model) -> None:
 
 def fill_positions(model, tokenizer, batch: dict[str, Tensor], positions: Sequence[int], k: int) -> list[Fill]:
     """The model's distribution over tokens at each of `positions` of a one-row batch (1, S)."""
-    log_probabilities = position_log_probabilities(model, batch, positions)  # (M, V)
+    return likeliest(tokenizer, position_log_probabilities(model, batch, positions), positions, k)
+
+
+def likeliest(tokenizer, log_probabilities: Tensor, positions: Sequence[int], k: int) -> list[Fill]:
+    """The Fill of each row of log-probabilities (M, V), which belong to M positions."""
     entropy = -(log_probabilities.exp() * log_probabilities).sum(-1)  # (M, V) -> (M,)
     best = log_probabilities.exp().topk(min(k, log_probabilities.shape[-1]), dim=-1)  # (M, k)
     return [
-        Fill(position, tokenizer.convert_ids_to_tokens(ids), values, float(h))
+        Fill(position, tokenizer.convert_ids_to_tokens(ids), values, h)
         for position, ids, values, h in zip(
-            positions, best.indices.tolist(), best.values.tolist(), entropy, strict=True
+            positions, best.indices.tolist(), best.values.tolist(), entropy.tolist(), strict=True
         )
     ]
 

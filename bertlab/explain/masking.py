@@ -1,6 +1,7 @@
 """One draw of the 80/10/10 masking, and how well the model guesses what it hides."""
 
 from dataclasses import dataclass
+from statistics import fmean
 
 import torch
 
@@ -11,7 +12,10 @@ from bertlab.inputs.masking import Masking, mask_tokens
 
 @dataclass(frozen=True)
 class Guess:
-    """The model's guess at one chosen position: `probability` and `rank` (1 = best) of the true token."""
+    """The model's guess at one chosen position: `probability` and `rank` (1 = best) of the true token.
+
+    `loss` is -ln p(true token), in nats.
+    """
 
     position: int
     action: int
@@ -20,6 +24,7 @@ class Guess:
     guess: str
     probability: float
     rank: int
+    loss: float
 
 
 @dataclass(frozen=True)
@@ -65,12 +70,12 @@ def sample_masking(
         _guess(position, actions[position], encoded.tokens, after, row, int(ids[0, position]), tokenizer)
         for position, row in zip(chosen, scores, strict=True)
     ]
-    truths = ids[0, chosen]  # (M,)
-    loss = -scores.gather(1, truths[:, None]).mean() if chosen else torch.tensor(0.0)  # (M, V) -> ()
-    return SampledMasking(encoded.tokens, after, actions, special[0].tolist(), guesses, float(loss))
+    loss = fmean(guess.loss for guess in guesses) if guesses else 0.0
+    return SampledMasking(encoded.tokens, after, actions, special[0].tolist(), guesses, loss)
 
 
 def _guess(position, action, before, after, row, truth: int, tokenizer) -> Guess:
     guess = tokenizer.convert_ids_to_tokens(int(row.argmax()))
     rank = int((row > row[truth]).sum()) + 1
-    return Guess(position, action, before[position], after[position], guess, float(row[truth].exp()), rank)
+    p, loss = float(row[truth].exp()), -float(row[truth])
+    return Guess(position, action, before[position], after[position], guess, p, rank, loss)

@@ -55,14 +55,14 @@ TABLE = {
 }
 TIED = "mlm.decoder.weight"
 ENCODER = ("embeddings.", "encoder.")  # what a checkpoint cannot lack
+DRAWS = ("normal_", "uniform_", "kaiming_uniform_")  # functions that fill a new model with random numbers
 
 
 class NoDraws(TorchFunctionMode):
     """On the "meta" device tensors have a shape alone; drawing their values would be slow all the same."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        drawing = function.__name__ in ("normal_", "uniform_", "kaiming_uniform_")
-        return None if drawing else function(*args, **(kwargs or {}))
+        return None if function.__name__ in DRAWS else function(*args, **(kwargs or {}))
 
 
 class PretrainedModel(nn.Module):

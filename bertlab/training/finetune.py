@@ -73,6 +73,7 @@ def finetune(
     out: str | Path | None = None,
     half: bool = False,
     log_every: int = 20,
+    on_start: Callable[[Task], None] | None = None,
     on_log: Callable[[Row], None] | None = None,
     on_look: Callable[[Row], None] | None = None,
     save_every: int = 500,
@@ -85,6 +86,7 @@ def finetune(
     `examples` and `dev` are TextExamples, TokenExamples, QAExamples or ChoiceExamples, as the task reads them. `model`
     is trained instead of one opened by `recipe.model`: it has the head already. Everything that is random follows from
     the recipe's seed. `out` is the run folder (none: nothing is written), `half` saves the result in 16 bits.
+    `on_start` gets the task before the first step.
 
     Every `save_every` steps, and with the looks at the dev set (but for those less than 50 steps apart), the whole
     state goes to the run folder; `resume` goes on from there after a kill or Ctrl-C, to the same weights as without it.
@@ -99,6 +101,8 @@ def finetune(
     looks = Looks(task, model, dev, recipe.patience, to_all(run and run.log_look, on_look))
     if state:
         looks.go_on(state)
+    if on_start:
+        on_start(task)
 
     def save(state: State | None, stopped: bool) -> None:
         run.save_state(state and state | looks.state(), stopped)

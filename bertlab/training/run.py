@@ -104,14 +104,47 @@ class Run:
 
 def check_recipe(folder: Path, recipe: dict) -> None:
     """InputError where the run in the folder was begun with another recipe, or does not tell."""
-    try:
-        begun = json.loads((folder / "recipe.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{folder / 'recipe.json'} cannot be read ({error})") from error
+    begun = read_record(folder / "recipe.json")
     asked = json.loads(json.dumps(recipe))
     changed = [f"{key} was {begun.get(key)!r}" for key in asked if asked[key] != begun.get(key)]
     if changed:
         raise InputError(f"{folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")
+
+
+def read_record(path: Path) -> dict:
+    """What a JSON file of a run folder tells. InputError names one that is missing or damaged."""
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({error})") from error
+    if not isinstance(told, dict):
+        raise InputError(f"{path} cannot be read (it holds no JSON object)")
+    return told
+
+
+def read_rows(path: Path) -> list[dict[str, float]]:
+    """The rows of metrics.csv or dev.csv, none where the file is missing; a last line without its end is still being
+    written and left out. InputError names a line that is damaged."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    except FileNotFoundError:  # no dev set, or no step with a finite gradient
+        return []
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({error})") from error
+    whole = [line.strip().split(",") for line in lines if line.endswith("\n")]
+    if not whole:
+        return []
+    names, *rows = whole
+    if "step" not in names:
+        raise InputError(f"{path} cannot be read (it has no column step)")
+    return [_read_row(names, row, f"{path}, line {number}") for number, row in enumerate(rows, start=2)]
+
+
+def _read_row(names: list[str], row: list[str], place: str) -> dict[str, float]:
+    try:
+        return dict(zip(names, map(float, row), strict=True))
+    except ValueError as error:
+        raise InputError(f"{place}: {len(names)} numbers are expected ({', '.join(names[:3])}, ...)") from error
 
 
 def to_all(*receivers: Callable[[dict[str, float]], None] | None) -> Callable[[dict[str, float]], None]:

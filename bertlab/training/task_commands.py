@@ -1,11 +1,12 @@
 """What `bertlab finetune` does: examples and recipe from the arguments, fine-tuning, report and card."""
 
-import csv
+import json
 import random
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -14,8 +15,10 @@ from bertlab.config import BertConfig
 from bertlab.corpora.hub import HubSet, read_hub
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
+from bertlab.files_io import atomic_write
 from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.model.weights import WEIGHTS
+from bertlab.tasks.base import Task
 from bertlab.tasks.files import hub_set, naming, paired, read_examples, some
 from bertlab.tasks.names import NAMES, named, open_task
 from bertlab.tasks.span import SpanTask
@@ -36,7 +39,7 @@ from bertlab.training.grid import search
 from bertlab.training.recipes import FinetuneRecipe, as_record, suited_optimization
 from bertlab.training.report import plain, write_report
 from bertlab.training.resume import Checkpoints
-from bertlab.training.run import check_recipe
+from bertlab.training.run import check_recipe, read_rows
 from bertlab.training.settings import with_settings
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, where no dev file is given
@@ -75,7 +78,8 @@ def run_finetune(command) -> None:
     elif command.resume and is_trained(out):
         check_recipe(out, as_record(recipe))
     else:
-        result = finetune(recipe, sets.train, sets.dev, out=out, on_look=show_look, **how)
+        begin = partial(note_baselines, out, sets)
+        result = finetune(recipe, sets.train, sets.dev, out=out, on_start=begin, on_look=show_look, **how)
         if result.stopped:
             end_stopped(f"at {reached(result)}")
     say(f"measuring on {len(sets.test):,} examples ...")
@@ -85,6 +89,12 @@ def run_finetune(command) -> None:
     free = not (command.train or command.dataset)
     write_card(out, recipe.name, about, as_record(recipe), measures, trained_for(out), line, free)
     finish(out, measures)
+
+
+def note_baselines(out: Path, sets: Sets, task: Task) -> None:
+    """Write down what the figures of dev.csv are read against: guesses that need no model."""
+    records = [{"name": name, **measures} for name, measures in task.baselines(sets.train, sets.dev).items()]
+    atomic_write(out / "baselines.json", json.dumps(records, indent=2) + "\n")
 
 
 def is_trained(out: Path) -> bool:
@@ -254,10 +264,3 @@ def trained_for(out: Path) -> float:
     """Seconds of the training, those before a kill too; of all settings that a grid tried."""
     folders = [*(out / "grid").glob("*")] or [out]
     return sum(rows[-1]["seconds"] for folder in folders if (rows := read_rows(folder / "metrics.csv")))
-
-
-def read_rows(path: Path) -> list[dict[str, float]]:
-    if not path.exists():  # no dev set, or no step with a finite gradient
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]

@@ -11,6 +11,7 @@ from urllib.request import urlopen
 import pytest
 
 APP = Path(__file__).parents[2] / "app" / "explore.py"
+sys.path.insert(0, str(APP.parent))  # pages and tests import what stands there by name
 
 
 @pytest.fixture(scope="session")

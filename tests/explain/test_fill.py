@@ -40,6 +40,19 @@ def test_no_mask_and_no_text_are_named(model, tok):
             fill_mask(model, tok, empty)
 
 
+def test_hidden_positions_are_filled_beside_typed_masks(model, tok):
+    fills = fill_mask(model, tok, TEXT, k=3, masked=[2])
+    batch = tok([TEXT])
+    batch["input_ids"][0, 2] = tok.mask_token_id
+    expected = model(**batch).prediction_logits.softmax(-1).detach()[0]
+    assert [fill.position for fill in fills] == [2, int((tok([TEXT])["input_ids"][0] == tok.mask_token_id).nonzero())]
+    for fill in fills:
+        assert fill.probabilities == pytest.approx(expected[fill.position].topk(3).values.tolist(), abs=1e-6)
+    with pytest.raises(InputError, match="positions 0 to 5"):
+        fill_mask(model, tok, "dog [MASK] dog dog", masked=[6])
+    assert len(fill_mask(model, tok, "dog dog dog", masked=[2], limit=4)) == 1
+
+
 def test_mask_in_any_case_and_control_characters():
     assert clean("\x00a [mask] b\x1b \ud83d") == "a [MASK] b"
     assert clean("tab\tand\nline") == "tab\tand\nline"
@@ -70,6 +83,7 @@ def test_sampled_masking_matches_its_own_account(model, tok, rate):
         assert (guess.shown == "[MASK]") == (guess.action == 1)
         assert guess.action != 3 or guess.shown == guess.truth
         assert (guess.rank == 1) == (guess.guess == guess.truth)
+        assert guess.loss == pytest.approx(-math.log(guess.probability), abs=1e-4)
     untouched = [i for i, action in enumerate(drawn.actions) if not action]
     assert all(drawn.before[i] == drawn.after[i] for i in untouched)
     expected = -sum(math.log(guess.probability) for guess in drawn.guesses) / len(drawn.guesses)

@@ -1,0 +1,50 @@
+"""What every view gives away: its table, its picture as files, the notebook cell that makes it, and its link."""
+
+from functools import partial
+from urllib.parse import urlencode, urlsplit
+
+import pandas as pd
+import streamlit as st
+
+from bertlab.draw import charts
+
+ROWS_SHOWN = 2_000  # a browser chokes on more; the CSV has all
+
+
+def exports(name: str, table: pd.DataFrame, code: str, chart=None) -> None:
+    """`name` is that of the files, one for each view of a page; `code` runs as it stands in a notebook."""
+    with st.container(gap="xsmall"):
+        with st.expander("Table and downloads", icon=":material/table:"):
+            show_table(table)
+            with st.container(horizontal=True):
+                offer(name, "csv", "text/csv", lambda: table.to_csv(index=False).encode())
+                if chart is not None:
+                    offer(name, "png", "image/png", partial(charts.png, chart))
+                    offer(name, "svg", "image/svg+xml", partial(charts.svg, chart))
+        with st.expander("Show me the cell", icon=":material/code:"):
+            st.caption("The same in a notebook or script:")
+            st.code(code, language="python")
+        with st.expander("Link to this view", icon=":material/link:"):
+            show_link()
+
+
+def show_table(table: pd.DataFrame) -> None:
+    st.dataframe(table.head(ROWS_SHOWN), hide_index=True, height="auto" if len(table) < 10 else 320)
+    if len(table) > ROWS_SHOWN:
+        st.caption(f"The first {ROWS_SHOWN:,} of {len(table):,} rows; the CSV has all.")
+
+
+def offer(name: str, kind: str, mime: str, make) -> None:
+    """A button that makes the file when it is pressed."""
+    key = f"{name}-{kind}"
+    st.download_button(kind.upper(), make, f"{name}.{kind}", mime, on_click="ignore", key=key)
+
+
+def show_link() -> None:
+    """This page's address with all that was chosen on it."""
+    page = urlsplit(st.context.url or "http://localhost:8501")
+    query = urlencode(st.query_params.to_dict())
+    st.caption("Who opens it on this server sees what you see now:")
+    st.code(page._replace(query=query).geturl(), language=None, wrap_lines=True)
+    if st.session_state.get("upload_names"):
+        st.caption("Your uploaded model is yours alone: it is not part of the link.")

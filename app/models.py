@@ -1,0 +1,171 @@
+"""Which models are looked at: the chosen one, the one beside it, and their like with random weights."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import streamlit as st
+from state import plain
+
+from bertlab import (
+    BertForPreTraining,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertModel,
+    Tokenizer,
+    hub,
+)
+from bertlab.errors import InputError
+from bertlab.explain.control import random_control
+from bertlab.locate import locate
+from bertlab.model.weights import Weights
+from bertlab.tasks.names import family_of
+
+DEFAULT_MODEL, DEFAULT_QA = "storyworld-tiny", "storyworld-tiny-qa"
+NOTHING, RANDOM = "nothing", "random weights"
+END = "end"  # of the training, where a model has snapshots
+CLASSIFIER = "classifier"  # the heads for texts, words and choices all have this name
+DRAWN_TOKENS = 128  # more than this nobody reads in a picture
+KEPT_MODELS, KEPT_BYTES = 16, "400MB"  # for all sessions together
+
+# task -> model class, published name of the head that it needs, the bundled checkpoint that has it
+TASKS = {
+    "encoder": (BertModel, None, DEFAULT_MODEL),
+    "fill": (BertForPreTraining, "cls.predictions", DEFAULT_MODEL),
+    "answer": (BertForQuestionAnswering, "qa_outputs", DEFAULT_QA),
+    "text label": (BertForSequenceClassification, CLASSIFIER, "storyworld-tiny-sentiment"),
+    "word labels": (BertForTokenClassification, CLASSIFIER, "storyworld-tiny-entities"),
+}
+
+# A head that a checkpoint lacks is told on the page (Loaded.has), not in the server's log.
+warnings.filterwarnings("ignore", ".*newly initialised")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model ready to use; `stamp` changes when the files in its folder do.
+
+    `name` is for readers, `source` is what from_pretrained takes in a notebook, `heads` are the published names of the
+    stored tensors that are no part of the encoder. `random`: its weights were drawn, not learned.
+    """
+
+    name: str
+    source: str
+    stamp: str
+    model: object
+    tokenizer: Tokenizer
+    heads: frozenset[str] = frozenset()
+    random: bool = False
+
+    @property
+    def limit(self) -> int:
+        """The most tokens that are drawn."""
+        return min(self.model.config.max_position_embeddings, DRAWN_TOKENS)
+
+    def has(self, head: str) -> bool:
+        """Whether the checkpoint holds this head, such as "cls.seq_relationship"; else its weights are random."""
+        return any(name.startswith(head) for name in self.heads)
+
+
+def chosen() -> str:
+    """What the model bar asks for and what could be opened: a bundled name (with a step), a folder or a hub id."""
+    name, step = st.session_state.get("opened_model", DEFAULT_MODEL), st.session_state.get("step", END)
+    return name if step in (None, END) or step not in steps() else f"{name}/step-{int(step):05d}"
+
+
+def steps() -> list[str]:
+    """The training steps of which the chosen model has snapshots, and the end; [] where it has none."""
+    name = st.session_state.get("opened_model", DEFAULT_MODEL)
+    names = [config.parent.name[5:] for config in place(name).glob("step-*/config.json")]
+    found = sorted(int(number) for number in names if number.isdecimal())
+    return [*map(str, found), END] if found else []
+
+
+def place(name: str) -> Path:
+    """The folder of a model. The hub is asked at most once in ten minutes."""
+    return _hub_folder(name) if hub.is_id(name) and not Path(name).is_dir() else locate(name)
+
+
+@st.cache_data(ttl="10m", max_entries=50, show_spinner="Asking the hub")
+def _hub_folder(name: str) -> Path:
+    return locate(name, weights=True)
+
+
+def model_for(task: str) -> Loaded:
+    """The chosen model with the head that `task` needs, or the bundled one that has it, saying so."""
+    name, fallback = chosen(), TASKS[task][2]
+    loaded = open_model(task, name)
+    if loaded is None:
+        if name != DEFAULT_MODEL:  # the default and its fine-tuned twin need no explanation
+            box = f"**{readable(name)}** has no head for this, so **{fallback}** is shown."
+            st.info(box, icon=":material/info:")
+        loaded = open_model(task, fallback)
+    if loaded is None:
+        raise InputError(f"{fallback} has no trained head for this: choose another model")
+    return loaded
+
+
+def beside(task: str) -> Loaded | None:
+    """The model of "compare with"; None where none is chosen, or it has no head for `task`, saying so."""
+    name = st.session_state.get("versus") or NOTHING
+    if name == NOTHING:
+        return None
+    if name == RANDOM:
+        return control_of(model_for(task))
+    try:
+        loaded = open_model(task, name)
+    except InputError as error:
+        raise InputError(f"compare with {name}: {error}") from error
+    if loaded is None:
+        st.info(f"**{readable(name)}** has no head for this, so nothing stands beside.", icon=":material/info:")
+    return loaded
+
+
+def readable(name: str) -> str:
+    """The name of a model for Markdown; an uploaded one is known by the name of its file."""
+    return plain(st.session_state.get("upload_names", {}).get(name.partition("/step-")[0], name))
+
+
+def open_model(task: str, name: str) -> Loaded | None:
+    """The model with the head for `task`, None if its checkpoint lacks that. InputError where it cannot be opened."""
+    folder = place(name)
+    files = [path for path in folder.iterdir() if path.is_file()]
+    stamp = f"{task} {folder.resolve()} {max((path.stat().st_mtime_ns for path in files), default=0)}"
+    loaded = _open(task, name, stamp)
+    upload = st.session_state.get("upload_names", {}).get(name.partition("/step-")[0])
+    return replace(loaded, name=upload, source=Path(upload).stem) if loaded and upload else loaded
+
+
+@st.cache_resource(max_entries=KEPT_MODELS, show_spinner="Opening the model")
+def _open(task: str, name: str, stamp: str) -> Loaded | None:
+    kind, head, _ = TASKS[task]
+    if head == CLASSIFIER and getattr(family_of(name), "head", None) is not kind:
+        return None
+    stored = frozenset(Weights(locate(name, weights=True)))
+    if head and not any(tensor.startswith(head) for tensor in stored):
+        return None
+    heads = frozenset(tensor for tensor in stored if not tensor.startswith(("encoder.", "embeddings.")))
+    return Loaded(name, name, stamp, kind.from_pretrained(name), Tokenizer.from_pretrained(name), heads)
+
+
+@st.cache_resource(max_entries=KEPT_MODELS, show_spinner=False)
+def _control(stamp: str, _loaded: Loaded) -> Loaded:
+    return replace(_loaded, name=RANDOM, stamp=f"control {stamp}", model=random_control(_loaded.model), random=True)
+
+
+def control_of(loaded: Loaded) -> Loaded:
+    """The same architecture with random weights."""
+    return replace(_control(loaded.stamp, loaded), source=loaded.source)
+
+
+@st.cache_data(max_size=KEPT_BYTES, show_spinner=False)
+def _compute(name: str, stamp: str, arguments: tuple, _function: Callable, _loaded: Loaded):
+    return _function(_loaded.model, _loaded.tokenizer, *arguments)
+
+
+def compute(function: Callable, loaded: Loaded, *arguments):
+    """function(model, tokenizer, *arguments), remembered for all sessions."""
+    name = f"{function.__module__}.{function.__qualname__}"
+    return _compute(name, loaded.stamp, arguments, function, loaded)

@@ -1,0 +1,138 @@
+"""Work that takes over a second: a bar, a Stop button, and results that are remembered."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import models
+import state
+import streamlit as st
+
+PATIENCE = 0.6  # seconds of work before a bar is shown: the whole wait then stays about a second
+REDRAW = 0.4  # seconds between two drawings of rows that are still coming
+KEPT_RESULTS = 100  # for all sessions together
+KEPT_WORKS = 8  # begun and not ended, in one session
+
+
+@dataclass
+class Work:
+    """What is still being made, in one session. The iterator stays where it was when a rerun breaks in."""
+
+    iterator: Iterator
+    rows: list = field(default_factory=list)
+    stopped: bool = False
+
+
+def rows(
+    function: Callable, loaded: models.Loaded, *arguments, total: int, draw: Callable[[list], None] | None = None
+) -> list:
+    """The rows of the generator function(model, tokenizer, *arguments), remembered for all sessions.
+
+    Over a second, a bar out of `total` and a Stop button are shown, and `draw` shows the rows that are there; it makes
+    no widgets. Pressing Stop leaves these rows, and "Go on" goes on from them.
+    """
+    key, place, picture = work_key(function, loaded, arguments), st.empty(), st.empty()
+    kept = _result(*key)
+    if "rows" in kept:
+        return kept["rows"]
+    work = begun(key, lambda: function(loaded.model, loaded.tokenizer, *arguments))
+    if work.stopped:
+        offer_to_go_on(place, work, f"Stopped after {len(work.rows):,} of {total:,}.")
+        return work.rows
+    with ended(key):
+        take_rows(work, total, Bar(place, work), picture, draw)
+    place.empty()
+    picture.empty()
+    kept["rows"] = work.rows
+    return work.rows
+
+
+def take_rows(work: Work, total: int, bar: "Bar", picture, draw: Callable[[list], None] | None) -> None:
+    """All that are left. A press of Stop, or of anything else, breaks in where the bar or the rows are drawn."""
+    drawn = time.monotonic()
+    for row in work.iterator:
+        work.rows.append(row)
+        bar(len(work.rows), total)
+        if draw and bar.shown and time.monotonic() - drawn > REDRAW:
+            with picture.container():
+                draw(work.rows)
+            drawn = time.monotonic()
+
+
+def watched(function: Callable, loaded: models.Loaded, *arguments):
+    """function(model, tokenizer, *arguments, progress=...), which calls progress(done, total) on its way; remembered.
+
+    After a press of Stop nothing is left of it, and of the view; "Go on" begins anew.
+    """
+    key, place = work_key(function, loaded, arguments), st.empty()
+    kept = _result(*key)
+    if "result" not in kept:
+        work = begun(key, tuple().__iter__)
+        if work.stopped:
+            offer_to_go_on(place, work, "Stopped.")
+            raise state.Stopped
+        with ended(key):
+            kept["result"] = function(loaded.model, loaded.tokenizer, *arguments, progress=Bar(place, work))
+        place.empty()
+    return kept["result"]
+
+
+class Bar:
+    """Called with (done, total); appears when the work takes long, with a Stop button."""
+
+    def __init__(self, place, work: Work):
+        self.place, self.work, self.start, self.shown = place, work, time.monotonic(), None
+
+    def __call__(self, done: int, total: int) -> None:
+        since = time.monotonic() - self.start
+        if self.shown is None and since > PATIENCE:
+            with self.place.container(horizontal=True, vertical_alignment="center"):
+                self.shown = st.progress(0.0)
+                st.button("Stop", key=f"stop {id(self.work)}", on_click=self._stop, icon=":material/stop_circle:")
+        if self.shown is not None:
+            left = since * (total - done) / max(done, 1)
+            self.shown.progress(min(done / total, 1.0), f"{done:,} of {total:,}, about {left:.0f} s to go")
+
+    def _stop(self) -> None:
+        self.work.stopped = True
+
+
+def offer_to_go_on(place, work: Work, said: str) -> None:
+    def go_on() -> None:
+        work.stopped = False
+
+    with place.container(horizontal=True, vertical_alignment="center"):
+        st.caption(said)
+        st.button("Go on", key=f"go on {id(work)}", on_click=go_on, icon=":material/play_arrow:")
+
+
+def begun(key: tuple, make: Callable[[], Iterator]) -> Work:
+    """This session's work of that key. The oldest of too many is dropped."""
+    works = st.session_state.setdefault("works", {})
+    if key not in works:
+        works[key] = Work(make())
+        for old in list(works)[:-KEPT_WORKS]:
+            del works[old]
+    return works[key]
+
+
+@contextmanager
+def ended(key: tuple) -> Iterator[None]:
+    """Around the work of a key: it is forgotten when it is done or fails, and kept when a rerun breaks in."""
+    try:
+        yield
+    except Exception:  # what Streamlit breaks in with is none
+        st.session_state.works.pop(key, None)
+        raise
+    st.session_state.works.pop(key, None)
+
+
+def work_key(function: Callable, loaded: models.Loaded, arguments: tuple) -> tuple[str, str, tuple]:
+    return f"{function.__module__}.{function.__qualname__}", loaded.stamp, arguments
+
+
+@st.cache_resource(max_entries=KEPT_RESULTS, show_spinner=False)
+def _result(name: str, stamp: str, arguments: tuple) -> dict:
+    """A place for a whole result. Sessions that make the same one at once put the same there."""
+    return {}

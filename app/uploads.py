@@ -1,0 +1,108 @@
+"""A model from the reader's browser: read as data alone, bounded in size, in a folder of this session."""
+
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import streamlit as st
+
+from bertlab.errors import InputError
+
+MOST_MEGABYTES = 1_500  # bert-large in 32 bits is 1.3 GB
+TEXT_MEGABYTES = 32  # config and tokenizer: the largest published vocabularies stay below ten
+FILES = {"config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json"}
+WEIGHTS = {"model.safetensors", "pytorch_model.bin"}
+CHUNK = 1 << 20
+
+
+def unpack(uploads: Sequence[BinaryIO], folder: Path) -> None:
+    """Write the model that was uploaded, as one zip or as its files, into an empty `folder`.
+
+    Only the files of a checkpoint are taken, by their bare names: no path of a zip is followed. Raises InputError, with
+    `folder` empty again, for anything else and for more than MOST_MEGABYTES, whatever the zip says of its sizes.
+    """
+    try:
+        if len(uploads) == 1 and uploads[0].name.lower().endswith(".zip"):
+            _unzip(uploads[0], folder)
+        else:
+            for upload in uploads:
+                _keep(Path(upload.name).name, upload, folder)
+        _complete(folder)
+    except (InputError, OSError) as error:
+        shutil.rmtree(folder)
+        folder.mkdir()
+        if isinstance(error, OSError):
+            raise InputError(f"the upload cannot be kept on this server: {error.strerror}") from error
+        raise
+
+
+def _unzip(upload: BinaryIO, folder: Path) -> None:
+    try:
+        with zipfile.ZipFile(upload) as packed:
+            for info in _one_folder(packed, upload.name):
+                with packed.open(info) as file:
+                    _keep(Path(info.filename).name, file, folder)
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
+        raise InputError(f"{upload.name}: no zip that can be read ({error})") from error
+
+
+def _one_folder(packed: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
+    """The files beside the config.json that lies highest: snapshots and the like below it are left out."""
+    configs = [Path(info.filename) for info in packed.infolist() if Path(info.filename).name == "config.json"]
+    if not configs:
+        raise InputError(f"{name} holds no config.json: zip the folder that save_pretrained wrote")
+    home = min(configs, key=lambda path: len(path.parts)).parent
+    files = [info for info in packed.infolist() if not info.is_dir() and Path(info.filename).parent == home]
+    return [info for info in files if Path(info.filename).name in FILES | WEIGHTS]
+
+
+def _keep(name: str, source: BinaryIO, folder: Path) -> None:
+    if name not in FILES | WEIGHTS:
+        raise InputError(f"{name}: not a file of a model; wanted are {', '.join(sorted(FILES | WEIGHTS))}, or one zip")
+    room = (MOST_MEGABYTES if name in WEIGHTS else TEXT_MEGABYTES) * 1_000_000
+    with open(folder / name, "wb") as file:
+        while chunk := source.read(CHUNK):
+            room -= len(chunk)
+            if room < 0:
+                most = MOST_MEGABYTES if name in WEIGHTS else TEXT_MEGABYTES
+                raise InputError(f"{name} is larger than the {most:,} MB that are taken here: open it as a folder")
+            file.write(chunk)
+
+
+def _complete(folder: Path) -> None:
+    there = {path.name for path in folder.iterdir()}
+    for wanted in ({"config.json"}, WEIGHTS, {"vocab.txt", "tokenizer.json"}):
+        if not there & wanted:
+            raise InputError(f"{' or '.join(sorted(wanted))} is missing: add it to the upload")
+
+
+def uploaded() -> str | None:
+    """The folder of the model in the upload field, None if there is none; it goes when the session ends.
+
+    Raises InputError, at every rerun, for one that cannot be used.
+    """
+    uploads = st.session_state.get("upload") or []
+    key = tuple(upload.file_id for upload in uploads)
+    if st.session_state.get("upload_key", ()) != key:
+        if "upload_home" in st.session_state:
+            st.session_state.upload_home.cleanup()
+        st.session_state.upload_key, st.session_state.upload_names = key, {}
+        st.session_state.upload_problem = _take(uploads) if uploads else None
+    if problem := st.session_state.get("upload_problem"):
+        raise InputError(problem)
+    return next(iter(st.session_state.get("upload_names", {})), None)
+
+
+def _take(uploads: Sequence[BinaryIO]) -> str | None:
+    """Unpack them for this session; what is wrong with them, None if nothing."""
+    home = st.session_state.upload_home = tempfile.TemporaryDirectory(prefix="bertlab-")
+    try:
+        unpack(uploads, Path(home.name))
+    except InputError as error:
+        return str(error)
+    st.session_state.upload_names = {home.name: uploads[0].name if len(uploads) == 1 else "my upload"}
+    return None

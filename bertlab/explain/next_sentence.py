@@ -1,0 +1,41 @@
+"""BERT's second pretraining task (Devlin et al. 2019, section 3.1, task 2): does the second text follow the first?"""
+
+from dataclasses import dataclass
+
+import torch
+
+from bertlab.errors import InputError
+from bertlab.explain.text import clean, encode
+
+
+@dataclass(frozen=True)
+class NextSentence:
+    """`probability` that `second` follows `first`; `log_odds` is ln p / (1 - p), in nats."""
+
+    first: str
+    second: str
+    probability: float
+    log_odds: float
+
+
+def next_sentence(model, tokenizer, text: str, pair: str, limit: int | None = None) -> NextSentence:
+    """The verdict on a pair, cut to `limit` tokens or the model's length.
+
+    Raises InputError when either text is empty, and for a model without a head for this.
+    """
+    if not hasattr(model, "nsp"):
+        raise InputError("this model was not made for pairs: it has no next-sentence head")
+    if not clean(pair):
+        raise InputError("the second text is empty: write what may follow the first")
+    longest = model.config.max_position_embeddings
+    batch = encode(tokenizer, text, pair, min(limit or longest, longest)).batch
+    with torch.inference_mode():
+        pooled = model.bert(**batch).pooler_output  # (1, H)
+        is_next, not_next = model.nsp(pooled)[0].double().tolist()  # (1, H) -> (1, 2) -> two numbers
+    log_odds = is_next - not_next
+    return NextSentence(clean(text), clean(pair), float(torch.tensor(log_odds).sigmoid()), log_odds)
+
+
+def both_orders(model, tokenizer, text: str, pair: str, limit: int | None = None) -> tuple[NextSentence, NextSentence]:
+    """The verdicts on the pair as given and the other way round; they need not sum to 1."""
+    return next_sentence(model, tokenizer, text, pair, limit), next_sentence(model, tokenizer, pair, text, limit)

@@ -1,0 +1,177 @@
+"""A training read back from its run folder, whether it is over or still under way."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertlab.config import BertConfig
+from bertlab.errors import InputError
+from bertlab.locate import bundled_models, locate
+from bertlab.model.weights import FORMS
+from bertlab.training.card import MEASURES
+from bertlab.training.resume import Checkpoints
+from bertlab.training.run import read_record, read_rows
+
+Row = dict[str, float]
+AGAINST = {  # what is logged -> what baselines call it
+    "mlm_loss": "loss",
+    "masked_accuracy": "top1",
+    "next_token_loss": "loss",
+    "next_token_accuracy": "top1",
+}
+SIMPLE = {"word frequency": "unigram", "two neighbours": "bigram", "the word before": "previous"}
+PAIRS = ("nsp_accuracy", "order_accuracy")  # two answers, equally often right
+NOT_LEARNING = ("step", "learning_rate", "seconds", "tokens_per_second", "utilisation", "wait_share")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The model after so many steps; `source` is what from_pretrained() takes."""
+
+    step: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a guess without a network reaches: `value` is to be read beside the curve `measure`."""
+
+    name: str
+    measure: str
+    value: float
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """One run folder.
+
+    `rows` are those of metrics.csv, means since the row before; `looks` those of dev.csv. `moments` are the models
+    that can be opened, in order: snapshots and, once it is saved, the result. `finished`: nothing is left to do.
+    `written` is when the newest figures came, in seconds since 1970.
+    """
+
+    name: str
+    recipe: dict
+    rows: list[Row]
+    looks: list[Row]
+    baselines: list[Baseline]
+    moments: list[Moment]
+    finished: bool
+    written: float
+
+    @property
+    def finetuning(self) -> bool:
+        return "task" in self.recipe
+
+    @property
+    def step(self) -> int:
+        """The last step that was logged."""
+        return int(self.rows[-1]["step"]) if self.rows else 0
+
+    @property
+    def planned(self) -> int | None:
+        """Steps in all; None where that follows from the number of examples, which the folder does not tell."""
+        return self.recipe.get("steps") or None
+
+    @property
+    def loss(self) -> str | None:
+        """The name of the loss to look at, in nats."""
+        return next((name for name in self.measures if name.endswith("loss")), None)
+
+    def beaten_at(self, baseline: Baseline) -> int | None:
+        """The first step that was logged with a better figure; None where there is none yet."""
+        rows = self.looks if self.looks and baseline.measure in self.looks[0] else self.rows
+        sign = -1 if baseline.measure.endswith("loss") else 1
+        better = (row["step"] for row in rows if sign * row[baseline.measure] > sign * baseline.value)
+        return next(map(int, better), None)
+
+    @property
+    def shares(self) -> list[str]:
+        """Names of what grows from 0 to 1 while it learns: of the dev set where there is one."""
+        rows = self.looks or self.rows
+        names = [name for name in rows[0] if name not in NOT_LEARNING and not name.endswith(("loss", "_low", "_high"))]
+        return [name for name in names if ":" not in name and all(-1 <= row[name] <= 1 for row in rows)]
+
+    @property
+    def measures(self) -> list[str]:
+        """The columns of `rows` that tell what is learned."""
+        return [name for name in self.rows[0] if name not in NOT_LEARNING] if self.rows else []
+
+
+def read_run(name: str | Path) -> TrainingRun:
+    """The run of a folder, or of a bundled model.
+
+    Raises InputError for a folder that no run wrote, and names the file and the line that is damaged.
+    """
+    name = str(name).strip()
+    folder = _folder(name)
+    recipe = read_record(folder / "recipe.json")
+    rows, looks = read_rows(folder / "metrics.csv"), read_rows(folder / "dev.csv")
+    ended = any((folder / form).is_file() for form in FORMS)
+    return TrainingRun(
+        name,
+        recipe,
+        rows,
+        looks,
+        _baselines(folder, [*rows[0], *(looks and looks[0])] if rows else []),
+        _moments(name, folder, rows, ended),
+        finished=ended and not Checkpoints(folder / "resume"),
+        written=max(_modified(folder / file) for file in ("recipe.json", "metrics.csv", "dev.csv")),
+    )
+
+
+def _folder(name: str) -> Path:
+    if not (name in bundled_models() or Path(name).expanduser().is_dir()):
+        raise InputError(f"{name[:80]!r} is no run folder; bundled: {', '.join(bundled_models())}")
+    folder = locate(name)
+    if not (folder / "recipe.json").is_file():
+        raise InputError(f"{folder} is no run folder: it has no recipe.json, which every run of bertlab writes first")
+    return folder
+
+
+def _modified(path: Path) -> float:
+    """0 where it is missing: what goes on after a kill writes its files anew."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _moments(name: str, folder: Path, rows: Sequence[Row], ended: bool) -> list[Moment]:
+    """Snapshots appear whole, in one rename."""
+    steps = sorted(path.parent.name for path in folder.glob("step-*/config.json"))
+    found = [Moment(int(step.removeprefix("step-")), f"{name}/{step}") for step in steps if step[5:].isdecimal()]
+    last = int(rows[-1]["step"]) if rows else 0
+    return sorted(found, key=lambda moment: moment.step) + [Moment(last, name)] * ended
+
+
+def _baselines(folder: Path, measures: Sequence[str]) -> list[Baseline]:
+    """Those that the run wrote at its start; of older runs, those of its measures at the end."""
+    found = [Baseline("coin toss", measure, 0.5) for measure in PAIRS if measure in measures]
+    names = {theirs: measure for measure, theirs in AGAINST.items() if measure in measures}
+    if (path := folder / "baselines.json").is_file():
+        return found + _written(path, names)
+    if names and (path := folder / MEASURES).is_file():
+        found.append(Baseline("uniform: ln V", names["loss"], math.log(BertConfig.from_pretrained(folder).vocab_size)))
+        told = read_record(path)
+        kinds = [
+            (name, measure, f"{kind}_{theirs}") for name, kind in SIMPLE.items() for theirs, measure in names.items()
+        ]
+        found += [Baseline(name, measure, told[key]) for name, measure, key in kinds if key in told]
+    return found
+
+
+def _written(path: Path, names: dict[str, str]) -> list[Baseline]:
+    """`names` are those of the curves that are called otherwise there."""
+    try:
+        records = json.loads(path.read_text(encoding="utf-8"))
+        return [
+            Baseline(record["name"], names.get(key, key), float(value))
+            for record in records
+            for key, value in record.items()
+            if key != "name"
+        ]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{path} cannot be read ({error})") from error

@@ -1,0 +1,80 @@
+"""The model bar: what is looked at, at which step, and what stands beside it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+APP = Path(__file__).parents[2] / "app" / "explore.py"
+
+
+def opened(page: str = "masking", **link: str) -> AppTest:
+    app = AppTest.from_file(str(APP), default_timeout=120)
+    if page != "masking":
+        app.switch_page(f"views/{page}.py")
+    for key, value in link.items():
+        app.query_params[key] = value
+    return app.run()
+
+
+def facts(app: AppTest) -> str:
+    return app.sidebar.caption[-1].value.replace("\\", "")
+
+
+@pytest.mark.parametrize("page", ["masking", "attention", "embeddings"])
+def test_a_step_of_the_training_drives_every_page(page):
+    app = opened(page, step="300")
+    assert not app.exception and not app.error
+    assert "storyworld-tiny/step-00300" in facts(app)
+    assert any("storyworld-tiny/step-00300" in code.value for code in app.code)
+    app.select_slider(key="step").set_value("0").run()
+    assert "storyworld-tiny/step-00000" in facts(app)
+
+
+def test_a_model_without_snapshots_has_no_slider(folders):
+    app = opened(step="300", model="english-mini")
+    assert not app.exception
+    assert "english-mini/step-" not in facts(app) or [slider.key for slider in app.select_slider] == ["step"]
+    app.text_input(key="folder").set_value(folders["pretrained"]).run()
+    assert not app.exception and len(app.select_slider) == 0
+    assert "step-" not in facts(app)
+
+
+@pytest.mark.parametrize("step", ["7", "x", "-1", "end", ""])
+def test_a_step_that_is_not_there_is_the_end(step):
+    app = opened(step=step)
+    assert not app.exception
+    assert facts(app).startswith("**storyworld-tiny**")
+
+
+def test_the_model_in_place_stays_when_another_cannot_be_opened(folders, tmp_path):
+    app = opened(folder=folders["pretrained"])
+    assert "2 layers of 3 heads" in facts(app)
+    broken = tmp_path / "broken"
+    shutil.copytree(folders["pretrained"], broken)
+    (broken / "model.safetensors").write_bytes(b"cut")
+    app.text_input(key="folder").set_value(str(broken)).run()
+    assert not app.exception
+    assert "damaged" in app.error[0].value and "stays" in app.error[0].value
+    assert "2 layers of 3 heads" in facts(app) and "broken" not in facts(app)
+    assert any("Show me the cell" in expander.label for expander in app.expander)
+
+
+@pytest.mark.parametrize("page", ["masking", "attention", "embeddings", "spans", "labels"])
+@pytest.mark.parametrize(
+    "versus", ["random weights", "storyworld-tiny/step-00000", "english-mini", "no/such/model", "<b>"]
+)
+def test_every_page_takes_any_second_model(page, versus):
+    app = opened(page, versus=versus)
+    assert not app.exception
+    assert all("This view failed" not in error.value for error in app.error)
+
+
+def test_the_card_of_a_model_is_shown_as_plain_text(folders, tmp_path):
+    mine = tmp_path / "mine"
+    shutil.copytree(folders["pretrained"], mine)
+    (mine / "README.md").write_text("![picture](http://elsewhere/x.png) <script>x</script>")
+    app = opened(folder=str(mine))
+    assert any("elsewhere" in code.value for code in app.code)
+    assert all("elsewhere" not in markdown.value for markdown in app.markdown)

@@ -1,0 +1,83 @@
+"""Long work on a page: rows as they come, Stop and Go on, and results that are made once."""
+
+import pytest
+import streamlit
+from streamlit.testing.v1 import AppTest
+
+ROWS_PAGE = """
+from types import SimpleNamespace
+import progress, state, streamlit as st
+
+progress.PATIENCE, progress.REDRAW = -1, -1
+kept = st.session_state
+
+def counted(model, tokenizer, limit):
+    kept["starts"] = kept.get("starts", 0) + 1
+    yield from range(limit)
+
+def draw(rows):
+    st.text(f"{len(rows)} so far")
+    if len(rows) == kept.get("press at"):  # as a press of Stop: its callback, and then a rerun that breaks in
+        del kept["press at"]
+        next(iter(kept["works"].values())).stopped = True
+        st.rerun()
+
+with state.box():
+    loaded = SimpleNamespace(model=None, tokenizer=None, stamp="x")
+    rows = progress.rows(counted, loaded, 12, total=12, draw=draw)
+    st.text(f"all {rows}")
+"""
+
+
+@pytest.fixture
+def app():
+    streamlit.cache_resource.clear()
+    return AppTest.from_string(ROWS_PAGE, default_timeout=30)
+
+
+def test_rows_come_once_and_are_kept(app):
+    app.run().run()
+    assert [text.value for text in app.text] == [f"all {list(range(12))}"]
+    assert app.session_state["starts"] == 1
+    assert len(app.button) == 0  # the bar is gone
+
+
+def test_stop_keeps_what_is_there_and_go_on_continues(app):
+    app.session_state["press at"] = 5
+    app.run()
+    assert "Stopped after 5 of 12" in app.caption[0].value
+    assert app.text[-1].value == "all [0, 1, 2, 3, 4]"
+    app.button[0].click().run()
+    assert app.text[-1].value == f"all {list(range(12))}"
+    assert app.session_state["starts"] == 1
+    assert len(app.session_state["works"]) == 0
+
+
+WATCHED_PAGE = """
+import progress, state, streamlit as st
+from types import SimpleNamespace
+
+progress.PATIENCE = -1
+
+def slow(model, tokenizer, fails, progress):
+    progress(1, 2)
+    if fails:
+        raise ValueError("broken")
+    return "made"
+
+loaded = SimpleNamespace(model=None, tokenizer=None, stamp="y")
+with state.box():
+    st.text(progress.watched(slow, loaded, st.session_state.get("fails", False)))
+st.text("the rest")
+"""
+
+
+def test_a_view_that_breaks_shows_a_box_and_the_rest_goes_on():
+    app = AppTest.from_string(WATCHED_PAGE, default_timeout=30)
+    app.session_state["fails"] = True
+    app.run()
+    assert not app.exception
+    assert "This view failed (ValueError)" in app.error[0].value
+    assert app.text[-1].value == "the rest"
+    app.session_state["fails"] = False
+    assert [text.value for text in app.run().text] == ["made", "the rest"]

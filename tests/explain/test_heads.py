@@ -1,0 +1,90 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertlab.explain.attention import AttentionMaps, attention_maps
+from bertlab.explain.control import random_control
+from bertlab.explain.heads import MAJORITY, ROLES, head_roles
+
+TOKENS = ["[CLS]", "a", "b", "a", "[SEP]", "c", "d", "[SEP]"]
+LAST = len(TOKENS) - 1
+
+
+def one_head(looks) -> AttentionMaps:
+    """One layer of one head; looks(i) tells at which tokens token i looks, in equal parts."""
+    weights = torch.zeros(1, 1, len(TOKENS), len(TOKENS))
+    for i in range(len(TOKENS)):
+        places = looks(i)
+        weights[0, 0, i, places] = 1 / len(places)
+    return AttentionMaps(TOKENS, [0] * len(TOKENS), weights)
+
+
+PATTERNS = {
+    "previous": lambda i: [max(i - 1, 0)],
+    "next": lambda i: [min(i + 1, LAST)],
+    "itself": lambda i: [i],
+    "[CLS]": lambda i: [0],
+    "[SEP]": lambda i: [4, 7],
+    "same word": lambda i: [j for j in range(len(TOKENS)) if TOKENS[j] == TOKENS[i] and j != i] or [0],
+    "broad": lambda i: list(range(len(TOKENS))),
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_perfect_head_gets_its_name_and_the_full_score(role):
+    roles = head_roles(one_head(PATTERNS[role]))
+    assert roles.name(0, 0) == role
+    assert roles.scores[0, 0, ROLES.index(role)] == pytest.approx(1)
+
+
+def test_uniform_attention_gets_the_uniform_scores():
+    roles = head_roles(one_head(PATTERNS["broad"]))
+    torch.testing.assert_close(roles.scores[0, 0], roles.uniform)
+    assert roles.uniform.tolist() == pytest.approx([1 / 8, 1 / 8, 1 / 8, 1 / 8, 2 / 8, 1 / 8, 1])
+
+
+def test_two_back_has_no_name():
+    roles = head_roles(one_head(lambda i: [max(i - 2, 0)]))
+    assert roles.name(0, 0) is None and roles.best.tolist() == [[-1]]
+
+
+def test_what_special_tokens_look_at_does_not_count():
+    special = [0, 4, 7]
+    assert head_roles(one_head(lambda i: [0] if i in special else [i])).name(0, 0) == "itself"
+
+
+def test_a_text_that_cannot_tell():
+    roles = head_roles(AttentionMaps(["[CLS]", "a", "[SEP]"], [0, 0, 0], torch.eye(3).expand(2, 1, 3, 3)))
+    told = dict(zip(ROLES, roles.scores[0, 0].isnan().logical_not().tolist(), strict=True))
+    assert [role for role, can in told.items() if not can] == ["previous", "next", "same word"]
+    assert roles.name(1, 0) == "itself"
+    nothing = head_roles(AttentionMaps(["[CLS]", "[SEP]"], [0, 0], torch.eye(2).expand(1, 1, 2, 2)))
+    assert nothing.scores.isnan().all() and nothing.name(0, 0) is None
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from(["[CLS]", "[SEP]", "[MASK]", "x", "y"]), min_size=1, max_size=9), st.integers(0, 99))
+def test_scores_are_shares_and_the_best_has_more_than_half(tokens, seed):
+    size = len(tokens)
+    weights = (3 * torch.randn(2, 3, size, size, generator=torch.Generator().manual_seed(seed))).softmax(-1)
+    roles = head_roles(AttentionMaps(tokens, [0] * size, weights))
+    scores = roles.scores.nan_to_num(0)
+    assert roles.scores.shape == (2, 3, len(ROLES)) and (scores >= 0).all() and (scores <= 1 + 1e-5).all()
+    most = scores.max(-1).values
+    assert torch.equal(roles.best >= 0, most > MAJORITY)
+    exclusive = scores[..., [ROLES.index(role) for role in ("itself", "[CLS]", "[SEP]")]]
+    assert (exclusive.sum(-1) <= 1 + 1e-5).all()
+
+
+def test_the_bundled_model_has_heads_that_random_weights_lack():
+    from bertlab import BertModel, Tokenizer
+
+    model, tok = (kind.from_pretrained("storyworld-tiny") for kind in (BertModel, Tokenizer))
+    text = "the animal didn't cross the street because it was too [MASK]."
+    learned, control = (head_roles(attention_maps(m, tok, text)) for m in (model, random_control(model)))
+    for role in ("previous", "next"):
+        place = ROLES.index(role)
+        assert learned.scores[..., place].max() > 0.9
+        assert control.scores[..., place].max() < 0.2
+    assert set(control.best.flatten().tolist()) == {ROLES.index("broad")}

@@ -1,0 +1,91 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertlab import BertForMaskedLM
+from bertlab.errors import InputError
+from bertlab.explain import surprisal
+from bertlab.explain.fill import fill_mask
+from bertlab.explain.surprisal import pseudo_log_likelihood, pseudo_perplexity, sweep
+
+TEXT, PAIR = "the animal didn't cross the street.", "it was too tired."
+
+
+def test_each_row_is_a_fill_in_with_one_token_masked(model, tok):
+    rows = list(sweep(model, tok, TEXT, PAIR, k=4))
+    ids = tok([TEXT], [PAIR])["input_ids"][0]
+    assert [row.token for row in rows] == [t for t in tok.convert_ids_to_tokens(ids) if t not in ("[CLS]", "[SEP]")]
+    for row in rows:
+        (short,) = fill_mask(model, tok, TEXT, PAIR, k=4, masked=[row.position])
+        (whole,) = fill_mask(model, tok, TEXT, PAIR, k=120, masked=[row.position])
+        assert row.fill.tokens == short.tokens
+        assert row.fill.probabilities == pytest.approx(short.probabilities, abs=1e-6)
+        assert row.rank == whole.tokens.index(row.token) + 1
+        assert row.surprisal == pytest.approx(-math.log(whole.probabilities[row.rank - 1]), abs=1e-4)
+
+
+def test_pseudo_log_likelihood_is_that_of_transformers(model, tok, tmp_path):
+    from transformers import BertForMaskedLM as Reference
+
+    model.save_pretrained(tmp_path, tok)
+    reference, batch = Reference.from_pretrained(tmp_path).eval(), tok([TEXT], [PAIR])
+    total = 0.0
+    for place in range(1, batch["input_ids"].size(1)):
+        ids = batch["input_ids"].clone()  # (1, S)
+        truth = int(ids[0, place])
+        if truth != tok.sep_token_id:
+            ids[0, place] = tok.mask_token_id
+            with torch.inference_mode():
+                total += float(reference(**batch | {"input_ids": ids}).logits[0, place].log_softmax(-1)[truth])
+    rows = list(sweep(model, tok, TEXT, PAIR))
+    assert pseudo_log_likelihood(rows) == pytest.approx(total, abs=1e-3)
+    assert pseudo_perplexity(rows) == pytest.approx(math.exp(-total / len(rows)), rel=1e-4)
+
+
+@pytest.mark.parametrize("tokens", [1, 40, 100_000])
+def test_rows_do_not_depend_on_how_many_are_computed_at_once(model, tok, monkeypatch, tokens):
+    expected = list(sweep(model, tok, TEXT, PAIR))
+    monkeypatch.setattr(surprisal, "TOKENS", tokens)
+    found = list(sweep(model, tok, TEXT, PAIR))
+    assert [row.position for row in found] == [row.position for row in expected]
+    assert [row.surprisal for row in found] == pytest.approx([row.surprisal for row in expected], abs=1e-4)
+
+
+def test_rows_come_as_they_are_computed(model, tok, monkeypatch):
+    monkeypatch.setattr(surprisal, "TOKENS", 1)
+    passes = []
+    hook = model.bert.register_forward_hook(lambda *_: passes.append(1))
+    rows = sweep(model, tok, TEXT)
+    next(rows), next(rows)
+    hook.remove()
+    assert len(passes) == 2
+
+
+def test_what_pretraining_never_hides_is_not_judged(model, tok):
+    rows = list(sweep(model, tok, "my [MASK] 中 is [SEP] hairy"))
+    assert [row.token for row in rows] == tok.tokenize("my") + tok.tokenize("is") + tok.tokenize("hairy")
+    with pytest.raises(InputError, match="no token of this text can be masked"):
+        next(sweep(model, tok, "[MASK] 中"))
+    with pytest.raises(InputError, match="empty"):
+        next(sweep(model, tok, " "))
+
+
+def test_a_model_for_masked_words_alone_and_one_that_reads_to_the_right(model, tok):
+    assert len(list(sweep(BertForMaskedLM(model.config).eval(), tok, "my dog"))) == len(tok.tokenize("my dog"))
+    with pytest.raises(InputError, match="from left to right"):
+        next(sweep(BertForMaskedLM(model.config.changed(is_decoder=True)), tok, "my dog"))
+
+
+@settings(max_examples=25, deadline=None)
+@given(text=st.text(max_size=60), limit=st.integers(4, 60))
+def test_any_text_has_a_row_for_each_token_that_can_be_hidden(text, limit, model, tok):
+    try:
+        rows = list(sweep(model, tok, text, limit=limit, k=1))
+    except InputError:
+        return
+    assert all(row.surprisal >= 0 and (row.rank == 1) == (row.token == row.fill.tokens[0]) for row in rows)
+    positions = [row.position for row in rows]
+    assert positions == sorted(set(positions)) and 0 < positions[0] and positions[-1] < min(limit, 48) - 1
