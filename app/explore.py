@@ -18,6 +18,10 @@ STYLE = """<style>
 [data-testid="stMarkdownContainer"] p { max-width: 46rem; }
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
+@media (max-width: 640px) {
+  [data-testid="stMainBlockContainer"] { padding: 3rem 1rem 4rem; }
+  [data-testid="stMainBlockContainer"] h1 { font-size: 1.7rem; }
+}
 </style>"""
 
 # An icon by name would be fetched from a font server.

@@ -37,6 +37,14 @@ def show() -> None:
         choose_step()
         compare_with()
         show_facts(models.chosen())
+    say_what_is_shown()
+
+
+def say_what_is_shown() -> None:
+    """Above every page, since a phone hides the sidebar."""
+    versus = st.session_state.get("versus") or models.NOTHING
+    beside = "" if versus == models.NOTHING else f", compared with **{models.readable(versus)}**"
+    st.caption(f"Looking at **{models.readable(models.chosen())}**{beside}")
 
 
 def choose() -> str:

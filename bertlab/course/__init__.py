@@ -1,12 +1,8 @@
 """What the chapters need and nothing else does: exercise checkers, panels to play with, live plots, the ladder."""
 
-from bertlab.course.checks import (
-    Mistake,
-    check_mask_tokens,
-    check_mlm_loss,
-    check_pair_inputs,
-    check_whole_words,
-)
+from bertlab.course.checks.base import Mistake
+from bertlab.course.checks.masking import check_mask_tokens, check_mlm_loss, check_whole_words
+from bertlab.course.checks.tour import check_pair_inputs
 from bertlab.training.ladder import Rung, ladder
 
 __all__ = [

@@ -1,87 +1,51 @@
-"""Panels to play with in a notebook: type, slide, and see what the model makes of it."""
+"""Panels of what a model says: fill-ins, the masking of pretraining, answers, heads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 import ipywidgets as widgets
 
+from bertlab.course.panels.base import LABEL, WIDE, Panel, line, panel
 from bertlab.draw.canvas import attention_widget
 from bertlab.draw.marked import marked_passage, token_strip
-from bertlab.errors import InputError
 from bertlab.explain.attention import AttentionMaps
 from bertlab.explain.fill import Fill, fill_mask
 from bertlab.explain.masking import SampledMasking, sample_masking
 from bertlab.explain.spans import Answer, answer
 
-_WIDE = widgets.Layout(width="100%", max_width="780px")
-_LABEL = {"description_width": "90px"}
-
-
-class Panel(widgets.VBox):
-    """Widgets in a column. Where no kernel runs, `still()` (HTML) stands in for them."""
-
-    def __init__(self, children: Sequence[widgets.Widget], still: Callable[[], str]):
-        self._still = still
-        super().__init__(children)
-
-    def _repr_mimebundle_(self, **options) -> dict:
-        hint = "<p><i>Run this cell to get its controls.</i></p>"
-        bundle = super()._repr_mimebundle_(**options)
-        return bundle | {"text/plain": "Run this cell to get its controls.", "text/html": hint + self._still()}
-
 
 def fill_panel(model, tokenizer, text: str) -> Panel:
     """A line of text with [MASK] in it, and the words that the model would write there."""
-    line = _line("text", text)
-    count = widgets.IntSlider(5, 1, 20, description="guesses", style=_LABEL, layout=_WIDE)
-    return _panel(lambda text, k: fills_html(fill_mask(model, tokenizer, text, k=k)), text=line, k=count)
+    field = line("text", text)
+    count = widgets.IntSlider(5, 1, 20, description="guesses", style=LABEL, layout=WIDE)
+    return panel(lambda text, k: fills_html(fill_mask(model, tokenizer, text, k=k)), text=field, k=count)
 
 
 def masking_panel(model, tokenizer, text: str) -> Panel:
     """The real 80/10/10 sampler on a text of one's own, and the model's guesses for what it hid."""
-    rate = widgets.FloatSlider(0.15, min=0.05, max=0.8, step=0.05, description="mask rate", style=_LABEL, layout=_WIDE)
-    seed = widgets.IntSlider(0, 0, 50, description="seed", style=_LABEL, layout=_WIDE)
+    rate = widgets.FloatSlider(0.15, min=0.05, max=0.8, step=0.05, description="mask rate", style=LABEL, layout=WIDE)
+    seed = widgets.IntSlider(0, 0, 50, description="seed", style=LABEL, layout=WIDE)
 
     def show(text: str, rate: float, seed: int) -> str:
         return masking_html(sample_masking(model, tokenizer, text, rate=rate, seed=seed))
 
-    return _panel(show, text=_line("text", text), rate=rate, seed=seed)
+    return panel(show, text=line("text", text), rate=rate, seed=seed)
 
 
 def question_panel(model, tokenizer, question: str, passage: str) -> Panel:
     """A passage, a question, and the answer marked in the passage."""
-    area = widgets.Textarea(passage, description="passage", style=_LABEL, rows=5, layout=_WIDE)
+    area = widgets.Textarea(passage, description="passage", style=LABEL, rows=5, layout=WIDE)
 
     def show(question: str, passage: str) -> str:
         return answer_html(answer(model, tokenizer, question, passage))
 
-    return _panel(show, question=_line("question", question), passage=area)
+    return panel(show, question=line("question", question), passage=area)
 
 
 def heads_panel(maps: AttentionMaps, control: AttentionMaps, layer: int = 0, head: int = 0) -> Panel:
     """All heads as a grid and one of them in full, with the random-weights control beside; counted from 0."""
     heads = attention_widget(maps, control=control, view={"layer": layer, "head": head})
     return Panel([heads], lambda: "")
-
-
-def _line(name: str, text: str) -> widgets.Text:
-    return widgets.Text(text, description=name, style=_LABEL, layout=_WIDE, continuous_update=False)
-
-
-def _panel(show: Callable[..., str], **controls: widgets.Widget) -> Panel:
-    """The controls in a column, and below them the HTML that `show` makes of their values."""
-    result = widgets.HTML()
-
-    def update(_=None) -> None:
-        try:
-            result.value = show(**{name: control.value for name, control in controls.items()})
-        except InputError as error:
-            result.value = f"<p><b>{escape(str(error))}</b></p>"
-
-    for control in controls.values():
-        control.observe(update, names="value")
-    update()
-    return Panel([*controls.values(), result], lambda: result.value)
 
 
 def fills_html(fills: Sequence[Fill]) -> str:

@@ -1,0 +1,44 @@
+"""What every panel is made of: controls in a column, and below them what follows from their values."""
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+import ipywidgets as widgets
+
+from bertlab.errors import InputError
+
+WIDE = widgets.Layout(width="100%", max_width="780px")
+LABEL = {"description_width": "90px"}
+
+
+class Panel(widgets.VBox):
+    """Widgets in a column. Where no kernel runs, `still()` (HTML) stands in for them."""
+
+    def __init__(self, children: Sequence[widgets.Widget], still: Callable[[], str]):
+        self._still = still
+        super().__init__(children)
+
+    def _repr_mimebundle_(self, **options) -> dict:
+        hint = "<p><i>Run this cell to get its controls.</i></p>"
+        bundle = super()._repr_mimebundle_(**options)
+        return bundle | {"text/plain": "Run this cell to get its controls.", "text/html": hint + self._still()}
+
+
+def line(name: str, text: str) -> widgets.Text:
+    return widgets.Text(text, description=name, style=LABEL, layout=WIDE, continuous_update=False)
+
+
+def panel(show: Callable[..., str], **controls: widgets.Widget) -> Panel:
+    """The controls in a column, and below them the HTML that `show` makes of their values."""
+    result = widgets.HTML()
+
+    def update(_=None) -> None:
+        try:
+            result.value = show(**{name: control.value for name, control in controls.items()})
+        except InputError as error:
+            result.value = f"<p><b>{escape(str(error))}</b></p>"
+
+    for control in controls.values():
+        control.observe(update, names="value")
+    update()
+    return Panel([*controls.values(), result], lambda: result.value)
