@@ -53,7 +53,7 @@ def lens_course(lens: Lens, control: Lens) -> pd.DataFrame:
     """One row a layer and weights: probability and rank of the answer that the last layer gives."""
     rows = [
         (layer, weights, one.answer, p, rank)
-        for weights, one in zip(WEIGHTS, (lens, control), strict=True)
+        for weights, one in zip(reversed(WEIGHTS), (control, lens), strict=True)  # what is drawn last lies on top
         for layer, (p, rank) in enumerate(zip(one.probabilities, one.ranks, strict=True))
     ]
     return pd.DataFrame(rows, columns=["layer", "weights", "answer", "probability", "rank"])
@@ -137,7 +137,7 @@ def _nats(table: pd.DataFrame, told: list[str], title: str, vocab_size: int) -> 
     blind = math.log(vocab_size)
     bars = (
         alt.Chart(table)
-        .mark_bar(color=ORANGE, cornerRadiusEnd=2)
+        .mark_bar(color=ORANGE, cornerRadiusEnd=2, size=alt.ExprRef("min(34, 0.8 * bandwidth('x'))"))
         .encode(
             x=alt.X("position:O", title=None, axis=axis),
             y=alt.Y("nats:Q", title=title, axis=alt.Axis(gridOpacity=0.4)),
@@ -145,7 +145,8 @@ def _nats(table: pd.DataFrame, told: list[str], title: str, vocab_size: int) -> 
         )
     )
     rule = alt.Chart(pd.DataFrame({"nats": [blind]})).encode(y="nats:Q")
-    note = rule.mark_text(align="left", dx=4, dy=-7, x=0, color=GREY, fontSize=12, text=f"blind guessing: {blind:.1f}")
+    said = f"blind guessing among {vocab_size:,}: {blind:.1f}"
+    note = rule.mark_text(align="left", dx=4, dy=-7, x=0, color=GREY, fontSize=12, text=said)
     return (bars + rule.mark_rule(strokeDash=[5, 4], color=GREY) + note).properties(height=240)
 
 
