@@ -37,6 +37,11 @@ _PAGE = """<style>
   {view}
 }})();
 </script>"""
+# The model view is drawn 970 pixels wide: let it shrink with the page, down to what can be read.
+_SHRINK = """
+  const svg = document.querySelector("#{name} svg");
+  svg.setAttribute("viewBox", `0 0 ${{svg.getAttribute("width")}} ${{svg.getAttribute("height")}}`);
+  svg.style = "width: 100%; height: auto; max-width: 970px";"""
 _LAYER = '<label>Layer: <select id="layer"></select></label>'
 _HEAD = '<label>Head: <select id="att_head"></select></label>'
 _DARK = "filter: invert(1) hue-rotate(180deg);"  # black and white change places, colours keep their hue
@@ -70,7 +75,7 @@ def model_view(maps: AttentionMaps, name: str = "bertviz-model", dark: bool = Fa
     counted = {"include_layers": list(range(layers)), "include_heads": list(range(heads)), "total_heads": heads}
     data = _attention(maps) | counted
     data["attention"] = [data["attention"]]
-    return _page("model_view.js", "PYTHON_PARAMS", data, name, dark, width=970)
+    return _page("model_view.js", "PYTHON_PARAMS", data, name, dark, width=600, then=_SHRINK.format(name=name))
 
 
 def most_tokens(layers: int, heads: int) -> int:
@@ -118,7 +123,16 @@ def _check_length(maps: AttentionMaps, most: int) -> None:
         raise InputError(f"{len(maps.tokens)} tokens are too many for this view: give at most {most}")
 
 
-def _page(script: str, marker: str, data: dict, name: str, dark: bool, controls: str = "", width: int = 0) -> str:
+def _page(
+    script: str,
+    marker: str,
+    data: dict,
+    name: str,
+    dark: bool,
+    controls: str = "",
+    width: int = 0,
+    then: str = "",
+) -> str:
     coded = json.dumps(data | {"root_div_id": name}).replace("<", r"\u003c")  # a token may be </script>
     return _PAGE.format(
         name=name,
@@ -127,7 +141,7 @@ def _page(script: str, marker: str, data: dict, name: str, dark: bool, controls:
         controls=controls,
         jquery=_script("xstatic.pkg.jquery", "data/jquery.min.js"),
         d3=_script("mpld3", "js/d3.v5.min.js"),
-        view=_script("bertviz", script).replace(marker, coded),
+        view=_script("bertviz", script).replace(marker, coded) + then,
     )
 
 

@@ -9,7 +9,7 @@ from bertlab.draw.charts import token_names
 from bertlab.explain.flow import Measures
 
 CELL = "cell"  # the selection of heads in a map: what Streamlit calls the clicked cells
-_BARE = dict(grid=False, ticks=False, domain=False)
+_BARE = dict(grid=False, ticks=False, domain=False, labelFlush=False, labelOverlap=False)
 _WRITTEN = 8  # heads in a row: with more, the cells have no room for numbers
 _DIVERGING = dict(scheme="blueorange", reverse=True)  # orange below 0, blue above
 
@@ -37,7 +37,7 @@ def knockout_map(
 ) -> alt.LayerChart:
     """Layers x heads, coloured by the change in ln p when that head alone is off, from -`scale` to `scale` nats.
 
-    There is room for `layers` rows where not all are known yet. Heads `off` (layer, head, from 0) are crossed out.
+    There is room for `layers` rows where not all are known yet. Heads `off` (layer, head, from 0) are framed.
     """
     table = knockout_table({"": rows})
     switched = {(layer + 1, head + 1) for layer, head in off}
@@ -56,15 +56,14 @@ def knockout_map(
     if clickable:
         point = alt.selection_point(name=CELL, fields=["layer", "head"], toggle="true", clear=False, empty=False)
         cells = cells.add_params(point)
-    heads = max(map(len, rows), default=1)
-    drawn = cells
-    if heads <= _WRITTEN:
-        ink = alt.condition(f"abs(datum.change) > {0.72 * scale}", alt.value("#fff"), alt.value("#111"))
-        drawn += base.mark_text(fontSize=13).encode(text=alt.Text("change:Q", format="+.2f"), color=ink)
-    crossed = base.transform_filter(alt.datum.off).mark_point(
-        shape="M-1,-1L1,1M-1,1L1,-1", size=700 if heads <= _WRITTEN else 250, strokeWidth=2.5, color="#111"
-    )
-    return (drawn + crossed).properties(height=alt.Step(42 if heads <= _WRITTEN else 24))
+    off_cells = base.transform_filter(alt.datum.off)
+    drawn = cells + off_cells.mark_rect(filled=False, stroke="#111", strokeWidth=3)
+    if len(rows[0]) > _WRITTEN:
+        return drawn.properties(height=alt.Step(24))
+    ink = alt.condition(f"abs(datum.change) > {0.72 * scale}", alt.value("#fff"), alt.value("#111"))
+    numbers = base.mark_text(fontSize=13).encode(text=alt.Text("change:Q", format="+.2f"), color=ink)
+    words = off_cells.mark_text(fontSize=11, fontWeight="bold", dy=14, text="off").encode(color=ink)
+    return (drawn + numbers + words).properties(height=alt.Step(44))
 
 
 def measure_table(measures: Measures) -> pd.DataFrame:
@@ -88,7 +87,7 @@ def measure_map(measures: Measures) -> alt.LayerChart:
     long = pd.concat(shares)
     places = list(long["position"].unique())
     names = alt.Axis(labelExpr=token_names(places, measures.tokens), labelFontSize=13, labelLimit=110, **_BARE)
-    top = alt.Axis(orient="top", labelAngle=0, labelFontSize=12, labelExpr="split(datum.label, ' ')", **_BARE)
+    top = alt.Axis(orient="top", labelAngle=0, labelFontSize=12, **_BARE)
     base = alt.Chart(long).encode(
         x=alt.X("measure:N", sort=list(measures.values), title=None, axis=top),
         y=alt.Y("position:O", title=None, axis=names),

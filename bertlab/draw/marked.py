@@ -54,7 +54,8 @@ def marked_passage(passage: str, start: int, end: int) -> str:
 
 
 def shaded_passage(answer: Answer) -> str:
-    """The passage with each token as blue as it is probable as the start of the answer, and as orange as its end.
+    """The passage with each token as blue, from the left, as an answer may start with it, and as orange, from the
+    right, as one may end with it.
 
     The answer is underlined; what lies outside the window that is shown is faint. Colours go with the square root, so
     that a probability of 1% is still seen.
@@ -73,11 +74,14 @@ def shaded_passage(answer: Answer) -> str:
 def _shaded_token(answer: Answer, place: int) -> str:
     start, end = answer.offsets[place]
     starts, ends = float(answer.start_probabilities[place]), float(answer.end_probabilities[place])
-    blue, orange = (f"{colour}{round(200 * p**0.5):02x}" for colour, p in ((BLUE, starts), (ORANGE, ends)))
+    shades = [
+        f"linear-gradient({angle}deg, {colour}{round(190 * p**0.5):02x}, transparent 85%)"
+        for angle, colour, p in ((90, BLUE, starts), (270, ORANGE, ends))
+    ]
     said = ' class="best"' if answer.best.start_char <= start < answer.best.end_char else ""
-    style = f"background: linear-gradient({blue} 50%, {orange} 50%)"
     word = escape(answer.passage[start:end])
-    return f'<span{said} title="start {starts:.1%}, end {ends:.1%}" style="{style}">{word}</span>'
+    title = f"start {starts:.1%}, end {ends:.1%}"
+    return f'<span{said} title="{title}" style="background: {", ".join(shades)}">{word}</span>'
 
 
 def attribution_strip(tokens: Sequence[str], values: Sequence[float]) -> str:

@@ -8,7 +8,7 @@ from bertlab.draw.palette import BLUE, GREY, ORANGE
 from bertlab.explain.spans import Answer
 from bertlab.tasks.answers import ALWAYS_ANSWER
 
-_BARE = dict(grid=False, ticks=False, domain=False)
+_BARE = dict(grid=False, ticks=False, domain=False, labelFlush=False)
 ALLOWED, BACKWARDS, LONG, ELSEWHERE = "may be an answer", "ends before it starts", "too long", "read in another window"
 
 
@@ -85,14 +85,14 @@ def boundary_bars(answer: Answer, tokens: range) -> alt.Chart:
             color=alt.Color("boundary:N", scale=alt.Scale(domain=kinds, range=[BLUE, ORANGE]), legend=legend),
             tooltip=["token", "boundary", alt.Tooltip("probability", format=".4f")],
         )
-        .properties(height=220)
+        .properties(height=300)
     )
 
 
 def best_table(answer: Answer) -> pd.DataFrame:
     """One row a span of the n-best list, what is said first."""
     rows = [
-        (rank, span.text or "(no answer)", span.probability, span.score, span.window + 1)
+        (rank, span.text or "(no answer)", span.probability, span.score, str(span.window + 1) if span.text else "all")
         for rank, span in enumerate(answer.spans, 1)
     ]
     return pd.DataFrame(rows, columns=["rank", "answer", "probability", "score", "window"])
@@ -179,4 +179,4 @@ def threshold_line(answer: Answer) -> alt.LayerChart | None:
     right = texts.transform_filter(alt.datum.side == "right").mark_text(
         align="right", dx=-6, dy=-16, color=GREY, fontSize=13
     )
-    return (shade + rule + point + left + right).properties(height=64)
+    return (shade + rule + point + left + right).properties(height=130)
