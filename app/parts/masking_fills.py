@@ -24,19 +24,19 @@ PANELS = 6  # more fill-ins than this at once are only in the table
 
 def show(asks: Sequence[Asked], encoded: Encoded, gaps: Sequence[int]) -> None:
     k = st.slider("Guesses", 3, 20, 8, key="k", bind="query-params", width=260)
-    masking_gaps.side_by_side(asks, partial(show_fills, encoded=encoded, gaps=gaps, k=k))
+    across = 1 if len(asks) > 1 else min(3, len(gaps))
+    masking_gaps.side_by_side(asks, partial(show_fills, encoded=encoded, gaps=gaps, k=k, across=across))
     st.subheader("Why this word?", anchor=False)
     st.markdown(
         "*Integrated gradients* share out the model's first guess among the tokens that it read: blue tokens speak "
         "for the word, orange ones against it."
     )
     number = masking_gaps.choose_one(encoded, gaps)
-    masking_gaps.side_by_side(asks, partial(show_why, gaps=gaps, number=number))
+    masking_gaps.side_by_side(asks, partial(show_why, number=number))
 
 
-def show_fills(ask: Asked, encoded: Encoded, gaps: Sequence[int], k: int) -> None:
-    found = masking_gaps.same_gaps(fills(ask, k), gaps, ask)
-    across = 1 if ask.key else min(3, len(gaps))
+def show_fills(ask: Asked, encoded: Encoded, gaps: Sequence[int], k: int, across: int) -> None:
+    found = fills(ask, k)
     columns, drawn = st.columns(across, gap="large"), []
     for number, (fill, position) in enumerate(zip(found[:PANELS], gaps, strict=False)):
         truth = encoded.tokens[position]
@@ -65,7 +65,10 @@ def sureness(fill: Fill, truth: str, vocabulary: int) -> str:
         f"Entropy {fill.entropy:.2f} nats: as unsure as an even choice among {math.exp(fill.entropy):,.1f} tokens "
         f"of {vocabulary:,}."
     )
-    return sure if truth == "[MASK]" else f"{sure} Masked by hand: {state.plain(truth)} (orange)."
+    if truth == "[MASK]":
+        return sure
+    where = "orange" if truth in fill.tokens else "not among these"
+    return f"{sure} Masked by hand: {state.plain(truth)} ({where})."
 
 
 def pushes(model, tokenizer, text, pair, masked, limit, number, token_id, progress=None) -> Attribution:
@@ -74,8 +77,8 @@ def pushes(model, tokenizer, text, pair, masked, limit, number, token_id, progre
     return attribute_fill(model, tokenizer, batch, gaps[number], token_id, progress)
 
 
-def show_why(ask: Asked, gaps: Sequence[int], number: int) -> None:
-    guess = masking_gaps.same_gaps(fills(ask, 3), gaps, ask)[number].tokens[0]
+def show_why(ask: Asked, number: int) -> None:
+    guess = fills(ask, 1)[number].tokens[0]
     arguments = ask.text, ask.pair, ask.masked, ask.loaded.limit, number
     token_id = ask.loaded.tokenizer.convert_tokens_to_ids(guess)
     pushed, control = (

@@ -8,22 +8,27 @@ import state
 import streamlit as st
 
 from bertlab.errors import InputError
-from bertlab.explain.text import Encoded, clean
+from bertlab.explain.text import Encoded, clean, encode
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What one model is asked: a text or pair with the positions `masked` hidden; `key` tells the models apart."""
+    """What one model is asked: a text or pair with the positions `masked` hidden; `key` tells the models apart.
+
+    `cut_off`: a gap is beyond what this model reads.
+    """
 
     loaded: models.Loaded
     text: str
     pair: str | None
     masked: tuple[int, ...] = ()
     key: str = ""
+    cut_off: bool = False
 
     @property
     def name(self) -> str:
-        return models.readable(self.loaded.name)
+        """For Markdown."""
+        return state.plain(self.loaded.name)
 
 
 def choose(encoded: Encoded) -> list[int]:
@@ -59,7 +64,9 @@ def choose_one(encoded: Encoded, gaps: Sequence[int]) -> int:
         linked = state.link_value("gap") or ""
         st.session_state[key] = int(linked) - 1 if linked.isdecimal() and 0 < int(linked) <= len(gaps) else 0
     names = [around(encoded, position) for position in gaps]
-    number = st.pills("Which gap", range(len(gaps)), key=key, format_func=names.__getitem__, required=True)
+    number = st.pills(
+        "Which gap", range(len(gaps)), key=key, format_func=names.__getitem__, required=True, persist_state="session"
+    )
     state.share("gap", str(number + 1) if number else "")
     return number
 
@@ -77,12 +84,14 @@ def asked(
     typed = {i for i, token in enumerate(encoded.tokens) if token == "[MASK]"}
     by_hand = tuple(i for i in gaps if i not in typed)
     asks = [Asked(loaded, text, pair, by_hand)]
-    if beside is not None and beside.tokenizer.vocab == loaded.tokenizer.vocab and beside.limit == loaded.limit:
-        asks.append(Asked(beside, text, pair, by_hand, "-beside"))
-    elif beside is not None:
-        written = [written_out(part, encoded, kind, by_hand) for kind, part in enumerate((text, pair or ""))]
-        asks.append(Asked(beside, written[0], written[1] or None, key="-beside"))
-    return asks
+    if beside is None:
+        return asks
+    if beside.tokenizer.vocab == loaded.tokenizer.vocab and beside.limit == loaded.limit:
+        return [*asks, Asked(beside, text, pair, by_hand, "-beside")]
+    written = [written_out(part, encoded, kind, by_hand) for kind, part in enumerate((text, pair or ""))]
+    ids = encode(beside.tokenizer, *written, beside.limit).input_ids
+    cut_off = int((ids == beside.tokenizer.mask_token_id).sum()) < len(gaps)
+    return [*asks, Asked(beside, written[0], written[1] or None, key="-beside", cut_off=cut_off)]
 
 
 def written_out(text: str, encoded: Encoded, kind: int, gaps: Sequence[int]) -> str:
@@ -93,13 +102,6 @@ def written_out(text: str, encoded: Encoded, kind: int, gaps: Sequence[int]) -> 
             start, end = encoded.offsets[position].tolist()
             text = f"{text[:start]}[MASK]{text[end:]}"
     return text
-
-
-def same_gaps(found: Sequence, gaps: Sequence[int], ask: Asked) -> Sequence:
-    """`found`, one for each gap. InputError where the model beside had to cut gaps off."""
-    if len(found) != len(gaps):
-        raise InputError(f"{ask.loaded.name} cuts this text into more tokens than it can read: shorten the text")
-    return found
 
 
 def around(encoded: Encoded, position: int) -> str:
@@ -118,4 +120,6 @@ def side_by_side(asks: Sequence[Asked], draw: Callable[[Asked], None]) -> None:
     for column, ask in zip(st.columns(len(asks), gap="large"), asks, strict=True):
         with column, state.box():
             st.markdown(f"**{ask.name}**")
+            if ask.cut_off:
+                raise InputError(f"{ask.loaded.name} cuts this text into more tokens than it reads: shorten the text")
             draw(ask)

@@ -39,12 +39,11 @@ def show(asks: Sequence[Asked], encoded: Encoded, gaps: Sequence[int]) -> None:
     number = masking_gaps.choose_one(encoded, gaps)
     if len(gaps) == 1:
         st.markdown(masking_gaps.around(encoded, gaps[0]))
-    masking_gaps.side_by_side(asks, partial(show_lens, gaps=gaps, number=number))
+    masking_gaps.side_by_side(asks, partial(show_lens, number=number))
 
 
-def show_lens(ask: Asked, gaps: Sequence[int], number: int) -> None:
+def show_lens(ask: Asked, number: int) -> None:
     arguments = ask.text, ask.pair, ask.masked, ask.loaded.limit
-    masking_gaps.same_gaps(models.compute(masked_row, ask.loaded, *arguments[:4])[1], gaps, ask)
     lens = models.compute(read, ask.loaded, *arguments, number)
     control = models.compute(read, models.control_of(ask.loaded), *arguments, number)
     st.markdown(story(lens))

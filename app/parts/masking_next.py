@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import models
+import state
 import streamlit as st
 from cells import masking as cells
 from exports import exports
@@ -21,13 +22,13 @@ PAIRS = {
 
 def show(asks: Sequence[Asked]) -> None:
     st.markdown(
-        "The second task of pretraining: of two texts, does the second follow the first? In training half the pairs "
-        "were neighbours, in the other half the second came from elsewhere."
+        "The second task of pretraining: of two texts, does the second follow the first? Half the pairs were "
+        "neighbours; in the other half the second text came from elsewhere."
     )
     st.pills("Try a pair", list(PAIRS), key="nsp_pair", on_change=fill_in)
-    judges = {ask.name: ask.loaded for ask in asks if ask.loaded.random or ask.loaded.has(HEAD)}
+    judges = {ask.loaded.name: ask.loaded for ask in asks if ask.loaded.random or ask.loaded.has(HEAD)}
     for ask in asks:
-        if ask.name not in judges:
+        if ask.loaded.name not in judges:
             st.info(f"**{ask.name}** was saved without a head for next sentences.", icon=":material/info:")
     if not asks[0].pair:
         text = "There is no second text: write one beside the first, or press a pair above."
@@ -46,13 +47,12 @@ def show_verdicts(judges: dict[str, models.Loaded], text: str, pair: str) -> Non
     verdicts = {name: models.compute(both_orders, loaded, text, pair, loaded.limit) for name, loaded in judges.items()}
     for name, (given, turned) in verdicts.items():
         if not judges[name].random:
-            st.markdown(f"**{name}**: {verdict(given, turned)}")
-    bars = verdict_bars({name.replace("\\", ""): both for name, both in verdicts.items()})
+            st.markdown(f"**{state.plain(name)}**: {verdict(given, turned)}")
+    bars = verdict_bars(verdicts)
     st.altair_chart(bars, alt=in_words(verdicts), width="stretch")
     st.caption(
-        "Half the pairs followed, so 50% is no opinion; random weights (the control) say the same of any pair. "
-        "Neighbours also share their subject, and that alone may decide (Lan et al. 2020): turn the pair round to see "
-        "whether the model heeds the order at all."
+        "50% is no opinion; random weights, the control, have learned nothing of it. Neighbours also share their "
+        "subject, and that alone may decide (Lan et al. 2020): the orange bar shows whether the order matters at all."
     )
     sources = [(loaded.source, loaded.random) for loaded in judges.values()]
     exports("next-sentence", verdict_table(verdicts), cells.next_sentence(sources, text, pair), bars)
@@ -61,8 +61,8 @@ def show_verdicts(judges: dict[str, models.Loaded], text: str, pair: str) -> Non
 def verdict(given: NextSentence, turned: NextSentence) -> str:
     says = "the second text **follows**" if given.probability > 0.5 else "the second text **does not follow**"
     same = (given.probability > 0.5) == (turned.probability > 0.5)
-    order = "Turned round, it says the same" if same else "Turned round, it says the opposite"
-    return f"{says}, with {max(given.probability, 1 - given.probability):.1%}. {order} ({turned.probability:.1%})."
+    order = "the same verdict" if same else "the opposite verdict"
+    return f"{says}: {given.probability:.1%} for it. Turned round {turned.probability:.1%}, {order}."
 
 
 def in_words(verdicts: dict[str, tuple[NextSentence, NextSentence]]) -> str:

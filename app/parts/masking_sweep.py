@@ -24,12 +24,13 @@ def show(asks: Sequence[Asked]) -> None:
         "Hide each token in turn, let the model guess it from all the others, and note its *surprisal*: "
         "−ln of the probability that it gave the true token. 0 nats: it was certain of it."
     )
+    st.caption(
+        "The sum is the pseudo-log-likelihood (Salazar et al. 2020): of two texts of equal length, the one nearer to "
+        "0 reads more natural to the model. It is no true probability: every token is guessed with all the others in "
+        "sight, and the pieces of a split word (##) give each other away."
+    )
     if "[MASK]" in f"{asks[0].text} {asks[0].pair or ''}".upper():
-        st.info(
-            "The [MASK] in your text stays a gap in every row and is not judged itself: write a word in its place to "
-            "see how well that fits.",
-            icon=":material/edit:",
-        )
+        st.caption(":material/edit: A [MASK] stays a gap and is not judged: write a word there to see if it fits.")
     masking_gaps.side_by_side(asks, show_sweep)
 
 
@@ -56,16 +57,11 @@ def show_sweep(ask: Asked) -> None:
 
 def show_sums(rows: Sequence[Surprisal]) -> None:
     total = pseudo_log_likelihood(rows)
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="small"):
         st.metric("Pseudo-log-likelihood", f"{total:.1f} nats".replace("-", "−"), width="content")
         st.metric("Mean surprisal", f"{-total / len(rows):.2f} nats", width="content")
         help = "exp of the mean: among how many equally likely tokens it chooses at a place on average."
         st.metric("Pseudo-perplexity", f"{pseudo_perplexity(rows):,.1f}", width="content", help=help)
-    st.caption(
-        "The sum is the pseudo-log-likelihood (Salazar et al. 2020): of two texts of equal length, the one nearer to "
-        "0 reads more natural to the model. It is no true probability: every token is guessed with all the others in "
-        "sight, and the pieces of a split word (##) give each other away."
-    )
 
 
 def choose_token(rows: Sequence[Surprisal], key: str, blind: float) -> Surprisal:
@@ -83,7 +79,15 @@ def choose_token(rows: Sequence[Surprisal], key: str, blind: float) -> Surprisal
     st.html(colours(box, [row.surprisal / blind for row in rows]))
     with st.container(key=box):
         label = "The deeper the colour, the greater the surprise, in nats. Press a token to see the guesses there"
-        chosen = st.pills(label, range(len(rows)), key=widget, format_func=names.__getitem__, required=True, wrap=True)
+        chosen = st.pills(
+            label,
+            range(len(rows)),
+            key=widget,
+            format_func=names.__getitem__,
+            required=True,
+            wrap=True,
+            persist_state="session",
+        )
     state.share(f"at{key}", "" if chosen == first else str(chosen))
     return rows[chosen]
 
@@ -94,7 +98,7 @@ def colours(box: str, shares: Sequence[float]) -> str:
         f".st-key-{box} button:nth-of-type({n}) {{ background: {ORANGE}{round(190 * min(share, 1)):02x} !important }}"
         for n, share in enumerate(shares, 1)
     ]
-    return f"<style>{' '.join(rules)}</style>"
+    return f"<style>.st-key-{box} button {{ color: inherit !important }} {' '.join(rules)}</style>"
 
 
 def show_token(row: Surprisal, vocabulary: int) -> None:
@@ -102,11 +106,16 @@ def show_token(row: Surprisal, vocabulary: int) -> None:
     chart = charts.fill_bars(row.fill, row.token)
     bars.altair_chart(chart, alt=f"What the model would write for {row.token}", width="stretch")
     token = state.plain(row.token)
-    words.markdown(
-        f"**{token}** had a probability of {math.exp(-row.surprisal):.2%} here: a surprise of {row.surprisal:.2f} nats."
-    )
+    words.markdown(f"The model gives **{token}** a chance of {chance(row.surprisal)}: {row.surprisal:.2f} nats.")
     guessed = "It is the model's first guess." if row.rank == 1 else f"It is guess {row.rank:,} of {vocabulary:,}."
     words.markdown(guessed)
+
+
+def chance(surprisal: float) -> str:
+    """A probability given as its -ln, in words that stay readable where it is tiny."""
+    if surprisal < math.log(100):
+        return f"{math.exp(-surprisal):.1%}"
+    return f"1 in {math.exp(surprisal):,.0f}" if surprisal < math.log(1e9) else "less than 1 in a billion"
 
 
 def in_words(rows: Sequence[Surprisal]) -> str:
