@@ -8,7 +8,7 @@ import streamlit as st
 from parts import masking_gaps
 from parts.masking_gaps import Asked
 
-from bertlab.explain.fill import fill_mask
+from bertlab.explain.fill import fill_mask, masked_row
 from bertlab.explain.text import Encoded, encode
 
 OFFERED = 8  # guesses among which the word is chosen; any other may be typed
@@ -36,11 +36,23 @@ def choose(loaded: models.Loaded, text: str, pair: str | None) -> Followed | Non
     if not gaps:
         return None
     gap = masking_gaps.choose_one(encoded, gaps)
-    asks = masking_gaps.asked(loaded, models.beside("fill"), encoded, text, pair, gaps)
-    if not any(ask.loaded.random for ask in asks):
-        asks.append(replace(asks[0], loaded=models.control_of(loaded), key="-control"))
-    word = choose_word(asks[0], encoded, gaps, gap)
-    return Followed(asks, gap, word, masking_gaps.around(encoded, gaps[gap]))
+    own, *others = masking_gaps.asked(loaded, models.beside("fill"), encoded, text, pair, gaps)
+    word = choose_word(own, encoded, gaps, gap)
+    beside = [ask for ask in others if not ask.loaded.random and can_follow(ask, word, len(gaps))]
+    control = replace(own, loaded=models.control_of(loaded))
+    return Followed([own, *beside, control], gap, word, masking_gaps.around(encoded, gaps[gap]))
+
+
+def can_follow(ask: Asked, word: str, gaps: int) -> bool:
+    """Whether the model beside knows the word and reads as far as the last gap; says so where not."""
+    if word not in ask.loaded.tokenizer.vocab:
+        reason = f"has no token “{state.plain(word)}”"
+    elif len(models.compute(masked_row, ask.loaded, ask.text, ask.pair, ask.masked, ask.loaded.limit)[1]) != gaps:
+        reason = "cannot read this text to its last gap"
+    else:
+        return True
+    st.info(f"**{ask.name}** {reason}, so it is left out.", icon=":material/info:")
+    return False
 
 
 def choose_word(ask: Asked, encoded: Encoded, gaps: list[int], gap: int) -> str:

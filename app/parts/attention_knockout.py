@@ -33,7 +33,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     off = knockout_heads.show("off", maps, loaded)
     first, *_, last = maps.values()
     word = f"“{state.plain(followed.word)}”"
-    st.markdown(knockout_heads.story(word, first, last if followed.asks[-1].loaded.random else None))
+    st.markdown(knockout_heads.story(word, first, last))
     show_without(loaded, followed, off)
     code = cells.fill(followed.asks[0], followed.gap, followed.word, off)
     exports("knockout", knockout_table(maps), code, knockout_map(first, largest(*maps.values()), off=off))

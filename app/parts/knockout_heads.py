@@ -96,17 +96,17 @@ def named(heads: Sequence[Head]) -> str:
     return " and ".join(f"layer {layer + 1}, head {head + 1}" for layer, head in heads)
 
 
-def story(name: str, changes: Rows, control: Rows | None) -> str:
+def story(name: str, changes: Rows, control: Rows) -> str:
     """In words which head an answer hangs on, and whether random weights show as much."""
     layer, head = most_needed(changes)
     loss = -changes[layer][head]
     if loss < 0.01:
         return f"No head alone matters to {name}: whichever is off, the others make up for it."
-    text = f"{name} hangs most on **{named([(layer, head)])}**: without it, its ln p falls by **{loss:.2f}** nats"
-    text += f", its probability to {share(loss)} of what it was."
-    if control is None:
-        return text
-    return f"{text} With random weights no head changes it by more than {largest(control):.2f}."
+    return (
+        f"{name} hangs most on **{named([(layer, head)])}**: without it, its ln p falls by **{loss:.2f}** nats, its "
+        f"probability to {share(loss)} of what it was. With random weights no head changes it by more than "
+        f"{largest(control):.2f}."
+    )
 
 
 def share(loss: float) -> str:
