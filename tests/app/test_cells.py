@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from cells import attention, embeddings, labels, opening, spans, training
+from cells import attention, embeddings, labels, opening, training
 
 from bertlab import BertModel
 
@@ -59,10 +59,6 @@ def test_embeddings_cells(folders, source, tmp_path, monkeypatch):
     assert [len(near) for near in run(embeddings.neighbours(*asked, 0, 3)).values()] == [3, 3]
     lines = run(embeddings.measures(asked[0], TEXTS[source], *asked[2:])).to_dict()
     assert len(lines["hconcat"]) == (1 if source == "file without labels" else 3)
-
-
-def test_answer_cell(folders):
-    assert run(spans.answer(folders["reader"], "who?", TEXT)).to_dict()["layer"]
 
 
 def test_text_label_cell(folders):
