@@ -77,7 +77,7 @@ class Fills:
 
     @staticmethod
     def shown(tab) -> str:
-        words = tab.locator("[data-testid=stVegaLiteChart] svg").first.locator("text").all_inner_texts()
+        words = tab.locator("[data-testid=stVegaLiteChart] svg").first.locator("text").all_text_contents()
         half = len(words) // 2
         return " ".join(f"{token} {share}" for token, share in zip(words[:3], words[half : half + 3], strict=False))
 

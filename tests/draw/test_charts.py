@@ -1,5 +1,3 @@
-import numpy as np
-import pandas as pd
 import torch
 
 from bertlab.draw import charts
@@ -37,12 +35,8 @@ def test_span_table_has_legal_cells_only():
 
 def test_every_chart_becomes_a_png():
     fill = Fill(1, ["a", "b"], [0.7, 0.2], 0.8)
-    points = charts.projection_table(np.random.rand(4, 2), list("aabb"), list("wxyz"))
-    lines = pd.DataFrame({"layer": [0, 1], "weights": ["trained"] * 2, "accuracy": [0.4, 0.9]})
     drawn = [
         charts.fill_bars(fill, "b"),
-        charts.projection_scatter(points, (0.5, 0.2)),
-        charts.accuracy_lines(lines, 0.3, 1),
         charts.span_heatmap(found(), range(3, 5)),
         charts.boundary_bars(found(), range(3, 5)),
         charts.attention_heatmap(["a", "a"], torch.eye(2)),
