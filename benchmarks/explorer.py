@@ -36,7 +36,8 @@ const timed = async (act) => {
 HOVER = f"""async (cells, times) => {{ {FRAME}
   const box = cells.getBoundingClientRect(), all = [];
   for (let k = 0; k < times; k++) {{
-    const part = (k + 0.5) / times, at = {{ clientX: box.left + box.width * part, clientY: box.top + box.height * part }};
+    const part = (k + 0.5) / times;
+    const at = {{ clientX: box.left + box.width * part, clientY: box.top + box.height * part }};
     all.push(await timed(() => cells.dispatchEvent(new PointerEvent("pointermove", at))));
   }}
   return all;
