@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from cells import attention, embeddings, labels, masking, opening, spans
+from cells import attention, embeddings, labels, opening, spans
 
 from bertlab import BertModel
 
@@ -19,18 +19,21 @@ def run(code: str):
     return eval(last, names)
 
 
-def test_fill_cell(folders):
-    assert run(masking.fill(folders["pretrained"], TEXT, None, 4)).to_dict()["layer"]
-
-
-def test_sampler_cell(folders):
-    html = run(masking.sampler(folders["pretrained"], TEXT, "and more", 0.4, 2))
-    assert "strip" in html.data
-
-
 def test_attention_cell(folders):
     widget = run(attention.attention(folders["pretrained"], TEXT, None, {"layer": 1, "head": 0}))
     assert widget.view["layer"] == 1
+
+
+@pytest.mark.parametrize("random", [False, True])
+def test_attention_cell_with_a_second_model(folders, random):
+    beside = (folders["bare"], random)
+    widget = run(attention.attention(folders["pretrained"], TEXT, "more", {"role": "broad"}, beside))
+    name = b"random weights" if random else folders["bare"].encode()
+    assert name in bytes(widget.data)
+
+
+def test_roles_cell(folders):
+    assert len(run(attention.roles(folders["pretrained"], TEXT, None)).to_dict()["vconcat"]) == 2
 
 
 TEXTS = {

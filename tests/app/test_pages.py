@@ -138,31 +138,6 @@ def test_missing_head_falls_back_to_the_bundled_model_and_says_so(page, head, fo
     assert "has no head for this" in said(app)
 
 
-def test_link_opens_what_it_names(folders):
-    app = opened(folder=folders["pretrained"], text="my dog is hairy", pair="he likes walks", mask="2", seed="7")
-    assert fine(app), said(app)
-    assert app.text_area(key="text").value == "my dog is hairy"
-    assert app.text_area(key="pair").value == "he likes walks"
-    assert app.slider(key="seed").value == 7
-    assert app.query_params["mask"] == "2"
-
-
-@pytest.mark.parametrize("mask", ["999", "a,b", "-1,²", "0"])
-def test_links_with_impossible_places_do_no_harm(mask, folders):
-    app = opened(folder=folders["pretrained"], text="my dog is hairy", mask=mask)
-    assert fine(app), said(app)
-
-
-def test_pressing_words_masks_them(folders):
-    app = opened(folder=folders["pretrained"], text="the the the dog")
-    assert "Nothing is masked" in said(app)
-    chips = app.main.pills[-1]
-    chips.set_value([1, 3]).run()  # equal words are different chips
-    assert fine(app)
-    assert app.query_params["mask"] == "1,3"
-    assert "Nothing is masked" not in said(app)
-
-
 def test_examples_fill_the_fields(folders):
     app = opened(folder=folders["pretrained"])
     app.pills(key="example_choice").set_value("the store").run()
