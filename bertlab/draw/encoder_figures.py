@@ -129,5 +129,5 @@ def parameter_bars(models: Mapping[str, Mapping[str, int]]) -> Figure:
     ax.set(xlabel="million parameters", xlim=(0, 1.1 * most / 1e6))
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
-    fig.legend(frameon=False, ncols=4, loc="outside lower center", fontsize=9)
+    fig.legend(frameon=False, ncols=5, loc="outside lower center", fontsize=9)
     return fig
