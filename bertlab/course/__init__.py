@@ -2,6 +2,8 @@
 
 from bertlab.course.checks.attention import check_attend, check_masked_weights, check_previous_head
 from bertlab.course.checks.base import Mistake
+from bertlab.course.checks.bert import check_bert_model, check_count_parameters
+from bertlab.course.checks.encoder import check_gelu, check_layer, check_layer_norm
 from bertlab.course.checks.heads import check_heads, check_multi_head_attention
 from bertlab.course.checks.masking import check_mask_tokens, check_mlm_loss, check_whole_words
 from bertlab.course.checks.tour import check_pair_inputs
@@ -13,7 +15,12 @@ __all__ = [
     "Mistake",
     "Rung",
     "check_attend",
+    "check_bert_model",
+    "check_count_parameters",
+    "check_gelu",
     "check_heads",
+    "check_layer",
+    "check_layer_norm",
     "check_mask_tokens",
     "check_masked_weights",
     "check_mlm_loss",
