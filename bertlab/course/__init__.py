@@ -2,15 +2,25 @@
 
 from bertlab.course.checks.base import Mistake
 from bertlab.course.checks.masking import check_mask_tokens, check_mlm_loss, check_whole_words
+from bertlab.course.checks.tokens import (
+    check_cut_word,
+    check_likelihood_gain,
+    check_merge_pair,
+    check_strip_accents,
+)
 from bertlab.course.checks.tour import check_pair_inputs
 from bertlab.training.ladder import Rung, ladder
 
 __all__ = [
     "Mistake",
     "Rung",
+    "check_cut_word",
+    "check_likelihood_gain",
     "check_mask_tokens",
+    "check_merge_pair",
     "check_mlm_loss",
     "check_pair_inputs",
+    "check_strip_accents",
     "check_whole_words",
     "ladder",
 ]
