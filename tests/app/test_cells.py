@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from cells import attention, embeddings, labels, opening, spans, training
+from cells import attention, embeddings, labels, opening, training
 
 from bertlab import BertModel
 
@@ -22,6 +22,18 @@ def run(code: str):
 def test_attention_cell(folders):
     widget = run(attention.attention(folders["pretrained"], TEXT, None, {"layer": 1, "head": 0}))
     assert widget.view["layer"] == 1
+
+
+@pytest.mark.parametrize("random", [False, True])
+def test_attention_cell_with_a_second_model(folders, random):
+    beside = (folders["bare"], random)
+    widget = run(attention.attention(folders["pretrained"], TEXT, "more", {"role": "broad"}, beside))
+    name = b"random weights" if random else folders["bare"].encode()
+    assert name in bytes(widget.data)
+
+
+def test_roles_cell(folders):
+    assert len(run(attention.roles(folders["pretrained"], TEXT, None)).to_dict()["vconcat"]) == 2
 
 
 TEXTS = {
@@ -47,10 +59,6 @@ def test_embeddings_cells(folders, source, tmp_path, monkeypatch):
     assert [len(near) for near in run(embeddings.neighbours(*asked, 0, 3)).values()] == [3, 3]
     lines = run(embeddings.measures(asked[0], TEXTS[source], *asked[2:])).to_dict()
     assert len(lines["hconcat"]) == (1 if source == "file without labels" else 3)
-
-
-def test_answer_cell(folders):
-    assert run(spans.answer(folders["reader"], "who?", TEXT)).to_dict()["layer"]
 
 
 def test_text_label_cell(folders):
