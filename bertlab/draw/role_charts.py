@@ -39,16 +39,16 @@ def trained_maps(table: pd.DataFrame) -> alt.LayerChart:
     """For each role all heads as layers x heads; those named after it are framed."""
     named = alt.Chart(table).transform_filter(alt.datum.named)
     frames = named.mark_rect(filled=False, stroke=OKABE_ITO[4], strokeWidth=2)
-    return _maps(table, "score", "trained") + _placed(frames)
+    legend = alt.Legend(title=None, orient="top", format=".0%", gradientLength=150)
+    return _maps(table, "score", "trained", legend) + _placed(frames)
 
 
 def control_maps(table: pd.DataFrame) -> alt.Chart:
-    """The same with random weights."""
-    return _maps(table, "random weights", "random weights")
+    """The same with random weights, on the same scale."""
+    return _maps(table, "random weights", "random weights", legend=None)
 
 
-def _maps(table: pd.DataFrame, column: str, title: str) -> alt.Chart:
-    legend = alt.Legend(title=None, orient="top", format=".0%", gradientLength=150)
+def _maps(table: pd.DataFrame, column: str, title: str, legend: alt.Legend | None) -> alt.Chart:
     scale = alt.Scale(scheme="cividis", domain=[0, 1])
     shares = [alt.Tooltip(name, format=".3f") for name in ("score", "random weights", "uniform attention")]
     return _placed(
