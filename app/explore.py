@@ -34,6 +34,7 @@ page = st.navigation(
         st.Page("views/embeddings.py", title="[CLS] embeddings", icon=":material/scatter_plot:"),
         st.Page("views/spans.py", title="Answer spans", icon=":material/question_answer:"),
         st.Page("views/labels.py", title="Labels", icon=":material/label:"),
+        st.Page("views/training.py", title="Training", icon=":material/trending_up:"),
     ]
 )
 model_bar.show()

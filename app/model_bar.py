@@ -29,7 +29,8 @@ def show() -> None:
     with st.sidebar:
         wanted = choose()
         try:
-            models.open_model("encoder", wanted)
+            newest = (models.steps_of(wanted) or [models.END])[-1]  # of a training that is under way, a snapshot
+            models.open_model("encoder", models.at_step(wanted, newest))
             st.session_state.opened_model = wanted
         except InputError as error:
             current = st.session_state.setdefault("opened_model", models.DEFAULT_MODEL)
@@ -79,7 +80,7 @@ def choose_step() -> None:
     st.select_slider(
         "After how many training steps",
         steps,
-        models.END,
+        steps[-1],
         key="step",
         bind="query-params",
         help="Snapshots of its training: step 0 is what it began with. Move, and watch it learn on every page.",

@@ -2,44 +2,30 @@
 
 import models
 import state
+from parts import attention_bertviz, attention_heads, attention_knockout, attention_measures
 
 EXAMPLES = {
     "a gap": {"text": state.DEFAULT_TEXT, "pair": ""},
     "no gap": {"text": state.DEFAULT_TEXT.replace("[MASK]", "tired"), "pair": ""},
     "a pair": {"text": "the man went to the store.", "pair": "he bought a gallon of milk."},
 }
+# The name of each view, what shows it, and the head that its model needs.
 TABS = {
-    "heads": "All heads",
-    "knockout": "Switch heads off",
-    "measures": "Is it an explanation?",
-    "bertviz": "bertviz",
+    "heads": ("All heads", attention_heads, "encoder"),
+    "knockout": ("Switch heads off", attention_knockout, "fill"),
+    "measures": ("Is it an explanation?", attention_measures, "fill"),
+    "bertviz": ("bertviz", attention_bertviz, "encoder"),
 }
 
 state.heading(
     "Attention heads",
-    "In every layer each token gathers from the others. Each small square is one head: rows are tokens "
-    "that look, columns tokens that are looked at, bright is much. Choose a head to read it in full.",
+    "In every layer each token gathers from the others, in several ways at once: each way is a *head*. Look at what "
+    "every head does, take heads away, and ask whether what a head looks at explains what the model says.",
 )
 state.example_pills("Try", EXAMPLES)
 text, pair = state.text_fields()
-tabs = state.tabs("attention", TABS)
-if tabs["heads"].open:
-    with tabs["heads"], state.box():
-        from parts import attention_heads
-
-        attention_heads.show(models.model_for("encoder"), text, pair)
-if tabs["knockout"].open:
-    with tabs["knockout"], state.box():
-        from parts import attention_knockout
-
-        attention_knockout.show(models.model_for("fill"), text, pair)
-if tabs["measures"].open:
-    with tabs["measures"], state.box():
-        from parts import attention_measures
-
-        attention_measures.show(models.model_for("fill"), text, pair)
-if tabs["bertviz"].open:
-    with tabs["bertviz"], state.box():
-        from parts import attention_bertviz
-
-        attention_bertviz.show(models.model_for("encoder"), text, pair)
+tabs = state.tabs("attention", {key: name for key, (name, *_) in TABS.items()})
+for key, (_, part, task) in TABS.items():
+    if tabs[key].open:
+        with tabs[key], state.box():
+            part.show(models.model_for(task), text, pair)

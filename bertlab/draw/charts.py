@@ -11,7 +11,6 @@ from torch import Tensor
 from bertlab.draw.palette import BLUE, GREY, ORANGE
 from bertlab.explain.attribution import Attribution
 from bertlab.explain.fill import Fill
-from bertlab.explain.spans import Answer
 
 _PLAIN = dict(grid=False, ticks=False, domain=False)
 
@@ -70,71 +69,6 @@ def attention_heatmap(tokens: Sequence[str], weights: Tensor) -> alt.Chart:
 def token_names(places: range, tokens: Sequence[str]) -> str:
     """A Vega expression from a position to its token: equal tokens at two places stay two labels."""
     return f"({json.dumps({str(i): tokens[i] for i in places})})[datum.value]"
-
-
-def span_table(answer: Answer, tokens: range) -> pd.DataFrame:
-    """One row a legal span inside `tokens`: where it starts and ends, its text, its probability."""
-    rows = [
-        (
-            i,
-            j,
-            answer.tokens[i],
-            answer.tokens[j],
-            " ".join(answer.tokens[i : j + 1]),
-            float(answer.grid[i, j]),
-        )
-        for i in tokens
-        for j in tokens
-        if answer.grid[i, j] > 0
-    ]
-    return pd.DataFrame(rows, columns=["start", "end", "first", "last", "span", "probability"])
-
-
-def span_heatmap(answer: Answer, tokens: range) -> alt.LayerChart:
-    """Start (rows) x end (columns) probabilities; only cells that can be an answer are drawn."""
-    label = alt.Axis(labelExpr=token_names(tokens, answer.tokens), labelOverlap=True, labelLimit=110, **_PLAIN)
-    order = [int(i) for i in tokens]
-    table = span_table(answer, tokens)
-    base = alt.Chart(table).encode(
-        x=alt.X("end:O", sort=order, scale=alt.Scale(domain=order), title="answer ends with", axis=label),
-        y=alt.Y("start:O", sort=order, scale=alt.Scale(domain=order), title="answer starts with", axis=label),
-        tooltip=["span", "first", "last", alt.Tooltip("probability", format=".4f")],
-    )
-    legend = alt.Legend(title="probability", format=".0%", gradientLength=150)
-    cells = base.mark_rect().encode(
-        color=alt.Color("probability:Q", scale=alt.Scale(scheme="cividis", domainMin=0), legend=legend)
-    )
-    best = alt.datum.start == answer.best.start_token
-    ring = base.transform_filter(best & (alt.datum.end == answer.best.end_token))
-    frame = ring.mark_rect(filled=False, stroke=ORANGE, strokeWidth=3)
-    return (cells + frame).properties(height=alt.Step(max(9, min(20, 560 // len(order)))))
-
-
-def boundary_table(answer: Answer, tokens: range) -> pd.DataFrame:
-    """One row a token and kind of boundary: how probable as the answer's start, and as its end."""
-    kinds = [("start", answer.start_probabilities), ("end", answer.end_probabilities)]
-    rows = [(i, answer.tokens[i], kind, float(values[i])) for kind, values in kinds for i in tokens]
-    return pd.DataFrame(rows, columns=["position", "token", "boundary", "probability"])
-
-
-def boundary_bars(answer: Answer, tokens: range) -> alt.Chart:
-    """Two bars a token: how probable as the answer's start, and as its end."""
-    names = token_names(tokens, answer.tokens)
-    axis = alt.Axis(labelExpr=names, labelAngle=-55, labelOverlap=True, **_PLAIN)
-    kinds = ["start", "end"]
-    legend = alt.Legend(title=None, orient="top", labelFontSize=13)
-    return (
-        alt.Chart(boundary_table(answer, tokens))
-        .mark_bar(cornerRadiusEnd=2)
-        .encode(
-            x=alt.X("position:O", title=None, axis=axis),
-            xOffset=alt.XOffset("boundary:N", sort=kinds),
-            y=alt.Y("probability:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")),
-            color=alt.Color("boundary:N", scale=alt.Scale(domain=kinds, range=[BLUE, ORANGE]), legend=legend),
-            tooltip=["token", "boundary", alt.Tooltip("probability", format=".4f")],
-        )
-        .properties(height=220)
-    )
 
 
 def attribution_table(pushed: Attribution, control: Attribution) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from bertlab.explain.projection import LayerMeasures
 YOURS = "your sentences"  # the label of what a reader adds to a set
 OTHERS = "other labels"
 MOST_LABELS = 7  # more than this nobody tells apart
+LETTERS = 300  # of a text that is pointed at
 MARK = OKABE_ITO[4]  # of the reader's own sentences, so no label has it
 COLOURS = [colour for colour in OKABE_ITO if colour != MARK]
 STAR = "M0,-1 L.25,-.31 L.95,-.31 L.4,.12 L.59,.81 L0,.4 L-.59,.81 L-.4,.12 L-.95,-.31 L-.25,-.31 Z"
@@ -42,7 +43,8 @@ def projection_scatter(
 
     Of the texts, by number, the `picked` one has a thick ring and those `near` it thin ones.
     """
-    table = table.assign(shown=few_labels(table["label"]))
+    texts = [text if len(text) <= LETTERS else f"{text[:LETTERS]} …" for text in table["text"]]
+    table = table.assign(shown=few_labels(table["label"]), text=texts)
     base = alt.Chart(table).encode(
         x=alt.X("x:Q", title=_axis_title("1st", explained, 0), axis=_AXIS, scale=alt.Scale(zero=False, padding=14)),
         y=alt.Y("y:Q", title=_axis_title("2nd", explained, 1), axis=_AXIS, scale=alt.Scale(zero=False, padding=14)),
@@ -110,7 +112,7 @@ def measure_table(measured: Mapping[str, Sequence[LayerMeasures]]) -> pd.DataFra
 def layer_lines(table: pd.DataFrame, measure: str, layer: int, chance: float | None = None) -> alt.LayerChart:
     """One measure by layer: a line for each value of `model` in the table, with columns layer, model and the measure.
 
-    The band marks `layer`, the dashed line what guessing would give; a model named "random weights" is dashed, too.
+    The band marks `layer`, the dashed line what guessing would give. The last model is grey.
     """
     names = list(table["model"].unique())
     colours = alt.Scale(domain=names, range=[BLUE, ORANGE, GREY][: len(names) - 1] + [GREY])
@@ -129,17 +131,10 @@ def layer_lines(table: pd.DataFrame, measure: str, layer: int, chance: float | N
         )
     )
     band = alt.Chart(pd.DataFrame({"layer": [layer]})).mark_rule(color=GREY, opacity=0.25, strokeWidth=14)
-    parts = [band.encode(x="layer:O"), *_chance(chance), lines]
-    return alt.layer(*parts).properties(height=390)
+    chances = pd.DataFrame({"chance": [] if chance is None else [chance]})
+    dashed = alt.Chart(chances).mark_rule(strokeDash=[5, 4], color=GREY).encode(y="chance:Q")
+    return alt.layer(band.encode(x="layer:O"), dashed, lines).properties(height=390)
 
 
 _LAYERS = alt.Axis(labelAngle=0, grid=False, ticks=False, domain=False)
 _LINES = alt.Legend(title=None, orient="bottom", columns=1, labelFontSize=13, labelLimit=300)
-
-
-def _chance(chance: float | None) -> list[alt.Chart]:
-    if chance is None:
-        return []
-    rule = alt.Chart(pd.DataFrame({"chance": [chance]})).encode(y="chance:Q")
-    note = rule.mark_text(align="left", x=4, dy=11, fontSize=12, color=GREY, text=f"guessing {chance:.0%}")
-    return [rule.mark_rule(strokeDash=[5, 4], color=GREY), note]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from cells import attention, embeddings, labels, opening, spans
+from cells import attention, embeddings, labels, opening, training
 
 from bertlab import BertModel
 
@@ -61,16 +61,25 @@ def test_embeddings_cells(folders, source, tmp_path, monkeypatch):
     assert len(lines["hconcat"]) == (1 if source == "file without labels" else 3)
 
 
-def test_answer_cell(folders):
-    assert run(spans.answer(folders["reader"], "who?", TEXT)).to_dict()["layer"]
-
-
 def test_text_label_cell(folders):
     assert run(labels.text_label(folders["classifier"], TEXT, "and more")).to_dict()["mark"]
 
 
 def test_word_label_cell(folders):
     assert run(labels.word_label(folders["tagger"], TEXT, 2)).to_dict()["mark"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "arguments", "part"),
+    [
+        (training.curves, (True,), "hconcat"),
+        (training.words, (TEXT, None, 0), "layer"),
+        (training.head, (TEXT, "and more", 9, 1, 0), "concat"),
+        (training.cloud, (24,), "concat"),
+    ],
+)
+def test_training_cells(run_folder, cell, arguments, part):
+    assert run(cell(str(run_folder), *arguments)).to_dict()[part]
 
 
 def test_a_cell_can_open_the_control(folders):

@@ -51,6 +51,12 @@ def test_rings_are_on_the_picked_text_and_those_near_it():
     assert len(scatter(["a"] * 30)["layer"]) == 1
 
 
+def test_long_texts_are_cut_in_the_picture_alone():
+    table = projection_table(POINTS, ["a"] * 30, ["word " * 10_000] * 30)
+    assert len(str(projection_scatter(table, None).to_dict())) < 30_000
+    assert len(table["text"][0]) == 50_000
+
+
 def test_a_click_tells_the_number():
     table = projection_table(POINTS, ["a"] * 30, ["x"] * 30)
     chart = clickable(projection_scatter(table, None)).to_dict()
