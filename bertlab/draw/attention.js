@@ -37,7 +37,8 @@ export function mount(root, buffer, view, onView) {
     clearTimeout(timer);
     timer = setTimeout(() => onView({ ...state }), 250);
   };
-  const panes = data.models.map((model) => makePane(outlook(model, data.roles, state), state, change));
+  const all = data.models.map((model) => outlook(model, data.roles, state));
+  const panes = all.map((heads) => makePane(heads, all, state, change));
   if (panes.length > 1) panes.forEach((pane, n) => pane.node.prepend(make("h4", { className: "who", textContent: data.models[n].name })));
   const beside = make("div", { className: "panes" }, ...panes.map((pane) => pane.node));
   root.replaceChildren(make("style", { textContent: CSS }), make("div", { className: "heads" }, options(data, state, change), beside));
@@ -74,7 +75,7 @@ const options = (data, state, change) => {
 };
 
 // One model: roles to choose by, its heads as thumbnails, one head in full, and the roles of that head.
-const makePane = (heads, state, change) => {
+const makePane = (heads, models, state, change) => {
   const left = heads.model.heads > 6 ? 420 : 380, node = make("div", { className: "pane" });
   const chips = makeChips(heads, state, change), legend = make("div", { className: "legend" });
   const grid = makeGrid(heads, state, change, () => Math.min(left, node.clientWidth || left));
@@ -85,7 +86,8 @@ const makePane = (heads, state, change) => {
   const draw = (headOnly = false) => {
     const keep = heads.keep(), at = heads.chosen();
     if (!headOnly) {
-      top = scaleOf(heads, state.scale, keep);
+      const scale = brightest(models, state.scale);
+      top = (place) => scale(heads, place);
       chips.draw();
       grid.draw(keep, top);
     }
@@ -108,9 +110,11 @@ const makeFull = (heads, state) => {
     const picture = inArcs ? arcs(shown, titleOf(at), room, say)
       : matrix(shown, titleOf(at), room, (canvas) => paint(canvas, weights, place, tokens.length, keep, top), say);
     const who = state.control && sets.length > 1 ? "random weights, nothing learnt" : name;
-    const how = inArcs ? "Each token on the left looks at tokens on the right." : "Each row is a token that looks, each column one looked at.";
-    node.replaceChildren(make("h4", { textContent: `L${titleOf(at).slice(1)} (${who})` }),
-      make("p", { className: "muted", textContent: how }), picture, said);
+    const how = inArcs ? "Each token on the left looks at tokens on the right."
+      : "Each row is a token that looks, each column one looked at.";
+    const note = make("p", { className: "muted", textContent: how });
+    node.replaceChildren(make("h4", { textContent: `L${titleOf(at).slice(1)} (${who})` }), note, picture, said);
+    if (picture.scrollWidth > picture.clientWidth + 8) note.append(` Scroll to see all ${keep.length} tokens.`);
     say(shown.loudest);
   };
   return { node, draw };

@@ -2,6 +2,8 @@
 
 const NO_ROLE = "no role", NEAREST = 4, LARGEST = 84; // heads shown where none plays a role; pixels of a thumbnail
 const NAMING = "A head is counted where it puts more than half of its weight, averaged over the words of this text.";
+const READING = "Each square is one head: its rows are tokens that look, its columns tokens that are looked at, bright is much. " +
+  "Choose one: click, or move with the arrow keys.";
 const SIGNS = { previous: "←", next: "→", itself: "↺", "[CLS]": "C", "[SEP]": "S", "same word": "=", broad: "≈" };
 const PLACES = { previous: "the previous token", next: "the next token", itself: "itself", "same word": "the same word elsewhere",
   broad: "all tokens alike", [NO_ROLE]: "nothing so simple" };
@@ -31,20 +33,22 @@ const outlook = (model, roles, state) => {
   };
 };
 
-// The brightest byte that one head is drawn with. One scale for the trained heads and their control: a dim control is
-// a finding, not a lack of contrast. 0 stands for each row on its own scale.
-const scaleOf = ({ model, set }, scale, keep) => {
-  const count = model.tokens.length;
-  const strongest = (weights, from, to) => {
-    let most = 1;
-    for (let at = from; at < to; at += count * count)
-      for (const i of keep) for (const j of keep) most = Math.max(most, weights[at + i * count + j]);
-    return most;
-  };
+// The largest of the weights kept, in the heads that begin from `from` to before `to`.
+const strongest = (weights, from, to, count, keep) => {
+  let most = 1;
+  for (let at = from; at < to; at += count * count)
+    for (const i of keep) for (const j of keep) most = Math.max(most, weights[at + i * count + j]);
+  return most;
+};
+
+// For each head the byte that is drawn brightest; 0 stands for each row on its own scale. One scale for all models and
+// their controls: a dim control is a finding, not a lack of contrast.
+const brightest = (all, scale) => {
   if (scale === "row") return () => 0;
-  if (scale === "head") return (at) => strongest(set().weights, at, at + 1);
-  const most = Math.max(...model.sets.map(({ weights }) => strongest(weights, 0, weights.length)));
-  return () => most;
+  if (scale === "head") return ({ model, set, keep }, at) => strongest(set().weights, at, at + 1, model.tokens.length, keep());
+  const most = ({ model, keep }) => model.sets.map(({ weights }) => strongest(weights, 0, weights.length, model.tokens.length, keep()));
+  const top = Math.max(...all.flatMap(most));
+  return () => top;
 };
 
 const makeChips = (heads, state, change) => {
@@ -108,7 +112,7 @@ const makeGrid = (heads, state, change, width) => {
   const tell = (order) => {
     const found = heads.playing(state.role).length;
     heading.textContent = state.role ? `Look at ${PLACES[state.role] ?? state.role}` : `All ${layers} × ${across} heads`;
-    note.textContent = !state.role ? "Choose one: click, or move with the arrow keys."
+    note.textContent = !state.role ? READING
       : found ? `${found} of ${heads.every.length} heads, strongest first. Below each: layer–head, share of its weight.`
         : order.length ? "No head gives this more than half of its weight. The nearest:" : "This text has no head to show here.";
   };
