@@ -12,14 +12,14 @@ if str(HERE) not in sys.path:  # pages import their siblings by name
 import model_bar  # noqa: E402
 
 STYLE = """<style>
-[data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 3rem 3rem 5rem; }
+[data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 4rem 3rem 5rem; }
 [data-testid="stMainBlockContainer"] h1 { font-size: 2.1rem; padding-bottom: .3rem; }
 [data-testid="stMainBlockContainer"] h3 { font-size: 1.4rem; padding-top: 2rem; }
 [data-testid="stMarkdownContainer"] p { max-width: 46rem; }
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 @media (max-width: 640px) {
-  [data-testid="stMainBlockContainer"] { padding: 3rem 1rem 4rem; }
+  [data-testid="stMainBlockContainer"] { padding: 4rem 1rem; }
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.7rem; }
 }
 </style>"""

@@ -21,8 +21,9 @@ for name, random in {list(models)!r}:
     vectors = text_vectors(model, Tokenizer.from_pretrained(name), texts, {pooling!r}, limit={limit})  # (L+1, N, H)
     layer = min({layer}, len(vectors) - 1)
     flat = project(vectors[layer], {method!r})
-    title = f"{{'random weights' if random else name}}, layer {{layer}}"
-    panels.append(projection_scatter(projection_table(flat.points, labels, texts), flat.explained, title))
+    title = "random weights" if random else name
+    table = projection_table(flat.points, labels, texts)
+    panels.append(projection_scatter(table, flat.explained, title, f"layer {{layer}}"))
 alt.hconcat(*panels)"""
 
 

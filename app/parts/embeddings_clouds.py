@@ -1,7 +1,7 @@
 """The vectors of the texts in each model that is shown: the chosen one, one beside it, and random weights."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import models
 import numpy as np
@@ -133,14 +133,25 @@ def partner(loaded: models.Loaded) -> models.Loaded | None:
     return models.open_model("encoder", models.DEFAULT_MODEL) if fine_tuned else None
 
 
+def clouds(loaded: models.Loaded, texts: TextSet, look: Look) -> list[Cloud]:
+    """The same texts in each model. Where the reader stops one, the others show no more than it read."""
+    found = []
+    for model in shown_models(loaded):
+        found.append(cloud(model, texts, look))
+        texts = found[-1].texts
+    return [replace(one, texts=texts, vectors=one.vectors[:, : len(texts.all_texts)]) for one in found]
+
+
 def cloud(loaded: models.Loaded, texts: TextSet, look: Look) -> Cloud:
     """The vectors in one model; where that takes long with a bar, and the points so far. After a press of Stop, only
     of the texts that were read by then."""
 
     def draw(rows: list[np.ndarray]) -> None:
+        if len(rows) < 3:  # two always lie on a line
+            return
         begun = Cloud(loaded, texts.first(len(rows)), look, np.stack(rows, axis=1))  # n x (L+1, H) -> (L+1, n, H)
         table = projection_table(project(begun.here).points, begun.texts.labels, begun.texts.texts)
-        st.altair_chart(projection_scatter(table, None, begun.title), width="stretch")
+        st.altair_chart(projection_scatter(table, None, loaded.name, f"layer {begun.layer}"), width="stretch")
 
     rows = vectors_of(loaded, texts.texts, look.pooling, draw)
     if len(rows) < 2:

@@ -87,7 +87,8 @@ def table_of(cloud: Cloud) -> pd.DataFrame:
 
 def picture_of(cloud: Cloud, number: int | None) -> alt.LayerChart:
     near = [] if number is None else [place + 1 for place, _ in cloud.nearest(number - 1, NEAR)]
-    return projection_scatter(table_of(cloud), cloud.flat().explained, cloud.title, picked=number, near=near)
+    name, layer = cloud.loaded.name, f"layer {cloud.layer}"
+    return projection_scatter(table_of(cloud), cloud.flat().explained, name, layer, picked=number, near=near)
 
 
 def show_panel(cloud: Cloud, chart: alt.LayerChart) -> None:

@@ -19,6 +19,7 @@ from bertlab.explain.attribution import Attribution, attribute_fill
 from bertlab.explain.fill import Fill, fill_mask, masked_row
 from bertlab.explain.text import Encoded
 
+FELT = 0.05  # nats; less than this changes nothing that one would see
 PANELS = 6  # more fill-ins than this at once are only in the table
 
 
@@ -101,10 +102,10 @@ def reasons(guess: str, pushed: Attribution) -> str:
     """The strongest pushes of words in a sentence; punctuation, the gap itself, [CLS] and [SEP] are none."""
     pairs = zip(pushed.values.tolist(), pushed.tokens, strict=True)
     ranked = sorted((pair for pair in pairs if any(map(str.isalnum, pair[1])) and pair[1][0] != "["), reverse=True)
-    towards = [f"**{state.plain(token)}** ({value:+.1f})" for value, token in ranked[:2] if value > 0]
+    towards = [f"**{state.plain(token)}** ({value:+.1f})" for value, token in ranked[:2] if value >= FELT]
     if not towards:
-        return f"No other word of the text speaks for “**{state.plain(guess)}**”."
+        return f"No word of the text speaks for “**{state.plain(guess)}**”."
     value, token = ranked[-1]
-    against = f"; {state.plain(token)} speaks against it (−{-value:.1f})" if value < -0.05 else ""
+    against = f"; {state.plain(token)} speaks against it (−{-value:.1f})" if value <= -FELT else ""
     verb = "speaks" if len(towards) == 1 else "speak"
     return f"Of the words, {' and '.join(towards)} {verb} most for “**{state.plain(guess)}**”{against}."

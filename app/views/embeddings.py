@@ -18,7 +18,7 @@ def show() -> None:
     loaded = models.model_for("encoder")
     look = embeddings_clouds.look(loaded)
     embeddings_clouds.say_what_is_missing(loaded, texts)
-    clouds = [embeddings_clouds.cloud(model, texts, look) for model in embeddings_clouds.shown_models(loaded)]
+    clouds = embeddings_clouds.clouds(loaded, texts, look)
     for view in (embeddings_picture, embeddings_neighbours, embeddings_measures):
         with state.box():
             view.show(clouds)

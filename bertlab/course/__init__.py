@@ -1,16 +1,26 @@
 """What the chapters need and nothing else does: exercise checkers, panels to play with, live plots, the ladder."""
 
+from bertlab.course.checks.attention import check_attend, check_masked_weights, check_previous_head
 from bertlab.course.checks.base import Mistake
+from bertlab.course.checks.heads import check_heads, check_multi_head_attention
 from bertlab.course.checks.masking import check_mask_tokens, check_mlm_loss, check_whole_words
 from bertlab.course.checks.tour import check_pair_inputs
+from bertlab.course.matching import Matching, load_matching
 from bertlab.training.ladder import Rung, ladder
 
 __all__ = [
+    "Matching",
     "Mistake",
     "Rung",
+    "check_attend",
+    "check_heads",
     "check_mask_tokens",
+    "check_masked_weights",
     "check_mlm_loss",
+    "check_multi_head_attention",
     "check_pair_inputs",
+    "check_previous_head",
     "check_whole_words",
     "ladder",
+    "load_matching",
 ]

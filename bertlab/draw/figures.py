@@ -33,7 +33,7 @@ def clean(ax: Axes, *sides: str) -> Axes:
     return ax
 
 
-def _canvas(height: float) -> tuple[Figure, Axes]:
+def canvas(height: float) -> tuple[Figure, Axes]:
     """A figure whose one axes is measured in inches, for boxes and text."""
     fig = Figure((WIDTH, height), dpi=100, facecolor="white")
     ax = fig.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(height, 0))
@@ -41,7 +41,7 @@ def _canvas(height: float) -> tuple[Figure, Axes]:
     return fig, ax
 
 
-def _box(ax: Axes, x: float, y: float, width: float, text: str, colour: str, size: float = 10, height=0.3) -> None:
+def box(ax: Axes, x: float, y: float, width: float, text: str, colour: str, size: float = 10, height=0.3) -> None:
     tint = "white" if colour == "white" else colour + "33"
     edge = "#BBBBBB" if colour == "white" else colour
     shape = "round,pad=0,rounding_size=0.06"
@@ -68,11 +68,11 @@ def masking_strip(before: Sequence[str], after: Sequence[str], actions: Sequence
             x, row = 0.1, row + 1
         places.append((x, 0.5 + 0.72 * row))
         x += width + 0.07
-    fig, ax = _canvas(1.1 + 0.72 * row)
+    fig, ax = canvas(1.1 + 0.72 * row)
     for index, name in enumerate(ACTION_NAMES[1:], start=1):
-        _box(ax, 0.1 + 1.75 * (index - 1), 0.1, 1.6, name, ACTION_COLOURS[index], size=9, height=0.24)
+        box(ax, 0.1 + 1.75 * (index - 1), 0.1, 1.6, name, ACTION_COLOURS[index], size=9, height=0.24)
     for (x, y), width, old, new, action in zip(places, widths, before, after, actions, strict=True):
-        _box(ax, x, y, width, new, ACTION_COLOURS[action])
+        box(ax, x, y, width, new, ACTION_COLOURS[action])
         if action:
             below = dict(ha="center", va="center", size=9, family="monospace", color="#555555", parse_math=False)
             ax.text(x + width / 2, y + 0.42, old, **below)
@@ -81,7 +81,7 @@ def masking_strip(before: Sequence[str], after: Sequence[str], actions: Sequence
 
 def three_embeddings(tokens: Sequence[str], token_type_ids: Sequence[int]) -> Figure:
     """What is added up at each place: the token's vector, its segment's, its position's (paper, figure 2)."""
-    fig, ax = _canvas(2.35)
+    fig, ax = canvas(2.35)
     left, step = 1.15, (WIDTH - 1.25) / len(tokens)
     segments = ["A" if kind == 0 else "B" for kind in token_type_ids]
     rows = [
@@ -93,11 +93,11 @@ def three_embeddings(tokens: Sequence[str], token_type_ids: Sequence[int]) -> Fi
         y = 0.15 + 0.58 * row
         ax.text(0.1, y + 0.15, name, va="center", size=11, weight="bold", color=INK)
         for i, (text, colour) in enumerate(zip(texts, colours, strict=True)):
-            _box(ax, left + i * step, y, step - 0.07, text, colour, size=9)
+            box(ax, left + i * step, y, step - 0.07, text, colour, size=9)
             ax.text(left + i * step + step / 2 - 0.035, y + 0.44, "+" if row < 2 else "=", ha="center", va="center")
     ax.text(0.1, 2.04, "sum", va="center", size=11, weight="bold", color=INK)
     for i in range(len(tokens)):
-        _box(ax, left + i * step, 1.89, step - 0.07, f"x{i}", "white", size=9)
+        box(ax, left + i * step, 1.89, step - 0.07, f"x{i}", "white", size=9)
     return fig
 
 
@@ -124,7 +124,7 @@ def fill_bars(fills: Mapping[str, Fill], mark: Sequence[str] = ()) -> Figure:
 def fills_over_time(fills: Mapping[str, Fill], answer: str) -> Figure:
     """A table: one column for each moment, its likeliest tokens from above, a bar in each cell, `answer` in orange."""
     rows, step = max(len(fill.tokens) for fill in fills.values()), (WIDTH - 0.2) / len(fills)
-    fig, ax = _canvas(0.55 + 0.34 * rows)
+    fig, ax = canvas(0.55 + 0.34 * rows)
     for column, (title, fill) in enumerate(fills.items()):
         x = 0.1 + column * step
         ax.text(x + 0.05, 0.25, title, va="center", size=10, weight="bold", color=INK)

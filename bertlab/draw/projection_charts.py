@@ -33,6 +33,7 @@ def projection_scatter(
     table: pd.DataFrame,
     explained: tuple[float, float] | None,
     title: str = "",
+    subtitle: str = "",
     height: int = 400,
     picked: int | None = None,
     near: Collection[int] = (),
@@ -50,9 +51,10 @@ def projection_scatter(
     colour, shape = _label_scales(table["shown"])
     yours = alt.condition(alt.datum.label == YOURS, alt.value(190), alt.value(65))
     points = base.mark_point(filled=True, opacity=0.8).encode(color=colour, shape=shape, size=yours)
+    heading = alt.Title(title, subtitle=subtitle, anchor="start", fontSize=14, subtitleFontSize=13, subtitleColor=GREY)
     rings = [_ring(base, list(near), 210, 1.5)] if near else []
     rings += [_ring(base, [picked], 330, 3.5)] if picked else []
-    return alt.layer(points, *rings).properties(title=alt.Title(title, anchor="start", fontSize=14), height=height)
+    return alt.layer(points, *rings).properties(title=heading, height=height)
 
 
 _AXIS = alt.Axis(labels=False, ticks=False, domain=False, gridOpacity=0.4, tickCount=5)

@@ -16,7 +16,7 @@ from bertlab.explain.text import clean
 Pooling = Literal["cls", "mean", "max"]
 Method = Literal["pca", "tsne", "umap"]
 
-BATCH = 16  # texts that are read at once
+BATCH = 8  # texts that are read at once
 _umap = Lock()  # its compiled loops may not run in two threads at once: with some of numba's back ends the process ends
 
 

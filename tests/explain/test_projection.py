@@ -39,7 +39,7 @@ def test_vectors_equal_one_by_one_whatever_the_padding(model, tok, pooling):
         states = model.bert(**tok([TEXTS[2]]), output_hidden_states=True).hidden_states
     own = [state[0, 1:-1].numpy() for state in states]  # without [CLS] and [SEP]
     alone = {"cls": [s[0, 0].numpy() for s in states], "mean": [s.mean(0) for s in own], "max": [s.max(0) for s in own]}
-    np.testing.assert_allclose(vectors[:, 18], np.stack(alone[pooling]), atol=1e-5)  # the third of a second batch
+    np.testing.assert_allclose(vectors[:, 18], np.stack(alone[pooling]), atol=1e-5)  # in the third batch
     np.testing.assert_allclose(np.stack(list(vector_rows(model, tok, TEXTS, pooling)), axis=1), vectors)
 
 
