@@ -72,7 +72,7 @@ def test_word_label_cell(folders):
         (training.curves, (True,), "hconcat"),
         (training.words, (TEXT, None, 0), "layer"),
         (training.head, (TEXT, "and more", 9, 1, 0), "concat"),
-        (training.cloud, (24,), "concat"),
+        (training.cloud, (24, "mean"), "concat"),
     ],
 )
 def test_training_cells(run_folder, cell, arguments, part):
