@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
+from threading import Lock
 
 import models
 import state
@@ -17,11 +19,22 @@ KEPT_WORKS = 8  # begun and not ended, in one session
 
 @dataclass
 class Work:
-    """What is still being made, in one session. The iterator stays where it was when a rerun breaks in."""
+    """What is still being made, in one session. The iterator stays where it was when a rerun breaks in.
+
+    The rerun has a thread of its own, and the one before it ends only when it next draws: both may ask for a row.
+    """
 
     iterator: Iterator
     rows: list = field(default_factory=list)
     stopped: bool = False
+    lock: Lock = field(default_factory=Lock)
+
+    def advance(self) -> bool:
+        """Make one more row; False when there was none left."""
+        with self.lock:
+            before = len(self.rows)
+            self.rows.extend(islice(self.iterator, 1))
+            return len(self.rows) > before
 
 
 def rows(
@@ -51,8 +64,7 @@ def rows(
 def take_rows(work: Work, total: int, bar: "Bar", picture, draw: Callable[[list], None] | None) -> None:
     """All that are left. A press of Stop, or of anything else, breaks in where the bar or the rows are drawn."""
     drawn = time.monotonic()
-    for row in work.iterator:
-        work.rows.append(row)
+    while work.advance():
         bar(len(work.rows), total)
         if draw and bar.shown and time.monotonic() - drawn > REDRAW:
             with picture.container():

@@ -6,6 +6,12 @@ from bertlab.course.checks.bert import check_bert_model, check_count_parameters
 from bertlab.course.checks.encoder import check_gelu, check_layer, check_layer_norm
 from bertlab.course.checks.heads import check_heads, check_multi_head_attention
 from bertlab.course.checks.masking import check_mask_tokens, check_mlm_loss, check_whole_words
+from bertlab.course.checks.tokens import (
+    check_cut_word,
+    check_likelihood_gain,
+    check_merge_pair,
+    check_strip_accents,
+)
 from bertlab.course.checks.tour import check_pair_inputs
 from bertlab.course.matching import Matching, load_matching
 from bertlab.training.ladder import Rung, ladder
@@ -17,16 +23,20 @@ __all__ = [
     "check_attend",
     "check_bert_model",
     "check_count_parameters",
+    "check_cut_word",
     "check_gelu",
     "check_heads",
     "check_layer",
     "check_layer_norm",
+    "check_likelihood_gain",
     "check_mask_tokens",
     "check_masked_weights",
+    "check_merge_pair",
     "check_mlm_loss",
     "check_multi_head_attention",
     "check_pair_inputs",
     "check_previous_head",
+    "check_strip_accents",
     "check_whole_words",
     "ladder",
     "load_matching",

@@ -1,273 +1,245 @@
 // All attention heads of one text: a grid of thumbnails, and one head in full as a matrix or as arcs.
-// mount(root, buffer, view, onView) is hosted by Streamlit and by anywidget (see canvas.py). Everything that
-// a reader does is answered here; `onView` only reports which head is looked at.
+// mount(root, buffer, view, onView) is hosted by Streamlit and by anywidget; canvas.py puts attention.css (as CSS)
+// and attention_head.js before it. Everything that a reader does is answered here; `onView` only reports it.
 //
-// buffer: uint32 length of the header | header (JSON) | uint8 weights (M, L, A, S, S), 255 = 1.0,
-// where M = 1, or 2 when the same heads of a random-weights model follow as the control.
+// buffer: uint32 length of the header | header (JSON) | uint8 weights, 255 = 1.0. The header names `roles`,
+// `models` and the `sum` of the weights; for each model follow (L, A, S, S) weights and, if it has two `sets`, as
+// many with random weights.
 
-const CIVIDIS = ("00224e 002e6a 1a386f 32436d 434e6c 535a6d 61656f 6f7073 7d7c78 " +
-  "8c8878 9b9476 aba072 bcae6c cdbb63 dec958 f0d846 fee838").split(" ");
 const ARC_LIMIT = 32;
-const GAP = 40;
+const NO_ROLE = "no role", NEAREST = 4;
+const NAMING = "A head is counted where it puts more than half of its weight, averaged over the words of this text.";
+const SIGNS = { previous: "←", next: "→", itself: "↺", "[CLS]": "C", "[SEP]": "S", "same word": "=", broad: "≈" };
+const PLACES = { previous: "the previous token", next: "the next token", itself: "itself", "same word": "the same word elsewhere",
+  broad: "all tokens alike", [NO_ROLE]: "nothing so simple" };
 
-const CSS = `
-.heads { --ink: var(--st-text-color, var(--jp-ui-font-color1, #222)); --line: var(--st-border-color, #8885);
-  --accent: var(--st-primary-color, #0072b2); --paper: var(--st-background-color, var(--jp-layout-color0, #fff));
-  color: var(--ink); font: 14px/1.45 var(--st-font, system-ui, sans-serif); }
-.heads .bar { display: flex; flex-wrap: wrap; gap: 10px 26px; align-items: center; margin-bottom: 18px; }
-.heads label { display: inline-flex; gap: 7px; align-items: center; cursor: pointer; }
-.heads input { accent-color: var(--accent); margin: 0; }
-.heads .two { display: flex; flex-wrap: wrap; gap: 28px ${GAP}px; align-items: flex-start; }
-.heads .full { flex: 1 1 380px; min-width: 0; }
-.heads h4 { font-size: 15px; font-weight: 600; margin: 0 0 10px; }
-.heads p.muted { margin: -6px 0 12px; }
-.heads .muted { opacity: .75; font-size: 13px; }
-.heads .grid { display: grid; gap: 5px; align-items: center; justify-items: center; width: max-content; max-width: 100%; }
-.heads .grid span { font-size: 12px; opacity: .75; padding: 0 4px; }
-.heads .grid button { padding: 0; border: 0; background: none; line-height: 0; border-radius: 4px; cursor: pointer;
-  outline: 2px solid transparent; outline-offset: 1px; }
-.heads .grid button:hover { outline-color: var(--line); }
-.heads .grid button[aria-pressed=true] { outline: 3px solid var(--accent); }
-.heads button:focus-visible, .heads .matrix:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-.heads canvas { image-rendering: pixelated; border-radius: 3px; display: block; }
-.heads .scroll { overflow: auto; max-width: 100%; max-height: 760px; padding: 3px; }
-.heads .matrix { display: grid; grid-template-columns: max-content max-content; width: max-content; outline: none; }
-.heads .rows, .heads .cols { display: grid; white-space: pre; }
-.heads .rows { text-align: right; padding-right: 7px; }
-.heads .cols { grid-auto-flow: column; padding-bottom: 7px; }
-.heads .cols b { writing-mode: vertical-rl; transform: rotate(180deg); }
-.heads .rows b, .heads .cols b { font-weight: 400; display: flex; align-items: center; overflow: visible; }
-.heads .rows b { justify-content: flex-end; }
-.heads b.on { font-weight: 700; color: var(--accent); }
-.heads .cells { position: relative; cursor: crosshair; }
-.heads .cursor { position: absolute; box-sizing: border-box; border: 2px solid #fff; outline: 1.5px solid #000;
-  pointer-events: none; display: none; }
-.heads .said { min-height: 1.5em; margin: 12px 0 0; font-size: 15px; }
-.heads .legend { display: flex; gap: 8px; align-items: center; font-size: 13px; margin-top: 18px; flex-wrap: wrap; max-width: 350px; }
-.heads .ramp { width: 150px; height: 11px; border-radius: 3px; background: linear-gradient(90deg, ${CIVIDIS.map((c) => "#" + c)}); }
-.heads svg text { fill: var(--ink); font-size: 14px; }
-.heads svg path { stroke: var(--accent); fill: none; }
-.heads svg g { cursor: pointer; }
-.heads svg g:hover text, .heads svg g:focus text { font-weight: 700; }
-.heads svg.some path { opacity: .04 !important; } .heads svg.some path.on { opacity: var(--o) !important; }
-`;
-
-const PALETTE = Array.from({ length: 256 }, (_, i) => {
-  const at = (i / 255) * (CIVIDIS.length - 1), low = Math.min(Math.floor(at), CIVIDIS.length - 2);
-  const channel = (hex, c) => parseInt(hex.slice(2 * c, 2 * c + 2), 16);
-  return [0, 1, 2].map((c) => channel(CIVIDIS[low], c) * (low + 1 - at) + channel(CIVIDIS[low + 1], c) * (at - low));
-});
-
-const make = (tag, props = {}, ...children) => {
-  const node = Object.assign(document.createElement(tag), props);
-  node.append(...children);
-  return node;
-};
-
+const sizeOf = (buffer) => new DataView(buffer.buffer, buffer.byteOffset).getUint32(0, true);
+const headerOf = (buffer) => new TextDecoder().decode(buffer.subarray(4, 4 + sizeOf(buffer)));
 const read = (buffer) => {
-  const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
-  const size = view.getUint32(0, true);
-  const bytes = new Uint8Array(buffer.buffer, buffer.byteOffset + 4, size);
-  const header = JSON.parse(new TextDecoder().decode(bytes));
-  header.weights = new Uint8Array(buffer.buffer, buffer.byteOffset + 4 + size);
+  const header = JSON.parse(headerOf(buffer));
+  let from = 4 + sizeOf(buffer);
+  for (const model of header.models)
+    for (const set of model.sets) {
+      const length = model.layers * model.heads * model.tokens.length ** 2;
+      set.weights = buffer.subarray(from, from += length);
+    }
   return header;
 };
 
 export function mount(root, buffer, view, onView) {
-  const data = read(buffer), S = data.tokens.length, special = data.tokens.map((t) => t === "[CLS]" || t === "[SEP]");
-  const state = { layer: 0, head: 0, specials: true, control: false, arcs: false, own: false, ...data.view, ...view };
-  state.layer = Math.min(state.layer, data.layers - 1);
-  state.head = Math.min(state.head, data.heads - 1);
-  const say = make("p", { className: "said" });
-  say.setAttribute("aria-live", "polite");
-
-  const shown = () => data.tokens.map((_, i) => i).filter((i) => state.specials || !special[i]);
-  const offset = (layer, head) => (((state.control ? data.layers : 0) + layer) * data.heads + head) * S * S;
-  const weight = (i, j, at = offset(state.layer, state.head)) => data.weights[at + i * S + j];
-  const strongest = (from, to) => {
-    const keep = shown();
-    let most = 1;
-    for (let at = from; at < to; at += S * S)
-      for (const i of keep) for (const j of keep) most = Math.max(most, data.weights[at + i * S + j]);
-    return most;
-  };
-  const name = (layer, head) => `layer ${layer + 1}, head ${head + 1}`;
-  // One scale for the trained heads and their control: a dim control is a finding, not a lack of contrast.
-  const top = () => (state.own
-    ? strongest(offset(state.layer, state.head), offset(state.layer, state.head) + 1)
-    : strongest(0, data.weights.length));
-
-  const paint = (canvas, at, most) => {
-    const keep = shown(), n = Math.max(keep.length, 1);
-    canvas.width = canvas.height = n;
-    const pen = canvas.getContext("2d"), image = pen.createImageData(n, n);
-    keep.forEach((i, row) => keep.forEach((j, column) => {
-      const colour = PALETTE[Math.min(255, Math.round((data.weights[at + i * S + j] / most) * 255))];
-      image.data.set([...colour, 255], 4 * (row * n + column));
-    }));
-    pen.putImageData(image, 0, 0);
-  };
-
-  const option = (text, key, enabled = true) => {
-    const box = make("input", { type: "checkbox", checked: state[key], disabled: !enabled });
-    box.onchange = () => { state[key] = box.checked; drawAll(); tell(); };
-    return make("label", {}, box, text);
-  };
-
-  const grid = make("div", { className: "grid" });
-  grid.setAttribute("role", "group");
-  grid.setAttribute("aria-label", "All attention heads; arrow keys move, one row per layer");
-  const side = Math.max(22, Math.min(84, Math.floor(300 / data.heads) - 5));
-  grid.style.gridTemplateColumns = `auto repeat(${data.heads}, auto)`;
-  grid.append(make("span"), ...Array.from({ length: data.heads }, (_, a) => make("span", { textContent: a + 1 })));
-  const buttons = Array.from({ length: data.layers }, (_, layer) => {
-    grid.append(make("span", { textContent: data.heads > 8 ? layer + 1 : `Layer ${layer + 1}` }));
-    return Array.from({ length: data.heads }, (_, head) => {
-      const canvas = make("canvas", { style: `width:${side}px;height:${side}px` });
-      const button = make("button", { type: "button", title: name(layer, head) }, canvas);
-      button.setAttribute("aria-label", name(layer, head));
-      button.onclick = () => choose(layer, head);
-      button.onkeydown = (event) => step(event, layer, head);
-      grid.append(button);
-      return button;
-    });
-  });
-  const step = (event, layer, head) => {
-    const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    if (!move) return;
-    event.preventDefault();
-    const clamp = (value, most) => Math.max(0, Math.min(most - 1, value));
-    choose(clamp(layer + move[0], data.layers), clamp(head + move[1], data.heads)).focus();
-  };
-  const choose = (layer, head) => {
-    Object.assign(state, { layer, head });
-    drawAll(!state.own);
-    tell();
-    return buttons[layer][head];
-  };
+  const data = read(buffer), hasControl = data.models.some((model) => model.sets.length > 1);
+  const state = { layer: 0, head: 0, specials: true, control: false, arcs: false, scale: "all", role: "" };
+  Object.assign(state, data.view, view, JSON.parse(root.dataset.view ?? "{}"));
+  if (![...data.roles, NO_ROLE].includes(state.role)) state.role = "";
   let timer;
-  const tell = () => { clearTimeout(timer); timer = setTimeout(() => onView({ ...state }), 250); };
-
-  const full = make("div", { className: "full" }), legend = make("div", { className: "legend" });
-  const pair = (i, j) => `“${data.tokens[i]}” looks at “${data.tokens[j]}” with weight ${(weight(i, j) / 255).toFixed(2)}`;
-  const loudest = () => {
-    const keep = shown();
-    let best = [keep[0], keep[0]];
-    for (const i of keep) for (const j of keep) if (weight(i, j) > weight(...best)) best = [i, j];
-    return keep.length ? `Strongest here: ${pair(...best)}.` : "No token is left to show.";
+  const tell = () => {
+    root.dataset.view = JSON.stringify(state); // for the next mount here: other weights may come before the report goes
+    clearTimeout(timer);
+    timer = setTimeout(() => onView({ ...state }), 250);
   };
-
-  // Width for the full head: beside the grid where that leaves enough, else below it.
-  const room = () => {
-    const whole = root.clientWidth || 800, beside = whole - left.offsetWidth - GAP;
-    return beside >= 380 ? beside : whole;
+  const change = (news, headOnly = false) => {
+    Object.assign(state, news);
+    panes.forEach((pane) => pane.draw(headOnly));
+    tell();
   };
-  const labels = () => 24 + 8 * Math.max(...data.tokens.map((token) => token.length));
-
-  const matrix = (most) => {
-    const keep = shown(), cell = Math.max(11, Math.min(34, Math.floor((room() - labels()) / Math.max(keep.length, 1))));
-    const canvas = make("canvas", { style: `width:${cell * keep.length}px;height:${cell * keep.length}px` });
-    paint(canvas, offset(state.layer, state.head), most);
-    const label = (i) => make("b", { textContent: data.tokens[i], dir: "auto" });
-    const rows = make("div", { className: "rows" }, ...keep.map(label));
-    const cols = make("div", { className: "cols" }, ...keep.map(label));
-    rows.style.cssText = `grid-auto-rows:${cell}px;font-size:${Math.min(14, cell)}px`;
-    cols.style.cssText = `grid-auto-columns:${cell}px;font-size:${Math.min(14, cell)}px`;
-    const cursor = make("div", { className: "cursor", style: `width:${cell}px;height:${cell}px` });
-    const cells = make("div", { className: "cells" }, canvas, cursor);
-    let spot = [0, 0];
-    const point = (row, column) => {
-      spot = [row, column];
-      Object.assign(cursor.style, { display: "block", left: `${column * cell}px`, top: `${row * cell}px` });
-      [[rows, row], [cols, column]].forEach(([list, at]) =>
-        [...list.children].forEach((node, i) => node.classList.toggle("on", i === at)));
-      say.textContent = `${pair(keep[row], keep[column])}.`;
-    };
-    const limit = (value) => Math.max(0, Math.min(keep.length - 1, value));
-    cells.onmousemove = (event) => point(limit(Math.floor(event.offsetY / cell)), limit(Math.floor(event.offsetX / cell)));
-    const box = make("div", { className: "matrix", tabIndex: 0 }, make("i"), cols, rows, cells);
-    box.setAttribute("role", "img");
-    box.setAttribute("aria-label", `Attention of ${name(state.layer, state.head)}. ${loudest()} Arrow keys read single cells.`);
-    box.onkeydown = (event) => {
-      const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-      if (!move || !keep.length) return;
-      event.preventDefault();
-      point(limit(spot[0] + move[0]), limit(spot[1] + move[1]));
-    };
-    return make("div", { className: "scroll" }, box);
-  };
-
-  const arcs = () => {
-    const keep = shown(), high = 27, most = Math.max(...keep.map((i) => data.tokens[i].length), 4) * 8.6 + 12;
-    const draw = (tag, props, text) => {
-      const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-      for (const key in props) node.setAttribute(key, props[key]);
-      if (text !== undefined) node.textContent = text;
-      return node;
-    };
-    const width = 2 * most + 230, svg = draw("svg", { width, height: high * keep.length + 8, role: "img",
-      "aria-label": `Arcs of ${name(state.layer, state.head)}. ${loudest()}` });
-    const y = (row) => high * row + 17;
-    keep.forEach((i, row) => keep.forEach((j, column) => {
-      const w = weight(i, j) / 255;
-      if (w < 0.02) return;
-      const d = `M${most + 6},${y(row)} C${most + 110},${y(row)} ${most + 120},${y(column)} ${most + 224},${y(column)}`;
-      svg.append(draw("path", { d, "data-from": row, style: `--o:${w};opacity:${w};stroke-width:${1 + 3 * w}` }));
-    }));
-    const focus = (row) => {
-      svg.classList.toggle("some", row !== null);
-      svg.querySelectorAll("path").forEach((path) => path.classList.toggle("on", +path.dataset.from === row));
-      if (row === null) return;
-      const ranked = keep.filter((j) => weight(keep[row], j) > 5).sort((a, b) => weight(keep[row], b) - weight(keep[row], a));
-      const list = ranked.slice(0, 3).map((j) => `“${data.tokens[j]}” ${(weight(keep[row], j) / 255).toFixed(2)}`);
-      say.textContent = `“${data.tokens[keep[row]]}” looks at ${list.join(", ") || "nothing shown here"}.`;
-    };
-    keep.forEach((i, row) => {
-      const left = draw("g", { tabindex: 0 });
-      left.append(draw("text", { x: most, y: y(row) + 5, "text-anchor": "end" }, data.tokens[i]));
-      left.onmouseenter = left.onfocus = () => focus(row);
-      left.onmouseleave = left.onblur = () => focus(null);
-      svg.append(left, draw("text", { x: most + 230, y: y(row) + 5 }, data.tokens[i]));
-    });
-    const box = make("div", { className: "scroll" });
-    box.append(svg);
-    return box;
-  };
-
-  const drawAll = (headOnly = false) => {
-    const most = top(), inArcs = state.arcs && S <= ARC_LIMIT;
-    buttons.flat().forEach((button, n) => {
-      const [layer, head] = [Math.floor(n / data.heads), n % data.heads];
-      const on = layer === state.layer && head === state.head;
-      button.setAttribute("aria-pressed", on);
-      button.tabIndex = on ? 0 : -1;
-      const at = offset(layer, head);
-      if (!headOnly) paint(button.firstChild, at, state.own ? strongest(at, at + 1) : most);
-    });
-    say.textContent = loudest();
-    const who = state.control ? "random weights, nothing learnt" : data.name;
-    const how = inArcs ? "Each token on the left looks at tokens on the right." : "Each row is a token that looks, each column one looked at.";
-    full.replaceChildren(make("h4", { textContent: `${name(state.layer, state.head).replace("l", "L")} (${who})` }),
-      make("p", { className: "muted", textContent: how }), inArcs ? arcs() : matrix(most), say);
-    const scope = state.own ? "each head on its own scale" : "one scale for all heads";
-    const hidden = state.specials ? "" : " [CLS] and [SEP] are hidden: the colours are stretched over what remains, the weights stay as they are.";
-    legend.replaceChildren("0", make("div", { className: "ramp" }), (most / 255).toFixed(2),
-      make("span", { className: "muted", textContent: `attention weight, ${scope}.${hidden}` }));
-  };
-
-  const bar = make("div", { className: "bar" }, option("Show [CLS] and [SEP]", "specials"), option("Each head on its own scale", "own"),
-    option(S <= ARC_LIMIT ? "Arcs instead of matrix" : `Arcs (up to ${ARC_LIMIT} tokens)`, "arcs", S <= ARC_LIMIT));
-  if (data.control) bar.append(option("Random weights control", "control"));
-  const left = make("div", {}, make("h4", { textContent: `All ${data.layers} × ${data.heads} heads: choose one` }),
-    make("p", { className: "muted", textContent: "Click, or move with the arrow keys." }), grid, legend);
-  root.replaceChildren(make("style", { textContent: CSS }), make("div", { className: "heads" }, bar, make("div", { className: "two" }, left, full)));
-  drawAll();
+  const panes = data.models.map((model) => makePane(model, data.roles, state, change));
+  if (panes.length > 1) panes.forEach((pane, n) => pane.node.prepend(make("h4", { className: "who", textContent: data.models[n].name })));
+  const node = make("div", { className: "heads" }, options(data, state, hasControl, change),
+    make("div", { className: "panes" }, ...panes.map((pane) => pane.node)));
+  root.replaceChildren(make("style", { textContent: CSS }), node);
+  panes.forEach((pane) => pane.draw());
   let width = root.clientWidth;
   root.resizeWatch?.disconnect();
   root.resizeWatch = new ResizeObserver(() => {
     if (Math.abs(root.clientWidth - width) < 24) return;
     width = root.clientWidth;
-    drawAll(true);
+    panes.forEach((pane) => pane.draw());
   });
   root.resizeWatch.observe(root);
 }
+
+const options = (data, state, hasControl, change) => {
+  const option = (text, key, enabled = true) => {
+    const box = make("input", { type: "checkbox", checked: state[key], disabled: !enabled });
+    box.onchange = () => change({ [key]: box.checked });
+    return make("label", {}, box, text);
+  };
+  const scales = { all: "one scale for all heads", head: "each head on its own scale", row: "each row on its own scale" };
+  const choices = Object.entries(scales).map(([value, textContent]) => make("option", { value, textContent }));
+  const scale = make("select", {}, ...choices);
+  scale.value = state.scale;
+  scale.onchange = () => change({ scale: scale.value });
+  const short = data.models.every((model) => model.tokens.length <= ARC_LIMIT);
+  const bar = make("div", { className: "bar" }, option("Show [CLS] and [SEP]", "specials"),
+    option(short ? "Arcs instead of matrix" : `Arcs (up to ${ARC_LIMIT} tokens)`, "arcs", short));
+  if (hasControl) bar.append(option("Random weights control", "control"));
+  bar.append(make("label", {}, "Brightness", scale));
+  return bar;
+};
+
+// One model: its roles to choose from, its heads as thumbnails, one head in full.
+const makePane = (model, roles, state, change) => {
+  const { layers, heads, tokens } = model, count = tokens.length;
+  const special = tokens.map((token) => token === "[CLS]" || token === "[SEP]");
+  const title = (layer, head) => `layer ${layer + 1}, head ${head + 1}`;
+  const now = () => [clamp(state.layer, layers), clamp(state.head, heads)];
+  const offset = (layer, head) => (layer * heads + head) * count * count;
+  const set = () => model.sets[state.control ? model.sets.length - 1 : 0];
+  const roleOf = (layer, head) => roles[set().best[layer][head]] ?? NO_ROLE;
+  const scoreOf = (role) => ([layer, head]) => (role === NO_ROLE ? 0 : set().scores[layer][head][roles.indexOf(role)]);
+  const everyHead = Array.from({ length: layers * heads }, (_, n) => [Math.floor(n / heads), n % heads]);
+
+  const chips = make("div", { className: "chips" }), grid = make("div", { className: "grid" });
+  const note = make("p", { className: "muted" }), legend = make("div", { className: "legend" });
+  const heading = make("h4"), full = make("div", { className: "full" }), bars = make("div", { className: "roles" });
+  const all = make("div", { className: "all" }, heading, note, grid, legend);
+  const inside = make("div", { className: "inside" }, chips, all, full, bars), node = make("div", { className: "pane" }, inside);
+  const many = heads > 6, left = many ? 420 : 380;
+  let side = 84;  // of a thumbnail, in pixels
+  inside.style.setProperty("--left", `${left}px`);
+  const said = make("p", { className: "said" });
+  said.setAttribute("aria-live", "polite");
+  grid.setAttribute("role", "group");
+  grid.setAttribute("aria-label", "Attention heads; arrow keys move");
+
+  const thumbs = everyHead.map(([layer, head]) => {
+    const button = make("button", { type: "button", className: "thumb" }, make("canvas"), make("span"));
+    button.onclick = () => change({ layer, head }, true);
+    button.onkeydown = (event) => step(event, layer, head);
+    return button;
+  });
+  const thumb = ([layer, head]) => thumbs[layer * heads + head];
+  const step = (event, layer, head) => {
+    const move = MOVES[event.key];
+    if (!move) return;
+    event.preventDefault();
+    const place = order.findIndex((at) => at[0] === layer && at[1] === head);
+    const next = state.role ? order[clamp(place + move[0] + move[1], order.length)]
+      : [clamp(layer + move[0], layers), clamp(head + move[1], heads)];
+    change({ layer: next[0], head: next[1] }, true);
+    thumb(next).focus();
+  };
+
+  // The heads on show: all of them by layer, or those of one role, the strongest first.
+  let order = everyHead, found = 0;
+  const choose = () => {
+    if (!state.role) { order = everyHead; return; }
+    const score = scoreOf(state.role), fit = everyHead.filter((at) => roleOf(...at) === state.role);
+    found = fit.length;
+    const from = found ? fit : everyHead.filter((at) => state.role !== NO_ROLE && score(at) !== null);
+    order = from.sort((a, b) => score(b) - score(a)).slice(0, found || NEAREST);
+  };
+  const pick = (role) => {
+    state.role = role;
+    choose();
+    const [layer, head] = role && order.length ? order[0] : now();
+    change({ layer, head, role });
+  };
+  const drawChips = () => {
+    const chip = (role, text, number) => {
+      const button = make("button", { type: "button", className: number ? "" : "none" }, text, make("small", { textContent: number }));
+      button.setAttribute("aria-pressed", state.role === role);
+      button.title = NAMING;
+      button.onclick = () => { pick(role); chips.querySelector("[aria-pressed=true]").focus(); };
+      return button;
+    };
+    const number = (role) => everyHead.filter((at) => roleOf(...at) === role).length;
+    const list = [...roles, NO_ROLE].map((role) => chip(role, PLACES[role] ? `${SIGNS[role] ?? ""} ${PLACES[role]}` : role, number(role)));
+    chips.replaceChildren(make("span", { className: "muted", textContent: "Heads that look at" }), chip("", "anything", everyHead.length), ...list);
+  };
+
+  const drawGrid = () => {
+    const width = Math.min(left, node.clientWidth || left), narrow = many || width < left;
+    side = state.role ? 84 : Math.max(18, Math.min(84, Math.floor((width - (narrow ? 24 : 66)) / heads) - 5));
+    grid.classList.toggle("sorted", Boolean(state.role));
+    grid.style.gridTemplateColumns = `auto repeat(${heads}, auto)`;
+    const edge = (textContent) => make("span", { className: "edge", textContent });
+    const lines = Array.from({ length: layers }, (_, layer) =>
+      [edge(narrow ? layer + 1 : `Layer ${layer + 1}`), ...thumbs.slice(layer * heads, (layer + 1) * heads)]);
+    const byLayer = () => [edge(""), ...Array.from({ length: heads }, (_, head) => edge(head + 1)), ...lines.flat()];
+    grid.replaceChildren(...(state.role ? order.map(thumb) : byLayer()));
+    order.forEach(caption);
+    heading.textContent = state.role ? `Look at ${PLACES[state.role] ?? state.role}` : `All ${layers} × ${heads} heads`;
+    note.textContent = !state.role ? "Choose one: click, or move with the arrow keys."
+      : found ? `${found} of ${everyHead.length} heads, strongest first.`
+        : order.length ? "No head gives this more than half of its weight. The nearest:" : "This text has no head to show here.";
+  };
+  const caption = (at) => {
+    const button = thumb(at), role = roleOf(...at), sign = SIGNS[role] ?? "";
+    const score = role === NO_ROLE ? "" : `, ${scoreOf(role)(at).toFixed(2)}`;
+    const shown = scoreOf(state.role)(at);
+    const text = state.role ? `${at[0] + 1}–${at[1] + 1}: ${shown?.toFixed(2)}` : side >= 70 && sign ? `${sign} ${role}` : sign;
+    Object.assign(button.lastChild, { textContent: text, className: role === "broad" ? "faint" : "" });
+    button.lastChild.style.width = button.firstChild.style.width = button.firstChild.style.height = `${side}px`;
+    button.title = `${title(...at)}: ${role}${score}`;
+    button.setAttribute("aria-label", button.title);
+  };
+
+  // The brightest byte of the given heads, of the tokens kept. One scale for the trained heads and their control:
+  // a dim control is a finding, not a lack of contrast.
+  const strongest = (weights, from, to, keep) => {
+    let most = 1;
+    for (let at = from; at < to; at += count * count)
+      for (const i of keep) for (const j of keep) most = Math.max(most, weights[at + i * count + j]);
+    return most;
+  };
+  const topOf = (keep) => {
+    if (state.scale === "row") return () => 0;
+    if (state.scale === "head") return (at) => strongest(set().weights, at, at + 1, keep);
+    const most = Math.max(...model.sets.map(({ weights }) => strongest(weights, 0, weights.length, keep)));
+    return () => most;
+  };
+  const drawThumbs = (keep, top) => {
+    const size = Math.round(side * (window.devicePixelRatio || 1));
+    for (const spot of order) {
+      const at = offset(...spot);
+      paint(thumb(spot).firstChild, set().weights, at, count, keep, top(at), size);
+    }
+  };
+  const press = () => {
+    const on = thumb(now()), first = order.some((at) => thumb(at) === on) || !order.length ? on : thumb(order[0]);
+    thumbs.forEach((button) => {
+      button.setAttribute("aria-pressed", button === on);
+      button.tabIndex = button === first ? 0 : -1;
+    });
+  };
+
+  const drawFull = (keep, top) => {
+    const [layer, head] = now(), at = offset(layer, head), name = title(layer, head);
+    const shown = seen(set().weights, at, tokens, keep), inArcs = state.arcs && count <= ARC_LIMIT;
+    const say = (text) => { said.textContent = text; };
+    const who = state.control && model.sets.length > 1 ? "random weights, nothing learnt" : model.name;
+    const how = inArcs ? "Each token on the left looks at tokens on the right." : "Each row is a token that looks, each column one looked at.";
+    const room = full.clientWidth || 440, draw = (canvas) => paint(canvas, set().weights, at, count, keep, top(at));
+    full.replaceChildren(make("h4", { textContent: `L${name.slice(1)} (${who})` }), make("p", { className: "muted", textContent: how }),
+      inArcs ? arcs(shown, name, room, say) : matrix(shown, name, room, draw, say), said);
+    say(shown.loudest);
+    const control = model.sets[1]?.scores[layer][head];
+    bars.replaceChildren(make("h4", { textContent: `Where L${name.slice(1)} looks`.replace("L", "l") }),
+      ...roleBars(roles, set().scores[layer][head], set().best[layer][head], control, model.uniform));
+  };
+  const drawLegend = (most) => {
+    const scope = { all: "one scale for all heads", head: "each head on its own scale", row: "in each row the strongest is brightest" }[state.scale];
+    const hidden = state.specials ? "" : " [CLS] and [SEP] are hidden: the colours are stretched over what remains, the weights stay as they are.";
+    const ramp = make("div", { className: "ramp" });
+    ramp.style.background = `linear-gradient(90deg, ${CIVIDIS.map((c) => "#" + c)})`;
+    legend.replaceChildren("0", ramp, most ? share(most) : "most",
+      make("span", { className: "muted", textContent: `attention weight, ${scope}.${hidden}` }));
+  };
+
+  let top;
+  const draw = (headOnly = false) => {
+    const keep = Uint16Array.from(tokens.keys()).filter((i) => state.specials || !special[i]);
+    if (!headOnly) {
+      top = topOf(keep);
+      choose();
+      drawChips();
+      drawGrid();
+      drawThumbs(keep, top);
+    }
+    press();
+    drawFull(keep, top);
+    drawLegend(top(offset(...now())));
+  };
+  return { node, draw };
+};

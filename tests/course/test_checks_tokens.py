@@ -1,0 +1,176 @@
+"""Checkers of the chapter on tokens: the right answer passes, each known wrong one is told its mistake."""
+
+import math
+import re
+import unicodedata
+
+import pytest
+
+from bertlab.course import Mistake, check_cut_word, check_likelihood_gain, check_merge_pair, check_strip_accents
+from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
+
+
+def strip(text, form="NFD", goes=lambda category: category == "Mn"):
+    return "".join(c for c in unicodedata.normalize(form, text) if not goes(unicodedata.category(c)))
+
+
+ACCENT_MISTAKES = {
+    "not English vanished": lambda text: text.encode("ascii", "ignore").decode(),
+    "its alphabet": lambda text: unicodedata.normalize("NFD", text).encode("ascii", "ignore").decode(),
+    "take the text apart": lambda text: strip(text, "NFC"),
+    "Hindi": lambda text: strip(text, goes=lambda category: category[0] == "M"),
+    "together again": lambda text: unicodedata.normalize("NFC", strip(text)),
+    "NFKD": lambda text: strip(text, "NFKD"),
+    "still there": lambda text: unicodedata.normalize("NFD", text),
+    "capitals": lambda text: strip(text).lower(),
+    "return a string": lambda text: list(strip(text)),
+    "should become": lambda text: text.replace("é", "e") + "!",
+    "in place of": lambda text: (_ for _ in ()).throw(NotImplementedError),
+}
+
+
+def cut(word, vocabulary, longest=True, limit=100):
+    pieces, start = [], 0
+    if len(word) > limit:
+        return ["[UNK]"]
+    while start < len(word):
+        ends = range(len(word), start, -1) if longest else range(start + 1, len(word) + 1)
+        for end in ends:
+            piece = ("##" if start else "") + word[start:end]
+            if piece in vocabulary:
+                break
+        else:
+            return ["[UNK]"]
+        pieces.append(piece)
+        start = end
+    return pieces
+
+
+def bare_cut(word, vocabulary):
+    return [piece.removeprefix("##") for piece in cut(word, vocabulary)]
+
+
+def keeps_the_start(word, vocabulary):
+    known = next((n for n in range(len(word), 0, -1) if cut(word[:n], vocabulary) != ["[UNK]"]), 0)
+    rest = ["[UNK]"] if known < len(word) else []
+    return cut(word[:known], vocabulary) + rest
+
+
+def without_marks(word, vocabulary):
+    known = set(vocabulary) | {"##" + piece for piece in vocabulary}
+    return cut(word, known)
+
+
+def endless(word, vocabulary):
+    while word not in vocabulary:
+        pass
+    return [word]
+
+
+def skips_a_letter(word, vocabulary):
+    pieces = cut(word, vocabulary)
+    return pieces if len(pieces) == 1 else [pieces[0], *pieces[2:]]
+
+
+CUT_MISTAKES = {
+    "one letter less": lambda word, vocabulary: cut(word, vocabulary, longest=False),
+    "carry ##": bare_cut,
+    "just one": keeps_the_start,
+    "with its ## alone": without_marks,
+    "more than 100": lambda word, vocabulary: cut(word, vocabulary, limit=10**6),
+    "does not end": endless,
+    "behind its last letter": skips_a_letter,
+    "no ##": lambda word, vocabulary: ["##" + word],
+    "return a list": lambda word, vocabulary: " ".join(cut(word, vocabulary)),
+}
+
+
+def merge(pieces, first, second, join=lambda first, second: first + second.removeprefix("##"), times=10**6):
+    result = []
+    for piece in pieces:
+        if result and (result[-1], piece) == (first, second) and times:
+            result[-1], times = join(first, second), times - 1
+        else:
+            result.append(piece)
+    return result
+
+
+def in_place(pieces, first, second):
+    pieces[:] = merge(pieces, first, second)
+    return pieces
+
+
+def overlapping(pieces, first, second):
+    pairs = list(zip(pieces, [*pieces[1:], ""], strict=True))
+    return [first + second.removeprefix("##") if pair == (first, second) else pair[0] for pair in pairs]
+
+
+MERGE_MISTAKES = {
+    "still inside": lambda p, a, b: merge(p, a, b, lambda a, b: a + b),
+    "begins as its first": lambda p, a, b: merge(p, a, b, lambda a, b: (a + b).replace("##", "")),
+    "left apart": lambda p, a, b: merge(p, a, b, times=1),
+    "build a new one": in_place,
+    "lost or doubled": overlapping,
+    "return a list": lambda p, a, b: tuple(merge(p, a, b)),
+}
+
+
+def n_ln(n):
+    return n * math.log(n) if n else 0.0
+
+
+def gain(pair, first, second, total):
+    after = n_ln(first - pair) + n_ln(second - pair) + n_ln(pair) - n_ln(total - pair)
+    return after - n_ln(first) - n_ln(second) + n_ln(total)
+
+
+def unguarded(pair, first, second, total):
+    return gain(pair, first, second, total) + 0 * math.log(first - pair)
+
+
+GAIN_MISTAKES = {
+    "sign": lambda *counts: -gain(*counts),
+    "bits": lambda *counts: gain(*counts) / math.log(2),
+    "on average": lambda *counts: gain(*counts) / counts[3],
+    "popular score": lambda pair, first, second, total: pair / (first * second),
+    "one of the pairs": lambda pair, first, second, total: math.log(pair * total / first / second),
+    "good approximation": lambda pair, first, second, total: pair * math.log(pair * total / first / second),
+    "total shrinks": lambda pair, a, b, n: gain(pair, a, b, n) + n_ln(n - pair) - n_ln(n),
+    "left the old ones": lambda pair, a, b, n: n_ln(pair) - n_ln(n + pair) + n_ln(n),
+    "0 ln 0": unguarded,
+    "is nan": lambda *counts: math.nan,
+    "yours is": lambda *counts: gain(*counts) + 1,
+}
+
+RIGHT = {
+    check_strip_accents: strip,
+    check_cut_word: cut,
+    check_merge_pair: merge,
+    check_likelihood_gain: gain,
+}
+MISTAKES = {
+    check_strip_accents: ACCENT_MISTAKES,
+    check_cut_word: CUT_MISTAKES,
+    check_merge_pair: MERGE_MISTAKES,
+    check_likelihood_gain: GAIN_MISTAKES,
+}
+
+
+@pytest.mark.parametrize("check", RIGHT, ids=lambda check: check.__name__)
+def test_right_answer_passes(check, capsys):
+    check(RIGHT[check])
+    assert capsys.readouterr().out.startswith("Right")
+
+
+@pytest.mark.parametrize(
+    ("check", "words"), [(check, words) for check, wrong in MISTAKES.items() for words in wrong], ids=str
+)
+def test_mistake_is_named(check, words):
+    with pytest.raises(Mistake, match=re.escape(words)):
+        check(MISTAKES[check][words])
+
+
+def test_accents_are_what_the_engine_strips():
+    tokenizer = Tokenizer.from_vocab(SPECIAL_TOKENS, lowercase=True)
+    for text in ("café ﬁ ß", "हिन्दी", "cafe\u0301"):
+        assert tokenizer.backend.normalizer.normalize_str(text) == strip(text).lower()

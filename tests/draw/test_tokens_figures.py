@@ -1,0 +1,34 @@
+from io import BytesIO
+
+import pytest
+
+from bertlab.draw import tokens_figures
+from bertlab.explain.pieces import CutWord, Try
+
+WORDS = [CutWord("Café", "cafe", ("ca", "##fe"), (7, 8)), CutWord("$x$", "$x$", ("[UNK]",), (1,))]
+DRAWN = {
+    "way_to_numbers": lambda: tokens_figures.way_to_numbers(WORDS),
+    "match_steps": lambda: tokens_figures.match_steps("x$y", [Try(0, 3, False), Try(0, 2, True), Try(2, 3, True)]),
+    "joining": lambda: tokens_figures.joining({"letters": [["a", "##$"] * 9, ["b"]], "1": [["a$"] * 9, ["b"]]}),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_figure_draws(name):
+    fig = DRAWN[name]()
+    fig.savefig(BytesIO(), format="png")
+    assert fig.get_size_inches()[0] == 8.0
+
+
+def texts_of(fig):
+    return [text.get_text() for ax in fig.axes for text in ax.texts]
+
+
+def test_every_piece_and_number_stands_on_the_way():
+    assert {"Café", "cafe", "ca", "##fe", "7", "8", "[UNK]"} <= set(texts_of(DRAWN["way_to_numbers"]()))
+
+
+def test_boxes_of_many_pieces_stay_on_the_page():
+    fig = tokens_figures.joining({"letters": [["##aaa"] * 30, ["##bbb"] * 30]})
+    right = max(patch.get_x() + patch.get_width() for patch in fig.axes[0].patches)
+    assert right <= 8.0
