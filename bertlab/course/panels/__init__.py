@@ -1,6 +1,7 @@
 """Panels to play with in a notebook: type, slide, and see what the model makes of it."""
 
+from bertlab.course.panels.embeddings import positions_panel
 from bertlab.course.panels.models import fill_panel, heads_panel, masking_panel, question_panel
 from bertlab.course.panels.tokens import pieces_panel
 
-__all__ = ["fill_panel", "heads_panel", "masking_panel", "pieces_panel", "question_panel"]
+__all__ = ["fill_panel", "heads_panel", "masking_panel", "pieces_panel", "positions_panel", "question_panel"]
