@@ -5,6 +5,12 @@ from bertlab.course.checks.base import Mistake
 from bertlab.course.checks.bert import check_bert_model, check_count_parameters
 from bertlab.course.checks.encoder import check_gelu, check_layer, check_layer_norm
 from bertlab.course.checks.heads import check_heads, check_multi_head_attention
+from bertlab.course.checks.embeddings import (
+    check_lookup,
+    check_segment_ids,
+    check_shift_matrix,
+    check_sinusoids,
+)
 from bertlab.course.checks.masking import check_mask_tokens, check_mlm_loss, check_whole_words
 from bertlab.course.checks.tokens import (
     check_cut_word,
@@ -29,6 +35,7 @@ __all__ = [
     "check_layer",
     "check_layer_norm",
     "check_likelihood_gain",
+    "check_lookup",
     "check_mask_tokens",
     "check_masked_weights",
     "check_merge_pair",
@@ -36,6 +43,9 @@ __all__ = [
     "check_multi_head_attention",
     "check_pair_inputs",
     "check_previous_head",
+    "check_segment_ids",
+    "check_shift_matrix",
+    "check_sinusoids",
     "check_strip_accents",
     "check_whole_words",
     "ladder",

@@ -5,12 +5,15 @@ from bertlab.course.panels.encoder import ablation_panel
 from bertlab.course.panels.models import fill_panel, heads_panel, masking_panel, question_panel
 from bertlab.course.panels.tokens import pieces_panel
 
+from bertlab.course.panels.embeddings import positions_panel
+
 __all__ = [
     "ablation_panel",
     "fill_panel",
     "heads_panel",
     "masking_panel",
     "pieces_panel",
+    "positions_panel",
     "query_panel",
     "question_panel",
 ]
