@@ -10,6 +10,12 @@ from bertlab.course.checks.embeddings import (
     check_segment_ids,
     check_shift_matrix,
     check_sinusoids,
+from bertlab.course.checks.context import (
+    check_may_look,
+    check_negative_sampling,
+    check_neighbours,
+    check_probes,
+    check_text_score,
 )
 from bertlab.course.checks.masking import check_mask_tokens, check_mlm_loss, check_whole_words
 from bertlab.course.checks.tokens import (
@@ -41,13 +47,18 @@ __all__ = [
     "check_merge_pair",
     "check_mlm_loss",
     "check_multi_head_attention",
+    "check_negative_sampling",
+    "check_neighbours",
     "check_pair_inputs",
     "check_previous_head",
+    "check_probes",
     "check_segment_ids",
     "check_shift_matrix",
     "check_sinusoids",
     "check_strip_accents",
+    "check_text_score",
     "check_whole_words",
+    "from bertlab.course.checks.context import (     check_may_look",
     "ladder",
     "load_matching",
 ]

@@ -2,6 +2,7 @@
 
 from bertlab.course.panels.attention import query_panel
 from bertlab.course.panels.encoder import ablation_panel
+from bertlab.course.panels.context import context_panel
 from bertlab.course.panels.models import fill_panel, heads_panel, masking_panel, question_panel
 from bertlab.course.panels.tokens import pieces_panel
 
@@ -9,6 +10,7 @@ from bertlab.course.panels.embeddings import positions_panel
 
 __all__ = [
     "ablation_panel",
+    "context_panel",
     "fill_panel",
     "heads_panel",
     "masking_panel",
