@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup explore lab test test-fast bench notebooks constraints clean
+.PHONY: help setup explore lab test test-fast bench screenshots notebooks constraints clean
 
 BIN    := .venv/bin
 PYTEST := $(BIN)/python -m pytest
@@ -40,6 +40,9 @@ test-fast: setup ## the quick part of the tests, while you work
 
 bench: setup ## time bertlab beside other libraries, into docs/benchmarks.md; a quarter of an hour
 	$(BIN)/python benchmarks/all.py
+
+screenshots: setup ## take the pictures of the explorer that docs/ shows; needs Chromium or Chrome
+	$(BIN)/python benchmarks/screenshots.py $(ARGS)
 
 # Widget state and timings would change with every run and are of no use to a reader: they are left out.
 notebooks: setup ## run the chapters again and keep their new outputs

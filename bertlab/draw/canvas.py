@@ -87,10 +87,9 @@ def _as_bytes(weights: Tensor) -> bytes:
 
 
 def _module(host: str) -> str:
-    """One ES module: style, one head in full, all heads, and what ties them to a host."""
-    style, *parts = (
-        Path(__file__).with_name(name).read_text() for name in ("attention.css", "attention_head.js", "attention.js")
-    )
+    """One ES module: style, one head in full, all heads, both together, and what ties them to a host."""
+    names = ("attention.css", "attention_head.js", "attention_grid.js", "attention.js")
+    style, *parts = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in names)
     return "\n".join([f"const CSS = {json.dumps(style)};", *parts, host])
 
 

@@ -128,6 +128,11 @@ def test_two_models_beside_each_other(canvas):
         assert pane.inner_text().startswith("Layer 3, head 3")
 
 
+def test_two_models_share_one_scale(canvas):
+    tab = canvas("?versus=random+weights")
+    assert [legend.split()[1] for legend in tab.locator(".legend").all_inner_texts()] == ["1.00", "1.00"]
+
+
 def test_the_canvas_remembers_its_head_over_tabs(canvas):
     tab = canvas()
     head(tab, 3, 2).click()
@@ -144,6 +149,7 @@ def test_long_texts_scroll_inside_their_box_on_a_phone(canvas, tab):
     canvas("?text=" + "the%20animal%20was%20too%20tired%20" * 12)
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
     assert tab.locator(".heads").evaluate("heads => heads.scrollWidth <= heads.clientWidth + 1")
+    assert "Scroll to see all" in tab.locator(".full").inner_text()
     tab.locator(".scroll").evaluate("box => { box.scrollLeft = 300; box.scrollTop = 300; }")
     rows, box = tab.locator(".rows").bounding_box(), tab.locator(".scroll").bounding_box()
     assert rows["x"] >= box["x"] - 4, "labels stay in sight"
