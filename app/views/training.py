@@ -91,7 +91,8 @@ def show(place, run: TrainingRun) -> None:
         moment = choose_moment(place, run)
         show_links(run, moment)
     else:
-        st.caption("This run kept no snapshots, so no film of it; `--set snapshot_steps=0,100,1000` keeps some.")
+        how = "" if "task" in run.recipe else "; `--set snapshot_steps=0,100,1000` keeps some"
+        st.caption(f"This run kept no snapshots, so there is no film of it{how}.")
     views = VIEWS if film else {"curves": VIEWS["curves"]}
     tabs = state.tabs("training", {key: title for key, (title, _) in views.items()})
     for key, (_, part) in views.items():
