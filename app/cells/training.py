@@ -27,7 +27,7 @@ film = list(head_film(read_run({run!r}).moments, {text!r}, {pair!r}, limit={limi
 strip([head_tile(frame, layer={layer}, head={head}) for frame in film])"""
 
 
-def cloud(run: str, count: int) -> str:
+def cloud(run: str, count: int, pooling: str) -> str:
     return f"""from bertlab.corpora.storyworld import labelled_sentences
 from bertlab.draw.film_charts import cloud_tile, strip
 from bertlab.explain.projection import project
@@ -36,5 +36,5 @@ from bertlab.explain.snapshots import cloud_film
 
 sentences = list(labelled_sentences(seed=0, count={count}, split="test"))
 texts, labels = [s.text for s in sentences], [s.label for s in sentences]
-film = list(cloud_film(read_run({run!r}).moments, texts, labels))
+film = list(cloud_film(read_run({run!r}).moments, texts, labels, pooling={pooling!r}))
 strip([cloud_tile(frame, project(frame.vectors).points, labels, texts) for frame in film])"""

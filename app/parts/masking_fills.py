@@ -82,11 +82,10 @@ def show_why(ask: Asked, number: int) -> None:
     guess = fills(ask, 1)[number].tokens[0]
     arguments = ask.text, ask.pair, ask.masked, ask.loaded.limit, number
     token_id = ask.loaded.tokenizer.convert_tokens_to_ids(guess)
-    pushed, control = (
-        progress.watched(pushes, loaded, *arguments, token_id) for loaded in (ask.loaded, models.control_of(ask.loaded))
-    )
+    pushed = progress.watched(pushes, ask.loaded, *arguments, token_id)
     st.markdown(reasons(guess, pushed))
     st.html(attribution_strip(pushed.tokens, pushed.values.tolist()))
+    control = progress.watched(pushes, models.control_of(ask.loaded), *arguments, token_id)
     bars = charts.attribution_bars(pushed, control)
     st.altair_chart(bars, alt=f"How much each token pushed “{guess}”, and with random weights", width="stretch")
     st.caption(

@@ -42,7 +42,7 @@ def show(text: str, pair: str | None) -> None:
 state.heading(
     "Masked words",
     "BERT learns by filling gaps. Hide words of your own text and see what it would write there, reading the "
-    "words on *both* sides. The bars are probabilities over its whole vocabulary.",
+    "words on *both* sides, and which of them made it write that.",
 )
 state.example_pills("Try", EXAMPLES)
 text, pair = state.text_fields()

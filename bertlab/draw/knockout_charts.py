@@ -101,22 +101,18 @@ def measure_map(measures: Measures) -> alt.LayerChart:
     return (base.mark_rect().encode(color=colour) + numbers).properties(height=alt.Step(22))
 
 
-def agreement_table(found: Mapping[str, Measures]) -> pd.DataFrame:
-    """One row a model and pair of measures: Spearman's rank correlation of the orders they give."""
-    rows = [
-        (model, first, second, float(measures.agreement[i, j]))
-        for model, measures in found.items()
-        for i, first in enumerate(measures.values)
-        for j, second in enumerate(measures.values)
-        if i != j
-    ]
-    return pd.DataFrame(rows, columns=["model", "measure", "other", "correlation"])
+def agreement_table(measures: Measures) -> pd.DataFrame:
+    """One row a pair of measures: Spearman's rank correlation of the orders they give."""
+    names, agreement = list(measures.values), measures.agreement
+    pairs = [(i, j) for i in range(len(names)) for j in range(len(names)) if i != j]
+    rows = [(names[i], names[j], float(agreement[i, j])) for i, j in pairs]
+    return pd.DataFrame(rows, columns=["measure", "other", "correlation"])
 
 
 def agreement_map(measures: Measures) -> alt.LayerChart:
     """Measures x measures: how alike they order the tokens, 1 the same order, 0 no relation, -1 reversed."""
     names = list(measures.values)
-    table = agreement_table({"": measures})
+    table = agreement_table(measures)
     known = table["correlation"].notna()
     table["shown"] = table["correlation"].map("{:+.2f}".format).str.replace("-", "−").where(known, "–")
     axis = dict(title=None, sort=names, scale=alt.Scale(domain=names))

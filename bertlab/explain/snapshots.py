@@ -11,7 +11,7 @@ from bertlab.errors import InputError
 from bertlab.explain.attention import AttentionMaps, attention_maps
 from bertlab.explain.fill import position_log_probabilities
 from bertlab.explain.heads import ROLES, head_roles
-from bertlab.explain.projection import Neighbours, cls_vectors, neighbour_accuracy
+from bertlab.explain.projection import Neighbours, Pooling, neighbour_accuracy, text_vectors
 from bertlab.explain.runs import Moment
 from bertlab.explain.text import encode
 from bertlab.model import BertForPreTraining, BertModel
@@ -38,7 +38,7 @@ class HeadFrame:
 
 @dataclass(frozen=True)
 class CloudFrame:
-    """[CLS] vectors (N, H) of N texts after the last layer, and how well neighbours there tell the texts' labels."""
+    """Vectors (N, H) of N texts after the last layer, and how well neighbours there tell the texts' labels."""
 
     step: int
     vectors: np.ndarray
@@ -87,10 +87,12 @@ def most_changed_head(scores: Tensor) -> tuple[int, int]:
     return divmod(best, grown.size(1))
 
 
-def cloud_film(moments: Sequence[Moment], texts: Sequence[str], labels: Sequence[str]) -> Iterator[CloudFrame]:
-    """[CLS] vectors of labelled texts by each model. InputError when a text is empty."""
+def cloud_film(
+    moments: Sequence[Moment], texts: Sequence[str], labels: Sequence[str], pooling: Pooling = "cls"
+) -> Iterator[CloudFrame]:
+    """Vectors of labelled texts by each model; `pooling` as in text_vectors. InputError when a text is empty."""
     for moment in moments:
-        vectors = cls_vectors(*_opened(BertModel, moment), texts)[-1]  # (L+1, N, H) -> (N, H)
+        vectors = text_vectors(*_opened(BertModel, moment), texts, pooling)[-1]  # (L+1, N, H) -> (N, H)
         yield CloudFrame(moment.step, vectors, neighbour_accuracy(vectors, labels))
 
 

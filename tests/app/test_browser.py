@@ -5,7 +5,7 @@ import time
 import pytest
 
 pytestmark = pytest.mark.browser
-PATHS = {"masking": "", "attention": "attention", "embeddings": "embeddings", "spans": "spans", "labels": "labels"}
+PATHS = {"masking": ""} | {page: page for page in ("attention", "embeddings", "spans", "labels", "training")}
 
 
 def show(tab, server, page, link=""):

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 APP = Path(__file__).parents[2] / "app" / "explore.py"
-PAGES = ["masking", "attention", "embeddings", "spans", "labels"]
+PAGES = ["masking", "attention", "embeddings", "spans", "labels", "training"]
 ODD = {
     "html": "<script>alert(1)</script> <b>bold</b> [MASK]",
     "markdown": "*a* `b` $c$ [d](e) :smile: # f [MASK]",

@@ -48,8 +48,9 @@ def read(folder):
     return BertForQuestionAnswering.from_pretrained(folder), Tokenizer.from_pretrained(folder)
 
 
-@pytest.mark.parametrize("tab", TABS)
-@pytest.mark.parametrize("versus", ["nothing", "random weights"])
+@pytest.mark.parametrize(
+    ("tab", "versus"), [*((tab, "nothing") for tab in TABS), *((tab, "random weights") for tab in TABS[::3])]
+)
 def test_every_view_and_the_cells_it_shows(tab, versus, folders):
     app = opened(tab, folder=folders["reader"], question=QUESTION, passage=PASSAGE, versus=versus)
     assert fine(app), said(app)
@@ -128,11 +129,11 @@ def test_no_answer_in_every_view(tab):
     assert "no answer" in said(app) + " ".join(metric.value for metric in app.metric)
 
 
-@pytest.mark.parametrize("tab", TABS)
 @pytest.mark.parametrize(
-    "passage", ["<script>alert(1)</script>", "*a* `b` $c$ [d](e) :smile:", "word " * 3_000, "漢字"]
+    ("tab", "passage"),
+    [(TABS[1], "<script>alert(1)</script>"), (TABS[2], "*a* `b` $c$ [d](e) :smile:"), (TABS[3], "word " * 3_000)],
 )
-def test_odd_passages_in_every_view(tab, passage, folders):
+def test_odd_passages(tab, passage, folders):
     app = opened(tab, folder=folders["reader"], question=QUESTION)
     app.text_area(key="passage").set_value(passage).run()
     assert fine(app), said(app)

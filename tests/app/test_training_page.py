@@ -11,9 +11,7 @@ APP = Path(__file__).parents[2] / "app" / "explore.py"
 TABS = ["Learning curves", "A gap fills", "A head forms", "[CLS] sorts texts"]
 ODD = {
     "html": "<script>alert(1)</script> *bold* [MASK] :smile:",
-    "controls": "a\x00b\x1b[31m c\u202e d [MASK]",
     "chinese": "动物没有过马路 [MASK]",
-    "only marks": "[MASK] [MASK] [CLS] [SEP]",
     "very long": "[MASK] " + "word " * 10_000,
 }
 
@@ -70,7 +68,7 @@ def test_curves_of_a_run_of_ones_own(mine):
     assert fine(app)
 
 
-@pytest.mark.parametrize("name", ["english-mini", "storyworld-tiny-sentiment", "storyworld-tiny-qa"])
+@pytest.mark.parametrize("name", ["english-mini", "storyworld-tiny-qa"])
 def test_bundled_runs_of_other_kinds(name):
     app = opened(model=name)
     assert fine(app), said(app)

@@ -47,6 +47,11 @@ ATTEND_MISTAKES = {
 }
 
 
+def attend_batches_alone(q, k, v):
+    B, A, S, D = q.shape
+    return attend(right_weights)(q, k, v)
+
+
 def test_attend_right():
     check_attend(attend(right_weights))
 
@@ -55,6 +60,11 @@ def test_attend_right():
 def test_attend_mistake(words):
     with pytest.raises(Mistake, match=words):
         check_attend(ATTEND_MISTAKES[words])
+
+
+def test_code_that_stops_is_told_in_one_line():
+    with pytest.raises(Mistake, match=r"stopped on inputs of shape \(5, 16\).*not enough values to unpack"):
+        check_attend(attend_batches_alone)
 
 
 # The mask

@@ -56,6 +56,6 @@ def test_ranks_leave_out_what_is_not_compared():
 
 
 def test_agreement_in_pairs():
-    table = agreement_table({"mine": MEASURES}).set_index(["measure", "other"])["correlation"]
+    table = agreement_table(MEASURES).set_index(["measure", "other"])["correlation"]
     assert table["attention", "rollout"] == pytest.approx(-1) and math.isnan(table["attention", "flat"])
     assert list(agreement_map(MEASURES).data["shown"][:2]) == ["−1.00", "–"]

@@ -24,7 +24,7 @@ def run(fn: Callable, *args):
         return fn(*args)
     except NotImplementedError:
         raise
-    except (IndexError, RuntimeError, TypeError) as error:
+    except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
         shapes = ", ".join(str(tuple(arg.shape)) for arg in args if isinstance(arg, Tensor))
         raise Mistake(f"your code stopped on inputs of shape {shapes}: {error}") from error
 

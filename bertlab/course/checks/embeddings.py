@@ -1,0 +1,144 @@
+"""Checkers of the chapter on input embeddings: looking up, segments, sine waves, shifting them."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from bertlab.course.checks.base import Mistake, checker, expect
+
+
+def _same(result: Tensor, wanted: Tensor) -> bool:
+    return result.shape == wanted.shape and bool(torch.allclose(result.to(wanted.dtype), wanted, atol=1e-4))
+
+
+def _tensor(result: object, shape: tuple[int, ...]) -> Tensor:
+    expect(isinstance(result, Tensor), f"return a tensor, not {type(result).__name__}.")
+    expect(tuple(result.shape) == shape, f"the result should have the shape {shape}; yours has {tuple(result.shape)}.")
+    return result
+
+
+@checker
+def check_lookup(fn: Callable[[Tensor, Tensor], Tensor]) -> None:
+    """Check fn(ids (B, S), table (V, H)) -> (B, S, H): a row of the table for each id."""
+    table = torch.randn(7, 4, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    ids = torch.tensor([[2, 0, 5], [1, 1, 3]])  # 6, the last of the table, does not occur
+    try:
+        result = fn(ids, table)
+    except NotImplementedError:  # which is a RuntimeError
+        raise
+    except RuntimeError as error:
+        raise Mistake(
+            f"your function stopped with: {error}. One-hot rows have V numbers, also where the largest id does not "
+            "occur: F.one_hot(ids, V); and a product wants floating point."
+        ) from error
+    expect(isinstance(result, Tensor), f"return a tensor, not {type(result).__name__}.")
+    expect(
+        tuple(result.shape) != (2, 3, 7),
+        "this is still one-hot, (B, S, V): multiply it by the table, (B, S, V) @ (V, H).",
+    )
+    result = _tensor(result, (2, 3, 4))
+    known = {
+        "ids count from 0: id 0 is the first row of the table.": table[ids - 1],
+        "every row of the batch is the same: use all of ids, not only its first row.": table[ids[:1]].expand(2, -1, -1),
+    }
+    if not _same(result, table[ids]):
+        reason = next((message for message, wrong in known.items() if _same(result, wrong)), None)
+        raise Mistake(reason or "the vectors are not the rows of the table that the ids name.")
+    expect(
+        result.requires_grad,
+        "no gradient would reach the table, and it could not be learned: no detach, no new tensor from its numbers.",
+    )
+    print("Right: each id picks its row, and the gradient finds the way back.")
+
+
+@checker
+def check_segment_ids(fn: Callable[[Tensor, int, int], Tensor]) -> None:
+    """Check fn(input_ids (B, S), sep, pad) -> token_type_ids (B, S), long."""
+    ids = torch.tensor([[2, 7, 8, 3, 9, 3, 0, 0], [2, 7, 3, 0, 0, 0, 0, 0], [2, 7, 3, 8, 9, 9, 9, 3]])
+    wanted = torch.tensor([[0, 0, 0, 0, 1, 1, 0, 0], [0] * 8, [0, 0, 0, 1, 1, 1, 1, 1]])
+    given = ids.clone()
+    result = _tensor(fn(given, 3, 0), (3, 8))
+    expect(torch.equal(given, ids), "your function changed the input_ids it was given.")
+    seen = (ids == 3).cumsum(1)  # (B, S): how many [SEP] up to here, this one too
+    before = seen - (ids == 3).long()
+    known = {
+        "the first [SEP] closes the first text: it belongs to segment 0, the count starts behind it.": (
+            (seen == 1) & (ids != 0)
+        ),
+        "padding is in segment 0, also behind a single text: it belongs to no second text.": before.clamp(max=1),
+        "behind the last [SEP] comes padding: segment 0, not 2.": before,
+        "behind a single text comes padding, not a second text: segment 0.": before == 1,
+        "the last [SEP] closes the second text: it belongs to segment 1.": (before == 1) & (ids != 3) & (ids != 0),
+        "the segments are the wrong way round: the first text is 0.": (1 - wanted),
+    }
+    if not torch.equal(result.long(), wanted):
+        reason = next((message for message, wrong in known.items() if torch.equal(result.long(), wrong.long())), None)
+        raise Mistake(reason or f"for {ids[0].tolist()} the segments are {wanted[0].tolist()}.")
+    expect(
+        result.dtype == torch.long,
+        f"return whole numbers (torch.long), not {result.dtype}: they are looked up in a table.",
+    )
+    print("Right: 0 up to the first [SEP], 1 up to the second, 0 on padding.")
+
+
+def _waves(positions: Tensor, width: int, base: float, step: int = 2) -> Tensor:
+    angles = positions[:, None] / base ** (torch.arange(0, width, 2) * step / 2 / width)  # (P, H / 2)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)  # (P, H / 2, 2) -> (P, H)
+
+
+@checker
+def check_sinusoids(fn: Callable[[int, int, float], Tensor]) -> None:
+    """Check fn(count, width, base) -> (count, width): sine in even, cosine in odd components."""
+    for count, width, base in ((6, 8, 300.0), (9, 6, 40.0)):
+        result = _tensor(fn(count, width, base), (count, width))
+        place = torch.arange(count, dtype=torch.float32)
+        right = _waves(place, width, base)
+        known = {
+            "sine and cosine alternate, component by component; yours stand in two blocks.": (
+                torch.cat([right[:, 0::2], right[:, 1::2]], dim=1)
+            ),
+            "sine belongs in the even components (0, 2, ...), cosine in the odd ones.": right.view(count, -1, 2)
+            .flip(-1)
+            .flatten(1),
+            "positions count from 0: the first row is 0, 1, 0, 1, ...": _waves(place + 1, width, base),
+            "the exponent is 2i / H with i = 0, 1, 2, ...: yours is half of that.": _waves(place, width, base, 1),
+            "the exponent is 2i / H, where 2i is the even component itself: yours is twice that.": (
+                _waves(place, width, base, 4)
+            ),
+            "use the base that is given.": _waves(place, width, 10_000.0),
+            "the angle is the position divided by base^(2i / H): yours is multiplied.": _waves(place, width, 1 / base),
+        }
+        if not _same(result, right):
+            reason = next((message for message, wrong in known.items() if _same(result, wrong)), None)
+            row = [round(value, 3) for value in right[1].tolist()]
+            raise Mistake(reason or f"for count={count}, width={width}, base={base:g} row 1 is {row}.")
+    print("Right: waves from fast to slow, sine and cosine of each.")
+
+
+@checker
+def check_shift_matrix(fn: Callable[[int, int, float], Tensor]) -> None:
+    """Check fn(shift, width, base) -> M (width, width) with waves(p + shift) = M @ waves(p) for every position p."""
+    for shift, width, base in ((1, 6, 100.0), (5, 8, 10_000.0), (-3, 4, 50.0)):
+        matrix = _tensor(fn(shift, width, base), (width, width)).float()
+        place = torch.arange(12, dtype=torch.float32)
+        here, there = _waves(place, width, base), _waves(place + shift, width, base)  # (P, H)
+        moved = here @ matrix.T
+        expect(not _same(moved, here), "your matrix leaves every vector where it is: it has to depend on the shift.")
+        expect(
+            not _same(here @ matrix, there),
+            "this is the transpose: M @ p, with p a column, goes back instead of forward. Mind the sign of the sines.",
+        )
+        expect(
+            not _same(moved, _waves(place + shift * torch.pi / 180, width, base)),
+            "angles are in radians.",
+        )
+        if not _same(moved, there):
+            fast = _same(moved[:, :2], there[:, :2])
+            raise Mistake(
+                "only the first wave is right: every wave turns by an angle of its own, shift / base^(2i / H)."
+                if fast
+                else f"M @ waves(p) should be waves(p + shift); for shift={shift} it is not. Take one wave: "
+                "sin(a + d) = sin a cos d + cos a sin d, cos(a + d) = cos a cos d - sin a sin d."
+            )
+    print("Right: a step to the side is one rotation, the same from everywhere.")

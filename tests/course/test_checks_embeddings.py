@@ -1,0 +1,144 @@
+"""Checkers of the chapter on input embeddings: the right answer passes, each known wrong one is told its mistake."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from bertlab.course import Mistake, check_lookup, check_segment_ids, check_shift_matrix, check_sinusoids
+from bertlab.training.start import start_from_sinusoids
+
+
+def lookup(ids, table):
+    return F.one_hot(ids, len(table)).float() @ table
+
+
+LOOKUP_MISTAKES = {
+    "count from 0": lambda ids, table: table[ids - 1],
+    "first row": lambda ids, table: table[ids[:1]].expand(2, -1, -1),
+    "still one-hot": lambda ids, table: F.one_hot(ids, len(table)),
+    "also where the largest": lambda ids, table: F.one_hot(ids).float() @ table,
+    "wants floating point": lambda ids, table: F.one_hot(ids, len(table)) @ table,
+    "no gradient": lambda ids, table: table[ids].detach(),
+    "not the rows": lambda ids, table: table[ids] + 1,
+    "the shape": lambda ids, table: table[ids].flatten(1),
+    "return a tensor": lambda ids, table: table[ids].tolist(),
+    "in place of": lambda ids, table: (_ for _ in ()).throw(NotImplementedError),
+}
+
+
+def segment_ids(ids, sep, pad):
+    before = (ids == sep).cumsum(1) - (ids == sep).long()
+    return ((before == 1) & (ids != pad)).long()
+
+
+def changes_its_input(ids, sep, pad):
+    result = segment_ids(ids, sep, pad)
+    ids[:] = 0
+    return result
+
+
+def before(ids, sep):
+    return (ids == sep).cumsum(1) - (ids == sep).long()
+
+
+SEGMENT_MISTAKES = {
+    "starts behind it": lambda ids, sep, pad: (((ids == sep).cumsum(1) == 1) & (ids != pad)).long(),
+    "no second text": lambda ids, sep, pad: before(ids, sep).clamp(max=1),
+    "not 2": lambda ids, sep, pad: before(ids, sep),
+    "not a second text": lambda ids, sep, pad: (before(ids, sep) == 1).long(),
+    "belongs to segment 1": lambda ids, sep, pad: segment_ids(ids, sep, pad) * (ids != sep),
+    "wrong way round": lambda ids, sep, pad: 1 - segment_ids(ids, sep, pad),
+    "torch.long": lambda ids, sep, pad: segment_ids(ids, sep, pad).float(),
+    "changed the input_ids": changes_its_input,
+    "the segments are": lambda ids, sep, pad: torch.ones_like(ids),
+}
+
+
+def sinusoids(count, width, base):
+    angles = torch.arange(count)[:, None] / base ** (torch.arange(0, width, 2) / width)  # (P, H / 2)
+    table = torch.empty(count, width)
+    table[:, 0::2], table[:, 1::2] = angles.sin(), angles.cos()
+    return table
+
+
+def waves(angles):
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
+def place(count, first=0):
+    return torch.arange(first, first + count)[:, None]
+
+
+SINUSOID_MISTAKES = {
+    "two blocks": lambda n, h, b: torch.cat([sinusoids(n, h, b)[:, 0::2], sinusoids(n, h, b)[:, 1::2]], 1),
+    "sine belongs": lambda n, h, b: sinusoids(n, h, b).view(n, -1, 2).flip(-1).flatten(1),
+    "count from 0": lambda n, h, b: sinusoids(n + 1, h, b)[1:],
+    "half of that": lambda n, h, b: waves(place(n) / b ** (torch.arange(h // 2) / h)),
+    "twice that": lambda n, h, b: waves(place(n) / b ** (4 * torch.arange(h // 2) / h)),
+    "base that is given": lambda n, h, b: sinusoids(n, h, 10_000.0),
+    "is multiplied": lambda n, h, b: waves(place(n) * b ** (torch.arange(0, h, 2) / h)),
+    "should have the shape": lambda n, h, b: sinusoids(n, h, b).T,
+    "row 1 is": lambda n, h, b: sinusoids(n, h, b) * 2,
+}
+
+
+def shift_matrix(shift, width, base, sign=1):
+    matrix = torch.zeros(width, width)
+    for i in range(0, width, 2):
+        angle = torch.tensor(sign * shift / base ** (i / width))
+        block = [[angle.cos(), angle.sin()], [-angle.sin(), angle.cos()]]
+        matrix[i : i + 2, i : i + 2] = torch.tensor(block)
+    return matrix
+
+
+def one_angle(shift, width, base):
+    return torch.block_diag(*[shift_matrix(shift, 2, base)] * (width // 2))
+
+
+SHIFT_MISTAKES = {
+    "depend on the shift": lambda k, h, b: torch.eye(h),
+    "the transpose": lambda k, h, b: shift_matrix(k, h, b).T,
+    "radians": lambda k, h, b: shift_matrix(k * torch.pi / 180, h, b),
+    "first wave": one_angle,
+    "it is not": lambda k, h, b: 2 * shift_matrix(k, h, b),
+    "should have the shape": lambda k, h, b: shift_matrix(k, h, b)[:2],
+}
+
+RIGHT = {
+    check_lookup: lookup,
+    check_segment_ids: segment_ids,
+    check_sinusoids: sinusoids,
+    check_shift_matrix: shift_matrix,
+}
+MISTAKES = {
+    check_lookup: LOOKUP_MISTAKES,
+    check_segment_ids: SEGMENT_MISTAKES,
+    check_sinusoids: SINUSOID_MISTAKES,
+    check_shift_matrix: SHIFT_MISTAKES,
+}
+
+
+@pytest.mark.parametrize("check", RIGHT, ids=lambda check: check.__name__)
+def test_right_answer_passes(check, capsys):
+    check(RIGHT[check])
+    assert capsys.readouterr().out.startswith("Right")
+
+
+def test_indexing_is_right_too():
+    check_lookup(lambda ids, table: table[ids])
+
+
+@pytest.mark.parametrize(
+    ("check", "words"), [(check, words) for check, wrong in MISTAKES.items() for words in wrong], ids=str
+)
+def test_mistake_is_named(check, words):
+    with pytest.raises(Mistake, match=re.escape(words)):
+        check(MISTAKES[check][words])
+
+
+def test_the_waves_are_those_that_training_starts_from():
+    table = torch.empty(20, 16)
+    start_from_sinusoids(table, size=0.5**0.5)
+    assert torch.allclose(table, sinusoids(20, 16, 1000.0), atol=1e-5)
