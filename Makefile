@@ -41,15 +41,11 @@ test-fast: setup ## the quick part of the tests, while you work
 bench: setup ## time bertlab beside other libraries, into docs/benchmarks.md; a quarter of an hour
 	$(BIN)/python benchmarks/all.py
 
-<<<<<<< HEAD
 screenshots: setup ## take the pictures of the explorer that docs/ shows; needs Chromium or Chrome
 	$(BIN)/python benchmarks/screenshots.py $(ARGS)
 
-# Widget state and timings would change with every run and are of no use to a reader: they are left out.
-=======
 # Widget state and timings would change with every run and are of no use to a reader: they are left out. Pictures are
 # kept small: the repository holds many.
->>>>>>> x7-attention
 notebooks: setup ## run the chapters again and keep their new outputs
 	OMP_NUM_THREADS=2 $(BIN)/jupyter nbconvert --to notebook --execute --inplace \
 	    --ExecutePreprocessor.timeout=900 --ExecutePreprocessor.record_timing=False \
