@@ -16,6 +16,7 @@ from pathlib import Path
 from browser import chromium, explorer, first_view
 from rich.console import Console
 from rich.table import Table
+from tqdm import tqdm
 
 HEADS_MODEL, FILLS_MODEL = "english-mini", "storyworld-tiny"
 PEOPLE = "baker farmer doctor teacher nurse sailor painter singer writer driver".split()
@@ -126,8 +127,8 @@ def main() -> None:
     arguments = parser.parse_args()
     table = Table("texts so far", "median wait, s", "longest, s", "wrong or failed", "server, MB")
     with chromium() as browser, explorer() as (address, pid):
-        readers = [Reader(browser, address, number) for number in range(arguments.sessions)]
-        for turn in range(arguments.turns):
+        readers = [Reader(browser, address, n) for n in tqdm(range(arguments.sessions), "opening pages")]
+        for turn in tqdm(range(arguments.turns), "changing texts"):
             seconds, wrong = turn_of_all(readers, turn)
             waits = (statistics.median(seconds), max(seconds)) if seconds else (float("nan"),) * 2
             done = arguments.sessions * (turn + 1)

@@ -29,7 +29,10 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     maps, html = drawn(view, loaded, text, pair, layer, head)
     state.notices(maps.dropped, maps.unknown, len(maps.tokens))
     st.iframe(html, alt=f"bertviz, {view} view of {loaded.name}")
-    st.caption("bertviz counts layers and heads from 0; the fields above count from 1, as everywhere else here.")
+    st.caption(
+        "bertviz counts layers and heads from 0; the fields above count from 1, as everywhere else here. They say what "
+        "the view opens with and what the table below holds."
+    )
     weights = maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
     code = cells.bertviz(loaded, text, pair, view, layer, head, len(maps.tokens))
     name = f"bertviz-layer{layer + 1}-head{head + 1}"

@@ -6,7 +6,7 @@ from parts import attention_bertviz, attention_heads, attention_knockout, attent
 
 EXAMPLES = {
     "a gap": {"text": state.DEFAULT_TEXT, "pair": ""},
-    "no gap": {"text": state.DEFAULT_TEXT.replace("[MASK]", "tired"), "pair": ""},
+    "no gap": {"text": state.DEFAULT_TEXT.replace("[MASK]", "animal"), "pair": ""},
     "a pair": {"text": "the man went to the store.", "pair": "he bought a gallon of milk."},
 }
 # The name of each view, what shows it, and the head that its model needs.

@@ -7,7 +7,8 @@ from parts import masking_draw, masking_fills, masking_gaps, masking_lens, maski
 from bertlab.explain.text import encode
 
 EXAMPLES = {
-    "too …": {"text": state.DEFAULT_TEXT, "pair": ""},
+    "too tired": {"text": state.DEFAULT_TEXT, "pair": ""},
+    "too wide": {"text": state.DEFAULT_TEXT.replace("tired", "wide"), "pair": ""},
     "my dog": {"text": "my dog is [MASK].", "pair": "he likes walks."},
     "the store": {"text": "the man went to the [MASK].", "pair": "he bought a gallon of milk."},
     "penguins": {"text": "penguins are flightless [MASK].", "pair": ""},

@@ -44,9 +44,8 @@ def fill_bars(fill: Fill, truth: str | None = None) -> alt.LayerChart:
 
 def attention_table(tokens: Sequence[str], weights: Tensor) -> pd.DataFrame:
     """One row a pair of tokens: weights (S, S) of one head, in full precision."""
-    rows = [
-        (i, first, j, second, float(weights[i, j])) for i, first in enumerate(tokens) for j, second in enumerate(tokens)
-    ]
+    values = weights.tolist()  # at once: one by one, numbers leave a tensor slowly
+    rows = [(i, first, j, second, values[i][j]) for i, first in enumerate(tokens) for j, second in enumerate(tokens)]
     return pd.DataFrame(rows, columns=["from", "from token", "to", "to token", "weight"])
 
 
@@ -55,7 +54,7 @@ def attention_heatmap(tokens: Sequence[str], weights: Tensor) -> alt.Chart:
     label = alt.Axis(labelExpr=token_names(range(len(tokens)), tokens), labelOverlap=True, **_PLAIN)
     step = alt.Step(max(6, min(24, 640 // len(tokens))))
     return (
-        alt.Chart(alt.Data(values=attention_table(tokens, weights).to_dict("records")))
+        alt.Chart(attention_table(tokens, weights))
         .mark_rect()
         .encode(
             x=alt.X("to:O", title="looked at", axis=label),

@@ -12,19 +12,12 @@ def role_table(roles: HeadRoles, control: HeadRoles) -> pd.DataFrame:
 
     Layers and heads count from 1. "named" tells whether the head is called after this role.
     """
-    layers, heads, count = roles.scores.shape
-    places = [(layer, head, r) for layer in range(layers) for head in range(heads) for r in range(count)]
+    learned, random, best = roles.scores.tolist(), control.scores.tolist(), roles.best.tolist()
     rows = [
-        (
-            layer + 1,
-            head + 1,
-            ROLES[r],
-            float(roles.scores[layer, head, r]),
-            float(control.scores[layer, head, r]),
-            float(roles.uniform[r]),
-            int(roles.best[layer, head]) == r,
-        )
-        for layer, head, r in places
+        (layer + 1, head + 1, role, scores[r], random[layer][head][r], uniform, best[layer][head] == r)
+        for layer, of_layer in enumerate(learned)
+        for head, scores in enumerate(of_layer)
+        for r, (role, uniform) in enumerate(zip(ROLES, roles.uniform.tolist(), strict=True))
     ]
     names = ["layer", "head", "role", "score", "random weights", "uniform attention", "named"]
     return pd.DataFrame(rows, columns=names)

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.explain.fill import Fill, likeliest
 from bertlab.model import BertForPreTraining
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.recipes import PretrainRecipe
@@ -66,12 +65,6 @@ def text_log_probabilities(model: BertForPreTraining, tokenizer: Tokenizer, text
         each = logs.gather(2, following[..., None]).squeeze(-1)  # (N, S - 1)
         totals.append(each.masked_fill(tokenizer.special_mask(following), 0.0).sum(1))
     return torch.cat(totals)
-
-
-def next_words(model: BertForPreTraining, tokenizer: Tokenizer, text: str, k: int = 5) -> Fill:
-    """The k words that are likeliest after `text`."""
-    logs = next_log_probabilities(model, tokenizer, [text])
-    return likeliest(tokenizer, logs, [len(tokenizer.tokenize(text)) + 1], k)[0]
 
 
 @torch.inference_mode()

@@ -64,7 +64,7 @@ def negative_sampling_loss(seen: Tensor, right: Tensor, noise: Tensor) -> Tensor
 def windows(texts: Iterable[Sequence[int]], window: int, pad_token_id: int = 0) -> tuple[Tensor, Tensor]:
     """Every word of `texts` (N,) and its neighbours (N, 2W), W on the left, W on the right, padding past the ends."""
     edge = [pad_token_id] * window
-    row = torch.tensor([word for text in texts for word in (*edge, *text)] + edge)
+    row = torch.tensor([word for text in texts for word in (*edge, *text)] + edge + [pad_token_id])
     spans = row.unfold(0, 2 * window + 1, 1)  # (T + ends, 2W + 1)
     spans = spans[spans[:, window] != pad_token_id]  # (N, 2W + 1)
     return spans[:, window], torch.cat([spans[:, :window], spans[:, window + 1 :]], dim=1)

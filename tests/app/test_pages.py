@@ -65,7 +65,7 @@ def test_odd_passage_and_question(odd, folders):
     app = opened("spans", folder=folders["reader"])
     app.text_area(key="passage").set_value(ODD[odd]).run()
     assert fine(app), said(app)
-    assert any("overlapping windows" in caption.value for caption in app.caption) == (odd == "very long")
+    assert any("overlapping" in text.value for text in app.main.markdown) == (odd == "very long")
     app.text_input(key="question").set_value(ODD[odd]).run()
     assert not app.exception
 

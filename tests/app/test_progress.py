@@ -35,7 +35,7 @@ with state.box():
 
 @pytest.fixture
 def app():
-    streamlit.cache_resource.clear()
+    streamlit.cache_data.clear()
     return AppTest.from_string(ROWS_PAGE, default_timeout=30)
 
 
