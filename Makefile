@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup explore lab test test-fast bench notebooks constraints clean
+.PHONY: help setup explore lab test test-fast bench screenshots notebooks constraints clean
 
 BIN    := .venv/bin
 PYTEST := $(BIN)/python -m pytest
@@ -41,12 +41,17 @@ test-fast: setup ## the quick part of the tests, while you work
 bench: setup ## time bertlab beside other libraries, into docs/benchmarks.md; a quarter of an hour
 	$(BIN)/python benchmarks/all.py
 
-# Widget state and timings would change with every run and are of no use to a reader: they are left out.
+screenshots: setup ## take the pictures of the explorer that docs/ shows; needs Chromium or Chrome
+	$(BIN)/python benchmarks/screenshots.py $(ARGS)
+
+# Widget state and timings would change with every run and are of no use to a reader: they are left out. Pictures are
+# kept small: the repository holds many.
 notebooks: setup ## run the chapters again and keep their new outputs
 	OMP_NUM_THREADS=2 $(BIN)/jupyter nbconvert --to notebook --execute --inplace \
 	    --ExecutePreprocessor.timeout=900 --ExecutePreprocessor.record_timing=False \
 	    --ClearMetadataPreprocessor.enabled=True --ClearMetadataPreprocessor.clear_cell_metadata=False \
 	    --ClearMetadataPreprocessor.preserve_nb_metadata_mask='{"kernelspec", "language_info"}' \
+	    --NotebookExporter.preprocessors=bertlab.course.pictures.FewColours \
 	    $(if $(ARGS),$(ARGS),notebooks/*.ipynb)
 
 # Versions for other systems (the lines with a marker) stay as they are.

@@ -12,12 +12,16 @@ if str(HERE) not in sys.path:  # pages import their siblings by name
 import model_bar  # noqa: E402
 
 STYLE = """<style>
-[data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 3rem 3rem 5rem; }
+[data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 4rem 3rem 5rem; }
 [data-testid="stMainBlockContainer"] h1 { font-size: 2.1rem; padding-bottom: .3rem; }
 [data-testid="stMainBlockContainer"] h3 { font-size: 1.4rem; padding-top: 2rem; }
 [data-testid="stMarkdownContainer"] p { max-width: 46rem; }
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
+@media (max-width: 640px) {
+  [data-testid="stMainBlockContainer"] { padding: 4rem 1rem; }
+  [data-testid="stMainBlockContainer"] h1 { font-size: 1.7rem; }
+}
 </style>"""
 
 # An icon by name would be fetched from a font server.
@@ -30,6 +34,7 @@ page = st.navigation(
         st.Page("views/embeddings.py", title="[CLS] embeddings", icon=":material/scatter_plot:"),
         st.Page("views/spans.py", title="Answer spans", icon=":material/question_answer:"),
         st.Page("views/labels.py", title="Labels", icon=":material/label:"),
+        st.Page("views/training.py", title="Training", icon=":material/trending_up:"),
     ]
 )
 model_bar.show()

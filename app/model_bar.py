@@ -29,7 +29,8 @@ def show() -> None:
     with st.sidebar:
         wanted = choose()
         try:
-            models.open_model("encoder", wanted)
+            newest = (models.steps_of(wanted) or [models.END])[-1]  # of a training that is under way, a snapshot
+            models.open_model("encoder", models.at_step(wanted, newest))
             st.session_state.opened_model = wanted
         except InputError as error:
             current = st.session_state.setdefault("opened_model", models.DEFAULT_MODEL)
@@ -37,6 +38,14 @@ def show() -> None:
         choose_step()
         compare_with()
         show_facts(models.chosen())
+    say_what_is_shown()
+
+
+def say_what_is_shown() -> None:
+    """Above every page, since a phone hides the sidebar."""
+    versus = st.session_state.get("versus") or models.NOTHING
+    beside = "" if versus == models.NOTHING else f", compared with **{models.readable(versus)}**"
+    st.caption(f"Looking at **{models.readable(models.chosen())}**{beside}")
 
 
 def choose() -> str:
@@ -71,7 +80,7 @@ def choose_step() -> None:
     st.select_slider(
         "After how many training steps",
         steps,
-        models.END,
+        steps[-1],
         key="step",
         bind="query-params",
         help="Snapshots of its training: step 0 is what it began with. Move, and watch it learn on every page.",

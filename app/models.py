@@ -20,7 +20,7 @@ from bertlab import (
 from bertlab.errors import InputError
 from bertlab.explain.control import random_control
 from bertlab.locate import locate
-from bertlab.model.weights import Weights
+from bertlab.model.weights import FORMS, Weights
 from bertlab.tasks.names import family_of
 
 DEFAULT_MODEL, DEFAULT_QA = "storyworld-tiny", "storyworld-tiny-qa"
@@ -71,16 +71,27 @@ class Loaded:
 
 def chosen() -> str:
     """What the model bar asks for and what could be opened: a bundled name (with a step), a folder or a hub id."""
-    name, step = st.session_state.get("opened_model", DEFAULT_MODEL), st.session_state.get("step", END)
-    return name if step in (None, END) or step not in steps() else f"{name}/step-{int(step):05d}"
+    name, found = st.session_state.get("opened_model", DEFAULT_MODEL), steps()
+    step = st.session_state.get("step")
+    return at_step(name, step if step in found else found[-1] if found else END)
+
+
+def at_step(name: str, step: str) -> str:
+    """The name under which a model's snapshot is opened, or the model itself for the end of its training."""
+    return name if step == END else f"{name}/step-{int(step):05d}"
 
 
 def steps() -> list[str]:
-    """The training steps of which the chosen model has snapshots, and the end; [] where it has none."""
-    name = st.session_state.get("opened_model", DEFAULT_MODEL)
-    names = [config.parent.name[5:] for config in place(name).glob("step-*/config.json")]
+    """The training steps of which the chosen model has snapshots, and the end if it came; [] where it has none."""
+    return steps_of(st.session_state.get("opened_model", DEFAULT_MODEL))
+
+
+def steps_of(name: str) -> list[str]:
+    folder = place(name)
+    names = [config.parent.name[5:] for config in folder.glob("step-*/config.json")]
     found = sorted(int(number) for number in names if number.isdecimal())
-    return [*map(str, found), END] if found else []
+    ended = any((folder / form).is_file() for form in FORMS)
+    return [*map(str, found), *[END] * ended] if found else []
 
 
 def place(name: str) -> Path:

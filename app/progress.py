@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
+from threading import Lock
 
 import models
 import state
@@ -11,17 +13,27 @@ import streamlit as st
 
 PATIENCE = 0.6  # seconds of work before a bar is shown: the whole wait then stays about a second
 REDRAW = 0.4  # seconds between two drawings of rows that are still coming
-KEPT_RESULTS = 100  # for all sessions together
 KEPT_WORKS = 8  # begun and not ended, in one session
 
 
 @dataclass
 class Work:
-    """What is still being made, in one session. The iterator stays where it was when a rerun breaks in."""
+    """What is still being made, in one session. The iterator stays where it was when a rerun breaks in.
+
+    The rerun has a thread of its own, and the one before it ends only when it next draws: both may ask for a row.
+    """
 
     iterator: Iterator
     rows: list = field(default_factory=list)
     stopped: bool = False
+    lock: Lock = field(default_factory=Lock)
+
+    def advance(self) -> bool:
+        """Make one more row; False when there was none left."""
+        with self.lock:
+            before = len(self.rows)
+            self.rows.extend(islice(self.iterator, 1))
+            return len(self.rows) > before
 
 
 def rows(
@@ -33,9 +45,8 @@ def rows(
     no widgets. Pressing Stop leaves these rows, and "Go on" goes on from them.
     """
     key, place, picture = work_key(function, loaded, arguments), st.empty(), st.empty()
-    kept = _result(*key)
-    if "rows" in kept:
-        return kept["rows"]
+    if (kept := kept_result(key)) is not None:
+        return kept
     work = begun(key, lambda: function(loaded.model, loaded.tokenizer, *arguments))
     if work.stopped:
         offer_to_go_on(place, work, f"Stopped after {len(work.rows):,} of {total:,}.")
@@ -44,15 +55,14 @@ def rows(
         take_rows(work, total, Bar(place, work), picture, draw)
     place.empty()
     picture.empty()
-    kept["rows"] = work.rows
+    keep_result(key, work.rows)
     return work.rows
 
 
 def take_rows(work: Work, total: int, bar: "Bar", picture, draw: Callable[[list], None] | None) -> None:
     """All that are left. A press of Stop, or of anything else, breaks in where the bar or the rows are drawn."""
     drawn = time.monotonic()
-    for row in work.iterator:
-        work.rows.append(row)
+    while work.advance():
         bar(len(work.rows), total)
         if draw and bar.shown and time.monotonic() - drawn > REDRAW:
             with picture.container():
@@ -66,16 +76,17 @@ def watched(function: Callable, loaded: models.Loaded, *arguments):
     After a press of Stop nothing is left of it, and of the view; "Go on" begins anew.
     """
     key, place = work_key(function, loaded, arguments), st.empty()
-    kept = _result(*key)
-    if "result" not in kept:
-        work = begun(key, tuple().__iter__)
-        if work.stopped:
-            offer_to_go_on(place, work, "Stopped.")
-            raise state.Stopped
-        with ended(key):
-            kept["result"] = function(loaded.model, loaded.tokenizer, *arguments, progress=Bar(place, work))
-        place.empty()
-    return kept["result"]
+    if (kept := kept_result(key)) is not None:
+        return kept
+    work = begun(key, tuple().__iter__)
+    if work.stopped:
+        offer_to_go_on(place, work, "Stopped.")
+        raise state.Stopped
+    with ended(key):
+        result = function(loaded.model, loaded.tokenizer, *arguments, progress=Bar(place, work))
+    place.empty()
+    keep_result(key, result)
+    return result
 
 
 class Bar:
@@ -132,7 +143,25 @@ def work_key(function: Callable, loaded: models.Loaded, arguments: tuple) -> tup
     return f"{function.__module__}.{function.__qualname__}", loaded.stamp, arguments
 
 
-@st.cache_resource(max_entries=KEPT_RESULTS, show_spinner=False)
-def _result(name: str, stamp: str, arguments: tuple) -> dict:
-    """A place for a whole result. Sessions that make the same one at once put the same there."""
-    return {}
+def kept_result(key: tuple):
+    """A whole result that some session has made; None where there is none (yet, or any more)."""
+    try:
+        return _result(*key, None)
+    except Missing:
+        return None
+
+
+def keep_result(key: tuple, result) -> None:
+    _result(*key, (result,))
+
+
+class Missing(Exception):
+    """Nothing is kept under that key: raised, because what is raised is not kept either."""
+
+
+@st.cache_data(max_size=models.KEPT_BYTES, show_spinner=False)
+def _result(name: str, stamp: str, arguments: tuple, _made: tuple | None):
+    """What was made under the first three; on the first call with one, `_made` holds it."""
+    if _made is None:
+        raise Missing
+    return _made[0]

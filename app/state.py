@@ -10,7 +10,7 @@ import streamlit as st
 
 from bertlab.errors import InputError
 
-DEFAULT_TEXT = "the animal didn't cross the street because it was too [MASK]."
+DEFAULT_TEXT = "the animal didn't cross the street because the [MASK] was too tired."
 LINK_CHARACTERS = 6_000  # servers refuse addresses much longer
 
 

@@ -17,6 +17,8 @@ SCRIPTS = {
     "load.py": "Loading a model of the size of bert-base",
     "token_store.py": "Tokenizing to disk",
     "time_to_accuracy.py": "Words learned by seconds of training",
+    "explorer.py": "The explorer in a browser",
+    "explorer_sessions.py": "Twenty readers of the explorer at once",
     "finetune_storyworld.py --seconds 5": "Tasks learned in five seconds",
 }
 IF_GPU = {"gpu.py": "What each technique brings on a GPU"}

@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 
 from bertlab.cli import main
 from bertlab.corpora.export import write_storyworld
+from bertlab.explain.runs import read_run
 from bertlab.tasks.file_options import FileOptions
 from bertlab.tasks.files import read_examples
 from bertlab.tasks.names import open_task
@@ -139,6 +140,8 @@ def test_from_a_file_to_measures_and_predictions(name, trained, cli, place):
     run, (_, file, _, kind) = Path(trained(name)), FAMILIES[name]
     assert {"recipe.json", "metrics.csv", "dev.csv", "report.md", "README.md"} <= set(os.listdir(run))
     assert not (run / "resume").exists()
+    read = read_run(run)
+    assert read.finished and {baseline.measure for baseline in read.baselines} & set(read.looks[0])
     measures = json.loads((run / "measures.json").read_text())
     assert f"finetune {FAMILIES[name][0]} --train FILE --model tiny --steps 2" in (run / "README.md").read_text()
     assert "22 examples" in (run / "report.md").read_text() or name.startswith("squad")

@@ -1,26 +1,95 @@
-"""Notebook cells of the [CLS] embeddings; a test runs every one."""
+"""Notebook cells of the embeddings; a test runs every one. `models` are pairs: what from_pretrained takes, and whether
+random weights stand in its place."""
+
+from collections.abc import Sequence
+
+Models = Sequence[tuple[str, bool]]
 
 
-def projection(model: str, source: str, layer: int) -> str:
+def projection(models: Models, texts: str, pooling: str, limit: int, layer: int, method: str) -> str:
+    return f"""import altair as alt
+from bertlab import BertModel, Tokenizer
+from bertlab.draw.projection_charts import projection_scatter, projection_table
+from bertlab.explain.control import random_control
+from bertlab.explain.projection import project, text_vectors
+
+{texts}
+panels = []
+for name, random in {list(models)!r}:
+    model = BertModel.from_pretrained(name)
+    model = random_control(model) if random else model
+    vectors = text_vectors(model, Tokenizer.from_pretrained(name), texts, {pooling!r}, limit={limit})  # (L+1, N, H)
+    layer = min({layer}, len(vectors) - 1)
+    flat = project(vectors[layer], {method!r})
+    title = "random weights" if random else name
+    table = projection_table(flat.points, labels, texts)
+    panels.append(projection_scatter(table, flat.explained, title, f"layer {{layer}}"))
+alt.hconcat(*panels)"""
+
+
+def measures(models: Models, texts: str, pooling: str, limit: int, layer: int) -> str:
+    return f"""import altair as alt
+from bertlab import BertModel, Tokenizer
+from bertlab.draw.projection_charts import layer_lines, measure_table
+from bertlab.explain.control import random_control
+from bertlab.explain.projection import layer_measures, text_vectors
+
+{texts}
+measured = {{}}
+for name, random in {list(models)!r}:
+    model = BertModel.from_pretrained(name)
+    model = random_control(model) if random else model
+    vectors = text_vectors(model, Tokenizer.from_pretrained(name), texts, {pooling!r}, limit={limit})  # (L+1, N, H)
+    measured["random weights" if random else name] = layer_measures(vectors, labels)
+table = measure_table(measured)
+drawn = [name for name in ("accuracy", "silhouette", "anisotropy") if table[name].notna().all()]
+alt.hconcat(*(layer_lines(table, name, {layer}) for name in drawn))"""
+
+
+def neighbours(models: Models, texts: str, pooling: str, limit: int, layer: int, place: int, count: int) -> str:
     return f"""from bertlab import BertModel, Tokenizer
-from bertlab.draw.charts import projection_scatter, projection_table
-from bertlab.explain.projection import cls_vectors, neighbour_accuracy, project
+from bertlab.explain.control import random_control
+from bertlab.explain.projection import nearest, text_vectors
 
-model = BertModel.from_pretrained({model!r})
-tok = Tokenizer.from_pretrained({model!r})
-{source}
-vectors = cls_vectors(model, tok, texts)  # (L+1, N, H)
-flat = project(vectors[{layer}])
-print(neighbour_accuracy(vectors[{layer}], labels))
-projection_scatter(projection_table(flat.points, labels, texts), flat.explained)"""
-
-
-def storyworld_source(count: int) -> str:
-    return f"""from bertlab.corpora.storyworld import labelled_sentences
-
-sentences = list(labelled_sentences(seed=0, count={count}, split="test"))
-texts, labels = [s.text for s in sentences], [s.label for s in sentences]"""
+{texts}
+print(labels[{place}], texts[{place}], sep=": ")
+found = {{}}
+for name, random in {list(models)!r}:
+    model = BertModel.from_pretrained(name)
+    model = random_control(model) if random else model
+    vectors = text_vectors(model, Tokenizer.from_pretrained(name), texts, {pooling!r}, limit={limit})  # (L+1, N, H)
+    near = nearest(vectors[min({layer}, len(vectors) - 1)], {place}, {count})
+    found["random weights" if random else name] = [(labels[i], round(distance, 2), texts[i]) for i, distance in near]
+found"""
 
 
-def own_source(texts: list[str], labels: list[str]) -> str:
-    return f"texts = {texts!r}\nlabels = {labels!r}"
+def bundled_texts(name: str, count: int) -> str:
+    """`name` is a function of the story world."""
+    return f"""from bertlab.corpora.storyworld import {name}
+
+examples = list({name}(seed=0, count={count}, split="test"))
+texts, labels = [e.text for e in examples], [e.label for e in examples]"""
+
+
+def own_texts(texts: Sequence[str], labels: Sequence[str]) -> str:
+    return f"texts = {list(texts)!r}\nlabels = {list(labels)!r}"
+
+
+def file_texts(name: str, text_column: str, label_column: str | None, most: int, unlabelled: str) -> str:
+    options = f"text_column={text_column!r}, "
+    options += "labelled=False" if label_column is None else f"label_column={label_column!r}"
+    label = repr(unlabelled) if label_column is None else "e.label"
+    return f"""from itertools import islice
+from bertlab.corpora.reading import Skipped
+from bertlab.corpora.tabular import read_table
+
+# {ascii(name)} lies beside this notebook.
+examples = list(islice(read_table({name!r}, {options}, skipped=Skipped()), {most}))
+texts, labels = [e.text for e in examples], [{label} for e in examples]"""
+
+
+def with_yours(source: str, yours: Sequence[str], label: str) -> str:
+    """The texts of `source`, and the reader's own behind them."""
+    if not yours:
+        return source
+    return f"{source}\nyours = {list(yours)!r}\ntexts += yours\nlabels += [{label!r}] * len(yours)"

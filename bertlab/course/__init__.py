@@ -1,12 +1,23 @@
 """What the chapters need and nothing else does: exercise checkers, panels to play with, live plots, the ladder."""
 
+from bertlab.course.checks.attention import check_attend, check_masked_weights, check_previous_head
 from bertlab.course.checks.base import Mistake
+from bertlab.course.checks.bert import check_bert_model, check_count_parameters
+from bertlab.course.checks.context import (
+    check_may_look,
+    check_negative_sampling,
+    check_neighbours,
+    check_probes,
+    check_text_score,
+)
 from bertlab.course.checks.embeddings import (
     check_lookup,
     check_segment_ids,
     check_shift_matrix,
     check_sinusoids,
 )
+from bertlab.course.checks.encoder import check_gelu, check_layer, check_layer_norm
+from bertlab.course.checks.heads import check_heads, check_multi_head_attention
 from bertlab.course.checks.masking import check_mask_tokens, check_mlm_loss, check_whole_words
 from bertlab.course.checks.tokens import (
     check_cut_word,
@@ -15,22 +26,40 @@ from bertlab.course.checks.tokens import (
     check_strip_accents,
 )
 from bertlab.course.checks.tour import check_pair_inputs
+from bertlab.course.matching import Matching, load_matching
 from bertlab.training.ladder import Rung, ladder
 
 __all__ = [
+    "Matching",
     "Mistake",
     "Rung",
+    "check_attend",
+    "check_bert_model",
+    "check_count_parameters",
     "check_cut_word",
+    "check_gelu",
+    "check_heads",
+    "check_layer",
+    "check_layer_norm",
     "check_likelihood_gain",
     "check_lookup",
     "check_mask_tokens",
+    "check_masked_weights",
+    "check_may_look",
     "check_merge_pair",
     "check_mlm_loss",
+    "check_multi_head_attention",
+    "check_negative_sampling",
+    "check_neighbours",
     "check_pair_inputs",
+    "check_previous_head",
+    "check_probes",
     "check_segment_ids",
     "check_shift_matrix",
     "check_sinusoids",
     "check_strip_accents",
+    "check_text_score",
     "check_whole_words",
     "ladder",
+    "load_matching",
 ]

@@ -2,7 +2,9 @@
 
 import json
 import struct
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -10,20 +12,15 @@ import torch
 from torch import Tensor
 
 from bertlab.explain.attention import AttentionMaps
-
-_MODULE = Path(__file__).with_name("attention.js")
+from bertlab.explain.heads import ROLES, head_roles
 
 # Streamlit calls the default export again on every rerun: a canvas that already shows these bytes stays.
 _STREAMLIT_HOST = """
 export default function ({ data, parentElement, setStateValue }) {
-  const sum = data.reduce((hash, byte) => (Math.imul(hash, 31) + byte) | 0, data.length);
-  const root = parentElement.querySelector(".attention-root");
-  if (root.dataset.sum === String(sum)) return;
-  root.dataset.sum = sum;
-  mount(root, data, JSON.parse(root.dataset.view || "{}"), (view) => {
-    root.dataset.view = JSON.stringify(view);
-    setStateValue("view", view);
-  });
+  const root = parentElement.querySelector(".attention-root"), header = headerOf(data);
+  if (root.dataset.header === header) return;
+  root.dataset.header = header;
+  mount(root, data, {}, (view) => setStateValue("view", view));
 }
 """
 _ANYWIDGET_HOST = """
@@ -43,29 +40,72 @@ export default { render({ model, el }) {
 """
 
 
-def pack(maps: AttentionMaps, name: str, control: AttentionMaps | None = None, view: dict | None = None) -> bytes:
+@dataclass(frozen=True)
+class ModelHeads:
+    """The heads of one model on one text; `control` holds those of a random-weights model of the same shape."""
+
+    name: str
+    maps: AttentionMaps
+    control: AttentionMaps | None = None
+
+
+def pack(models: Sequence[ModelHeads], view: dict | None = None) -> bytes:
     """Header and weights as attention.js reads them: one byte a weight, 255 = 1.0.
 
-    `control` holds the same heads of a random-weights model; `view` is what to show first, for
-    example {"layer": 1, "head": 0}.
+    Several models, which may differ in shape and tokens, are drawn beside each other. `view` is what to show
+    first, for example {"layer": 1, "head": 0, "role": "previous"}.
     """
-    layers, heads, _, _ = maps.weights.shape
-    header = {"tokens": maps.tokens, "layers": layers, "heads": heads, "name": name}
-    header |= {"control": control is not None, "view": view or {}}
-    coded = json.dumps(header).encode()
-    weights = b"".join(_as_bytes(m.weights) for m in (maps, control) if m is not None)
+    weights = b"".join(_as_bytes(maps.weights) for model in models for maps in _sets(model))
+    header = {"roles": ROLES, "models": [_described(model) for model in models], "view": view or {}}
+    coded = json.dumps(header | {"sum": zlib.crc32(weights)}, allow_nan=False).encode()
     return struct.pack("<I", len(coded)) + coded + weights
+
+
+def _sets(model: ModelHeads) -> list[AttentionMaps]:
+    return [maps for maps in (model.maps, model.control) if maps is not None]
+
+
+def _described(model: ModelHeads) -> dict:
+    layers, heads, _, _ = model.maps.weights.shape
+    roles = [head_roles(maps) for maps in _sets(model)]
+    sets = [{"scores": _rounded(r.scores), "best": r.best.tolist()} for r in roles]
+    shape = {"layers": layers, "heads": heads, "uniform": _rounded(roles[0].uniform)}
+    return {"name": model.name, "tokens": model.maps.tokens, "sets": sets} | shape
+
+
+def _rounded(values) -> list | float | None:
+    """Nested lists with three decimals; nan, which JSON lacks, as None."""
+    if isinstance(values, Tensor):
+        values = values.tolist()
+    if isinstance(values, list):
+        return [_rounded(value) for value in values]
+    return round(values, 3) if values == values else None
 
 
 def _as_bytes(weights: Tensor) -> bytes:
     return (weights * 255).round().clamp(0, 255).to(torch.uint8).numpy().tobytes()
 
 
+def _module(host: str) -> str:
+    """One ES module: style, one head in full, all heads, both together, and what ties them to a host."""
+    names = ("attention.css", "attention_head.js", "attention_grid.js", "attention.js")
+    style, *parts = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in names)
+    return "\n".join([f"const CSS = {json.dumps(style)};", *parts, host])
+
+
 def attention_widget(
-    maps: AttentionMaps, name: str = "trained", control: AttentionMaps | None = None, view: dict | None = None
+    maps: AttentionMaps,
+    name: str = "trained",
+    control: AttentionMaps | None = None,
+    view: dict | None = None,
+    beside: ModelHeads | None = None,
 ):
-    """The heads as an anywidget for notebooks; its `view` trait follows what the reader looks at."""
-    return _widget_class()(data=pack(maps, name, control), view=view or {})
+    """The heads as an anywidget for notebooks, with those of a second model `beside` them.
+
+    Its `view` trait follows what the reader looks at.
+    """
+    models = [ModelHeads(name, maps, control)] + ([beside] if beside else [])
+    return _widget_class()(data=pack(models), view=view or {})
 
 
 @cache
@@ -74,7 +114,7 @@ def _widget_class():
     import traitlets
 
     class AttentionWidget(anywidget.AnyWidget):
-        _esm = _MODULE.read_text() + _ANYWIDGET_HOST
+        _esm = _module(_ANYWIDGET_HOST)
         data = traitlets.Bytes().tag(sync=True)
         view = traitlets.Dict().tag(sync=True)
 
@@ -82,17 +122,12 @@ def _widget_class():
 
 
 def attention_component(
-    maps: AttentionMaps,
-    key: str,
-    name: str = "trained",
-    control: AttentionMaps | None = None,
-    view: dict | None = None,
-    on_view: Callable[[], None] | None = None,
+    models: Sequence[ModelHeads], key: str, view: dict | None = None, on_view: Callable[[], None] | None = None
 ) -> dict:
-    """The heads as a Streamlit component; returns what the reader looks at (layer, head, toggles)."""
+    """The heads as a Streamlit component; returns what the reader looks at (layer, head, role, toggles)."""
     result = _component()(
         key=key,
-        data=pack(maps, name, control, view),
+        data=pack(models, view),
         default={"view": view or {}},
         on_view_change=on_view or (lambda: None),
     )
@@ -104,7 +139,5 @@ def _component():
     import streamlit as st
 
     return st.components.v2.component(
-        "bertlab_attention",
-        html='<div class="attention-root"></div>',
-        js=_MODULE.read_text() + _STREAMLIT_HOST,
+        "bertlab_attention", html='<div class="attention-root"></div>', js=_module(_STREAMLIT_HOST)
     )

@@ -5,14 +5,12 @@ from collections.abc import Sequence
 from io import BytesIO, StringIO
 
 import altair as alt
-import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE, SHAPES
+from bertlab.draw.palette import BLUE, GREY, ORANGE
 from bertlab.explain.attribution import Attribution
 from bertlab.explain.fill import Fill
-from bertlab.explain.spans import Answer
 
 _PLAIN = dict(grid=False, ticks=False, domain=False)
 
@@ -46,9 +44,8 @@ def fill_bars(fill: Fill, truth: str | None = None) -> alt.LayerChart:
 
 def attention_table(tokens: Sequence[str], weights: Tensor) -> pd.DataFrame:
     """One row a pair of tokens: weights (S, S) of one head, in full precision."""
-    rows = [
-        (i, first, j, second, float(weights[i, j])) for i, first in enumerate(tokens) for j, second in enumerate(tokens)
-    ]
+    values = weights.tolist()  # at once: one by one, numbers leave a tensor slowly
+    rows = [(i, first, j, second, values[i][j]) for i, first in enumerate(tokens) for j, second in enumerate(tokens)]
     return pd.DataFrame(rows, columns=["from", "from token", "to", "to token", "weight"])
 
 
@@ -57,7 +54,7 @@ def attention_heatmap(tokens: Sequence[str], weights: Tensor) -> alt.Chart:
     label = alt.Axis(labelExpr=token_names(range(len(tokens)), tokens), labelOverlap=True, **_PLAIN)
     step = alt.Step(max(6, min(24, 640 // len(tokens))))
     return (
-        alt.Chart(alt.Data(values=attention_table(tokens, weights).to_dict("records")))
+        alt.Chart(attention_table(tokens, weights))
         .mark_rect()
         .encode(
             x=alt.X("to:O", title="looked at", axis=label),
@@ -71,127 +68,6 @@ def attention_heatmap(tokens: Sequence[str], weights: Tensor) -> alt.Chart:
 def token_names(places: range, tokens: Sequence[str]) -> str:
     """A Vega expression from a position to its token: equal tokens at two places stay two labels."""
     return f"({json.dumps({str(i): tokens[i] for i in places})})[datum.value]"
-
-
-def projection_table(points: np.ndarray, labels: Sequence[str], texts: Sequence[str]) -> pd.DataFrame:
-    """One row a text: x and y of the projection, label, text."""
-    return pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "label": list(labels), "text": list(texts)})
-
-
-def projection_scatter(
-    table: pd.DataFrame, explained: tuple[float, float], title: str = "", height: int = 420
-) -> alt.Chart:
-    """The projected texts; each label has a colour and a shape, axes say how much variance they keep."""
-    names = sorted(table["label"].unique())
-    colours = alt.Scale(domain=names, range=[OKABE_ITO[i % 8] for i in range(len(names))])
-    shapes = alt.Scale(domain=names, range=[SHAPES[i % 8] for i in range(len(names))])
-    axis = alt.Axis(labels=False, ticks=False, domain=False, gridOpacity=0.4, tickCount=5)
-    legend = alt.Legend(title=None, orient="bottom", columns=4, labelFontSize=13, symbolSize=110)
-    return (
-        alt.Chart(table, title=title)
-        .mark_point(filled=True, size=75, opacity=0.8)
-        .encode(
-            x=alt.X("x:Q", title=f"1st direction: {explained[0]:.0%} of the variance", axis=axis),
-            y=alt.Y("y:Q", title=f"2nd direction: {explained[1]:.0%}", axis=axis),
-            color=alt.Color("label:N", scale=colours, legend=legend),
-            shape=alt.Shape("label:N", scale=shapes, legend=legend),
-            tooltip=["label", "text"],
-        )
-        .properties(height=height)
-    )
-
-
-def accuracy_lines(table: pd.DataFrame, chance: float, layer: int) -> alt.LayerChart:
-    """Accuracy by layer, one line for each `weights` (columns layer, weights, accuracy), chance dashed."""
-    names = list(table["weights"].unique())
-    layers = alt.X("layer:O", title="layer (0 = embeddings)", axis=alt.Axis(labelAngle=0, **_PLAIN))
-    scale = alt.Scale(domain=[0, 1])
-    lines = (
-        alt.Chart(table)
-        .mark_line(point=alt.OverlayMarkDef(size=70, filled=True), strokeWidth=2.5)
-        .encode(
-            x=layers,
-            y=alt.Y("accuracy:Q", scale=scale, title="accuracy", axis=alt.Axis(format="%", gridOpacity=0.4)),
-            color=alt.Color("weights:N", scale=alt.Scale(domain=names, range=[BLUE, ORANGE]), legend=None),
-            tooltip=["weights", "layer", alt.Tooltip("accuracy", format=".1%")],
-        )
-    )
-    last = table[table["layer"] == table["layer"].max()]
-    names_at_end = (
-        alt.Chart(last)
-        .mark_text(align="right", dy=-14, fontSize=13, fontWeight=600)
-        .encode(x=layers, y="accuracy:Q", text="weights:N", color=alt.Color("weights:N", legend=None))
-    )
-    rule = alt.Chart(pd.DataFrame({"accuracy": [chance]})).encode(y="accuracy:Q")
-    dashed = rule.mark_rule(strokeDash=[5, 4], color=GREY)
-    note = rule.mark_text(align="left", x=4, dy=11, fontSize=12, color=GREY, text=f"chance {chance:.0%}")
-    here = alt.Chart(pd.DataFrame({"layer": [layer]})).mark_rule(color=GREY, opacity=0.25, strokeWidth=14)
-    return (here.encode(x="layer:O") + dashed + note + lines + names_at_end).properties(height=260)
-
-
-def span_table(answer: Answer, tokens: range) -> pd.DataFrame:
-    """One row a legal span inside `tokens`: where it starts and ends, its text, its probability."""
-    rows = [
-        (
-            i,
-            j,
-            answer.tokens[i],
-            answer.tokens[j],
-            " ".join(answer.tokens[i : j + 1]),
-            float(answer.grid[i, j]),
-        )
-        for i in tokens
-        for j in tokens
-        if answer.grid[i, j] > 0
-    ]
-    return pd.DataFrame(rows, columns=["start", "end", "first", "last", "span", "probability"])
-
-
-def span_heatmap(answer: Answer, tokens: range) -> alt.LayerChart:
-    """Start (rows) x end (columns) probabilities; only cells that can be an answer are drawn."""
-    label = alt.Axis(labelExpr=token_names(tokens, answer.tokens), labelOverlap=True, labelLimit=110, **_PLAIN)
-    order = [int(i) for i in tokens]
-    table = span_table(answer, tokens)
-    base = alt.Chart(table).encode(
-        x=alt.X("end:O", sort=order, scale=alt.Scale(domain=order), title="answer ends with", axis=label),
-        y=alt.Y("start:O", sort=order, scale=alt.Scale(domain=order), title="answer starts with", axis=label),
-        tooltip=["span", "first", "last", alt.Tooltip("probability", format=".4f")],
-    )
-    legend = alt.Legend(title="probability", format=".0%", gradientLength=150)
-    cells = base.mark_rect().encode(
-        color=alt.Color("probability:Q", scale=alt.Scale(scheme="cividis", domainMin=0), legend=legend)
-    )
-    best = alt.datum.start == answer.best.start_token
-    ring = base.transform_filter(best & (alt.datum.end == answer.best.end_token))
-    frame = ring.mark_rect(filled=False, stroke=ORANGE, strokeWidth=3)
-    return (cells + frame).properties(height=alt.Step(max(9, min(20, 560 // len(order)))))
-
-
-def boundary_table(answer: Answer, tokens: range) -> pd.DataFrame:
-    """One row a token and kind of boundary: how probable as the answer's start, and as its end."""
-    kinds = [("start", answer.start_probabilities), ("end", answer.end_probabilities)]
-    rows = [(i, answer.tokens[i], kind, float(values[i])) for kind, values in kinds for i in tokens]
-    return pd.DataFrame(rows, columns=["position", "token", "boundary", "probability"])
-
-
-def boundary_bars(answer: Answer, tokens: range) -> alt.Chart:
-    """Two bars a token: how probable as the answer's start, and as its end."""
-    names = token_names(tokens, answer.tokens)
-    axis = alt.Axis(labelExpr=names, labelAngle=-55, labelOverlap=True, **_PLAIN)
-    kinds = ["start", "end"]
-    legend = alt.Legend(title=None, orient="top", labelFontSize=13)
-    return (
-        alt.Chart(boundary_table(answer, tokens))
-        .mark_bar(cornerRadiusEnd=2)
-        .encode(
-            x=alt.X("position:O", title=None, axis=axis),
-            xOffset=alt.XOffset("boundary:N", sort=kinds),
-            y=alt.Y("probability:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")),
-            color=alt.Color("boundary:N", scale=alt.Scale(domain=kinds, range=[BLUE, ORANGE]), legend=legend),
-            tooltip=["token", "boundary", alt.Tooltip("probability", format=".4f")],
-        )
-        .properties(height=220)
-    )
 
 
 def attribution_table(pushed: Attribution, control: Attribution) -> pd.DataFrame:

@@ -1,5 +1,5 @@
 """Text with marks in it, as escaped HTML: tokens by what masking did to them or by how much they pushed a label, a
-passage with its answer or its names."""
+passage with its answer, its names or what might be one."""
 
 import math
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from html import escape
 
 from bertlab.draw.palette import BLUE, OKABE_ITO, ORANGE
 from bertlab.explain.labels import Name
+from bertlab.explain.spans import Answer
 
 ACTIONS = ["not chosen", "[MASK]", "random token", "left as it is"]
 _SYMBOLS = ["", "■", "↻", "="]
@@ -25,6 +26,9 @@ STYLE = """<style>
   white-space: pre-wrap; }
 .passage mark { background: #E69F0045; color: inherit; border-bottom: 3px solid #E69F00;
   border-radius: 3px; padding: 2px 0; }
+.passage span { border-radius: 3px; padding: 1px 0; }
+.passage .best { border-bottom: 3px solid #D55E00; border-radius: 3px 3px 0 0; }
+.passage i { font-style: normal; opacity: .5; }
 .passage small { font-size: 11.5px; opacity: .85; padding-left: .15em; }
 </style>"""
 
@@ -47,6 +51,37 @@ def marked_passage(passage: str, start: int, end: int) -> str:
     head, span, tail = passage[:start], passage[start:end], passage[end:]
     inside = f"{escape(head)}<mark>{escape(span)}</mark>{escape(tail)}"
     return f'{STYLE}<div class="passage" dir="auto">{inside}</div>'
+
+
+def shaded_passage(answer: Answer) -> str:
+    """The passage with each token as blue, from the left, as an answer may start with it, and as orange, from the
+    right, as one may end with it.
+
+    The answer is underlined; what lies outside the window that is shown is faint. Colours go with the square root, so
+    that a probability of 1% is still seen.
+    """
+    first, stop = answer.passage_slice
+    parts, begun = [], answer.offsets[first][0]
+    done = begun
+    for place in range(first, stop):
+        start, end = answer.offsets[place]
+        parts += [escape(answer.passage[done:start]), _shaded_token(answer, place)]
+        done = end
+    before, after = escape(answer.passage[:begun]), escape(answer.passage[done:])
+    return f'{STYLE}<div class="passage" dir="auto"><i>{before}</i>{"".join(parts)}<i>{after}</i></div>'
+
+
+def _shaded_token(answer: Answer, place: int) -> str:
+    start, end = answer.offsets[place]
+    starts, ends = float(answer.start_probabilities[place]), float(answer.end_probabilities[place])
+    shades = [
+        f"linear-gradient({angle}deg, {colour}{round(190 * p**0.5):02x}, transparent 85%)"
+        for angle, colour, p in ((90, BLUE, starts), (270, ORANGE, ends))
+    ]
+    said = ' class="best"' if answer.best.start_char <= start < answer.best.end_char else ""
+    word = escape(answer.passage[start:end])
+    title = f"start {starts:.1%}, end {ends:.1%}"
+    return f'<span{said} title="{title}" style="background: {", ".join(shades)}">{word}</span>'
 
 
 def attribution_strip(tokens: Sequence[str], values: Sequence[float]) -> str:

@@ -43,7 +43,7 @@ def lens_grid(lens: Lens) -> alt.LayerChart:
     )
     cells = base.mark_rect(stroke="transparent").encode(color=colour)
     ink = alt.condition(alt.datum.probability > 0.55, alt.value("#111"), alt.value("#fff"))
-    words = base.mark_text(fontSize=12, limit=84).encode(text="token:N", color=ink)
+    words = base.mark_text(fontSize=12, limit=alt.ExprRef("bandwidth('x') - 4")).encode(text="token:N", color=ink)
     framed = base.transform_filter(alt.datum.token == lens.answer)
     frame = framed.mark_rect(filled=False, stroke=ORANGE, strokeWidth=3)
     return (cells + words + frame).properties(height=alt.Step(30))
@@ -53,7 +53,7 @@ def lens_course(lens: Lens, control: Lens) -> pd.DataFrame:
     """One row a layer and weights: probability and rank of the answer that the last layer gives."""
     rows = [
         (layer, weights, one.answer, p, rank)
-        for weights, one in zip(WEIGHTS, (lens, control), strict=True)
+        for weights, one in zip(reversed(WEIGHTS), (control, lens), strict=True)  # what is drawn last lies on top
         for layer, (p, rank) in enumerate(zip(one.probabilities, one.ranks, strict=True))
     ]
     return pd.DataFrame(rows, columns=["layer", "weights", "answer", "probability", "rank"])
@@ -117,9 +117,9 @@ def surprisal_bars(rows: Sequence[Surprisal], vocab_size: int) -> alt.LayerChart
 
 def loss_table(guesses: Sequence[Guess], actions: Sequence[str]) -> pd.DataFrame:
     """One row a chosen token: what it was, what the model saw, and how well it guessed; losses are in nats."""
-    columns = ["position", "true token", "model sees", "action", "its guess", "rank of true", "p(true)", "loss"]
+    columns = ["position", "true token", "loss", "p(true)", "rank of true", "model sees", "action", "its guess"]
     return pd.DataFrame(
-        [(g.position, g.truth, g.shown, actions[g.action], g.guess, g.rank, g.probability, g.loss) for g in guesses],
+        [(g.position, g.truth, g.loss, g.probability, g.rank, g.shown, actions[g.action], g.guess) for g in guesses],
         columns=columns,
     )
 
@@ -137,16 +137,20 @@ def _nats(table: pd.DataFrame, told: list[str], title: str, vocab_size: int) -> 
     blind = math.log(vocab_size)
     bars = (
         alt.Chart(table)
-        .mark_bar(color=ORANGE, cornerRadiusEnd=2)
+        .mark_bar(color=ORANGE, cornerRadiusEnd=2, size=alt.ExprRef("min(34, 0.8 * bandwidth('x'))"))
         .encode(
             x=alt.X("position:O", title=None, axis=axis),
             y=alt.Y("nats:Q", title=title, axis=alt.Axis(gridOpacity=0.4)),
             tooltip=[*told, alt.Tooltip("nats", title=title, format=".3f")],
         )
     )
-    rule = alt.Chart(pd.DataFrame({"nats": [blind]})).encode(y="nats:Q")
-    note = rule.mark_text(align="left", dx=4, dy=-7, x=0, color=GREY, fontSize=12, text=f"blind guessing: {blind:.1f}")
-    return (bars + rule.mark_rule(strokeDash=[5, 4], color=GREY) + note).properties(height=240)
+    rule = alt.Chart(pd.DataFrame({"nats": [blind]})).mark_rule(strokeDash=[5, 4], color=GREY).encode(y="nats:Q")
+    said = _small_title(f"dashed: blind guessing among {vocab_size:,} tokens, {blind:.1f}")
+    return (bars + rule).properties(height=240, title=said)
+
+
+def _small_title(text: str) -> alt.Title:
+    return alt.Title(text, anchor="start", frame="bounds", fontSize=13, fontWeight="normal", color=GREY)
 
 
 def verdict_table(verdicts: Mapping[str, Sequence[NextSentence]]) -> pd.DataFrame:
@@ -163,22 +167,23 @@ def verdict_bars(verdicts: Mapping[str, Sequence[NextSentence]]) -> alt.LayerCha
     """The probability that the second text follows, a bar for each model and order; 50% is no opinion."""
     table = verdict_table(verdicts)
     orders = ["as written", "turned round"]
-    label = alt.Axis(labelLimit=150, labelFontSize=13, **_BARE)
+    label = alt.Axis(labelLimit=120, labelFontSize=13, **_BARE)
     base = alt.Chart(table).encode(
         y=alt.Y("model:N", sort=list(verdicts), title=None, axis=label),
         yOffset=alt.YOffset("order:N", sort=orders),
         x=alt.X(
             "probability:Q",
             scale=alt.Scale(domain=[0, 1.12]),
-            title="probability that the second text follows the first",
+            title=None,
             axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1], gridOpacity=0.4),
         ),
         tooltip=["model", "order", alt.Tooltip("probability", format=".4f"), alt.Tooltip("log-odds", format="+.2f")],
     )
-    legend = alt.Legend(title=None, orient="top", labelFontSize=13)
+    legend = alt.Legend(title=None, orient="bottom", labelFontSize=13, columnPadding=6)
     colour = alt.Color("order:N", scale=alt.Scale(domain=orders, range=[BLUE, ORANGE]), legend=legend)
     bars = base.mark_bar(cornerRadiusEnd=3).encode(color=colour)
     numbers = base.mark_text(align="left", dx=5, color=GREY, fontSize=13).encode(
         text=alt.Text("probability:Q", format=".1%")
     )
-    return (bars + numbers).properties(height=alt.Step(26))
+    title = _small_title("probability that the second text follows")
+    return (bars + numbers).properties(height=alt.Step(26), title=title)

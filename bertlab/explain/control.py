@@ -18,10 +18,15 @@ class DrawFrom(TorchFunctionMode):
         return function(*args, **(kwargs or {}) | own)
 
 
-def random_control(model, seed: int = 0):
-    """A model of the same class and config with freshly drawn weights, in eval mode.
+def random_model(kind, config, seed: int = 0):
+    """A model of class `kind` with freshly drawn weights, in eval mode.
 
     Follows from the seed alone, whatever other threads do, and leaves the global random state as it was.
     """
     with DrawFrom(torch.Generator().manual_seed(seed)):
-        return type(model)(model.config).eval()
+        return kind(config).eval()
+
+
+def random_control(model, seed: int = 0):
+    """random_model of the same class and config."""
+    return random_model(type(model), model.config, seed)

@@ -5,6 +5,7 @@ carried (Kobayashi et al. 2020, section 2.2); integrated gradients. Jain and Wal
 Explanation", compare them by rank correlation.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,8 @@ import torch
 from torch import Tensor
 
 from bertlab.explain.attribution import Progress, attribute_fill
-from bertlab.explain.knockout import hidden_at
+from bertlab.explain.fill import masked_row
+from bertlab.explain.knockout import token_id
 from bertlab.inputs.features import Batch
 
 FEWEST = 4  # tokens; an order of fewer says nothing
@@ -87,19 +89,21 @@ def measures(
     tokenizer,
     text: str,
     pair: str | None,
-    position: int,
-    token_id: int,
-    limit: int = 512,
+    masked: Sequence[int],
+    gap: int,
+    token: str,
+    limit: int | None = None,
     progress: Progress | None = None,
 ) -> Measures:
-    """What the place at `position`, hidden from the model, takes from each token; gradients are those of `token_id`.
+    """What gap number `gap` of a text or pair takes from each token; gradients are those of `token` there.
 
-    Raises InputError when the text is empty.
+    Raises InputError as masked_row does, and for a token that is not in the vocabulary.
     """
-    batch = hidden_at(tokenizer, text, pair, position, limit)
+    batch, gaps = masked_row(model, tokenizer, text, pair, masked, limit)
+    position = gaps[gap]
     with torch.inference_mode():
         weights = torch.stack([layer[0] for layer in model.bert(**batch, output_attentions=True).attentions])
-    pushes = attribute_fill(model, tokenizer, batch, position, token_id, progress)
+    pushes = attribute_fill(model, tokenizer, batch, position, token_id(tokenizer, token), progress)
     values = {
         "attention": weights.mean((0, 1))[position],  # (L, A, S, S) -> (S,)
         "rollout": rollout(weights)[-1, position],

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from bertlab.explain.fill import Fill, fill_positions, refuse_left_to_right
+from bertlab.errors import InputError
+from bertlab.explain.fill import Fill, fill_positions, masked_row
 from bertlab.explain.spans import Answer, answer, window_batch
-from bertlab.explain.text import encode
 from bertlab.inputs.features import Batch
 
 Score = Callable[[nn.Module, Tensor], Tensor]  # (model, last hidden states (B, S, H)) -> (B,), a log-probability
@@ -23,9 +23,8 @@ def knockouts(model, batch: Batch, score: Score) -> Iterator[list[float]]:
     """How much `score` of a row (1, S) changes when one head alone is off: A changes in nats for each of L layers.
 
     The layers below a head do not notice it: their states are computed once. The heads of a layer are rows of one
-    batch. Raises InputError for a model that reads from left to right.
+    batch. The model reads in both directions, and the row has no padding.
     """
-    refuse_left_to_right(model)
     states = model.bert(**batch, output_hidden_states=True).hidden_states  # L+1 x (1, S, H)
     layers, heads = model.bert.encoder.layers, model.config.num_attention_heads
     one_off = 1 - torch.eye(heads, device=states[0].device)  # (A, A): row a keeps all heads but a
@@ -65,13 +64,28 @@ def span_score(start: int, end: int) -> Score:
 
 
 def fill_knockouts(
-    model, tokenizer, text: str, pair: str | None, position: int, token_id: int, limit: int = 512
+    model,
+    tokenizer,
+    text: str,
+    pair: str | None,
+    masked: Sequence[int],
+    gap: int,
+    token: str,
+    limit: int | None = None,
 ) -> Iterator[list[float]]:
-    """`knockouts` for ln p of `token_id` at the token at `position`, which is hidden from the model.
+    """`knockouts` for ln p of `token` in gap number `gap` of a text or pair; see masked_row for the gaps.
 
-    Raises InputError when the text is empty.
+    Raises InputError as masked_row does, and for a token that is not in the vocabulary.
     """
-    return knockouts(model, hidden_at(tokenizer, text, pair, position, limit), word_score(position, token_id))
+    batch, gaps = masked_row(model, tokenizer, text, pair, masked, limit)
+    return knockouts(model, batch, word_score(gaps[gap], token_id(tokenizer, token)))
+
+
+def token_id(tokenizer, token: str) -> int:
+    """The number of a token. Raises InputError where the vocabulary does not hold it."""
+    if token not in tokenizer.vocab:
+        raise InputError(f"“{token}” is no token of this model: choose a word that its vocabulary holds whole")
+    return tokenizer.vocab[token]
 
 
 def answer_knockouts(
@@ -86,7 +100,7 @@ def answer_knockouts(
 
 @dataclass(frozen=True)
 class FillWithout:
-    """The likeliest tokens at one position with all heads and with some off; `change` is that of ln p of one token."""
+    """The likeliest tokens in one gap with all heads and with some off; `change` is that of one token's ln p."""
 
     before: Fill
     after: Fill
@@ -98,20 +112,19 @@ def fill_without(
     tokenizer,
     text: str,
     pair: str | None,
-    position: int,
-    token_id: int,
+    masked: Sequence[int],
+    gap: int,
+    token: str,
     off: Sequence[Head],
     k: int = 8,
-    limit: int = 512,
+    limit: int | None = None,
 ) -> FillWithout:
-    """What is written at `position`, hidden from the model, when the heads `off` are switched off together.
-
-    Raises InputError when the text is empty.
-    """
-    batch = hidden_at(tokenizer, text, pair, position, limit)
+    """What is written in gap number `gap` when the heads `off` are switched off together; see fill_knockouts."""
+    batch, gaps = masked_row(model, tokenizer, text, pair, masked, limit)
+    change = change_without(model, batch, word_score(gaps[gap], token_id(tokenizer, token)), off)
     without = batch | {"head_mask": head_mask(model, off)}
-    fills = [fill_positions(model, tokenizer, inputs, [position], k)[0] for inputs in (batch, without)]
-    return FillWithout(*fills, change_without(model, batch, word_score(position, token_id), off))
+    before, after = (fill_positions(model, tokenizer, row, [gaps[gap]], k)[0] for row in (batch, without))
+    return FillWithout(before, after, change)
 
 
 def answer_without(model, tokenizer, question: str, passage: str, off: Sequence[Head]) -> Answer:
@@ -143,11 +156,3 @@ class WithoutHeads(nn.Module):
 
     def forward(self, *inputs, **named):
         return self.model(*inputs, **named, head_mask=self.mask)
-
-
-def hidden_at(tokenizer, text: str, pair: str | None, position: int, limit: int) -> Batch:
-    """The row (1, S) of a text or pair with [MASK] in place of the token at `position`."""
-    batch = encode(tokenizer, text, pair, limit).batch
-    ids = batch["input_ids"].clone()
-    ids[0, position] = tokenizer.mask_token_id
-    return batch | {"input_ids": ids}

@@ -14,6 +14,8 @@ from bertlab.training.card import MEASURES
 from bertlab.training.resume import Checkpoints
 from bertlab.training.run import read_record, read_rows
 
+BASELINES = "baselines.json"
+
 Row = dict[str, float]
 AGAINST = {  # what is logged -> what baselines call it
     "mlm_loss": "loss",
@@ -49,7 +51,8 @@ class TrainingRun:
 
     `rows` are those of metrics.csv, means since the row before; `looks` those of dev.csv. `moments` are the models
     that can be opened, in order: snapshots and, once it is saved, the result. `finished`: nothing is left to do.
-    `written` is when the newest figures came, in seconds since 1970.
+    `written` is when the newest figures came, in seconds since 1970. `measured_later`: the run did not write its
+    baselines at its start, so they are those of its measures, with 15% of the words hidden.
     """
 
     name: str
@@ -60,10 +63,7 @@ class TrainingRun:
     moments: list[Moment]
     finished: bool
     written: float
-
-    @property
-    def finetuning(self) -> bool:
-        return "task" in self.recipe
+    measured_later: bool = False
 
     @property
     def step(self) -> int:
@@ -84,14 +84,18 @@ class TrainingRun:
         """The first step that was logged with a better figure; None where there is none yet."""
         rows = self.looks if self.looks and baseline.measure in self.looks[0] else self.rows
         sign = -1 if baseline.measure.endswith("loss") else 1
-        better = (row["step"] for row in rows if sign * row[baseline.measure] > sign * baseline.value)
-        return next(map(int, better), None)
+        better = (sign * row.get(baseline.measure, math.nan) > sign * baseline.value for row in rows)
+        return next((int(row["step"]) for row, passed in zip(rows, better, strict=True) if passed), None)
 
     @property
     def shares(self) -> list[str]:
         """Names of what grows from 0 to 1 while it learns: of the dev set where there is one."""
         rows = self.looks or self.rows
-        names = [name for name in rows[0] if name not in NOT_LEARNING and not name.endswith(("loss", "_low", "_high"))]
+        names = [
+            name
+            for name in (rows[0] if rows else ())
+            if name not in NOT_LEARNING and not name.endswith(("loss", "_low", "_high"))
+        ]
         return [name for name in names if ":" not in name and all(-1 <= row[name] <= 1 for row in rows)]
 
     @property
@@ -119,15 +123,22 @@ def read_run(name: str | Path) -> TrainingRun:
         _moments(name, folder, rows, ended),
         finished=ended and not Checkpoints(folder / "resume"),
         written=max(_modified(folder / file) for file in ("recipe.json", "metrics.csv", "dev.csv")),
+        measured_later=not (folder / BASELINES).is_file() and (folder / MEASURES).is_file(),
     )
 
 
 def _folder(name: str) -> Path:
-    if not (name in bundled_models() or Path(name).expanduser().is_dir()):
+    """Never one of the hub, which holds models but no runs."""
+    try:
+        folder = locate(name) if name in bundled_models() else Path(name).expanduser()
+        there = bool(name) and folder.is_dir()
+    except (OSError, RuntimeError):  # too long for the file system; ~user without a home
+        there = False
+    if not there:
         raise InputError(f"{name[:80]!r} is no run folder; bundled: {', '.join(bundled_models())}")
-    folder = locate(name)
     if not (folder / "recipe.json").is_file():
-        raise InputError(f"{folder} is no run folder: it has no recipe.json, which every run of bertlab writes first")
+        told = "it has no recipe.json, which every training of bertlab writes first"
+        raise InputError(f"{name} is no run folder: {told}; storyworld-tiny is one")
     return folder
 
 
@@ -140,26 +151,31 @@ def _modified(path: Path) -> float:
 
 
 def _moments(name: str, folder: Path, rows: Sequence[Row], ended: bool) -> list[Moment]:
-    """Snapshots appear whole, in one rename."""
-    steps = sorted(path.parent.name for path in folder.glob("step-*/config.json"))
-    found = [Moment(int(step.removeprefix("step-")), f"{name}/{step}") for step in steps if step[5:].isdecimal()]
-    last = int(rows[-1]["step"]) if rows else 0
-    return sorted(found, key=lambda moment: moment.step) + [Moment(last, name)] * ended
+    """By step. Snapshots appear whole, in one rename; where the last step has one, the result stands for it."""
+    numbers = [path.parent.name.removeprefix("step-") for path in folder.glob("step-*/config.json")]
+    found = {int(number): f"{name}/step-{number}" for number in numbers if number.isdecimal()}
+    if ended:
+        found[int(rows[-1]["step"]) if rows else 0] = name
+    return [Moment(step, found[step]) for step in sorted(found)]
 
 
 def _baselines(folder: Path, measures: Sequence[str]) -> list[Baseline]:
     """Those that the run wrote at its start; of older runs, those of its measures at the end."""
-    found = [Baseline("coin toss", measure, 0.5) for measure in PAIRS if measure in measures]
     names = {theirs: measure for measure, theirs in AGAINST.items() if measure in measures}
-    if (path := folder / "baselines.json").is_file():
-        return found + _written(path, names)
+    coin = [Baseline("coin toss", measure, 0.5) for measure in PAIRS if measure in measures]
+    if (path := folder / BASELINES).is_file():
+        return _written(path, names) + coin
     if names and (path := folder / MEASURES).is_file():
-        found.append(Baseline("uniform: ln V", names["loss"], math.log(BertConfig.from_pretrained(folder).vocab_size)))
-        told = read_record(path)
-        kinds = [
-            (name, measure, f"{kind}_{theirs}") for name, kind in SIMPLE.items() for theirs, measure in names.items()
-        ]
-        found += [Baseline(name, measure, told[key]) for name, measure, key in kinds if key in told]
+        return _measured(path, names) + coin
+    return coin
+
+
+def _measured(path: Path, names: dict[str, str]) -> list[Baseline]:
+    uniform = math.log(BertConfig.from_pretrained(path.parent).vocab_size)
+    told, found = read_record(path), [Baseline("uniform: ln V", names["loss"], uniform)]
+    for name, kind in SIMPLE.items():
+        keys = {f"{kind}_{theirs}": measure for theirs, measure in names.items()}
+        found += [Baseline(name, measure, float(told[key])) for key, measure in keys.items() if key in told]
     return found
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from textwrap import shorten
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,19 +16,36 @@ from bertlab.tasks.answers import MAX_ANSWER_TOKENS, N_BEST, AnswerPrediction, S
 from bertlab.tasks.span import SpanTask
 
 
+class PassageWindow(NamedTuple):
+    """A part of a passage that was read at once, and its best answer: first and last+1 character of both.
+
+    `score` is start logit + end logit of that answer, `no_answer_score` what [CLS] has in its place.
+    """
+
+    start_char: int
+    end_char: int
+    best_start: int
+    best_end: int
+    score: float
+    no_answer_score: float
+
+
 @dataclass(frozen=True)
 class Answer:
     """What the model answers and everything it weighed; a span with text "" is "no answer".
 
-    A passage that does not fit is read in overlapping windows: `windows` are their first and last+1 character, number
-    `window` is the one with the best span, and the arrays below are of this one.
+    A passage that does not fit is read in overlapping `windows`; the arrays below are of number `window`, by default
+    the one with the best span.
 
     `spans` are the best first, the others by their score. `grid` is (S, S): the probability of the span from token i
     to token j, zero where no span may be or another window has it; its cell (0, 0) at [CLS] is "no answer". The whole
     sums to one if there is one window.
     `start_probabilities` and `end_probabilities` are (S,), as the head was trained: a softmax over all positions.
-    `passage` is the text that the characters of the spans count in; `passage_slice` are the first and last+1 token of
-    the window. `dropped` counts the tokens of the question that were cut off, `unknown` those that became [UNK].
+    `passage` is the text that the characters of the spans and the `offsets` of the tokens count in. `passage_slice` are
+    the first and last+1 of its tokens in the window; answers start in `start_slice`, since the others have more context
+    in another window, and have at most `max_answer_tokens`. "No answer" is said where `no_answer_score`, by how much it
+    beats the best span, is more than `threshold`. `dropped` counts the tokens of the question that were cut off,
+    `unknown` those that became [UNK].
     """
 
     best: Span
@@ -41,8 +59,13 @@ class Answer:
     passage: str
     dropped: int = 0
     unknown: int = 0
-    windows: tuple[tuple[int, int], ...] = ()
+    windows: tuple[PassageWindow, ...] = ()
     window: int = 0
+    offsets: tuple[tuple[int, int], ...] = ()
+    start_slice: tuple[int, int] = (0, 0)
+    no_answer_score: float = 0.0
+    threshold: float = 0.0
+    max_answer_tokens: int = MAX_ANSWER_TOKENS
 
 
 def legal_spans(starts: Tensor, ends: Tensor, max_answer_tokens: int = MAX_ANSWER_TOKENS) -> Tensor:
@@ -63,17 +86,28 @@ def span_grid(start_logits: Tensor, end_logits: Tensor, legal: Tensor, log_total
 
 @torch.inference_mode()
 def answer(
-    model, tokenizer, question: str, passage: str, n: int = N_BEST, max_answer_tokens: int = MAX_ANSWER_TOKENS
+    model,
+    tokenizer,
+    question: str,
+    passage: str,
+    n: int = N_BEST,
+    max_answer_tokens: int = MAX_ANSWER_TOKENS,
+    window: int | None = None,
 ) -> Answer:
-    """Answer a question from a passage of any length, as SpanTask does.
+    """Answer a question from a passage of any length, as SpanTask does; the arrays are those of `window`.
 
-    Raises InputError when the question or the passage is empty, or the question too long for the model.
+    Raises InputError when the question or the passage is empty, the question too long for the model, or the window
+    missing.
     """
     passage = clean(passage)
     max_length = min(MAX_LENGTH, model.config.max_position_embeddings)
     task = SpanTask(tokenizer, max_length, max_answer_tokens=max_answer_tokens, n_best=n)
     windows = task.windows(model, _features(task, model, question, passage))
-    return _answer(task, task.decide(model, passage, windows), windows, passage)
+    if window is not None and not 0 <= window < len(windows):
+        raise InputError(f"window={window}: the passage has the windows 0 to {len(windows) - 1}")
+    said = task.decide(model, passage, windows)
+    drawn = windows[said.candidates[0].window if window is None else window]
+    return _answer(task, said, windows, drawn, passage, model.config.no_answer_threshold)
 
 
 def window_batch(model, tokenizer, question: str, passage: str, window: int) -> Batch:
@@ -93,12 +127,13 @@ def _features(task: SpanTask, model, question: str, passage: str) -> list[SpanFe
     return task.features([example], model.config, learn=False)
 
 
-def _answer(task: SpanTask, said: AnswerPrediction, windows: list[Window], passage: str) -> Answer:
-    drawn = windows[said.candidates[0].window]
-    row, places = drawn.feature.rows[0], drawn.feature.passage
+def _answer(
+    task: SpanTask, said: AnswerPrediction, windows: list[Window], drawn: Window, passage: str, threshold: float
+) -> Answer:
+    row, places, starts = drawn.feature.rows[0], drawn.feature.passage, drawn.feature.max_context
     start, end = (logits[: len(row.ids)].cpu() for logits in (drawn.start_logits, drawn.end_logits))  # (S,)
     place = torch.arange(len(row.ids))  # (S,)
-    legal = legal_spans(_within(place, drawn.feature.max_context), _within(place, places), task.max_answer_tokens)
+    legal = legal_spans(_within(place, starts), _within(place, places), task.max_answer_tokens)
     grid = span_grid(start, end, legal, log_total(windows))
     grid[0, 0] = said.no_answer_probability
     spans = _weighed(said)
@@ -114,8 +149,13 @@ def _answer(task: SpanTask, said: AnswerPrediction, windows: list[Window], passa
         passage=passage,
         dropped=windows[0].feature.cut,
         unknown=row.ids.count(task.tokenizer.unk_token_id),
-        windows=tuple(_characters(window.feature) for window in windows),
+        windows=tuple(_seen(window) for window in windows),
         window=drawn.feature.window,
+        offsets=tuple(row.offsets),
+        start_slice=(starts.start, starts.stop),
+        no_answer_score=said.no_answer_score,
+        threshold=threshold,
+        max_answer_tokens=task.max_answer_tokens,
     )
 
 
@@ -131,6 +171,8 @@ def _weighed(said: AnswerPrediction) -> list[Span]:
     return sorted([nothing, *found], key=lambda span: (span is not best, -span.score))
 
 
-def _characters(feature: SpanFeature) -> tuple[int, int]:
-    offsets, places = feature.rows[0].offsets, feature.passage
-    return offsets[places.start][0], offsets[places.stop - 1][1]
+def _seen(window: Window) -> PassageWindow:
+    offsets, places = window.feature.rows[0].offsets, window.feature.passage
+    score, first, last = window.best[0] if window.best else (float("-inf"), places.start, places.start)
+    edges = offsets[places.start][0], offsets[places.stop - 1][1], offsets[first][0], offsets[last][1]
+    return PassageWindow(*edges, score, window.no_answer)

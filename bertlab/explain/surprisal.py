@@ -11,7 +11,7 @@ from bertlab.errors import InputError
 from bertlab.explain.fill import Fill, likeliest, refuse_left_to_right
 from bertlab.explain.text import encode
 
-TOKENS = 1024  # in all rows that are computed at once
+TOKENS = 512  # in all rows that are computed at once
 
 
 @dataclass(frozen=True)

@@ -78,3 +78,20 @@ def folders(tmp_path_factory):
         own = config.changed(id2label=dict(enumerate(labels[name]))) if name in labels else config
         kind(own).save_pretrained(home / name, tok)
     return {name: str(home / name) for name in kinds}
+
+
+@pytest.fixture(scope="session")
+def run_folder(folders, tmp_path_factory):
+    """A finished pretraining of a small model with two snapshots."""
+    import json
+    import shutil
+
+    home = tmp_path_factory.mktemp("work") / "runs" / "mine"
+    for place in (home, home / "step-00000", home / "step-00050"):
+        shutil.copytree(folders["pretrained"], place)
+    (home / "recipe.json").write_text(json.dumps({"steps": 100}))
+    (home / "baselines.json").write_text(json.dumps([{"name": "<b>*even*</b>", "loss": 6.4, "top1": 0.0}]))
+    rows = [f"{step},{7 - step / 50},0.2,0.7,0.5,{step / 2}" for step in (25, 50, 75, 100)]
+    names = "step,mlm_loss,masked_accuracy,nsp_loss,nsp_accuracy,seconds"
+    (home / "metrics.csv").write_text("\n".join([names, *rows, ""]))
+    return home

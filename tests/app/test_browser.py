@@ -3,13 +3,9 @@
 import time
 
 import pytest
-import torch
-
-from bertlab.draw.canvas import attention_widget
-from bertlab.explain.attention import AttentionMaps
 
 pytestmark = pytest.mark.browser
-PATHS = {"masking": "", "attention": "attention", "embeddings": "embeddings", "spans": "spans", "labels": "labels"}
+PATHS = {"masking": ""} | {page: page for page in ("attention", "embeddings", "spans", "labels", "training")}
 
 
 def show(tab, server, page, link=""):
@@ -65,36 +61,6 @@ def test_press_a_word(tab, server):
     unharmed(tab)
 
 
-def test_choose_a_head_by_mouse_and_keys(tab, server):
-    show(tab, server, "attention")
-    title = tab.locator(".full h4")
-    first = title.inner_text()
-    tab.get_by_role("button", name="layer 2, head 1", exact=True).click()
-    assert title.inner_text() != first and title.inner_text().startswith("Layer 2, head 1")
-    tab.keyboard.press("ArrowRight")
-    assert title.inner_text().startswith("Layer 2, head 2")
-    tab.wait_for_url("**head=2-2*")
-    show(tab, server, "attention", "?head=2-2")
-    assert title.inner_text().startswith("Layer 2, head 2")
-    unharmed(tab)
-
-
-def test_toggles_and_hover_answer_at_once(tab, server):
-    show(tab, server, "attention")
-    cells = tab.locator(".cells canvas")
-    size = cells.get_attribute("width")
-    cells.hover(position={"x": 30, "y": 5})
-    assert "“[CLS]” looks at “" in tab.locator(".said").inner_text()
-    tab.get_by_label("Show [CLS] and [SEP]").uncheck()
-    assert int(cells.get_attribute("width")) == int(size) - 2
-    assert "stretched" in tab.locator(".legend").inner_text()
-    tab.get_by_label("Random weights control").check()
-    assert "random weights" in tab.locator(".full h4").inner_text()
-    tab.get_by_label("Arcs instead of matrix").check()
-    assert tab.locator(".full svg path").count() > 10
-    unharmed(tab)
-
-
 def test_script_in_a_text_stays_text(tab, server):
     evil = "%3Cimg%20src%3Dx%20onerror%3D%22window.hit%3D1%22%3E%20%3Cscript%3Ewindow.hit%3D1%3C/script%3E"
     for page in ("masking", "attention"):
@@ -147,26 +113,4 @@ def test_downloads(tab, server):
         with tab.expect_download() as download:
             tab.get_by_role("button", name=name, exact=True).first.click()
         assert download.value.path().read_bytes().startswith(start)
-    unharmed(tab)
-
-
-NOTEBOOK = """async ([module, bytes]) => {
-  const url = URL.createObjectURL(new Blob([module], { type: "text/javascript" }));
-  const host = (await import(url)).default;
-  const state = { data: new DataView(Uint8Array.from(bytes).buffer), view: { layer: 1 } };
-  const model = { get: (k) => state[k], set: (k, v) => (state[k] = v), save_changes() {}, on() {} };
-  host.render({ model, el: document.body });
-  window.state = state;
-}"""
-
-
-def test_the_same_canvas_in_a_notebook(tab):
-    maps = AttentionMaps(["[CLS]", "<i>", "[SEP]"], [0, 0, 0], torch.eye(3).expand(2, 2, 3, 3))
-    widget = attention_widget(maps, "mine")
-    tab.goto("about:blank")
-    tab.evaluate(NOTEBOOK, [str(widget._esm), list(widget.data)])
-    assert tab.locator(".full h4").inner_text() == "Layer 2, head 1 (mine)"
-    assert tab.locator(".rows b").all_inner_texts() == maps.tokens
-    tab.get_by_role("button", name="layer 1, head 2").click()
-    tab.wait_for_function("window.state.view.head === 1 && window.state.view.layer === 0")
     unharmed(tab)

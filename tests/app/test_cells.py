@@ -1,8 +1,10 @@
 """The cells that "show me the cell" offers really run and make what they promise."""
 
+from pathlib import Path
+
 import pytest
 import torch
-from cells import attention, embeddings, labels, masking, opening, spans
+from cells import attention, embeddings, labels, opening, training
 
 from bertlab import BertModel
 
@@ -17,29 +19,43 @@ def run(code: str):
     return eval(last, names)
 
 
-def test_fill_cell(folders):
-    assert run(masking.fill(folders["pretrained"], TEXT, None, 4)).to_dict()["layer"]
-
-
-def test_sampler_cell(folders):
-    html = run(masking.sampler(folders["pretrained"], TEXT, "and more", 0.4, 2))
-    assert "strip" in html.data
-
-
 def test_attention_cell(folders):
     widget = run(attention.attention(folders["pretrained"], TEXT, None, {"layer": 1, "head": 0}))
     assert widget.view["layer"] == 1
 
 
-@pytest.mark.parametrize(
-    "source", [embeddings.storyworld_source(60), embeddings.own_source(list("abcdefgh"), list("xxxxyyyy"))]
-)
-def test_projection_cell(folders, source):
-    assert run(embeddings.projection(folders["pretrained"], source, 1)).to_dict()["mark"]
+@pytest.mark.parametrize("random", [False, True])
+def test_attention_cell_with_a_second_model(folders, random):
+    beside = (folders["bare"], random)
+    widget = run(attention.attention(folders["pretrained"], TEXT, "more", {"role": "broad"}, beside))
+    name = b"random weights" if random else folders["bare"].encode()
+    assert name in bytes(widget.data)
 
 
-def test_answer_cell(folders):
-    assert run(spans.answer(folders["reader"], "who?", TEXT)).to_dict()["layer"]
+def test_roles_cell(folders):
+    assert len(run(attention.roles(folders["pretrained"], TEXT, None)).to_dict()["vconcat"]) == 2
+
+
+TEXTS = {
+    "bundled": embeddings.bundled_texts("sentiment", 40),
+    "own": embeddings.own_texts(list("abcdefgh"), list("xxxxyyyy")),
+    "file": embeddings.file_texts("it's.csv", "t", "kind", 500, "no label"),
+    "file without labels": embeddings.file_texts("it's.csv", "t", None, 500, "no label"),
+}
+
+
+@pytest.mark.parametrize("source", TEXTS)
+def test_embeddings_cells(folders, source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("it's.csv").write_text("t,kind\n" + "one,a\ntwo,b\nthree,b\n,b\nfour,a\n" * 4)
+    code = embeddings.with_yours(TEXTS[source], [TEXT], "yours")
+    asked = [(folders["pretrained"], False), (folders["pretrained"], True)], code, "mean", 20, 7
+    chart = run(embeddings.projection(*asked, "tsne")).to_dict()
+    assert [panel["title"]["subtitle"] for panel in chart["hconcat"]] == ["layer 2"] * 2  # it has no more
+    assert any(row["text"] == TEXT for row in next(iter(chart["datasets"].values())))
+    assert [len(near) for near in run(embeddings.neighbours(*asked, 0, 3)).values()] == [3, 3]
+    lines = run(embeddings.measures(asked[0], TEXTS[source], *asked[2:])).to_dict()
+    assert len(lines["hconcat"]) == (1 if source == "file without labels" else 3)
 
 
 def test_text_label_cell(folders):
@@ -48,6 +64,19 @@ def test_text_label_cell(folders):
 
 def test_word_label_cell(folders):
     assert run(labels.word_label(folders["tagger"], TEXT, 2)).to_dict()["mark"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "arguments", "part"),
+    [
+        (training.curves, (True,), "hconcat"),
+        (training.words, (TEXT, None, 0), "layer"),
+        (training.head, (TEXT, "and more", 9, 1, 0), "concat"),
+        (training.cloud, (24, "mean"), "concat"),
+    ],
+)
+def test_training_cells(run_folder, cell, arguments, part):
+    assert run(cell(str(run_folder), *arguments)).to_dict()[part]
 
 
 def test_a_cell_can_open_the_control(folders):

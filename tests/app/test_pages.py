@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 APP = Path(__file__).parents[2] / "app" / "explore.py"
-PAGES = ["masking", "attention", "embeddings", "spans", "labels"]
+PAGES = ["masking", "attention", "embeddings", "spans", "labels", "training"]
 ODD = {
     "html": "<script>alert(1)</script> <b>bold</b> [MASK]",
     "markdown": "*a* `b` $c$ [d](e) :smile: # f [MASK]",
@@ -65,7 +65,7 @@ def test_odd_passage_and_question(odd, folders):
     app = opened("spans", folder=folders["reader"])
     app.text_area(key="passage").set_value(ODD[odd]).run()
     assert fine(app), said(app)
-    assert any("overlapping windows" in caption.value for caption in app.caption) == (odd == "very long")
+    assert any("overlapping" in text.value for text in app.main.markdown) == (odd == "very long")
     app.text_input(key="question").set_value(ODD[odd]).run()
     assert not app.exception
 
@@ -138,46 +138,11 @@ def test_missing_head_falls_back_to_the_bundled_model_and_says_so(page, head, fo
     assert "has no head for this" in said(app)
 
 
-def test_link_opens_what_it_names(folders):
-    app = opened(folder=folders["pretrained"], text="my dog is hairy", pair="he likes walks", mask="2", seed="7")
-    assert fine(app), said(app)
-    assert app.text_area(key="text").value == "my dog is hairy"
-    assert app.text_area(key="pair").value == "he likes walks"
-    assert app.slider(key="seed").value == 7
-    assert app.query_params["mask"] == "2"
-
-
-@pytest.mark.parametrize("mask", ["999", "a,b", "-1,²", "0"])
-def test_links_with_impossible_places_do_no_harm(mask, folders):
-    app = opened(folder=folders["pretrained"], text="my dog is hairy", mask=mask)
-    assert fine(app), said(app)
-
-
-def test_pressing_words_masks_them(folders):
-    app = opened(folder=folders["pretrained"], text="the the the dog")
-    assert "Nothing is masked" in said(app)
-    chips = app.main.pills[-1]
-    chips.set_value([1, 3]).run()  # equal words are different chips
-    assert fine(app)
-    assert app.query_params["mask"] == "1,3"
-    assert "Nothing is masked" not in said(app)
-
-
 def test_examples_fill_the_fields(folders):
     app = opened(folder=folders["pretrained"])
     app.pills(key="example_choice").set_value("the store").run()
     assert app.text_area(key="text").value.startswith("the man went to the")
     assert app.text_area(key="pair").value
-
-
-def test_own_lines_with_labels(folders):
-    app = opened("embeddings", folder=folders["pretrained"], source="my own lines")
-    assert fine(app), said(app)
-    app.text_area(key="lines").set_value("one\ntwo").run()
-    assert "at least three lines" in said(app)
-    app.text_area(key="lines").set_value("a\tone\nb | two\nthree\n<b>x</b> | <i>\n" * 200).run()
-    assert not app.exception and not app.error
-    assert "first 500 of 800" in said(app)
 
 
 @pytest.mark.parametrize("odd", ODD)

@@ -1,5 +1,9 @@
 """Long work on a page: rows as they come, Stop and Go on, and results that are made once."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import progress
 import pytest
 import streamlit
 from streamlit.testing.v1 import AppTest
@@ -31,7 +35,7 @@ with state.box():
 
 @pytest.fixture
 def app():
-    streamlit.cache_resource.clear()
+    streamlit.cache_data.clear()
     return AppTest.from_string(ROWS_PAGE, default_timeout=30)
 
 
@@ -51,6 +55,23 @@ def test_stop_keeps_what_is_there_and_go_on_continues(app):
     assert app.text[-1].value == f"all {list(range(12))}"
     assert app.session_state["starts"] == 1
     assert len(app.session_state["works"]) == 0
+
+
+def test_a_rerun_may_ask_for_rows_before_the_thread_before_it_has_ended():
+    def slow():
+        for number in range(40):
+            time.sleep(0.002)
+            yield number
+
+    def take_all():
+        while work.advance():
+            pass
+
+    work = progress.Work(slow())
+    with ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(take_all) for _ in range(4)]:
+            done.result()
+    assert work.rows == list(range(40))
 
 
 WATCHED_PAGE = """

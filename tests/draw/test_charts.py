@@ -1,5 +1,3 @@
-import numpy as np
-import pandas as pd
 import torch
 
 from bertlab.draw import charts
@@ -7,17 +5,6 @@ from bertlab.draw.marked import attribution_strip, marked_names, marked_passage,
 from bertlab.explain.attribution import Attribution
 from bertlab.explain.fill import Fill
 from bertlab.explain.labels import Name
-from bertlab.explain.spans import Answer, legal_spans, span_grid
-from bertlab.tasks.answers import Span
-
-
-def found() -> Answer:
-    start, end = torch.arange(6.0), torch.arange(6.0)
-    mask = torch.tensor([0, 0, 0, 1, 1, 0]).bool()
-    grid = span_grid(start, end, legal_spans(mask, mask), 9.0)
-    best = Span(4, 4, 2, 3, "b", 8.0)
-    tokens = ["[CLS]", "q", "[SEP]", "'</script>", "b", "[SEP]"]
-    return Answer(best, [best], 0.1, tokens, start.softmax(0), end.softmax(0), grid, (3, 5), "a b")
 
 
 def pushed() -> Attribution:
@@ -30,21 +17,10 @@ def test_bars_tell_towards_from_away_and_the_control():
     assert list(shown["value"]) == [0, 2, -0.5] * 2
 
 
-def test_span_table_has_legal_cells_only():
-    table = charts.span_table(found(), range(3, 5))
-    assert list(zip(table["start"], table["end"], strict=True)) == [(3, 3), (3, 4), (4, 4)]
-
-
 def test_every_chart_becomes_a_png():
     fill = Fill(1, ["a", "b"], [0.7, 0.2], 0.8)
-    points = charts.projection_table(np.random.rand(4, 2), list("aabb"), list("wxyz"))
-    lines = pd.DataFrame({"layer": [0, 1], "weights": ["trained"] * 2, "accuracy": [0.4, 0.9]})
     drawn = [
         charts.fill_bars(fill, "b"),
-        charts.projection_scatter(points, (0.5, 0.2)),
-        charts.accuracy_lines(lines, 0.3, 1),
-        charts.span_heatmap(found(), range(3, 5)),
-        charts.boundary_bars(found(), range(3, 5)),
         charts.attention_heatmap(["a", "a"], torch.eye(2)),
         charts.attribution_bars(pushed(), pushed()),
     ]

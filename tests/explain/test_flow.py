@@ -3,8 +3,8 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
+from bertlab.explain.fill import masked_row
 from bertlab.explain.flow import Measures, measures, rollout, value_weighted
-from bertlab.explain.knockout import hidden_at
 
 TEXT, PAIR, POSITION = "my dog didn't cross the street.", "it was too tired.", 3
 
@@ -33,7 +33,7 @@ def test_rollout_follows_a_path():
 
 def test_norms_are_those_of_the_vectors_that_the_heads_add(model, tok):
     """The vectors of all tokens and heads, and the bias, are the whole output of a layer's attention."""
-    batch = hidden_at(tok, TEXT, PAIR, POSITION, 48)
+    batch = masked_row(model, tok, TEXT, PAIR, [POSITION])[0]
     found = value_weighted(model, batch)
     out = model.bert(**batch, output_hidden_states=True, output_attentions=True)
     for number, layer in enumerate(model.bert.encoder.layers):
@@ -48,7 +48,7 @@ def test_norms_are_those_of_the_vectors_that_the_heads_add(model, tok):
 
 
 def test_measures_of_a_place(model, tok):
-    found = measures(model, tok, TEXT, PAIR, POSITION, 20)
+    found = measures(model, tok, TEXT, PAIR, [POSITION], 0, "dog")
     assert found.tokens[POSITION] == "[MASK]" and not found.compared[POSITION]
     assert [token for token, kept in zip(found.tokens, found.compared, strict=True) if not kept] == [
         "[CLS]",
@@ -70,5 +70,5 @@ def test_no_agreement_where_there_is_no_order():
 
 def test_progress_is_told(model, tok):
     said = []
-    measures(model, tok, TEXT, None, POSITION, 20, progress=lambda *numbers: said.append(numbers))
+    measures(model, tok, TEXT, None, [POSITION], 0, "dog", progress=lambda *numbers: said.append(numbers))
     assert said[0] == (0, 128) and said[-1] == (128, 128)

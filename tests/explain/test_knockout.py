@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from bertlab import BertForMaskedLM, BertForPreTraining
 from bertlab.errors import InputError
 from bertlab.explain.attribution import attribute_span
+from bertlab.explain.fill import masked_row
 from bertlab.explain.knockout import (
     answer_change,
     answer_knockouts,
@@ -13,7 +14,6 @@ from bertlab.explain.knockout import (
     fill_knockouts,
     fill_without,
     head_mask,
-    hidden_at,
 )
 from bertlab.explain.spans import answer, window_batch
 
@@ -26,10 +26,10 @@ def fresh(kind, like, **changes):
     return kind(like.config.changed(**changes)).eval()
 
 
-def logs(model, tok, off=(), position=POSITION):
+def logs(model, tok, off=()):
     """(V,) by the plain forward pass with a head_mask."""
-    out = model(**hidden_at(tok, TEXT, PAIR, position, 48), head_mask=head_mask(model, off))
-    return (out.prediction_logits if hasattr(out, "prediction_logits") else out.logits)[0, position].log_softmax(-1)
+    out = model(**masked_row(model, tok, TEXT, PAIR, [POSITION])[0], head_mask=head_mask(model, off))
+    return (out.prediction_logits if hasattr(out, "prediction_logits") else out.logits)[0, POSITION].log_softmax(-1)
 
 
 @pytest.mark.parametrize("kind", [BertForPreTraining, BertForMaskedLM])
@@ -39,7 +39,7 @@ def test_the_map_is_what_each_head_mask_gives(model, tok, kind):
         whole = logs(model, tok)
         word = int(whole.argmax())
         expected = [[float((logs(model, tok, [(la, a)]) - whole)[word]) for a in range(4)] for la in range(3)]
-    rows = fill_knockouts(model, tok, TEXT, PAIR, POSITION, word)
+    rows = fill_knockouts(model, tok, TEXT, PAIR, [POSITION], 0, tok.convert_ids_to_tokens(word))
     assert next(rows) == pytest.approx(expected[0], abs=1e-5)  # rows come one by one
     assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
     for row, wanted in zip(rows, expected[1:], strict=True):
@@ -53,7 +53,7 @@ def test_any_set_of_heads(model, tok, off):
     with torch.inference_mode():
         before, after = logs(model, tok), logs(model, tok, off)
     word = int(before.argmax())
-    found = fill_without(model, tok, TEXT, PAIR, POSITION, word, tuple(off), k=3)
+    found = fill_without(model, tok, TEXT, PAIR, [POSITION], 0, tok.convert_ids_to_tokens(word), tuple(off), k=3)
     assert found.change == pytest.approx(float(after[word] - before[word]), abs=1e-5)
     assert found.before.probabilities[0] == pytest.approx(float(before.exp().max()), abs=1e-6)
     assert found.after.tokens[0] == tok.convert_ids_to_tokens(int(after.argmax()))
@@ -65,7 +65,7 @@ def test_a_head_that_adds_nothing_changes_nothing(model, tok):
     model = fresh(BertForPreTraining, model)
     with torch.no_grad():
         model.bert.encoder.layers[1].attention.out.weight[:, 6:12] = 0  # what head 1 of layer 1 writes
-    rows = list(fill_knockouts(model, tok, TEXT, None, POSITION, 20))
+    rows = list(fill_knockouts(model, tok, TEXT, None, [POSITION], 0, "dog"))
     assert rows[1][1] == pytest.approx(0, abs=1e-6) and abs(rows[1][0]) > 1e-4
 
 
@@ -101,4 +101,19 @@ def test_heads_of_an_answer_in_a_later_window(reader, tok):
 
 def test_a_model_that_reads_from_left_to_right_is_refused(model, tok):
     with pytest.raises(InputError, match="left to right"):
-        list(fill_knockouts(fresh(BertForMaskedLM, model, is_decoder=True), tok, TEXT, None, POSITION, 20))
+        list(fill_knockouts(fresh(BertForMaskedLM, model, is_decoder=True), tok, TEXT, None, [POSITION], 0, "dog"))
+
+
+def test_one_of_two_gaps(model, tok):
+    """Both are hidden, and the second is asked about."""
+    text = "my [MASK] didn't cross the street."
+    batch, gaps = masked_row(model, tok, text, None, [7])
+    expected = model(**batch).prediction_logits[0, gaps[1]].log_softmax(-1).exp().max()
+    found = fill_without(model, tok, text, None, [7], 1, "dog", [(0, 0)])
+    assert gaps == [2, 7] and found.before.position == 7
+    assert found.before.probabilities[0] == pytest.approx(float(expected.detach()), abs=1e-6)
+
+
+def test_a_word_that_the_vocabulary_lacks_is_named(model, tok):
+    with pytest.raises(InputError, match="“platypus” is no token of this model"):
+        fill_without(model, tok, TEXT, None, [3], 0, "platypus", ())

@@ -104,13 +104,34 @@ def test_windows_of_a_long_passage(reader, tok):
     assert all(before[1] > after[0] for before, after in pairwise(found.windows))  # they overlap
     span = next(span for span in found.spans if span.text)
     assert found.window == span.window
-    first, last = found.windows[found.window]
-    assert first <= span.start_char < span.end_char <= last
+    best = found.windows[found.window]
+    assert best.start_char <= span.start_char < span.end_char <= best.end_char
+    assert (best.best_start, best.best_end, best.score) == (span.start_char, span.end_char, span.score)
+    assert span.score == max(window.score for window in found.windows)
+    least = min(window.no_answer_score for window in found.windows)
+    assert found.no_answer_score == pytest.approx(least - span.score)
     start, stop = found.passage_slice
     assert start <= span.start_token <= span.end_token < stop and len(found.tokens) <= 48
     assert float(found.grid[span.start_token, span.end_token]) == pytest.approx(span.probability, abs=1e-6)
     assert float(found.grid.flatten()[1:].max()) == pytest.approx(span.probability, abs=1e-6)
     assert float(found.grid.sum()) < 1 and found.dropped == 0
+
+
+def test_another_window_can_be_looked_at(reader, tok):
+    passage = " ".join([PASSAGE] * 6)
+    best = answer(reader, tok, QUESTION, passage)
+    every = [answer(reader, tok, QUESTION, passage, window=number) for number in range(len(best.windows))]
+    assert len(every) > 3
+    for number, found in enumerate(every):
+        assert found.window == number and found.best == best.best
+        start, end = divmod(int(found.grid.flatten()[1:].argmax()) + 1, len(found.tokens))
+        assert found.start_slice[0] <= start < found.start_slice[1]
+        seen = found.windows[number]
+        assert (found.offsets[start][0], found.offsets[end][1]) == (seen.best_start, seen.best_end)
+    spans = sum(float(found.grid.flatten()[1:].sum()) for found in every)
+    assert spans + best.no_answer_probability == pytest.approx(1, abs=1e-4)
+    with pytest.raises(InputError, match="window=99: the passage has the windows 0 to"):
+        answer(reader, tok, QUESTION, passage, window=99)
 
 
 def test_the_threshold_of_the_config(reader, tok):
@@ -123,4 +144,5 @@ def test_the_threshold_of_the_config(reader, tok):
     config.no_answer_threshold = -1e9
     found = answer(Told(config, 0), tok, QUESTION, PASSAGE)
     assert found.best == found.spans[0] and found.best.text == ""
+    assert found.threshold == -1e9 < found.no_answer_score
     assert found.best.probability == pytest.approx(float(found.grid[0, 0]))

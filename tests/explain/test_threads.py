@@ -11,7 +11,7 @@ from bertlab.explain.attribution import attribute_text, attribute_word
 from bertlab.explain.fill import fill_mask
 from bertlab.explain.labels import label_text, label_words
 from bertlab.explain.masking import sample_masking
-from bertlab.explain.projection import cls_vectors
+from bertlab.explain.projection import text_vectors
 from bertlab.explain.spans import answer
 
 WORDS = "the animal didn't cross the street because it was too tired and my dog likes long walks".split()
@@ -20,7 +20,7 @@ EXPLAIN = {
     "attention_maps": ("model", lambda model, tok, text: attention_maps(model, tok, text, "he likes walks.")),
     "fill_mask": ("model", fill_mask),
     "sample_masking": ("model", lambda model, tok, text: sample_masking(model, tok, text, rate=0.5)),
-    "cls_vectors": ("model", lambda model, tok, text: cls_vectors(model, tok, [text, "my dog"])),
+    "text_vectors": ("model", lambda model, tok, text: text_vectors(model, tok, [text, "my dog"], "mean")),
     "answer": ("reader", lambda model, tok, text: answer(model, tok, "what did he buy?", text * 3)),
     "label_text": ("classifier", label_text),
     "label_words": ("tagger", label_words),

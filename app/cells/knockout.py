@@ -1,0 +1,63 @@
+"""Notebook cells of heads switched off, of measures beside attention, and of bertviz; a test runs every one."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cells.masking import model_of
+from cells.opening import opened
+
+if TYPE_CHECKING:
+    from models import Loaded
+    from parts.masking_gaps import Asked
+
+Heads = Sequence[tuple[int, int]]
+
+
+def question(ask: "Asked", gap: int, word: str) -> str:
+    """The line that says which word in which gap is asked about."""
+    parts = dict(text=ask.text, pair=ask.pair, masked=list(ask.masked), gap=gap, token=word, limit=ask.loaded.limit)
+    return f"question = dict({', '.join(f'{name}={value!r}' for name, value in parts.items())})"
+
+
+def fill(ask: "Asked", gap: int, word: str, off: Heads) -> str:
+    return f"""from bertlab.draw.knockout_charts import knockout_map, largest
+from bertlab.explain.control import random_control
+from bertlab.explain.knockout import fill_knockouts, fill_without
+{model_of(ask)}
+
+{question(ask, gap, word)}
+rows = list(fill_knockouts(model, tok, **question))  # L changes of A heads each, in nats
+control = list(fill_knockouts(random_control(model), tok, **question))
+off = {list(off)!r}  # (layer, head), from 0
+found = fill_without(model, tok, **question, off=off)
+print(f"{{found.before.tokens[0]}} -> {{found.after.tokens[0]}}, change in ln p {{found.change:+.2f}}")
+print(f"random weights change it by {{largest(control):.2f}} at most")
+knockout_map(rows, largest(rows, control), off=off)"""
+
+
+def measures(ask: "Asked", gap: int, word: str) -> str:
+    return f"""from bertlab.draw.knockout_charts import agreement_map, measure_map
+from bertlab.explain.control import random_control
+from bertlab.explain.flow import measures
+{model_of(ask)}
+
+{question(ask, gap, word)}
+found = measures(model, tok, **question)
+control = measures(random_control(model), tok, **question)
+print(found.agreement.round(2), control.agreement.round(2), sep="\\n")
+measure_map(found) | agreement_map(found)"""
+
+
+def bertviz(loaded: "Loaded", text: str, pair: str | None, view: str, layer: int, head: int, limit: int) -> str:
+    computed, function, drawn = {
+        "heads": ("attention", "attention_maps", f"head_view(found, layer={layer}, heads=[{head}])"),
+        "model": ("attention", "attention_maps", "model_view(found)"),
+        "neurons": ("neurons", "neurons", f"neuron_view(found, layer={layer}, head={head})"),
+    }[view]
+    return f"""from bertlab.draw.bertviz import {drawn.partition("(")[0]}
+from bertlab.explain.{computed} import {function}
+from IPython.display import HTML
+{opened("BertModel", loaded.source, loaded.random)}
+
+found = {function}(model, tok, {text!r}, {pair!r}, limit={limit})
+HTML({drawn})"""

@@ -1,0 +1,75 @@
+"""One gap of a text and one word for it, which the views of heads and of measures follow."""
+
+from dataclasses import dataclass, replace
+
+import models
+import state
+import streamlit as st
+from parts import masking_gaps
+from parts.masking_gaps import Asked
+
+from bertlab.explain.fill import fill_mask, masked_row
+from bertlab.explain.text import Encoded, encode
+
+OFFERED = 8  # guesses among which the word is chosen; any other may be typed
+
+
+@dataclass(frozen=True)
+class Followed:
+    """`word` in gap number `gap`, as asked of the model, of the one beside it, and last of random weights."""
+
+    asks: list[Asked]
+    gap: int
+    word: str
+    surroundings: str
+
+    def question(self, ask: Asked) -> tuple:
+        """The arguments of what bertlab.explain computes of a word in a gap."""
+        return ask.text, ask.pair, ask.masked, self.gap, self.word
+
+
+def choose(loaded: models.Loaded, text: str, pair: str | None) -> Followed | None:
+    """Fields for the gap and the word; None while nothing is masked."""
+    encoded = encode(loaded.tokenizer, text, pair, loaded.limit)
+    state.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
+    gaps = masking_gaps.choose(encoded)
+    if not gaps:
+        return None
+    gap = masking_gaps.choose_one(encoded, gaps)
+    own, *others = masking_gaps.asked(loaded, models.beside("fill"), encoded, text, pair, gaps)
+    word = choose_word(own, encoded, gaps, gap)
+    beside = [ask for ask in others if not ask.loaded.random and can_follow(ask, word, len(gaps))]
+    control = replace(own, loaded=models.control_of(loaded))
+    return Followed([own, *beside, control], gap, word, masking_gaps.around(encoded, gaps[gap]))
+
+
+def can_follow(ask: Asked, word: str, gaps: int) -> bool:
+    """Whether the model beside knows the word and reads as far as the last gap; says so where not."""
+    if word not in ask.loaded.tokenizer.vocab:
+        reason = f"has no token “{state.plain(word)}”"
+    elif len(models.compute(masked_row, ask.loaded, ask.text, ask.pair, ask.masked, ask.loaded.limit)[1]) != gaps:
+        reason = "cannot read this text to its last gap"
+    else:
+        return True
+    st.info(f"**{ask.name}** {reason}, so it is left out.", icon=":material/info:")
+    return False
+
+
+def choose_word(ask: Asked, encoded: Encoded, gaps: list[int], gap: int) -> str:
+    """The model's first guess, another one, the hidden word itself, or one that the reader types."""
+    found = models.compute(fill_mask, ask.loaded, ask.text, ask.pair, OFFERED, ask.masked, ask.loaded.limit)
+    truth = encoded.tokens[gaps[gap]]
+    options = list(dict.fromkeys([*found[gap].tokens, *([] if truth == "[MASK]" else [truth])]))
+    key = f"follow {hash((tuple(encoded.tokens), tuple(gaps), gap))}"
+    if key not in st.session_state:
+        st.session_state[key] = state.link_value("follow") or options[0]
+    word = st.selectbox(
+        "Word to follow",
+        options,
+        key=key,
+        accept_new_options=True,
+        help="The model's first guess, unless you choose another or type one.",
+        width=260,
+    )
+    state.share("follow", "" if word == options[0] else word or "")
+    return (word or options[0]).strip()

@@ -1,0 +1,41 @@
+"""Which tokens pushed a label, with the same question to random weights beside it."""
+
+from collections.abc import Callable
+
+import models
+import progress
+import state
+import streamlit as st
+
+from bertlab.draw import charts
+from bertlab.draw.marked import attribution_strip
+from bertlab.explain.attribution import Attribution
+
+
+def with_control(function: Callable, loaded: models.Loaded, *arguments) -> tuple[Attribution, Attribution]:
+    """What `function` finds in the model, and in the same architecture with random weights."""
+    return tuple(progress.watched(function, model, *arguments) for model in (loaded, models.control_of(loaded)))
+
+
+def show_pushes(pushed: Attribution, control: Attribution, title: str) -> None:
+    trained, random = st.columns(2, gap="large")
+    with trained:
+        st.markdown(f"**{state.plain(title)}**")
+        st.html(attribution_strip(pushed.tokens, pushed.values.tolist()))
+        st.caption(balance(pushed))
+    with random:
+        st.markdown("**The same question to random weights**")
+        st.html(attribution_strip(control.tokens, control.values.tolist()))
+        st.caption(balance(control))
+    st.markdown("**Both on one scale**")
+    bars = charts.attribution_bars(pushed, control)
+    st.altair_chart(bars, width="stretch", alt=f"{title}: the push of each token, and with random weights")
+
+
+def balance(pushed: Attribution) -> str:
+    """The check that integrated gradients carry with them, in numbers."""
+    start, score, total = (f"{x:.3f}".replace("-", "−") for x in (pushed.baseline, pushed.score, pushed.values.sum()))
+    return (
+        f"Check: the pushes sum to {total}; the score goes from {start} without the tokens to {score} with them. "
+        f"Gap: {abs(pushed.gap):.4f}."
+    )

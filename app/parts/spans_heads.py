@@ -1,0 +1,69 @@
+"""Which head the answer hangs on: switch heads off and ask again."""
+
+from collections.abc import Sequence
+
+import models
+import state
+import streamlit as st
+from cells import spans as cells
+from exports import exports
+from parts import knockout_heads
+from parts.spans_asked import Asked, percent
+
+from bertlab.draw.knockout_charts import knockout_map, knockout_table, largest
+from bertlab.draw.marked import shaded_passage
+from bertlab.explain.knockout import Head, answer_change, answer_knockouts, answer_without
+from bertlab.explain.spans import Answer
+
+
+def show(asks: Sequence[Asked]) -> None:
+    st.markdown(
+        "Switch a head off, by setting its output to zero, and the model reads the passage without it. The number in a "
+        "cell is the change in ln p of the answer (start and end) when that head alone is off: **orange**, the answer "
+        "loses; **blue**, it gains."
+    )
+    ask = asks[0]
+    maps = {one.loaded.name: rows(one, one.place) for one in asks if not one.loaded.random}
+    maps[models.RANDOM] = rows(ask.control, ask.place)  # not what it would answer, but what the first model does
+    if not all(maps.values()):  # stopped before the first layer
+        return
+    off = knockout_heads.show("span_off", maps, ask.loaded)
+    first, control = maps[ask.loaded.name], maps[models.RANDOM]
+    st.markdown(knockout_heads.story(f"“{state.plain(ask.said)}”", first, control))
+    show_without(ask, off)
+    code = cells.heads(ask.loaded, ask.question, ask.passage, off)
+    exports("answer-knockout", knockout_table(maps), code, knockout_map(first, largest(*maps.values()), off=off))
+
+
+def rows(ask: Asked, place: tuple[int, int, int]) -> list[list[float]]:
+    return knockout_heads.rows(answer_knockouts, ask.loaded, ask.question, ask.passage, *place)
+
+
+def show_without(ask: Asked, off: tuple[Head, ...]) -> None:
+    found = models.compute(answer_without, ask.loaded, ask.question, ask.passage, off)
+    change = models.compute(answer_change, ask.loaded, ask.question, ask.passage, *ask.place, off)
+    st.subheader(f"What it answers without {'these heads' if len(off) > 1 else 'this head'}", anchor=False)
+    if not off:
+        st.markdown("All heads are on: press a cell of the map to switch that head off.")
+        return
+    for column, one, title in zip(st.columns(2, gap="large"), (ask.found, found), titles(off), strict=True):
+        with column:
+            st.markdown(f"**{title}**")
+            st.metric("Answer", one.best.text or "no answer", border=True)
+            st.caption(f"probability {percent(one.best.probability)}; no answer {percent(one.no_answer_probability)}")
+            with st.container(border=True):
+                st.html(shaded_passage(one))
+    st.markdown(outcome(ask, found, change))
+
+
+def titles(off: tuple[Head, ...]) -> tuple[str, str]:
+    return "With all heads", f"Without {knockout_heads.named(off)}"
+
+
+def outcome(ask: Asked, found: Answer, change: float) -> str:
+    """What switching off did, in a sentence."""
+    now = state.plain(found.best.text or "no answer")
+    moved = f"{change:+.2f}".replace("-", "−")
+    kept = found.best.text == ask.found.best.text
+    first = f"The answer stays “{now}”" if kept else f"The answer is now “**{now}**”"
+    return f"{first}; ln p of “{state.plain(ask.said)}” changes by **{moved}** nats."

@@ -1,0 +1,73 @@
+"""Why this answer: how much each token of question and passage pushed it."""
+
+from collections.abc import Sequence
+
+import progress
+import state
+import streamlit as st
+from cells import spans as cells
+from exports import exports
+from parts.spans_asked import Asked, side_by_side
+
+from bertlab.draw import charts
+from bertlab.draw.marked import attribution_strip
+from bertlab.explain.attribution import Attribution, attribute_span
+from bertlab.explain.spans import window_batch
+
+
+def pushes(model, tokenizer, question, passage, window, start, end, progress=None) -> Attribution:
+    """How much each token pushed an answer, by its place in a window."""
+    batch = window_batch(model, tokenizer, question, passage, window)
+    return attribute_span(model, tokenizer, batch, start, end, progress)
+
+
+def show(asks: Sequence[Asked]) -> None:
+    st.markdown(
+        "*Integrated gradients* share out the answer among the tokens that the model read, question and passage: "
+        "**blue** tokens speak for it, **orange** ones against it."
+    )
+    side_by_side(asks, show_pushes)
+
+
+def show_pushes(ask: Asked, suffix: str) -> None:
+    pushed, control = (
+        progress.watched(pushes, one.loaded, ask.question, ask.passage, *ask.place) for one in (ask, ask.control)
+    )
+    st.markdown(reasons(ask.said, pushed))
+    st.html(attribution_strip(pushed.tokens, pushed.values.tolist()))
+    bars = charts.attribution_bars(pushed, control)
+    st.altair_chart(bars, width="stretch", alt=f"How much each token pushed “{ask.said}”, and with random weights")
+    st.caption(
+        "Unit: nats of ln p(start) + ln p(end) of the answer, followed from a text of nothing but [PAD] to yours. "
+        f"Check: the pushes add up to {pushed.values.sum():.2f}, the score rose by "
+        f"{pushed.score - pushed.baseline:.2f}. Grey: the same question to random weights."
+    )
+    code = cells.why(ask.loaded, ask.question, ask.passage)
+    exports(f"why{suffix}", charts.attribution_table(pushed, control), code, bars)
+
+
+def reasons(said: str, pushed: Attribution) -> str:
+    """The words of the question and of the passage that speak most for what is said."""
+    end = pushed.tokens.index("[SEP]")
+    question, passage = words(pushed, range(1, end)), words(pushed, range(end + 1, len(pushed.tokens) - 1))
+    return (
+        f"Most for “**{state.plain(said)}**” speak, of the question, {strongest(question)}; of the passage, "
+        f"{strongest(passage)}."
+    )
+
+
+def words(pushed: Attribution, places: range) -> list[tuple[str, float]]:
+    """The words at some places, each with the sum of the pushes of its pieces; no punctuation."""
+    found = []
+    for place in places:
+        token, value = pushed.tokens[place], float(pushed.values[place])
+        if token.startswith("##") and found:
+            found[-1] = found[-1][0] + token[2:], found[-1][1] + value
+        else:
+            found.append((token, value))
+    return [(word, value) for word, value in found if any(map(str.isalnum, word))]
+
+
+def strongest(words: Sequence[tuple[str, float]]) -> str:
+    ranked = sorted(words, key=lambda word: -word[1])[:2]
+    return " and ".join(f"**{state.plain(word)}** ({value:+.1f})" for word, value in ranked) or "nothing"

@@ -1,0 +1,110 @@
+"""Training: the curves of a run, and its snapshots as a film; the chosen step drives the other pages."""
+
+from pathlib import Path
+
+import models
+import state
+import streamlit as st
+from parts import training_cloud, training_curves, training_heads, training_words
+
+from bertlab.explain.runs import Moment, TrainingRun, read_run
+from bertlab.locate import bundled_models
+
+CHOSEN = "the chosen model"
+RUNS = Path("runs")  # where `bertlab pretrain` writes
+VIEWS = {
+    "curves": ("Learning curves", training_curves),
+    "words": ("A gap fills", training_words),
+    "head": ("A head forms", training_heads),
+    "cloud": ("[CLS] sorts texts", training_cloud),
+}
+PAGES = {
+    "masking": ("Masked words", ":material/visibility_off:"),
+    "attention": ("Attention heads", ":material/grid_on:"),
+    "embeddings": ("[CLS] embeddings", ":material/scatter_plot:"),
+    "spans": ("Answer spans", ":material/question_answer:"),
+}
+
+
+def choose_run(place) -> str:
+    """The model of the bar, another bundled one, a folder under runs/, or any folder typed by hand."""
+    found = sorted(str(recipe.parent) for recipe in RUNS.glob("*/recipe.json"))
+    chosen = place.selectbox(
+        "Training run",
+        [CHOSEN, *bundled_models(), *found],
+        key="run",
+        bind="query-params",
+        accept_new_options=True,
+        help="What `bertlab pretrain` and `bertlab finetune` write, while they run or afterwards. Type any folder.",
+    )
+    return st.session_state.opened_model if chosen in (None, CHOSEN) else chosen
+
+
+def choose_moment(place, run: TrainingRun) -> Moment:
+    """The snapshot that all pages show; this slider and that of the model bar are one."""
+    moments = {str(moment.step): moment for moment in run.moments}
+    current = next((m for m in run.moments if m.source == models.chosen()), run.moments[-1])
+    st.session_state.training_step = str(current.step)
+    place.select_slider(
+        "After how many training steps",
+        list(moments),
+        format_func=lambda step: f"{int(step):,}",
+        key="training_step",
+        on_change=look_everywhere,
+        args=[run],
+    )
+    return moments[st.session_state.training_step]
+
+
+def look_everywhere(run: TrainingRun) -> None:
+    """Let the model bar, and so every page, show the chosen step of the run."""
+    moment = next(moment for moment in run.moments if str(moment.step) == st.session_state.training_step)
+    if run.name != st.session_state.opened_model:
+        bundled = run.name in bundled_models()
+        st.session_state.folder = "" if bundled else run.name
+        if bundled:
+            st.session_state.model = run.name
+    st.session_state.step = models.END if moment.source == run.name else str(moment.step)
+
+
+def show_links(run: TrainingRun, moment: Moment) -> None:
+    """To the pages that show the chosen step; of a run that is not in the model bar, first a way to put it there."""
+    if moment.source != models.chosen():
+        said = f"Show step {moment.step:,} on all pages"
+        st.button(said, icon=":material/open_in_new:", on_click=look_everywhere, args=[run])
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"See step {moment.step:,} on", width="content")
+        for page, (title, icon) in PAGES.items():
+            st.page_link(f"views/{page}.py", label=title, icon=icon)
+
+
+def cell_source(name: str) -> str:
+    """What a notebook cell opens: of an upload, a folder of that name."""
+    upload = st.session_state.get("upload_names", {}).get(name)
+    return Path(upload).stem if upload else name
+
+
+def show(place, run: TrainingRun) -> None:
+    """`place` is where the slider goes."""
+    if film := len(run.moments) > 1:
+        moment = choose_moment(place, run)
+        show_links(run, moment)
+    else:
+        st.caption("This run kept no snapshots, so no film of it; `--set snapshot_steps=0,100,1000` keeps some.")
+    views = VIEWS if film else {"curves": VIEWS["curves"]}
+    tabs = state.tabs("training", {key: title for key, (title, _) in views.items()})
+    for key, (_, part) in views.items():
+        if tabs[key].open:
+            with tabs[key], state.box():
+                part.show(run, cell_source(run.name), moment.step if film else None)
+
+
+state.heading(
+    "Training",
+    "How a model came to know what it knows. Its loss fell below one simple guess after another; its snapshots, opened "
+    "one by one, show a gap being filled better and a head finding its place.",
+)
+left, right = st.columns([2, 3], gap="medium")
+with state.box():
+    show(right, read_run(choose_run(left)))

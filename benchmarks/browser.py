@@ -1,0 +1,78 @@
+"""A running explorer and a browser to look at it, for the benchmarks and the screenshots."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+APP = Path(__file__).parents[1] / "app" / "explore.py"
+PAGES = {name: name for name in ("attention", "embeddings", "spans", "labels", "training")} | {"masking": ""}
+# What a reader came for: heads, a chart or a marked text. Until then a page shows only its heading and fields.
+FIRST_VIEW = ".said, .passage, [data-testid=stVegaLiteChart] :is(svg, canvas)"
+BUSY = "[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]"
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+
+
+@contextmanager
+def explorer() -> Iterator[tuple[str, int]]:
+    """The address and process id of a fresh server; it has opened no model yet."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    options = ["--server.headless", "true", "--server.port", str(port), "--server.fileWatcherType", "none"]
+    with tempfile.TemporaryFile() as log:
+        command = [sys.executable, "-m", "streamlit", "run", str(APP), *options]
+        process = subprocess.Popen(command, cwd=APP.parent, stdout=log, stderr=log, env=os.environ)
+        try:
+            wait_until_up(f"http://localhost:{port}", process)
+            yield f"http://localhost:{port}", process.pid
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def wait_until_up(address: str, process: subprocess.Popen) -> None:
+    for _ in range(600):
+        if process.poll() is not None:
+            break
+        try:
+            with urlopen(f"{address}/_stcore/health", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise SystemExit("the explorer did not start: try `bertlab explore`")
+
+
+@contextmanager
+def chromium() -> Iterator:
+    """A browser without windows."""
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        raise SystemExit("this needs Chromium or Chrome: install one, such as Debian's package chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def first_view(tab, address: str, page: str, link: str = "") -> float:
+    """Open a page; the seconds until its first view stood there."""
+    start = time.perf_counter()
+    tab.goto(f"{address}/{PAGES[page]}{link}", wait_until="commit")
+    tab.locator(FIRST_VIEW).first.wait_for(timeout=120_000)
+    return time.perf_counter() - start
+
+
+def settle(tab) -> None:
+    """Wait until nothing on the page is being computed."""
+    tab.wait_for_timeout(300)
+    tab.wait_for_function(f"!document.querySelector('{BUSY}')", timeout=120_000)

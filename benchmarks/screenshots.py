@@ -1,0 +1,33 @@
+"""Pictures of every page of the explorer, 1280 pixels wide, into docs/: `make screenshots`.
+
+python benchmarks/screenshots.py              # needs Chromium or Chrome
+python benchmarks/screenshots.py attention    # one page only
+"""
+
+import argparse
+from pathlib import Path
+
+from browser import PAGES, chromium, explorer, first_view, settle
+
+DOCS = Path(__file__).parents[1] / "docs"
+# What a picture shows where the page as it opens is not the most telling.
+LINKS = {"attention": "?head=1-2"}
+HEIGHT = 1200
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pages", nargs="*", choices=[[], *PAGES], help="default: all")
+    pages = parser.parse_args().pages or list(PAGES)
+    with chromium() as browser, explorer() as (address, _):
+        tab = browser.new_page(viewport={"width": 1280, "height": HEIGHT}, color_scheme="light")
+        for page in pages:
+            first_view(tab, address, page, LINKS.get(page, ""))
+            settle(tab)
+            place = DOCS / f"explorer-{page}.png"
+            tab.screenshot(path=place, animations="disabled")
+            print(place)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""Checkers of the encoder as a whole: its parameters counted, and the reader's BertModel."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from bertlab.config import BertConfig
+from bertlab.course.checks.base import checker, expect
+from bertlab.course.checks.tensors import close, none_of, run, tensors
+from bertlab.course.matching import load_matching
+from bertlab.model.encoder import BertModel
+
+
+@checker
+def check_count_parameters(fn: Callable[[BertConfig], int]) -> None:
+    """Check fn(config) -> the number of parameters of BertModel, pooler and all."""
+    odd = dict(hidden_size=30, num_attention_heads=5, intermediate_size=77, num_hidden_layers=3, type_vocab_size=3)
+    for config in (BertConfig(vocab_size=1000, max_position_embeddings=64, **odd), BertConfig.from_size("base")):
+        result = run(fn, config)
+        expect(isinstance(result, int), f"return a whole number, not {type(result).__name__}.")
+        off = result - _count(config)
+        for name, count in _often_forgotten(config).items():
+            expect(off != -count, f"you forgot {name}: {count:,} parameters.")
+            expect(off != count, f"you counted {name} once too often: {count:,} parameters.")
+        expect(
+            off == 0,
+            f"for {_count(config):,} parameters you get {result:,}: {abs(off):,} too {'many' if off > 0 else 'few'}.",
+        )
+    print("Right, to the unit.")
+
+
+def _count(config: BertConfig) -> int:
+    with torch.device("meta"):
+        return sum(parameter.numel() for parameter in BertModel(config).parameters())
+
+
+def _often_forgotten(config: BertConfig) -> dict[str, int]:
+    H, F, L = config.hidden_size, config.intermediate_size, config.num_hidden_layers
+    biases = L * (4 * H + F + H)
+    parts = {
+        "the pooler": H * H + H,
+        "the table of positions": config.max_position_embeddings * H,
+        "the table of segments": config.type_vocab_size * H,
+        "the table of words": config.vocab_size * H,
+        "the LayerNorm of the embeddings": 2 * H,
+        "one LayerNorm of each layer": L * 2 * H,
+        "both LayerNorms of each layer": L * 4 * H,
+        "all LayerNorms": L * 4 * H + 2 * H,
+        "the bias of every LayerNorm": (2 * L + 1) * H,
+        "all biases of the layers' linear maps": biases,
+        "all biases of linear maps": biases + H,
+        "the product `out` of attention": L * (H * H + H),
+        "two of queries, keys and values": L * 2 * (H * H + H),
+        "one half of the feed-forward network": L * (H * F + F),
+        "the other half of the feed-forward network": L * (F * H + H),
+        "all layers but one": (L - 1) * (4 * (H * H + H) + 2 * H * F + F + H + 4 * H),
+    }
+    return parts | {
+        "queries, keys and values for every further head": L * (config.num_attention_heads - 1) * 3 * (H * H + H)
+    }
+
+
+@checker
+def check_bert_model(cls: type[nn.Module]) -> None:
+    """Check cls(config) with the library's names; forward(input_ids, attention_mask, token_type_ids), each (B, S) ->
+    last hidden state (B, S, H), pooler output (B, H)."""
+    sizes = dict(hidden_size=24, num_attention_heads=3, intermediate_size=40, num_hidden_layers=3)
+    config = BertConfig(vocab_size=50, max_position_embeddings=16, initializer_range=0.3, **sizes)
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)
+        library, mine = BertModel(config).eval(), cls(config).eval()
+    report = load_matching(mine, library)
+    expect(report.complete, f"your parameters are not those of the library.\n{report}")
+    own = sum(parameter.numel() for parameter in mine.parameters())
+    expect(
+        own == report.total,
+        f"you have {own:,} parameters of your own, the library {report.total:,}: [Layer(config)] * L is one layer.",
+    )
+    with torch.no_grad():
+        _check_outputs(mine, library)
+    print("Right: with the same weights your BERT and the library's give the same.")
+
+
+def _check_outputs(mine: nn.Module, library: BertModel) -> None:
+    ids = torch.arange(14).view(2, 7) + 5
+    mask = torch.tensor([[1] * 7, [1] * 4 + [0] * 3])
+    types = torch.tensor([[0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0]])
+    hidden, pooled = tensors(
+        run(mine, ids, mask, types), 2, "two tensors, the last hidden state and the pooler's output"
+    )
+    right = library(ids, mask, types)
+    none_of(
+        hidden,
+        [
+            (library(ids, None, types).last_hidden_state, "padding was not hidden: attention_mask is not used."),
+            (
+                library(ids, 1 - mask, types).last_hidden_state,
+                "the mask is the wrong way round: attention_mask is 1 on tokens, `padding` is True elsewhere.",
+            ),
+            (library(ids, mask).last_hidden_state, "token_type_ids are not used."),
+            (library.embeddings(ids, types), "the layers are not applied: these are the embeddings."),
+        ],
+    )
+    expect(close(hidden, right.last_hidden_state), "the last hidden state is not the library's.")
+    none_of(pooled, _known_poolers(library, hidden))
+    expect(close(pooled, right.pooler_output), "the hidden state is right, the pooler's output is not.")
+
+
+def _known_poolers(library: BertModel, hidden: Tensor) -> list[tuple[Tensor, str]]:
+    dense = library.pooler.dense
+    return [
+        (dense(hidden[:, 0]), "the pooler's tanh is missing."),
+        (hidden[:, 0], "this is the state of [CLS] itself: the pooler has a layer and a tanh."),
+        (dense(hidden.mean(1)).tanh(), "the pooler reads [CLS] alone, hidden[:, 0], not the mean over the tokens."),
+        (dense(hidden[:, -1]).tanh(), "the pooler reads the first token, [CLS], not the last."),
+        (dense(hidden[:, 0]).relu(), "the pooler has tanh, not ReLU."),
+        (dense(hidden).tanh(), "the pooler is for the first token alone: (B, H)."),
+    ]

@@ -1,0 +1,59 @@
+"""A panel of one token that asks: what each token gets from it, and how that changes with the scale."""
+
+from html import escape
+
+import ipywidgets as widgets
+import torch
+from torch import Tensor
+
+from bertlab.course.panels.base import LABEL, WIDE, Panel, line, panel
+from bertlab.explain.attention import AttentionMaps, attention_maps
+from bertlab.explain.control import random_control
+
+
+def query_panel(model, tokenizer, text: str, layer: int = 0, head: int = 0, position: int = 1) -> Panel:
+    """One head (counted from 0) as seen by one token, trained and random; `sharpness` multiplies the scores."""
+    config, control = model.config, random_control(model)
+
+    def show(text: str, layer: int, head: int, position: int, sharpness: float) -> str:
+        pair = [attention_maps(each, tokenizer, text) for each in (model, control)]
+        return query_html(*pair, layer - 1, head - 1, position, sharpness)
+
+    return panel(
+        show,
+        text=line("text", text),
+        layer=_slider("layer", layer + 1, 1, config.num_hidden_layers),
+        head=_slider("head", head + 1, 1, config.num_attention_heads),
+        position=_slider("token", position, 0, 40),
+        sharpness=widgets.FloatSlider(1.0, min=0, max=8, step=0.25, description="sharpness", style=LABEL, layout=WIDE),
+    )
+
+
+def _slider(name: str, value: int, least: int, most: int) -> widgets.IntSlider:
+    return widgets.IntSlider(value, least, most, description=name, style=LABEL, layout=WIDE)
+
+
+def query_html(
+    maps: AttentionMaps, control: AttentionMaps, layer: int, head: int, position: int, sharpness: float
+) -> str:
+    """A table: each token, its weight in the head and in the same head with random weights."""
+    position = min(position, len(maps.tokens) - 1)
+    rows = [sharpened(m.weights[layer, head, position], sharpness).tolist() for m in (maps, control)]
+    body = "".join(
+        f"<tr><td><bdi>{escape(token)}</bdi></td>{_cell(trained, '#0072B2')}{_cell(random, '#7F7F7F')}</tr>"
+        for token, trained, random in zip(maps.tokens, *rows, strict=True)
+    )
+    asks = f"<p>layer {layer + 1}, head {head + 1}: <b><bdi>{escape(maps.tokens[position])}</bdi></b> asks</p>"
+    return f"{asks}<table><tr><th></th><th>trained</th><th>random weights</th></tr>{body}</table>"
+
+
+def sharpened(weights: Tensor, sharpness: float) -> Tensor:
+    """The weights (..., S) of a softmax had its scores been multiplied by `sharpness`: 0 makes them all alike."""
+    return (sharpness * weights.clamp(min=torch.finfo(weights.dtype).tiny).log()).softmax(-1)
+
+
+def _cell(weight: float, colour: str) -> str:
+    bar = f"background:{colour};height:12px;border-radius:2px;width:{150 * weight:.0f}px"
+    return (
+        f'<td><div style="display:flex;gap:6px;width:210px"><div style="{bar}"></div><div>{weight:.2f}</div></div></td>'
+    )

@@ -1,0 +1,54 @@
+"""A panel of a deep encoder with random weights: take a part out and see the signal die, layer by layer."""
+
+import math
+
+import ipywidgets as widgets
+
+from bertlab.config import BertConfig
+from bertlab.course.panels.base import LABEL, WIDE, Panel, line, panel
+from bertlab.explain.ablation import PARTS, Signal, ablated, signal
+from bertlab.explain.control import random_model
+from bertlab.explain.text import encode
+from bertlab.model.encoder import BertModel
+
+
+def ablation_panel(config: BertConfig, tokenizer, text: str, without: tuple[str, ...] = ()) -> Panel:
+    """An encoder of `config`, fresh, `without` some of bertlab.explain.ablation.PARTS; depth and weights to turn."""
+
+    def show(text: str, layers: int, spread: float, seed: int, **out: bool) -> str:
+        changed = config.changed(num_hidden_layers=layers, initializer_range=spread)
+        model = random_model(BertModel, changed, seed)
+        lacking = [part for part in PARTS if out[part]]
+        batch = encode(tokenizer, text, limit=config.max_position_embeddings).batch
+        return signal_html(signal(ablated(model, lacking), batch))
+
+    boxes = {part: widgets.Checkbox(part in without, description=f"without {part}", style=LABEL) for part in PARTS}
+    return panel(
+        show,
+        text=line("text", text),
+        layers=widgets.IntSlider(12, 1, 24, description="layers", style=LABEL, layout=WIDE),
+        spread=widgets.FloatSlider(
+            config.initializer_range, min=0.01, max=0.2, step=0.01, description="weights", style=LABEL, layout=WIDE
+        ),
+        seed=widgets.IntSlider(0, 0, 20, description="seed", style=LABEL, layout=WIDE),
+        **boxes,
+    )
+
+
+def signal_html(found: Signal) -> str:
+    """A table: for each layer the size of the states, what tells the tokens apart, the gradient that arrives."""
+    head = "<tr><th>after layer</th><th>size</th><th>tells tokens apart</th><th>gradient</th></tr>"
+    rows = zip(found.sizes, found.differences, found.gradients, strict=True)
+    body = "".join(
+        f"<tr><td>{number}</td>{_cell(size, '#E69F00')}{_cell(apart, '#0072B2')}{_cell(gradient, '#009E73')}</tr>"
+        for number, (size, apart, gradient) in enumerate(rows)
+    )
+    return f"<table>{head}{body}</table><p>Bars are logarithmic, from a millionth to a million.</p>"
+
+
+def _cell(value: float, colour: str) -> str:
+    length = 75 + 12.5 * math.log10(min(max(value, 1e-6), 1e6))
+    bar = f"background:{colour};height:10px;border-radius:2px;width:{length:.0f}px"
+    return (
+        f'<td><div style="display:flex;gap:6px;width:230px"><div style="{bar}"></div><div>{value:.1e}</div></div></td>'
+    )

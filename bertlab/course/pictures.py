@@ -1,0 +1,31 @@
+"""Pictures of committed chapters with few colours: a third of the size, and no eye sees the difference."""
+
+import base64
+from io import BytesIO
+
+from nbconvert.preprocessors import Preprocessor
+from PIL import Image
+
+
+class FewColours(Preprocessor):
+    """What `make notebooks` does to the pictures that cells have drawn."""
+
+    def preprocess_cell(self, cell, resources, index):
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if "image/png" in data:
+                data["image/png"] = few_colours(data["image/png"])
+        return cell, resources
+
+
+def few_colours(png: str) -> str:
+    """A PNG in base64, on white and with at most 256 colours; one that is so already stays as it is."""
+    picture = Image.open(BytesIO(base64.b64decode(png)))
+    if picture.mode == "P":
+        return png
+    picture = picture.convert("RGBA")
+    white = Image.new("RGBA", picture.size, "white")
+    painted = Image.alpha_composite(white, picture).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    file = BytesIO()
+    painted.save(file, "PNG", optimize=True)
+    return base64.b64encode(file.getvalue()).decode()

@@ -1,0 +1,124 @@
+"""Learning curves on their ladder of baselines, as Altair charts that light and dark pages both can hold."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+
+from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
+from bertlab.explain.runs import Baseline, TrainingRun
+
+MOST_POINTS = 600  # of one curve; more than a picture has room for
+MARKED_POINTS = 40  # of fewer, each is marked
+MOST_SHARES = 4
+LOWEST = 0.1  # a share below which there is no room for its name
+THOUSANDS = "datum.value < 1000 ? datum.value : format(datum.value / 1000, '~g') + 'k'"
+NAMES = {
+    "mlm_loss": "masked words",
+    "masked_accuracy": "masked words",
+    "nsp_accuracy": "next sentence",
+    "order_accuracy": "sentence order",
+    "next_token_loss": "next words",
+    "next_token_accuracy": "next words",
+}
+
+
+def curve_name(measure: str) -> str:
+    return NAMES.get(measure, measure.replace("_", " "))
+
+
+def curve_table(run: TrainingRun, measures: Sequence[str]) -> pd.DataFrame:
+    """One row a step and measure: its value and, where the run tells them, the ends of its 95% interval."""
+    rows = [
+        (int(row["step"]), measure, row[measure], row.get(f"{measure}_low"), row.get(f"{measure}_high"))
+        for measure in measures
+        for row in _thinned(run.looks if run.looks and measure in run.looks[0] else run.rows)
+    ]
+    return pd.DataFrame(rows, columns=["step", "measure", "value", "low", "high"])
+
+
+def _thinned(rows: Sequence) -> Sequence:
+    """Every so-manieth row, and the last."""
+    every = -(-len(rows) // MOST_POINTS)
+    return [*rows[:-1:every], *rows[-1:]] if every > 1 else rows
+
+
+def run_curves(run: TrainingRun, log_steps: bool = False) -> alt.HConcatChart:
+    """Loss and shares side by side, whichever of them there is."""
+    drawn = [draw(run, log_steps).properties(width=420) for draw in (loss_curve, share_curves)]
+    return alt.hconcat(*drawn).resolve_scale(color="independent")
+
+
+def loss_curve(run: TrainingRun, log_steps: bool = False, step: int | None = None) -> alt.LayerChart:
+    """The loss of the training against steps; `step` is marked."""
+    rungs = [baseline for baseline in run.baselines if baseline.measure == run.loss]
+    top = max([rung.value for rung in rungs] + [row[run.loss] for row in run.rows])
+    title = "loss (nats per word)" if run.loss in NAMES else "loss of the training (nats)"
+    y = alt.Y("value:Q", title=title, scale=alt.Scale(domain=[0, 1.05 * top]), axis=alt.Axis(gridOpacity=0.4))
+    return _curves(run, [run.loss], y, _ladder(rungs, ".2f", above=True), _steps(run, log_steps), step)
+
+
+def share_curves(run: TrainingRun, log_steps: bool = False, step: int | None = None) -> alt.LayerChart:
+    """What grows while the model learns: the share of words guessed right, or the measures of the dev set."""
+    measures = run.shares[:MOST_SHARES]
+    shown = measures[:1] if run.looks else measures  # the other figures of a dev set tell much the same
+    rungs = [baseline for baseline in run.baselines if baseline.measure in shown and baseline.value >= 0.01]
+    title = "on held-out examples" if run.looks else "share guessed right"
+    least = min([0.0] + [row[name] for row in run.looks for name in measures])
+    scale = alt.Scale(domain=[least, 1])
+    y = alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(format="%", gridOpacity=0.4))
+    return _curves(run, measures, y, _ladder(rungs, ".0%", above=False), _steps(run, log_steps), step)
+
+
+def _steps(run: TrainingRun, log_steps: bool) -> alt.X:
+    """The axis of the steps, up to the last that is planned; `log_steps` stretches the beginning."""
+    last = max(run.planned or 0, run.step, 1)
+    if not log_steps:
+        axis = alt.Axis(grid=False, labelExpr=THOUSANDS, tickCount=6)
+        return alt.X("step:Q", title="training steps", scale=alt.Scale(domain=[0, last], nice=False), axis=axis)
+    ticks = [0, *(n * 10**power for power in range(2, 7) for n in (1, 3) if n * 10**power < last)]
+    axis = alt.Axis(grid=False, labelExpr=THOUSANDS, values=ticks)
+    scale = alt.Scale(type="symlog", constant=100, domain=[0, last], nice=False)
+    return alt.X("step:Q", title="training steps (the beginning stretched)", scale=scale, axis=axis)
+
+
+def _curves(
+    run: TrainingRun,
+    measures: Sequence[str],
+    y: alt.Y,
+    ladder: Sequence[alt.Chart],
+    x: alt.X,
+    step: int | None,
+) -> alt.LayerChart:
+    table = curve_table(run, measures)
+    names = [curve_name(measure) for measure in measures]
+    base = alt.Chart(table.assign(curve=table["measure"].map(curve_name))).encode(x=x, color=_colour(names))
+    point = alt.OverlayMarkDef(size=55, filled=True) if len(table) <= MARKED_POINTS * len(measures) else False
+    tooltip = ["curve:N", alt.Tooltip("step:Q", format=","), alt.Tooltip("value:Q", format=".4f")]
+    lines = base.mark_line(strokeWidth=2.5, point=point).encode(y=y, tooltip=tooltip)
+    layers = [*ladder, lines]
+    if table["low"].notna().any():
+        layers.insert(0, base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=None), y2="high:Q"))
+    if step is not None:
+        here = alt.Chart(pd.DataFrame({"step": [step]})).mark_rule(color=GREY, opacity=0.3, strokeWidth=8)
+        layers.insert(0, here.encode(x=x))
+    return alt.layer(*layers).properties(height=300)
+
+
+def _colour(names: Sequence[str]) -> alt.Color:
+    colours = [BLUE, *OKABE_ITO[2:]][: len(names)]  # orange is the ladder's
+    look = dict(title=None, orient="top", labelFontSize=13, symbolStrokeWidth=3, symbolOpacity=1)
+    legend = alt.Legend(**look) if len(names) > 1 else None
+    return alt.Color("curve:N", scale=alt.Scale(domain=list(names), range=colours), legend=legend)
+
+
+def _ladder(rungs: Sequence[Baseline], form: str, above: bool) -> list[alt.Chart]:
+    """Dashed lines with their names and values at the right end, on the side that a model that learns has left."""
+    layers = []
+    for rung in rungs:
+        base = alt.Chart(pd.DataFrame({"value": [rung.value]})).encode(y="value:Q")
+        side = dict(baseline="bottom", dy=-2) if above or rung.value < LOWEST else dict(baseline="top", dy=4)
+        text = f"{rung.name} {rung.value:{form}}"
+        words = base.mark_text(align="right", dx=-3, fontSize=12, color=GREY, text=text, **side)
+        layers += [base.mark_rule(strokeDash=[5, 4], color=ORANGE, strokeWidth=1.5), words.encode(x=alt.value("width"))]
+    return layers

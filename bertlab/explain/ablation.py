@@ -1,0 +1,107 @@
+"""A model with one of its parts taken out, and what becomes of the signal, forwards and backwards."""
+
+import copy
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from bertlab.errors import InputError
+from bertlab.inputs.features import Batch
+from bertlab.model.packing import Packing
+
+PARTS = ("attention", "feed-forward", "residual", "norm", "activation")
+
+
+class Silent(nn.Module):
+    """In place of a sublayer: it has nothing to add."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.zeros_like(x)
+
+
+class SilentAttention(Silent):
+    def forward(self, x: Tensor, *_) -> tuple[Tensor, None]:
+        return torch.zeros_like(x), None
+
+
+class WithoutResidual(nn.Module):
+    """A layer that passes on what its sublayers say and forgets what they were given; for eval mode (no dropout)."""
+
+    def __init__(self, layer: nn.Module):
+        super().__init__()
+        self.layer = layer
+
+    def forward(
+        self,
+        x: Tensor,
+        padding: Tensor | None,
+        head_mask: Tensor | None,
+        want_probabilities: bool,
+        packing: Packing | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        attended, probabilities = self.layer.attention(x, padding, head_mask, want_probabilities, packing)
+        x = self.layer.attention_norm(attended)
+        return self.layer.feed_forward_norm(self.layer.feed_forward(x)), probabilities
+
+
+def ablated(model: nn.Module, without: Collection[str], layers: Collection[int] | None = None) -> nn.Module:
+    """A copy of `model` in eval mode whose encoder layers (numbers from 0; None: all) lack the parts named in PARTS.
+
+    A sublayer that is out adds nothing; LayerNorm and activation that are out pass on what they get. Raises
+    InputError for a part there is not.
+    """
+    if unknown := [part for part in without if part not in PARTS]:
+        raise InputError(f"part {unknown[0]!r} is unknown; known: {', '.join(PARTS)}")
+    changed = copy.deepcopy(model).eval()
+    encoder = getattr(changed, "bert", changed).encoder
+    for number in range(len(encoder.layers)) if layers is None else layers:
+        encoder.layers[number] = _layer_without(encoder.layers[number], without)
+    return changed
+
+
+def _layer_without(layer: nn.Module, without: Collection[str]) -> nn.Module:
+    if "attention" in without:
+        layer.attention = SilentAttention()
+    if "activation" in without:
+        layer.feed_forward.activation = nn.Identity()
+    if "feed-forward" in without:
+        layer.feed_forward = Silent()
+    if "norm" in without:
+        layer.attention_norm, layer.feed_forward_norm = nn.Identity(), nn.Identity()
+    return WithoutResidual(layer) if "residual" in without else layer
+
+
+@dataclass(frozen=True)
+class Signal:
+    """How a text fares on its way through L layers; each list has L+1 numbers, the first for the embeddings.
+
+    `sizes` are root mean squares of the states. `differences` are the shares of the states, from 0 to 1, that tell
+    the tokens of a text apart: |X - mean over tokens| / |X|. `gradients` are lengths of the gradient that arrives there
+    from the last layer, where it has the length 1.
+    """
+
+    sizes: list[float]
+    differences: list[float]
+    gradients: list[float]
+
+
+def signal(model: nn.Module, batch: Batch, seed: int = 0) -> Signal:
+    """The Signal of one text (1, S); the gradient is that of the last states times a random direction."""
+    bert = getattr(model, "bert", model)
+    with torch.enable_grad():
+        states = bert(**batch, output_hidden_states=True).hidden_states  # L+1 x (1, S, H)
+        direction = torch.randn(states[-1].shape, generator=torch.Generator().manual_seed(seed))
+        gradients = torch.autograd.grad((states[-1] * direction / direction.norm()).sum(), states)
+    states = [state.detach() for state in states]
+    return Signal(
+        sizes=[float(state.square().mean().sqrt()) for state in states],
+        differences=[_difference(state[0]) for state in states],
+        gradients=[float(gradient.norm()) for gradient in gradients],
+    )
+
+
+def _difference(state: Tensor) -> float:
+    """How much of a state (S, H) tells its tokens apart; 0 where nothing is left of it."""
+    return float((state - state.mean(0)).norm() / state.norm().clamp(min=torch.finfo(state.dtype).tiny))

@@ -1,0 +1,100 @@
+"""One text, or a set of them, through the snapshots of a training: how what a model does comes about."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bertlab.errors import InputError
+from bertlab.explain.attention import AttentionMaps, attention_maps
+from bertlab.explain.fill import position_log_probabilities
+from bertlab.explain.heads import ROLES, head_roles
+from bertlab.explain.projection import Neighbours, Pooling, neighbour_accuracy, text_vectors
+from bertlab.explain.runs import Moment
+from bertlab.explain.text import encode
+from bertlab.model import BertForPreTraining, BertModel
+from bertlab.tokenizer import Tokenizer
+
+MOST_WORDS = 8
+
+
+@dataclass(frozen=True)
+class WordFrame:
+    """Probabilities (V,) of every token of the vocabulary at one gap, after `step` steps."""
+
+    step: int
+    probabilities: Tensor
+
+
+@dataclass(frozen=True)
+class HeadFrame:
+    """What every head looks at after `step` steps."""
+
+    step: int
+    maps: AttentionMaps
+
+
+@dataclass(frozen=True)
+class CloudFrame:
+    """Vectors (N, H) of N texts after the last layer, and how well neighbours there tell the texts' labels."""
+
+    step: int
+    vectors: np.ndarray
+    neighbours: Neighbours | None
+
+
+def word_film(moments: Sequence[Moment], text: str, pair: str | None = None, gap: int = 0) -> Iterator[WordFrame]:
+    """What each model would write at [MASK] number `gap` of a text or pair, counted from 0.
+
+    Raises InputError when the text is empty or has no such [MASK].
+    """
+    for moment in moments:
+        model, tokenizer = _opened(BertForPreTraining, moment)
+        encoded = encode(tokenizer, text, pair, model.config.max_position_embeddings)
+        positions = (encoded.input_ids == tokenizer.mask_token_id).nonzero()[:, 0].tolist()  # (S,) -> M
+        if gap >= len(positions):
+            raise InputError("the text holds no [MASK] to fill: write [MASK] in place of a word")
+        yield WordFrame(moment.step, position_log_probabilities(model, encoded.batch, positions)[gap].exp())
+
+
+def followed_words(frames: Sequence[WordFrame], last: int = 4) -> list[int]:
+    """Ids of the `last` likeliest tokens of the last frame and the likeliest of each earlier one, at most eight."""
+    final = frames[-1].probabilities.topk(last).indices.tolist()
+    earlier = [int(frame.probabilities.argmax()) for frame in reversed(frames)]
+    return list(dict.fromkeys([*final, *earlier]))[:MOST_WORDS]
+
+
+def head_film(
+    moments: Sequence[Moment], text: str, pair: str | None = None, limit: int | None = None
+) -> Iterator[HeadFrame]:
+    """The attention of each model for a text or pair, cut to `limit` tokens. InputError when the text is empty."""
+    for moment in moments:
+        model, tokenizer = _opened(BertModel, moment)
+        yield HeadFrame(moment.step, attention_maps(model, tokenizer, text, pair, limit))
+
+
+def role_scores(frames: Sequence[HeadFrame]) -> Tensor:
+    """(T, L, A, R): the share of each role of ROLES in the weight of each head, at T moments; see head_roles."""
+    return torch.stack([head_roles(frame.maps).scores for frame in frames])
+
+
+def most_changed_head(scores: Tensor) -> tuple[int, int]:
+    """Layer and head, from 0, in which a role other than "broad" grew most from the first to the last of T moments."""
+    grown = (scores[-1] - scores[0])[..., : ROLES.index("broad")].nan_to_num(-1.0)  # (T, L, A, R) -> (L, A, R-1)
+    best = int(grown.amax(-1).argmax())
+    return divmod(best, grown.size(1))
+
+
+def cloud_film(
+    moments: Sequence[Moment], texts: Sequence[str], labels: Sequence[str], pooling: Pooling = "cls"
+) -> Iterator[CloudFrame]:
+    """Vectors of labelled texts by each model; `pooling` as in text_vectors. InputError when a text is empty."""
+    for moment in moments:
+        vectors = text_vectors(*_opened(BertModel, moment), texts, pooling)[-1]  # (L+1, N, H) -> (N, H)
+        yield CloudFrame(moment.step, vectors, neighbour_accuracy(vectors, labels))
+
+
+def _opened(kind: type, moment: Moment) -> tuple[BertModel | BertForPreTraining, Tokenizer]:
+    return kind.from_pretrained(moment.source), Tokenizer.from_pretrained(moment.source)

@@ -1,0 +1,88 @@
+"""A left-to-right reader, as GPT is one (Radford et al. 2018): BERT's own encoder, but no token sees what stands to its
+right, and each is asked for the next word (Devlin et al. 2019, section 5.1, "LTR").
+
+The encoder is bertlab.model's with config.is_decoder, the loss bertlab.training.pretrain.next_token_loss: size, text,
+steps and optimizer are those of the BERT beside it. What stands here is what such a reader can be asked.
+
+Shapes: N texts, S tokens, V vocabulary.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from bertlab.errors import InputError
+from bertlab.model import BertForPreTraining
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.recipes import PretrainRecipe
+
+BATCH = 64  # texts at a time
+
+
+def left_to_right(recipe: PretrainRecipe) -> PretrainRecipe:
+    """The same recipe, but each token is guessed from those before it, and from them alone."""
+    return replace(recipe, name=f"{recipe.name}-left-to-right", objective="left-to-right", second_task="none")
+
+
+@torch.inference_mode()
+def next_log_probabilities(model: BertForPreTraining, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
+    """ln p of every word as the one that comes after each of N texts: (N, V)."""
+    refuse_both_sides(model)
+    parts = []
+    for first in range(0, len(texts), BATCH):
+        batch = tokenizer(texts[first : first + BATCH])
+        last = batch["attention_mask"].sum(1) - 2  # (N,): before [SEP], for the text goes on
+        logits = model(**batch).prediction_logits[torch.arange(len(last)), last]  # (N, S, V) -> (N, V)
+        parts.append(logits.float().log_softmax(-1))
+    return torch.cat(parts)
+
+
+def gap_log_probabilities(model: BertForPreTraining, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
+    """What it makes of the gaps of N texts, each with one [MASK], from what stands to the left: (N, V).
+
+    InputError names a text that has no [MASK] or more than one.
+    """
+    for text in texts:
+        if text.count(tokenizer.mask_token) != 1:
+            raise InputError(f"write [MASK] in place of one word, once: {text}")
+    return next_log_probabilities(model, tokenizer, [text.split(tokenizer.mask_token)[0] for text in texts])
+
+
+@torch.inference_mode()
+def text_log_probabilities(model: BertForPreTraining, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
+    """ln p of each of N whole texts, the sum of what each word gets from those before it (the chain rule): (N,).
+
+    So a left-to-right reader does judge a gap by what comes after it: put each candidate in, and read all again.
+    """
+    refuse_both_sides(model)
+    totals = []
+    for first in range(0, len(texts), BATCH):
+        batch = tokenizer(texts[first : first + BATCH])
+        following = batch["input_ids"][:, 1:]  # (N, S - 1)
+        logs = model(**batch).prediction_logits[:, :-1].float().log_softmax(-1)  # (N, S - 1, V)
+        each = logs.gather(2, following[..., None]).squeeze(-1)  # (N, S - 1)
+        totals.append(each.masked_fill(tokenizer.special_mask(following), 0.0).sum(1))
+    return torch.cat(totals)
+
+
+@torch.inference_mode()
+def write(model: BertForPreTraining, tokenizer: Tokenizer, text: str, tokens: int, generator: torch.Generator) -> str:
+    """`text` gone on with for so many `tokens` or as far as the model has positions, each drawn from the model's
+    probabilities; special tokens never are."""
+    refuse_both_sides(model)
+    ids = [tokenizer.cls_token_id, *tokenizer.encode_batch([text])[0]]
+    for _ in range(min(tokens, model.config.max_position_embeddings - len(ids))):
+        logits = model(torch.tensor([ids])).prediction_logits[0, -1].float()  # (1, S, V) -> (V,)
+        logits[tokenizer.all_special_ids] = -torch.inf
+        ids.append(int(logits.softmax(-1).multinomial(1, generator=generator)))
+    return tokenizer.decode(ids[1:])
+
+
+def refuse_both_sides(model: BertForPreTraining) -> None:
+    """InputError for a model that sees what it would be asked to guess."""
+    if not model.config.is_decoder:
+        raise InputError(
+            "this model sees both sides: only one that reads from left to right can be asked what comes next"
+        )

@@ -1,0 +1,70 @@
+"""Heads switched off by a click, bertviz without a network, and answers in a real browser."""
+
+import pytest
+from test_browser import settle, show, unharmed
+
+pytestmark = pytest.mark.browser
+
+
+def press_cell(tab, layer, head):
+    """Press a cell of the first map, found by what its tooltip says."""
+    cell = f"path[aria-label^='head: {head}; layer: {layer};']"
+    tab.locator("[data-testid=stVegaLiteChart]").first.locator(cell).first.click(force=True)
+    settle(tab)
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "key"), [("attention", "Switch+heads+off", "off"), ("spans", "Which+head%3F", "span_off")]
+)
+def test_a_click_switches_a_head_off_and_on(tab, server, page, link, key):
+    show(tab, server, page, f"?{page}_tab={link}&{key}=1-2")
+    tab.get_by_text("Without layer 1, head 2").wait_for()
+    press_cell(tab, 3, 4)
+    tab.get_by_text("Without layer 1, head 2 and layer 3, head 4").wait_for()
+    assert f"{key}=1-2&{key}=3-4" in tab.url
+    press_cell(tab, 3, 4)
+    press_cell(tab, 1, 2)
+    tab.get_by_text("All heads are on").wait_for()
+    tab.wait_for_url(lambda url: "3-4" not in url and "1-2" not in url)
+    unharmed(tab)
+
+
+def test_two_sets_of_heads_in_a_link(tab, server):
+    show(tab, server, "attention", "?attention_tab=Switch+heads+off&off=4-1&off=1-1")
+    tab.get_by_text("Without layer 4, head 1 and layer 1, head 1").wait_for()
+    unharmed(tab)
+
+
+@pytest.mark.parametrize("view", ["heads", "model", "neurons"])
+def test_bertviz_fetches_nothing(tab, server, view):
+    show(
+        tab,
+        server,
+        "attention",
+        f"?attention_tab=bertviz&bertviz={view}&text=%3Cscript%3Ewindow.top.hit%3D1%3C/script%3E",
+    )
+    frame = tab.frame_locator("[data-testid=stIFrame]")
+    frame.locator("#vis svg line").first.wait_for(state="attached")
+    assert tab.evaluate("window.hit") is None
+    unharmed(tab)
+
+
+def test_words_of_a_passage_are_shaded_and_a_link_opens_another_window(tab, server):
+    show(tab, server, "spans")
+    best = tab.locator(".passage .best")
+    assert best.all_inner_texts() == ["red", "kite"]
+    assert "linear-gradient" in best.first.evaluate("word => getComputedStyle(word).backgroundImage")
+    passage = "+".join(["the+dog+sleeps."] * 150)
+    show(tab, server, "spans", f"?passage={passage}&window=3")
+    tab.get_by_text("Window 3, blue, is shown").wait_for()
+    unharmed(tab)
+
+
+@pytest.mark.parametrize("page", ["attention?attention_tab=Is+it+an+explanation%3F", "spans?spans_tab=Starts+and+ends"])
+def test_nothing_is_wider_than_a_phone(tab, server, page):
+    tab.set_viewport_size({"width": 390, "height": 900})
+    tab.goto(f"{server}/{page}")
+    tab.get_by_role("heading", level=1).wait_for()
+    settle(tab)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    unharmed(tab)

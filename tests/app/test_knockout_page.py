@@ -1,0 +1,176 @@
+"""Heads switched off, measures beside attention, and bertviz, without a browser."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from bertlab import BertForPreTraining, Tokenizer
+from bertlab.explain.fill import fill_mask
+from bertlab.explain.flow import measures
+from bertlab.explain.knockout import fill_knockouts
+
+APP = Path(__file__).parents[2] / "app" / "explore.py"
+TABS = ["Switch heads off", "Is it an explanation?", "bertviz"]
+TEXT, PAIR = 'my dog "is" \\ [MASK] today.', "he likes walks."
+
+
+def opened(tab: str, **link) -> AppTest:
+    app = AppTest.from_file(str(APP), default_timeout=120)
+    app.switch_page("views/attention.py")
+    for key, value in (link | {"attention_tab": tab}).items():
+        app.query_params[key] = value
+    return app.run()
+
+
+def fine(app: AppTest) -> bool:
+    return not app.exception and not app.error
+
+
+def said(app: AppTest) -> str:
+    shown = [*app.error, *app.warning, *app.info, *app.main.markdown, *app.main.caption]
+    return " ".join(element.value.replace("\\", "") for element in shown)
+
+
+def ran(app: AppTest) -> tuple[object, dict]:
+    """What the one cell of a view gives, and the names that it makes."""
+    (code,) = [code.value for code in app.main.code if code.value.startswith("from bertlab")]
+    *body, last = code.splitlines()
+    names: dict = {}
+    exec("\n".join(body), names)
+    return eval(last, names), names
+
+
+def followed(app: AppTest):
+    (field,) = [box for box in app.main.selectbox if box.label == "Word to follow"]
+    return field
+
+
+def both(folder):
+    return BertForPreTraining.from_pretrained(folder), Tokenizer.from_pretrained(folder)
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_view_and_its_cell(tab, folders):
+    app = opened(tab, folder=folders["pretrained"], text=TEXT, pair=PAIR)
+    assert fine(app), said(app)
+    picture, _ = ran(app)
+    assert getattr(picture, "data", None) is not None or picture.to_dict()["hconcat"]
+    assert all(button in [one.label for one in app.download_button] for button in ("CSV", "PNG", "SVG"))
+
+
+def test_two_models_and_random_weights(folders):
+    app = opened("Switch heads off", folder=folders["pretrained"], text=TEXT, versus="storyworld-tiny", follow="was")
+    assert fine(app), said(app)
+    models = ["storyworld-tiny", "random weights", folders["pretrained"]]
+    assert set(app.main.dataframe[0].value["model"]) == set(models)
+    assert set(app.main.dataframe[0].value[lambda t: t["model"] == "storyworld-tiny"]["layer"]) == {1, 2, 3, 4}
+    other = opened("Switch heads off", folder=folders["pretrained"], text=TEXT, versus="storyworld-tiny", follow="##g")
+    assert fine(other) and ("has no token" in said(other)) != ("##g" in storyworld_vocabulary())
+
+
+def storyworld_vocabulary():
+    return Tokenizer.from_pretrained("storyworld-tiny").vocab
+
+
+@pytest.mark.parametrize("view", ["heads", "model", "neurons"])
+def test_cells_of_bertviz(view, folders):
+    app = opened("bertviz", folder=folders["pretrained"], text=TEXT, bertviz=view, bertviz_layer="2", bertviz_head="3")
+    html, _ = ran(app)
+    assert fine(app) and "bertviz-" in html.data
+
+
+def test_the_head_that_matters_most_is_off_at_first(folders):
+    app = opened("Switch heads off", folder=folders["pretrained"], text=TEXT, pair=PAIR)
+    model, tok = both(folders["pretrained"])
+    guess = fill_mask(model, tok, TEXT, PAIR, k=1)[0].tokens[0]
+    assert followed(app).value == guess
+    rows = list(fill_knockouts(model, tok, TEXT, PAIR, (), 0, guess))
+    changes = {f"{i}-{j}": change for i, row in enumerate(rows, 1) for j, change in enumerate(row, 1)}
+    worst = min(changes, key=changes.get)
+    assert app.multiselect(key="off").value == [worst]
+    assert f"{changes[worst]:+.2f} nats".replace("-", "−").replace(" nats", "") in said(app)
+    table = app.main.dataframe[0].value
+    assert list(table["change"][: len(changes)]) == pytest.approx(list(changes.values()), abs=1e-5)
+    assert set(table["model"]) == {folders["pretrained"], "random weights"}
+
+
+def test_heads_of_another_model_are_forgotten(folders):
+    app = opened("Switch heads off", text=TEXT, off=["4-4", "1-1"])
+    assert fine(app) and app.multiselect(key="off").value == ["4-4", "1-1"]
+    app.text_input(key="folder").set_value(folders["pretrained"]).run()
+    assert fine(app) and app.multiselect(key="off").value == ["1-1"]
+
+
+def test_a_press_on_the_map_flips_a_head(folders):
+    """AppTest cannot click a chart: what the callback is told is put there by hand."""
+    app = AppTest.from_string(PRESS, default_timeout=30)
+    app.session_state["off"] = ["1-2"]
+    app.session_state["pressed"] = [[(1, 2)], [(1, 2), (2, 1)], [(1, 2)], []]
+    app.run()
+    assert [text.value for text in app.text] == ["[]", "['2-1']", "[]", "['1-2']"]
+
+
+PRESS = """
+from types import SimpleNamespace
+import streamlit as st
+from parts import knockout_heads
+
+for cells in st.session_state.pressed:
+    chosen = [{"layer": layer, "head": head} for layer, head in cells]
+    st.session_state["off map"] = SimpleNamespace(selection={"cell": chosen})
+    knockout_heads.pressed("off")
+    st.text(str(st.session_state.off))
+"""
+
+
+@pytest.mark.parametrize("tab", TABS[:2])
+def test_another_word_can_be_followed_and_is_in_the_link(tab, folders):
+    link = dict(folder=folders["pretrained"], text=TEXT)
+    app = opened(tab, **link)
+    second = followed(app).options[1]
+    followed(app).set_value(second).run()
+    assert fine(app) and app.query_params["follow"] in (second, [second]) and f"“{second}”" in said(app)
+    assert ran(app)[1]["question"]["token"] == second
+    typed = opened(tab, **link, follow="was")
+    assert fine(typed) and followed(typed).value == "was" and "“was”" in said(typed)
+    assert "“zebrafish” is no token of this model" in said(opened(tab, **link, follow="zebrafish"))
+
+
+@pytest.mark.parametrize("tab", TABS[:2])
+def test_without_a_gap_a_word_can_be_hidden(tab, folders):
+    app = opened(tab, folder=folders["pretrained"], text="the dog likes the baker")
+    assert fine(app) and "Nothing is masked" in said(app)
+    app = opened(tab, folder=folders["pretrained"], text="the dog likes the baker", mask="1")
+    assert fine(app), said(app)
+    assert "the" in followed(app).options
+
+
+def test_agreement_is_told_in_words(folders):
+    app = opened("Is it an explanation?", folder=folders["pretrained"], text=TEXT, pair=PAIR)
+    model, tok = both(folders["pretrained"])
+    found = measures(model, tok, TEXT, PAIR, (), 0, followed(app).value)
+    assert f"{found.agreement[0, 3]:+.2f}".replace("-", "−") in said(app)
+
+
+def test_a_short_text_has_no_order(folders):
+    app = opened("Is it an explanation?", folder=folders["pretrained"], text="a [MASK] b")
+    assert fine(app) and "write a longer text" in said(app)
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize(
+    "text", ["word " * 10_000 + "[MASK]", "<script>alert(1)</script> [MASK] of the dog", "漢字 [MASK]"]
+)
+def test_odd_texts(tab, text, folders):
+    app = opened(tab, folder=folders["pretrained"])
+    app.text_area(key="text").set_value(text).run()
+    assert fine(app), said(app)
+    assert len(text) < 1000 or "left out" in said(app)
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_an_empty_text_gets_a_friendly_box(tab, folders):
+    app = opened(tab, folder=folders["pretrained"])
+    app.text_area(key="text").set_value(" ").run()
+    assert not app.exception and "empty" in said(app)

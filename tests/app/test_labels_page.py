@@ -1,0 +1,36 @@
+"""Labels of two models side by side."""
+
+from test_pages import fine, opened, said
+
+
+def answered(app) -> list[str]:
+    found = [caption.value.replace("\\", "") for caption in app.main.caption]
+    return [caption[14:-3] for caption in found if caption.startswith("Labelled by **")]
+
+
+def test_two_models_label_the_same(folders):
+    app = opened("labels", folder=folders["classifier"], versus="storyworld-tiny-sentiment", label_text="the dog " * 99)
+    assert fine(app), said(app)
+    assert answered(app) == [folders["classifier"], "storyworld-tiny-sentiment", "storyworld-tiny-entities"]
+    assert said(app).count("tokens were left out") == 2  # the fallback and the second model leave out the same
+    names = [button.key for button in app.main.get("download_button")]
+    assert len(names) == len(set(names))
+
+
+def test_the_pressed_word_is_that_of_both(folders):
+    app = opened(
+        "labels", folder=folders["tagger"], versus="storyworld-tiny-entities", label_text="Rex met Ruth", word="2"
+    )
+    assert fine(app), said(app)
+    assert answered(app)[-2:] == [folders["tagger"], "storyworld-tiny-entities"]
+    titles = [m.value for m in app.main.markdown if m.value.startswith("**What pushed “Ruth”")]
+    assert len(titles) == 2
+    app.main.pills[-1].set_value(0).run()
+    assert fine(app)
+    assert sum(m.value.startswith("**What pushed “Rex”") for m in app.main.markdown) == 2
+
+
+def test_random_weights_are_not_shown_twice(folders):
+    app = opened("labels", folder=folders["classifier"], versus="random weights", label_text="the dog")
+    assert fine(app), said(app)
+    assert answered(app) == [folders["classifier"], "storyworld-tiny-entities"]

@@ -1,0 +1,139 @@
+"""The page of answer spans without a browser: each view, its cells, windows, no answer, and two models."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from bertlab import BertForQuestionAnswering, Tokenizer
+from bertlab.explain.knockout import answer_knockouts, answer_without
+from bertlab.explain.spans import answer
+
+APP = Path(__file__).parents[2] / "app" / "explore.py"
+TABS = ["The answer", "Starts and ends", "Why this answer?", "Which head?"]
+QUESTION, PASSAGE = "who likes walks?", 'my dog "is" \\ hairy. he likes <b>walks</b>.'
+
+
+def opened(tab: str = "The answer", **link: str) -> AppTest:
+    app = AppTest.from_file(str(APP), default_timeout=120)
+    app.switch_page("views/spans.py")
+    link |= {} if tab == "The answer" else {"spans_tab": tab}
+    for key, value in link.items():
+        app.query_params[key] = value
+    return app.run()
+
+
+def fine(app: AppTest) -> bool:
+    return not app.exception and not app.error
+
+
+def said(app: AppTest) -> str:
+    shown = [*app.error, *app.warning, *app.info, *app.main.markdown, *app.main.caption]
+    return " ".join(element.value.replace("\\", "") for element in shown)
+
+
+def cells(app: AppTest) -> list[str]:
+    return [code.value for code in app.main.code if code.value.startswith("from bertlab")]
+
+
+def run(code: str) -> tuple[object, dict]:
+    """What the last line of a cell gives, and the names that it made."""
+    *body, last = code.splitlines()
+    names: dict = {}
+    exec("\n".join(body), names)
+    return eval(last, names), names
+
+
+def read(folder):
+    return BertForQuestionAnswering.from_pretrained(folder), Tokenizer.from_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("tab", "versus"), [*((tab, "nothing") for tab in TABS), *((tab, "random weights") for tab in TABS[::3])]
+)
+def test_every_view_and_the_cells_it_shows(tab, versus, folders):
+    app = opened(tab, folder=folders["reader"], question=QUESTION, passage=PASSAGE, versus=versus)
+    assert fine(app), said(app)
+    assert len(cells(app)) == (2 if versus != "nothing" and tab != "Which head?" else 1)
+    for code in cells(app):
+        picture, names = run(code)
+        assert getattr(picture, "data", None) is not None and names["question"] == QUESTION
+    assert all(buttons in [button.label for button in app.download_button] for buttons in ("CSV", "PNG", "SVG"))
+
+
+def test_the_answer_is_that_of_the_library(folders):
+    app = opened(folder=folders["reader"], question=QUESTION, passage=PASSAGE)
+    found = answer(*read(folders["reader"]), QUESTION, PASSAGE)
+    assert app.metric[0].value == (found.best.text or "no answer")
+    table = app.dataframe[0].value
+    assert list(table["score"]) == pytest.approx([span.score for span in found.spans], abs=1e-4)
+    assert f"{found.no_answer_score:+.1f}".replace("-", "−") in said(app)
+
+
+def test_no_answer_is_told_with_the_threshold():
+    app = opened(question="Who sold the horse?", passage="Ruth Hill was a baker. She bought a red kite.")
+    assert app.metric[0].value == "no answer" and "nothing is answered" in said(app)
+
+
+def test_a_model_that_never_says_no_answer(folders, tmp_path):
+    model, tok = read(folders["reader"])
+    model.config = model.config.changed(no_answer_threshold=1e9)
+    model.save_pretrained(tmp_path / "always", tok)
+    app = opened(folder=str(tmp_path / "always"), question=QUESTION, passage=PASSAGE)
+    assert fine(app) and "it never says that there is none" in said(app)
+
+
+def test_windows_can_be_looked_at_and_are_in_the_link(folders):
+    passage = "the dog likes the baker. " * 40
+    app = opened(folder=folders["reader"], question=QUESTION, passage=passage)
+    assert "overlapping windows" in said(app)
+    (field,) = [box for box in app.main.selectbox if box.label == "Window that is shown"]
+    other = 1 if field.value != 1 else 2
+    field.set_value(other).run()
+    assert fine(app) and app.query_params["window"] in (str(other), [str(other)])
+    assert f"Window {other}, blue, is shown" in said(app)
+    again = opened(folder=folders["reader"], question=QUESTION, passage=passage, window=str(other))
+    assert f"Window {other}, blue, is shown" in said(again)
+    wrong = opened(folder=folders["reader"], question=QUESTION, passage=passage, window="99")
+    assert fine(wrong), said(wrong)
+
+
+def test_the_head_that_the_answer_hangs_on_is_off_at_first(folders):
+    app = opened("Which head?", folder=folders["reader"], question=QUESTION, passage=PASSAGE)
+    model, tok = read(folders["reader"])
+    found = answer(model, tok, QUESTION, PASSAGE)
+    place = found.window, found.best.start_token, found.best.end_token
+    rows = list(answer_knockouts(model, tok, QUESTION, PASSAGE, *place))
+    changes = {f"{i}-{j}": change for i, row in enumerate(rows, 1) for j, change in enumerate(row, 1)}
+    worst = min(changes, key=changes.get)
+    assert app.multiselect(key="span_off").value == [worst]
+    without = answer_without(model, tok, QUESTION, PASSAGE, [tuple(int(x) - 1 for x in worst.split("-"))])
+    assert app.metric[1].value == (without.best.text or "no answer")
+    app.multiselect(key="span_off").set_value([]).run()
+    assert fine(app) and "All heads are on" in said(app)
+
+
+def test_heads_that_are_off_come_from_the_link(folders):
+    link = dict(folder=folders["reader"], question=QUESTION, passage=PASSAGE)
+    app = opened("Which head?", span_off=["1-2", "2-3"], **link)
+    assert fine(app) and app.multiselect(key="span_off").value == ["1-2", "2-3"]
+    assert "Without layer 1, head 2 and layer 2, head 3" in said(app)
+    odd = opened("Which head?", span_off=["9-9", "x"], **link)
+    assert fine(odd), said(odd)
+
+
+@pytest.mark.parametrize("tab", TABS[1:])
+def test_no_answer_in_every_view(tab):
+    app = opened(tab, question="Who sold the horse?", passage="Ruth Hill was a baker. She bought a red kite.")
+    assert fine(app), said(app)
+    assert "no answer" in said(app) + " ".join(metric.value for metric in app.metric)
+
+
+@pytest.mark.parametrize(
+    ("tab", "passage"),
+    [(TABS[1], "<script>alert(1)</script>"), (TABS[2], "*a* `b` $c$ [d](e) :smile:"), (TABS[3], "word " * 3_000)],
+)
+def test_odd_passages(tab, passage, folders):
+    app = opened(tab, folder=folders["reader"], question=QUESTION)
+    app.text_area(key="passage").set_value(passage).run()
+    assert fine(app), said(app)

@@ -1,0 +1,54 @@
+"""The page Training in a real browser: a run that goes on, and the slider that every page follows."""
+
+import shutil
+from urllib.parse import quote
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+def show(tab, server, link):
+    tab.goto(f"{server}/training{link}")
+    tab.get_by_text("Table and downloads").wait_for()
+
+
+def unharmed(tab):
+    assert tab.outside == [] and tab.broken == []
+    assert tab.locator("[data-testid=stAlertContentError]").count() == 0
+
+
+def test_a_run_is_watched_to_its_end_without_a_click(tab, server, run_folder, tmp_path):
+    live = tmp_path / "live"
+    shutil.copytree(run_folder, live)
+    (live / "model.safetensors").rename(live / "later")
+    show(tab, server, f"?run={quote(str(live))}")
+    steps = tab.locator("[data-testid=stMetricValue]").first
+    assert steps.inner_text() == "100"
+    with (live / "metrics.csv").open("a") as file:
+        file.write("125,4.5,0.3,0.6,0.6,60\n")
+    tab.wait_for_function("document.querySelector('[data-testid=stMetricValue]').innerText === '125'")
+    assert tab.get_by_text("Under way").count() == 1
+    (live / "later").rename(live / "model.safetensors")
+    tab.get_by_text("Under way").wait_for(state="detached")
+    tab.get_by_role("button", name="Show step 125 on all pages").wait_for()
+    unharmed(tab)
+
+
+def test_the_slider_moves_all_pages_and_the_link_reopens_it(tab, server):
+    show(tab, server, "?training_tab=A%20head%20forms")
+    slider = tab.locator("[data-testid=stMainBlockContainer]").get_by_role("slider")
+    slider.focus()
+    slider.press("ArrowLeft")
+    tab.get_by_text("See step 4,000 on").wait_for()
+    assert "step=4000" in tab.url
+    tab.get_by_text("Layer 2, head 1 puts").wait_for()
+    assert tab.locator("[data-testid=stVegaLiteChart]").count() == 9
+    again = tab.url
+    tab.locator("[data-testid=stMainBlockContainer]").get_by_role("link", name="Attention heads").click()
+    tab.get_by_text("Looking at storyworld-tiny/step-04000").wait_for()
+    tab.locator(".matrix").wait_for()
+    tab.goto(again)
+    tab.get_by_text("See step 4,000 on").wait_for()
+    tab.get_by_text("Layer 2, head 1 puts").wait_for()
+    unharmed(tab)

@@ -1,0 +1,176 @@
+"""The page Training: curves of runs in every state, films of their snapshots, and the step that all pages share."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+APP = Path(__file__).parents[2] / "app" / "explore.py"
+TABS = ["Learning curves", "A gap fills", "A head forms", "[CLS] sorts texts"]
+ODD = {
+    "html": "<script>alert(1)</script> *bold* [MASK] :smile:",
+    "chinese": "动物没有过马路 [MASK]",
+    "very long": "[MASK] " + "word " * 10_000,
+}
+
+
+def opened(tab: str = TABS[0], **link: str) -> AppTest:
+    app = AppTest.from_file(str(APP), default_timeout=120).switch_page("views/training.py")
+    for key, value in {"training_tab": tab, **link}.items():
+        app.query_params[key] = value
+    return app.run()
+
+
+def fine(app: AppTest) -> bool:
+    return not app.exception and not app.error
+
+
+def said(app: AppTest) -> str:
+    boxes = [*app.error, *app.warning, *app.info, *app.main.markdown, *app.main.caption]
+    return " ".join(box.value.replace("\\", "") for box in boxes)
+
+
+@pytest.fixture
+def mine(run_folder, monkeypatch) -> str:
+    """The finished run, as the explorer finds it where it was started."""
+    monkeypatch.chdir(run_folder.parents[1])
+    return "runs/mine"
+
+
+@pytest.fixture
+def under_way(run_folder, tmp_path, monkeypatch) -> Path:
+    """The same run before its end."""
+    monkeypatch.chdir(tmp_path)
+    live = Path("runs/live")
+    shutil.copytree(run_folder, live)
+    (live / "model.safetensors").unlink()
+    return live
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_tab_shows_the_bundled_run(tab):
+    app = opened(tab)
+    assert fine(app), said(app)
+    assert [button.key for button in app.main.get("download_button")]
+    assert any("Show me the cell" in expander.label for expander in app.expander)
+    expected = ["two neighbours (3.91)", "animal", "the token", "Neighbours name"]
+    assert expected[TABS.index(tab)] in said(app)
+
+
+def test_curves_of_a_run_of_ones_own(mine):
+    app = opened(run=mine)
+    assert fine(app), said(app)
+    assert "It fell below <b>*even*</b> (6.40) by step 50" in said(app)
+    assert [metric.value for metric in app.metric] == ["100", "5.00 nats", "20%", "50%", "50 s"]
+    app.toggle(key="training_log").set_value(False).run()
+    assert fine(app)
+
+
+@pytest.mark.parametrize("name", ["english-mini", "storyworld-tiny-qa"])
+def test_bundled_runs_of_other_kinds(name):
+    app = opened(model=name)
+    assert fine(app), said(app)
+    assert app.metric and app.main.get("download_button")
+
+
+def test_a_fine_tuning_is_read_against_what_needs_no_model():
+    app = opened(run="storyworld-tiny-sentiment")
+    assert "accuracy was 49% at step 250 and 100% at step 1,000" in said(app)
+    assert "always the most frequent: 49%" in said(app)
+    assert "kept no snapshots" in said(app) and len(app.tabs) == 1
+
+
+def test_a_run_under_way(under_way):
+    app = opened(run=str(under_way))
+    assert fine(app), said(app)
+    assert "Under way: its last figures came" in said(app) and len(app.tabs) == len(TABS)
+    for name in ("metrics.csv", "recipe.json"):
+        os.utime(under_way / name, (1e9, 1e9))
+    assert "No new figures for" in said(app.run()) and "--resume" in said(app)
+
+
+def test_a_run_before_its_first_figures(under_way):
+    (under_way / "metrics.csv").unlink()
+    for step in ("step-00000", "step-00050"):
+        shutil.rmtree(under_way / step)
+    app = opened(run=str(under_way))
+    assert fine(app) and "No figures yet" in said(app) and not app.select_slider(key="step").disabled
+
+
+def test_damage_is_told_in_a_box(under_way):
+    with (under_way / "metrics.csv").open("a") as file:
+        file.write("125,oops\n")
+    app = opened(run=str(under_way))
+    assert not app.exception and "metrics.csv, line 6" in said(app)
+    for run in ("no-such-run", "x" * 5000, "\x00", "../.."):
+        assert not opened(run=run).exception
+
+
+def test_a_model_that_no_run_wrote(folders):
+    app = opened(folder=folders["bare"])
+    assert not app.exception and "no run folder" in said(app) and "storyworld-tiny is one" in said(app)
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("tab", TABS[1:3])
+def test_odd_texts(tab, odd, mine):
+    app = opened(tab, run=mine, film_text=ODD[odd][:900])
+    if odd == "very long":
+        app.text_area(key="film_text").set_value(ODD[odd]).run()
+        assert "left out" in said(app)
+    assert fine(app), said(app)
+
+
+@pytest.mark.parametrize("tab", TABS[1:3])
+def test_empty_texts(tab, mine):
+    app = opened(tab, run=mine)
+    app.text_area(key="film_text").set_value(" \n").run()
+    assert not app.exception and "text is empty" in said(app)
+
+
+def test_a_text_without_a_gap_and_with_two(mine):
+    app = opened(TABS[1], run=mine, film_text="my dog is hairy")
+    assert not app.exception and "no [MASK]" in said(app)
+    app = opened(TABS[1], run=mine, film_text="my [MASK] is [MASK]", film_gap2="2")
+    assert fine(app) and app.main.button_group[-1].value == 2
+
+
+def test_the_head_of_a_link(mine):
+    app = opened(TABS[2], run=mine, film_head="2-3")
+    assert fine(app) and "Layer 2, head 3" in said(app)
+    assert "Layer" in said(opened(TABS[2], run=mine, film_head="9-9"))
+
+
+def test_the_step_drives_all_pages(mine):
+    app = opened()
+    app.select_slider(key="training_step").set_value("300").run()
+    assert fine(app), said(app)
+    assert app.select_slider(key="step").value == "300"
+    assert "Looking at **storyworld-tiny/step-00300**" in said(app)
+    app.select_slider(key="step").set_value("end").run()
+    assert app.select_slider(key="training_step").value == "7000"
+    app.selectbox(key="run").set_value(mine).run()
+    assert "See step" not in said(app)
+    app.select_slider(key="training_step").set_value("50").run()
+    assert fine(app) and f"{mine}/step-00050" in said(app)
+    assert app.text_input(key="folder").value == mine
+
+
+def test_a_run_is_put_into_the_model_bar(mine):
+    app = opened(run=mine)
+    assert "Looking at **storyworld-tiny**" in said(app)
+    next(button for button in app.main.button if button.label == "Show step 100 on all pages").click().run()
+    assert fine(app), said(app)
+    assert f"Looking at **{mine}**" in said(app) and app.text_input(key="folder").value == mine
+    assert "See step 100 on" in said(app)
+
+
+def test_the_model_bar_opens_a_run_under_way(under_way):
+    app = opened(folder=str(under_way), step="0")
+    assert fine(app), said(app)
+    assert "live/step-00000" in said(app)
+    assert list(app.select_slider(key="step").options) == ["0", "50"]
+    shutil.rmtree(under_way / "step-00050")
+    assert fine(app.run())  # one snapshot is nothing to slide over

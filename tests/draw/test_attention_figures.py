@@ -1,0 +1,36 @@
+"""The figures of the attention chapter can be drawn, at the common width."""
+
+from io import BytesIO
+
+import pytest
+import torch
+
+from bertlab.draw import attention_figures
+from bertlab.draw.figures import WIDTH
+
+TOKENS = ["[CLS]", "a", "$x$", "<b>", "[SEP]"]
+WEIGHTS = torch.rand(5, 5).softmax(-1)
+PAIR = {"raw": [0.5, 0.9], "scaled": [0.2, 0.2]}
+
+DRAWN = {
+    "one_query": lambda: attention_figures.one_query(TOKENS, 0, WEIGHTS[0]),
+    "scores_and_weights": lambda: attention_figures.scores_and_weights(TOKENS, WEIGHTS[0].log(), WEIGHTS[0]),
+    "matrices": lambda: attention_figures.matrices({"one": WEIGHTS, "two": WEIGHTS}, TOKENS, "share"),
+    "four matrices": lambda: attention_figures.matrices({str(i): WEIGHTS for i in range(4)}, TOKENS),
+    "why_scale": lambda: attention_figures.why_scale([4, 16], [2.0, 4.0], PAIR, PAIR),
+    "shares": lambda: attention_figures.shares(TOKENS, heads=2, width=3),
+    "attention_flow": attention_figures.attention_flow,
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_figure_is_drawn(name):
+    drawn = DRAWN[name]()
+    drawn.savefig(BytesIO(), format="png", dpi=50)
+    assert drawn.get_figwidth() == WIDTH
+
+
+def test_four_matrices_stand_two_by_two():
+    axes = DRAWN["four matrices"]().axes
+    assert [ax.get_title() for ax in axes[:4]] == ["0", "1", "2", "3"]
+    assert axes[0].get_subplotspec().get_geometry()[:2] == (2, 2)

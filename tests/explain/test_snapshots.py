@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+import torch
+
+from bertlab import BertForPreTraining
+from bertlab.draw.film_charts import (
+    accuracy_steps,
+    accuracy_table,
+    class_key,
+    cloud_tile,
+    head_tile,
+    role_lines,
+    role_table,
+    strip,
+    word_lines,
+    word_table,
+)
+from bertlab.errors import InputError
+from bertlab.explain.attention import attention_maps
+from bertlab.explain.fill import fill_mask
+from bertlab.explain.heads import ROLES
+from bertlab.explain.runs import Moment
+from bertlab.explain.snapshots import (
+    WordFrame,
+    cloud_film,
+    followed_words,
+    head_film,
+    most_changed_head,
+    role_scores,
+    word_film,
+)
+
+TEXT = "the animal [MASK] cross the [MASK]."
+
+
+@pytest.fixture(scope="module")
+def moments(tmp_path_factory, model, tok):
+    home = tmp_path_factory.mktemp("run")
+    for step, seed in ((0, 1), (30, 2)):
+        torch.manual_seed(seed)
+        BertForPreTraining(model.config).save_pretrained(home / f"step-{step:05d}", tok)
+    model.save_pretrained(home, tok)
+    return [Moment(0, str(home / "step-00000")), Moment(30, str(home / "step-00030")), Moment(90, str(home))]
+
+
+@pytest.mark.parametrize("gap", [0, 1])
+def test_words_are_those_of_each_model(moments, model, tok, gap):
+    frames = list(word_film(moments, TEXT, gap=gap))
+    assert [frame.step for frame in frames] == [0, 30, 90]
+    expected = fill_mask(model, tok, TEXT, k=3)[gap]
+    best = frames[-1].probabilities.topk(3)
+    assert tok.convert_ids_to_tokens(best.indices) == expected.tokens
+    assert best.values.tolist() == pytest.approx(expected.probabilities, abs=1e-6)
+    table = word_table(frames, followed_words(frames), tok)
+    assert len(table) == 3 * table["token"].nunique()
+    assert word_lines(table, step=30).to_dict()["layer"]
+
+
+def test_followed_are_the_last_best_and_every_first_guess():
+    shares = torch.eye(20)
+    frames = [WordFrame(step, shares[step] + torch.linspace(0.1, 0, 20)) for step in range(12)]
+    ids = followed_words(frames, last=3)
+    assert ids == [11, 0, 1, 10, 9, 8, 7, 6]
+    assert followed_words(frames[-1:], last=2) == [11, 0]
+
+
+def test_no_gap_is_named(moments):
+    for text, gap in (("the animal", 0), (TEXT, 2)):
+        with pytest.raises(InputError, match=r"no \[MASK\] to fill"):
+            list(word_film(moments, text, gap=gap))
+    with pytest.raises(InputError, match="empty"):
+        list(head_film(moments, " "))
+
+
+def test_heads_are_those_of_each_model(moments, model, tok):
+    frames = list(head_film(moments, TEXT, "he likes walks.", limit=9))
+    expected = attention_maps(model, tok, TEXT, "he likes walks.", 9)
+    torch.testing.assert_close(frames[-1].maps.weights, expected.weights)
+    scores = role_scores(frames)
+    assert scores.shape == (3, 3, 4, len(ROLES))
+    assert role_lines(role_table(scores[:, 1, 2], [0, 30, 90])).to_dict()["layer"]
+    tile = head_tile(frames[0], 1, 2, "next: 10%").to_dict()
+    assert len(strip([head_tile(frame, 1, 2) for frame in frames]).to_dict()["concat"]) == 3
+    (cells,) = tile["datasets"].values()
+    assert len(cells) == 81 and cells[10]["weight"] == pytest.approx(
+        float(frames[0].maps.weights[1, 2, 1, 1]), abs=1e-4
+    )
+
+
+def test_the_head_that_changed_most():
+    scores = torch.zeros(3, 2, 4, len(ROLES))
+    scores[-1, 0, 1, ROLES.index("broad")] = 0.9
+    scores[-1, 1, 2, ROLES.index("next")] = 0.5
+    scores[1, 0, 3, 0] = 0.8  # on the way only
+    scores[..., ROLES.index("same word")] = torch.nan
+    assert most_changed_head(scores) == (1, 2)
+
+
+def test_clouds_are_those_of_each_model(moments, tok):
+    texts, labels = ["my dog is hairy", "he likes walks", "the store", "milk"] * 4, ["a", "b", "a", "b"] * 4
+    frames = list(cloud_film(moments, texts, labels))
+    assert [frame.vectors.shape for frame in frames] == [(16, 24)] * 3
+    table = accuracy_table({"[CLS]": frames})
+    assert table["accuracy"].between(0, 1).all()
+    assert accuracy_steps(table, 0.5, 30).to_dict()["layer"]
+    assert cloud_tile(frames[0], np.zeros((16, 2)), labels, texts).to_dict()["mark"]
+    assert "&lt;b&gt;" in class_key(["<b>", "a"])
