@@ -74,9 +74,9 @@ def reader_bars(
             ax.scatter(place, seed, color=colour, edgecolor="white", s=26, marker=MARKERS[number], zorder=3)
     if chance is not None:
         ax.axhline(chance, color=GREY, ls="--", lw=1.2, zorder=0)
-        ax.text(len(families) - 0.45, chance, "a coin", color=GREY, size=9, va="bottom", ha="right")
+        ax.text(len(families) - 0.33, chance, "a coin", color=GREY, size=9, va="bottom", ha="right")
     ax.set_xticks(x, families)
-    ax.set(ylim=(0, 1.08), ylabel=label)
+    ax.set(xlim=(-0.5, len(families) - 0.32), ylim=(0, 1.08), ylabel=label)
     ax.legend(frameon=False, ncols=len(scores), loc="lower center", bbox_to_anchor=(0.5, 1), fontsize=9.5)
     return fig
 
