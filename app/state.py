@@ -97,6 +97,7 @@ def linked_text(field: Callable, label: str, key: str, default: str = "", **opti
     if key not in st.session_state:
         linked = link_value(key)
         st.session_state[key] = default if linked is None else linked
+    keep(key)
     text = field(label, key=key, persist_state="session", on_change=forget_places, **options)
     fits = len(quote_plus(text)) <= LINK_CHARACTERS
     share(key, text if fits and text != default else "")
@@ -105,6 +106,14 @@ def linked_text(field: Callable, label: str, key: str, default: str = "", **opti
     if not fits:
         st.caption(f"{label}: too long for a link, so this page's address does not hold it.")
     return text
+
+
+def keep(key: str) -> None:
+    """Call before a widget whose first value stands in the session: on another page Streamlit forgets what nobody has
+    changed by hand."""
+    page = st.session_state.get("page")
+    if st.session_state.setdefault(f"{key} on page", page) != page:
+        st.session_state[f"{key} on page"], st.session_state[key] = page, st.session_state[key]
 
 
 def forget_places() -> None:
