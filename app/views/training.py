@@ -8,6 +8,7 @@ import streamlit as st
 import uploads
 from parts import training_cloud, training_curves, training_heads, training_words
 
+from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.locate import bundled_models
 
@@ -17,7 +18,7 @@ VIEWS = {
     "curves": ("Learning curves", training_curves),
     "words": ("A gap fills", training_words),
     "head": ("A head forms", training_heads),
-    "cloud": ("[CLS] sorts texts", training_cloud),
+    "cloud": ("[CLS] and topics", training_cloud),
 }
 PAGES = {
     "masking": ("Masked words", ":material/visibility_off:"),
@@ -110,4 +111,7 @@ state.heading(
 )
 left, right = st.columns([2, 3], gap="medium")
 with state.box():
-    show(right, read_run(choose_run(left)))
+    chosen = choose_run(left)
+    if chosen in st.session_state.get("upload_names", {}):
+        raise InputError("an uploaded model brings no record of its training: choose a run")
+    show(right, read_run(chosen))
