@@ -10,7 +10,7 @@ from exports import exports
 from parts import knockout_heads
 from parts.spans_asked import Asked, percent
 
-from bertlab.draw.knockout_charts import knockout_map, knockout_table, largest
+from bertlab.draw.knockout_charts import knockout_maps, knockout_table
 from bertlab.draw.marked import shaded_passage
 from bertlab.explain.knockout import Head, answer_change, answer_knockouts
 from bertlab.explain.spans import Answer
@@ -32,7 +32,7 @@ def show(asks: Sequence[Asked]) -> None:
     st.markdown(knockout_heads.story(f"“{state.plain(ask.said)}”", first, control))
     show_without(ask, off)
     code = cells.heads(ask.loaded, ask.question, ask.passage, off)
-    exports("answer-knockout", knockout_table(maps), code, knockout_map(first, largest(*maps.values()), off=off))
+    exports("answer-knockout", knockout_table(maps), code, knockout_maps(maps, off))
 
 
 def rows(ask: Asked, place: tuple[int, int, int]) -> list[list[float]]:
