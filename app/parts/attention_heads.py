@@ -90,7 +90,9 @@ def export_head(
     weights = shown.weights[layer, head]  # (L, A, S, S) -> (S, S)
     chosen = {"layer": layer, "head": head} | ({"role": view["role"]} if view.get("role") else {})
     chosen |= {name: value for name, value in CHOICES.values() if view.get(name) == value}
-    code = cells.attention(loaded.source, text, pair, chosen, other and (other.source, other.random))
+    code = cells.attention(
+        loaded.source, text, pair, models.DRAWN_TOKENS, chosen, other and (other.source, other.random)
+    )
     table = charts.attention_table(shown.tokens, weights)
     exports(f"attention-layer{layer + 1}-head{head + 1}", table, code, charts.attention_heatmap(shown.tokens, weights))
 
@@ -106,7 +108,7 @@ def show_roles(loaded: models.Loaded, heads: ModelHeads, text: str, pair: str | 
     table = role_table(roles, head_roles(heads.control))
     st.altair_chart(trained_maps(table), width="stretch", alt=spoken(table))
     st.altair_chart(control_maps(table), width="stretch", alt="The same maps with random weights.")
-    exports("head-roles", table, cells.roles(loaded.source, text, pair), role_maps(table))
+    exports("head-roles", table, cells.roles(loaded.source, text, pair, loaded.limit), role_maps(table))
 
 
 def spoken(table: pd.DataFrame) -> str:

@@ -151,7 +151,8 @@ def cloud(loaded: models.Loaded, texts: TextSet, look: Look) -> Cloud:
             return
         begun = Cloud(loaded, texts.first(len(rows)), look, np.stack(rows, axis=1))  # n x (L+1, H) -> (L+1, n, H)
         table = projection_table(project(begun.here).points, begun.texts.labels, begun.texts.texts)
-        st.altair_chart(projection_scatter(table, None, loaded.name, f"layer {begun.layer}"), width="stretch")
+        chart = projection_scatter(table, None, loaded.name, f"layer {begun.layer}")
+        st.altair_chart(chart, width="stretch", alt=f"The first {len(rows)} texts as points, in {begun.title}")
 
     rows = vectors_of(loaded, texts.texts, look.pooling, draw)
     if len(rows) < 2:
@@ -190,4 +191,4 @@ def asked(clouds: Sequence[Cloud], yours: bool = True) -> tuple:
     first = clouds[0]
     sources = [(cloud.loaded.source, cloud.loaded.random) for cloud in clouds]
     texts = first.texts.all_code if yours else first.texts.code
-    return sources, texts, first.look.pooling, first.loaded.limit, first.look.layer
+    return sources, texts, first.look.pooling, models.DRAWN_TOKENS, first.look.layer

@@ -29,7 +29,7 @@ def show(loaded: models.Loaded, said: LabelledWords, text: str, name: str, word:
     show_pushes(pushed, control, f"What pushed “{words_of(said)[word]}” to “{label}”")
     table = charts.attribution_table(pushed, control)
     table["label"] = table["position"].map(dict(zip(said.places, said.prediction.labels, strict=True)))
-    code = cells.word_label(loaded.source, text, word)
+    code = cells.word_label(loaded.source, text, word, loaded.limit)
     exports(name, table, code, charts.attribution_bars(pushed, control))
     return word
 

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+import progress
 import pytest
+import streamlit
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertForQuestionAnswering, Tokenizer
@@ -96,6 +98,33 @@ def test_windows_can_be_looked_at_and_are_in_the_link(folders):
     assert f"Window {other}, blue, is shown" in said(again)
     wrong = opened(folder=folders["reader"], question=QUESTION, passage=passage, window="99")
     assert fine(wrong), said(wrong)
+
+
+def test_each_window_is_read_once_and_a_stop_can_be_taken_back(folders, monkeypatch):
+    passage, reads, forward = "the baker likes <i>the dog</i>. " * 40, [], BertForQuestionAnswering.forward
+    count = len(answer(*read(folders["reader"]), QUESTION, passage).windows)
+
+    def counted(self, **inputs):
+        reads.append(len(inputs["input_ids"]))
+        return forward(self, **inputs)
+
+    def press_stop(bar, done, total):
+        if done == 2 and not pressed:
+            pressed.append(total)
+            bar._stop()
+            streamlit.rerun()  # what a press of a button comes to
+
+    pressed = []
+    monkeypatch.setattr(BertForQuestionAnswering, "forward", counted)
+    monkeypatch.setattr(progress.Bar, "__call__", press_stop)
+    app = opened(folder=folders["reader"], question=QUESTION, passage=passage)
+    assert fine(app) and not app.metric and f"Stopped after 2 of {count}" in said(app)
+    (go_on,) = [button for button in app.button if button.label == "Go on"]
+    go_on.click().run()
+    assert fine(app) and app.metric[0].label == "Answer"
+    (field,) = [box for box in app.main.selectbox if box.label == "Window that is shown"]
+    field.set_value(1 if field.value != 1 else 2).run()
+    assert fine(app) and sum(reads) == count > 3
 
 
 def test_the_head_that_the_answer_hangs_on_is_off_at_first(folders):
