@@ -50,7 +50,7 @@ def head_roles(maps: AttentionMaps) -> HeadRoles:
 
 
 def _word(tokens: list[str]) -> Tensor:
-    return torch.tensor([token not in _SPECIAL for token in tokens])  # (S,)
+    return torch.tensor([token not in _SPECIAL for token in tokens])  # (S,) bool
 
 
 def _targets(tokens: list[str]) -> Tensor:
