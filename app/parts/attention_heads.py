@@ -23,6 +23,11 @@ CHOICES = {
     "words": ("specials", False),
 }
 
+HEAD_START = (
+    " It knows nothing of the head start that this model's recipe gave it (positions as sine waves, lower heads that "
+    "look for what is alike): what was there before any training is its step 0."
+)
+
 
 def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     heads, other = heads_of(loaded, text, pair), models.beside("encoder")
@@ -34,7 +39,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     st.caption(
         "Attention is not explanation: a weight says how much of a token's vector a head mixes in, not why "
         "the model answers as it does. Look at the random-weights control before you read meaning "
-        "into a pattern."
+        "into a pattern." + (HEAD_START if models.head_start(loaded.source) else "")
     )
     export_head(loaded, other, heads, view, text, pair)
     if heads.control is not None:

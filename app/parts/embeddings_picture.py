@@ -14,6 +14,7 @@ from parts.embeddings_pick import NEAR, pick, picked
 from bertlab.draw.projection_charts import YOURS, clickable, few_labels, projection_scatter, projection_table
 from bertlab.explain.projection import LayerMeasures, Neighbours, all_alike
 
+FEW_TEXTS = 40  # below it one text more or less changes what is said
 NAMED_LABELS = 4  # more than this are not listed in a sentence
 MISLEADING = (
     " keeps neighbours together, and nothing else: how far two clumps lie apart, how large they are and what the axes "
@@ -58,6 +59,10 @@ def show_verdict(clouds: Sequence[Cloud], measured: Sequence[Sequence[LayerMeasu
         f"in {found[0][0].chance:.0%}; “apart” is from half of the way between that and always."
     )
     st.caption(said)
+    count = len(clouds[0].texts.labels)
+    if count < FEW_TEXTS:
+        few = f"There are only {count} texts, and each of them is {1 / count:.0%}: a hint, not more."
+        st.warning(few, icon=":material/warning:")
     if clouds[-1].loaded.random and any(layer.separates for layer in found[-1]):
         st.caption(
             "Random weights tell them apart as well: the words differ from label to label, and even layers that learnt "

@@ -2,6 +2,7 @@
 
 import models
 import state
+import streamlit as st
 from parts import (
     embeddings_clouds,
     embeddings_measures,
@@ -13,6 +14,7 @@ from parts import (
 
 def show() -> None:
     texts = embeddings_sets.choose()
+    state.unlinked("embeddings_file", "file" if st.session_state.get("embeddings_file") else "")
     if texts is None:
         return
     loaded = models.model_for("encoder")

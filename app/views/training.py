@@ -5,8 +5,10 @@ from pathlib import Path
 import models
 import state
 import streamlit as st
+import uploads
 from parts import training_cloud, training_curves, training_heads, training_words
 
+from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.locate import bundled_models
 
@@ -16,7 +18,7 @@ VIEWS = {
     "curves": ("Learning curves", training_curves),
     "words": ("A gap fills", training_words),
     "head": ("A head forms", training_heads),
-    "cloud": ("[CLS] sorts texts", training_cloud),
+    "cloud": ("[CLS] and topics", training_cloud),
 }
 PAGES = {  # with the task that a model needs a head for, to be shown there
     "masking": ("Masked words", ":material/visibility_off:", "fill"),
@@ -60,6 +62,7 @@ def look_everywhere(run: TrainingRun) -> None:
     """Let the model bar, and so every page, show the chosen step of the run."""
     moment = next(moment for moment in run.moments if str(moment.step) == st.session_state.training_step)
     if run.name != st.session_state.opened_model:
+        uploads.set_aside()
         bundled = run.name in bundled_models()
         st.session_state.folder = "" if bundled else run.name
         if bundled:
@@ -109,4 +112,7 @@ state.heading(
 )
 left, right = st.columns([2, 3], gap="medium")
 with state.box():
-    show(right, read_run(choose_run(left)))
+    chosen = choose_run(left)
+    if chosen in st.session_state.get("upload_names", {}):
+        raise InputError("an uploaded model brings no record of its training: choose a run")
+    show(right, read_run(chosen))
