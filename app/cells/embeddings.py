@@ -42,7 +42,7 @@ from bertlab.explain.projection import layer_measures, text_vectors
 {texts}
 measured = {{}}
 {each(models, pooling, limit)}
-    measured["random weights" if random else name] = layer_measures(vectors, labels)
+    measured["random weights" if random else name] = list(layer_measures(vectors, labels))
 table = measure_table(measured)
 drawn = [name for name in ("accuracy", "silhouette", "anisotropy") if table[name].notna().all()]
 neighbours = next(iter(measured.values()))[0].neighbours

@@ -12,7 +12,7 @@ from parts.embeddings_clouds import METHODS, Cloud, asked
 from parts.embeddings_pick import NEAR, pick, picked
 
 from bertlab.draw.projection_charts import YOURS, clickable, few_labels, projection_scatter, projection_table
-from bertlab.explain.projection import Neighbours, all_alike
+from bertlab.explain.projection import LayerMeasures, Neighbours, all_alike
 
 FEW_TEXTS = 40  # below it one text more or less changes what is said
 NAMED_LABELS = 4  # more than this are not listed in a sentence
@@ -23,8 +23,9 @@ MISLEADING = (
 )
 
 
-def show(clouds: Sequence[Cloud]) -> None:
-    show_verdict(clouds)
+def show(clouds: Sequence[Cloud], measured: Sequence[Sequence[LayerMeasures]] | None) -> None:
+    if measured:
+        show_verdict(clouds, measured)
     number = picked(clouds[0].texts)
     with st.spinner(waiting(clouds[0].look.method)):
         charts = [picture_of(cloud, number) for cloud in clouds]
@@ -42,9 +43,9 @@ def waiting(method: str) -> str:
     return f"Laying the vectors flat with {METHODS[method]}{first}"
 
 
-def show_verdict(clouds: Sequence[Cloud]) -> None:
+def show_verdict(clouds: Sequence[Cloud], measured: Sequence[Sequence[LayerMeasures]]) -> None:
     """In words and numbers, model by model: at which layers the labels come apart."""
-    found = [[layer.neighbours for layer in cloud.measures()] for cloud in clouds]
+    found = [[layer.neighbours for layer in layers] for layers in measured]
     if None in (layer for layers in found for layer in layers):
         st.info("Give at least two labels with four texts each to see where they come apart.", icon=":material/label:")
         return

@@ -21,9 +21,16 @@ def show() -> None:
     look = embeddings_clouds.look(loaded)
     embeddings_clouds.say_what_is_missing(loaded, texts)
     clouds = embeddings_clouds.clouds(loaded, texts, look)
-    for view in (embeddings_picture, embeddings_neighbours, embeddings_measures):
+    measured = None  # as long as the reader stops it
+    with state.box():
+        measured = [embeddings_clouds.measures(cloud) for cloud in clouds]
+    with state.box():
+        embeddings_picture.show(clouds, measured)
+    with state.box():
+        embeddings_neighbours.show(clouds)
+    if measured:
         with state.box():
-            view.show(clouds)
+            embeddings_measures.show(clouds, measured)
 
 
 state.heading(

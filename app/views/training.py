@@ -20,11 +20,11 @@ VIEWS = {
     "head": ("A head forms", training_heads),
     "cloud": ("[CLS] and topics", training_cloud),
 }
-PAGES = {
-    "masking": ("Masked words", ":material/visibility_off:"),
-    "attention": ("Attention heads", ":material/grid_on:"),
-    "embeddings": ("[CLS] embeddings", ":material/scatter_plot:"),
-    "spans": ("Answer spans", ":material/question_answer:"),
+PAGES = {  # with the task that a model needs a head for, to be shown there
+    "masking": ("Masked words", ":material/visibility_off:", "fill"),
+    "attention": ("Attention heads", ":material/grid_on:", "encoder"),
+    "embeddings": ("[CLS] embeddings", ":material/scatter_plot:", "encoder"),
+    "spans": ("Answer spans", ":material/question_answer:", "answer"),
 }
 
 
@@ -78,8 +78,9 @@ def show_links(run: TrainingRun, moment: Moment) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"See step {moment.step:,} on", width="content")
-        for page, (title, icon) in PAGES.items():
-            st.page_link(f"views/{page}.py", label=title, icon=icon)
+        for page, (title, icon, task) in PAGES.items():
+            if models.open_model(task, moment.source) is not None:
+                st.page_link(f"views/{page}.py", label=title, icon=icon)
 
 
 def cell_source(name: str) -> str:

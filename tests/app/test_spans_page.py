@@ -115,6 +115,16 @@ def test_the_head_that_the_answer_hangs_on_is_off_at_first(folders):
     assert fine(app) and "All heads are on" in said(app)
 
 
+def test_whose_answer_each_map_is_about(folders):
+    link = dict(folder=folders["reader"], question=QUESTION, passage=PASSAGE)
+    app = opened("Which head?", versus="storyworld-tiny-qa", **link)
+    assert fine(app), said(app)
+    for name in (folders["reader"], "storyworld-tiny-qa"):
+        text = answer(*read(name), QUESTION, PASSAGE).best.text or "no answer"
+        assert f"**{name}** says “{text}”" in said(app)
+    assert f"random weights is about the answer of {folders['reader']}" in said(app)
+
+
 def test_heads_that_are_off_come_from_the_link(folders):
     link = dict(folder=folders["reader"], question=QUESTION, passage=PASSAGE)
     app = opened("Which head?", span_off=["1-2", "2-3"], **link)
