@@ -38,17 +38,18 @@ def show(asks: Sequence[Asked], encoded: Encoded, gaps: Sequence[int]) -> None:
 
 def show_fills(ask: Asked, encoded: Encoded, gaps: Sequence[int], k: int, across: int) -> None:
     found = fills(ask, k)
-    columns, drawn = st.columns(across, gap="large"), []
-    for number, (fill, position) in enumerate(zip(found[:PANELS], gaps, strict=False)):
-        truth = encoded.tokens[position]
-        drawn.append(charts.fill_bars(fill, truth))
+    drawn, places = found[:PANELS], gaps[: min(PANELS, len(found))]
+    truths = [encoded.tokens[position] for position in places]
+    columns = st.columns(across, gap="large")
+    for number, (fill, truth, position) in enumerate(zip(drawn, truths, places, strict=True)):
         with columns[number % across]:
             st.markdown(masking_gaps.around(encoded, position))
-            st.altair_chart(drawn[-1], alt=in_words(fill), width="stretch")
+            st.altair_chart(charts.fill_bars(fill, truth), alt=in_words(fill), width="stretch")
             st.caption(sureness(fill, truth, ask.loaded.tokenizer.vocab_size))
     if len(found) > PANELS:
         st.caption(f"The first {PANELS} of {len(found)} gaps are drawn; the table has all.")
-    exports(f"fill-ins{ask.key}", charts.fill_table(found), cells.fill(ask, k), drawn[0])
+    picture = charts.fill_panels(drawn, truths)
+    exports(f"fill-ins{ask.key}", charts.fill_table(found), cells.fill(ask, k, truths), picture)
 
 
 def fills(ask: Asked, k: int) -> list[Fill]:

@@ -51,7 +51,11 @@ def choose(encoded: Encoded) -> list[int]:
     by_hand = sorted(set(pressed) - set(typed))
     state.share("mask", ",".join(map(str, by_hand)))
     gaps = sorted(set(typed) | set(by_hand))
-    if not gaps:
+    if not gaps and encoded.dropped and not typed:
+        st.info(
+            "Nothing is masked in the part that fits: press a word, or write [MASK] earlier.", icon=":material/edit:"
+        )
+    elif not gaps:
         st.info("Nothing is masked: press a word, or type [MASK] in the text.", icon=":material/touch_app:")
     return gaps
 

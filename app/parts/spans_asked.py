@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import models
+import progress
 import state
 import streamlit as st
 
-from bertlab.explain.spans import Answer, answer
-from bertlab.tasks.answers import MAX_ANSWER_TOKENS, N_BEST
+from bertlab.explain.knockout import Head, windows_without
+from bertlab.explain.spans import Answer, answer_from, count_windows, read_passage
+from bertlab.tasks.answers import Window
 
 DRAWN = 48  # tokens that a readable square holds
 
@@ -21,15 +24,34 @@ class Asked:
     question: str
     passage: str
 
-    @property
+    @cached_property
+    def windows(self) -> list[Window]:
+        """All windows of the passage, each read once."""
+        return self._read(read_passage)
+
+    @cached_property
     def found(self) -> Answer:
         """The answer, in the window with the best span."""
-        return models.compute(answer, self.loaded, self.question, self.passage)
+        return self._answer(self.windows)
 
     def window(self, number: int) -> Answer:
         """The answer, in the window of that number."""
-        arguments = self.question, self.passage, N_BEST, MAX_ANSWER_TOKENS, number
-        return models.compute(answer, self.loaded, *arguments)
+        return self._answer(self.windows, number)
+
+    def without(self, off: tuple[Head, ...]) -> Answer:
+        """The answer with these heads switched off."""
+        return self._answer(self._read(windows_without, off)) if off else self.found
+
+    def _read(self, function: Callable, *arguments) -> list[Window]:
+        """No answer is given before the last window is read: after a press of Stop, state.Stopped is raised."""
+        total = models.compute(count_windows, self.loaded, self.question, self.passage)
+        found = progress.rows(function, self.loaded, self.question, self.passage, *arguments, total=total)
+        if len(found) < total:
+            raise state.Stopped
+        return found
+
+    def _answer(self, windows: list[Window], number: int | None = None) -> Answer:
+        return answer_from(self.loaded.model, self.loaded.tokenizer, self.passage, windows, window=number)
 
     @property
     def control(self) -> "Asked":

@@ -34,4 +34,5 @@ def show_square(ask: Asked, suffix: str) -> None:
     bars = span_charts.boundary_bars(found, tokens)
     st.altair_chart(bars, width="stretch", alt="Probability of the answer's start and end at each token")
     table = span_charts.span_table(found, range(*found.passage_slice)).sort_values("probability", ascending=False)
-    exports(f"spans{suffix}", table, cells.grid(ask.loaded, ask.question, ask.passage), square)
+    picture = (square & bars).resolve_scale(color="independent")
+    exports(f"spans{suffix}", table, cells.grid(ask.loaded, ask.question, ask.passage, tokens), picture)

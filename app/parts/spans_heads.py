@@ -10,9 +10,9 @@ from exports import exports
 from parts import knockout_heads
 from parts.spans_asked import Asked, percent
 
-from bertlab.draw.knockout_charts import knockout_map, knockout_table, largest
+from bertlab.draw.knockout_charts import knockout_maps, knockout_table
 from bertlab.draw.marked import shaded_passage
-from bertlab.explain.knockout import Head, answer_change, answer_knockouts, answer_without
+from bertlab.explain.knockout import Head, answer_change, answer_knockouts
 from bertlab.explain.spans import Answer
 
 
@@ -27,12 +27,24 @@ def show(asks: Sequence[Asked]) -> None:
     maps[models.RANDOM] = rows(ask.control, ask.place)  # not what it would answer, but what the first model does
     if not all(maps.values()):  # stopped before the first layer
         return
+    st.caption(whose(asks))
     off = knockout_heads.show("span_off", maps, ask.loaded)
     first, control = maps[ask.loaded.name], maps[models.RANDOM]
     st.markdown(knockout_heads.story(f"“{state.plain(ask.said)}”", first, control))
     show_without(ask, off)
     code = cells.heads(ask.loaded, ask.question, ask.passage, off)
-    exports("answer-knockout", knockout_table(maps), code, knockout_map(first, largest(*maps.values()), off=off))
+    exports("answer-knockout", knockout_table(maps), code, knockout_maps(maps, off))
+
+
+def whose(asks: Sequence[Asked]) -> str:
+    """Which answer each map is about."""
+    own = [
+        f"**{models.readable(ask.loaded.name)}** says “{state.plain(ask.said)}”"
+        for ask in asks
+        if not ask.loaded.random
+    ]
+    told = f"Each map is about its model's own answer: {', '.join(own)}" if len(own) > 1 else own[0]
+    return f"{told}. The map of random weights is about the answer of {models.readable(asks[0].loaded.name)}."
 
 
 def rows(ask: Asked, place: tuple[int, int, int]) -> list[list[float]]:
@@ -40,7 +52,7 @@ def rows(ask: Asked, place: tuple[int, int, int]) -> list[list[float]]:
 
 
 def show_without(ask: Asked, off: tuple[Head, ...]) -> None:
-    found = models.compute(answer_without, ask.loaded, ask.question, ask.passage, off)
+    found = ask.without(off)
     change = models.compute(answer_change, ask.loaded, ask.question, ask.passage, *ask.place, off)
     st.subheader(f"What it answers without {'these heads' if len(off) > 1 else 'this head'}", anchor=False)
     if not off:

@@ -93,3 +93,16 @@ def test_downloads(tab, server):
             tab.get_by_role("button", name=name, exact=True).first.click()
         assert download.value.path().read_bytes().startswith(start)
     unharmed(tab)
+
+
+def test_what_nobody_typed_is_there_on_the_next_page(tab, server):
+    show(tab, server, "masking", "?mask=2")
+    text = tab.get_by_label("Your text").input_value()
+    tab.get_by_role("link", name="Attention heads").click()
+    tab.locator(".matrix").wait_for()
+    assert tab.get_by_label("Your text").input_value() == text != ""
+    tab.get_by_role("link", name="Masked words").click()
+    tab.wait_for_url("**mask=2*")
+    settle(tab)
+    assert tab.get_by_label("Your text").input_value() == text
+    unharmed(tab)

@@ -1,7 +1,9 @@
 """The page of answer spans without a browser: each view, its cells, windows, no answer, and two models."""
 
 import pages
+import progress
 import pytest
+import streamlit
 from pages import cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
@@ -71,6 +73,33 @@ def test_windows_can_be_looked_at_and_are_in_the_link(folders):
     assert fine(wrong), said(wrong)
 
 
+def test_each_window_is_read_once_and_a_stop_can_be_taken_back(folders, monkeypatch):
+    passage, reads, forward = "the baker likes <i>the dog</i>. " * 40, [], BertForQuestionAnswering.forward
+    count = len(answer(*read(folders["reader"]), QUESTION, passage).windows)
+
+    def counted(self, **inputs):
+        reads.append(len(inputs["input_ids"]))
+        return forward(self, **inputs)
+
+    def press_stop(bar, done, total):
+        if done == 2 and not pressed:
+            pressed.append(total)
+            bar._stop()
+            streamlit.rerun()  # what a press of a button comes to
+
+    pressed = []
+    monkeypatch.setattr(BertForQuestionAnswering, "forward", counted)
+    monkeypatch.setattr(progress.Bar, "__call__", press_stop)
+    app = opened(folder=folders["reader"], question=QUESTION, passage=passage)
+    assert fine(app) and not app.metric and f"Stopped after 2 of {count}" in said(app)
+    (go_on,) = [button for button in app.button if button.label == "Go on"]
+    go_on.click().run()
+    assert fine(app) and app.metric[0].label == "Answer"
+    (field,) = [box for box in app.main.selectbox if box.label == "Window that is shown"]
+    field.set_value(1 if field.value != 1 else 2).run()
+    assert fine(app) and sum(reads) == count > 3
+
+
 def test_the_head_that_the_answer_hangs_on_is_off_at_first(folders):
     app = opened("Which head?", folder=folders["reader"], question=QUESTION, passage=PASSAGE)
     model, tok = read(folders["reader"])
@@ -84,6 +113,16 @@ def test_the_head_that_the_answer_hangs_on_is_off_at_first(folders):
     assert app.metric[1].value == (without.best.text or "no answer")
     app.multiselect(key="span_off").set_value([]).run()
     assert fine(app) and "All heads are on" in said(app)
+
+
+def test_whose_answer_each_map_is_about(folders):
+    link = dict(folder=folders["reader"], question=QUESTION, passage=PASSAGE)
+    app = opened("Which head?", versus="storyworld-tiny-qa", **link)
+    assert fine(app), said(app)
+    for name in (folders["reader"], "storyworld-tiny-qa"):
+        text = answer(*read(name), QUESTION, PASSAGE).best.text or "no answer"
+        assert f"**{name}** says “{text}”" in said(app)
+    assert f"random weights is about the answer of {folders['reader']}" in said(app)
 
 
 def test_heads_that_are_off_come_from_the_link(folders):

@@ -10,6 +10,7 @@ from pages import fine, said
 from streamlit.testing.v1 import AppTest
 
 TABS = ["Learning curves", "A gap fills", "A head forms", "[CLS] sorts texts"]
+ATTENTION = "Attention heads"
 ODD = {
     "html": "<script>alert(1)</script> *bold* [MASK] :smile:",
     "chinese": "动物没有过马路 [MASK]",
@@ -144,6 +145,19 @@ def test_the_step_drives_all_pages(mine):
     app.select_slider(key="training_step").set_value("50").run()
     assert fine(app) and f"{mine}/step-00050" in said(app)
     assert app.text_input(key="folder").value == mine
+
+
+def test_only_pages_that_can_show_the_step_are_linked(folders, tmp_path):
+    run = tmp_path / "reader"
+    for place in (run, run / "step-00000"):
+        shutil.copytree(folders["reader"], place)
+    (run / "recipe.json").write_text("{}")
+    (run / "metrics.csv").write_text("step,loss\n10,2.0\n")
+    for name, ends in (("storyworld-tiny", ["Masked words", "[CLS] embeddings"]), (run, [ATTENTION, "Answer spans"])):
+        app = opened(folder=str(name), step="0")
+        assert fine(app), said(app)
+        links = [link.proto.label for link in app.main.get("page_link")]
+        assert [links[0], links[-1]] == ends and ATTENTION in links
 
 
 def test_a_run_is_put_into_the_model_bar(mine):
