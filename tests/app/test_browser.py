@@ -2,10 +2,13 @@
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 from browser import PAGES
-from browsing import overflow, settle, show, unharmed
+from browsing import MAIN, overflow, settle, show, unharmed
+
+from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
 
 pytestmark = pytest.mark.browser
 WIDE = [("attention", "?attention_tab=Is+it+an+explanation%3F"), ("spans", "?spans_tab=Starts+and+ends")]
@@ -137,6 +140,29 @@ def test_charts_and_heads_follow_the_colours_of_the_system(new_tab, server, sche
     assert abs(lightness(tab, ".full h4", "color") - paper) > 0.6
     assert lightness(tab, ".rows", "backgroundColor") == paper  # it lies over the cells that scroll
     unharmed(tab)
+
+
+def test_stop_a_long_work_and_go_on(tab, server, large):
+    tab.goto(f"{server}/spans?folder={large}&passage={'the+dog+' * 700}")
+    main = tab.locator(MAIN)  # beside it Streamlit has a Stop of its own
+    main.get_by_role("button", name="Stop").click()
+    said = main.get_by_text(re.compile("Stopped after [0-9]+ of"))
+    said.wait_for()
+    done, total = (int(number) for number in re.findall("[0-9]+", said.inner_text()))
+    assert 0 < done < total
+    assert tab.locator(".passage").count() == 0  # nothing is answered before all is read
+    main.get_by_role("button", name="Go on").click()
+    tab.locator(".passage").wait_for()
+    unharmed(tab)
+
+
+@pytest.fixture
+def large(tmp_path) -> Path:
+    """A model that takes a while for a long passage."""
+    tok = Tokenizer.from_pretrained("storyworld-tiny")
+    shape = dict(hidden_size=384, num_hidden_layers=8, num_attention_heads=6, max_position_embeddings=64)
+    BertForQuestionAnswering(BertConfig(vocab_size=tok.vocab_size, **shape)).save_pretrained(tmp_path, tok)
+    return tmp_path
 
 
 def test_a_link_to_labels_opens_what_was_seen(tab, new_tab, server):
