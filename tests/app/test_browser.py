@@ -15,12 +15,15 @@ WIDE = [("attention", "?attention_tab=Is+it+an+explanation%3F"), ("spans", "?spa
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_opens_fast_and_asks_nobody(tab, server, page):
+def test_page_opens_fast_asks_nobody_and_fits_a_phone(tab, server, page):
     show(tab, server, page)  # the first time fills the caches
     start = time.monotonic()
     show(tab, server, page)
     assert time.monotonic() - start < 6  # about 1 s; loose, because machines that test are busy
     unharmed(tab)
+    tab.set_viewport_size({"width": 390, "height": 900})
+    settle(tab)
+    assert overflow(tab) == 0
 
 
 def test_text_goes_along_from_page_to_page(tab, server):
@@ -33,15 +36,6 @@ def test_text_goes_along_from_page_to_page(tab, server):
     tab.locator(".matrix").wait_for()
     assert tab.get_by_label("Your text").input_value() == "my dog is [MASK]."
     assert "text=my" in tab.url
-    unharmed(tab)
-
-
-def test_press_a_word(tab, server):
-    show(tab, server, "masking")
-    before = tab.locator("[data-testid=stVegaLiteChart]").count()
-    tab.locator("[data-testid=stButtonGroup]").nth(1).get_by_text("because", exact=True).click()
-    tab.locator("[data-testid=stVegaLiteChart]").nth(before).wait_for()
-    assert "mask=" in tab.url
     unharmed(tab)
 
 
@@ -113,8 +107,8 @@ def test_what_nobody_typed_is_there_on_the_next_page(tab, server):
     unharmed(tab)
 
 
-@pytest.mark.parametrize(("page", "link"), [*((page, "") for page in PAGES), *WIDE])
-def test_nothing_is_wider_than_a_phone(tab, server, page, link):
+@pytest.mark.parametrize(("page", "link"), WIDE)
+def test_no_view_is_wider_than_a_phone(tab, server, page, link):
     tab.set_viewport_size({"width": 390, "height": 900})
     show(tab, server, page, link)
     assert overflow(tab) == 0
@@ -128,16 +122,15 @@ def lightness(tab, selector: str, style: str) -> float:
     return (0.299 * red + 0.587 * green + 0.114 * blue) / 255
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_charts_and_heads_follow_the_colours_of_the_system(new_tab, server, scheme):
-    tab = new_tab(color_scheme=scheme)
+def test_charts_and_heads_can_be_read_in_the_dark(new_tab, server):
+    tab = new_tab(color_scheme="dark")
     show(tab, server, "masking")
     paper = lightness(tab, "[data-testid=stApp]", "backgroundColor")
-    assert paper < 0.2 if scheme == "dark" else paper > 0.8
-    assert abs(lightness(tab, "[data-testid=stVegaLiteChart] svg text", "fill") - paper) > 0.4
+    assert paper < 0.2
+    assert lightness(tab, "[data-testid=stVegaLiteChart] svg text", "fill") > paper + 0.4
     unharmed(tab)
     show(tab, server, "attention")
-    assert abs(lightness(tab, ".full h4", "color") - paper) > 0.6
+    assert lightness(tab, ".full h4", "color") > paper + 0.6
     assert lightness(tab, ".rows", "backgroundColor") == paper  # it lies over the cells that scroll
     unharmed(tab)
 

@@ -51,7 +51,7 @@ def test_toggles_and_hover_answer_at_once(canvas):
     assert "“[CLS]” looks at “" in tab.locator(".said").inner_text()
     tab.get_by_label("Show [CLS] and [SEP]").uncheck()
     assert int(cells.get_attribute("width")) == size - 2
-    assert "stretched" in tab.locator(".legend").inner_text()
+    assert "[CLS] and [SEP] are hidden" in tab.locator(".legend").inner_text()
     tab.get_by_label("Random weights control").check()
     assert "random weights" in title(tab)
     tab.get_by_label("Arcs instead of matrix").check()

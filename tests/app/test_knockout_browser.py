@@ -29,12 +29,6 @@ def test_a_click_switches_a_head_off_and_on(tab, server, page, link, key):
     unharmed(tab)
 
 
-def test_two_sets_of_heads_in_a_link(tab, server):
-    show(tab, server, "attention", "?attention_tab=Switch+heads+off&off=4-1&off=1-1")
-    tab.get_by_text("Without layer 4, head 1 and layer 1, head 1").wait_for()
-    unharmed(tab)
-
-
 @pytest.mark.parametrize("view", ["heads", "model", "neurons"])
 def test_bertviz_fetches_nothing(tab, server, view):
     show(

@@ -1,7 +1,5 @@
 """Texts that Markdown would make something else of, in a real browser: each is shown letter by letter."""
 
-import json
-import shutil
 from urllib.parse import urlencode
 
 import pytest
@@ -33,17 +31,4 @@ def test_odd_texts_are_shown_as_they_are(tab, server, folders):
     places.first.wait_for()
     assert set(shown(places)) == {line.replace("\t", ": ") for line in lines}
     assert places.locator(MADE).count() == 0
-    unharmed(tab)
-
-
-def test_labels_of_two_lines_make_no_headings(tab, server, folders, tmp_path):
-    mine = tmp_path / "mine"
-    shutil.copytree(folders["classifier"], mine)
-    config = json.loads((mine / "config.json").read_text())
-    names = {"0": "bad\n===", "1": "so\n---", "2": "good\n==="}
-    (mine / "config.json").write_text(json.dumps(config | {"id2label": names}))
-    show(tab, server, "labels", f"?folder={mine}")
-    title = tab.locator(f"{MAIN} p", has_text="What pushed it to")
-    assert shown(title)[0].split("“")[1].rstrip("”") in {" ".join(name.split()) for name in names.values()}
-    assert tab.locator(f"{MAIN} :is(h1, h2)").count() == 1
     unharmed(tab)
