@@ -79,6 +79,7 @@ def choose_token(rows: Sequence[Surprisal], key: str, blind: float) -> Surprisal
     st.html(colours(box, [row.surprisal / blind for row in rows]))
     with st.container(key=box):
         label = "The deeper the colour, the greater the surprise, in nats. Press a token to see the guesses there"
+        state.keep(widget)
         chosen = st.pills(
             label,
             range(len(rows)),

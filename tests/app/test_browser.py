@@ -3,34 +3,13 @@
 import time
 
 import pytest
+from browser import PAGES
+from browsing import settle, show, unharmed
 
 pytestmark = pytest.mark.browser
-PATHS = {"masking": ""} | {page: page for page in ("attention", "embeddings", "spans", "labels", "training")}
 
 
-def show(tab, server, page, link=""):
-    tab.goto(f"{server}/{PATHS[page]}{link}")
-    tab.get_by_role("heading", level=1).wait_for()
-    settle(tab)
-
-
-def settle(tab):
-    """Wait until no part of the page is being computed or still a grey placeholder."""
-    tab.wait_for_timeout(300)
-    tab.wait_for_function(
-        "!document.querySelector('[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]')"
-        " && document.querySelector('[data-testid=stExpander]')"
-    )
-
-
-def unharmed(tab):
-    assert tab.outside == [], "requests beyond this machine"
-    assert tab.broken == [], "errors in the page's JavaScript"
-    assert tab.locator("[data-testid=stException]").count() == 0
-    assert tab.locator("[data-testid=stAlertContentError]").count() == 0
-
-
-@pytest.mark.parametrize("page", PATHS)
+@pytest.mark.parametrize("page", PAGES)
 def test_page_opens_fast_and_asks_nobody(tab, server, page):
     show(tab, server, page)  # the first time fills the caches
     start = time.monotonic()
@@ -113,4 +92,17 @@ def test_downloads(tab, server):
         with tab.expect_download() as download:
             tab.get_by_role("button", name=name, exact=True).first.click()
         assert download.value.path().read_bytes().startswith(start)
+    unharmed(tab)
+
+
+def test_what_nobody_typed_is_there_on_the_next_page(tab, server):
+    show(tab, server, "masking", "?mask=2")
+    text = tab.get_by_label("Your text").input_value()
+    tab.get_by_role("link", name="Attention heads").click()
+    tab.locator(".matrix").wait_for()
+    assert tab.get_by_label("Your text").input_value() == text != ""
+    tab.get_by_role("link", name="Masked words").click()
+    tab.wait_for_url("**mask=2*")
+    settle(tab)
+    assert tab.get_by_label("Your text").input_value() == text
     unharmed(tab)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pages
 import pytest
 import torch
 from cells import attention, embeddings, labels, opening, training
@@ -11,12 +12,9 @@ from bertlab import BertModel
 TEXT = 'he said "it\'s" [MASK] \\n.'
 
 
-def run(code: str):
-    """Execute a cell and return the value of its last line, as a notebook shows it."""
-    *body, last = code.splitlines()
-    names: dict = {}
-    exec("\n".join(body), names)
-    return eval(last, names)
+def run(code: str) -> object:
+    """What a notebook shows below this cell."""
+    return pages.run(code)[0]
 
 
 def test_attention_cell(folders):
