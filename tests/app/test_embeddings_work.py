@@ -2,9 +2,9 @@
 
 import progress
 import streamlit
+from pages import fine, said
 from parts import embeddings_sets
 from test_embeddings_page import CSV, page, shown, with_file
-from test_pages import fine, said
 
 
 def test_measuring_can_be_stopped_and_goes_on(folders, monkeypatch):
