@@ -77,6 +77,7 @@ LOSS_MISTAKES = {
     "words are missing": lambda p, r, y, n: nsp(r, n),
     "mean of the two": lambda p, r, y, n: (mlm(p, y) + nsp(r, n)) / 2,
     "label 0 of the pairs": lambda p, r, y, n: mlm(p, y) + F.cross_entropy(r, n.clamp(min=0), ignore_index=0),
+    "which is IsNext": lambda p, r, y, n: mlm(p, y) + F.cross_entropy(r, n, ignore_index=0),
     "ignore word 0": lambda p, r, y, n: mlm(p, y.clamp(min=0), ignore_index=0) + nsp(r, n),
     "second loss is a sum": lambda p, r, y, n: mlm(p, y) + F.cross_entropy(r, n, reduction="sum"),
     "divide by all rows": lambda p, r, y, n: mlm(p, y) + F.cross_entropy(r, n, reduction="sum") / len(n),

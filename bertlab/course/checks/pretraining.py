@@ -14,6 +14,7 @@ from bertlab.inputs.masking import IGNORED
 from bertlab.model.heads import BertForPreTraining, MaskedLMHead
 
 SIZES = dict(vocab_size=50, hidden_size=24, num_attention_heads=3, intermediate_size=40, num_hidden_layers=2)
+IGNORES_0 = "you ignore label 0 of the pairs, which is IsNext: only -100 is no label."
 TIE = "self.decoder.weight = word.weight makes both the same parameter."
 
 
@@ -66,19 +67,26 @@ def check_joint_loss(fn: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> 
     labels = torch.full((4, 6), IGNORED)
     labels[0, 1:4], labels[2, 2], labels[3, 4] = torch.tensor([4, 0, 7]), 5, 8
     following = torch.tensor([0, 1, 0, IGNORED])
-    inputs = (words, verdicts, labels, following)
-    result = run(fn, *inputs)
-    expect(isinstance(result, Tensor) and result.numel() == 1, "return one number, the loss.")
-    none_of(result, _known_losses(*inputs))
+    judged = following.clamp(min=0)  # first without -100, at which a loss that ignores another label would stop
+    only_strangers = _mean(words, labels) + _mean(verdicts[judged != 0], judged[judged != 0])
+    expect(not close(_loss(fn, words, verdicts, labels, judged), only_strangers), IGNORES_0)
+    result = _loss(fn, words, verdicts, labels, following)
+    none_of(result, _known_losses(words, verdicts, labels, following))
     right = _mean(words, labels) + _mean(verdicts, following)
-    expect(close(result.view(()), right), f"the loss of the test case is {right:.4f}; yours is {float(result):.4f}.")
-    alone = run(fn, words, verdicts, labels, torch.full_like(following, IGNORED))
+    expect(close(result, right), f"the loss of the test case is {right:.4f}; yours is {float(result):.4f}.")
+    alone = _loss(fn, words, verdicts, labels, torch.full_like(following, IGNORED))
     expect(
-        close(alone.view(()), _mean(words, labels)),
+        close(alone, _mean(words, labels)),
         "in a batch of single texts no pair is judged, and the loss should be that of the words alone; "
         f"yours is {float(alone):.4f}.",
     )
     print("Right: the mean over the chosen words plus the mean over the judged pairs.")
+
+
+def _loss(fn: Callable, *inputs: Tensor) -> Tensor:
+    result = run(fn, *inputs)
+    expect(isinstance(result, Tensor) and result.numel() == 1, "return one number, the loss.")
+    return result.view(())
 
 
 def _mean(logits: Tensor, labels: Tensor) -> Tensor:
@@ -96,7 +104,7 @@ def _known_losses(words: Tensor, verdicts: Tensor, labels: Tensor, following: Te
         (mlm, "the pairs are missing: add the loss of the second task."),
         (nsp, "the words are missing: add the loss of the first task."),
         ((mlm + nsp) / 2, "this is the mean of the two losses: BERT takes their sum."),
-        (mlm + only_strangers, "you ignore label 0 of the pairs, which is IsNext: only -100 is no label."),
+        (mlm + only_strangers, IGNORES_0),
         (no_word_0 + nsp, "you ignore word 0, which is a word like any other: only -100 is no label."),
         (no_word_0 + only_strangers, "you ignore label 0 in both tasks: only -100 is no label."),
         (mlm + nsp * pairs, "the second loss is a sum: divide it by the number of judged pairs."),
