@@ -2,7 +2,7 @@
 
 import pages
 import pytest
-from pages import cells, fine, run, said
+from pages import boxes, cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertForPreTraining, Tokenizer
@@ -153,6 +153,5 @@ def test_odd_texts(tab, text, folders):
 
 @pytest.mark.parametrize("tab", TABS)
 def test_an_empty_text_gets_a_friendly_box(tab, folders):
-    app = opened(tab, folder=folders["pretrained"])
-    app.text_area(key="text").set_value(" ").run()
-    assert not app.exception and "empty" in said(app)
+    app = opened(tab, folder=folders["pretrained"], text=" ")
+    assert not app.exception and "text is empty" in boxes(app)
