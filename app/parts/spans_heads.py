@@ -8,7 +8,7 @@ import streamlit as st
 from cells import spans as cells
 from exports import exports
 from parts import knockout_heads
-from parts.spans_asked import Asked, percent
+from parts.spans_reading import Reading, percent
 
 from bertlab.draw.knockout_charts import knockout_maps, knockout_table
 from bertlab.draw.marked import shaded_passage
@@ -16,7 +16,7 @@ from bertlab.explain.knockout import Head, answer_change, answer_knockouts
 from bertlab.explain.spans import Answer
 
 
-def show(asks: Sequence[Asked]) -> None:
+def show(asks: Sequence[Reading]) -> None:
     st.markdown(
         "Switch a head off, by setting its output to zero, and the model reads the passage without it. The number in a "
         "cell is the change in ln p of the answer (start and end) when that head alone is off: **orange**, the answer "
@@ -36,7 +36,7 @@ def show(asks: Sequence[Asked]) -> None:
     exports("answer-knockout", knockout_table(maps), code, knockout_maps(maps, off))
 
 
-def whose(asks: Sequence[Asked]) -> str:
+def whose(asks: Sequence[Reading]) -> str:
     """Which answer each map is about."""
     own = [
         f"**{models.readable(ask.loaded.name)}** says “{state.plain(ask.said)}”"
@@ -47,11 +47,11 @@ def whose(asks: Sequence[Asked]) -> str:
     return f"{told}. The map of random weights is about the answer of {models.readable(asks[0].loaded.name)}."
 
 
-def rows(ask: Asked, place: tuple[int, int, int]) -> list[list[float]]:
+def rows(ask: Reading, place: tuple[int, int, int]) -> list[list[float]]:
     return knockout_heads.rows(answer_knockouts, ask.loaded, ask.question, ask.passage, *place)
 
 
-def show_without(ask: Asked, off: tuple[Head, ...]) -> None:
+def show_without(ask: Reading, off: tuple[Head, ...]) -> None:
     found = ask.without(off)
     change = models.compute(answer_change, ask.loaded, ask.question, ask.passage, *ask.place, off)
     st.subheader(f"What it answers without {'these heads' if len(off) > 1 else 'this head'}", anchor=False)
@@ -72,7 +72,7 @@ def titles(off: tuple[Head, ...]) -> tuple[str, str]:
     return "With all heads", f"Without {knockout_heads.named(off)}"
 
 
-def outcome(ask: Asked, found: Answer, change: float) -> str:
+def outcome(ask: Reading, found: Answer, change: float) -> str:
     """What switching off did, in a sentence."""
     now = state.plain(found.best.text or "no answer")
     moved = f"{change:+.2f}".replace("-", "−")

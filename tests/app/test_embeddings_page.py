@@ -91,7 +91,7 @@ def test_own_lines_with_labels(folders):
     assert "at least three lines" in said(app)
     app.text_area(key="lines").set_value("a\tone\nb | two\nthree\n<b>x</b> | <i>\n" * 200).run()
     assert not app.exception and not app.error
-    assert "first 500 of 800" in said(app)
+    assert "the first 500 are shown" in said(app)
     app.text_area(key="lines").set_value("one\ntwo\nthree").run()
     assert fine(app) and "at least two labels" in said(app)
 
@@ -153,4 +153,4 @@ def test_files_that_cannot_be_read_are_named(folders, wrong):
 def test_rows_without_text_are_left_out_and_counted(folders):
     app = with_file(folders, "a.csv", (CSV + ",a\n" + "x,b\n" * 600).encode())
     assert fine(app), said(app)
-    assert "left out 1 row" in said(app) and "first 500 of 612" in said(app)
+    assert "left out 1 row" in said(app) and "the first 500 are shown" in said(app)

@@ -1,9 +1,9 @@
 """What a reader chose about heads and words stays, in the link too; what the model said does not."""
 
 import pytest
+from pages import opened as page
 from parts.attention_measures import alike
 from test_knockout_page import PAIR, TEXT, fine, followed, opened, said
-from test_pages import opened as page
 
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.explain.fill import fill_mask

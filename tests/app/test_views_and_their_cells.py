@@ -4,21 +4,13 @@ from importlib import import_module
 
 import models
 import pytest
-from test_pages import fine, opened, said
+from pages import fine, opened, run, said
 
 from bertlab.draw.charts import svg
 
 LONG = "my [MASK] likes the baker and the [MASK] likes my dog. " * 12
 PASSAGE = "my dog is hairy. he likes walks. " * 40
 READ = 20  # tokens that a picture holds in these tests
-
-
-def made(code: str):
-    """What the last line of a cell gives."""
-    *body, last = code.splitlines()
-    names: dict = {}
-    exec("\n".join(body), names)
-    return eval(last, names)
 
 
 def rounded(part):
@@ -68,5 +60,27 @@ def test_a_cell_makes_the_picture_of_its_view(part, folders, exported):
     assert fine(app), said(app)
     assert found
     for _, code, chart in found.values():
-        assert rounded(made(code).to_dict()) == rounded(chart.to_dict())
+        assert rounded(run(code)[0].to_dict()) == rounded(chart.to_dict())
         assert svg(chart)
+
+
+def test_cells_of_the_heads_read_what_the_view_reads(folders, exported):
+    found = exported("attention_heads")
+    app = opened("attention", folder=folders["pretrained"], text=LONG, versus="random weights")
+    assert fine(app), said(app)
+    (heads, code, _), (_, roles, picture) = found.values()
+    assert rounded(run(roles)[0].to_dict()) == rounded(picture.to_dict())
+    _, names = run(code)
+    assert len(heads) == READ**2 and names["beside"].maps.weights.shape == names["maps"].weights.shape
+    assert names["maps"].weights[0, 0].flatten().tolist() == pytest.approx(list(heads["weight"]), abs=1e-5)
+
+
+def test_cells_of_a_film_open_the_snapshots_of_the_view(run_folder, exported, monkeypatch):
+    monkeypatch.setattr("parts.training_film.MOST_MOMENTS", 2)
+    monkeypatch.setattr("parts.training_words.MOST_MOMENTS", 2)
+    found = exported("training_words")
+    app = opened("training", run=str(run_folder), training_tab="A gap fills")
+    assert fine(app), said(app)
+    ((table, code, _),) = found.values()
+    _, names = run(code)
+    assert [frame.step for frame in names["film"]] == sorted(set(table["step"])) == [0, 100]

@@ -1,13 +1,12 @@
-"""A question put to a model, and how two models stand beside each other."""
+"""A question put to a model about a passage, and the windows in which it reads that."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import models
 import progress
 import state
-import streamlit as st
 
 from bertlab.explain.knockout import Head, windows_without
 from bertlab.explain.spans import Answer, answer_from, count_windows, read_passage
@@ -17,12 +16,13 @@ DRAWN = 48  # tokens that a readable square holds
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One model, a question and a passage of any length."""
+class Reading:
+    """One model, a question and a passage of any length; `key` tells the models apart."""
 
     loaded: models.Loaded
     question: str
     passage: str
+    key: str = ""
 
     @cached_property
     def windows(self) -> list[Window]:
@@ -54,9 +54,9 @@ class Asked:
         return answer_from(self.loaded.model, self.loaded.tokenizer, self.passage, windows, window=number)
 
     @property
-    def control(self) -> "Asked":
+    def control(self) -> "Reading":
         """The same of random weights."""
-        return Asked(models.control_of(self.loaded), self.question, self.passage)
+        return Reading(models.control_of(self.loaded), self.question, self.passage)
 
     @property
     def place(self) -> tuple[int, int, int]:
@@ -67,20 +67,6 @@ class Asked:
     @property
     def said(self) -> str:
         return self.found.best.text or "no answer"
-
-
-def side_by_side(asks: Sequence[Asked], draw: Callable[[Asked, str], None]) -> None:
-    """`draw(ask, suffix)` for one model over the whole width, or for two in columns with their names above.
-
-    The suffix keeps the names of the second model's files and widgets apart from those of the first.
-    """
-    if len(asks) == 1:
-        draw(asks[0], "")
-        return
-    for column, ask, suffix in zip(st.columns(2, gap="large"), asks, ("", "-beside"), strict=True):
-        with column, state.box():
-            st.markdown(f"**{models.readable(ask.loaded.name)}**")
-            draw(ask, suffix)
 
 
 def drawn_tokens(found: Answer) -> range:
