@@ -3,6 +3,7 @@
 from bertlab.course.checks.attention import check_attend, check_masked_weights, check_previous_head
 from bertlab.course.checks.base import Mistake
 from bertlab.course.checks.bert import check_bert_model, check_count_parameters
+from bertlab.course.checks.broken import check_diagnose, check_diagnosis
 from bertlab.course.checks.context import (
     check_may_look,
     check_negative_sampling,
@@ -19,6 +20,7 @@ from bertlab.course.checks.embeddings import (
 from bertlab.course.checks.encoder import check_gelu, check_layer, check_layer_norm
 from bertlab.course.checks.heads import check_heads, check_multi_head_attention
 from bertlab.course.checks.masking import check_mask_tokens, check_mlm_loss, check_whole_words
+from bertlab.course.checks.pretraining import check_adamw_step, check_rate_factor, check_train_step
 from bertlab.course.checks.tokens import (
     check_cut_word,
     check_likelihood_gain,
@@ -33,10 +35,13 @@ __all__ = [
     "Matching",
     "Mistake",
     "Rung",
+    "check_adamw_step",
     "check_attend",
     "check_bert_model",
     "check_count_parameters",
     "check_cut_word",
+    "check_diagnose",
+    "check_diagnosis",
     "check_gelu",
     "check_heads",
     "check_layer",
@@ -54,11 +59,13 @@ __all__ = [
     "check_pair_inputs",
     "check_previous_head",
     "check_probes",
+    "check_rate_factor",
     "check_segment_ids",
     "check_shift_matrix",
     "check_sinusoids",
     "check_strip_accents",
     "check_text_score",
+    "check_train_step",
     "check_whole_words",
     "ladder",
     "load_matching",
