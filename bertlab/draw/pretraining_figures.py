@@ -52,7 +52,7 @@ def charts(found: Mapping[str, Any], uniform: float, frequency: float) -> Figure
     """
     fig = figure(0.5 + 1.12 * len(found))
     axes = fig.subplots(len(found), 4, sharex=True, sharey="col", squeeze=False)
-    titles = ("masked-word loss", "next sentence", "learning rate", "same text, again")
+    titles = ("masked-word loss", "next sentence", "learning rate · 1000", "same text, again")
     for ax, title in zip(axes[0], titles, strict=True):
         ax.set_title(title, size=10)
     for row, (letter, chart) in zip(axes, found.items(), strict=True):
@@ -62,14 +62,14 @@ def charts(found: Mapping[str, Any], uniform: float, frequency: float) -> Figure
         row[1].plot(steps, chart.nsp_loss, color=ORANGE, lw=1.6, label="loss")
         row[1].plot(steps, _smooth(chart.nsp_accuracy), color=GREEN, lw=1.6, ls="-.", label="accuracy")
         row[1].set_ylim(0, 1.3)
-        row[2].plot(steps, np.array(chart.rate) * 1000, color=PINK, lw=1.6, label="in thousandths")
-        row[2].set_ylim(0, None)
+        row[2].plot(steps, np.array(chart.rate) * 1000, color=PINK, lw=1.6)
+        row[2].set_ylim(0, 1200 * max(chart.rate))
         _differences(row[3], chart)
     for ax in axes.flat:
         clean(ax, "left", "bottom").tick_params(labelsize=8)
     for ax in axes[-1]:
         ax.set_xlabel("step", size=9)
-    for ax in axes[0]:
+    for ax in axes[0, [0, 1, 3]]:
         ax.legend(frameon=False, fontsize=7, loc="upper right", borderpad=0, handlelength=1.6, labelspacing=0.2)
     return fig
 
