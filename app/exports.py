@@ -1,14 +1,19 @@
 """What every view gives away: its table, its picture as files, the notebook cell that makes it, and its link."""
 
+from collections.abc import Callable
 from functools import partial
 from urllib.parse import urlencode, urlsplit
 
 import pandas as pd
 import streamlit as st
+from streamlit.elements import vega_charts
 
 from bertlab.draw import charts
 
 ROWS_SHOWN = 2_000  # a browser chokes on more; the CSV has all
+# How Altair turns a chart into a picture is set in globals, and Streamlit changes them for a moment to draw one: who
+# holds this lock has them alone.
+ALTAIR_LOCK = vega_charts._altair_globals_lock
 
 
 def exports(name: str, table: pd.DataFrame, code: str, chart=None) -> None:
@@ -19,8 +24,8 @@ def exports(name: str, table: pd.DataFrame, code: str, chart=None) -> None:
             with st.container(horizontal=True):
                 offer(name, "csv", "text/csv", lambda: table.to_csv(index=False).encode())
                 if chart is not None:
-                    offer(name, "png", "image/png", partial(charts.png, chart))
-                    offer(name, "svg", "image/svg+xml", partial(charts.svg, chart))
+                    offer(name, "png", "image/png", partial(drawn, charts.png, chart))
+                    offer(name, "svg", "image/svg+xml", partial(drawn, charts.svg, chart))
         with st.expander("Show me the cell", icon=":material/code:"):
             st.caption("The same in a notebook or script:")
             st.code(code, language="python")
@@ -34,6 +39,11 @@ def show_table(table: pd.DataFrame) -> None:
         st.caption(f"The first {ROWS_SHOWN:,} of {len(table):,} rows; the CSV has all.")
 
 
+def drawn(make: Callable[..., bytes], chart) -> bytes:
+    with ALTAIR_LOCK:
+        return make(chart)
+
+
 def offer(name: str, kind: str, mime: str, make) -> None:
     """A button that makes the file when it is pressed."""
     key = f"{name}-{kind}"
@@ -43,7 +53,7 @@ def offer(name: str, kind: str, mime: str, make) -> None:
 def show_link() -> None:
     """This page's address with all that was chosen on it."""
     page = urlsplit(st.context.url or "http://localhost:8501")
-    query = urlencode(st.query_params.to_dict())
+    query = urlencode([(key, value) for key in st.query_params for value in st.query_params.get_all(key)])
     st.caption("Who opens it on this server sees what you see now:")
     st.code(page._replace(query=query).geturl(), language=None, wrap_lines=True)
     if st.session_state.get("upload_names"):

@@ -6,7 +6,7 @@ import models
 import pandas as pd
 import streamlit as st
 import uploads
-from state import linked_text, plain
+from state import box, linked_text, plain
 
 from bertlab.draw.tables import SIZES
 from bertlab.errors import InputError
@@ -26,19 +26,32 @@ UPLOAD_HELP = (
 
 def show() -> None:
     """The whole bar. What cannot be opened is told here, and the model before it stays."""
-    with st.sidebar:
-        wanted = choose()
-        try:
-            newest = (models.steps_of(wanted) or [models.END])[-1]  # of a training that is under way, a snapshot
-            models.open_model("encoder", models.at_step(wanted, newest))
-            st.session_state.opened_model = wanted
-        except InputError as error:
-            current = st.session_state.setdefault("opened_model", models.DEFAULT_MODEL)
-            st.error(f"{plain(str(error))}\n\n**{models.readable(current)}** stays.", icon=":material/edit:")
+    with st.sidebar, box():
+        open_one(choose())
         choose_step()
         compare_with()
         show_facts(models.chosen())
     say_what_is_shown()
+
+
+def open_one(wanted: str) -> None:
+    """`wanted` or, where it cannot be opened, the model before it; both gone, the bundled one."""
+    before, tried = st.session_state.get("opened_model"), {}
+    for name in (wanted, before or models.DEFAULT_MODEL, models.DEFAULT_MODEL):
+        tried[name] = problem(name)
+        if not tried[name]:
+            break
+    if tried[wanted]:
+        fate = "stays" if name == before else "is shown"
+        st.error(f"{plain(tried[wanted])}\n\n**{models.readable(name)}** {fate}.", icon=":material/edit:")
+    st.session_state.opened_model, st.session_state.opened_name = name, models.newest(name)
+
+
+def problem(name: str) -> str:
+    try:
+        return models.problem_of(models.newest(name))
+    except InputError as error:
+        return str(error)
 
 
 def say_what_is_shown() -> None:
@@ -64,10 +77,11 @@ def choose() -> str:
             max_upload_size=uploads.MOST_MEGABYTES,
         )
     try:
-        return uploads.uploaded() or typed.strip() or bundled
+        upload = uploads.uploaded()
     except InputError as error:
         st.error(plain(str(error)), icon=":material/upload_file:")
-        return typed.strip() or bundled
+        upload = uploads.current()
+    return upload or typed.strip() or bundled
 
 
 def choose_step() -> None:
@@ -85,6 +99,11 @@ def choose_step() -> None:
         bind="query-params",
         help="Snapshots of its training: step 0 is what it began with. Move, and watch it learn on every page.",
     )
+    name = models.at_step(st.session_state.opened_model, st.session_state.step)
+    if wrong := models.problem_of(name):
+        st.error(plain(wrong), icon=":material/edit:")
+    else:
+        st.session_state.opened_name = name
 
 
 def compare_with() -> None:

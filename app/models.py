@@ -28,7 +28,8 @@ NOTHING, RANDOM = "nothing", "random weights"
 END = "end"  # of the training, where a model has snapshots
 CLASSIFIER = "classifier"  # the heads for texts, words and choices all have this name
 DRAWN_TOKENS = 128  # more than this nobody reads in a picture
-KEPT_MODELS, KEPT_BYTES = 16, "400MB"  # for all sessions together
+KEPT_MODELS, KEPT_CONTROLS, KEPT_BYTES = 8, 3, "400MB"  # for all sessions together
+READ_FILES = {*hub.SMALL_FILES, "model.safetensors.index.json", "pytorch_model.bin.index.json"}  # beside the weights
 
 # task -> model class, published name of the head that it needs, the bundled checkpoint that has it
 TASKS = {
@@ -70,10 +71,17 @@ class Loaded:
 
 
 def chosen() -> str:
-    """What the model bar asks for and what could be opened: a bundled name (with a step), a folder or a hub id."""
-    name, found = st.session_state.get("opened_model", DEFAULT_MODEL), steps()
-    step = st.session_state.get("step")
-    return at_step(name, step if step in found else found[-1] if found else END)
+    """What the model bar has opened: a bundled name, a folder or a hub id, with the step of a snapshot."""
+    return st.session_state.get("opened_name", DEFAULT_MODEL)
+
+
+def problem_of(name: str) -> str:
+    """Why the model of this name cannot be opened, "" if it can."""
+    try:
+        open_model("encoder", name)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def at_step(name: str, step: str) -> str:
@@ -92,6 +100,11 @@ def steps_of(name: str) -> list[str]:
     found = sorted(int(number) for number in names if number.isdecimal())
     ended = any((folder / form).is_file() for form in FORMS)
     return [*map(str, found), *[END] * ended] if found else []
+
+
+def newest(name: str) -> str:
+    """The model itself or, of a training that is under way, its last snapshot. InputError where there is no model."""
+    return at_step(name, (steps_of(name) or [END])[-1])
 
 
 def place(name: str) -> Path:
@@ -142,11 +155,20 @@ def readable(name: str) -> str:
 def open_model(task: str, name: str) -> Loaded | None:
     """The model with the head for `task`, None if its checkpoint lacks that. InputError where it cannot be opened."""
     folder = place(name)
-    files = [path for path in folder.iterdir() if path.is_file()]
-    stamp = f"{task} {folder.resolve()} {max((path.stat().st_mtime_ns for path in files), default=0)}"
-    loaded = _open(task, name, stamp)
+    loaded = _open(task, name, f"{task} {folder.resolve()} {contents(folder)}")
     upload = st.session_state.get("upload_names", {}).get(name.partition("/step-")[0])
     return replace(loaded, name=upload, source=Path(upload).stem) if loaded and upload else loaded
+
+
+def contents(folder: Path) -> list[tuple[str, int, int]]:
+    """Name, time and size of the files that a model is read from. InputError for a folder that cannot be read."""
+    try:
+        files = [
+            file for file in folder.iterdir() if file.suffix in (".safetensors", ".bin") or file.name in READ_FILES
+        ]
+        return sorted((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be read ({error.strerror})") from error
 
 
 @st.cache_resource(max_entries=KEPT_MODELS, show_spinner="Opening the model")
@@ -161,14 +183,14 @@ def _open(task: str, name: str, stamp: str) -> Loaded | None:
     return Loaded(name, name, stamp, kind.from_pretrained(name), Tokenizer.from_pretrained(name), heads)
 
 
-@st.cache_resource(max_entries=KEPT_MODELS, show_spinner=False)
+@st.cache_resource(max_entries=KEPT_CONTROLS, show_spinner=False)
 def _control(stamp: str, _loaded: Loaded) -> Loaded:
     return replace(_loaded, name=RANDOM, stamp=f"control {stamp}", model=random_control(_loaded.model), random=True)
 
 
 def control_of(loaded: Loaded) -> Loaded:
-    """The same architecture with random weights."""
-    return replace(_control(loaded.stamp, loaded), source=loaded.source)
+    """The same architecture with random weights; of such a one, itself."""
+    return loaded if loaded.random else replace(_control(loaded.stamp, loaded), source=loaded.source)
 
 
 @st.cache_data(max_size=KEPT_BYTES, show_spinner=False)

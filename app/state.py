@@ -12,6 +12,15 @@ from bertlab.errors import InputError
 
 DEFAULT_TEXT = "the animal didn't cross the street because the [MASK] was too tired."
 LINK_CHARACTERS = 6_000  # servers refuse addresses much longer
+PLACES = (
+    "mask",
+    "gap",
+    "at",
+    "at-beside",
+    "word",
+    "follow",
+    "window",
+)  # in the link: they mean nothing in another text
 
 
 class Stopped(Exception):
@@ -54,9 +63,16 @@ def notices(dropped: int, unknown: int, total: int) -> None:
         st.warning(text, icon=":material/help:")
 
 
+# What Markdown, and Streamlit after it, makes something else of even where every sign is escaped: emoji and icons,
+# arrows and dashes, addresses. An invisible joiner keeps the signs apart.
+_JOINED = re.compile(r":(?=[\w/+-]+:)|:(?=//)|[-<>~](?=[-=>])|(?<=\bwww)(?=\.)|(?=@)", re.IGNORECASE)
+JOINER = "\u2060"
+
+
 def plain(text: str) -> str:
-    """`text` with everything that Markdown would read as a command escaped."""
-    return re.sub(r"([\\`*_{}\[\]()#+\-.!:$~<>|&])", r"\\\1", text)
+    """`text` on one line, with everything that Markdown would read as a command taken for what it is."""
+    one_line = _JOINED.sub(lambda found: found[0] + JOINER, " ".join(text.split()))
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", one_line)  # all ASCII punctuation
 
 
 def heading(title: str, lead: str) -> None:
@@ -66,11 +82,12 @@ def heading(title: str, lead: str) -> None:
 
 
 def example_pills(label: str, examples: dict[str, dict[str, str]]) -> None:
-    """A row of examples; choosing one writes its texts into the fields named by its keys."""
+    """A row of examples; pressing one writes its texts into the fields named by its keys, each time it is pressed."""
 
     def fill_in() -> None:
-        for key, value in examples.get(st.session_state.example_choice or "", {}).items():
-            st.session_state[key] = value
+        st.session_state.update(examples.get(st.session_state.example_choice or "", {}))
+        st.session_state.example_choice = None
+        forget_places()
 
     st.pills(label, list(examples), key="example_choice", on_change=fill_in)
 
@@ -78,13 +95,31 @@ def example_pills(label: str, examples: dict[str, dict[str, str]]) -> None:
 def linked_text(field: Callable, label: str, key: str, default: str = "", **options) -> str:
     """A text field kept over all pages and in the link; a text that a link cannot hold stays out of it."""
     if key not in st.session_state:
-        st.session_state[key] = link_value(key) or default
-    text = field(label, key=key, persist_state="session", **options)
+        linked = link_value(key)
+        st.session_state[key] = default if linked is None else linked
+    keep(key)
+    text = field(label, key=key, persist_state="session", on_change=forget_places, **options)
     fits = len(quote_plus(text)) <= LINK_CHARACTERS
     share(key, text if fits and text != default else "")
+    if default and not text:
+        st.query_params[key] = ""
     if not fits:
         st.caption(f"{label}: too long for a link, so this page's address does not hold it.")
     return text
+
+
+def keep(key: str) -> None:
+    """Call before a widget whose first value stands in the session: on another page Streamlit forgets what nobody has
+    changed by hand."""
+    page = st.session_state.get("page")
+    if st.session_state.setdefault(f"{key} on page", page) != page:
+        st.session_state[f"{key} on page"], st.session_state[key] = page, st.session_state[key]
+
+
+def forget_places() -> None:
+    """A text has changed: what the link says of places in it goes."""
+    for key in PLACES:
+        share(key, "")
 
 
 def text_fields(prefix: str = "", default: str = DEFAULT_TEXT) -> tuple[str, str | None]:
@@ -97,7 +132,7 @@ def text_fields(prefix: str = "", default: str = DEFAULT_TEXT) -> tuple[str, str
 
 def chip_names(tokens: Sequence[str]) -> list[str]:
     """Labels for the chips. Streamlit tells chips apart by label, so equal tokens get invisible joiners."""
-    return [plain(token) + "\u2060" * tokens[:i].count(token) for i, token in enumerate(tokens)]
+    return [plain(token) + JOINER * tokens[:i].count(token) for i, token in enumerate(tokens)]
 
 
 def link_value(key: str) -> str | None:

@@ -26,8 +26,13 @@ def unpack(uploads: Sequence[BinaryIO], folder: Path) -> None:
     `folder` empty again, for anything else and for more than MOST_MEGABYTES, whatever the zip says of its sizes.
     """
     try:
-        if len(uploads) == 1 and uploads[0].name.lower().endswith(".zip"):
-            _unzip(uploads[0], folder)
+        zips = [upload for upload in uploads if upload.name.lower().endswith(".zip")]
+        if zips and len(uploads) > 1:
+            raise InputError(
+                f"{zips[0].name} is not alone: give one zip, or the files of one model, and remove the rest"
+            )
+        if zips:
+            _unzip(zips[0], folder)
         else:
             for upload in uploads:
                 _keep(Path(upload.name).name, upload, folder)
@@ -63,6 +68,8 @@ def _one_folder(packed: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
 def _keep(name: str, source: BinaryIO, folder: Path) -> None:
     if name not in FILES | WEIGHTS:
         raise InputError(f"{name}: not a file of a model; wanted are {', '.join(sorted(FILES | WEIGHTS))}, or one zip")
+    if (folder / name).exists():
+        raise InputError(f"{name} is there twice: give one of each")
     room = (MOST_MEGABYTES if name in WEIGHTS else TEXT_MEGABYTES) * 1_000_000
     with open(folder / name, "wb") as file:
         while chunk := source.read(CHUNK):
@@ -83,26 +90,46 @@ def _complete(folder: Path) -> None:
 def uploaded() -> str | None:
     """The folder of the model in the upload field, None if there is none; it goes when the session ends.
 
-    Raises InputError, at every rerun, for one that cannot be used.
+    Raises InputError, at every rerun, for one that cannot be used; the one before it then stays usable.
     """
     uploads = st.session_state.get("upload") or []
     key = tuple(upload.file_id for upload in uploads)
+    if key and key == st.session_state.get("upload_aside"):
+        return None
     if st.session_state.get("upload_key", ()) != key:
-        if "upload_home" in st.session_state:
-            st.session_state.upload_home.cleanup()
-        st.session_state.upload_key, st.session_state.upload_names = key, {}
-        st.session_state.upload_problem = _take(uploads) if uploads else None
+        st.session_state.upload_key = key
+        st.session_state.upload_problem = _take(uploads) if uploads else forget()
     if problem := st.session_state.get("upload_problem"):
         raise InputError(problem)
+    return current()
+
+
+def current() -> str | None:
+    """The folder of the last upload that could be used."""
     return next(iter(st.session_state.get("upload_names", {})), None)
 
 
+def set_aside() -> None:
+    """Let another model be shown although an upload lies in the field; a new upload is shown again."""
+    st.session_state.upload_aside = st.session_state.get("upload_key", ())
+
+
 def _take(uploads: Sequence[BinaryIO]) -> str | None:
-    """Unpack them for this session; what is wrong with them, None if nothing."""
-    home = st.session_state.upload_home = tempfile.TemporaryDirectory(prefix="bertlab-")
+    """Unpack them for this session in place of those before; what is wrong with them, None if nothing."""
+    home = tempfile.TemporaryDirectory(prefix="bertlab-")
     try:
         unpack(uploads, Path(home.name))
     except InputError as error:
+        home.cleanup()
         return str(error)
+    forget()
+    st.session_state.upload_home = home
     st.session_state.upload_names = {home.name: uploads[0].name if len(uploads) == 1 else "my upload"}
     return None
+
+
+def forget() -> None:
+    """Remove this session's upload, if it has one."""
+    if "upload_home" in st.session_state:
+        st.session_state.pop("upload_home").cleanup()
+    st.session_state.upload_names = {}

@@ -39,6 +39,7 @@ def choose(encoded: Encoded) -> list[int]:
     if key not in st.session_state:
         linked = [int(i) for i in (state.link_value("mask") or "").split(",") if i.isdecimal()]
         st.session_state[key] = sorted({i for i in linked if i in places} | set(typed))
+    state.keep(key)
     pressed = st.pills(
         "Press a word to mask it, press again to show it",
         places,
@@ -64,6 +65,7 @@ def choose_one(encoded: Encoded, gaps: Sequence[int]) -> int:
         linked = state.link_value("gap") or ""
         st.session_state[key] = int(linked) - 1 if linked.isdecimal() and 0 < int(linked) <= len(gaps) else 0
     names = [around(encoded, position) for position in gaps]
+    state.keep(key)
     number = st.pills(
         "Which gap", range(len(gaps)), key=key, format_func=names.__getitem__, required=True, persist_state="session"
     )

@@ -25,7 +25,7 @@ def show(asks: Sequence[Asked]) -> None:
 def show_answer(ask: Asked, suffix: str) -> None:
     found = ask.found
     text, share, nothing = st.columns([4, 3, 3])
-    text.metric("Answer", found.best.text or "no answer")
+    text.metric("Answer", state.plain(found.best.text) or "no answer")
     share.metric("Its probability", percent(found.best.probability))
     nothing.metric("Probability of no answer", percent(found.no_answer_probability))
     shown = ask.window(choose_window(found, suffix))

@@ -49,7 +49,7 @@ def show_without(ask: Asked, off: tuple[Head, ...]) -> None:
     for column, one, title in zip(st.columns(2, gap="large"), (ask.found, found), titles(off), strict=True):
         with column:
             st.markdown(f"**{title}**")
-            st.metric("Answer", one.best.text or "no answer", border=True)
+            st.metric("Answer", state.plain(one.best.text) or "no answer", border=True)
             st.caption(f"probability {percent(one.best.probability)}; no answer {percent(one.no_answer_probability)}")
             with st.container(border=True):
                 st.html(shaded_passage(one))

@@ -70,7 +70,7 @@ def show_figures(run: TrainingRun) -> None:
         figures["Time"] = duration(last["seconds"])
     with st.container(horizontal=True, gap="medium"):
         for label, value in figures.items():
-            st.metric(label, value, width="content")
+            st.metric(plain(label), value, width="content")
 
 
 def duration(seconds: float) -> str:

@@ -14,7 +14,7 @@ from bertlab.draw.film_charts import head_tile, role_lines, role_table, strip, u
 from bertlab.explain.attention import attention_maps
 from bertlab.explain.heads import ROLES, head_roles
 from bertlab.explain.runs import Moment, TrainingRun
-from bertlab.explain.snapshots import HeadFrame, head_film, role_scores
+from bertlab.explain.snapshots import HeadFrame, head_film, heads_by_change, role_scores
 
 LOOKED_AT = ROLES[: ROLES.index("broad")]  # roles that name a token
 MOST_TOKENS = 32  # more cannot be told apart in a small picture
@@ -42,7 +42,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     state.notices(maps.dropped, maps.unknown, len(maps.tokens))
     whole = role_scores(frames)  # (T, L, A, R)
     scores = whole[..., : len(LOOKED_AT)].nan_to_num(0.0)
-    layer, head = choose_head(scores)
+    layer, head = choose_head(heads_by_change(whole), scores[-1])
     st.markdown(told(loaded, frames, scores[:, layer, head], text, pair, layer, head))
     role = int(scores[-1, layer, head].argmax())
     tiles = [
@@ -63,21 +63,20 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     exports("head-by-step", table, cells.head(source, text, pair, MOST_TOKENS, layer, head), strip(tiles))
 
 
-def choose_head(scores: Tensor) -> tuple[int, int]:
-    """A list of all heads (T, L, A, R), first the one that changed most."""
-    grown, heads = (scores[-1] - scores[0]).amax(-1).flatten(), scores.size(2)  # (L, A, R) -> (L * A,)
+def choose_head(order: list[tuple[int, int]], scores: Tensor) -> tuple[int, int]:
+    """A list of all heads in this order, with what they look at in the end; `scores` (L, A, R)."""
 
     def label(place: str) -> str:
-        layer, head = (int(number) - 1 for number in place.split("-"))
-        share, role = scores[-1, layer, head].max(-1)
-        return f"layer {layer + 1}, head {head + 1}: {share:.0%} on {phrase(LOOKED_AT[role])}"
+        layer, head = (int(number) for number in place.split("-"))
+        share, role = scores[layer - 1, head - 1].max(-1)
+        return f"layer {layer}, head {head}: {share:.0%} on {phrase(LOOKED_AT[role])}"
 
-    order = [divmod(int(place), heads) for place in grown.argsort(descending=True)]
     names = [f"{layer + 1}-{head + 1}" for layer, head in order]
     if st.session_state.get("film_head") not in names:
         linked = state.link_value("film_head")  # not bound: Streamlit would put the whole label into the link
         st.session_state.film_head = linked if linked in names else names[0]
-    chosen = st.selectbox("Head (first those that changed most)", names, format_func=label, key="film_head", width=460)
+    look = dict(format_func=label, key="film_head", width=460, persist_state="session")
+    chosen = st.selectbox("Head (first those that changed most)", names, **look)
     state.share("film_head", chosen)
     return order[names.index(chosen)]
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import models
 import state
 import streamlit as st
+import uploads
 from parts import training_cloud, training_curves, training_heads, training_words
 
 from bertlab.explain.runs import Moment, TrainingRun, read_run
@@ -60,6 +61,7 @@ def look_everywhere(run: TrainingRun) -> None:
     """Let the model bar, and so every page, show the chosen step of the run."""
     moment = next(moment for moment in run.moments if str(moment.step) == st.session_state.training_step)
     if run.name != st.session_state.opened_model:
+        uploads.set_aside()
         bundled = run.name in bundled_models()
         st.session_state.folder = "" if bundled else run.name
         if bundled:
@@ -91,7 +93,8 @@ def show(place, run: TrainingRun) -> None:
         moment = choose_moment(place, run)
         show_links(run, moment)
     else:
-        st.caption("This run kept no snapshots, so no film of it; `--set snapshot_steps=0,100,1000` keeps some.")
+        how = "" if "task" in run.recipe else "; `--set snapshot_steps=0,100,1000` keeps some"
+        st.caption(f"This run kept no snapshots, so there is no film of it{how}.")
     views = VIEWS if film else {"curves": VIEWS["curves"]}
     tabs = state.tabs("training", {key: title for key, (title, _) in views.items()})
     for key, (_, part) in views.items():

@@ -66,11 +66,6 @@ def text_vectors(
     return np.stack(list(vector_rows(model, tokenizer, texts, pooling, limit)), axis=1)
 
 
-def cls_vectors(model, tokenizer, texts: Sequence[str]) -> np.ndarray:
-    """The [CLS] vector of each text after each layer: (L+1, N, H), [0] being the embeddings."""
-    return text_vectors(model, tokenizer, texts)
-
-
 @dataclass(frozen=True)
 class Projection:
     """`points` (N, 2); with PCA the share of the variance that each of the two axes keeps."""

@@ -80,11 +80,11 @@ def role_scores(frames: Sequence[HeadFrame]) -> Tensor:
     return torch.stack([head_roles(frame.maps).scores for frame in frames])
 
 
-def most_changed_head(scores: Tensor) -> tuple[int, int]:
-    """Layer and head, from 0, in which a role other than "broad" grew most from the first to the last of T moments."""
-    grown = (scores[-1] - scores[0])[..., : ROLES.index("broad")].nan_to_num(-1.0)  # (T, L, A, R) -> (L, A, R-1)
-    best = int(grown.amax(-1).argmax())
-    return divmod(best, grown.size(1))
+def heads_by_change(scores: Tensor) -> list[tuple[int, int]]:
+    """Layer and head of all heads, from 0, those first in which a role other than "broad" grew most; (T, L, A, R)."""
+    named = scores[..., : ROLES.index("broad")]
+    grown = (named[-1] - named[0]).nan_to_num(-1.0).amax(-1)  # (L, A, R-1) -> (L, A)
+    return [divmod(place, scores.size(2)) for place in grown.flatten().argsort(descending=True).tolist()]
 
 
 def cloud_film(

@@ -9,6 +9,7 @@ import os
 import re
 import warnings
 from collections.abc import Collection
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -102,9 +103,11 @@ class PretrainedModel(nn.Module):
         """
         folder = locate(name, weights=True)
         config = BertConfig.from_file(folder / "config.json").changed(**changes)
+        stored = Weights(folder)
+        check_layers(config, stored)
         with torch.device("meta"), NoDraws():
             model = cls(config)
-        if missing := load_weights(model, Weights(folder)):
+        if missing := load_weights(model, stored):
             model.initialise(missing)
             names = ", ".join(theirs for ours in missing for theirs in published_names(ours))
             warnings.warn(f"{folder}: newly initialised, to be trained: {names}", stacklevel=2)
@@ -124,6 +127,15 @@ class PretrainedModel(nn.Module):
             (work / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
             if tokenizer is not None:
                 tokenizer.save_pretrained(work)
+
+
+def check_layers(config: BertConfig, stored: Weights) -> None:
+    """InputError, before anything is built, where config.json asks for layers that are not stored."""
+    layers = (f"encoder.layer.{number}.attention.self.query.weight" for number in range(config.num_hidden_layers))
+    if absent := next(
+        (name for name in chain(["embeddings.word_embeddings.weight"], layers) if name not in stored), ""
+    ):
+        raise InputError(f"{stored.path}: tensor {absent} is missing")
 
 
 def published_names(name: str) -> list[str]:

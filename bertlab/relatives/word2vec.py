@@ -86,9 +86,9 @@ def train_word2vec(
     *,
     size: int = 64,
     window: int = 5,
-    epochs: int = 3,
+    epochs: int = 5,
     batch_size: int = 2048,
-    learning_rate: float = 0.005,
+    learning_rate: float = 0.02,
     seed: int = 0,
 ) -> Word2Vec:
     """Word vectors from `texts` (token ids); the same seed gives the same vectors. InputError for another kind, for

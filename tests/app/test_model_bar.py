@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from bertlab.locate import locate
+
 APP = Path(__file__).parents[2] / "app" / "explore.py"
 
 
@@ -78,3 +80,23 @@ def test_the_card_of_a_model_is_shown_as_plain_text(folders, tmp_path):
     app = opened(folder=str(mine))
     assert any("elsewhere" in code.value for code in app.code)
     assert all("elsewhere" not in markdown.value for markdown in app.markdown)
+
+
+def test_a_folder_that_vanishes_leaves_the_page(folders, tmp_path):
+    mine = tmp_path / "mine"
+    shutil.copytree(folders["pretrained"], mine)
+    app = opened(folder=str(mine))
+    assert "2 layers of 3 heads" in facts(app)
+    shutil.rmtree(mine)
+    app.run()
+    assert not app.exception and app.title
+    assert "storyworld-tiny** is shown" in app.error[0].value.replace("\\", "")
+
+
+def test_a_damaged_snapshot_leaves_the_model(tmp_path):
+    mine = tmp_path / "mine"
+    shutil.copytree(locate("storyworld-tiny"), mine)
+    (mine / "step-00300" / "model.safetensors").write_bytes(b"cut")
+    app = opened(folder=str(mine), step="300")
+    assert not app.exception and app.title
+    assert "damaged" in app.error[0].value and "step-00300" not in facts(app)

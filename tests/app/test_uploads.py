@@ -28,7 +28,7 @@ def files_of(folder: str) -> dict[str, bytes]:
 def zipped(files: dict[str, bytes]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
+        for name, content in files.items() if isinstance(files, dict) else files:
             archive.writestr(name, content)
     return packed.getvalue()
 
@@ -67,6 +67,7 @@ BOMB = b"\0" * (uploads.TEXT_MEGABYTES * 1_000_000 + 1)  # 32 KB when it is pack
         ({"notes.txt": b"x"}, "holds no config.json"),
         ({"config.json": b"{}"}, "model.safetensors or pytorch_model.bin is missing"),
         ({"config.json": b"{}", "model.safetensors": b""}, "tokenizer.json or vocab.txt is missing"),
+        ([("config.json", b"{}")] * 2, "config.json is there twice"),
     ],
 )
 def test_what_is_no_model_is_refused_and_leaves_nothing(tmp_path, files, said):
@@ -138,6 +139,15 @@ def test_the_model_in_place_stays_when_an_upload_fails():
     assert "storyworld" in facts(app)
     assert any("Show me the cell" in expander.label for expander in app.expander)  # the page is there
     assert app.run().error  # and the box stays as long as the file does
+
+
+def test_a_bad_upload_leaves_the_one_before(folders):
+    good = zipped(files_of(folders["pretrained"]))
+    app = send(opened(), {"mine.zip": good})
+    send(app, {"bad.zip": b"PK no zip"})
+    assert "mine\\.zip" in facts(app) and Path(app.session_state["upload_home"].name).exists()
+    send(app, {"mine.zip": good, "other.zip": good})
+    assert "give one zip" in app.error[0].value
 
 
 def test_code_in_a_pickle_is_not_run(folders, tmp_path):

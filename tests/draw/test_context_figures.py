@@ -2,7 +2,6 @@
 
 from io import BytesIO
 
-import numpy as np
 import pytest
 import torch
 
@@ -13,7 +12,7 @@ FIGURES = {
     "who sees what": lambda: figures.who_sees_what(
         TOKENS, 2, {"all": ("in order", [True] * 4), "none": ("", [False] * 4)}
     ),
-    "map": lambda: figures.word_map(np.eye(3)[:, :2], {"one": ["a", "$b"], "two": ["_c"]}),
+    "likeness": lambda: figures.likeness_map(torch.eye(3), {"one": ["a", "$b"], "two": ["_c"]}),
     "readers": lambda: figures.reader_bars({"a": torch.rand(3, 2), "b": torch.rand(3, 2)}, ["x", "y"], "share", 0.5),
     "grids": lambda: figures.context_grids({"one": torch.rand(3, 2), "$two": torch.rand(3, 2)}, TOKENS, 2),
     "left out": lambda: figures.left_out_bars(TOKENS, 2, {"one": [0.1] * 4, "two": [0.9] * 4}, "p"),

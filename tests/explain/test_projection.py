@@ -11,7 +11,6 @@ from bertlab.errors import InputError
 from bertlab.explain.projection import (
     all_alike,
     anisotropy,
-    cls_vectors,
     layer_measures,
     nearest,
     neighbour_accuracy,
@@ -44,9 +43,9 @@ def test_vectors_equal_one_by_one_whatever_the_padding(model, tok, pooling):
 
 
 def test_cls_before_the_first_layer_knows_nothing(model, tok):
-    vectors = cls_vectors(model, tok, TEXTS)
+    vectors = text_vectors(model, tok, TEXTS)
     assert all_alike(vectors[0]) and not all_alike(vectors[1])
-    assert cls_vectors(BertModel(model.config).eval(), tok, TEXTS).shape == (4, 20, 24)
+    assert text_vectors(BertModel(model.config).eval(), tok, TEXTS).shape == (4, 20, 24)
 
 
 def test_special_tokens_typed_by_hand_are_not_pooled():

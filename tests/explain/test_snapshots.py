@@ -25,7 +25,7 @@ from bertlab.explain.snapshots import (
     cloud_film,
     followed_words,
     head_film,
-    most_changed_head,
+    heads_by_change,
     role_scores,
     word_film,
 )
@@ -87,13 +87,15 @@ def test_heads_are_those_of_each_model(moments, model, tok):
     )
 
 
-def test_the_head_that_changed_most():
+def test_first_are_the_heads_that_changed_most():
     scores = torch.zeros(3, 2, 4, len(ROLES))
     scores[-1, 0, 1, ROLES.index("broad")] = 0.9
     scores[-1, 1, 2, ROLES.index("next")] = 0.5
     scores[1, 0, 3, 0] = 0.8  # on the way only
     scores[..., ROLES.index("same word")] = torch.nan
-    assert most_changed_head(scores) == (1, 2)
+    scores[:, 1, 3, 0] = 0.9  # all along
+    order = heads_by_change(scores)
+    assert order[0] == (1, 2) and sorted(order) == [(layer, head) for layer in range(2) for head in range(4)]
 
 
 def test_clouds_are_those_of_each_model(moments, tok):

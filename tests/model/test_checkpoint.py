@@ -196,6 +196,12 @@ def test_a_folder_that_lacks_a_file(checkpoint, name):
     fails(checkpoint, "no checkpoint", name)
 
 
+def test_more_layers_than_are_stored_are_refused_before_they_are_built(checkpoint):
+    config = json.loads((checkpoint / "config.json").read_text())
+    (checkpoint / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 10**9}))
+    fails(checkpoint, "encoder.layer.", "missing")
+
+
 def test_an_empty_folder(tmp_path):
     fails(tmp_path, "no checkpoint")
 

@@ -84,7 +84,7 @@ def check_cut_word(fn: Callable[[str, frozenset[str]], list[str]]) -> None:
 def _why_cut(word: str, result: list[str], right: list[str]) -> str:
     bare = [piece.removeprefix("##") for piece in result]
     if len(word) > 100 and right == ["[UNK]"]:
-        return "a word of more than 100 characters is [UNK] as a whole: BERT does not try to cut it."
+        return "a word of more than 100 characters is [UNK] as a whole: nobody tries to cut it."
     if right == ["[UNK]"]:
         if "##a" in result or "a" in result[1:]:
             return "##a is not in the vocabulary, only a is: inside a word a piece counts with its ## alone."

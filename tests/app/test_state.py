@@ -1,0 +1,85 @@
+"""What all pages share: text that stays text, links that hold every choice, examples."""
+
+import re
+from pathlib import Path
+
+import exports
+import pytest
+import state
+from streamlit.elements import vega_charts
+from streamlit.testing.v1 import AppTest
+
+APP = Path(__file__).parents[2] / "app" / "explore.py"
+
+
+def opened(page: str = "masking", **link) -> AppTest:
+    app = AppTest.from_file(str(APP), default_timeout=120)
+    if page != "masking":
+        app.switch_page(f"views/{page}.py")
+    for key, value in link.items():
+        app.query_params[key] = value
+    return app.run()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\n===",
+        "www.x.com",
+        "http://x.y",
+        ":material/home:",
+        ":smile:",
+        "a -> b",
+        "a -- b",
+        "a <- b",
+        "x@y.de",
+        "a >= b",
+    ],
+)
+def test_no_command_of_markdown_is_left_whole(text):
+    shown = state.plain(text)
+    assert re.sub(rf"[\\{state.JOINER}]", "", shown) == " ".join(text.split())
+    bare = shown.replace("\\", "")
+    assert not re.search(r"\n|www\.|://|:[\w/+-]+:|->|--|<-|>=|\w@", bare)
+
+
+@pytest.mark.parametrize("text", ["*a* _b_ `c`", "[d](e) ![f](g)", "<b> $x$ | y", "1. one", "# head", "tail\\"])
+def test_every_sign_of_markdown_is_escaped(text):
+    assert re.sub(r"\\[!-/:-@\[-`{-~]", "", state.plain(text)).isalnum() or set(
+        re.sub(r"\\[!-/:-@\[-`{-~]", "", state.plain(text))
+    ) <= set("abcdefgxytail1oneh d")
+
+
+def test_the_link_holds_every_choice_of_a_field():
+    app = opened("attention", attention_tab="Switch heads off", off=["1-2", "3-4"])
+    assert not app.exception
+    link = next(code.value for code in app.code if code.value.startswith("http"))
+    assert "off=1-2" in link and "off=3-4" in link
+
+
+def test_an_emptied_text_is_empty_when_the_link_is_opened():
+    app = opened()
+    app.text_area(key="text").set_value("").run()
+    assert app.query_params["text"] in ("", [""])
+    assert opened(text="").text_area(key="text").value == ""
+
+
+def test_what_a_link_says_of_places_goes_with_its_text():
+    app = opened(text="my dog is hairy", mask="2")
+    assert app.query_params["mask"] in ("2", ["2"])
+    app.text_area(key="text").set_value("penguins are birds").run()
+    assert "mask" not in app.query_params
+
+
+def test_an_example_can_be_pressed_again():
+    app = opened()
+    for _ in range(2):
+        app.pills(key="example_choice").set_value("the store").run()
+        assert app.text_area(key="text").value.startswith("the man went to the")
+        app.text_area(key="text").set_value("something else").run()
+
+
+def test_pictures_are_made_under_the_lock_that_streamlit_draws_under():
+    with exports.ALTAIR_LOCK:
+        assert vega_charts._altair_globals_lock.locked()
+    assert exports.drawn(lambda chart: exports.ALTAIR_LOCK.locked(), None)
