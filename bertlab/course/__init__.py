@@ -20,14 +20,14 @@ from bertlab.course.checks.embeddings import (
 from bertlab.course.checks.encoder import check_gelu, check_layer, check_layer_norm
 from bertlab.course.checks.heads import check_heads, check_multi_head_attention
 from bertlab.course.checks.masking import check_mask_tokens, check_mlm_loss, check_whole_words
-from bertlab.course.checks.pretraining import check_adamw_step, check_rate_factor, check_train_step
 from bertlab.course.checks.tokens import (
     check_cut_word,
     check_likelihood_gain,
     check_merge_pair,
     check_strip_accents,
 )
-from bertlab.course.checks.tour import check_pair_inputs
+from bertlab.course.checks.tour import check_best_span, check_left_of_gap, check_likeliest, check_pair_inputs
+from bertlab.course.checks.training import check_adamw_step, check_rate_factor, check_train_step
 from bertlab.course.matching import Matching, load_matching
 from bertlab.training.ladder import Rung, ladder
 
@@ -38,6 +38,7 @@ __all__ = [
     "check_adamw_step",
     "check_attend",
     "check_bert_model",
+    "check_best_span",
     "check_count_parameters",
     "check_cut_word",
     "check_diagnose",
@@ -46,7 +47,9 @@ __all__ = [
     "check_heads",
     "check_layer",
     "check_layer_norm",
+    "check_left_of_gap",
     "check_likelihood_gain",
+    "check_likeliest",
     "check_lookup",
     "check_mask_tokens",
     "check_masked_weights",

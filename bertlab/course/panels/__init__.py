@@ -5,8 +5,8 @@ from bertlab.course.panels.context import context_panel
 from bertlab.course.panels.embeddings import positions_panel
 from bertlab.course.panels.encoder import ablation_panel
 from bertlab.course.panels.models import fill_panel, heads_panel, masking_panel, question_panel
-from bertlab.course.panels.pretraining import snapshots_panel
 from bertlab.course.panels.tokens import pieces_panel
+from bertlab.course.panels.training import snapshots_panel
 
 __all__ = [
     "ablation_panel",

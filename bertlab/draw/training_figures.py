@@ -1,4 +1,4 @@
-"""Pictures of pretraining: one step, learning rates, the charts of broken trainings."""
+"""Pictures of a training: one step, learning rates, the charts of broken trainings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -3,7 +3,7 @@
 import pytest
 
 from bertlab.course.broken import Chart
-from bertlab.draw import pretraining_figures
+from bertlab.draw import training_figures
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def chart():
 
 
 def test_one_row_of_four_charts_for_each_training(chart):
-    fig = pretraining_figures.charts({"A": chart, "B": chart}, uniform=8.2, frequency=6.3)
+    fig = training_figures.charts({"A": chart, "B": chart}, uniform=8.2, frequency=6.3)
     assert len(fig.axes) == 8
     loss, _, rate, again = fig.axes[:4]
     assert [line.get_ydata()[0] for line in loss.lines[:2]] == [8.2, 6.3]
@@ -24,9 +24,9 @@ def test_one_row_of_four_charts_for_each_training(chart):
 
 
 def test_accuracy_is_smoothed_over_what_came_before(chart):
-    assert pretraining_figures._smooth(chart.nsp_accuracy, 2).tolist() == [0.5, 0.5, 0.75]
+    assert training_figures._smooth(chart.nsp_accuracy, 2).tolist() == [0.5, 0.5, 0.75]
 
 
 def test_step_flow_names_its_parts():
-    words = {text.get_text() for text in pretraining_figures.step_flow().axes[0].texts}
+    words = {text.get_text() for text in training_figures.step_flow().axes[0].texts}
     assert {"batch", "clip", "AdamW", "schedule", "checkpoint"} <= words
