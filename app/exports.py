@@ -5,6 +5,7 @@ from functools import partial
 from urllib.parse import urlencode, urlsplit
 
 import pandas as pd
+import state
 import streamlit as st
 from streamlit.elements import vega_charts
 
@@ -54,7 +55,10 @@ def show_link() -> None:
     """This page's address with all that was chosen on it."""
     page = urlsplit(st.context.url or "http://localhost:8501")
     query = urlencode([(key, value) for key in st.query_params for value in st.query_params.get_all(key)])
-    st.caption("Who opens it on this server sees what you see now:")
+    missing = [f"your {what}" for what in st.session_state.get("not_in_link", {}).values() if what]
+    missing += ["your uploaded model"] * bool(st.session_state.get("upload_names"))
+    if missing:
+        st.warning(f"This link does not hold {state.plain(' and '.join(missing))}.", icon=":material/link_off:")
+    else:
+        st.caption("Who opens it on this server sees what you see now:")
     st.code(page._replace(query=query).geturl(), language=None, wrap_lines=True)
-    if st.session_state.get("upload_names"):
-        st.caption("Your uploaded model is yours alone: it is not part of the link.")

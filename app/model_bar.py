@@ -55,7 +55,9 @@ def problem(name: str) -> str:
 
 
 def say_what_is_shown() -> None:
-    """Above every page, since a phone hides the sidebar."""
+    """Above the pages that look at the chosen model, since a phone hides the sidebar; the others name theirs."""
+    if st.session_state.get("page") in ("spans", "labels", "training"):
+        return
     versus = st.session_state.get("versus") or models.NOTHING
     beside = "" if versus == models.NOTHING else f", compared with **{models.readable(versus)}**"
     st.caption(f"Looking at **{models.readable(models.chosen())}**{beside}")

@@ -22,6 +22,7 @@ from bertlab.explain.control import random_control
 from bertlab.locate import locate
 from bertlab.model.weights import FORMS, Weights
 from bertlab.tasks.names import family_of
+from bertlab.training.run import read_record
 
 DEFAULT_MODEL, DEFAULT_QA = "storyworld-tiny", "storyworld-tiny-qa"
 NOTHING, RANDOM = "nothing", "random weights"
@@ -150,6 +151,16 @@ def beside(task: str) -> Loaded | None:
 def readable(name: str) -> str:
     """The name of a model for Markdown; an uploaded one is known by the name of its file."""
     return plain(st.session_state.get("upload_names", {}).get(name.partition("/step-")[0], name))
+
+
+def head_start(name: str) -> bool:
+    """Whether this model's recipe gave it more to begin with than random weights (see docs/plateau.md)."""
+    try:
+        recipe = place(name.partition("/step-")[0]) / "recipe.json"
+        told = read_record(recipe) if recipe.exists() else {}
+    except InputError:
+        return False
+    return told.get("position_init") == "sinusoid" or told.get("attention_init") == "matched"
 
 
 def open_model(task: str, name: str) -> Loaded | None:

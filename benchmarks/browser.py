@@ -1,4 +1,4 @@
-"""A running explorer and a browser to look at it, for the benchmarks and the screenshots."""
+"""A running explorer and a browser to look at it, for the benchmarks, the screenshots and the tests."""
 
 import os
 import shutil
@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 from urllib.request import urlopen
 
 APP = Path(__file__).parents[1] / "app" / "explore.py"
@@ -21,24 +22,25 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 
 @contextmanager
-def explorer() -> Iterator[tuple[str, int]]:
-    """The address and process id of a fresh server; it has opened no model yet."""
+def explorer(**environment: str) -> Iterator[tuple[str, int]]:
+    """The address and process id of a fresh server; it has opened no model yet. `environment` goes before ours."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
     options = ["--server.headless", "true", "--server.port", str(port), "--server.fileWatcherType", "none"]
     with tempfile.TemporaryFile() as log:
         command = [sys.executable, "-m", "streamlit", "run", str(APP), *options]
-        process = subprocess.Popen(command, cwd=APP.parent, stdout=log, stderr=log, env=os.environ)
+        environment = os.environ | environment
+        process = subprocess.Popen(command, cwd=APP.parent, stdout=log, stderr=log, env=environment)
         try:
-            wait_until_up(f"http://localhost:{port}", process)
+            wait_until_up(f"http://localhost:{port}", process, log)
             yield f"http://localhost:{port}", process.pid
         finally:
             process.terminate()
             process.wait(20)
 
 
-def wait_until_up(address: str, process: subprocess.Popen) -> None:
+def wait_until_up(address: str, process: subprocess.Popen, log: BinaryIO) -> None:
     for _ in range(600):
         if process.poll() is not None:
             break
@@ -47,7 +49,8 @@ def wait_until_up(address: str, process: subprocess.Popen) -> None:
                 return
         except OSError:
             time.sleep(0.05)
-    raise SystemExit("the explorer did not start: try `bertlab explore`")
+    log.seek(0)
+    raise SystemExit(f"the explorer did not start: try `bertlab explore`\n{log.read().decode()[-2000:]}")
 
 
 @contextmanager

@@ -112,15 +112,28 @@ def chromium():
 
 
 @pytest.fixture
-def tab(chromium):
-    """A fresh browser tab that records in `tab.outside` every request that would leave this machine."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.outside, page.broken = [], []
-    local = ("http://localhost:", "ws://localhost:", "data:", "blob:")
-    page.on("request", lambda r: None if r.url.startswith(local) else page.outside.append(r.url))
-    page.on("websocket", lambda w: None if w.url.startswith(local) else page.outside.append(w.url))
-    page.on("pageerror", lambda error: page.broken.append(str(error)))
-    page.set_default_timeout(30_000)
-    yield page
-    context.close()
+def new_tab(chromium):
+    """Opens browser tabs, each of a reader of its own, that record in `outside` the requests that would leave this
+    machine and in `broken` the errors of the page."""
+    contexts = []
+
+    def opened(**options):
+        contexts.append(chromium.new_context(viewport={"width": 1280, "height": 900}, **options))
+        page = contexts[-1].new_page()
+        page.outside, page.broken = [], []
+        local = ("http://localhost:", "ws://localhost:", "data:", "blob:")
+        page.on("request", lambda r: None if r.url.startswith(local) else page.outside.append(r.url))
+        page.on("websocket", lambda w: None if w.url.startswith(local) else page.outside.append(w.url))
+        page.on("pageerror", lambda error: page.broken.append(str(error)))
+        page.set_default_timeout(30_000)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def tab(new_tab):
+    """A fresh browser tab."""
+    return new_tab()

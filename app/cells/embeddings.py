@@ -6,6 +6,14 @@ from collections.abc import Sequence
 Models = Sequence[tuple[str, bool]]
 
 
+def each(models: Models, pooling: str, limit: int) -> str:
+    """The head of a loop over the models, which makes `vectors` of `texts`."""
+    return f"""for name, random in {list(models)!r}:
+    model = BertModel.from_pretrained(name)
+    model = random_control(model) if random else model
+    vectors = text_vectors(model, Tokenizer.from_pretrained(name), texts, {pooling!r}, limit={limit})  # (L+1, N, H)"""
+
+
 def projection(models: Models, texts: str, pooling: str, limit: int, layer: int, method: str) -> str:
     return f"""import altair as alt
 from bertlab import BertModel, Tokenizer
@@ -15,10 +23,7 @@ from bertlab.explain.projection import project, text_vectors
 
 {texts}
 panels = []
-for name, random in {list(models)!r}:
-    model = BertModel.from_pretrained(name)
-    model = random_control(model) if random else model
-    vectors = text_vectors(model, Tokenizer.from_pretrained(name), texts, {pooling!r}, limit={limit})  # (L+1, N, H)
+{each(models, pooling, limit)}
     layer = min({layer}, len(vectors) - 1)
     flat = project(vectors[layer], {method!r})
     title = "random weights" if random else name
@@ -36,17 +41,19 @@ from bertlab.explain.projection import layer_measures, text_vectors
 
 {texts}
 measured = {{}}
-for name, random in {list(models)!r}:
-    model = BertModel.from_pretrained(name)
-    model = random_control(model) if random else model
-    vectors = text_vectors(model, Tokenizer.from_pretrained(name), texts, {pooling!r}, limit={limit})  # (L+1, N, H)
-    measured["random weights" if random else name] = layer_measures(vectors, labels)
+{each(models, pooling, limit)}
+    measured["random weights" if random else name] = list(layer_measures(vectors, labels))
 table = measure_table(measured)
 drawn = [name for name in ("accuracy", "silhouette", "anisotropy") if table[name].notna().all()]
-alt.hconcat(*(layer_lines(table, name, {layer}) for name in drawn))"""
+neighbours = next(iter(measured.values()))[0].neighbours
+chances = {{"accuracy": neighbours and neighbours.chance}}
+alt.hconcat(*(layer_lines(table, name, {layer}, chances.get(name)) for name in drawn))"""
 
 
-def neighbours(models: Models, texts: str, pooling: str, limit: int, layer: int, place: int, count: int) -> str:
+def neighbours(
+    models: Models, texts: str, pooling: str, limit: int, layer: int, place: int, count: int, yours: int
+) -> str:
+    """`yours`: how many texts at the end are the reader's own, which are nobody's neighbours."""
     return f"""from bertlab import BertModel, Tokenizer
 from bertlab.explain.control import random_control
 from bertlab.explain.projection import nearest, text_vectors
@@ -54,12 +61,10 @@ from bertlab.explain.projection import nearest, text_vectors
 {texts}
 print(labels[{place}], texts[{place}], sep=": ")
 found = {{}}
-for name, random in {list(models)!r}:
-    model = BertModel.from_pretrained(name)
-    model = random_control(model) if random else model
-    vectors = text_vectors(model, Tokenizer.from_pretrained(name), texts, {pooling!r}, limit={limit})  # (L+1, N, H)
-    near = nearest(vectors[min({layer}, len(vectors) - 1)], {place}, {count})
-    found["random weights" if random else name] = [(labels[i], round(distance, 2), texts[i]) for i, distance in near]
+{each(models, pooling, limit)}
+    near = nearest(vectors[min({layer}, len(vectors) - 1)], {place}, {count + yours})
+    near = [(labels[i], round(distance, 2), texts[i]) for i, distance in near if i < len(texts) - {yours}]
+    found["random weights" if random else name] = near[:{count}]
 found"""
 
 

@@ -20,7 +20,7 @@ def question(ask: "Asked", gap: int, word: str) -> str:
 
 
 def fill(ask: "Asked", gap: int, word: str, off: Heads) -> str:
-    return f"""from bertlab.draw.knockout_charts import knockout_map, largest
+    return f"""from bertlab.draw.knockout_charts import knockout_maps, largest
 from bertlab.explain.control import random_control
 from bertlab.explain.knockout import fill_knockouts, fill_without
 {model_of(ask)}
@@ -32,11 +32,11 @@ off = {list(off)!r}  # (layer, head), from 0
 found = fill_without(model, tok, **question, off=off)
 print(f"{{found.before.tokens[0]}} -> {{found.after.tokens[0]}}, change in ln p {{found.change:+.2f}}")
 print(f"random weights change it by {{largest(control):.2f}} at most")
-knockout_map(rows, largest(rows, control), off=off)"""
+knockout_maps({{{ask.loaded.name!r}: rows, "random weights": control}}, off)"""
 
 
 def measures(ask: "Asked", gap: int, word: str) -> str:
-    return f"""from bertlab.draw.knockout_charts import agreement_map, measure_map
+    return f"""from bertlab.draw.knockout_charts import measure_maps
 from bertlab.explain.control import random_control
 from bertlab.explain.flow import measures
 {model_of(ask)}
@@ -45,7 +45,7 @@ from bertlab.explain.flow import measures
 found = measures(model, tok, **question)
 control = measures(random_control(model), tok, **question)
 print(found.agreement.round(2), control.agreement.round(2), sep="\\n")
-measure_map(found) | agreement_map(found)"""
+measure_maps({{{ask.loaded.name!r}: found, "random weights": control}})"""
 
 
 def bertviz(loaded: "Loaded", text: str, pair: str | None, view: str, layer: int, head: int, limit: int) -> str:

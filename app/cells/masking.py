@@ -9,13 +9,15 @@ if TYPE_CHECKING:
     from parts.masking_gaps import Asked
 
 
-def fill(ask: "Asked", k: int) -> str:
-    return f"""from bertlab.draw.charts import fill_bars
+def fill(ask: "Asked", k: int, truths: Sequence[str]) -> str:
+    """`truths`: the tokens that stand in the text at the gaps that are drawn."""
+    return f"""from bertlab.draw.charts import fill_panels
 from bertlab.explain.fill import fill_mask
 {model_of(ask)}
 
 fills = fill_mask(model, tok, {asked(ask)}, k={k})
-fill_bars(fills[0])"""
+truths = {list(truths)!r}
+fill_panels(fills[: len(truths)], truths)"""
 
 
 def why(ask: "Asked", number: int) -> str:
@@ -66,7 +68,7 @@ print([(guess.truth, guess.guess, round(guess.loss, 2)) for guess in drawn.guess
 HTML(token_strip(drawn.after, drawn.actions, drawn.before, drawn.special))"""
 
 
-def next_sentence(sources: Sequence[tuple[str, bool]], text: str, pair: str) -> str:
+def next_sentence(sources: Sequence[tuple[str, bool]], text: str, pair: str, limit: int) -> str:
     """`sources`: for each model what from_pretrained() takes, and whether its weights are drawn anew."""
     return f"""from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.masking_charts import verdict_bars
@@ -78,7 +80,7 @@ verdicts = {{}}
 for source, drawn_anew in {list(sources)!r}:
     model, tok = BertForPreTraining.from_pretrained(source), Tokenizer.from_pretrained(source)
     model, name = (random_control(model), "random weights") if drawn_anew else (model, source)
-    verdicts[name] = both_orders(model, tok, text, pair)
+    verdicts[name] = both_orders(model, tok, text, pair, limit={limit})
 verdict_bars(verdicts)"""
 
 

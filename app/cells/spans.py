@@ -29,11 +29,13 @@ display(best_table(found))
 HTML(shaded_passage(found))"""
 
 
-def grid(loaded: "Loaded", question: str, passage: str) -> str:
-    return f"""from bertlab.draw.span_charts import span_heatmap
+def grid(loaded: "Loaded", question: str, passage: str, tokens: range) -> str:
+    """`tokens`: those of the window that are drawn."""
+    return f"""from bertlab.draw.span_charts import boundary_bars, span_heatmap
 from bertlab.explain.spans import answer
 {asked(loaded, question, passage)}
-span_heatmap(found, range(*found.passage_slice))"""
+tokens = {tokens!r}
+(span_heatmap(found, tokens) & boundary_bars(found, tokens)).resolve_scale(color="independent")"""
 
 
 def why(loaded: "Loaded", question: str, passage: str) -> str:
@@ -51,7 +53,7 @@ attribution_bars(pushed, control)"""
 
 
 def heads(loaded: "Loaded", question: str, passage: str, off: Sequence[tuple[int, int]]) -> str:
-    return f"""from bertlab.draw.knockout_charts import knockout_map, largest
+    return f"""from bertlab.draw.knockout_charts import knockout_maps
 from bertlab.explain.control import random_control
 from bertlab.explain.knockout import answer_knockouts, answer_without
 from bertlab.explain.spans import answer
@@ -61,4 +63,4 @@ rows = list(answer_knockouts(model, tok, question, passage, *place))  # L change
 control = list(answer_knockouts(random_control(model), tok, question, passage, *place))
 off = {list(off)!r}  # (layer, head), from 0
 print("without them:", answer_without(model, tok, question, passage, off).best.text or "no answer")
-knockout_map(rows, largest(rows, control), off=off)"""
+knockout_maps({{{loaded.name!r}: rows, "random weights": control}}, off)"""

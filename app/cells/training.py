@@ -1,4 +1,4 @@
-"""Notebook cells of the training page; a test runs every one."""
+"""Notebook cells of the training page; a test runs every one. `most`: so many snapshots are shown."""
 
 
 def curves(run: str, log_steps: bool) -> str:
@@ -8,33 +8,36 @@ from bertlab.explain.runs import read_run
 run_curves(read_run({run!r}), log_steps={log_steps})"""
 
 
-def words(run: str, text: str, pair: str | None, gap: int) -> str:
+def words(run: str, most: int, text: str, pair: str | None, gap: int) -> str:
     return f"""from bertlab import Tokenizer
 from bertlab.draw.film_charts import word_lines, word_table
 from bertlab.explain.runs import read_run
-from bertlab.explain.snapshots import followed_words, word_film
+from bertlab.explain.snapshots import followed_words, picked, word_film
 
-film = list(word_film(read_run({run!r}).moments, {text!r}, {pair!r}, gap={gap}))
+moments = picked(read_run({run!r}).moments, {most})
+film = list(word_film(moments, {text!r}, {pair!r}, gap={gap}))
 word_lines(word_table(film, followed_words(film), Tokenizer.from_pretrained({run!r})))"""
 
 
-def head(run: str, text: str, pair: str | None, limit: int, layer: int, head: int) -> str:
+def head(run: str, most: int, text: str, pair: str | None, limit: int, layer: int, head: int) -> str:
     return f"""from bertlab.draw.film_charts import head_tile, strip
 from bertlab.explain.runs import read_run
-from bertlab.explain.snapshots import head_film
+from bertlab.explain.snapshots import head_film, picked
 
-film = list(head_film(read_run({run!r}).moments, {text!r}, {pair!r}, limit={limit}))
+moments = picked(read_run({run!r}).moments, {most})
+film = list(head_film(moments, {text!r}, {pair!r}, limit={limit}))
 strip([head_tile(frame, layer={layer}, head={head}) for frame in film])"""
 
 
-def cloud(run: str, count: int, pooling: str) -> str:
+def cloud(run: str, most: int, count: int, pooling: str) -> str:
     return f"""from bertlab.corpora.storyworld import labelled_sentences
 from bertlab.draw.film_charts import cloud_tile, strip
 from bertlab.explain.projection import project
 from bertlab.explain.runs import read_run
-from bertlab.explain.snapshots import cloud_film
+from bertlab.explain.snapshots import cloud_film, picked
 
 sentences = list(labelled_sentences(seed=0, count={count}, split="test"))
 texts, labels = [s.text for s in sentences], [s.label for s in sentences]
-film = list(cloud_film(read_run({run!r}).moments, texts, labels, pooling={pooling!r}))
+moments = picked(read_run({run!r}).moments, {most})
+film = list(cloud_film(moments, texts, labels, pooling={pooling!r}))
 strip([cloud_tile(frame, project(frame.vectors).points, labels, texts) for frame in film])"""

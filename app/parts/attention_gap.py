@@ -56,20 +56,29 @@ def can_follow(ask: Asked, word: str, gaps: int) -> bool:
 
 
 def choose_word(ask: Asked, encoded: Encoded, gaps: list[int], gap: int) -> str:
-    """The model's first guess, another one, the hidden word itself, or one that the reader types."""
+    """The model's first guess, until the reader chooses another one, the hidden word itself, or types one."""
     found = models.compute(fill_mask, ask.loaded, ask.text, ask.pair, OFFERED, ask.masked, ask.loaded.limit)
     truth = encoded.tokens[gaps[gap]]
-    options = list(dict.fromkeys([*found[gap].tokens, *([] if truth == "[MASK]" else [truth])]))
     key = f"follow {hash((tuple(encoded.tokens), tuple(gaps), gap))}"
-    if key not in st.session_state:
-        st.session_state[key] = state.link_value("follow") or options[0]
-    word = st.selectbox(
+    own = f"{key} chosen"  # by the reader: another model has another first guess
+    if own not in st.session_state:
+        st.session_state[own] = state.link_value("follow")
+    others = [truth if truth != "[MASK]" else None, st.session_state[own]]
+    options = list(dict.fromkeys([*found[gap].tokens, *filter(None, others)]))
+    st.session_state[key] = st.session_state[own] or options[0]
+
+    def keep() -> None:
+        word = (st.session_state[key] or "").strip()
+        st.session_state[own] = None if word == options[0] else word or None
+
+    st.selectbox(
         "Word to follow",
         options,
         key=key,
+        on_change=keep,
         accept_new_options=True,
         help="The model's first guess, unless you choose another or type one.",
         width=260,
     )
-    state.share("follow", "" if word == options[0] else word or "")
-    return (word or options[0]).strip()
+    state.share("follow", st.session_state[own] or "")
+    return st.session_state[own] or options[0]

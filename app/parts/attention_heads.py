@@ -23,6 +23,11 @@ CHOICES = {
     "words": ("specials", False),
 }
 
+HEAD_START = (
+    " It knows nothing of the head start that this model's recipe gave it (positions as sine waves, lower heads that "
+    "look for what is alike): what was there before any training is its step 0."
+)
+
 
 def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     heads, other = heads_of(loaded, text, pair), models.beside("encoder")
@@ -34,7 +39,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     st.caption(
         "Attention is not explanation: a weight says how much of a token's vector a head mixes in, not why "
         "the model answers as it does. Look at the random-weights control before you read meaning "
-        "into a pattern."
+        "into a pattern." + (HEAD_START if models.head_start(loaded.source) else "")
     )
     export_head(loaded, other, heads, view, text, pair)
     if heads.control is not None:
@@ -85,7 +90,9 @@ def export_head(
     weights = shown.weights[layer, head]  # (L, A, S, S) -> (S, S)
     chosen = {"layer": layer, "head": head} | ({"role": view["role"]} if view.get("role") else {})
     chosen |= {name: value for name, value in CHOICES.values() if view.get(name) == value}
-    code = cells.attention(loaded.source, text, pair, chosen, other and (other.source, other.random))
+    code = cells.attention(
+        loaded.source, text, pair, models.DRAWN_TOKENS, chosen, other and (other.source, other.random)
+    )
     table = charts.attention_table(shown.tokens, weights)
     exports(f"attention-layer{layer + 1}-head{head + 1}", table, code, charts.attention_heatmap(shown.tokens, weights))
 
@@ -101,7 +108,7 @@ def show_roles(loaded: models.Loaded, heads: ModelHeads, text: str, pair: str | 
     table = role_table(roles, head_roles(heads.control))
     st.altair_chart(trained_maps(table), width="stretch", alt=spoken(table))
     st.altair_chart(control_maps(table), width="stretch", alt="The same maps with random weights.")
-    exports("head-roles", table, cells.roles(loaded.source, text, pair), role_maps(table))
+    exports("head-roles", table, cells.roles(loaded.source, text, pair, loaded.limit), role_maps(table))
 
 
 def spoken(table: pd.DataFrame) -> str:

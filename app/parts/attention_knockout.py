@@ -9,7 +9,7 @@ from parts import attention_gap, knockout_heads
 from parts.attention_gap import Followed
 
 from bertlab.draw import charts
-from bertlab.draw.knockout_charts import knockout_map, knockout_table, largest
+from bertlab.draw.knockout_charts import knockout_maps, knockout_table
 from bertlab.explain.knockout import FillWithout, Head, fill_knockouts, fill_without
 
 GUESSES = 6
@@ -36,7 +36,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     st.markdown(knockout_heads.story(word, first, last))
     show_without(loaded, followed, off)
     code = cells.fill(followed.asks[0], followed.gap, followed.word, off)
-    exports("knockout", knockout_table(maps), code, knockout_map(first, largest(*maps.values()), off=off))
+    exports("knockout", knockout_table(maps), code, knockout_maps(maps, off))
 
 
 def show_without(loaded: models.Loaded, followed: Followed, off: tuple[Head, ...]) -> None:

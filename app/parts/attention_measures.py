@@ -1,6 +1,5 @@
 """Is attention an explanation? Raw attention beside rollout, value-weighted norms and integrated gradients."""
 
-import altair as alt
 import models
 import progress
 import state
@@ -9,7 +8,7 @@ from cells import knockout as cells
 from exports import exports
 from parts import attention_gap
 
-from bertlab.draw.knockout_charts import agreement_map, measure_map, measure_table
+from bertlab.draw.knockout_charts import agreement_map, measure_map, measure_maps, measure_table
 from bertlab.explain.flow import FEWEST, Measures, measures
 
 MEANINGS = """
@@ -40,30 +39,26 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
         st.info(f"An order needs at least {FEWEST} tokens beside the gap: write a longer text.", icon=":material/edit:")
         return
     st.markdown(story(own))
-    drawn = show_maps(followed.word, own, found)
+    show_maps(followed.word, own, found)
     with st.expander("What the four measures are", icon=":material/help:"):
         st.markdown(MEANINGS)
     code = cells.measures(followed.asks[0], followed.gap, followed.word)
-    exports("measures", measure_table(own), code, drawn)
+    exports("measures", measure_table(own), code, measure_maps(found))
 
 
-def show_maps(word: str, own: Measures, found: dict[str, Measures]) -> alt.HConcatChart:
+def show_maps(word: str, own: Measures, found: dict[str, Measures]) -> None:
     """The measures of the tokens; and for each model how they agree."""
     left, right = st.columns([5, 4], gap="large")
-    tokens = measure_map(own)
     with left:
         st.markdown(f"**What “{state.plain(word)}” owes to each token**: rank 1 is most")
-        st.altair_chart(tokens, width="stretch", alt=f"Ranks of the tokens for {word} by four measures")
+        alt = f"Ranks of the tokens for {word} by four measures"
+        st.altair_chart(measure_map(own), width="stretch", alt=alt)
         st.caption("Not compared: the gap itself, and [CLS] and [SEP], which attention often uses as a place to rest.")
-    charts = []
     with right:
         for name, one in found.items():
             st.markdown(f"**How alike the orders are: {state.plain(name)}**")
-            charts.append(agreement_map(one).properties(title=name))
-            st.altair_chart(
-                agreement_map(one), width="stretch", alt=f"Rank correlations of four measures: {story(one)}"
-            )
-    return alt.hconcat(tokens, alt.vconcat(*charts)).resolve_scale(color="independent")
+            alt = f"Rank correlations of four measures: {story(one)}"
+            st.altair_chart(agreement_map(one), width="stretch", alt=alt)
 
 
 def story(measures: Measures) -> str:
@@ -75,12 +70,18 @@ def story(measures: Measures) -> str:
     chance = 1.96 / (count - 1) ** 0.5
     if value != value:  # nan
         return "Attention gives all tokens the same here: there is no order to compare."
-    if abs(value) <= chance:
-        verdict = "no closer than chance would bring them"
-    else:
-        verdict = "much alike" if value > 0 else "nearly reversed"
+    surely = "is more than chance" if abs(value) > chance else "may be chance"
     return (
-        f"Here the orders of raw attention and of integrated gradients are **{verdict}**: their rank correlation is "
-        f"**{said}** (1 is the same order, 0 no relation, −1 reversed). With {count} tokens, unrelated orders stay "
-        f"within ±{min(chance, 1):.2f} in 19 of 20 cases."
+        f"Here the orders of raw attention and of integrated gradients are **{alike(value)}**: their rank correlation "
+        f"is **{said}** (1 is the same order, 0 no relation, −1 reversed). With {count} tokens, unrelated orders stay "
+        f"within ±{min(chance, 1):.2f} in 19 of 20 cases: this **{surely}**."
     )
+
+
+def alike(correlation: float) -> str:
+    """The size of a rank correlation in words."""
+    size = abs(correlation)
+    if size < 0.1:
+        return "unrelated"
+    degree = "weakly" if size < 0.4 else "fairly" if size < 0.7 else "much"
+    return f"{degree} {'alike' if correlation > 0 else 'opposed'}"

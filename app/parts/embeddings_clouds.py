@@ -1,6 +1,6 @@
 """The vectors of the texts in each model that is shown: the chosen one, one beside it, and random weights."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import models
@@ -65,10 +65,6 @@ class Cloud:
     def flat(self) -> Projection:
         return _flat(self.key, self.layer, self.look.method, self.here)
 
-    def measures(self) -> list[LayerMeasures]:
-        """Of the labelled texts alone."""
-        return _measures(self.key, self.texts.labels, self.vectors[:, : len(self.texts.texts)])
-
     def nearest(self, place: int, count: int) -> list[tuple[int, float]]:
         """The labelled texts nearest to one, each with its distance."""
         found = nearest(self.here, place, count + len(self.texts.yours))
@@ -78,11 +74,6 @@ class Cloud:
 @st.cache_data(max_entries=200, show_spinner=False)
 def _flat(key: tuple, layer: int, method: Method, _vectors: np.ndarray) -> Projection:
     return project(_vectors, method)
-
-
-@st.cache_data(max_entries=200, show_spinner="Measuring every layer")
-def _measures(key: tuple, labels: Sequence[str], _vectors: np.ndarray) -> list[LayerMeasures]:
-    return layer_measures(_vectors, labels)
 
 
 def look(loaded: models.Loaded) -> Look:
@@ -151,7 +142,8 @@ def cloud(loaded: models.Loaded, texts: TextSet, look: Look) -> Cloud:
             return
         begun = Cloud(loaded, texts.first(len(rows)), look, np.stack(rows, axis=1))  # n x (L+1, H) -> (L+1, n, H)
         table = projection_table(project(begun.here).points, begun.texts.labels, begun.texts.texts)
-        st.altair_chart(projection_scatter(table, None, loaded.name, f"layer {begun.layer}"), width="stretch")
+        chart = projection_scatter(table, None, loaded.name, f"layer {begun.layer}")
+        st.altair_chart(chart, width="stretch", alt=f"The first {len(rows)} texts as points, in {begun.title}")
 
     rows = vectors_of(loaded, texts.texts, look.pooling, draw)
     if len(rows) < 2:
@@ -161,6 +153,19 @@ def cloud(loaded: models.Loaded, texts: TextSet, look: Look) -> Cloud:
     elif texts.yours:
         rows = [*rows, *vectors_of(loaded, texts.yours, look.pooling)]
     return Cloud(loaded, texts.first(len(rows)), look, np.stack(rows, axis=1))  # N x (L+1, H) -> (L+1, N, H)
+
+
+def measures(cloud: Cloud) -> list[LayerMeasures]:
+    """Of every layer, by the labelled texts alone. After a press of Stop, state.Stopped is raised."""
+    texts, vectors = cloud.texts, cloud.vectors[:, : len(cloud.texts.texts)]  # (L+1, N, H)
+
+    def rows(model, tokenizer, *key) -> Iterator[LayerMeasures]:
+        return layer_measures(vectors, texts.labels)
+
+    found = progress.rows(rows, cloud.loaded, cloud.look.pooling, texts.texts, texts.labels, total=len(vectors))
+    if len(found) < len(vectors):
+        raise state.Stopped
+    return found
 
 
 def vectors_of(loaded: models.Loaded, texts: tuple[str, ...], pooling: Pooling, draw=None) -> list[np.ndarray]:
@@ -190,4 +195,4 @@ def asked(clouds: Sequence[Cloud], yours: bool = True) -> tuple:
     first = clouds[0]
     sources = [(cloud.loaded.source, cloud.loaded.random) for cloud in clouds]
     texts = first.texts.all_code if yours else first.texts.code
-    return sources, texts, first.look.pooling, first.loaded.limit, first.look.layer
+    return sources, texts, first.look.pooling, models.DRAWN_TOKENS, first.look.layer

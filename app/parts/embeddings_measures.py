@@ -9,6 +9,7 @@ from exports import exports
 from parts.embeddings_clouds import Cloud, asked
 
 from bertlab.draw.projection_charts import layer_lines, measure_table
+from bertlab.explain.projection import LayerMeasures
 
 MEANINGS = {
     "accuracy": "How often a vote of the five nearest texts names a text's label (cross-validated). The dashed line is "
@@ -18,22 +19,22 @@ MEANINGS = {
 }
 
 
-def show(clouds: Sequence[Cloud]) -> None:
+def show(clouds: Sequence[Cloud], measured: Sequence[Sequence[LayerMeasures]]) -> None:
     st.subheader("Layer by layer", anchor=False)
     st.markdown(
         "Measured in all dimensions. Of the labels, only what lies above the line of random weights was learned."
     )
-    measured = {cloud.loaded.name: cloud.measures() for cloud in clouds}
-    table = measure_table(measured)
+    named = {cloud.loaded.name: layers for cloud, layers in zip(clouds, measured, strict=True)}
+    table = measure_table(named)
     layer = clouds[0].layer
-    guess = next(iter(measured.values()))[0].neighbours
+    guess = measured[0][0].neighbours
     chances = {"accuracy": guess and guess.chance}
     charts = {
         name: layer_lines(table, name, layer, chances.get(name)) for name in MEANINGS if table[name].notna().all()
     }
     for column, (name, chart) in zip(st.columns(len(charts), gap="medium"), charts.items(), strict=True):
         with column:
-            st.altair_chart(chart, width="stretch", alt=f"{name} by layer: {', '.join(measured)}")
+            st.altair_chart(chart, width="stretch", alt=f"{name} by layer: {', '.join(named)}")
             st.caption(MEANINGS[name])
     code = cells.measures(*asked(clouds, yours=False))
     exports("embeddings-by-layer", table, code, alt.hconcat(*charts.values()))

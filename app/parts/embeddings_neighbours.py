@@ -27,7 +27,7 @@ def show(clouds: Sequence[Cloud]) -> None:
         with column:
             show_nearest(cloud, place)
     st.caption("Nearest in all dimensions, each scaled to the same spread; the flat pictures show it only in part.")
-    code = cells.neighbours(*asked(clouds), place, NEAR)
+    code = cells.neighbours(*asked(clouds), place, NEAR, len(first.texts.yours))
     exports("nearest-texts", pd.concat([nearest_table(cloud, place) for cloud in clouds]), code)
 
 

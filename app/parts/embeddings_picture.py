@@ -12,8 +12,9 @@ from parts.embeddings_clouds import METHODS, Cloud, asked
 from parts.embeddings_pick import NEAR, pick, picked
 
 from bertlab.draw.projection_charts import YOURS, clickable, few_labels, projection_scatter, projection_table
-from bertlab.explain.projection import Neighbours, all_alike
+from bertlab.explain.projection import LayerMeasures, Neighbours, all_alike
 
+FEW_TEXTS = 40  # below it one text more or less changes what is said
 NAMED_LABELS = 4  # more than this are not listed in a sentence
 MISLEADING = (
     " keeps neighbours together, and nothing else: how far two clumps lie apart, how large they are and what the axes "
@@ -22,8 +23,9 @@ MISLEADING = (
 )
 
 
-def show(clouds: Sequence[Cloud]) -> None:
-    show_verdict(clouds)
+def show(clouds: Sequence[Cloud], measured: Sequence[Sequence[LayerMeasures]] | None) -> None:
+    if measured:
+        show_verdict(clouds, measured)
     number = picked(clouds[0].texts)
     with st.spinner(waiting(clouds[0].look.method)):
         charts = [picture_of(cloud, number) for cloud in clouds]
@@ -41,9 +43,9 @@ def waiting(method: str) -> str:
     return f"Laying the vectors flat with {METHODS[method]}{first}"
 
 
-def show_verdict(clouds: Sequence[Cloud]) -> None:
+def show_verdict(clouds: Sequence[Cloud], measured: Sequence[Sequence[LayerMeasures]]) -> None:
     """In words and numbers, model by model: at which layers the labels come apart."""
-    found = [[layer.neighbours for layer in cloud.measures()] for cloud in clouds]
+    found = [[layer.neighbours for layer in layers] for layers in measured]
     if None in (layer for layers in found for layer in layers):
         st.info("Give at least two labels with four texts each to see where they come apart.", icon=":material/label:")
         return
@@ -57,6 +59,10 @@ def show_verdict(clouds: Sequence[Cloud]) -> None:
         f"in {found[0][0].chance:.0%}; “apart” is from half of the way between that and always."
     )
     st.caption(said)
+    count = len(clouds[0].texts.labels)
+    if count < FEW_TEXTS:
+        few = f"There are only {count} texts, and each of them is {1 / count:.0%}: a hint, not more."
+        st.warning(few, icon=":material/warning:")
     if clouds[-1].loaded.random and any(layer.separates for layer in found[-1]):
         st.caption(
             "Random weights tell them apart as well: the words differ from label to label, and even layers that learnt "

@@ -2,8 +2,10 @@
 
 import tempfile
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import state
@@ -32,7 +34,7 @@ weather | the sun is out this morning.
 weather | a cold wind blows from the sea.
 weather | the snow lies deep."""
 BUNDLED_TEXTS, MOST_TEXTS, MOST_YOURS = 240, 500, 20
-MOST_MEGABYTES = 5
+MOST_MEGABYTES, KEPT_FILES = 5, 50
 NO_LABEL = "no label"
 FILE_TYPES = ["csv", "tsv", "jsonl", "txt"]
 
@@ -117,7 +119,8 @@ def bounded(texts: Sequence[str], kind: str) -> Sequence[str]:
     if len(texts) < 3:
         raise InputError(f"a picture needs at least three {kind} of text")
     if len(texts) > MOST_TEXTS:
-        st.warning(f"Only the first {MOST_TEXTS} of {len(texts):,} {kind} are shown.", icon=":material/content_cut:")
+        said = f"There are more than {MOST_TEXTS} {kind}: the first {MOST_TEXTS} are shown."
+        st.warning(said, icon=":material/content_cut:")
     return texts[:MOST_TEXTS]
 
 
@@ -133,42 +136,53 @@ def uploaded_texts() -> tuple[Sequence[str], Sequence[str], str] | None:
     if upload is None:
         st.info("Choose a file above, for example a CSV with columns text and label.", icon=":material/upload_file:")
         return None
-    skipped = Skipped()
-    records = file_records(upload.name, upload.getvalue(), skipped)
-    text, label = choose_columns(list(records[0].values))
-    examples = list(
-        text_examples(
-            iter(records),
-            upload.name,
-            Columns(text, None, label),
-            "single_label_classification",
-            label is not None,
-            skipped,
-        )
-    )
-    if skipped.count:
-        st.warning(state.plain(str(skipped)), icon=":material/content_cut:")
-    kept = bounded(examples, "rows")
+    file = upload.file_id, upload.name, upload.getvalue()
+    text, label = choose_columns(file_columns(*file))
+    texts, labels, left_out = file_texts(*file, text, label)
+    if left_out:
+        st.warning(state.plain(left_out), icon=":material/content_cut:")
     code = cells.file_texts(upload.name, text, label, MOST_TEXTS, NO_LABEL)
-    return [e.text for e in kept], [e.label or NO_LABEL for e in kept], code
+    return bounded(texts, "rows"), labels[:MOST_TEXTS], code
 
 
-def file_records(name: str, content: bytes, skipped: Skipped) -> list[Record]:
-    """The rows of an uploaded file. InputError names it, never the place where it was put for reading."""
+@st.cache_data(max_entries=KEPT_FILES, show_spinner="Reading the file")
+def file_columns(file_id: str, name: str, _content: bytes) -> list[str]:
+    """The names of the columns. InputError where there are no rows."""
+    skipped = Skipped()
+    with closing(file_records(name, _content, skipped)) as records:
+        first = next(records, None)
+    if first is None:
+        why = f" that can be used: {skipped}" if skipped.count else ""
+        raise InputError(f"the file {name}: there are no rows{why}")
+    return list(first.values)
+
+
+@st.cache_data(max_entries=KEPT_FILES, show_spinner="Reading the file")
+def file_texts(
+    file_id: str, name: str, _content: bytes, text: str, label: str | None
+) -> tuple[list[str], list[str], str]:
+    """Texts and labels of the first rows, one more than are shown if there are so many; which rows were left out."""
+    skipped, columns = Skipped(), Columns(text, None, label)
+    with closing(file_records(name, _content, skipped)) as records:
+        found = text_examples(records, name, columns, "single_label_classification", label is not None, skipped)
+        kept = list(islice(found, MOST_TEXTS + 1))
+    return [e.text for e in kept], [e.label or NO_LABEL for e in kept], str(skipped) if skipped.count else ""
+
+
+def file_records(name: str, content: bytes, skipped: Skipped) -> Iterator[Record]:
+    """The rows of an uploaded file. Errors name the file, never the place where it was put for reading."""
     with tempfile.TemporaryDirectory(prefix="bertlab-") as folder:
         place = f"{folder}/"
         path = Path(place) / Path(name).name
         path.write_bytes(content)
         try:
             check_encoding(name, content)
-            records = list(read_records(path, skipped=skipped))
+            for record in read_records(path, skipped=skipped):
+                yield replace(record, where=record.where.replace(place, ""))
         except InputError as error:
             raise InputError(f"the file {str(error).replace(place, '')}") from error
-    skipped.first = skipped.first.replace(place, "")
-    if not records:
-        why = f" that can be used: {skipped}" if skipped.count else ""
-        raise InputError(f"the file {name}: there are no rows{why}")
-    return [Record(record.where.replace(place, ""), record.number, record.values) for record in records]
+        finally:
+            skipped.first = skipped.first.replace(place, "")
 
 
 def check_encoding(name: str, content: bytes) -> None:

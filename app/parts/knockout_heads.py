@@ -6,6 +6,7 @@ from functools import partial
 
 import models
 import progress
+import state
 import streamlit as st
 from state import plain
 
@@ -58,7 +59,8 @@ def choose(key: str, loaded: models.Loaded, changes: Rows) -> tuple[Head, ...]:
     if key in st.session_state:
         st.session_state[key] = [head for head in st.session_state[key] if head in heads]
     elif key not in st.query_params:
-        st.session_state[key] = [written(most_needed(changes))]
+        none = state.link_value(f"{key}_none")
+        st.session_state[key] = [] if none else [written(most_needed(changes))]
     chosen = st.multiselect(
         "Heads that are off, together (layer-head)",
         heads,
@@ -67,6 +69,7 @@ def choose(key: str, loaded: models.Loaded, changes: Rows) -> tuple[Head, ...]:
         persist_state="session",
         placeholder="None: press a cell of the map, or choose here",
     )
+    state.share(f"{key}_none", "" if chosen else "yes")  # an empty field leaves nothing in the link
     return tuple(tuple(int(number) - 1 for number in head.split("-")) for head in chosen)
 
 

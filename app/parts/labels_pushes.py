@@ -21,15 +21,23 @@ def show_pushes(pushed: Attribution, control: Attribution, title: str) -> None:
     trained, random = st.columns(2, gap="large")
     with trained:
         st.markdown(f"**{state.plain(title)}**")
+        st.markdown(way(pushed))
         st.html(attribution_strip(pushed.tokens, pushed.values.tolist()))
         st.caption(balance(pushed))
     with random:
         st.markdown("**The same question to random weights**")
+        st.markdown(way(control))
         st.html(attribution_strip(control.tokens, control.values.tolist()))
         st.caption(balance(control))
     st.markdown("**Both on one scale**")
     bars = charts.attribution_bars(pushed, control)
     st.altair_chart(bars, width="stretch", alt=f"{title}: the push of each token, and with random weights")
+
+
+def way(pushed: Attribution) -> str:
+    """How much of the score is due to the words at all."""
+    start, added = (f"{x:+.2f}".replace("-", "−") for x in (pushed.baseline, pushed.score - pushed.baseline))
+    return f"With no words at all its score is **{start}**; these words add **{added}**."
 
 
 def balance(pushed: Attribution) -> str:

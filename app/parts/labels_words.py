@@ -18,7 +18,7 @@ def show(loaded: models.Loaded, said: LabelledWords, text: str, name: str, word:
     """The number of the word that is looked at, from 0: `word`, or else what the reader presses. `name` is that of the
     files to save."""
     with st.container(border=True):
-        st.html(marked_names(said.text, said.names, kinds(loaded.model.config.id2label.values())))
+        st.html(marked_names(said.text, said.names, said.kinds))
     if word is None:
         word = choose_word(said, f"word {hash((loaded.stamp, text))}")
     word = min(word, len(said.spans) - 1)
@@ -29,18 +29,13 @@ def show(loaded: models.Loaded, said: LabelledWords, text: str, name: str, word:
     show_pushes(pushed, control, f"What pushed “{words_of(said)[word]}” to “{label}”")
     table = charts.attribution_table(pushed, control)
     table["label"] = table["position"].map(dict(zip(said.places, said.prediction.labels, strict=True)))
-    code = cells.word_label(loaded.source, text, word)
+    code = cells.word_label(loaded.source, text, word, loaded.limit)
     exports(name, table, code, charts.attribution_bars(pushed, control))
     return word
 
 
 def words_of(said: LabelledWords) -> list[str]:
     return [said.text[start:stop] for start, stop in said.spans]
-
-
-def kinds(labels) -> list[str]:
-    """The kinds of name that labels such as B-person and I-person tell apart."""
-    return sorted({label[2:] if label[1:2] == "-" else label for label in labels if label != OUTSIDE})
 
 
 def choose_word(said: LabelledWords, key: str) -> int:

@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 from cells import masking as cells
 from exports import exports
-from parts import masking_gaps
 from parts.masking_gaps import Asked
+from parts.two_models import side_by_side
 
 from bertlab.draw.marked import ACTIONS, token_strip
 from bertlab.draw.masking_charts import loss_bars, loss_table
@@ -25,7 +25,7 @@ def show(asks: Sequence[Asked]) -> None:
     left, right = st.columns(2, gap="large")
     rate = left.slider("Share of tokens chosen", 5, 80, 15, step=5, format="%d%%", key="rate", bind="query-params")
     seed = right.slider("Seed of the draw", 0, 99, 0, key="seed", bind="query-params")
-    masking_gaps.side_by_side(asks, partial(show_draw, rate=rate / 100, seed=seed))
+    side_by_side(asks, partial(show_draw, rate=rate / 100, seed=seed))
 
 
 def show_draw(ask: Asked, rate: float, seed: int) -> None:

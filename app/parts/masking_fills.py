@@ -12,6 +12,7 @@ from cells import masking as cells
 from exports import exports
 from parts import masking_gaps
 from parts.masking_gaps import Asked
+from parts.two_models import side_by_side
 
 from bertlab.draw import charts
 from bertlab.draw.marked import attribution_strip
@@ -26,29 +27,31 @@ PANELS = 6  # more fill-ins than this at once are only in the table
 def show(asks: Sequence[Asked], encoded: Encoded, gaps: Sequence[int]) -> None:
     k = st.slider("Guesses", 3, 20, 8, key="k", bind="query-params", width=260)
     across = 1 if len(asks) > 1 else min(3, len(gaps))
-    masking_gaps.side_by_side(asks, partial(show_fills, encoded=encoded, gaps=gaps, k=k, across=across))
+    side_by_side(asks, partial(show_fills, encoded=encoded, gaps=gaps, k=k, across=across))
     st.subheader("Why this word?", anchor=False)
     st.markdown(
         "*Integrated gradients* share out the model's first guess among the tokens that it read: blue tokens speak "
         "for the word, orange ones against it."
     )
     number = masking_gaps.choose_one(encoded, gaps)
-    masking_gaps.side_by_side(asks, partial(show_why, number=number))
+    side_by_side(asks, partial(show_why, number=number))
 
 
 def show_fills(ask: Asked, encoded: Encoded, gaps: Sequence[int], k: int, across: int) -> None:
+    ask.check()
     found = fills(ask, k)
-    columns, drawn = st.columns(across, gap="large"), []
-    for number, (fill, position) in enumerate(zip(found[:PANELS], gaps, strict=False)):
-        truth = encoded.tokens[position]
-        drawn.append(charts.fill_bars(fill, truth))
+    drawn, places = found[:PANELS], gaps[: min(PANELS, len(found))]
+    truths = [encoded.tokens[position] for position in places]
+    columns = st.columns(across, gap="large")
+    for number, (fill, truth, position) in enumerate(zip(drawn, truths, places, strict=True)):
         with columns[number % across]:
             st.markdown(masking_gaps.around(encoded, position))
-            st.altair_chart(drawn[-1], alt=in_words(fill), width="stretch")
+            st.altair_chart(charts.fill_bars(fill, truth), alt=in_words(fill), width="stretch")
             st.caption(sureness(fill, truth, ask.loaded.tokenizer.vocab_size))
     if len(found) > PANELS:
         st.caption(f"The first {PANELS} of {len(found)} gaps are drawn; the table has all.")
-    exports(f"fill-ins{ask.key}", charts.fill_table(found), cells.fill(ask, k), drawn[0])
+    picture = charts.fill_panels(drawn, truths)
+    exports(f"fill-ins{ask.key}", charts.fill_table(found), cells.fill(ask, k, truths), picture)
 
 
 def fills(ask: Asked, k: int) -> list[Fill]:
@@ -79,6 +82,7 @@ def pushes(model, tokenizer, text, pair, masked, limit, number, token_id, progre
 
 
 def show_why(ask: Asked, number: int) -> None:
+    ask.check()
     guess = fills(ask, 1)[number].tokens[0]
     arguments = ask.text, ask.pair, ask.masked, ask.loaded.limit, number
     token_id = ask.loaded.tokenizer.convert_tokens_to_ids(guess)

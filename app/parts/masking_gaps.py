@@ -1,6 +1,6 @@
 """Which tokens are hidden, and what each of one or two models is therefore asked."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import models
@@ -30,6 +30,11 @@ class Asked:
         """For Markdown."""
         return state.plain(self.loaded.name)
 
+    def check(self) -> None:
+        """InputError where the model does not read as far as the last gap."""
+        if self.cut_off:
+            raise InputError(f"{self.loaded.name} cuts this text into more tokens than it reads: shorten the text")
+
 
 def choose(encoded: Encoded) -> list[int]:
     """A chip for every token; pressed chips are masked, and typed [MASK]s always are. The positions, in order."""
@@ -51,7 +56,11 @@ def choose(encoded: Encoded) -> list[int]:
     by_hand = sorted(set(pressed) - set(typed))
     state.share("mask", ",".join(map(str, by_hand)))
     gaps = sorted(set(typed) | set(by_hand))
-    if not gaps:
+    if not gaps and encoded.dropped and not typed:
+        st.info(
+            "Nothing is masked in the part that fits: press a word, or write [MASK] earlier.", icon=":material/edit:"
+        )
+    elif not gaps:
         st.info("Nothing is masked: press a word, or type [MASK] in the text.", icon=":material/touch_app:")
     return gaps
 
@@ -112,16 +121,3 @@ def around(encoded: Encoded, position: int) -> str:
     before = [encoded.tokens[i] for i in words if position - 4 < i < position]
     after = [encoded.tokens[i] for i in words if position < i < position + 4]
     return f"{state.plain(' '.join(before))} **▢** {state.plain(' '.join(after))}"
-
-
-def side_by_side(asks: Sequence[Asked], draw: Callable[[Asked], None]) -> None:
-    """`draw` for one model over the whole width, or for two in columns with their names above."""
-    if len(asks) == 1:
-        draw(asks[0])
-        return
-    for column, ask in zip(st.columns(len(asks), gap="large"), asks, strict=True):
-        with column, state.box():
-            st.markdown(f"**{ask.name}**")
-            if ask.cut_off:
-                raise InputError(f"{ask.loaded.name} cuts this text into more tokens than it reads: shorten the text")
-            draw(ask)

@@ -11,6 +11,7 @@ from cells import masking as cells
 from exports import exports
 from parts import masking_gaps
 from parts.masking_gaps import Asked
+from parts.two_models import side_by_side
 
 from bertlab.draw import masking_charts
 from bertlab.explain.fill import masked_row
@@ -39,10 +40,11 @@ def show(asks: Sequence[Asked], encoded: Encoded, gaps: Sequence[int]) -> None:
     number = masking_gaps.choose_one(encoded, gaps)
     if len(gaps) == 1:
         st.markdown(masking_gaps.around(encoded, gaps[0]))
-    masking_gaps.side_by_side(asks, partial(show_lens, number=number))
+    side_by_side(asks, partial(show_lens, number=number))
 
 
 def show_lens(ask: Asked, number: int) -> None:
+    ask.check()
     arguments = ask.text, ask.pair, ask.masked, ask.loaded.limit
     lens = models.compute(read, ask.loaded, *arguments, number)
     control = models.compute(read, models.control_of(ask.loaded), *arguments, number)

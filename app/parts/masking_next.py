@@ -55,7 +55,9 @@ def show_verdicts(judges: dict[str, models.Loaded], text: str, pair: str) -> Non
         "subject, and that alone may decide (Lan et al. 2020): the orange bar shows whether the order matters at all."
     )
     sources = [(loaded.source, loaded.random) for loaded in judges.values()]
-    exports("next-sentence", verdict_table(verdicts), cells.next_sentence(sources, text, pair), bars)
+    exports(
+        "next-sentence", verdict_table(verdicts), cells.next_sentence(sources, text, pair, models.DRAWN_TOKENS), bars
+    )
 
 
 def verdict(given: NextSentence, turned: NextSentence) -> str:

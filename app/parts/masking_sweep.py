@@ -8,8 +8,8 @@ import state
 import streamlit as st
 from cells import masking as cells
 from exports import exports
-from parts import masking_gaps
 from parts.masking_gaps import Asked
+from parts.two_models import side_by_side
 
 from bertlab.draw import charts, masking_charts
 from bertlab.draw.palette import ORANGE
@@ -31,7 +31,7 @@ def show(asks: Sequence[Asked]) -> None:
     )
     if "[MASK]" in f"{asks[0].text} {asks[0].pair or ''}".upper():
         st.caption(":material/edit: A [MASK] stays a gap and is not judged: write a word there to see if it fits.")
-    masking_gaps.side_by_side(asks, show_sweep)
+    side_by_side(asks, show_sweep)
 
 
 def show_sweep(ask: Asked) -> None:
@@ -79,6 +79,7 @@ def choose_token(rows: Sequence[Surprisal], key: str, blind: float) -> Surprisal
     st.html(colours(box, [row.surprisal / blind for row in rows]))
     with st.container(key=box):
         label = "The deeper the colour, the greater the surprise, in nats. Press a token to see the guesses there"
+        state.keep(widget)
         chosen = st.pills(
             label,
             range(len(rows)),

@@ -8,7 +8,8 @@ import state
 import streamlit as st
 from cells import spans as cells
 from exports import exports
-from parts.spans_asked import Asked, percent, side_by_side
+from parts.spans_reading import Reading, percent
+from parts.two_models import side_by_side
 
 from bertlab.draw import span_charts
 from bertlab.draw.marked import shaded_passage
@@ -16,19 +17,19 @@ from bertlab.explain.spans import Answer
 from bertlab.tasks.answers import ALWAYS_ANSWER
 
 
-def show(asks: Sequence[Asked]) -> None:
+def show(asks: Sequence[Reading]) -> None:
     if len(asks) == 1:
         st.caption(f"Answered by {models.readable(asks[0].loaded.name)}.")
     side_by_side(asks, show_answer)
 
 
-def show_answer(ask: Asked, suffix: str) -> None:
+def show_answer(ask: Reading) -> None:
     found = ask.found
     text, share, nothing = st.columns([4, 3, 3])
     text.metric("Answer", state.plain(found.best.text) or "no answer")
     share.metric("Its probability", percent(found.best.probability))
     nothing.metric("Probability of no answer", percent(found.no_answer_probability))
-    shown = ask.window(choose_window(found, suffix))
+    shown = ask.window(choose_window(ask))
     with st.container(border=True):
         st.html(shaded_passage(shown))
     st.caption(
@@ -47,20 +48,21 @@ def show_answer(ask: Asked, suffix: str) -> None:
     tables = [table.assign(kind="span"), span_charts.threshold_table(found).rename(columns={"what": "answer"})]
     code = cells.answer(ask.loaded, ask.question, ask.passage)
     picture = line or span_charts.boundary_bars(shown, range(*shown.passage_slice))
-    exports(f"answer{suffix}", pd.concat(tables), code, picture)
+    exports(f"answer{ask.key}", pd.concat(tables), code, picture)
 
 
-def choose_window(found: Answer, suffix: str) -> int:
+def choose_window(ask: Reading) -> int:
     """The number of the window that is shown, from 0: the one with the best span, until another is chosen."""
+    found = ask.found
     if len(found.windows) == 1:
         return 0
-    key = f"window{suffix} {hash((found.passage, len(found.windows), found.window))}"
+    key = f"window{ask.key} {hash((found.passage, len(found.windows), found.window))}"
     if key not in st.session_state:
-        linked = state.link_value(f"window{suffix}") or ""
+        linked = state.link_value(f"window{ask.key}") or ""
         known = linked.isdecimal() and 0 < int(linked) <= len(found.windows)
         st.session_state[key] = int(linked) if known else found.window + 1
     chosen = st.selectbox("Window that is shown", range(1, len(found.windows) + 1), key=key, width=200)
-    state.share(f"window{suffix}", "" if chosen == found.window + 1 else str(chosen))
+    state.share(f"window{ask.key}", "" if chosen == found.window + 1 else str(chosen))
     return chosen - 1
 
 

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import streamlit as st
 from cells import spans as cells
 from exports import exports
-from parts.spans_asked import Asked, drawn_tokens, side_by_side
+from parts.spans_reading import Reading, drawn_tokens
+from parts.two_models import side_by_side
 
 from bertlab.draw import span_charts
 
 
-def show(asks: Sequence[Asked]) -> None:
+def show(asks: Sequence[Reading]) -> None:
     st.markdown(
         "A row is the token an answer starts with, a column the one it ends with: a cell is one possible answer. Grey "
         "cells cannot be one: below the diagonal the end comes before the start, far to the right the answer is longer "
@@ -19,7 +20,7 @@ def show(asks: Sequence[Asked]) -> None:
     side_by_side(asks, show_square)
 
 
-def show_square(ask: Asked, suffix: str) -> None:
+def show_square(ask: Reading) -> None:
     found = ask.found
     tokens = drawn_tokens(found)
     if len(found.windows) > 1:
@@ -34,4 +35,5 @@ def show_square(ask: Asked, suffix: str) -> None:
     bars = span_charts.boundary_bars(found, tokens)
     st.altair_chart(bars, width="stretch", alt="Probability of the answer's start and end at each token")
     table = span_charts.span_table(found, range(*found.passage_slice)).sort_values("probability", ascending=False)
-    exports(f"spans{suffix}", table, cells.grid(ask.loaded, ask.question, ask.passage), square)
+    picture = (square & bars).resolve_scale(color="independent")
+    exports(f"spans{ask.key}", table, cells.grid(ask.loaded, ask.question, ask.passage, tokens), picture)

@@ -8,15 +8,15 @@ import streamlit as st
 from cells import spans as cells
 from exports import exports
 from parts import knockout_heads
-from parts.spans_asked import Asked, percent
+from parts.spans_reading import Reading, percent
 
-from bertlab.draw.knockout_charts import knockout_map, knockout_table, largest
+from bertlab.draw.knockout_charts import knockout_maps, knockout_table
 from bertlab.draw.marked import shaded_passage
-from bertlab.explain.knockout import Head, answer_change, answer_knockouts, answer_without
+from bertlab.explain.knockout import Head, answer_change, answer_knockouts
 from bertlab.explain.spans import Answer
 
 
-def show(asks: Sequence[Asked]) -> None:
+def show(asks: Sequence[Reading]) -> None:
     st.markdown(
         "Switch a head off, by setting its output to zero, and the model reads the passage without it. The number in a "
         "cell is the change in ln p of the answer (start and end) when that head alone is off: **orange**, the answer "
@@ -27,20 +27,32 @@ def show(asks: Sequence[Asked]) -> None:
     maps[models.RANDOM] = rows(ask.control, ask.place)  # not what it would answer, but what the first model does
     if not all(maps.values()):  # stopped before the first layer
         return
+    st.caption(whose(asks))
     off = knockout_heads.show("span_off", maps, ask.loaded)
     first, control = maps[ask.loaded.name], maps[models.RANDOM]
     st.markdown(knockout_heads.story(f"“{state.plain(ask.said)}”", first, control))
     show_without(ask, off)
     code = cells.heads(ask.loaded, ask.question, ask.passage, off)
-    exports("answer-knockout", knockout_table(maps), code, knockout_map(first, largest(*maps.values()), off=off))
+    exports("answer-knockout", knockout_table(maps), code, knockout_maps(maps, off))
 
 
-def rows(ask: Asked, place: tuple[int, int, int]) -> list[list[float]]:
+def whose(asks: Sequence[Reading]) -> str:
+    """Which answer each map is about."""
+    own = [
+        f"**{models.readable(ask.loaded.name)}** says “{state.plain(ask.said)}”"
+        for ask in asks
+        if not ask.loaded.random
+    ]
+    told = f"Each map is about its model's own answer: {', '.join(own)}" if len(own) > 1 else own[0]
+    return f"{told}. The map of random weights is about the answer of {models.readable(asks[0].loaded.name)}."
+
+
+def rows(ask: Reading, place: tuple[int, int, int]) -> list[list[float]]:
     return knockout_heads.rows(answer_knockouts, ask.loaded, ask.question, ask.passage, *place)
 
 
-def show_without(ask: Asked, off: tuple[Head, ...]) -> None:
-    found = models.compute(answer_without, ask.loaded, ask.question, ask.passage, off)
+def show_without(ask: Reading, off: tuple[Head, ...]) -> None:
+    found = ask.without(off)
     change = models.compute(answer_change, ask.loaded, ask.question, ask.passage, *ask.place, off)
     st.subheader(f"What it answers without {'these heads' if len(off) > 1 else 'this head'}", anchor=False)
     if not off:
@@ -60,7 +72,7 @@ def titles(off: tuple[Head, ...]) -> tuple[str, str]:
     return "With all heads", f"Without {knockout_heads.named(off)}"
 
 
-def outcome(ask: Asked, found: Answer, change: float) -> str:
+def outcome(ask: Reading, found: Answer, change: float) -> str:
     """What switching off did, in a sentence."""
     now = state.plain(found.best.text or "no answer")
     moved = f"{change:+.2f}".replace("-", "−")

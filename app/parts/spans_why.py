@@ -7,7 +7,8 @@ import state
 import streamlit as st
 from cells import spans as cells
 from exports import exports
-from parts.spans_asked import Asked, side_by_side
+from parts.spans_reading import Reading
+from parts.two_models import side_by_side
 
 from bertlab.draw import charts
 from bertlab.draw.marked import attribution_strip
@@ -21,7 +22,7 @@ def pushes(model, tokenizer, question, passage, window, start, end, progress=Non
     return attribute_span(model, tokenizer, batch, start, end, progress)
 
 
-def show(asks: Sequence[Asked]) -> None:
+def show(asks: Sequence[Reading]) -> None:
     st.markdown(
         "*Integrated gradients* share out the answer among the tokens that the model read, question and passage: "
         "**blue** tokens speak for it, **orange** ones against it."
@@ -29,7 +30,7 @@ def show(asks: Sequence[Asked]) -> None:
     side_by_side(asks, show_pushes)
 
 
-def show_pushes(ask: Asked, suffix: str) -> None:
+def show_pushes(ask: Reading) -> None:
     pushed, control = (
         progress.watched(pushes, one.loaded, ask.question, ask.passage, *ask.place) for one in (ask, ask.control)
     )
@@ -43,7 +44,7 @@ def show_pushes(ask: Asked, suffix: str) -> None:
         f"{pushed.score - pushed.baseline:.2f}. Grey: the same question to random weights."
     )
     code = cells.why(ask.loaded, ask.question, ask.passage)
-    exports(f"why{suffix}", charts.attribution_table(pushed, control), code, bars)
+    exports(f"why{ask.key}", charts.attribution_table(pushed, control), code, bars)
 
 
 def reasons(said: str, pushed: Attribution) -> str:

@@ -4,7 +4,7 @@ import progress
 import streamlit as st
 from cells import training as cells
 from exports import exports
-from parts.training_film import last_model, moments_of
+from parts.training_film import MOST_MOMENTS, last_model, moments_of
 
 from bertlab.draw.film_charts import accuracy_steps, accuracy_table, class_key, cloud_tile, strip, unfitted
 from bertlab.explain.projection import project
@@ -52,7 +52,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     table = accuracy_table({vector: frames})
     chart = accuracy_steps(table, frames[0].neighbours.chance, step)
     st.altair_chart(chart, width="stretch", alt="How often neighbours name the subject, by training step")
-    exports("cls-by-step", table, cells.cloud(source, COUNT, VECTORS[vector]), strip(tiles))
+    exports("cls-by-step", table, cells.cloud(source, MOST_MOMENTS, COUNT, VECTORS[vector]), strip(tiles))
 
 
 def told(frames: list[CloudFrame], judges_pairs: bool) -> str:

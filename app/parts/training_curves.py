@@ -80,8 +80,7 @@ def duration(seconds: float) -> str:
 
 
 def show_curves(run: TrainingRun, log_steps: bool, step: int | None) -> None:
-    charts = {"loss": (run_charts.loss_curve, run.loss), "share guessed right": (run_charts.share_curves, run.shares)}
-    drawn = {name: draw(run, log_steps, step) for name, (draw, there) in charts.items() if there}
+    drawn = {name: draw(run, log_steps, step) for name, draw in run_charts.panels(run).items()}
     for column, (name, chart) in zip(st.columns(len(drawn), gap="large"), drawn.items(), strict=True):
         alt = f"The {name} against training steps, with dashed lines for guesses that need no network"
         column.altair_chart(chart, width="stretch", alt=alt)
@@ -90,9 +89,10 @@ def show_curves(run: TrainingRun, log_steps: bool, step: int | None) -> None:
 
 def explained(run: TrainingRun) -> str:
     """What is drawn, in words."""
-    said = ["The loss is of the text as it was learned from, the mean since the point before."]
+    said = ["The loss is of the text as it was learned from, the mean since the point before."] if run.loss else []
     if run.looks:
-        said.append("On the right, examples that were kept away from the training; a pale band is the 95% interval.")
+        where = "On the right, examples" if run.loss else "Examples"
+        said.append(f"{where} that were kept away from the training; a pale band is the 95% interval.")
     if run.baselines:
         names = dict.fromkeys(one.name for one in run.baselines)
         rungs = "; ".join(f"{plain(name)}{GUESSES.get(name, '')}" for name in names)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun
+from bertlab.explain.snapshots import picked
 
 MOST_MOMENTS = 12
 TEXT = "the animal didn't cross the street because the [MASK] was too tired."
@@ -19,11 +20,10 @@ EXAMPLES = {
 
 def moments_of(run: TrainingRun) -> tuple[Moment, ...]:
     """The snapshots, or a dozen of many, evenly picked."""
-    count = len(run.moments)
-    if count <= MOST_MOMENTS:
-        return tuple(run.moments)
-    st.caption(f"{MOST_MOMENTS} of {count} snapshots are shown, from the first to the last.")
-    return tuple(run.moments[round(i * (count - 1) / (MOST_MOMENTS - 1))] for i in range(MOST_MOMENTS))
+    chosen = picked(run.moments, MOST_MOMENTS)
+    if len(chosen) < len(run.moments):
+        st.caption(f"{len(chosen)} of {len(run.moments)} snapshots are shown, from the first to the last.")
+    return chosen
 
 
 def last_model(task: str, run: TrainingRun) -> models.Loaded:

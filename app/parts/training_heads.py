@@ -7,7 +7,7 @@ import streamlit as st
 from cells import training as cells
 from exports import exports
 from models import Loaded
-from parts.training_film import last_model, moments_of, text_fields
+from parts.training_film import MOST_MOMENTS, last_model, moments_of, text_fields
 from torch import Tensor
 
 from bertlab.draw.film_charts import head_tile, role_lines, role_table, strip, unfitted
@@ -60,7 +60,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     table = role_table(whole[:, layer, head], [frame.step for frame in frames])
     st.altair_chart(role_lines(table, step), width="stretch", alt="Where the head looks, by training step")
     st.caption("Shares of attention, averaged over the words of this text that have such a token.")
-    exports("head-by-step", table, cells.head(source, text, pair, MOST_TOKENS, layer, head), strip(tiles))
+    exports("head-by-step", table, cells.head(source, MOST_MOMENTS, text, pair, MOST_TOKENS, layer, head), strip(tiles))
 
 
 def choose_head(order: list[tuple[int, int]], scores: Tensor) -> tuple[int, int]:

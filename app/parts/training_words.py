@@ -4,7 +4,7 @@ import progress
 import streamlit as st
 from cells import training as cells
 from exports import exports
-from parts.training_film import last_model, moments_of, text_fields
+from parts.training_film import MOST_MOMENTS, last_model, moments_of, text_fields
 from state import notices, plain
 
 from bertlab.draw.film_charts import word_lines, word_table
@@ -43,7 +43,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
         "Drawn are the four likeliest tokens of the last snapshot and the first guess of each earlier one. "
         "Probabilities are over the whole vocabulary. Snapshots stand evenly, however many steps lie between them."
     )
-    exports("gap-by-step", table, cells.words(source, text, pair, gap), chart)
+    exports("gap-by-step", table, cells.words(source, MOST_MOMENTS, text, pair, gap), chart)
 
 
 def told(frames: list[WordFrame], tokenizer) -> str:

@@ -2,6 +2,7 @@
 
 import models
 import state
+import streamlit as st
 from parts import (
     embeddings_clouds,
     embeddings_measures,
@@ -13,15 +14,23 @@ from parts import (
 
 def show() -> None:
     texts = embeddings_sets.choose()
+    state.unlinked("embeddings_file", "file" if st.session_state.get("embeddings_file") else "")
     if texts is None:
         return
     loaded = models.model_for("encoder")
     look = embeddings_clouds.look(loaded)
     embeddings_clouds.say_what_is_missing(loaded, texts)
     clouds = embeddings_clouds.clouds(loaded, texts, look)
-    for view in (embeddings_picture, embeddings_neighbours, embeddings_measures):
+    measured = None  # as long as the reader stops it
+    with state.box():
+        measured = [embeddings_clouds.measures(cloud) for cloud in clouds]
+    with state.box():
+        embeddings_picture.show(clouds, measured)
+    with state.box():
+        embeddings_neighbours.show(clouds)
+    if measured:
         with state.box():
-            view.show(clouds)
+            embeddings_measures.show(clouds, measured)
 
 
 state.heading(

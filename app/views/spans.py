@@ -4,7 +4,7 @@ import models
 import state
 import streamlit as st
 from parts import spans_answer, spans_grid, spans_heads, spans_why
-from parts.spans_asked import Asked
+from parts.spans_reading import Reading
 
 QUESTION = "What did Ruth buy?"
 PASSAGE = (
@@ -35,7 +35,9 @@ def examples() -> dict[str, dict[str, str]]:
 
 def show(question: str, passage: str) -> None:
     loaded, beside = models.model_for("answer"), models.beside("answer")
-    asks = [Asked(one, question, passage) for one in (loaded, beside) if one]
+    asks = [Reading(loaded, question, passage)]
+    if beside:
+        asks.append(Reading(beside, question, passage, "-beside"))
     found = asks[0].found
     state.notices(found.dropped, found.unknown, len(found.tokens))
     tabs = state.tabs("spans", {key: name for key, (name, _) in TABS.items()})

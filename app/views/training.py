@@ -8,6 +8,7 @@ import streamlit as st
 import uploads
 from parts import training_cloud, training_curves, training_heads, training_words
 
+from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.locate import bundled_models
 
@@ -17,13 +18,13 @@ VIEWS = {
     "curves": ("Learning curves", training_curves),
     "words": ("A gap fills", training_words),
     "head": ("A head forms", training_heads),
-    "cloud": ("[CLS] sorts texts", training_cloud),
+    "cloud": ("[CLS] and topics", training_cloud),
 }
-PAGES = {
-    "masking": ("Masked words", ":material/visibility_off:"),
-    "attention": ("Attention heads", ":material/grid_on:"),
-    "embeddings": ("[CLS] embeddings", ":material/scatter_plot:"),
-    "spans": ("Answer spans", ":material/question_answer:"),
+PAGES = {  # with the task that a model needs a head for, to be shown there
+    "masking": ("Masked words", ":material/visibility_off:", "fill"),
+    "attention": ("Attention heads", ":material/grid_on:", "encoder"),
+    "embeddings": ("[CLS] embeddings", ":material/scatter_plot:", "encoder"),
+    "spans": ("Answer spans", ":material/question_answer:", "answer"),
 }
 
 
@@ -77,8 +78,9 @@ def show_links(run: TrainingRun, moment: Moment) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"See step {moment.step:,} on", width="content")
-        for page, (title, icon) in PAGES.items():
-            st.page_link(f"views/{page}.py", label=title, icon=icon)
+        for page, (title, icon, task) in PAGES.items():
+            if models.open_model(task, moment.source) is not None:
+                st.page_link(f"views/{page}.py", label=title, icon=icon)
 
 
 def cell_source(name: str) -> str:
@@ -110,4 +112,7 @@ state.heading(
 )
 left, right = st.columns([2, 3], gap="medium")
 with state.box():
-    show(right, read_run(choose_run(left)))
+    chosen = choose_run(left)
+    if chosen in st.session_state.get("upload_names", {}):
+        raise InputError("an uploaded model brings no record of its training: choose a run")
+    show(right, read_run(chosen))

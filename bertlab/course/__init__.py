@@ -19,7 +19,9 @@ from bertlab.course.checks.embeddings import (
 )
 from bertlab.course.checks.encoder import check_gelu, check_layer, check_layer_norm
 from bertlab.course.checks.heads import check_heads, check_multi_head_attention
-from bertlab.course.checks.masking import check_mask_tokens, check_mlm_loss, check_whole_words
+from bertlab.course.checks.masking import check_actions, check_mask_tokens, check_mlm_loss, check_whole_words
+from bertlab.course.checks.pairs import check_cut_pair, check_make_pairs
+from bertlab.course.checks.pretraining import check_joint_loss, check_mlm_head, check_pretraining_model
 from bertlab.course.checks.tokens import (
     check_cut_word,
     check_likelihood_gain,
@@ -35,31 +37,37 @@ __all__ = [
     "Matching",
     "Mistake",
     "Rung",
+    "check_actions",
     "check_adamw_step",
     "check_attend",
     "check_bert_model",
     "check_best_span",
     "check_count_parameters",
+    "check_cut_pair",
     "check_cut_word",
     "check_diagnose",
     "check_diagnosis",
     "check_gelu",
     "check_heads",
+    "check_joint_loss",
     "check_layer",
     "check_layer_norm",
     "check_left_of_gap",
     "check_likelihood_gain",
     "check_likeliest",
     "check_lookup",
+    "check_make_pairs",
     "check_mask_tokens",
     "check_masked_weights",
     "check_may_look",
     "check_merge_pair",
+    "check_mlm_head",
     "check_mlm_loss",
     "check_multi_head_attention",
     "check_negative_sampling",
     "check_neighbours",
     "check_pair_inputs",
+    "check_pretraining_model",
     "check_previous_head",
     "check_probes",
     "check_rate_factor",

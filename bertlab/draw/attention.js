@@ -9,7 +9,7 @@
 
 const ARC_LIMIT = 32;
 const SCALES = { all: "one scale for all heads", head: "each head on its own scale", row: "each row on its own scale" };
-const HIDDEN = " [CLS] and [SEP] are hidden: the colours are stretched over what remains, the weights stay as they are.";
+const HIDDEN = " [CLS] and [SEP] are hidden; the weights of the others stay as they are.";
 
 const sizeOf = (buffer) => new DataView(buffer.buffer, buffer.byteOffset).getUint32(0, true);
 const headerOf = (buffer) => new TextDecoder().decode(buffer.subarray(4, 4 + sizeOf(buffer)));

@@ -146,7 +146,7 @@ const roleBars = (names, scores, best, control, uniform) => {
     return [label, track, make("dd", { className, textContent: score.toFixed(2) })];
   });
   const key = (className) => make("span", { className: "track key" }, make("u", { className }));
-  const legend = make("p", { className: "muted", style: "margin:8px 0 0" }, "Share of the weight, averaged over the words.");
+  const legend = make("p", { className: "muted", style: "margin:8px 0 0" }, "Share of the weight on such tokens, averaged over the words; some tokens are of several kinds, so the shares need not add up to 1. Broad: evenness, 1 is the same for all tokens.");
   if (control) legend.append(key(""), " random weights");
   legend.append(key("even"), " uniform attention");
   return [make("dl", {}, ...rows), legend];

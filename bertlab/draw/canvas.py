@@ -3,7 +3,7 @@
 import json
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -121,15 +121,13 @@ def _widget_class():
     return AttentionWidget
 
 
-def attention_component(
-    models: Sequence[ModelHeads], key: str, view: dict | None = None, on_view: Callable[[], None] | None = None
-) -> dict:
+def attention_component(models: Sequence[ModelHeads], key: str, view: dict | None = None) -> dict:
     """The heads as a Streamlit component; returns what the reader looks at (layer, head, role, toggles)."""
     result = _component()(
         key=key,
         data=pack(models, view),
         default={"view": view or {}},
-        on_view_change=on_view or (lambda: None),
+        on_view_change=lambda: None,
     )
     return dict(result.view or {})
 

@@ -42,6 +42,15 @@ def fill_bars(fill: Fill, truth: str | None = None) -> alt.LayerChart:
     return (bars + labels).properties(height=alt.Step(25))
 
 
+def fill_panels(fills: Sequence[Fill], truths: Sequence[str]) -> alt.VConcatChart:
+    """The fill_bars of one gap below the other, each with its true token."""
+    panels = [
+        fill_bars(fill, truth).properties(title=f"gap {number}")
+        for number, (fill, truth) in enumerate(zip(fills, truths, strict=True), 1)
+    ]
+    return alt.vconcat(*panels)
+
+
 def attention_table(tokens: Sequence[str], weights: Tensor) -> pd.DataFrame:
     """One row a pair of tokens: weights (S, S) of one head, in full precision."""
     values = weights.tolist()  # at once: one by one, numbers leave a tensor slowly

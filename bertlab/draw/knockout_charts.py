@@ -29,7 +29,7 @@ def knockout_table(maps: Mapping[str, Rows]) -> pd.DataFrame:
 
 def largest(*maps: Rows) -> float:
     """The end of a scale that holds all changes of some maps; at least a hundredth of a nat, which is nothing."""
-    return max((abs(change) for rows in maps for changes in rows for change in changes), default=0.0) or 0.01
+    return max([0.01, *(abs(change) for rows in maps for changes in rows for change in changes)])
 
 
 def knockout_map(
@@ -64,6 +64,16 @@ def knockout_map(
     numbers = base.mark_text(fontSize=13).encode(text=alt.Text("change:Q", format="+.2f"), color=ink)
     words = off_cells.mark_text(fontSize=11, fontWeight="bold", dy=14, text="off").encode(color=ink)
     return (drawn + numbers + words).properties(height=alt.Step(44))
+
+
+def knockout_maps(maps: Mapping[str, Rows], off: Sequence[tuple[int, int]] = ()) -> alt.HConcatChart:
+    """A knockout_map for each model by name, all on one scale; in the first, the heads that are `off` are framed."""
+    scale = largest(*maps.values())
+    drawn = [
+        knockout_map(rows, scale, off=() if number else off).properties(title=name)
+        for number, (name, rows) in enumerate(maps.items())
+    ]
+    return alt.hconcat(*drawn)
 
 
 def measure_table(measures: Measures) -> pd.DataFrame:
@@ -126,3 +136,10 @@ def agreement_map(measures: Measures) -> alt.LayerChart:
     cells = base.mark_rect().encode(color=alt.Color("correlation:Q", scale=colours, legend=legend))
     ink = alt.condition("abs(datum.correlation) > 0.72", alt.value("#fff"), alt.value("#111"))
     return (cells + base.mark_text(fontSize=13).encode(text="shown:N", color=ink)).properties(height=alt.Step(38))
+
+
+def measure_maps(found: Mapping[str, Measures]) -> alt.HConcatChart:
+    """The measure_map of the first model, and beside it the agreement_map of each by name."""
+    tokens = measure_map(next(iter(found.values())))
+    agreements = [agreement_map(one).properties(title=name) for name, one in found.items()]
+    return alt.hconcat(tokens, alt.vconcat(*agreements)).resolve_scale(color="independent")

@@ -1,6 +1,6 @@
 """Learning curves on their ladder of baselines, as Altair charts that light and dark pages both can hold."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import altair as alt
 import pandas as pd
@@ -45,8 +45,14 @@ def _thinned(rows: Sequence) -> Sequence:
 
 def run_curves(run: TrainingRun, log_steps: bool = False) -> alt.HConcatChart:
     """Loss and shares side by side, whichever of them there is."""
-    drawn = [draw(run, log_steps).properties(width=420) for draw in (loss_curve, share_curves)]
+    drawn = [draw(run, log_steps).properties(width=420) for draw in panels(run).values()]
     return alt.hconcat(*drawn).resolve_scale(color="independent")
+
+
+def panels(run: TrainingRun) -> dict[str, Callable[..., alt.LayerChart]]:
+    """What draws the loss and the shares, by name, whichever of them there is."""
+    every = {"loss": (loss_curve, run.loss), "share guessed right": (share_curves, run.shares)}
+    return {name: draw for name, (draw, there) in every.items() if there}
 
 
 def loss_curve(run: TrainingRun, log_steps: bool = False, step: int | None = None) -> alt.LayerChart:

@@ -40,28 +40,30 @@ def head_roles(maps: AttentionMaps) -> HeadRoles:
     """
     targets = _targets(maps.tokens)  # (R-1, S, S)
     word = _word(maps.tokens)
-    scores = [(maps.weights * target).sum(-1)[..., target.any(-1)].mean(-1) for target in targets]  # R-1 x (L, A)
+    # (L, A, S, S) * (S, S) -sum-> (L, A, S) -those that have such a token-> (L, A, N) -mean-> (L, A), R-1 times
+    scores = [(maps.weights * target).sum(-1)[..., target.any(-1)].mean(-1) for target in targets]
     even = 1 / len(maps.tokens)
-    scores.append(maps.weights.clamp(max=even).sum(-1)[..., word].mean(-1))
-    uniform = [even * target.sum(-1)[target.any(-1)].float().mean() for target in targets] + [torch.tensor(1.0)]
+    scores.append(maps.weights.clamp(max=even).sum(-1)[..., word].mean(-1))  # (L, A, S, S) -> (L, A)
+    uniform = [even * target.sum(-1)[target.any(-1)].float().mean() for target in targets]  # (S, S) -> (), R-1 times
+    uniform.append(torch.tensor(1.0))
     scores = torch.stack(scores, dim=-1)  # R x (L, A) -> (L, A, R)
     most, best = scores.nan_to_num(-1.0).max(-1)  # (L, A, R) -> (L, A)
-    return HeadRoles(scores, torch.stack(uniform), best.masked_fill(most <= MAJORITY, -1))
+    return HeadRoles(scores, torch.stack(uniform), best.masked_fill(most <= MAJORITY, -1))  # R x () -> (R,)
 
 
 def _word(tokens: list[str]) -> Tensor:
-    return torch.tensor([token not in _SPECIAL for token in tokens])  # (S,)
+    return torch.tensor([token not in _SPECIAL for token in tokens])  # (S,) bool
 
 
 def _targets(tokens: list[str]) -> Tensor:
     """(R-1, S, S): is token j what token i would look at in each role but "broad"?"""
     size, word = len(tokens), _word(tokens)
     itself = torch.eye(size, dtype=torch.bool)
-    previous = torch.ones(size, size).tril(-1).triu(-1).bool()
-    number = torch.tensor([tokens.index(token) for token in tokens])
-    same = (number[:, None] == number) & ~itself
+    previous = torch.ones(size, size).tril(-1).triu(-1).bool()  # (S, S)
+    number = torch.tensor([tokens.index(token) for token in tokens])  # (S,)
+    same = (number[:, None] == number) & ~itself  # (S, 1) == (S,) -> (S, S)
     words = [previous & word, previous.T & word, itself, *(_column(tokens, t) for t in _SPECIAL), same]
-    return torch.stack(words) & word[:, None]
+    return torch.stack(words) & word[:, None]  # R-1 x (S, S) & (S, 1) -> (R-1, S, S)
 
 
 def _column(tokens: list[str], wanted: str) -> Tensor:

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from bertlab.errors import InputError
 from bertlab.explain.fill import Fill, fill_positions, masked_row
-from bertlab.explain.spans import Answer, answer, window_batch
+from bertlab.explain.spans import Answer, answer, read_passage, window_batch
 from bertlab.inputs.features import Batch
+from bertlab.tasks.answers import Window
 
 Score = Callable[[nn.Module, Tensor], Tensor]  # (model, last hidden states (B, S, H)) -> (B,), a log-probability
 Head = tuple[int, int]  # layer and head, both from 0
@@ -130,6 +131,11 @@ def fill_without(
 def answer_without(model, tokenizer, question: str, passage: str, off: Sequence[Head]) -> Answer:
     """What the model answers when the heads `off` are switched off together, in all windows."""
     return answer(WithoutHeads(model, off), tokenizer, question, passage)
+
+
+def windows_without(model, tokenizer, question: str, passage: str, off: Sequence[Head]) -> Iterator[Window]:
+    """The windows from which answer_from makes the answer of answer_without, as they are read."""
+    return read_passage(WithoutHeads(model, off), tokenizer, question, passage)
 
 
 def answer_change(

@@ -1,5 +1,6 @@
 """What a fine-tuned classifier says of a text, or of each of its words, with the row of input it read."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -35,7 +36,8 @@ class LabelledWords:
     """The words of `text`: first and last+1 character of each in `spans`, its first token in `places`.
 
     `batch` is the row (1, S) that the model read, with a word_mask, and `tokens` are its S tokens. Words that did not
-    fit are left out; `dropped` counts their tokens, `unknown` the tokens that became [UNK].
+    fit are left out; `dropped` counts their tokens, `unknown` the tokens that became [UNK]. `kinds` are all kinds of
+    name that the model tells apart; see name_kinds.
     """
 
     text: str
@@ -46,15 +48,22 @@ class LabelledWords:
     tokens: list[str]
     dropped: int
     unknown: int
+    kinds: list[str]
 
     @property
     def names(self) -> list[Name]:
         """The names that B- and I- labels mark; where labels are of another kind (NOUN), each word with its own."""
         labels = self.prediction.labels
-        if not all(label == OUTSIDE or label[1:2] == "-" for label in labels):
+        if any(label in self.kinds for label in labels):
             return [Name(*span, label) for span, label in zip(self.spans, labels, strict=True) if label != OUTSIDE]
         found = self.prediction.entities
         return [Name(self.spans[entity.first][0], self.spans[entity.last][1], entity.kind) for entity in found]
+
+
+def name_kinds(labels: Iterable[str]) -> list[str]:
+    """The kinds of name of labels such as B-person and I-person; where one is of another kind (NOUN), the labels."""
+    named = sorted(set(labels) - {OUTSIDE})
+    return sorted({label[2:] for label in named}) if all(label[1:2] == "-" for label in named) else named
 
 
 def label_text(model, tokenizer, text: str, pair: str | None = None, limit: int | None = None) -> LabelledText:
@@ -88,7 +97,8 @@ def label_words(model, tokenizer, text: str, limit: int | None = None) -> Labell
     dropped = row.cut + sum(len(_without_special(other)) + other.cut for other in others)
     unknown = int((ids == tokenizer.unk_token_id).sum())
     tokens = tokenizer.convert_ids_to_tokens(ids)
-    return LabelledWords(text, spans[:fitting], said, row.places, batch, tokens, dropped, unknown)
+    kinds = name_kinds(model.config.id2label.values())
+    return LabelledWords(text, spans[:fitting], said, row.places, batch, tokens, dropped, unknown, kinds)
 
 
 def _without_special(feature: WordsFeature) -> list[int]:

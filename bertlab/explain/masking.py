@@ -50,17 +50,20 @@ def sample_masking(
     rate: float = 0.15,
     seed: int = 0,
     limit: int | None = None,
+    mask: float = 0.8,
+    random: float = 0.1,
 ) -> SampledMasking:
     """Mask a text as pretraining does (paper section 3.1) and let the model guess the chosen tokens.
 
-    `loss` is the mean -ln p(true token) over them, in nats. Raises InputError when the text is empty.
+    Of these a share `mask` becomes [MASK], a share `random` a random token; the rest stays. `loss` is the mean
+    -ln p(true token) over them, in nats. Raises InputError when the text is empty.
     """
     longest = model.config.max_position_embeddings
     encoded = encode(tokenizer, text, pair, min(limit or longest, longest))
     ids = encoded.batch["input_ids"]  # (1, S)
     special = tokenizer.special_mask(ids)  # (1, S)
     generator = torch.Generator().manual_seed(seed)
-    masked = mask_tokens(ids, special, tokenizer, generator, Masking(rate=rate))
+    masked = mask_tokens(ids, special, tokenizer, generator, Masking(rate, mask, random))
     actions = masked.action[0].tolist()  # (1, S) -> S
     after = tokenizer.convert_ids_to_tokens(masked.input_ids[0])
     chosen = [position for position, action in enumerate(actions) if action]

@@ -211,9 +211,7 @@ class LayerMeasures:
     anisotropy: float
 
 
-def layer_measures(vectors: np.ndarray, labels: Sequence[str]) -> list[LayerMeasures]:
-    """The measures of each layer of (L+1, N, H). Raises InputError for fewer than two texts."""
-    return [
-        LayerMeasures(neighbour_accuracy(layer, labels), silhouette(layer, labels), anisotropy(layer))
-        for layer in vectors
-    ]
+def layer_measures(vectors: np.ndarray, labels: Sequence[str]) -> Iterator[LayerMeasures]:
+    """The measures of each layer of (L+1, N, H) in turn. Raises InputError for fewer than two texts."""
+    for layer in vectors:  # (N, H)
+        yield LayerMeasures(neighbour_accuracy(layer, labels), silhouette(layer, labels), anisotropy(layer))

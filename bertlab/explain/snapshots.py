@@ -45,6 +45,13 @@ class CloudFrame:
     neighbours: Neighbours | None
 
 
+def picked(moments: Sequence[Moment], most: int) -> tuple[Moment, ...]:
+    """All moments, or `most` of them evenly from the first to the last."""
+    if len(moments) <= most:
+        return tuple(moments)
+    return tuple(moments[round(i * (len(moments) - 1) / (most - 1))] for i in range(most))
+
+
 def word_film(moments: Sequence[Moment], text: str, pair: str | None = None, gap: int = 0) -> Iterator[WordFrame]:
     """What each model would write at [MASK] number `gap` of a text or pair, counted from 0.
 

@@ -1,5 +1,6 @@
 """How a question-answering head chooses a span: every start against every end."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 from typing import NamedTuple
@@ -84,7 +85,6 @@ def span_grid(start_logits: Tensor, end_logits: Tensor, legal: Tensor, log_total
     return (scores - log_total).masked_fill(~legal, -torch.inf).exp()
 
 
-@torch.inference_mode()
 def answer(
     model,
     tokenizer,
@@ -99,12 +99,38 @@ def answer(
     Raises InputError when the question or the passage is empty, the question too long for the model, or the window
     missing.
     """
-    passage = clean(passage)
-    max_length = min(MAX_LENGTH, model.config.max_position_embeddings)
-    task = SpanTask(tokenizer, max_length, max_answer_tokens=max_answer_tokens, n_best=n)
-    windows = task.windows(model, _features(task, model, question, passage))
+    windows = list(read_passage(model, tokenizer, question, passage, n, max_answer_tokens))
+    return answer_from(model, tokenizer, passage, windows, n, max_answer_tokens, window)
+
+
+@torch.inference_mode()
+def read_passage(
+    model, tokenizer, question: str, passage: str, n: int = N_BEST, max_answer_tokens: int = MAX_ANSWER_TOKENS
+) -> Iterator[Window]:
+    """The windows of a passage, as many as count_windows, each as the model reads it; InputError as `answer`."""
+    task = _task(model, tokenizer, n, max_answer_tokens)
+    for feature in _features(task, model, question, passage):
+        yield from task.windows(model, [feature])
+
+
+def count_windows(model, tokenizer, question: str, passage: str) -> int:
+    """In how many windows a passage is read; InputError as `answer`."""
+    return len(_features(_task(model, tokenizer), model, question, passage))
+
+
+def answer_from(
+    model,
+    tokenizer,
+    passage: str,
+    windows: Sequence[Window],
+    n: int = N_BEST,
+    max_answer_tokens: int = MAX_ANSWER_TOKENS,
+    window: int | None = None,
+) -> Answer:
+    """What `answer` makes of all windows of read_passage, which was given the same `n` and `max_answer_tokens`."""
     if window is not None and not 0 <= window < len(windows):
         raise InputError(f"window={window}: the passage has the windows 0 to {len(windows) - 1}")
+    task, passage = _task(model, tokenizer, n, max_answer_tokens), clean(passage)
     said = task.decide(model, passage, windows)
     drawn = windows[said.candidates[0].window if window is None else window]
     return _answer(task, said, windows, drawn, passage, model.config.no_answer_threshold)
@@ -115,12 +141,17 @@ def window_batch(model, tokenizer, question: str, passage: str, window: int) -> 
 
     Raises InputError as `answer` does.
     """
-    task = SpanTask(tokenizer, min(MAX_LENGTH, model.config.max_position_embeddings))
-    return task.inputs([_features(task, model, question, clean(passage))[window]], model)
+    task = _task(model, tokenizer)
+    return task.inputs([_features(task, model, question, passage)[window]], model)
+
+
+def _task(model, tokenizer, n: int = N_BEST, max_answer_tokens: int = MAX_ANSWER_TOKENS) -> SpanTask:
+    max_length = min(MAX_LENGTH, model.config.max_position_embeddings)
+    return SpanTask(tokenizer, max_length, max_answer_tokens=max_answer_tokens, n_best=n)
 
 
 def _features(task: SpanTask, model, question: str, passage: str) -> list[SpanFeature]:
-    question = clean(question)
+    question, passage = clean(question), clean(passage)
     if not question or not passage:
         raise InputError(f"the {'passage' if question else 'question'} is empty: write at least one word")
     example = QAExample(shorten(question, 40), question, passage, "", -1)
@@ -128,7 +159,7 @@ def _features(task: SpanTask, model, question: str, passage: str) -> list[SpanFe
 
 
 def _answer(
-    task: SpanTask, said: AnswerPrediction, windows: list[Window], drawn: Window, passage: str, threshold: float
+    task: SpanTask, said: AnswerPrediction, windows: Sequence[Window], drawn: Window, passage: str, threshold: float
 ) -> Answer:
     row, places, starts = drawn.feature.rows[0], drawn.feature.passage, drawn.feature.max_context
     start, end = (logits[: len(row.ids)].cpu() for logits in (drawn.start_logits, drawn.end_logits))  # (S,)

@@ -1,51 +1,21 @@
 """One server for all tests of the explorer, and small checkpoints."""
 
-import os
-import socket
-import subprocess
 import sys
-import time
 from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
 
-APP = Path(__file__).parents[2] / "app" / "explore.py"
-sys.path.insert(0, str(APP.parent))  # pages and tests import what stands there by name
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "app"), str(ROOT / "benchmarks")]  # pages and tests import what stands there by name
+
+from browser import explorer  # noqa: E402
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
+def server():
     """The address of a running explorer."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(APP)]
-    command += ["--server.headless", "true", "--server.port", str(port), "--server.fileWatcherType", "none"]
-    log = tmp_path_factory.mktemp("server") / "log"
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            command, cwd=APP.parent, stdout=out, stderr=out, env=os.environ | {"OMP_NUM_THREADS": "1"}
-        )
-    address = f"http://localhost:{port}"
-    try:
-        wait_until_up(address, process, log)
+    with explorer(OMP_NUM_THREADS="1") as (address, _):
         yield address
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-def wait_until_up(address, process, log):
-    for _ in range(240):
-        if process.poll() is not None:
-            break
-        try:
-            with urlopen(f"{address}/_stcore/health", timeout=2):
-                return
-        except OSError:
-            time.sleep(0.25)
-    pytest.fail(f"the explorer did not start:\n{log.read_text()[-2000:]}")
 
 
 @pytest.fixture(scope="session")

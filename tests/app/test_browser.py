@@ -1,36 +1,20 @@
 """The explorer in a real browser: nothing leaves this machine, and what is clicked changes."""
 
+import re
 import time
+from pathlib import Path
 
 import pytest
+from browser import PAGES
+from browsing import MAIN, overflow, settle, show, unharmed
+
+from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
 
 pytestmark = pytest.mark.browser
-PATHS = {"masking": ""} | {page: page for page in ("attention", "embeddings", "spans", "labels", "training")}
+WIDE = [("attention", "?attention_tab=Is+it+an+explanation%3F"), ("spans", "?spans_tab=Starts+and+ends")]
 
 
-def show(tab, server, page, link=""):
-    tab.goto(f"{server}/{PATHS[page]}{link}")
-    tab.get_by_role("heading", level=1).wait_for()
-    settle(tab)
-
-
-def settle(tab):
-    """Wait until no part of the page is being computed or still a grey placeholder."""
-    tab.wait_for_timeout(300)
-    tab.wait_for_function(
-        "!document.querySelector('[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]')"
-        " && document.querySelector('[data-testid=stExpander]')"
-    )
-
-
-def unharmed(tab):
-    assert tab.outside == [], "requests beyond this machine"
-    assert tab.broken == [], "errors in the page's JavaScript"
-    assert tab.locator("[data-testid=stException]").count() == 0
-    assert tab.locator("[data-testid=stAlertContentError]").count() == 0
-
-
-@pytest.mark.parametrize("page", PATHS)
+@pytest.mark.parametrize("page", PAGES)
 def test_page_opens_fast_and_asks_nobody(tab, server, page):
     show(tab, server, page)  # the first time fills the caches
     start = time.monotonic()
@@ -114,3 +98,84 @@ def test_downloads(tab, server):
             tab.get_by_role("button", name=name, exact=True).first.click()
         assert download.value.path().read_bytes().startswith(start)
     unharmed(tab)
+
+
+def test_what_nobody_typed_is_there_on_the_next_page(tab, server):
+    show(tab, server, "masking", "?mask=2")
+    text = tab.get_by_label("Your text").input_value()
+    tab.get_by_role("link", name="Attention heads").click()
+    tab.locator(".matrix").wait_for()
+    assert tab.get_by_label("Your text").input_value() == text != ""
+    tab.get_by_role("link", name="Masked words").click()
+    tab.wait_for_url("**mask=2*")
+    settle(tab)
+    assert tab.get_by_label("Your text").input_value() == text
+    unharmed(tab)
+
+
+@pytest.mark.parametrize(("page", "link"), [*((page, "") for page in PAGES), *WIDE])
+def test_nothing_is_wider_than_a_phone(tab, server, page, link):
+    tab.set_viewport_size({"width": 390, "height": 900})
+    show(tab, server, page, link)
+    assert overflow(tab) == 0
+    unharmed(tab)
+
+
+def lightness(tab, selector: str, style: str) -> float:
+    """Of the colour that an element has in the end, from 0 (black) to 1 (white)."""
+    colour = tab.locator(selector).first.evaluate("(e, style) => getComputedStyle(e)[style]", style)
+    red, green, blue = (int(part) for part in re.findall(r"\d+", colour)[:3])
+    return (0.299 * red + 0.587 * green + 0.114 * blue) / 255
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_charts_and_heads_follow_the_colours_of_the_system(new_tab, server, scheme):
+    tab = new_tab(color_scheme=scheme)
+    show(tab, server, "masking")
+    paper = lightness(tab, "[data-testid=stApp]", "backgroundColor")
+    assert paper < 0.2 if scheme == "dark" else paper > 0.8
+    assert abs(lightness(tab, "[data-testid=stVegaLiteChart] svg text", "fill") - paper) > 0.4
+    unharmed(tab)
+    show(tab, server, "attention")
+    assert abs(lightness(tab, ".full h4", "color") - paper) > 0.6
+    assert lightness(tab, ".rows", "backgroundColor") == paper  # it lies over the cells that scroll
+    unharmed(tab)
+
+
+def test_stop_a_long_work_and_go_on(tab, server, large):
+    tab.goto(f"{server}/spans?folder={large}&passage={'the+dog+' * 700}")
+    main = tab.locator(MAIN)  # beside it Streamlit has a Stop of its own
+    main.get_by_role("button", name="Stop").click()
+    said = main.get_by_text(re.compile("Stopped after [0-9]+ of"))
+    said.wait_for()
+    done, total = (int(number) for number in re.findall("[0-9]+", said.inner_text()))
+    assert 0 < done < total
+    assert tab.locator(".passage").count() == 0  # nothing is answered before all is read
+    main.get_by_role("button", name="Go on").click()
+    tab.locator(".passage").wait_for()
+    unharmed(tab)
+
+
+@pytest.fixture
+def large(tmp_path) -> Path:
+    """A model that takes a while for a long passage."""
+    tok = Tokenizer.from_pretrained("storyworld-tiny")
+    shape = dict(hidden_size=384, num_hidden_layers=8, num_attention_heads=6, max_position_embeddings=64)
+    BertForQuestionAnswering(BertConfig(vocab_size=tok.vocab_size, **shape)).save_pretrained(tmp_path, tok)
+    return tmp_path
+
+
+def test_a_link_to_labels_opens_what_was_seen(tab, new_tab, server):
+    show(tab, server, "labels", "?label_text=Rex+met+Ruth+in+Ashford.")
+    tab.locator("[data-testid=stButtonGroup]").last.get_by_text("Ashford", exact=True).click()
+    tab.wait_for_url("**word=4*")
+    settle(tab)
+    tab.get_by_text("Link to this view").last.click()
+    link = tab.locator("[data-testid=stCode]", has_text="http://").last.inner_text().strip()
+    other = new_tab()
+    other.goto(link)
+    other.get_by_text("What pushed “Ashford”").wait_for()
+    settle(other)
+    for part in (".passage mark", "[data-testid=stMetricValue]", "[data-testid=stVegaLiteChart] svg text"):
+        assert other.locator(part).all_inner_texts() == tab.locator(part).all_inner_texts() != []
+    unharmed(other)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from browsing import unharmed
 
 from bertlab.draw.canvas import ModelHeads, attention_widget
 from bertlab.explain.attention import AttentionMaps
@@ -20,9 +21,7 @@ def canvas(tab, server):
         return tab
 
     yield opened
-    assert tab.outside == [], "requests beyond this machine"
-    assert tab.broken == [], "errors in the page's JavaScript"
-    assert tab.locator("[data-testid=stAlertContentError]:visible").count() == 0
+    unharmed(tab)
 
 
 def head(tab, layer, number):

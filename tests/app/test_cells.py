@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pages
 import pytest
 import torch
 from cells import attention, embeddings, labels, opening, training
@@ -11,29 +12,30 @@ from bertlab import BertModel
 TEXT = 'he said "it\'s" [MASK] \\n.'
 
 
-def run(code: str):
-    """Execute a cell and return the value of its last line, as a notebook shows it."""
-    *body, last = code.splitlines()
-    names: dict = {}
-    exec("\n".join(body), names)
-    return eval(last, names)
+def run(code: str) -> object:
+    """What a notebook shows below this cell."""
+    return pages.run(code)[0]
 
 
 def test_attention_cell(folders):
-    widget = run(attention.attention(folders["pretrained"], TEXT, None, {"layer": 1, "head": 0}))
+    widget = run(attention.attention(folders["pretrained"], TEXT, None, 96, {"layer": 1, "head": 0}))
     assert widget.view["layer"] == 1
 
 
 @pytest.mark.parametrize("random", [False, True])
 def test_attention_cell_with_a_second_model(folders, random):
     beside = (folders["bare"], random)
-    widget = run(attention.attention(folders["pretrained"], TEXT, "more", {"role": "broad"}, beside))
+    widget = run(attention.attention(folders["pretrained"], TEXT, "more", 96, {"role": "broad"}, beside))
     name = b"random weights" if random else folders["bare"].encode()
     assert name in bytes(widget.data)
 
 
 def test_roles_cell(folders):
-    assert len(run(attention.roles(folders["pretrained"], TEXT, None)).to_dict()["vconcat"]) == 2
+    assert len(run(attention.roles(folders["pretrained"], TEXT, None, 96)).to_dict()["vconcat"]) == 2
+
+
+def chart_texts(chart: dict) -> list[str]:
+    return [row["text"] for row in next(iter(chart["datasets"].values()))]
 
 
 TEXTS = {
@@ -52,27 +54,28 @@ def test_embeddings_cells(folders, source, tmp_path, monkeypatch):
     asked = [(folders["pretrained"], False), (folders["pretrained"], True)], code, "mean", 20, 7
     chart = run(embeddings.projection(*asked, "tsne")).to_dict()
     assert [panel["title"]["subtitle"] for panel in chart["hconcat"]] == ["layer 2"] * 2  # it has no more
-    assert any(row["text"] == TEXT for row in next(iter(chart["datasets"].values())))
-    assert [len(near) for near in run(embeddings.neighbours(*asked, 0, 3)).values()] == [3, 3]
+    assert TEXT in chart_texts(chart)
+    for near in run(embeddings.neighbours(*asked, 0, 30, 1)).values():  # of all, but not the reader's own
+        assert len(near) == min(30, len(chart_texts(chart)) - 2) and TEXT not in [text for *_, text in near]
     lines = run(embeddings.measures(asked[0], TEXTS[source], *asked[2:])).to_dict()
     assert len(lines["hconcat"]) == (1 if source == "file without labels" else 3)
 
 
 def test_text_label_cell(folders):
-    assert run(labels.text_label(folders["classifier"], TEXT, "and more")).to_dict()["mark"]
+    assert run(labels.text_label(folders["classifier"], TEXT, "and more", 96)).to_dict()["mark"]
 
 
 def test_word_label_cell(folders):
-    assert run(labels.word_label(folders["tagger"], TEXT, 2)).to_dict()["mark"]
+    assert run(labels.word_label(folders["tagger"], TEXT, 2, 96)).to_dict()["mark"]
 
 
 @pytest.mark.parametrize(
     ("cell", "arguments", "part"),
     [
         (training.curves, (True,), "hconcat"),
-        (training.words, (TEXT, None, 0), "layer"),
-        (training.head, (TEXT, "and more", 9, 1, 0), "concat"),
-        (training.cloud, (24, "mean"), "concat"),
+        (training.words, (12, TEXT, None, 0), "layer"),
+        (training.head, (12, TEXT, "and more", 9, 1, 0), "concat"),
+        (training.cloud, (12, 24, "mean"), "concat"),
     ],
 )
 def test_training_cells(run_folder, cell, arguments, part):

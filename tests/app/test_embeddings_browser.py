@@ -1,7 +1,7 @@
 """The points of the embeddings in a real browser: read by pointing, chosen by clicking."""
 
 import pytest
-from test_browser import settle, show, unharmed
+from browsing import settle, show, unharmed
 
 pytestmark = pytest.mark.browser
 

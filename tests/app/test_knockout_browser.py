@@ -1,7 +1,7 @@
 """Heads switched off by a click, bertviz without a network, and answers in a real browser."""
 
 import pytest
-from test_browser import settle, show, unharmed
+from browsing import settle, show, unharmed
 
 pytestmark = pytest.mark.browser
 
@@ -57,14 +57,4 @@ def test_words_of_a_passage_are_shaded_and_a_link_opens_another_window(tab, serv
     passage = "+".join(["the+dog+sleeps."] * 150)
     show(tab, server, "spans", f"?passage={passage}&window=3")
     tab.get_by_text("Window 3, blue, is shown").wait_for()
-    unharmed(tab)
-
-
-@pytest.mark.parametrize("page", ["attention?attention_tab=Is+it+an+explanation%3F", "spans?spans_tab=Starts+and+ends"])
-def test_nothing_is_wider_than_a_phone(tab, server, page):
-    tab.set_viewport_size({"width": 390, "height": 900})
-    tab.goto(f"{server}/{page}")
-    tab.get_by_role("heading", level=1).wait_for()
-    settle(tab)
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
     unharmed(tab)

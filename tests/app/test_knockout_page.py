@@ -1,8 +1,8 @@
 """Heads switched off, measures beside attention, and bertviz, without a browser."""
 
-from pathlib import Path
-
+import pages
 import pytest
+from pages import cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertForPreTraining, Tokenizer
@@ -10,35 +10,18 @@ from bertlab.explain.fill import fill_mask
 from bertlab.explain.flow import measures
 from bertlab.explain.knockout import fill_knockouts
 
-APP = Path(__file__).parents[2] / "app" / "explore.py"
 TABS = ["Switch heads off", "Is it an explanation?", "bertviz"]
 TEXT, PAIR = 'my dog "is" \\ [MASK] today.', "he likes walks."
 
 
 def opened(tab: str, **link) -> AppTest:
-    app = AppTest.from_file(str(APP), default_timeout=120)
-    app.switch_page("views/attention.py")
-    for key, value in (link | {"attention_tab": tab}).items():
-        app.query_params[key] = value
-    return app.run()
-
-
-def fine(app: AppTest) -> bool:
-    return not app.exception and not app.error
-
-
-def said(app: AppTest) -> str:
-    shown = [*app.error, *app.warning, *app.info, *app.main.markdown, *app.main.caption]
-    return " ".join(element.value.replace("\\", "") for element in shown)
+    return pages.opened("attention", attention_tab=tab, **link)
 
 
 def ran(app: AppTest) -> tuple[object, dict]:
-    """What the one cell of a view gives, and the names that it makes."""
-    (code,) = [code.value for code in app.main.code if code.value.startswith("from bertlab")]
-    *body, last = code.splitlines()
-    names: dict = {}
-    exec("\n".join(body), names)
-    return eval(last, names), names
+    """What the one cell of a view gives, and the names that it made."""
+    (code,) = cells(app)
+    return run(code)
 
 
 def followed(app: AppTest):
@@ -163,8 +146,7 @@ def test_a_short_text_has_no_order(folders):
     "text", ["word " * 10_000 + "[MASK]", "<script>alert(1)</script> [MASK] of the dog", "漢字 [MASK]"]
 )
 def test_odd_texts(tab, text, folders):
-    app = opened(tab, folder=folders["pretrained"])
-    app.text_area(key="text").set_value(text).run()
+    app = opened(tab, folder=folders["pretrained"], text=text)
     assert fine(app), said(app)
     assert len(text) < 1000 or "left out" in said(app)
 

@@ -1,6 +1,6 @@
 """Labels of two models side by side."""
 
-from test_pages import fine, opened, said
+from pages import fine, opened, said
 
 
 def answered(app) -> list[str]:

@@ -1,11 +1,12 @@
 """The page of masked words without a browser: each view, its link, its cell, and two models beside each other."""
 
 import math
-from pathlib import Path
 
+import pages
 import pandas as pd
 import pytest
 import torch
+from pages import cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, Tokenizer
@@ -13,38 +14,12 @@ from bertlab.explain.control import random_control
 from bertlab.explain.fill import fill_mask
 from bertlab.explain.surprisal import pseudo_log_likelihood, sweep
 
-APP = Path(__file__).parents[2] / "app" / "explore.py"
 TABS = ["Fill in", "Layer by layer", "Whole text", "Pretraining's draw", "Next sentence"]
 TEXT, PAIR = "my dog is [MASK].", "he likes walks."
 
 
-def opened(tab: str = "Fill in", **link: str) -> AppTest:
-    app = AppTest.from_file(str(APP), default_timeout=120)
-    link |= {} if tab == "Fill in" else {"masking_tab": tab}
-    for key, value in link.items():
-        app.query_params[key] = value
-    return app.run()
-
-
-def fine(app: AppTest) -> bool:
-    return not app.exception and not app.error
-
-
-def said(app: AppTest) -> str:
-    shown = [*app.error, *app.warning, *app.info, *app.main.markdown, *app.main.caption]
-    return " ".join(element.value.replace("\\", "") for element in shown)
-
-
-def cells(app: AppTest) -> list[str]:
-    return [code.value for code in app.main.code if code.value.startswith("from bertlab")]
-
-
-def run(code: str) -> tuple[object, dict]:
-    """What the last line of a cell gives, and the names that it made."""
-    *body, last = code.splitlines()
-    names: dict = {}
-    exec("\n".join(body), names)
-    return eval(last, names), names
+def opened(tab: str = TABS[0], **link: str) -> AppTest:
+    return pages.opened("masking", masking_tab=tab, **link)
 
 
 def tables(app: AppTest) -> list[pd.DataFrame]:
@@ -98,7 +73,6 @@ def test_the_gap_that_is_explained_is_in_the_link(folders):
     assert pressed(app, "Which gap").value == 1
     pressed(app, "Which gap").set_value(0).run()
     assert fine(app) and "gap" not in app.query_params
-    app.query_params["gap"] = "9"
     assert fine(opened(folder=folders["pretrained"], text=TEXT, mask="2", gap="9"))
 
 
@@ -112,11 +86,13 @@ def test_link_opens_what_it_names(folders):
     assert opened(**link).query_params["mask"] == "2"
 
 
-@pytest.mark.parametrize("place", ["999", "a,b", "-1,²", "0"])
-def test_links_with_impossible_places_do_no_harm(place, folders):
-    for tab, text in (("Fill in", "my dog is hairy"), ("Layer by layer", "a [MASK] [MASK]"), ("Whole text", "my dog")):
-        app = opened(tab, folder=folders["pretrained"], text=text, mask=place, at=place, gap=place)
-        assert fine(app), said(app)
+@pytest.mark.parametrize("place", ["999", "a,-1,²"])
+@pytest.mark.parametrize(
+    ("tab", "text"), [(TABS[0], "my dog is hairy"), (TABS[1], "a [MASK] [MASK]"), (TABS[2], "my dog")]
+)
+def test_links_with_impossible_places_do_no_harm(tab, text, place, folders):
+    app = opened(tab, folder=folders["pretrained"], text=text, mask=place, at=place, gap=place)
+    assert fine(app), said(app)
 
 
 def test_pressing_words_masks_them_in_both_views(folders):
@@ -218,7 +194,6 @@ def test_a_model_without_the_head_for_pairs_says_so(folders, tmp_path):
 @pytest.mark.parametrize("tab", TABS[1:])  # the first view is tried with more of them beside the other pages
 @pytest.mark.parametrize("text", ["<b>x</b> *a* `b` $c$ :smile: [d](e) שלום 动物 🐕", "word " * 10_000])
 def test_odd_texts_in_every_view(tab, text, folders):
-    app = opened(tab, folder=folders["pretrained"], pair="<i>[MASK]</i>")
-    app.text_area(key="text").set_value(text).run()
+    app = opened(tab, folder=folders["pretrained"], text=text, pair="<i>[MASK]</i>")
     assert fine(app), said(app)
     assert ("left out" in said(app)) == (len(text) > 1000)

@@ -5,24 +5,30 @@ from urllib.parse import urlencode
 
 import pandas as pd
 import pytest
+from browsing import unharmed
 
-from bertlab import Tokenizer
+from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.film_charts import word_table
+from bertlab.draw.masking_charts import sweep_table
 from bertlab.explain.runs import read_run
 from bertlab.explain.snapshots import followed_words, word_film
+from bertlab.explain.surprisal import sweep
 
 pytestmark = pytest.mark.browser
 TEXTS = [f"my {animal} [MASK] the {place}." for animal in ("dog", "horse") for place in ("street", "baker")]
 
 
-def expected(run: str, text: str) -> pd.DataFrame:
-    """What this text alone gives, without a server."""
-    film = list(word_film(read_run(run).moments, text))
-    return word_table(film, followed_words(film), Tokenizer.from_pretrained(run))
+def film(run: str, text: str) -> tuple[str, pd.DataFrame]:
+    """A link, and what it should show: this one from the page Training."""
+    moments = list(word_film(read_run(run).moments, text))
+    link = "training?" + urlencode({"training_tab": "A gap fills", "run": run, "film_text": text})
+    return link, word_table(moments, followed_words(moments), Tokenizer.from_pretrained(run))
 
 
-def link(run: str, text: str) -> str:
-    return "training?" + urlencode({"training_tab": "A gap fills", "run": run, "film_text": text})
+def surprisals(run: str, text: str) -> tuple[str, pd.DataFrame]:
+    model, tok = BertForPreTraining.from_pretrained(run), Tokenizer.from_pretrained(run)
+    link = "?" + urlencode({"masking_tab": "Whole text", "folder": run, "text": text})
+    return link, sweep_table(list(sweep(model, tok, text)))
 
 
 def csv_of(tab) -> pd.DataFrame:
@@ -32,17 +38,12 @@ def csv_of(tab) -> pd.DataFrame:
     return pd.read_csv(StringIO(download.value.path().read_text()), keep_default_na=False)
 
 
-def test_readers_at_once_get_their_own_answers(chromium, server, run_folder):
-    run = str(run_folder)
-    tabs = [chromium.new_context().new_page() for _ in TEXTS]
-    try:
-        for tab, text in zip(tabs, TEXTS, strict=True):  # none waits for another
-            tab.goto(f"{server}/{link(run, text)}", wait_until="commit")
-        for tab, text in zip(tabs, TEXTS, strict=True):
-            tab.get_by_text("Table and downloads").wait_for(timeout=60_000)
-            assert tab.get_by_label("Your text").input_value() == text
-            pd.testing.assert_frame_equal(csv_of(tab), expected(run, text), rtol=1e-4)
-            assert tab.locator("[data-testid=stAlertContentError]").count() == 0
-    finally:
-        for tab in tabs:
-            tab.context.close()
+def test_readers_at_once_get_their_own_answers(new_tab, server, run_folder):
+    asked = [view(str(run_folder), text) for text in TEXTS for view in (film, surprisals)]
+    tabs = [new_tab() for _ in asked]
+    for tab, (link, _) in zip(tabs, asked, strict=True):  # none waits for another
+        tab.goto(f"{server}/{link}", wait_until="commit")
+    for tab, (_, expected) in zip(tabs, asked, strict=True):
+        tab.get_by_text("Table and downloads").wait_for(timeout=60_000)
+        pd.testing.assert_frame_equal(csv_of(tab), expected, rtol=1e-4)
+        unharmed(tab)

@@ -1,47 +1,22 @@
 """The page of answer spans without a browser: each view, its cells, windows, no answer, and two models."""
 
-from pathlib import Path
-
+import pages
+import progress
 import pytest
+import streamlit
+from pages import cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertForQuestionAnswering, Tokenizer
 from bertlab.explain.knockout import answer_knockouts, answer_without
 from bertlab.explain.spans import answer
 
-APP = Path(__file__).parents[2] / "app" / "explore.py"
 TABS = ["The answer", "Starts and ends", "Why this answer?", "Which head?"]
 QUESTION, PASSAGE = "who likes walks?", 'my dog "is" \\ hairy. he likes <b>walks</b>.'
 
 
-def opened(tab: str = "The answer", **link: str) -> AppTest:
-    app = AppTest.from_file(str(APP), default_timeout=120)
-    app.switch_page("views/spans.py")
-    link |= {} if tab == "The answer" else {"spans_tab": tab}
-    for key, value in link.items():
-        app.query_params[key] = value
-    return app.run()
-
-
-def fine(app: AppTest) -> bool:
-    return not app.exception and not app.error
-
-
-def said(app: AppTest) -> str:
-    shown = [*app.error, *app.warning, *app.info, *app.main.markdown, *app.main.caption]
-    return " ".join(element.value.replace("\\", "") for element in shown)
-
-
-def cells(app: AppTest) -> list[str]:
-    return [code.value for code in app.main.code if code.value.startswith("from bertlab")]
-
-
-def run(code: str) -> tuple[object, dict]:
-    """What the last line of a cell gives, and the names that it made."""
-    *body, last = code.splitlines()
-    names: dict = {}
-    exec("\n".join(body), names)
-    return eval(last, names), names
+def opened(tab: str = TABS[0], **link) -> AppTest:
+    return pages.opened("spans", spans_tab=tab, **link)
 
 
 def read(folder):
@@ -84,7 +59,7 @@ def test_a_model_that_never_says_no_answer(folders, tmp_path):
 
 
 def test_windows_can_be_looked_at_and_are_in_the_link(folders):
-    passage = "the dog likes the baker. " * 40
+    passage = "the dog likes the baker. " * 25
     app = opened(folder=folders["reader"], question=QUESTION, passage=passage)
     assert "overlapping windows" in said(app)
     (field,) = [box for box in app.main.selectbox if box.label == "Window that is shown"]
@@ -96,6 +71,33 @@ def test_windows_can_be_looked_at_and_are_in_the_link(folders):
     assert f"Window {other}, blue, is shown" in said(again)
     wrong = opened(folder=folders["reader"], question=QUESTION, passage=passage, window="99")
     assert fine(wrong), said(wrong)
+
+
+def test_each_window_is_read_once_and_a_stop_can_be_taken_back(folders, monkeypatch):
+    passage, reads, forward = "the baker likes <i>the dog</i>. " * 40, [], BertForQuestionAnswering.forward
+    count = len(answer(*read(folders["reader"]), QUESTION, passage).windows)
+
+    def counted(self, **inputs):
+        reads.append(len(inputs["input_ids"]))
+        return forward(self, **inputs)
+
+    def press_stop(bar, done, total):
+        if done == 2 and not pressed:
+            pressed.append(total)
+            bar._stop()
+            streamlit.rerun()  # what a press of a button comes to
+
+    pressed = []
+    monkeypatch.setattr(BertForQuestionAnswering, "forward", counted)
+    monkeypatch.setattr(progress.Bar, "__call__", press_stop)
+    app = opened(folder=folders["reader"], question=QUESTION, passage=passage)
+    assert fine(app) and not app.metric and f"Stopped after 2 of {count}" in said(app)
+    (go_on,) = [button for button in app.button if button.label == "Go on"]
+    go_on.click().run()
+    assert fine(app) and app.metric[0].label == "Answer"
+    (field,) = [box for box in app.main.selectbox if box.label == "Window that is shown"]
+    field.set_value(1 if field.value != 1 else 2).run()
+    assert fine(app) and sum(reads) == count > 3
 
 
 def test_the_head_that_the_answer_hangs_on_is_off_at_first(folders):
@@ -111,6 +113,16 @@ def test_the_head_that_the_answer_hangs_on_is_off_at_first(folders):
     assert app.metric[1].value == (without.best.text or "no answer")
     app.multiselect(key="span_off").set_value([]).run()
     assert fine(app) and "All heads are on" in said(app)
+
+
+def test_whose_answer_each_map_is_about(folders):
+    link = dict(folder=folders["reader"], question=QUESTION, passage=PASSAGE)
+    app = opened("Which head?", versus="storyworld-tiny-qa", **link)
+    assert fine(app), said(app)
+    for name in (folders["reader"], "storyworld-tiny-qa"):
+        text = answer(*read(name), QUESTION, PASSAGE).best.text or "no answer"
+        assert f"**{name}** says “{text}”" in said(app)
+    assert f"random weights is about the answer of {folders['reader']}" in said(app)
 
 
 def test_heads_that_are_off_come_from_the_link(folders):
@@ -131,9 +143,8 @@ def test_no_answer_in_every_view(tab):
 
 @pytest.mark.parametrize(
     ("tab", "passage"),
-    [(TABS[1], "<script>alert(1)</script>"), (TABS[2], "*a* `b` $c$ [d](e) :smile:"), (TABS[3], "word " * 3_000)],
+    [(TABS[1], "<script>alert(1)</script>"), (TABS[2], "*a* `b` $c$ [d](e) :smile:"), (TABS[3], "word " * 500)],
 )
 def test_odd_passages(tab, passage, folders):
-    app = opened(tab, folder=folders["reader"], question=QUESTION)
-    app.text_area(key="passage").set_value(passage).run()
+    app = opened(tab, folder=folders["reader"], question=QUESTION, passage=passage)
     assert fine(app), said(app)

@@ -1,24 +1,12 @@
 """What all pages share: text that stays text, links that hold every choice, examples."""
 
 import re
-from pathlib import Path
 
 import exports
 import pytest
 import state
+from pages import opened
 from streamlit.elements import vega_charts
-from streamlit.testing.v1 import AppTest
-
-APP = Path(__file__).parents[2] / "app" / "explore.py"
-
-
-def opened(page: str = "masking", **link) -> AppTest:
-    app = AppTest.from_file(str(APP), default_timeout=120)
-    if page != "masking":
-        app.switch_page(f"views/{page}.py")
-    for key, value in link.items():
-        app.query_params[key] = value
-    return app.run()
 
 
 @pytest.mark.parametrize(

@@ -4,25 +4,16 @@ import shutil
 from urllib.parse import quote
 
 import pytest
+from browsing import show, unharmed
 
 pytestmark = pytest.mark.browser
-
-
-def show(tab, server, link):
-    tab.goto(f"{server}/training{link}")
-    tab.get_by_text("Table and downloads").wait_for()
-
-
-def unharmed(tab):
-    assert tab.outside == [] and tab.broken == []
-    assert tab.locator("[data-testid=stAlertContentError]").count() == 0
 
 
 def test_a_run_is_watched_to_its_end_without_a_click(tab, server, run_folder, tmp_path):
     live = tmp_path / "live"
     shutil.copytree(run_folder, live)
     (live / "model.safetensors").rename(live / "later")
-    show(tab, server, f"?run={quote(str(live))}")
+    show(tab, server, "training", f"?run={quote(str(live))}")
     steps = tab.locator("[data-testid=stMetricValue]").first
     assert steps.inner_text() == "100"
     with (live / "metrics.csv").open("a") as file:
@@ -36,7 +27,7 @@ def test_a_run_is_watched_to_its_end_without_a_click(tab, server, run_folder, tm
 
 
 def test_the_slider_moves_all_pages_and_the_link_reopens_it(tab, server):
-    show(tab, server, "?training_tab=A%20head%20forms")
+    show(tab, server, "training", "?training_tab=A%20head%20forms")
     slider = tab.locator("[data-testid=stMainBlockContainer]").get_by_role("slider")
     slider.focus()
     slider.press("ArrowLeft")

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 import uploads
+from pages import facts, opened
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertForPreTraining
 from bertlab.errors import InputError
-
-APP = Path(__file__).parents[2] / "app" / "explore.py"
 
 
 def named(name: str, content: bytes) -> io.BytesIO:
@@ -111,23 +110,15 @@ def test_a_file_that_belongs_to_no_model(tmp_path):
 # The whole way, through the page
 
 
-def opened() -> AppTest:
-    return AppTest.from_file(str(APP), default_timeout=120).run()
-
-
 def send(app: AppTest, files: dict[str, bytes]) -> AppTest:
     app.file_uploader(key="upload").set_value([(name, content, "") for name, content in files.items()])
     return app.run()
 
 
-def facts(app: AppTest) -> str:
-    return " ".join(caption.value for caption in app.sidebar.caption)
-
-
 def test_an_uploaded_model_is_shown_and_can_be_taken_away(folders):
     app = send(opened(), {"mine.zip": zipped(files_of(folders["pretrained"]))})
     assert not app.exception and not app.error
-    assert "mine\\.zip" in facts(app) and "2 layers of 3 heads" in facts(app)
+    assert "mine.zip" in facts(app) and "2 layers of 3 heads" in facts(app)
     app.file_uploader(key="upload").set_value(None).run()
     assert "storyworld" in facts(app) and "4 layers of 4 heads" in facts(app)
 
@@ -145,7 +136,7 @@ def test_a_bad_upload_leaves_the_one_before(folders):
     good = zipped(files_of(folders["pretrained"]))
     app = send(opened(), {"mine.zip": good})
     send(app, {"bad.zip": b"PK no zip"})
-    assert "mine\\.zip" in facts(app) and Path(app.session_state["upload_home"].name).exists()
+    assert "mine.zip" in facts(app) and Path(app.session_state["upload_home"].name).exists()
     send(app, {"mine.zip": good, "other.zip": good})
     assert "give one zip" in app.error[0].value
 

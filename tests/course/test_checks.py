@@ -4,7 +4,14 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bertlab.course import Mistake, check_mask_tokens, check_mlm_loss, check_pair_inputs, check_whole_words
+from bertlab.course import (
+    Mistake,
+    check_actions,
+    check_mask_tokens,
+    check_mlm_loss,
+    check_pair_inputs,
+    check_whole_words,
+)
 from bertlab.inputs.masking import Masking, mask_tokens
 
 # Pair inputs
@@ -59,6 +66,46 @@ def test_pair_inputs_right():
 def test_pair_inputs_mistake(words):
     with pytest.raises(Mistake, match=words.replace("[", r"\[")):
         check_pair_inputs(changed_pair(PAIR_MISTAKES[words]))
+
+
+# What was done
+
+
+def right_actions(hidden, labels, mask):
+    kinds = torch.where(hidden == labels, 3, 2)
+    kinds = torch.where(hidden == mask, 1, kinds)
+    return torch.where(labels == -100, 0, kinds)
+
+
+def swapped_actions(hidden, labels, mask):
+    kinds = right_actions(hidden, labels, mask)
+    return torch.where(kinds == 3, 2, torch.where(kinds == 2, 3, kinds))
+
+
+def actions_everywhere(hidden, labels, mask):
+    return torch.where(hidden == mask, 1, torch.where(hidden == labels, 3, 2))
+
+
+ACTION_MISTAKES = {
+    "nothing was chosen": actions_everywhere,
+    "stood in the text already": lambda h, y, m: torch.where(h == m, 1, right_actions(h, y, m)),
+    "looks untouched": lambda h, y, m: torch.where(h == y, 0, right_actions(h, y, m)),
+    "changed places": swapped_actions,
+    "not a random token": lambda h, y, m: right_actions(h, y, -1),
+    "only what was chosen": lambda h, y, m: (y != -100).long(),
+    "like the ids": lambda h, y, m: right_actions(h, y, m)[0],
+    "yours is different": lambda h, y, m: 3 * right_actions(h, y, m),
+}
+
+
+def test_actions_right():
+    check_actions(right_actions)
+
+
+@pytest.mark.parametrize("words", ACTION_MISTAKES)
+def test_actions_mistake(words):
+    with pytest.raises(Mistake, match=words):
+        check_actions(ACTION_MISTAKES[words])
 
 
 # Masking
@@ -225,7 +272,9 @@ def test_a_mistake_is_shown_without_a_traceback():
     assert Mistake("one line")._render_traceback_() == ["Not yet: one line"]
 
 
-@pytest.mark.parametrize("check", [check_pair_inputs, check_mask_tokens, check_mlm_loss, check_whole_words])
+@pytest.mark.parametrize(
+    "check", [check_pair_inputs, check_actions, check_mask_tokens, check_mlm_loss, check_whole_words]
+)
 def test_an_exercise_not_begun(check):
     def stub(*args):
         raise NotImplementedError

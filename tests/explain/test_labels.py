@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from hypothesis import example, given, settings
@@ -6,7 +7,7 @@ from hypothesis import strategies as st
 
 from bertlab.corpora.examples import TextExample, TokenExample
 from bertlab.errors import InputError
-from bertlab.explain.labels import label_text, label_words
+from bertlab.explain.labels import label_text, label_words, name_kinds
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.token import TokenTask
 
@@ -50,8 +51,22 @@ def test_names_are_places_in_the_text(tagger, tok):
     (name,) = replace(said, prediction=labelled).names
     assert (said.text[name.start : name.stop], name.kind) == ("dog is", "pet")
     nouns = replace(said.prediction, labels=("O", "NOUN", "VERB", "O"))
-    found = replace(said, prediction=nouns).names
+    found = replace(said, prediction=nouns, kinds=["NOUN", "VERB"]).names
     assert [(said.text[name.start : name.stop], name.kind) for name in found] == [("dog", "NOUN"), ("is", "VERB")]
+
+
+@pytest.mark.parametrize(
+    ("labels", "kinds"),
+    [(["O", "B-pet", "I-pet"], ["pet"]), (["NOUN", "O"], ["NOUN"]), (["B-pet", "O", "X"], ["B-pet", "X"]), (["O"], [])],
+)
+def test_every_name_is_of_a_known_kind(labels, kinds, tagger, tok):
+    assert name_kinds(labels) == kinds
+    said = replace(label_words(tagger, tok, "my dog is hairy"), kinds=kinds)
+    for place, label in product(range(4), labels):
+        chosen = ["O"] * 4
+        chosen[place] = label
+        names = replace(said, prediction=replace(said.prediction, labels=tuple(chosen))).names
+        assert len(names) == (label != "O") and all(name.kind in kinds for name in names)
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\x00\x01"])

@@ -26,6 +26,7 @@ from bertlab.explain.snapshots import (
     followed_words,
     head_film,
     heads_by_change,
+    picked,
     role_scores,
     word_film,
 )
@@ -62,6 +63,12 @@ def test_followed_are_the_last_best_and_every_first_guess():
     ids = followed_words(frames, last=3)
     assert ids == [11, 0, 1, 10, 9, 8, 7, 6]
     assert followed_words(frames[-1:], last=2) == [11, 0]
+
+
+def test_a_few_of_many_moments_from_first_to_last():
+    many = [Moment(step, "") for step in range(30)]
+    assert [moment.step for moment in picked(many, 4)] == [0, 10, 19, 29]
+    assert picked(many[:4], 4) == tuple(many[:4])
 
 
 def test_no_gap_is_named(moments):

@@ -30,11 +30,14 @@ def test_only_the_objective_differs(recipe):
     assert gpt.left_to_right(recipe) == turned  # next-sentence prediction goes
 
 
+@torch.inference_mode()
 def test_what_comes_next_does_not_depend_on_the_batch(reader, tok):
     together = gpt.next_log_probabilities(reader, tok, TEXTS)
     alone = torch.cat([gpt.next_log_probabilities(reader, tok, [text]) for text in TEXTS])
     torch.testing.assert_close(together, alone, atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(together.exp().sum(1), torch.ones(3))
+    ids = [tok.cls_token_id, *tok.encode_batch(TEXTS[1:2])[0]]  # the text goes on, so it has no [SEP]
+    direct = reader(torch.tensor([ids])).prediction_logits[0, -1].log_softmax(-1)
+    torch.testing.assert_close(together[1], direct, atol=1e-5, rtol=1e-4)
 
 
 @torch.inference_mode()

@@ -1,4 +1,4 @@
-"""Checkers of the masked language model: choose and hide, the loss, whole words."""
+"""Checkers of the masked language model: read a masked row, choose and hide, the loss, whole words."""
 
 import math
 from collections.abc import Callable
@@ -8,11 +8,48 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bertlab.course.checks.base import Mistake, checker, expect
-from bertlab.inputs.masking import IGNORED
+from bertlab.course.checks.tensors import close, none_of, run
+from bertlab.inputs.masking import IGNORED, KEPT, MASKED, NOT_CHOSEN, RANDOM
 from bertlab.tokenizer import Tokenizer
 from bertlab.vocabulary import SPECIAL_TOKENS
 
 MaskTokens = Callable[[Tensor, Tensor, Tokenizer, torch.Generator], tuple[Tensor, Tensor]]
+
+
+@checker
+def check_actions(fn: Callable[[Tensor, Tensor, int], Tensor]) -> None:
+    """Check fn(hidden, labels, mask_token_id) -> (B, S): 0 not chosen, 1 [MASK], 2 random, 3 kept."""
+    mask = 4
+    # [CLS] a [MASK] that the text came with, one that hides, an intruder, a kept token, two plain ones, [SEP]
+    hidden = torch.tensor([[2, mask, mask, 17, 9, 9, 30, 3], [2, 8, 9, mask, 3, 0, 0, 0]])
+    labels = torch.full_like(hidden, IGNORED)
+    labels[0, 2:5], labels[1, 1], labels[1, 3] = torch.tensor([11, 12, 9]), 8, 20
+    result = run(fn, hidden, labels, mask)
+    expect(isinstance(result, Tensor) and result.shape == hidden.shape, "return a tensor (B, S), like the ids.")
+    chosen, masked, same = labels != IGNORED, hidden == mask, hidden == labels
+    right = _dealt(chosen, masked, same)
+    none_of(
+        result,
+        [
+            (_dealt(torch.ones_like(chosen), masked, same), "where the label is -100 nothing was chosen: 0."),
+            (
+                _dealt(chosen | masked, masked, same),
+                "a [MASK] whose label is -100 stood in the text already: nothing is asked there.",
+            ),
+            (_dealt(chosen & ~same, masked, same), "a kept token looks untouched, but its label asks for it: 3."),
+            (_dealt(chosen, masked, ~same), "2 and 3 have changed places: a kept token equals its label."),
+            (_dealt(chosen, torch.zeros_like(masked), same), "what became [MASK] is 1, not a random token."),
+            (chosen, "this tells only what was chosen; tell also what became of it: 1, 2 or 3."),
+        ],
+    )
+    expect(close(result, right), f"for labels {labels[0].tolist()} it is {right[0].tolist()}; yours is different.")
+    print("Right: every position has its kind.")
+
+
+def _dealt(chosen: Tensor, masked: Tensor, same: Tensor) -> Tensor:
+    kinds = torch.full(chosen.shape, RANDOM)
+    kinds[same], kinds[masked], kinds[~chosen] = KEPT, MASKED, NOT_CHOSEN
+    return kinds
 
 
 @checker

@@ -1,4 +1,4 @@
-"""Panels of what a model says: fill-ins, the masking of pretraining, answers, heads."""
+"""Panels of what a model says: fill-ins, answers, heads."""
 
 from collections.abc import Sequence
 from html import escape
@@ -7,10 +7,9 @@ import ipywidgets as widgets
 
 from bertlab.course.panels.base import LABEL, WIDE, Panel, line, panel
 from bertlab.draw.canvas import attention_widget
-from bertlab.draw.marked import marked_passage, token_strip
+from bertlab.draw.marked import marked_passage
 from bertlab.explain.attention import AttentionMaps
 from bertlab.explain.fill import Fill, fill_mask
-from bertlab.explain.masking import SampledMasking, sample_masking
 from bertlab.explain.spans import Answer, answer
 
 
@@ -19,17 +18,6 @@ def fill_panel(model, tokenizer, text: str) -> Panel:
     field = line("text", text)
     count = widgets.IntSlider(5, 1, 20, description="guesses", style=LABEL, layout=WIDE)
     return panel(lambda text, k: fills_html(fill_mask(model, tokenizer, text, k=k)), text=field, k=count)
-
-
-def masking_panel(model, tokenizer, text: str) -> Panel:
-    """The real 80/10/10 sampler on a text of one's own, and the model's guesses for what it hid."""
-    rate = widgets.FloatSlider(0.15, min=0.05, max=0.8, step=0.05, description="mask rate", style=LABEL, layout=WIDE)
-    seed = widgets.IntSlider(0, 0, 50, description="seed", style=LABEL, layout=WIDE)
-
-    def show(text: str, rate: float, seed: int) -> str:
-        return masking_html(sample_masking(model, tokenizer, text, rate=rate, seed=seed))
-
-    return panel(show, text=line("text", text), rate=rate, seed=seed)
 
 
 def question_panel(model, tokenizer, question: str, passage: str) -> Panel:
@@ -60,18 +48,6 @@ def fills_html(fills: Sequence[Fill]) -> str:
 def _row(token: str, probability: float) -> str:
     bar = f'<div style="background:#0072B2;height:12px;border-radius:2px;width:{160 * probability:.0f}px"></div>'
     return f"<tr><td><bdi>{escape(token)}</bdi></td><td>{probability:.1%}</td><td>{bar}</td></tr>"
-
-
-def masking_html(sample: SampledMasking) -> str:
-    """The masked text as a strip, and one line for each hidden word: the guess and what the truth got."""
-    strip = token_strip(sample.after, sample.actions, sample.before, sample.special)
-    rows = "".join(
-        f"<tr><td><bdi>{escape(g.truth)}</bdi></td><td><bdi>{escape(g.shown)}</bdi></td>"
-        f"<td><bdi>{escape(g.guess)}</bdi></td><td>{g.probability:.1%}</td><td>{g.rank}</td></tr>"
-        for g in sample.guesses
-    )
-    head = "<tr><th>hidden</th><th>shown</th><th>guess</th><th>p(hidden)</th><th>rank</th></tr>"
-    return f"{strip}<p>loss {sample.loss:.3f} nats per chosen token</p><table>{head}{rows}</table>"
 
 
 def answer_html(found: Answer) -> str:

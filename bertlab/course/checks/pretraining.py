@@ -1,0 +1,163 @@
+"""Checkers of what stands on the encoder in pretraining: the masked-word head, the joint loss, the whole model."""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bertlab.config import BertConfig
+from bertlab.course.checks.base import checker, expect
+from bertlab.course.checks.tensors import close, none_of, random_tensor, run, tensors
+from bertlab.course.matching import load_matching
+from bertlab.inputs.masking import IGNORED
+from bertlab.model.heads import BertForPreTraining, MaskedLMHead
+
+SIZES = dict(vocab_size=50, hidden_size=24, num_attention_heads=3, intermediate_size=40, num_hidden_layers=2)
+IGNORES_0 = "you ignore label 0 of the pairs, which is IsNext: only -100 is no label."
+TIE = "self.decoder.weight = word.weight makes both the same parameter."
+
+
+@checker
+def check_mlm_head(cls: type[nn.Module]) -> None:
+    """Check cls(config, word) with the library's names; forward(states (B, S, H)) -> scores (B, S, V)."""
+    config = BertConfig(**SIZES)
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)
+        word = nn.Embedding(config.vocab_size, config.hidden_size)
+        library, mine = MaskedLMHead(config, word), cls(config, word)
+        with torch.no_grad():
+            for parameter in library.parameters():
+                parameter.normal_(std=0.3)  # LayerNorm too, so that nothing is 0 or 1
+    report = load_matching(mine, library)
+    expect(report.complete, f"your parameters are not those of the library.\n{report}")
+    states = random_tensor(2, 5, 24)
+    with torch.no_grad():
+        scores = run(mine, states)
+        expect(mine.decoder.weight is word.weight, f"the decoder has a matrix of its own: {TIE}")
+        expect(isinstance(scores, Tensor), "return one tensor, the scores.")
+        none_of(scores, _known_heads(library, states))
+        expect(close(scores, library(states)), "the scores are not the library's.")
+    print("Right: dense, GELU, LayerNorm, then a score against every word vector.")
+
+
+def _known_heads(library: MaskedLMHead, states: Tensor) -> list[tuple[Tensor, str]]:
+    """What the usual slips give with the library's weights."""
+    dense, norm, decoder = library.dense, library.norm, library.decoder
+    right = library.transform(states)
+    return [
+        (decoder(states), "the layer before the decoder is missing: dense, GELU, norm."),
+        (decoder(norm(dense(states))), "there is no activation between dense and norm."),
+        (decoder(norm(F.relu(dense(states)))), "the activation is GELU, as in the encoder, not ReLU."),
+        (decoder(norm(dense(states).tanh())), "the activation is GELU; tanh is the pooler's."),
+        (decoder(F.gelu(dense(states))), "the LayerNorm is missing."),
+        (decoder(F.gelu(norm(dense(states)))), "GELU comes before the LayerNorm."),
+        (decoder(norm(states + F.gelu(dense(states)))), "nothing is added here: the head has no residual connection."),
+        (right @ decoder.weight.T, "the decoder's bias is missing."),
+        (decoder(right).softmax(-1), "give the raw scores: the softmax is the loss's business."),
+        (right, "these are still states: the product with the word vectors is missing."),
+    ]
+
+
+@checker
+def check_joint_loss(fn: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> None:
+    """Check fn(prediction_logits (B, S, V), relationship_logits (B, 2), labels (B, S), next_sentence_label (B,)), both
+    labels with -100, -> the sum of the two mean losses."""
+    words, verdicts = random_tensor(4, 6, 9), random_tensor(4, 2, seed=1)
+    labels = torch.full((4, 6), IGNORED)
+    labels[0, 1:4], labels[2, 2], labels[3, 4] = torch.tensor([4, 0, 7]), 5, 8
+    following = torch.tensor([0, 1, 0, IGNORED])
+    judged = following.clamp(min=0)  # first without -100, at which a loss that ignores another label would stop
+    only_strangers = _mean(words, labels) + _mean(verdicts[judged != 0], judged[judged != 0])
+    expect(not close(_loss(fn, words, verdicts, labels, judged), only_strangers), IGNORES_0)
+    result = _loss(fn, words, verdicts, labels, following)
+    none_of(result, _known_losses(words, verdicts, labels, following))
+    right = _mean(words, labels) + _mean(verdicts, following)
+    expect(close(result, right), f"the loss of the test case is {right:.4f}; yours is {float(result):.4f}.")
+    alone = _loss(fn, words, verdicts, labels, torch.full_like(following, IGNORED))
+    expect(
+        close(alone, _mean(words, labels)),
+        "in a batch of single texts no pair is judged, and the loss should be that of the words alone; "
+        f"yours is {float(alone):.4f}.",
+    )
+    print("Right: the mean over the chosen words plus the mean over the judged pairs.")
+
+
+def _loss(fn: Callable, *inputs: Tensor) -> Tensor:
+    result = run(fn, *inputs)
+    expect(isinstance(result, Tensor) and result.numel() == 1, "return one number, the loss.")
+    return result.view(())
+
+
+def _mean(logits: Tensor, labels: Tensor) -> Tensor:
+    asked = labels != IGNORED
+    return F.cross_entropy(logits[asked], labels[asked])
+
+
+def _known_losses(words: Tensor, verdicts: Tensor, labels: Tensor, following: Tensor) -> list[tuple[Tensor, str]]:
+    """What the usual slips give."""
+    mlm, nsp = _mean(words, labels), _mean(verdicts, following)
+    pairs, rows = (following != IGNORED).sum(), len(following)
+    only_strangers = F.cross_entropy(verdicts, following.clamp(min=0), ignore_index=0)
+    no_word_0 = F.cross_entropy(words.flatten(0, 1), labels.clamp(min=0).flatten(), ignore_index=0)
+    return [
+        (mlm, "the pairs are missing: add the loss of the second task."),
+        (nsp, "the words are missing: add the loss of the first task."),
+        ((mlm + nsp) / 2, "this is the mean of the two losses: BERT takes their sum."),
+        (mlm + only_strangers, IGNORES_0),
+        (no_word_0 + nsp, "you ignore word 0, which is a word like any other: only -100 is no label."),
+        (no_word_0 + only_strangers, "you ignore label 0 in both tasks: only -100 is no label."),
+        (mlm + nsp * pairs, "the second loss is a sum: divide it by the number of judged pairs."),
+        (mlm + nsp * pairs / rows, "you divide by all rows: the text alone, with label -100, was not asked."),
+        (mlm + _mean(verdicts, following.clamp(min=0)), "the text alone, with label -100, was taken for IsNext."),
+        (mlm * (labels != IGNORED).sum() / labels.numel() + nsp, "the first loss is divided by all positions."),
+        (mlm * (labels != IGNORED).sum() + nsp, "the first loss is a sum: divide it by the number of chosen words."),
+        (mlm + _mean(verdicts, (1 - following).where(following != IGNORED, following)), "the labels are turned round."),
+        (mlm + _mean(verdicts.softmax(-1), following), "softmax is applied twice: cross_entropy wants raw scores."),
+    ]
+
+
+@checker
+def check_pretraining_model(cls: type[nn.Module]) -> None:
+    """Check cls(config) with bert, mlm and nsp; forward(input_ids, attention_mask, token_type_ids), each (B, S) ->
+    word scores (B, S, V), pair scores (B, 2)."""
+    config = BertConfig(max_position_embeddings=16, initializer_range=0.3, **SIZES)
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)
+        library, mine = BertForPreTraining(config).eval(), cls(config).eval()
+    report = load_matching(mine, library)
+    expect(report.complete, f"your parameters are not those of the library.\n{report}")
+    tied = mine.mlm.decoder.weight is mine.bert.embeddings.word.weight
+    expect(tied, "the head is not tied to your own word vectors: hand it self.bert.embeddings.word.")
+    with torch.no_grad():
+        _check_scores(mine, library)
+    print("Right: with the same weights your BERT and the library's give the same scores, for words and for pairs.")
+
+
+def _check_scores(mine: nn.Module, library: BertForPreTraining) -> None:
+    ids = torch.arange(14).view(2, 7) + 5
+    mask = torch.tensor([[1] * 7, [1] * 4 + [0] * 3])
+    types = torch.tensor([[0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0]])
+    words, pairs = tensors(run(mine, ids, mask, types), 2, "two tensors, the scores of words and those of pairs")
+    right = library(ids, mask, types)
+    states = library.bert(ids, mask, types).last_hidden_state
+    expect(not close(words, right.seq_relationship_logits), "the two results have changed places: words come first.")
+    none_of(
+        words,
+        [
+            (library(ids, None, types).prediction_logits, "attention_mask does not reach the encoder."),
+            (library(ids, mask).prediction_logits, "token_type_ids do not reach the encoder."),
+            (states, "these are states: they have not been through the head `mlm`."),
+        ],
+    )
+    expect(close(words, right.prediction_logits), "the scores of the words are not the library's.")
+    none_of(
+        pairs,
+        [
+            (library.nsp(states[:, 0]), "`nsp` reads the pooler's output, not the state of [CLS] itself."),
+            (library.nsp(states.mean(1)), "`nsp` reads the pooler's output, not the mean over the tokens."),
+            (library.nsp(states), "`nsp` gives one verdict for each pair: it reads the pooler's output (B, H)."),
+            (right.seq_relationship_logits.softmax(-1), "give the raw scores: the softmax is the loss's business."),
+        ],
+    )
+    expect(close(pairs, right.seq_relationship_logits), "the words are right, the scores of the pairs are not.")

@@ -1,0 +1,66 @@
+"""The explorer without a browser: open a page with a link, read what it says, run the cells that it offers."""
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+APP = Path(__file__).parents[2] / "app" / "explore.py"
+ODD = {
+    "html": "<script>alert(1)</script> <b>bold</b> [MASK]",
+    "markdown": "*a* `b` $c$ [d](e) :smile: # f [MASK]",
+    "controls": "a\x00b\x1b[31m c\u202e d [MASK]",
+    "right to left": "שלום עולם مرحبا [MASK]",
+    "chinese": "动物没有过马路 [MASK]",
+    "emoji": "👩‍👩‍👧 🐕 [mask]",
+    "one word": "word",
+    "only marks": "[MASK] [MASK] [CLS] [SEP]",
+    "very long": "word " * 10_000 + "[MASK]",
+    "one long word": "w" * 50_000,
+}
+PLAIN = ["html", "controls", "chinese", "one word", "very long"]  # half of them, for one page more
+MARKED = ["html", "right to left", "emoji", "only marks", "very long"]  # for pages that mark letters of a text
+
+
+def opened(page: str = "masking", **link) -> AppTest:
+    """A page as the reader of this link first sees it."""
+    app = AppTest.from_file(str(APP), default_timeout=120)
+    if page != "masking":
+        app.switch_page(f"views/{page}.py")
+    for key, value in link.items():
+        app.query_params[key] = value
+    return app.run()
+
+
+def fine(app: AppTest) -> bool:
+    return not app.exception and not app.error
+
+
+def boxes(app: AppTest) -> str:
+    """What went wrong or is worth a warning."""
+    return _read([*app.error, *app.warning, *app.info])
+
+
+def said(app: AppTest) -> str:
+    """The boxes and the prose. How text is kept from being read as Markdown is tested in a browser."""
+    return f"{boxes(app)} {_read([*app.main.markdown, *app.main.caption])}"
+
+
+def facts(app: AppTest) -> str:
+    """What the sidebar says of the model in place."""
+    return _read(app.sidebar.caption)
+
+
+def _read(elements) -> str:
+    return " ".join(element.value for element in elements).replace("\\", "").replace("\u2060", "")
+
+
+def cells(app: AppTest) -> list[str]:
+    return [code.value for code in app.main.code if code.value.startswith("from bertlab")]
+
+
+def run(code: str) -> tuple[object, dict]:
+    """What the last line of a cell gives, and the names that the cell made."""
+    *body, last = code.splitlines()
+    names: dict = {}
+    exec("\n".join(body), names)
+    return eval(last, names), names

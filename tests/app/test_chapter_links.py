@@ -1,0 +1,33 @@
+"""The links of the chapters open the explorer at what they speak of."""
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from pages import boxes, opened
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+PAGES = {"": "masking"}  # the first page has no name in its address
+
+
+def links() -> list[str]:
+    found = set()
+    for path in NOTEBOOKS.glob("*.ipynb"):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "markdown":
+                found.update(re.findall(r"\(http://localhost:8501/([^\s)]*)\)", "".join(cell["source"])))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("link", links())
+def test_a_link_of_a_chapter_opens_what_it_names(link):
+    page, asked = urlsplit(link).path, dict(parse_qsl(urlsplit(link).query))
+    app = opened(PAGES.get(page, page), **asked)
+    assert not app.exception and not app.error, boxes(app)
+    for key in asked.keys() & {"text", "pair"}:
+        assert app.text_area(key=key).value == asked[key]
+    for key, value in asked.items():
+        if key.endswith("_tab"):
+            assert app.session_state[key] == value

@@ -1,0 +1,49 @@
+"""Texts that Markdown would make something else of, in a real browser: each is shown letter by letter."""
+
+import json
+import shutil
+from urllib.parse import urlencode
+
+import pytest
+from browsing import MAIN, show, unharmed
+from state import JOINER
+
+pytestmark = pytest.mark.browser
+ODD = [
+    "# a heading and ## another",
+    "www.x.com and http://x.com and a@x.com",
+    ":material/home: and :smile: and :red[red]",
+    "![p](http://elsewhere/x.png) and [q](http://elsewhere)",
+    "*a* _b_ `c` ~~d~~ $e$ <b>f</b> & &amp; | g \\",
+    "a -> b <- c -- d >= e",
+]
+MADE = "h1, h2, h3, h4, a, img, b, em, del, code, .katex, [data-testid=stIconMaterial]"
+
+
+def shown(place) -> list[str]:
+    return [text.replace(JOINER, "") for text in place.all_inner_texts()]
+
+
+def test_odd_texts_are_shown_as_they_are(tab, server, folders):
+    """One is quoted, and all others are its neighbours."""
+    link = {"embeddings_set": "my own lines", "embeddings_text": "1", "folder": folders["pretrained"]}
+    lines = [f"{'ab'[number % 2]}\t{text}" for number, text in enumerate(ODD)]
+    show(tab, server, "embeddings", "?" + urlencode(link | {"lines": "\n".join(lines)}))
+    places = tab.locator(f"{MAIN} :is(blockquote, ol li)")
+    places.first.wait_for()
+    assert set(shown(places)) == {line.replace("\t", ": ") for line in lines}
+    assert places.locator(MADE).count() == 0
+    unharmed(tab)
+
+
+def test_labels_of_two_lines_make_no_headings(tab, server, folders, tmp_path):
+    mine = tmp_path / "mine"
+    shutil.copytree(folders["classifier"], mine)
+    config = json.loads((mine / "config.json").read_text())
+    names = {"0": "bad\n===", "1": "so\n---", "2": "good\n==="}
+    (mine / "config.json").write_text(json.dumps(config | {"id2label": names}))
+    show(tab, server, "labels", f"?folder={mine}")
+    title = tab.locator(f"{MAIN} p", has_text="What pushed it to")
+    assert shown(title)[0].split("“")[1].rstrip("”") in {" ".join(name.split()) for name in names.values()}
+    assert tab.locator(f"{MAIN} :is(h1, h2)").count() == 1
+    unharmed(tab)

@@ -1,0 +1,86 @@
+"""A cell makes the very picture that its view offers as a file, of long texts and several gaps too."""
+
+from importlib import import_module
+
+import models
+import pytest
+from pages import fine, opened, run, said
+
+from bertlab.draw.charts import svg
+
+LONG = "my [MASK] likes the baker and the [MASK] likes my dog. " * 12
+PASSAGE = "my dog is hairy. he likes walks. " * 40
+READ = 20  # tokens that a picture holds in these tests
+
+
+def rounded(part):
+    """A chart's description without the names of its tables, which hang on the last digit of a number in them."""
+    if isinstance(part, dict):
+        if "datasets" in part:
+            part = part | {"datasets": list(part["datasets"].values())}
+        return {key: rounded(value) for key, value in part.items() if key != "data"}
+    if isinstance(part, list):
+        return [rounded(value) for value in part]
+    return round(part, 3) if isinstance(part, float) else part
+
+
+@pytest.fixture
+def exported(monkeypatch):
+    """Fills with what a view exports: (table, code, chart) by name."""
+
+    def watch(part: str) -> dict:
+        found: dict = {}
+        module = import_module(f"parts.{part}")
+        monkeypatch.setattr(module, "exports", lambda name, *given: found.update({name: given}))
+        return found
+
+    monkeypatch.setattr(models, "DRAWN_TOKENS", READ)
+    return watch
+
+
+VIEWS = {
+    "masking_fills": ("masking", "pretrained", dict(text=LONG, mask="3")),
+    "masking_next": ("masking", "pretrained", dict(text=LONG, pair=LONG, masking_tab="Next sentence")),
+    "attention_knockout": ("attention", "pretrained", dict(text=LONG, attention_tab="Switch heads off")),
+    "attention_measures": ("attention", "pretrained", dict(text=LONG, attention_tab="Is it an explanation?")),
+    "labels_text": ("labels", "classifier", dict(label_text=LONG)),
+    "labels_words": ("labels", "tagger", dict(label_text=LONG)),
+    "spans_grid": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Starts and ends")),
+    "spans_heads": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Which head?")),
+    "spans_why": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Why this answer?")),
+    "embeddings_measures": ("embeddings", "pretrained", dict(embeddings_set="my own lines")),
+}
+
+
+@pytest.mark.parametrize("part", VIEWS)
+def test_a_cell_makes_the_picture_of_its_view(part, folders, exported):
+    page, model, link = VIEWS[part]
+    found = exported(part)
+    app = opened(page, folder=folders[model], **link)
+    assert fine(app), said(app)
+    assert found
+    for _, code, chart in found.values():
+        assert rounded(run(code)[0].to_dict()) == rounded(chart.to_dict())
+        assert svg(chart)
+
+
+def test_cells_of_the_heads_read_what_the_view_reads(folders, exported):
+    found = exported("attention_heads")
+    app = opened("attention", folder=folders["pretrained"], text=LONG, versus="random weights")
+    assert fine(app), said(app)
+    (heads, code, _), (_, roles, picture) = found.values()
+    assert rounded(run(roles)[0].to_dict()) == rounded(picture.to_dict())
+    _, names = run(code)
+    assert len(heads) == READ**2 and names["beside"].maps.weights.shape == names["maps"].weights.shape
+    assert names["maps"].weights[0, 0].flatten().tolist() == pytest.approx(list(heads["weight"]), abs=1e-5)
+
+
+def test_cells_of_a_film_open_the_snapshots_of_the_view(run_folder, exported, monkeypatch):
+    monkeypatch.setattr("parts.training_film.MOST_MOMENTS", 2)
+    monkeypatch.setattr("parts.training_words.MOST_MOMENTS", 2)
+    found = exported("training_words")
+    app = opened("training", run=str(run_folder), training_tab="A gap fills")
+    assert fine(app), said(app)
+    ((table, code, _),) = found.values()
+    _, names = run(code)
+    assert [frame.step for frame in names["film"]] == sorted(set(table["step"])) == [0, 100]
