@@ -3,6 +3,7 @@
 from bertlab.course.checks.attention import check_attend, check_masked_weights, check_previous_head
 from bertlab.course.checks.base import Mistake
 from bertlab.course.checks.bert import check_bert_model, check_count_parameters
+from bertlab.course.checks.broken import check_diagnose, check_diagnosis
 from bertlab.course.checks.context import (
     check_may_look,
     check_negative_sampling,
@@ -27,7 +28,8 @@ from bertlab.course.checks.tokens import (
     check_merge_pair,
     check_strip_accents,
 )
-from bertlab.course.checks.tour import check_pair_inputs
+from bertlab.course.checks.tour import check_best_span, check_left_of_gap, check_likeliest, check_pair_inputs
+from bertlab.course.checks.training import check_adamw_step, check_rate_factor, check_train_step
 from bertlab.course.matching import Matching, load_matching
 from bertlab.training.ladder import Rung, ladder
 
@@ -36,17 +38,23 @@ __all__ = [
     "Mistake",
     "Rung",
     "check_actions",
+    "check_adamw_step",
     "check_attend",
     "check_bert_model",
+    "check_best_span",
     "check_count_parameters",
     "check_cut_pair",
     "check_cut_word",
+    "check_diagnose",
+    "check_diagnosis",
     "check_gelu",
     "check_heads",
     "check_joint_loss",
     "check_layer",
     "check_layer_norm",
+    "check_left_of_gap",
     "check_likelihood_gain",
+    "check_likeliest",
     "check_lookup",
     "check_make_pairs",
     "check_mask_tokens",
@@ -62,11 +70,13 @@ __all__ = [
     "check_pretraining_model",
     "check_previous_head",
     "check_probes",
+    "check_rate_factor",
     "check_segment_ids",
     "check_shift_matrix",
     "check_sinusoids",
     "check_strip_accents",
     "check_text_score",
+    "check_train_step",
     "check_whole_words",
     "ladder",
     "load_matching",

@@ -1,10 +1,73 @@
-"""Checkers of the tour: three inputs from two texts."""
+"""Checkers of the tour: from scores to words, three inputs from two texts, what stands left of a gap, the best span."""
 
 from collections.abc import Callable, Sequence
 
+import torch
+from torch import Tensor
+
 from bertlab.course.checks.base import checker, expect
+from bertlab.course.checks.tensors import close, none_of, random_tensor, run, tensors
 
 PairInputs = Callable[[list[int], list[int], int, int, int], tuple[list[int], list[int], list[int]]]
+
+
+@checker
+def check_likeliest(fn: Callable[[Tensor, int], tuple[Tensor, Tensor]]) -> None:
+    """Check fn(logits (V,), k) -> the k likeliest ids (k,), likeliest first, and their probabilities (k,)."""
+    logits, k = 2 * random_tensor(9), 3
+    ids, probabilities = tensors(run(fn, logits, k), 2, "the ids and their probabilities")
+    right, order = logits.softmax(-1), logits.argsort(descending=True)
+    expect(ids.shape == probabilities.shape == (k,), f"return k = {k} ids and k probabilities.")
+    expect(not ids.is_floating_point(), "the first of the two are the ids; the probabilities come second.")
+    expect(ids.tolist() != order.flip(0)[:k].tolist(), "these are the unlikeliest words: sort the other way round.")
+    expect(sorted(ids.tolist()) == sorted(order[:k].tolist()), "these are not the ids with the highest scores.")
+    expect(ids.tolist() == order[:k].tolist(), "the likeliest stands first.")
+    top = logits[ids]
+    none_of(
+        probabilities,
+        [
+            (top, "these are still scores: softmax makes probabilities of them."),
+            (top.softmax(-1), "softmax runs over all V words, not over the k best: the others get a share too."),
+            (top.sigmoid(), "sigmoid judges each word by itself; the shares of all words must sum to 1: softmax."),
+            (right[ids].log(), "these are logarithms of the probabilities."),
+        ],
+    )
+    expect(close(probabilities, right[ids]), "the ids are right, their probabilities are not.")
+    print("Right: shares of all words, and the k largest.")
+
+
+@checker
+def check_left_of_gap(fn: Callable[[str], str]) -> None:
+    """Check fn(text) -> the text up to its first [MASK], with it."""
+    two = "When [MASK] hurt her tooth, [MASK] called the dentist."
+    for text, left in (("My [MASK] is hairy.", "My [MASK]"), (two, "When [MASK]"), ("[MASK] swim.", "[MASK]")):
+        said = fn(text)
+        expect(isinstance(said, str), "return a text.")
+        gap = left.removesuffix("[MASK]")
+        expect(said.strip() != gap.strip(), "[MASK] itself must stay: it is where the model is asked.")
+        expect(said != text, "the text is still whole: what stands after the gap must go.")
+        expect(said.count("[MASK]") == 1, "stop at the first [MASK]; a later one stands on its right.")
+        expect(said.strip() == left, f"{text!r} should become {left!r}, not {said!r}.")
+    print("Right: all that a reader from left to right would know.")
+
+
+@checker
+def check_best_span(fn: Callable[[Tensor, Tensor, int], tuple[int, int]]) -> None:
+    """Check fn(start (S,), end (S,), longest) -> first and last token of the best answer."""
+    _expect_span(fn, [0, 1, 5, 0, 0], [0, 0, 1, 4, 0], 4, (2, 3), "start and end with the highest sum of scores.")
+    _expect_span(fn, [0, 0, 1, 5, 4], [0, 6, 0, 0, 5], 4, (3, 4), "an answer cannot end before it starts.")
+    _expect_span(fn, [9, 0, 5, 0, 0], [0, 0, 0, 6, 1], 4, (2, 3), "0 is [CLS] and no word: answers start after it.")
+    _expect_span(fn, [0, 0, 0, 5, 0], [0, 0, 0, 6, 0], 4, (3, 3), "an answer may be one token: end = start.")
+    long = "it has more than `longest` tokens, both ends counted."
+    _expect_span(fn, [0, 5, 4, 3, 0, 0], [0, 0, 0, 0, 6, 0], 3, (2, 4), long)
+    print("Right: the likeliest pair that can be an answer.")
+
+
+def _expect_span(fn, start: list[int], end: list[int], longest: int, right: tuple[int, int], message: str) -> None:
+    said = run(fn, torch.tensor(start).float(), torch.tensor(end).float(), longest)
+    expect(isinstance(said, tuple) and len(said) == 2, "return two whole numbers: first and last token.")
+    said = (int(said[0]), int(said[1]))
+    expect(said == right, f"start {start}, end {end}, longest {longest} give {right}, not {said}: {message}")
 
 
 @checker

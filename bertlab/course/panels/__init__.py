@@ -8,6 +8,7 @@ from bertlab.course.panels.masking import masking_panel
 from bertlab.course.panels.models import fill_panel, heads_panel, question_panel
 from bertlab.course.panels.pairs import pair_panel
 from bertlab.course.panels.tokens import pieces_panel
+from bertlab.course.panels.training import snapshots_panel
 
 __all__ = [
     "ablation_panel",
@@ -20,4 +21,5 @@ __all__ = [
     "positions_panel",
     "query_panel",
     "question_panel",
+    "snapshots_panel",
 ]

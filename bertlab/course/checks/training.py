@@ -1,0 +1,177 @@
+"""Checkers of the training loop: the learning rate over time, AdamW, one step."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from bertlab.config import BertConfig
+from bertlab.course.checks.base import checker, expect
+from bertlab.course.checks.tensors import close, none_of, random_tensor, run, tensors
+from bertlab.model import BertForPreTraining
+from bertlab.training.optim import rate_factor
+from bertlab.training.parts import Batch
+
+RateFactor = Callable[[float, float], float]
+AdamWStep = Callable[..., tuple[Tensor, Tensor, Tensor]]
+TrainStep = Callable[[BertForPreTraining, torch.optim.Optimizer, Batch, float, float], tuple[float, float]]
+
+
+@checker
+def check_rate_factor(fn: RateFactor) -> None:
+    """Check fn(progress, warmup) -> the share of the top learning rate, up to 1 and down to 0 in straight lines."""
+    expect(isinstance(fn(0.5, 0.1), int | float), "return a number.")
+    places = [i / 20 for i in range(21)]
+    rates = [fn(progress, 0.25) for progress in places]
+    expect(rates != [1 - p for p in places], "there is no warm-up: the rate has to begin at 0 and rise.")
+    expect(max(rates) <= 1 + 1e-6, f"the rate goes up to {max(rates):.2f} times the top one.")
+    expect(abs(rates[5] - 1) < 1e-6, f"at the end of the warm-up the factor is 1, yours is {rates[5]:.2f}.")
+    expect(abs(rates[0]) < 1e-6, f"the rate begins at 0, yours at {rates[0]:.2f} of the top rate.")
+    expect(
+        abs(rates[-1]) < 1e-6, f"at the end of the training the rate is 0, yours is {rates[-1]:.2f} of the top rate."
+    )
+    right = [rate_factor(progress, 0.25) for progress in places]
+    expect(
+        all(abs(a - b) < 1e-6 for a, b in zip(rates, right, strict=True)), "up and down are straight lines; yours bend."
+    )
+    try:
+        first = fn(0.0, 0.0)
+    except ZeroDivisionError:
+        first = None
+    expect(first == 1, "without warm-up (warmup=0) the training begins with the whole rate: mind the division by 0.")
+    print("Right: up in a straight line, and down to 0 in another.")
+
+
+@checker
+def check_adamw_step(fn: AdamWStep) -> None:
+    """Check fn(weight, grad, m, v, step, rate, betas, eps, decay) -> weight, m, v after the step; all of one shape."""
+    options = {"rate": 0.1, "betas": (0.9, 0.98), "eps": 0.01, "decay": 0.2}
+    state = (random_tensor(3, 4), torch.zeros(3, 4), torch.zeros(3, 4))
+    others = {message: state for message, _ in ADAMW_SLIPS}
+    for step in (1, 2, 3):
+        grad = 0.1 * random_tensor(3, 4, seed=step)
+        given = tuple(part.clone() for part in state)
+        result = tensors(run(fn, given[0], grad, *given[1:], step, *options.values()), 3, "weight, m, v")
+        others = {name: _adamw(*others[name], grad, step, options, slip) for name, slip in ADAMW_SLIPS}
+        state = _adamw(*state, grad, step, options)
+        none_of(result[0], [(other[0], message) for message, other in others.items() if not close(other[0], state[0])])
+        expect(close(result[1], state[1]), "m is not the running mean of the gradients: beta1 m + (1 - beta1) grad.")
+        expect(close(result[2], state[2]), "v is not the running mean of their squares: beta2 v + (1 - beta2) grad².")
+        expect(close(result[0], state[0]), f"m and v are right, the weight is not (step {step}).")
+    print("Right: three steps of yours are three steps of AdamW.")
+
+
+ADAMW_SLIPS = [
+    ("the weight moved up the gradient, not down: subtract.", "ascent"),
+    ("m and v begin at 0 and are too small at first: divide by 1 - beta1^step and 1 - beta2^step.", "no correction"),
+    ("this is Adam with L2: the decay is added to the gradient. AdamW takes it from the weight itself.", "l2"),
+    ("the weight decay is missing: rate · decay · weight is taken from the weight.", "no decay"),
+    ("the weight decay is not multiplied by the learning rate.", "decay without rate"),
+    ("divide by the square root of v, not by v.", "no root"),
+    ("eps stands outside the root: sqrt(v) + eps.", "eps inside"),
+    ("this step divides by nothing: m must be divided by the root of v.", "momentum alone"),
+]
+
+
+def _adamw(weight: Tensor, m: Tensor, v: Tensor, grad: Tensor, step: int, options: dict, slip: str = ""):
+    """A step of AdamW, or with a slip."""
+    rate, (beta1, beta2), eps, decay = options.values()
+    if slip == "l2":
+        grad = grad + decay * weight
+    m, v = beta1 * m + (1 - beta1) * grad, beta2 * v + (1 - beta2) * grad**2
+    mean, square = (m, v) if slip == "no correction" else (m / (1 - beta1**step), v / (1 - beta2**step))
+    below = {"no root": square + eps, "eps inside": (square + eps).sqrt(), "momentum alone": 1.0}
+    move = rate * mean / below.get(slip, square.sqrt() + eps)
+    shrink = {"l2": 0.0, "no decay": 0.0, "decay without rate": decay}.get(slip, rate * decay)
+    return weight * (1 - shrink) + (move if slip == "ascent" else -move), m, v
+
+
+@checker
+def check_train_step(fn: TrainStep) -> None:
+    """Check fn(model, optimizer, batch, rate, clip) -> both losses as floats, with the weights one step on."""
+    model, losses = _two_steps(fn)
+    expect(all(isinstance(pair, tuple) and len(pair) == 2 for pair in losses), "return two losses: masked words, next.")
+    expect(all(isinstance(loss, float) for pair in losses for loss in pair), "return floats: loss.item().")
+    mine, start = _weights(model), _weights(_model())
+    expect(
+        not torch.equal(mine, start),
+        "the weights have not moved: backward(), then step(), and zero_grad() only after it.",
+    )
+    for message, slip in STEP_SLIPS:
+        expect(not close(mine, _weights(_two_steps(_slipped(slip))[0])), message)
+    right, wanted = _two_steps(_slipped(""))
+    expect(close(mine, _weights(right)), "the weights moved, but not to where one step leads.")
+    expect(
+        all(
+            abs(a - b) < 1e-4 for pair, two in zip(losses, wanted, strict=True) for a, b in zip(pair, two, strict=True)
+        ),
+        "the weights are right, the losses that you return are not: masked words first, next sentence second.",
+    )
+    print("Right: forward, backward, clip, step, and the gradients cleared for the next one.")
+
+
+STEP_SLIPS = [
+    ("gradients of the first step are still there in the second: zero_grad() is missing.", "no zero_grad"),
+    ("the learning rate of the optimizer was not set to `rate`, in each of its param_groups.", "rate not set"),
+    ("the rate was set after step(): this step still used the old one.", "rate set late"),
+    ("the gradient was not clipped, or only after step().", "no clip"),
+    ("each number of the gradient was clipped; clip the norm of the whole: clip_grad_norm_.", "clipped by value"),
+    ("the loss of the next sentences is not learned from.", "mlm alone"),
+    ("the loss of the masked words is not learned from.", "nsp alone"),
+    ("the loss is the mean of the two; BERT's is their sum.", "mean of both"),
+]
+
+
+def _model() -> BertForPreTraining:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        config = BertConfig(vocab_size=30, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
+        return BertForPreTraining(
+            config.changed(intermediate_size=32, max_position_embeddings=8, initializer_range=0.3)
+        )
+
+
+def _weights(model: BertForPreTraining) -> Tensor:
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def _two_steps(fn: TrainStep) -> tuple[BertForPreTraining, list]:
+    """The model after two steps of plain gradient descent, the first one clipped, and what `fn` returned."""
+    ids = 5 + torch.arange(16).view(2, 8)
+    labels = ids.masked_fill(ids % 3 > 0, -100)
+    batch = {"input_ids": ids.masked_fill(labels > 0, 4), "labels": labels, "next_sentence_label": torch.tensor([0, 1])}
+    batch |= {"token_type_ids": torch.zeros_like(ids), "attention_mask": torch.ones_like(ids)}
+    model = _model().eval()  # no dropout: the same result each time
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    return model, [run(fn, model, optimizer, dict(batch), rate, clip) for rate, clip in ((0.5, 0.1), (0.25, 100.0))]
+
+
+def _slipped(slip: str) -> TrainStep:
+    """One step as it should be, or with a slip."""
+
+    def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+
+    def clip_to(model: BertForPreTraining, clip: float) -> None:
+        if slip == "clipped by value":
+            torch.nn.utils.clip_grad_value_(model.parameters(), clip)
+        else:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+
+    def step(model, optimizer, batch, rate, clip):
+        out = model(**batch)
+        shares = {"mlm alone": (1, 0), "nsp alone": (0, 1), "mean of both": (0.5, 0.5)}.get(slip, (1, 1))
+        (shares[0] * out.mlm_loss + shares[1] * out.nsp_loss).backward()
+        if slip != "no clip":
+            clip_to(model, clip)
+        if slip not in ("rate not set", "rate set late"):
+            set_rate(optimizer, rate)
+        optimizer.step()
+        if slip == "rate set late":
+            set_rate(optimizer, rate)
+        if slip != "no zero_grad":
+            optimizer.zero_grad()
+        return out.mlm_loss.item(), out.nsp_loss.item()
+
+    return step

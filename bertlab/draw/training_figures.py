@@ -1,0 +1,95 @@
+"""Pictures of a training: one step, learning rates, the charts of broken trainings."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bertlab.draw.figures import INK, box, canvas, clean, figure
+from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE, PINK
+
+FLOOR = 1e-8  # where differences of exactly 0 are drawn on a logarithmic scale
+
+
+def step_flow() -> Figure:
+    """One training step as boxes with arrows, and what runs beside it: the schedule and the checkpoints."""
+    fig, ax = canvas(2.15)
+    boxes = [
+        ("text", "white", 0.1, 0.75),
+        ("batch", "white", 1.15, 0.85),
+        ("model", BLUE, 2.3, 0.9),
+        ("2 losses", ORANGE, 3.5, 1.05),
+        ("gradient", ORANGE, 4.85, 1.05),
+        ("clip", GREEN, 6.2, 0.6),
+        ("AdamW", GREEN, 7.1, 0.8),
+    ]
+    for (name, colour, x, width), following in zip(boxes, [*boxes[1:], None], strict=True):
+        box(ax, x, 0.62, width, name, colour)
+        if following:
+            _arrow(ax, (x + width, 0.77), (following[2], 0.77))
+    box(ax, 6.6, 0.1, 1.3, "schedule", PINK)
+    _arrow(ax, (7.5, 0.4), (7.5, 0.62))
+    ax.plot([7.5, 7.5, 2.75], [0.92, 1.35, 1.35], color=GREY, lw=1.5)
+    _arrow(ax, (2.75, 1.36), (2.75, 0.92))
+    ax.text(5.1, 1.27, "new weights, next step", ha="center", va="bottom", size=9.5, color=INK)
+    box(ax, 2.05, 1.7, 1.4, "checkpoint", "white")
+    _arrow(ax, (2.75, 1.35), (2.75, 1.7), ls="--")
+    ax.text(3.6, 1.86, "now and then", va="center", size=9.5, color=INK)
+    return fig
+
+
+def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], ls: str = "-") -> None:
+    ax.annotate("", end, start, arrowprops=dict(arrowstyle="->", color=GREY, lw=1.5, ls=ls, shrinkA=1, shrinkB=1))
+
+
+def charts(found: Mapping[str, Any], uniform: float, frequency: float) -> Figure:
+    """A row for each training: losses, next sentence, learning rate, differences between measurements.
+
+    `found` are those of bertlab.course.broken. `uniform` and `frequency` are drawn as dotted lines: ln V, and what word
+    frequency reaches.
+    """
+    fig = figure(0.5 + 1.12 * len(found))
+    axes = fig.subplots(len(found), 4, sharex=True, sharey="col", squeeze=False)
+    titles = ("masked-word loss", "next sentence", "learning rate · 1000", "same text, again")
+    for ax, title in zip(axes[0], titles, strict=True):
+        ax.set_title(title, size=10)
+    for row, (letter, chart) in zip(axes, found.items(), strict=True):
+        row[0].set_ylabel(letter, rotation=0, size=14, weight="bold", ha="right", va="center", labelpad=10)
+        steps = np.arange(1, len(chart.loss) + 1)
+        _losses(row[0], steps, chart, uniform, frequency)
+        row[1].plot(steps, chart.nsp_loss, color=ORANGE, lw=1.6, label="loss")
+        row[1].plot(steps, _smooth(chart.nsp_accuracy), color=GREEN, lw=1.6, ls="-.", label="accuracy")
+        row[1].set_ylim(0, 1.3)
+        row[2].plot(steps, np.array(chart.rate) * 1000, color=PINK, lw=1.6)
+        row[2].set_ylim(0, 1200 * max(chart.rate))
+        _differences(row[3], chart)
+    for ax in axes.flat:
+        clean(ax, "left", "bottom").tick_params(labelsize=8)
+    for ax in axes[-1]:
+        ax.set_xlabel("step", size=9)
+    for ax in axes[0, [0, 1, 3]]:
+        ax.legend(frameon=False, fontsize=7, loc="upper right", borderpad=0, handlelength=1.6, labelspacing=0.2)
+    return fig
+
+
+def _losses(ax: Axes, steps: Sequence[int], chart, uniform: float, frequency: float) -> None:
+    for rung in (uniform, frequency):
+        ax.axhline(rung, color=GREY, ls=":", lw=1)
+    ax.plot(steps, chart.loss, color=BLUE, lw=1.6, label="reported")
+    ax.plot(chart.looks, chart.held_out, color=ORANGE, marker="o", ms=3, lw=1, label="on new text")
+    ax.set_ylim(0, 1.45 * uniform)
+
+
+def _differences(ax: Axes, chart) -> None:
+    held_out, again, padded = (np.array(values) for values in (chart.held_out, chart.again, chart.padded))
+    ax.semilogy(chart.looks, np.abs(held_out - again) + FLOOR, color=BLUE, marker="o", ms=3, lw=1, label="as it is")
+    ax.semilogy(chart.looks, np.abs(held_out - padded) + FLOOR, color=ORANGE, marker="s", ms=3, lw=1, label="padded")
+    ax.set_ylim(FLOOR / 3, 100)
+    ax.set_yticks([1e-8, 1e-4, 1])
+
+
+def _smooth(values: Sequence[float], width: int = 10) -> np.ndarray:
+    """Running means of the last `width` values."""
+    return np.array([np.mean(values[max(0, i - width + 1) : i + 1]) for i in range(len(values))])

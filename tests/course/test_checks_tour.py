@@ -1,0 +1,105 @@
+"""The checkers of the tour pass right answers and name the mistake of each known wrong one."""
+
+import pytest
+import torch
+
+from bertlab.course import Mistake, check_best_span, check_left_of_gap, check_likeliest
+
+# From scores to words
+
+
+def likeliest(logits, k):
+    best = logits.softmax(-1).topk(k)
+    return best.indices, best.values
+
+
+def with_values(change):
+    return lambda logits, k: (likeliest(logits, k)[0], change(logits, likeliest(logits, k)[0]))
+
+
+LIKELIEST_MISTAKES = {
+    "still scores": with_values(lambda logits, ids: logits[ids]),
+    "over all V words": with_values(lambda logits, ids: logits[ids].softmax(-1)),
+    "sigmoid": with_values(lambda logits, ids: logits[ids].sigmoid()),
+    "logarithms": with_values(lambda logits, ids: logits.log_softmax(-1)[ids]),
+    "their probabilities are not": with_values(lambda logits, ids: logits.softmax(-1)[ids] / 2),
+    "unlikeliest": lambda logits, k: (logits.argsort()[:k], logits.softmax(-1).sort().values[:k]),
+    "highest scores": lambda logits, k: (torch.arange(k), logits.softmax(-1)[:k]),
+    "stands first": lambda logits, k: tuple(part.flip(0) for part in likeliest(logits, k)),
+    "the first of the two": lambda logits, k: likeliest(logits, k)[::-1],
+    "return k = 3": lambda logits, k: likeliest(logits, k + 1),
+}
+
+
+def test_likeliest_right():
+    check_likeliest(likeliest)
+
+
+@pytest.mark.parametrize("words", LIKELIEST_MISTAKES)
+def test_likeliest_mistake(words):
+    with pytest.raises(Mistake, match=words):
+        check_likeliest(LIKELIEST_MISTAKES[words])
+
+
+# Left of the gap
+
+LEFT_MISTAKES = {
+    "must stay": lambda text: text.split("[MASK]")[0],
+    "still whole": lambda text: text,
+    "stop at the first": lambda text: text[: text.rindex("[MASK]")] + "[MASK]",
+    "should become": lambda text: text.split("[MASK]")[0] + " and [MASK]",
+    "return a text": lambda text: text.split("[MASK]"),
+}
+
+
+def test_left_right():
+    check_left_of_gap(lambda text: text[: text.index("[MASK]")] + "[MASK]")
+
+
+@pytest.mark.parametrize("words", LEFT_MISTAKES)
+def test_left_mistake(words):
+    with pytest.raises(Mistake, match=words):
+        check_left_of_gap(LEFT_MISTAKES[words])
+
+
+# The best span
+
+
+def span(first=1, least=0, extra=0, reverse=False):
+    def fn(start, end, longest):
+        count = len(start)
+        pairs = [(i, j) for i in range(first, count) for j in range(i + least, min(count, i + longest + extra))]
+        pairs += [(i, j) for i in range(first, count) for j in range(1, i)] if reverse else []
+        return max(pairs, key=lambda pair: float(start[pair[0]] + end[pair[1]]))
+
+    return fn
+
+
+SPAN_MISTAKES = {
+    "cannot end before": span(reverse=True),
+    "no word": span(first=0),
+    "may be one token": span(least=1),
+    "more than `longest`": span(extra=1),
+    "cannot end before it starts": lambda start, end, longest: (int(start.argmax()), int(end.argmax())),
+    "highest sum": lambda start, end, longest: (1, 1),
+    "two whole numbers": lambda start, end, longest: int(start.argmax()),
+}
+
+
+def test_span_right():
+    check_best_span(span())
+
+
+@pytest.mark.parametrize("words", SPAN_MISTAKES)
+def test_span_mistake(words):
+    with pytest.raises(Mistake, match=words):
+        check_best_span(SPAN_MISTAKES[words])
+
+
+@pytest.mark.parametrize("check", [check_likeliest, check_left_of_gap, check_best_span])
+def test_not_begun(check):
+    def stub(*args):
+        raise NotImplementedError
+
+    with pytest.raises(Mistake, match="write your code in place of"):
+        check(stub)
