@@ -56,7 +56,7 @@ def problem(name: str) -> str:
 
 def say_what_is_shown() -> None:
     """Above the pages that look at the chosen model, since a phone hides the sidebar; the others name theirs."""
-    if st.session_state.get("page") in ("spans", "labels", "training"):
+    if st.session_state.get("page") in ("spans", "labels"):
         return
     versus = st.session_state.get("versus") or models.NOTHING
     beside = "" if versus == models.NOTHING else f", compared with **{models.readable(versus)}**"

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -14,6 +15,7 @@ import streamlit as st
 PATIENCE = 0.6  # seconds of work before a bar is shown: the whole wait then stays about a second
 REDRAW = 0.4  # seconds between two drawings of rows that are still coming
 KEPT_WORKS = 8  # begun and not ended, in one session
+ASIDE = ThreadPoolExecutor(2, "aside")  # for all sessions: what knows no way to tell how far it is
 
 
 @dataclass
@@ -26,6 +28,7 @@ class Work:
     iterator: Iterator
     rows: list = field(default_factory=list)
     stopped: bool = False
+    future: Future | None = None
     lock: Lock = field(default_factory=Lock)
 
     def advance(self) -> bool:
@@ -89,6 +92,28 @@ def watched(function: Callable, loaded: models.Loaded, *arguments):
     return result
 
 
+def waited(key: tuple[str, str, tuple], make: Callable[[], object], said: str):
+    """make(), worked out in a thread of its own, for work that cannot tell how far it is; remembered under `key`.
+
+    Over a second, `said` and a Stop button are shown. After a press of Stop the view is left out; "Go on" waits again.
+    """
+    if (kept := kept_result(key)) is not None:
+        return kept
+    place, work, start = st.empty(), begun(key, tuple().__iter__), time.monotonic()
+    if work.stopped:
+        offer_to_go_on(place, work, "Stopped.")
+        raise state.Stopped
+    work.future = work.future or ASIDE.submit(make)
+    bar = Bar(place, work)
+    with ended(key):
+        while not wait([work.future], timeout=0.2).done:
+            bar.tell(0.0, f"{said} ({time.monotonic() - start:.0f} s so far)")
+        result = work.future.result()
+    place.empty()
+    keep_result(key, result)
+    return result
+
+
 class Bar:
     """Called with (done, total); appears when the work takes long, with a Stop button."""
 
@@ -96,14 +121,16 @@ class Bar:
         self.place, self.work, self.start, self.shown = place, work, time.monotonic(), None
 
     def __call__(self, done: int, total: int) -> None:
-        since = time.monotonic() - self.start
-        if self.shown is None and since > PATIENCE:
+        left = (time.monotonic() - self.start) * (total - done) / max(done, 1)
+        self.tell(min(done / total, 1.0), f"{done:,} of {total:,}, about {left:.0f} s to go")
+
+    def tell(self, share: float, said: str) -> None:
+        if self.shown is None and time.monotonic() - self.start > PATIENCE:
             with self.place.container(horizontal=True, vertical_alignment="center"):
                 self.shown = st.progress(0.0)
                 st.button("Stop", key=f"stop {id(self.work)}", on_click=self._stop, icon=":material/stop_circle:")
         if self.shown is not None:
-            left = since * (total - done) / max(done, 1)
-            self.shown.progress(min(done / total, 1.0), f"{done:,} of {total:,}, about {left:.0f} s to go")
+            self.shown.progress(share, said)
 
     def _stop(self) -> None:
         self.work.stopped = True

@@ -62,8 +62,9 @@ class Cloud:
     def key(self) -> tuple:
         return self.loaded.stamp, self.look.pooling, self.texts.all_texts, self.texts.labels
 
-    def flat(self) -> Projection:
-        return _flat(self.key, self.layer, self.look.method, self.here)
+    def flat(self, made: Projection | None = None) -> Projection:
+        """Its points on paper; `made` is what was worked out elsewhere, to be remembered."""
+        return _flat(self.key, self.layer, self.look.method, self.here, made)
 
     def nearest(self, place: int, count: int) -> list[tuple[int, float]]:
         """The labelled texts nearest to one, each with its distance."""
@@ -72,8 +73,8 @@ class Cloud:
 
 
 @st.cache_data(max_entries=200, show_spinner=False)
-def _flat(key: tuple, layer: int, method: Method, _vectors: np.ndarray) -> Projection:
-    return project(_vectors, method)
+def _flat(key: tuple, layer: int, method: Method, _vectors: np.ndarray, _made: Projection | None) -> Projection:
+    return _made or project(_vectors, method)
 
 
 def look(loaded: models.Loaded) -> Look:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import altair as alt
 import pandas as pd
+import progress
 import state
 import streamlit as st
 from cells import embeddings as cells
@@ -12,7 +13,7 @@ from parts.embeddings_clouds import METHODS, Cloud, asked
 from parts.embeddings_pick import NEAR, pick, picked
 
 from bertlab.draw.projection_charts import YOURS, clickable, few_labels, projection_scatter, projection_table
-from bertlab.explain.projection import LayerMeasures, Neighbours, all_alike
+from bertlab.explain.projection import LayerMeasures, Neighbours, all_alike, project
 
 FEW_TEXTS = 40  # below it one text more or less changes what is said
 NAMED_LABELS = 4  # more than this are not listed in a sentence
@@ -27,8 +28,8 @@ def show(clouds: Sequence[Cloud], measured: Sequence[Sequence[LayerMeasures]] | 
     if measured:
         show_verdict(clouds, measured)
     number = picked(clouds[0].texts)
-    with st.spinner(waiting(clouds[0].look.method)):
-        charts = [picture_of(cloud, number) for cloud in clouds]
+    lay_flat(clouds)
+    charts = [picture_of(cloud, number) for cloud in clouds]
     for column, cloud, chart in zip(st.columns(len(clouds), gap="medium"), clouds, charts, strict=True):
         with column:
             show_panel(cloud, chart)
@@ -38,9 +39,18 @@ def show(clouds: Sequence[Cloud], measured: Sequence[Sequence[LayerMeasures]] | 
     exports("embeddings", table, code, alt.hconcat(*charts))
 
 
-def waiting(method: str) -> str:
-    first = "; the first time on this server, compiling takes about 20 seconds" if method == "umap" else ""
-    return f"Laying the vectors flat with {METHODS[method]}{first}"
+def lay_flat(clouds: Sequence[Cloud]) -> None:
+    """All of them, with a Stop button where that takes long."""
+    method = clouds[0].look.method
+    if method == "pca":
+        return
+    key = "lay_flat", method, tuple((cloud.key, cloud.layer) for cloud in clouds)
+    vectors = [cloud.here for cloud in clouds]
+    first = "; the first time on a server it is compiled" if method == "umap" else ""
+    said = f"Laying the vectors flat with {METHODS[method]}{first}"
+    made = progress.waited(key, lambda: [project(here, method) for here in vectors], said)
+    for cloud, flat in zip(clouds, made, strict=True):
+        cloud.flat(flat)
 
 
 def show_verdict(clouds: Sequence[Cloud], measured: Sequence[Sequence[LayerMeasures]]) -> None:

@@ -102,3 +102,45 @@ def test_a_view_that_breaks_shows_a_box_and_the_rest_goes_on():
     assert app.text[-1].value == "the rest"
     app.session_state["fails"] = False
     assert [text.value for text in app.run().text] == ["made", "the rest"]
+
+
+WAITED_PAGE = """
+import progress, state, streamlit as st
+from threading import Event
+
+progress.PATIENCE = -1
+kept = st.session_state
+go = kept.setdefault("go", Event())
+
+def make():
+    starts.append(1)
+    go.wait(20)
+    return "made"
+
+starts = kept.setdefault("starts", [])
+told = progress.Bar.tell
+
+def press_stop(bar, share, said):  # as a reader who presses Stop at once: its callback, and a rerun that breaks in
+    told(bar, share, said)
+    if not kept.get("pressed"):
+        kept["pressed"] = bar.work.stopped = True
+        st.rerun()
+
+progress.Bar.tell = press_stop
+try:
+    with state.box():
+        st.text(progress.waited(("waited", "z", ()), make, "Working"))
+finally:
+    progress.Bar.tell = told
+st.text("the rest")
+"""
+
+
+def test_work_in_a_thread_is_left_and_waited_for_again():
+    streamlit.cache_data.clear()
+    app = AppTest.from_string(WAITED_PAGE, default_timeout=30).run()
+    assert [text.value for text in app.text] == ["the rest"] and "Stopped" in app.caption[0].value
+    app.session_state["go"].set()
+    app.button[0].click().run()
+    assert [text.value for text in app.text] == ["made", "the rest"]
+    assert len(app.session_state["starts"]) == 1  # it went on all the while

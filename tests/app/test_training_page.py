@@ -9,7 +9,7 @@ import pytest
 from pages import fine, said
 from streamlit.testing.v1 import AppTest
 
-TABS = ["Learning curves", "A gap fills", "A head forms", "[CLS] sorts texts"]
+TABS = ["Learning curves", "A gap fills", "A head forms", "[CLS] and topics"]
 ATTENTION = "Attention heads"
 ODD = {
     "html": "<script>alert(1)</script> *bold* [MASK] :smile:",
