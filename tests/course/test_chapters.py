@@ -79,6 +79,11 @@ def test_course_home_gives_the_time_of_the_chapter(path):
     assert f"{whole} minutes{f', {without}' if without else ''}" in row.split("|")[3]
 
 
+def test_the_tour_shows_the_way_as_the_course_home_does():
+    rows = re.findall(r"^\| \[\d\d .*", HOME, re.M)
+    assert re.findall(r"^\| \[\d\d .*", prose(CHAPTERS[0]), re.M) == rows
+
+
 @each_chapter
 def test_links_of_the_prose_lead_to_files(path):
     local = [link for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", prose(path)) if "://" not in link]
