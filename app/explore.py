@@ -9,6 +9,7 @@ HERE = Path(__file__).parent
 if str(HERE) not in sys.path:  # pages import their siblings by name
     sys.path.insert(0, str(HERE))
 
+import exports  # noqa: E402
 import model_bar  # noqa: E402
 
 STYLE = """<style>
@@ -39,4 +40,6 @@ page = st.navigation(
 )
 st.session_state.page, st.session_state.not_in_link = page.url_path, {}
 model_bar.show()
+st.session_state.link_places = []
 page.run()
+exports.show_links()

@@ -31,7 +31,7 @@ def exports(name: str, table: pd.DataFrame, code: str, chart=None) -> None:
             st.caption("The same in a notebook or script:")
             st.code(code, language="python")
         with st.expander("Link to this view", icon=":material/link:"):
-            show_link()
+            later(st.container())
 
 
 def show_table(table: pd.DataFrame) -> None:
@@ -49,6 +49,27 @@ def offer(name: str, kind: str, mime: str, make) -> None:
     """A button that makes the file when it is pressed."""
     key = f"{name}-{kind}"
     st.download_button(kind.upper(), make, f"{name}.{kind}", mime, on_click="ignore", key=key)
+
+
+def later(place) -> None:
+    """Show the link in `place`: at the end of the page, since what stands below may still write into the address.
+
+    A part of a page that is drawn anew by itself shows it at once.
+    """
+    places = st.session_state.get("link_places")
+    if places is None:
+        with place:
+            show_link()
+    else:
+        places.append(place)
+
+
+def show_links() -> None:
+    """The end of a page: all its links."""
+    for place in st.session_state.link_places:
+        with place:
+            show_link()
+    st.session_state.link_places = None
 
 
 def show_link() -> None:

@@ -47,7 +47,14 @@ def choose_word(said: LabelledWords, key: str) -> int:
         linked = state.link_value("word") or ""
         st.session_state[key] = int(linked) if linked.isdecimal() and int(linked) < len(words) else first
     names = state.chip_names(words).__getitem__
-    word = st.pills("Press a word to see what its label came from", range(len(words)), key=key, format_func=names)
+    state.keep(key)
+    word = st.pills(
+        "Press a word to see what its label came from",
+        range(len(words)),
+        key=key,
+        format_func=names,
+        persist_state="session",
+    )
     word = first if word is None else word
     state.share("word", "" if word == first else str(word))
     return word

@@ -71,3 +71,10 @@ def test_pictures_are_made_under_the_lock_that_streamlit_draws_under():
     with exports.ALTAIR_LOCK:
         assert vega_charts._altair_globals_lock.locked()
     assert exports.drawn(lambda chart: exports.ALTAIR_LOCK.locked(), None)
+
+
+def test_every_link_of_a_page_holds_what_is_chosen_below_it():
+    app = opened("labels", label_text="my dog is hairy")
+    app.main.pills[-1].set_value(2).run()
+    links = [code.value for code in app.main.code if code.value.startswith("http")]
+    assert len(links) == 2 and all("word=2" in link for link in links)
