@@ -19,6 +19,18 @@ film = list(word_film(moments, {text!r}, {pair!r}, gap={gap}))
 word_lines(word_table(film, followed_words(film), Tokenizer.from_pretrained({run!r})))"""
 
 
+def answers(run: str, most: int, question: str, passage: str) -> str:
+    return f"""from bertlab.draw.film_charts import answer_lines, answer_table
+from bertlab.explain.runs import read_run
+from bertlab.explain.snapshots import answer_film, picked
+
+moments = picked(read_run({run!r}).moments, {most})
+film = list(answer_film(moments, {question!r}, {passage!r}))
+for frame in film:
+    print(frame.step, frame.answer.best.text or "no answer", f"{{frame.answer.best.probability:.3f}}")
+answer_lines(answer_table(film))"""
+
+
 def head(run: str, most: int, text: str, pair: str | None, limit: int, layer: int, head: int) -> str:
     return f"""from bertlab.draw.film_charts import head_tile, strip
 from bertlab.explain.runs import read_run

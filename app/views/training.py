@@ -6,7 +6,7 @@ import models
 import state
 import streamlit as st
 import uploads
-from parts import training_cloud, training_curves, training_heads, training_words
+from parts import training_answers, training_cloud, training_curves, training_heads, training_words
 
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun, read_run
@@ -14,11 +14,11 @@ from bertlab.locate import bundled_models
 
 CHOSEN = "the chosen model"
 RUNS = Path("runs")  # where `bertlab pretrain` writes
-VIEWS = {
-    "curves": ("Learning curves", training_curves),
-    "words": ("A gap fills", training_words),
-    "head": ("A head forms", training_heads),
-    "cloud": ("[CLS] and topics", training_cloud),
+FILMS = {  # with the task that a run needs a head for
+    "words": ("A gap fills", training_words, "fill"),
+    "answers": ("An answer is found", training_answers, "answer"),
+    "head": ("A head forms", training_heads, "encoder"),
+    "cloud": ("[CLS] and topics", training_cloud, "encoder"),
 }
 PAGES = {  # with the task that a model needs a head for, to be shown there
     "masking": ("Masked words", ":material/visibility_off:", "fill"),
@@ -83,6 +83,12 @@ def show_links(run: TrainingRun, moment: Moment) -> None:
                 st.page_link(f"views/{page}.py", label=title, icon=icon)
 
 
+def films(run: TrainingRun) -> dict:
+    """What can be shown of the snapshots of this run, by what it learned."""
+    last = run.moments[-1].source
+    return {key: film[:2] for key, film in FILMS.items() if models.open_model(film[2], last) is not None}
+
+
 def cell_source(name: str) -> str:
     """What a notebook cell opens: of an upload, a folder of that name."""
     upload = st.session_state.get("upload_names", {}).get(name)
@@ -95,9 +101,9 @@ def show(place, run: TrainingRun) -> None:
         moment = choose_moment(place, run)
         show_links(run, moment)
     else:
-        how = "" if "task" in run.recipe else "; `--set snapshot_steps=0,100,1000` keeps some"
-        st.caption(f"This run kept no snapshots, so there is no film of it{how}.")
-    views = VIEWS if film else {"curves": VIEWS["curves"]}
+        how = "`--set snapshot_steps=0,100,1000` keeps some"
+        st.caption(f"This run kept no snapshots, so there is no film of it; {how}.")
+    views = {"curves": ("Learning curves", training_curves)} | (films(run) if film else {})
     tabs = state.tabs("training", {key: title for key, (title, _) in views.items()})
     for key, (_, part) in views.items():
         if tabs[key].open:

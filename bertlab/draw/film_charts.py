@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bertlab.draw.palette import GREY, OKABE_ITO, SHAPES
 from bertlab.explain.heads import ROLES
-from bertlab.explain.snapshots import CloudFrame, HeadFrame, WordFrame
+from bertlab.explain.snapshots import AnswerFrame, CloudFrame, HeadFrame, WordFrame
 from bertlab.tokenizer import Tokenizer
 
 SIDE, ACROSS = 150, 4  # pixels of a small picture; pictures in a row of a file
@@ -31,6 +31,24 @@ def word_table(frames: Sequence[WordFrame], ids: Sequence[int], tokenizer: Token
 def word_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart:
     """The probability of each token of a word_table against steps; `step` is marked."""
     return _lines(table, "token", "probability", "probability", step)
+
+
+def answer_table(frames: Sequence[AnswerFrame]) -> pd.DataFrame:
+    """One row a step for the likeliest span and one for no answer: what would be said, and its probability."""
+    rows = []
+    for frame in frames:
+        found = frame.answer
+        span = next(span for span in found.spans if span.text)
+        rows += [
+            (frame.step, "the best span", span.text, span.probability),
+            (frame.step, "no answer", "", found.no_answer_probability),
+        ]
+    return pd.DataFrame(rows, columns=["step", "choice", "text", "probability"])
+
+
+def answer_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart:
+    """The probabilities of an answer_table against steps; `step` is marked."""
+    return _lines(table, "choice", "probability", "probability", step, height=240)
 
 
 def role_table(scores: Tensor, steps: Sequence[int]) -> pd.DataFrame:
@@ -64,7 +82,9 @@ def accuracy_steps(table: pd.DataFrame, chance: float, step: int | None = None) 
     return alt.layer(dashed, said.encode(x=alt.value("width")), lines).properties(height=340)
 
 
-def _lines(table: pd.DataFrame, name: str, value: str, title: str, step: int | None) -> alt.LayerChart:
+def _lines(
+    table: pd.DataFrame, name: str, value: str, title: str, step: int | None, height: int = 380
+) -> alt.LayerChart:
     """A line for each `name`, at evenly spaced steps."""
     names = list(table[name].unique())
     legend = alt.Legend(title=None, orient="top", labelFontSize=13, columns=3, columnPadding=8, symbolSize=90)
@@ -82,7 +102,7 @@ def _lines(table: pd.DataFrame, name: str, value: str, title: str, step: int | N
     if step is not None:
         here = alt.Chart(pd.DataFrame({"step": [step]})).mark_rule(color=GREY, opacity=0.25, strokeWidth=16)
         layers.insert(0, here.encode(x="step:O"))
-    return alt.layer(*layers).properties(height=380)
+    return alt.layer(*layers).properties(height=height)
 
 
 def head_tile(frame: HeadFrame, layer: int, head: int, said: str = "") -> alt.Chart:

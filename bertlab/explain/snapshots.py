@@ -13,8 +13,10 @@ from bertlab.explain.fill import position_log_probabilities
 from bertlab.explain.heads import ROLES, head_roles
 from bertlab.explain.projection import Neighbours, Pooling, neighbour_accuracy, text_vectors
 from bertlab.explain.runs import Moment
+from bertlab.explain.spans import Answer, answer
 from bertlab.explain.text import encode
-from bertlab.model import BertForPreTraining, BertModel
+from bertlab.model import BertForPreTraining, BertForQuestionAnswering, BertModel
+from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 
 MOST_WORDS = 8
@@ -26,6 +28,14 @@ class WordFrame:
 
     step: int
     probabilities: Tensor
+
+
+@dataclass(frozen=True)
+class AnswerFrame:
+    """What is answered after `step` steps."""
+
+    step: int
+    answer: Answer
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,12 @@ def followed_words(frames: Sequence[WordFrame], last: int = 4) -> list[int]:
     return list(dict.fromkeys([*final, *earlier]))[:MOST_WORDS]
 
 
+def answer_film(moments: Sequence[Moment], question: str, passage: str) -> Iterator[AnswerFrame]:
+    """What each model answers to a question about a passage. InputError as `answer` raises it."""
+    for moment in moments:
+        yield AnswerFrame(moment.step, answer(*_opened(BertForQuestionAnswering, moment), question, passage))
+
+
 def head_film(
     moments: Sequence[Moment], text: str, pair: str | None = None, limit: int | None = None
 ) -> Iterator[HeadFrame]:
@@ -103,5 +119,5 @@ def cloud_film(
         yield CloudFrame(moment.step, vectors, neighbour_accuracy(vectors, labels))
 
 
-def _opened(kind: type, moment: Moment) -> tuple[BertModel | BertForPreTraining, Tokenizer]:
+def _opened(kind: type[PretrainedModel], moment: Moment) -> tuple[PretrainedModel, Tokenizer]:
     return kind.from_pretrained(moment.source), Tokenizer.from_pretrained(moment.source)

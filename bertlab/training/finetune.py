@@ -85,7 +85,8 @@ def finetune(
 
     `examples` and `dev` are TextExamples, TokenExamples, QAExamples or ChoiceExamples, as the task reads them. `model`
     is trained instead of one opened by `recipe.model`: it has the head already. Everything that is random follows from
-    the recipe's seed. `out` is the run folder (none: nothing is written), `half` saves the result in 16 bits.
+    the recipe's seed. `out` is the run folder (none: nothing is written), `half` saves the result in 16 bits, as the
+    snapshots of the recipe's `snapshot_steps` always are.
     `on_start` gets the task before the first step.
 
     Every `save_every` steps, and with the looks at the dev set (but for those less than 50 steps apart), the whole
@@ -104,11 +105,19 @@ def finetune(
     if on_start:
         on_start(task)
 
+    steps = recipe.count_steps(len(features))
+    every = recipe.evaluate_every or -(-len(features) // recipe.batch_size)
+    look_steps = [*range(every, steps, every), steps]
+
+    def snapshot(step: int) -> None:
+        if step in look_steps:
+            looks.after(step)
+        if run and step in recipe.snapshot_steps:
+            run.save(model, task.tokenizer, step, dtype=torch.float16)
+
     def save(state: State | None, stopped: bool) -> None:
         run.save_state(state and state | looks.state(), stopped)
 
-    steps = recipe.count_steps(len(features))
-    every = recipe.evaluate_every or -(-len(features) // recipe.batch_size)
     rows = train(
         model,
         looks.until_enough(batches(features, task.tokenizer, recipe, state["step"] if state else 0)),
@@ -118,8 +127,8 @@ def finetune(
         operations=partial(encoder_operations, model.config),
         log=to_all(run and run.log, on_log),
         log_every=log_every,
-        snapshot=looks.after,
-        snapshot_steps=[*range(every, steps, every), steps],
+        snapshot=snapshot,
+        snapshot_steps=[*look_steps, *recipe.snapshot_steps],
         save=save if run else None,
         save_every=min(save_every, every * -(-LEAST_SAVE // every)),
         resume=state,

@@ -93,3 +93,5 @@ def keep_best_weights(scores: dict[Path, float]) -> None:
     for folder in scores:
         if folder != chosen:
             (folder / WEIGHTS).unlink(missing_ok=True)
+            for snapshot in folder.glob("step-*"):
+                shutil.rmtree(snapshot)

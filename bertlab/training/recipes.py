@@ -128,6 +128,7 @@ class FinetuneRecipe:
     label_smoothing: float = 0.0
     evaluate_every: int = 0  # steps between two looks at the dev set; 0: once an epoch
     patience: int = 0  # looks without a better figure before the training ends; 0: it goes on to the end
+    snapshot_steps: tuple[int, ...] = ()
     optim: Optimization = field(default_factory=lambda: suited_optimization(128))
     seed: int = 0
 

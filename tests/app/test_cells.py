@@ -1,5 +1,6 @@
 """The cells that "show me the cell" offers really run and make what they promise."""
 
+import shutil
 from pathlib import Path
 
 import pages
@@ -80,6 +81,13 @@ def test_word_label_cell(folders):
 )
 def test_training_cells(run_folder, cell, arguments, part):
     assert run(cell(str(run_folder), *arguments)).to_dict()[part]
+
+
+def test_cell_of_answers_by_step(folders, tmp_path):
+    shutil.copytree(folders["reader"], tmp_path / "run")
+    (tmp_path / "run" / "recipe.json").write_text("{}")
+    cell = training.answers(str(tmp_path / "run"), 12, "who came?", "Ruth came, and " + "she said so. " * 50)
+    assert run(cell).to_dict()["layer"]
 
 
 def test_a_cell_can_open_the_control(folders):

@@ -10,7 +10,7 @@ from pages import fine, said
 from streamlit.testing.v1 import AppTest
 
 TABS = ["Learning curves", "A gap fills", "A head forms", "[CLS] and topics"]
-ATTENTION = "Attention heads"
+ATTENTION, READER = "Attention heads", "storyworld-tiny-qa"
 ODD = {
     "html": "<script>alert(1)</script> *bold* [MASK] :smile:",
     "chinese": "动物没有过马路 [MASK]",
@@ -60,7 +60,7 @@ def test_curves_of_a_run_of_ones_own(mine):
     assert fine(app)
 
 
-@pytest.mark.parametrize("name", ["english-mini", "storyworld-tiny-qa"])
+@pytest.mark.parametrize("name", ["english-mini", READER])
 def test_bundled_runs_of_other_kinds(name):
     app = opened(model=name)
     assert fine(app), said(app)
@@ -72,6 +72,26 @@ def test_a_fine_tuning_is_read_against_what_needs_no_model():
     assert "accuracy was 49% at step 250 and 100% at step 1,000" in said(app)
     assert "always the most frequent: 49%" in said(app)
     assert "kept no snapshots" in said(app) and len(app.tabs) == 1
+
+
+def test_a_question_through_a_fine_tuning():
+    app = opened("An answer is found", model=READER)
+    assert fine(app), said(app)
+    assert "the model says “red kite”. At step 400 it still said that there is no answer" in said(app) and "Step 1,800" in said(app)
+    assert [tab.label for tab in app.tabs] == [TABS[0], "An answer is found", *TABS[2:]]
+    app.text_input(key="film_question").set_value("").run()
+    assert not app.exception and "question is empty" in said(app)
+    app.text_input(key="film_question").set_value("What did <b>Ruth</b> buy :smile:").run()
+    assert fine(app), said(app)
+
+
+def test_the_step_drives_the_answer_spans():
+    app = opened(model=READER)
+    app.select_slider(key="training_step").set_value("0").run()
+    assert "Answer spans" in [link.proto.label for link in app.main.get("page_link")]
+    answers = pages.opened("spans", model=READER, step="0")
+    assert fine(answers) and "Answered by storyworld-tiny-qa/step-00000" in said(answers)
+    assert [answers.metric[0].label, answers.metric[0].value] == ["Answer", "bought a red kite from the toymaker for nine"]
 
 
 def test_a_run_under_way(under_way):

@@ -2,10 +2,12 @@ import numpy as np
 import pytest
 import torch
 
-from bertlab import BertForPreTraining
+from bertlab import BertForPreTraining, BertForQuestionAnswering
 from bertlab.draw.film_charts import (
     accuracy_steps,
     accuracy_table,
+    answer_lines,
+    answer_table,
     class_key,
     cloud_tile,
     head_tile,
@@ -22,6 +24,7 @@ from bertlab.explain.heads import ROLES
 from bertlab.explain.runs import Moment
 from bertlab.explain.snapshots import (
     WordFrame,
+    answer_film,
     cloud_film,
     followed_words,
     head_film,
@@ -30,6 +33,7 @@ from bertlab.explain.snapshots import (
     role_scores,
     word_film,
 )
+from bertlab.explain.spans import answer
 
 TEXT = "the animal [MASK] cross the [MASK]."
 
@@ -55,6 +59,23 @@ def test_words_are_those_of_each_model(moments, model, tok, gap):
     table = word_table(frames, followed_words(frames), tok)
     assert len(table) == 3 * table["token"].nunique()
     assert word_lines(table, step=30).to_dict()["layer"]
+
+
+def test_answers_are_those_of_each_model(model, tok, tmp_path):
+    asked = "who came?", "the animal did not cross the street"
+    moments = [Moment(0, str(tmp_path / "first")), Moment(9, str(tmp_path / "last"))]
+    for seed, moment in enumerate(moments):
+        torch.manual_seed(seed)
+        BertForQuestionAnswering(model.config).save_pretrained(moment.source, tok)
+    frames = list(answer_film(moments, *asked))
+    for frame, moment in zip(frames, moments, strict=True):
+        expected = answer(BertForQuestionAnswering.from_pretrained(moment.source), tok, *asked)
+        assert (frame.step, frame.answer.spans) == (moment.step, expected.spans)
+    table = answer_table(frames)
+    found = table[table["step"] == 9].set_index("choice")["probability"]
+    assert found["no answer"] == frames[-1].answer.no_answer_probability
+    assert found["the best span"] == max(s.probability for s in frames[-1].answer.spans if s.text)
+    assert answer_lines(table, step=9).to_dict()["layer"]
 
 
 def test_followed_are_the_last_best_and_every_first_guess():

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.corpora.examples import ChoiceExample, TextExample, TokenExample
 from bertlab.corpora.storyworld import questions
+from bertlab.explain.runs import read_run
 from bertlab.tasks.names import make_task, named, open_task
 from bertlab.training.finetune import batches, by_length, finetune, start_model, task_loss
 from bertlab.training.optim import Optimization
@@ -212,6 +213,18 @@ def test_killed_and_resumed_gives_the_same_weights(stop_at, small, quick, tmp_pa
     result = finetune(recipe, *data, out=tmp_path / "cut", resume=True, **quick)
     assert same(weights(result.model), weights(whole.model)) and result.looks == whole.looks
     assert (tmp_path / "cut" / "dev.csv").read_text() == (tmp_path / "whole" / "dev.csv").read_text()
+
+
+def test_snapshots_are_the_model_as_it_was_and_no_looks(small, quick, tmp_path):
+    recipe = replace(small, snapshot_steps=(0, 3), evaluate_every=4)
+    result = finetune(recipe, texts(24), texts(8, seed=3), out=tmp_path / "run", **quick)
+    assert [look["step"] for look in result.looks] == [4, 6]
+    start, middle = (open_task(tmp_path / "run" / f"step-0000{step}")[0] for step in recipe.snapshot_steps)
+    begun = start_model(recipe, result.task, result.task.settle(texts(24)))
+    assert torch.equal(start.classifier.weight, begun.classifier.weight.half().float())
+    assert not same(weights(middle), weights(start)) and not same(weights(middle), weights(result.model))
+    read = read_run(tmp_path / "run")
+    assert [moment.step for moment in read.moments] == [0, 3, 6] and read.finished
 
 
 def test_resume_wants_the_same_examples(small, quick, tmp_path):

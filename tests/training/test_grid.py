@@ -55,12 +55,14 @@ def test_the_settings_are_the_papers(small):
 
 def test_the_best_is_kept_whole_and_of_the_others_the_figures(two, small, tmp_path):
     told = {}
+    small = replace(small, snapshot_steps=(0,))
     chosen = search(small, texts(24), texts(12), tmp_path, on_trial=told.__setitem__, **QUICK)
     assert chosen.optim.learning_rate == 2e-2
     worse, better = sorted((tmp_path / "grid").iterdir(), key=lambda folder: told[folder.name]["best"])
     assert told[better.name]["accuracy"] > 0.9 > told[worse.name]["accuracy"]
     assert better.name == "rate-0.02-batch-4-epochs-8"
-    assert not (worse / "model.safetensors").exists() and (worse / "measures.json").exists()
+    assert not [*worse.rglob("model.safetensors")] and (worse / "measures.json").exists()
+    assert (tmp_path / "step-00000" / "model.safetensors").exists()
     assert same(weights(better), weights(tmp_path)) and not (tmp_path / "resume").exists()
     assert json.loads((tmp_path / "recipe.json").read_text())["optim"]["learning_rate"] == 2e-2
     model, task = open_task(tmp_path)

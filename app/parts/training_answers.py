@@ -1,0 +1,63 @@
+"""One question through a fine-tuning: how the answer comes to be marked."""
+
+import progress
+import streamlit as st
+from cells import training as cells
+from exports import exports
+from parts.spans_reading import percent
+from parts.spans_text import text_fields
+from parts.training_film import MOST_MOMENTS, last_model, moments_of
+from state import notices, plain
+
+from bertlab.draw.film_charts import answer_lines, answer_table
+from bertlab.draw.marked import shaded_passage
+from bertlab.explain.runs import Moment, TrainingRun
+from bertlab.explain.snapshots import AnswerFrame, answer_film
+
+
+def film(model, tokenizer, moments: tuple[Moment, ...], question: str, passage: str):
+    """For progress.rows; the models are those of the moments."""
+    return answer_film(moments, question, passage)
+
+
+def show(run: TrainingRun, source: str, step: int) -> None:
+    """`source` is what a cell opens; `step` is marked."""
+    question, passage = text_fields("film_")
+    moments, loaded = moments_of(run), last_model("answer", run)
+    frames = progress.rows(film, loaded, moments, question, passage, total=len(moments))
+    if not frames:
+        return
+    last = frames[-1].answer
+    notices(last.dropped, last.unknown, len(last.tokens))
+    st.markdown(told(frames))
+    for frame in frames:
+        best = frame.answer.best
+        said = quoted(best.text) if best.text else "no answer"
+        st.markdown(f"**Step {frame.step:,}**: {said}, {percent(best.probability)}")
+        with st.container(border=True):
+            st.html(shaded_passage(frame.answer))
+    st.caption(
+        "Blue from the left: the answer may start with this word. Orange from the right: it may end with it. The "
+        "answer is underlined. Rest the pointer on a word for its numbers."
+    )
+    table = answer_table(frames)
+    chart = answer_lines(table, step)
+    st.altair_chart(chart, width="stretch", alt="Probability of the best span and of no answer, by training step")
+    st.caption("The best span may be another at each step. Snapshots stand evenly, whatever steps lie between them.")
+    exports("answer-by-step", table, cells.answers(source, MOST_MOMENTS, question, passage), chart)
+
+
+def told(frames: list[AnswerFrame]) -> str:
+    """What is answered in the end, since when, and what was answered before."""
+    said = [frame.answer.best.text for frame in frames]
+    since = next(i for i in range(len(said)) if set(said[i:]) == {said[-1]})
+    story = f"After {frames[-1].step:,} steps the model says {quoted(said[-1])}. "
+    if since == 0:
+        return story + "It said so in every snapshot."
+    before = frames[since - 1]
+    story += f"It has said so since step {frames[since].step:,}; " if frames[since + 1 :] else ""
+    return story + f"{'a' if frames[since + 1 :] else 'A'}t step {before.step:,} it still said {quoted(said[since - 1])}."
+
+
+def quoted(text: str) -> str:
+    return f"“{plain(text)}”" if text else "that there is no answer"
