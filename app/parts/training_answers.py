@@ -54,9 +54,10 @@ def told(frames: list[AnswerFrame]) -> str:
     story = f"After {frames[-1].step:,} steps the model says {quoted(said[-1])}. "
     if since == 0:
         return story + "It said so in every snapshot."
-    before = frames[since - 1]
-    story += f"It has said so since step {frames[since].step:,}; " if frames[since + 1 :] else ""
-    return story + f"{'a' if frames[since + 1 :] else 'A'}t step {before.step:,} it still said {quoted(said[since - 1])}."
+    before = f"at step {frames[since - 1].step:,} it still said {quoted(said[since - 1])}."
+    if frames[since] is frames[-1]:
+        return story + before[0].upper() + before[1:]
+    return f"{story}It has said so since step {frames[since].step:,}; {before}"
 
 
 def quoted(text: str) -> str:

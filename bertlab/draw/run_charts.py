@@ -20,6 +20,10 @@ NAMES = {
     "order_accuracy": "sentence order",
     "next_token_loss": "next words",
     "next_token_accuracy": "next words",
+    "exact": "exact match",
+    "f1": "F1",
+    "has_answer_f1": "F1 where there is an answer",
+    "no_answer": "seen that there is none",
 }
 
 

@@ -77,7 +77,8 @@ def test_a_fine_tuning_is_read_against_what_needs_no_model():
 def test_a_question_through_a_fine_tuning():
     app = opened("An answer is found", model=READER)
     assert fine(app), said(app)
-    assert "the model says “red kite”. At step 400 it still said that there is no answer" in said(app) and "Step 1,800" in said(app)
+    assert "the model says “red kite”. At step 400 it still said that there is no answer" in said(app)
+    assert all(f"**Step {step}**" in said(app) for step in ("0", "100", "400", "1,800"))
     assert [tab.label for tab in app.tabs] == [TABS[0], "An answer is found", *TABS[2:]]
     app.text_input(key="film_question").set_value("").run()
     assert not app.exception and "question is empty" in said(app)
@@ -91,7 +92,7 @@ def test_the_step_drives_the_answer_spans():
     assert "Answer spans" in [link.proto.label for link in app.main.get("page_link")]
     answers = pages.opened("spans", model=READER, step="0")
     assert fine(answers) and "Answered by storyworld-tiny-qa/step-00000" in said(answers)
-    assert [answers.metric[0].label, answers.metric[0].value] == ["Answer", "bought a red kite from the toymaker for nine"]
+    assert answers.metric[0].value == "bought a red kite from the toymaker for nine"
 
 
 def test_a_run_under_way(under_way):
