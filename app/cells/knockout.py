@@ -13,13 +13,9 @@ if TYPE_CHECKING:
 Heads = Sequence[tuple[int, int]]
 
 
-def question(ask: "Asked", gap: int, word: str) -> str:
-    """The line that says which word in which gap is asked about."""
-    parts = dict(text=ask.text, pair=ask.pair, masked=list(ask.masked), gap=gap, token=word, limit=ask.loaded.limit)
-    return f"question = dict({', '.join(f'{name}={value!r}' for name, value in parts.items())})"
-
-
-def fill(ask: "Asked", gap: int, word: str, off: Heads) -> str:
+def fill(asks: Sequence["Asked"], gap: int, word: str, off: Heads) -> str:
+    """`asks`: the model and, where there is one, that beside it."""
+    ask, *others = asks
     return f"""from bertlab.draw.knockout_charts import knockout_maps, largest
 from bertlab.explain.control import random_control
 from bertlab.explain.knockout import fill_knockouts, fill_without
@@ -32,10 +28,13 @@ off = {list(off)!r}  # (layer, head), from 0
 found = fill_without(model, tok, **question, off=off)
 print(f"{{found.before.tokens[0]}} -> {{found.after.tokens[0]}}, change in ln p {{found.change:+.2f}}")
 print(f"random weights change it by {{largest(control):.2f}} at most")
-knockout_maps({{{ask.loaded.name!r}: rows, "random weights": control}}, off)"""
+maps = {{{ask.loaded.name!r}: rows}}{beside(others, "list(fill_knockouts(other, other_tok, **question))", gap, word)}
+knockout_maps(maps | {{"random weights": control}}, off)"""
 
 
-def measures(ask: "Asked", gap: int, word: str) -> str:
+def measures(asks: Sequence["Asked"], gap: int, word: str) -> str:
+    """`asks`: the model and, where there is one, that beside it."""
+    ask, *others = asks
     return f"""from bertlab.draw.knockout_charts import measure_maps
 from bertlab.explain.control import random_control
 from bertlab.explain.flow import measures
@@ -45,7 +44,27 @@ from bertlab.explain.flow import measures
 found = measures(model, tok, **question)
 control = measures(random_control(model), tok, **question)
 print(found.agreement.round(2), control.agreement.round(2), sep="\\n")
-measure_maps({{{ask.loaded.name!r}: found, "random weights": control}})"""
+maps = {{{ask.loaded.name!r}: found}}{beside(others, "measures(other, other_tok, **question)", gap, word)}
+measure_maps(maps | {{"random weights": control}})"""
+
+
+def question(ask: "Asked", gap: int, word: str) -> str:
+    """The line that says which word in which gap is asked about."""
+    parts = dict(text=ask.text, pair=ask.pair, masked=list(ask.masked), gap=gap, token=word, limit=ask.loaded.limit)
+    return f"question = dict({', '.join(f'{name}={value!r}' for name, value in parts.items())})"
+
+
+def beside(asks: Sequence["Asked"], computed: str, gap: int, word: str) -> str:
+    """Lines that add what is `computed` of the second model; its tokens may be others, and so its question."""
+    lines = ""
+    for ask in asks:
+        source = repr(ask.loaded.source)
+        lines += f"""
+
+other, other_tok = BertForPreTraining.from_pretrained({source}), Tokenizer.from_pretrained({source})
+{question(ask, gap, word)}
+maps[{ask.loaded.name!r}] = {computed}"""
+    return lines and f"{lines}\n"
 
 
 def bertviz(loaded: "Loaded", text: str, pair: str | None, view: str, layer: int, head: int, limit: int) -> str:

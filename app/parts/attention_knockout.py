@@ -35,7 +35,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     word = f"“{state.plain(followed.word)}”"
     st.markdown(knockout_heads.story(word, first, last))
     show_without(loaded, followed, off)
-    code = cells.fill(followed.asks[0], followed.gap, followed.word, off)
+    code = cells.fill(followed.asks[:-1], followed.gap, followed.word, off)
     exports("knockout", knockout_table(maps), code, knockout_maps(maps, off))
 
 

@@ -42,7 +42,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     show_maps(followed.word, own, found)
     with st.expander("What the four measures are", icon=":material/help:"):
         st.markdown(MEANINGS)
-    code = cells.measures(followed.asks[0], followed.gap, followed.word)
+    code = cells.measures(followed.asks[:-1], followed.gap, followed.word)
     exports("measures", measure_table(own), code, measure_maps(found))
 
 

@@ -52,6 +52,21 @@ def test_two_models_and_random_weights(folders):
     assert fine(other) and ("has no token" in said(other)) != ("##g" in storyworld_vocabulary())
 
 
+@pytest.mark.parametrize(("tab", "found"), [(TABS[0], "change"), (TABS[1], "agreement")])
+def test_the_cell_shows_both_models(tab, found, folders):
+    text = "the animal didn't cross the street because it was too [MASK]"
+    app = opened(tab, text=text, folder=folders["pretrained"], versus="storyworld-tiny", follow="was")
+    assert fine(app), said(app)
+    picture, names = ran(app)
+    assert list(names["maps"]) == [folders["pretrained"], "storyworld-tiny"]
+    drawn = picture.to_dict()["hconcat"]
+    assert len(drawn if found == "change" else drawn[1]["vconcat"]) == 3
+    if found == "change":
+        shown = app.main.dataframe[0].value.set_index("model").loc["storyworld-tiny", "change"]
+        computed = [change for row in names["maps"]["storyworld-tiny"] for change in row]
+        assert list(shown) == pytest.approx(computed, abs=1e-4)
+
+
 def storyworld_vocabulary():
     return Tokenizer.from_pretrained("storyworld-tiny").vocab
 
