@@ -115,7 +115,7 @@ def attention_flow() -> Figure:
         ax.text(x + 0.8, 1.19, "(B, A, S, D)", ha="center", va="center", size=8.5, color=GREY)
     for x, colour in ((1.7, ORANGE), (4.0, BLUE)):
         _arrow(ax, (x, 1.3), (2.85, 1.65), colour)
-    box(ax, 1.35, 1.65, 3.0, "query @ key / sqrt(D)", "white")
+    box(ax, 1.35, 1.65, 3.0, "query @ key.mT / √D", "white")
     ax.text(4.45, 1.8, "scores (B, A, S, S); hide padding", va="center", size=8.5, color=INK)
     _arrow(ax, (2.85, 1.95), (2.85, 2.25))
     box(ax, 1.35, 2.25, 3.0, "softmax over each row", PINK)
