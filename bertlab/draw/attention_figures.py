@@ -121,7 +121,7 @@ def attention_flow() -> Figure:
     box(ax, 1.35, 2.25, 3.0, "softmax over each row", PINK)
     ax.text(4.45, 2.4, "weights (B, A, S, S)", va="center", size=8.5, color=INK)
     _arrow(ax, (2.85, 2.55), (3.6, 2.85))
-    _arrow(ax, (7.2, 1.3), (5.5, 2.95), GREEN)
+    _arrow(ax, (7.0, 1.3), (5.5, 2.95), GREEN)
     box(ax, 2.5, 2.85, 3.0, "weights @ value", "white")
     ax.text(5.6, 3.1, "context (B, A, S, D)", va="center", size=8.5, color=INK)
     _arrow(ax, (4.0, 3.15), (4.0, 3.5))
