@@ -86,7 +86,7 @@ def renormalised(scores, mask):
 MASK_MISTAKES = {
     "nothing was hidden": lambda s, m: s.softmax(-1),
     "after the softmax": lambda s, m: s.softmax(-1) * m[:, None, None],
-    "multiplied the scores": lambda s, m: (s * m[:, None, None]).softmax(-1),
+    "has the score 0": lambda s, m: (s * m[:, None, None]).softmax(-1),
     "wrong way round": lambda s, m: s.masked_fill((m == 1)[:, None, None], LOW).softmax(-1),
     "you hid the rows": lambda s, m: s.masked_fill((m == 0)[:, None, :, None], LOW).softmax(-1),
     "rows of padding are hidden too": lambda s, m: s.masked_fill(
@@ -155,7 +155,7 @@ def test_heads_mistake(words):
 
 
 class Right(nn.Module):
-    scale, hide, last = True, True, True
+    hide, last = True, True
 
     def __init__(self, config):
         super().__init__()
@@ -169,18 +169,40 @@ class Right(nn.Module):
     def merged(self, context):
         return context.transpose(1, 2).flatten(2)
 
+    def scale(self, x, query):
+        return math.sqrt(query.size(-1))
+
+    def hidden(self, padding):
+        return padding
+
     def forward(self, x, padding):
         query, key, value = self.parts(x)
-        scores = query @ key.mT / (math.sqrt(query.size(-1)) if self.scale else 1)
+        scores = query @ key.mT / self.scale(x, query)
         if padding is not None and self.hide:
-            scores = scores.masked_fill(padding, LOW)
+            scores = scores.masked_fill(self.hidden(padding), LOW)
         weights = scores.softmax(-1)
         context = self.merged(weights @ value)
         return (self.out(context) if self.last else context), weights
 
 
 class Unscaled(Right):
-    scale = False
+    def scale(self, x, query):
+        return 1
+
+
+class ScaledByH(Right):
+    def scale(self, x, query):
+        return math.sqrt(x.size(-1))
+
+
+class Inverted(Right):
+    def hidden(self, padding):
+        return ~padding
+
+
+class NeedsPadding(Right):
+    def forward(self, x, padding):
+        return super().forward(x, padding.clone())
 
 
 class Unmasked(Right):
@@ -243,6 +265,9 @@ class NotBegun(Right):
 
 MODULE_MISTAKES = {
     Unscaled: "not divided by",
+    ScaledByH: "square root of H",
+    Inverted: "True where a token must not",
+    NeedsPadding: r"stopped on inputs of shape \(2, 6, 24\), None",
     Unmasked: "padding was not hidden",
     WithoutOut: "last product is missing",
     HeadsFirst: r"split as \(3, A, D\)",

@@ -19,6 +19,7 @@ LOOKUP_MISTAKES = {
     "first row": lambda ids, table: table[ids[:1]].expand(2, -1, -1),
     "still one-hot": lambda ids, table: F.one_hot(ids, len(table)),
     "also where the largest": lambda ids, table: F.one_hot(ids).float() @ table,
+    "one_hot @ table": lambda ids, table: table.T @ F.one_hot(ids, len(table)).float(),
     "wants floating point": lambda ids, table: F.one_hot(ids, len(table)) @ table,
     "no gradient": lambda ids, table: table[ids].detach(),
     "not the rows": lambda ids, table: table[ids] + 1,
@@ -52,7 +53,8 @@ SEGMENT_MISTAKES = {
     "wrong way round": lambda ids, sep, pad: 1 - segment_ids(ids, sep, pad),
     "torch.long": lambda ids, sep, pad: segment_ids(ids, sep, pad).float(),
     "changed the input_ids": changes_its_input,
-    "the segments are": lambda ids, sep, pad: torch.ones_like(ids),
+    "at its own place too": lambda ids, sep, pad: (ids == sep).cumsum(1),
+    "the segments are [0, 0, 0, 0, 1, 1, 0, 0], not [1,": lambda ids, sep, pad: torch.ones_like(ids),
 }
 
 
@@ -71,12 +73,19 @@ def place(count, first=0):
     return torch.arange(first, first + count)[:, None]
 
 
+def own_angles(count, width, base):
+    component = torch.arange(width)
+    angles = place(count) / base ** (component / width)  # (P, H)
+    return torch.where(component % 2 == 0, angles.sin(), angles.cos())
+
+
 SINUSOID_MISTAKES = {
     "two blocks": lambda n, h, b: torch.cat([sinusoids(n, h, b)[:, 0::2], sinusoids(n, h, b)[:, 1::2]], 1),
     "sine belongs": lambda n, h, b: sinusoids(n, h, b).view(n, -1, 2).flip(-1).flatten(1),
     "count from 0": lambda n, h, b: sinusoids(n + 1, h, b)[1:],
     "half of that": lambda n, h, b: waves(place(n) / b ** (torch.arange(h // 2) / h)),
     "twice that": lambda n, h, b: waves(place(n) / b ** (4 * torch.arange(h // 2) / h)),
+    "share one angle": own_angles,
     "base that is given": lambda n, h, b: sinusoids(n, h, 10_000.0),
     "is multiplied": lambda n, h, b: waves(place(n) * b ** (torch.arange(0, h, 2) / h)),
     "should have the shape": lambda n, h, b: sinusoids(n, h, b).T,
@@ -97,10 +106,16 @@ def one_angle(shift, width, base):
     return torch.block_diag(*[shift_matrix(shift, 2, base)] * (width // 2))
 
 
+def in_blocks(shift, width, base):
+    order = [*range(0, width, 2), *range(1, width, 2)]
+    return shift_matrix(shift, width, base)[order][:, order]
+
+
 SHIFT_MISTAKES = {
     "depend on the shift": lambda k, h, b: torch.eye(h),
     "the transpose": lambda k, h, b: shift_matrix(k, h, b).T,
     "radians": lambda k, h, b: shift_matrix(k * torch.pi / 180, h, b),
+    "two blocks": in_blocks,
     "first wave": one_angle,
     "it is not": lambda k, h, b: 2 * shift_matrix(k, h, b),
     "should have the shape": lambda k, h, b: shift_matrix(k, h, b)[:2],

@@ -73,6 +73,7 @@ NORM_MISTAKES = {
     "run over all tokens": norm((0, 1)),
     "tokens of a text": norm((1,)),
     "tokens and features": norm((1, 2)),
+    "for all numbers of x": norm((0, 1, 2)),
     "weight and bias are missing": lambda x, w, b, eps: norm()(x, 1, 0, eps),
     "^bias is missing": lambda x, w, b, eps: norm()(x, w, 0, eps),
     "^weight is missing": lambda x, w, b, eps: norm()(x, 1, b, eps),
@@ -176,12 +177,16 @@ LAYER_MISTAKES = {
         lambda m, x, a: m.attention_norm(m.feed_forward_norm(x + a) + m.feed_forward(m.feed_forward_norm(x + a)))
     ),
     "both LayerNorms": layer(lambda m, x, a: x + a + m.feed_forward(x + a)),
+    "not one of their parts": layer(
+        lambda m, x, a: x + m.attention_norm(a) + m.feed_forward_norm(m.feed_forward(x + m.attention_norm(a)))
+    ),
     "not one of its parts": layer(lambda m, x, a: x + m.feed_forward_norm(m.feed_forward(m.attention_norm(x + a)))),
     "no activation": Straight,
     "uses ReLU": Relu,
     "no feed-forward network yet": layer(lambda m, x, a: m.attention_norm(x + a)),
     "missing in yours: feed_forward.up.weight": Unnamed,
-    "output is not the library's": NoMask,
+    "padding was not hidden": NoMask,
+    "output is not the library's": layer(lambda m, x, a: 2 * m.feed_forward_norm(x)),
     "with padding=None": MasksNothingGiven,
     "unpack them": layer(lambda m, x, a: (x, a)),
 }
@@ -222,6 +227,7 @@ COUNT_MISTAKES = {
     "1 too many": lambda c: count(c, last=1),
     "7 too few": lambda c: count(c, last=-7),
     "a whole number": lambda c: float(count(c)),
+    "^your code stopped: .* has no attribute 'heads'": lambda c: c.heads,
 }
 
 

@@ -113,7 +113,7 @@ def _check_masked(weights: Tensor, scores: Tensor, mask: Tensor) -> None:
             ),
             (
                 (scores * mask[:, None, None]).softmax(-1),
-                "you multiplied the scores by the mask: a score of 0 is a score like any other (e^0 = 1).",
+                "padding has the score 0: a score like any other (e^0 = 1). Give it the lowest number there is.",
             ),
             (
                 scores.masked_fill(~looked_at, low).softmax(-1),

@@ -30,7 +30,7 @@ def check_lookup(fn: Callable[[Tensor, Tensor], Tensor]) -> None:
     except RuntimeError as error:
         raise Mistake(
             f"your function stopped with: {error}. One-hot rows have V numbers, also where the largest id does not "
-            "occur: F.one_hot(ids, V); and a product wants floating point."
+            "occur: F.one_hot(ids, V); and the product, one_hot @ table, wants floating point."
         ) from error
     expect(isinstance(result, Tensor), f"return a tensor, not {type(result).__name__}.")
     expect(
@@ -66,6 +66,7 @@ def check_segment_ids(fn: Callable[[Tensor, int, int], Tensor]) -> None:
         "the first [SEP] closes the first text: it belongs to segment 0, the count starts behind it.": (
             (seen == 1) & (ids != 0)
         ),
+        "cumsum counts a [SEP] at its own place too: take it off there, then see to the padding.": seen,
         "padding is in segment 0, also behind a single text: it belongs to no second text.": before.clamp(max=1),
         "behind the last [SEP] comes padding: segment 0, not 2.": before,
         "behind a single text comes padding, not a second text: segment 0.": before == 1,
@@ -74,7 +75,10 @@ def check_segment_ids(fn: Callable[[Tensor, int, int], Tensor]) -> None:
     }
     if not torch.equal(result.long(), wanted):
         reason = next((message for message, wrong in known.items() if torch.equal(result.long(), wrong.long())), None)
-        raise Mistake(reason or f"for {ids[0].tolist()} the segments are {wanted[0].tolist()}.")
+        row = int((result != wanted).any(dim=1).nonzero()[0])
+        raise Mistake(
+            reason or f"for {ids[row].tolist()} the segments are {wanted[row].tolist()}, not {result[row].tolist()}."
+        )
     expect(
         result.dtype == torch.long,
         f"return whole numbers (torch.long), not {result.dtype}: they are looked up in a table.",
@@ -87,6 +91,16 @@ def _waves(positions: Tensor, width: int, base: float, step: int = 2) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)  # (P, H / 2, 2) -> (P, H)
 
 
+def _blocks(waves: Tensor) -> Tensor:
+    """All sines, then all cosines."""
+    return torch.cat([waves[:, 0::2], waves[:, 1::2]], dim=1)  # (P, H)
+
+
+def _own_angles(positions: Tensor, width: int, base: float) -> Tensor:
+    angles = positions[:, None] / base ** (torch.arange(width) / width)  # (P, H)
+    return torch.where(torch.arange(width) % 2 == 0, angles.sin(), angles.cos())
+
+
 @checker
 def check_sinusoids(fn: Callable[[int, int, float], Tensor]) -> None:
     """Check fn(count, width, base) -> (count, width): sine in even, cosine in odd components."""
@@ -95,9 +109,7 @@ def check_sinusoids(fn: Callable[[int, int, float], Tensor]) -> None:
         place = torch.arange(count, dtype=torch.float32)
         right = _waves(place, width, base)
         known = {
-            "sine and cosine alternate, component by component; yours stand in two blocks.": (
-                torch.cat([right[:, 0::2], right[:, 1::2]], dim=1)
-            ),
+            "sine and cosine alternate, component by component; yours stand in two blocks.": _blocks(right),
             "sine belongs in the even components (0, 2, ...), cosine in the odd ones.": right.view(count, -1, 2)
             .flip(-1)
             .flatten(1),
@@ -105,6 +117,9 @@ def check_sinusoids(fn: Callable[[int, int, float], Tensor]) -> None:
             "the exponent is 2i / H with i = 0, 1, 2, ...: yours is half of that.": _waves(place, width, base, 1),
             "the exponent is 2i / H, where 2i is the even component itself: yours is twice that.": (
                 _waves(place, width, base, 4)
+            ),
+            "a sine and its cosine share one angle: component 2i + 1, too, has the exponent 2i / H.": (
+                _own_angles(place, width, base)
             ),
             "use the base that is given.": _waves(place, width, 10_000.0),
             "the angle is the position divided by base^(2i / H): yours is multiplied.": _waves(place, width, 1 / base),
@@ -132,6 +147,10 @@ def check_shift_matrix(fn: Callable[[int, int, float], Tensor]) -> None:
         expect(
             not _same(moved, _waves(place + shift * torch.pi / 180, width, base)),
             "angles are in radians.",
+        )
+        expect(
+            not _same(_blocks(here) @ matrix.T, _blocks(there)),
+            "your matrix is for waves in two blocks; here sine and cosine alternate, component by component.",
         )
         if not _same(moved, there):
             fast = _same(moved[:, :2], there[:, :2])

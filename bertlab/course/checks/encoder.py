@@ -84,6 +84,10 @@ def _known_norms(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> list[tu
         (weight * norm((0, 1)) + bias, "mean and variance run over all tokens: here each token is by itself, dim=-1."),
         (weight * norm((1,)) + bias, "mean and variance run over the tokens of a text: take the features, dim=-1."),
         (
+            weight * norm((0, 1, 2)) + bias,
+            "there is one mean and one variance for all numbers of x: each token has its own, dim=-1.",
+        ),
+        (
             weight * norm((1, 2)) + bias,
             "mean and variance run over tokens and features: each token is by itself, dim=-1.",
         ),
@@ -134,6 +138,8 @@ def _known_layers(library: Layer, x: Tensor, padding: Tensor) -> list[tuple[Tens
 
     middle = first(x + attend(x))
     before = x + attend(first(x))
+    outside = x + first(attend(x))
+    unhidden = first(x + library.attention(x, None)[0])
     return [
         (
             before + feed_forward(second(before)),
@@ -152,6 +158,11 @@ def _known_layers(library: Layer, x: Tensor, padding: Tensor) -> list[tuple[Tens
         (first(second(x + attend(x)) + feed_forward(second(x + attend(x)))), "the two LayerNorms have changed places."),
         (x + attend(x) + feed_forward(x + attend(x)), "both LayerNorms are missing."),
         (x + second(feed_forward(middle)), "normalise the sum, not one of its parts."),
+        (outside + second(feed_forward(outside)), "normalise the sums, not one of their parts."),
+        (
+            second(unhidden + feed_forward(unhidden)),
+            "padding was not hidden: hand `padding` on to attention.",
+        ),
         (second(middle + straight(middle)), "the feed-forward network has no activation between up and down."),
         (
             second(middle + feed_forward.down(F.relu(feed_forward.up(middle)))),

@@ -90,9 +90,9 @@ def _known_modules(library: MultiHeadAttention, x: Tensor, padding: Tensor) -> l
     heads = library.heads
     qkv = library.qkv(x)
 
-    def attend(q: Tensor, k: Tensor, v: Tensor, hide: bool = True, scale: bool = True) -> Tensor:
-        scores = q @ k.mT / (math.sqrt(q.size(-1)) if scale else 1)
-        return scores.masked_fill(padding & hide, torch.finfo(x.dtype).min).softmax(-1) @ v
+    def attend(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor = padding, width: int | None = None) -> Tensor:
+        scores = q @ k.mT / math.sqrt(width or q.size(-1))
+        return scores.masked_fill(hidden, torch.finfo(x.dtype).min).softmax(-1) @ v
 
     def merge(context: Tensor) -> Tensor:
         return context.transpose(1, 2).flatten(2)
@@ -105,10 +105,12 @@ def _known_modules(library: MultiHeadAttention, x: Tensor, padding: Tensor) -> l
     return [
         (merge(right), "the last product is missing: `out` mixes what the heads found."),
         (
-            library.out(merge(attend(*three, hide=False))),
+            library.out(merge(attend(*three, hidden=torch.zeros_like(padding)))),
             "padding was not hidden: where `padding` is True, the score must be the lowest number.",
         ),
-        (library.out(merge(attend(*three, scale=False))), "the scores are not divided by the square root of D."),
+        (library.out(merge(attend(*three, hidden=~padding))), "`padding` is True where a token must not be looked at."),
+        (library.out(merge(attend(*three, width=1))), "the scores are not divided by the square root of D."),
+        (library.out(merge(attend(*three, width=x.size(-1)))), "you divided by the square root of H: D is H / A."),
         (
             library.out(merge(attend(*single))),
             "there is one head alone, as wide as H: split into heads before the scores.",

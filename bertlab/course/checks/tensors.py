@@ -25,8 +25,10 @@ def run(fn: Callable, *args):
     except NotImplementedError:
         raise
     except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
-        shapes = ", ".join(str(tuple(arg.shape)) for arg in args if isinstance(arg, Tensor))
-        raise Mistake(f"your code stopped on inputs of shape {shapes}: {error}") from error
+        given = [arg if arg is None else tuple(arg.shape) for arg in args if arg is None or isinstance(arg, Tensor)]
+        where = f" on inputs of shape {', '.join(map(str, given))}" if given else ""
+        reason = str(error).partition("\n")[0]  # torch goes on with all the ways to call its function
+        raise Mistake(f"your code stopped{where}: {reason}") from error
 
 
 def tensors(result, count: int, names: str) -> tuple[Tensor, ...]:
