@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.explain.text import clean
+from bertlab.explain.text import clean, longest
 
 Pooling = Literal["cls", "mean", "max"]
 Method = Literal["pca", "tsne", "umap"]
@@ -32,9 +32,8 @@ def vector_rows(
     texts = [clean(text) for text in texts]
     if not texts or not all(texts):
         raise InputError("every line needs at least one word")
-    longest = model.config.max_position_embeddings
     for start in range(0, len(texts), BATCH):
-        batch = tokenizer(texts[start : start + BATCH], max_length=min(limit or longest, longest))
+        batch = tokenizer(texts[start : start + BATCH], max_length=longest(model, limit))
         frame = batch["input_ids"].new_tensor([tokenizer.cls_token_id, tokenizer.sep_token_id])
         own = batch["attention_mask"].bool() & ~torch.isin(batch["input_ids"], frame)  # (B, S)
         if not own.any(1).all():

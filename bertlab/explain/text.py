@@ -42,6 +42,12 @@ def clean(text: str) -> str:
     return _MASK.sub("[MASK]", kept).strip()
 
 
+def longest(model, limit: int | None = None) -> int:
+    """How many tokens of a text the model reads: `limit`, but never more than it has positions."""
+    positions = model.config.max_position_embeddings
+    return min(limit or positions, positions)
+
+
 def encode(tokenizer, text: str, pair: str | None = None, limit: int = 512) -> Encoded:
     """Encode one text or pair, cut to `limit` tokens ([CLS] and [SEP] included).
 
