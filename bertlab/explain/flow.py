@@ -15,6 +15,7 @@ from torch import Tensor
 from bertlab.explain.attribution import Progress, attribute_fill
 from bertlab.explain.fill import masked_row
 from bertlab.explain.knockout import token_id
+from bertlab.explain.text import frame_mask
 from bertlab.inputs.features import Batch
 
 FEWEST = 4  # tokens; an order of fewer says nothing
@@ -110,7 +111,6 @@ def measures(
         "value-weighted": value_weighted(model, batch).mean((0, 1))[position],
         "gradients": pushes.values.abs(),
     }
-    ids = batch["input_ids"][0]
-    special = torch.isin(ids, torch.tensor([tokenizer.cls_token_id, tokenizer.sep_token_id]))
-    compared = [i != position and not kept for i, kept in enumerate(special.tolist())]
+    framing = frame_mask(tokenizer, batch["input_ids"])[0].tolist()  # (1, S) -> S
+    compared = [i != position and not kept for i, kept in enumerate(framing)]
     return Measures(pushes.tokens, position, compared, {name: value.tolist() for name, value in values.items()})
