@@ -14,7 +14,6 @@ from torch import Tensor
 
 from bertlab.explain.attribution import Progress, attribute_fill
 from bertlab.explain.fill import masked_row
-from bertlab.explain.knockout import token_id
 from bertlab.explain.text import frame_mask
 from bertlab.inputs.features import Batch
 
@@ -104,7 +103,7 @@ def measures(
     position = gaps[gap]
     with torch.inference_mode():
         weights = torch.stack([layer[0] for layer in model.bert(**batch, output_attentions=True).attentions])
-    pushes = attribute_fill(model, tokenizer, batch, position, token_id(tokenizer, token), progress)
+    pushes = attribute_fill(model, tokenizer, batch, position, tokenizer.id_of(token), progress)
     values = {
         "attention": weights.mean((0, 1))[position],  # (L, A, S, S) -> (S,)
         "rollout": rollout(weights)[-1, position],
