@@ -161,12 +161,3 @@ def test_pairs_right():
 def test_pairs_mistake(words):
     with pytest.raises(Mistake, match=words):
         check_make_pairs(PAIR_MISTAKES[words])
-
-
-@pytest.mark.parametrize("check", [check_cut_pair, check_make_pairs])
-def test_an_exercise_not_begun(check):
-    def stub(*args):
-        raise NotImplementedError
-
-    with pytest.raises(Mistake, match="write your code in place of"):
-        check(stub)
