@@ -24,7 +24,7 @@ from bertlab.model.weights import Weights, weights_file
 from bertlab.tasks.names import family_of
 from bertlab.training.run import read_record
 
-DEFAULT_MODEL, DEFAULT_QA = "storyworld-tiny", "storyworld-tiny-qa"
+DEFAULT_MODEL = "storyworld-tiny"
 NOTHING, RANDOM = "nothing", "random weights"
 END = "end"  # of the training, where a model has snapshots
 CLASSIFIER = "classifier"  # the heads for texts, words and choices all have this name
@@ -36,7 +36,7 @@ READ_FILES = {*hub.SMALL_FILES, "model.safetensors.index.json", "pytorch_model.b
 TASKS = {
     "encoder": (BertModel, None, DEFAULT_MODEL),
     "fill": (BertForPreTraining, "cls.predictions", DEFAULT_MODEL),
-    "answer": (BertForQuestionAnswering, "qa_outputs", DEFAULT_QA),
+    "answer": (BertForQuestionAnswering, "qa_outputs", "storyworld-tiny-qa"),
     "text label": (BertForSequenceClassification, CLASSIFIER, "storyworld-tiny-sentiment"),
     "word labels": (BertForTokenClassification, CLASSIFIER, "storyworld-tiny-entities"),
 }
