@@ -27,11 +27,6 @@ def other_tie(first, second, budget):
     return first, second
 
 
-def wrong_ends(first, second, budget):
-    a, b = map(len, right_cut(first, second, budget))
-    return first[:a], second[len(second) - b :]
-
-
 def equally(first, second, budget):
     return (first[-(budget // 2) :], second[: budget - budget // 2])
 
