@@ -19,12 +19,12 @@ from bertlab import (
 )
 from bertlab.errors import InputError
 from bertlab.explain.control import random_control
-from bertlab.locate import locate
-from bertlab.model.weights import FORMS, Weights
+from bertlab.locate import locate, snapshots
+from bertlab.model.weights import Weights, weights_file
 from bertlab.tasks.names import family_of
 from bertlab.training.run import read_record
 
-DEFAULT_MODEL, DEFAULT_QA = "storyworld-tiny", "storyworld-tiny-qa"
+DEFAULT_MODEL = "storyworld-tiny"
 NOTHING, RANDOM = "nothing", "random weights"
 END = "end"  # of the training, where a model has snapshots
 CLASSIFIER = "classifier"  # the heads for texts, words and choices all have this name
@@ -36,7 +36,7 @@ READ_FILES = {*hub.SMALL_FILES, "model.safetensors.index.json", "pytorch_model.b
 TASKS = {
     "encoder": (BertModel, None, DEFAULT_MODEL),
     "fill": (BertForPreTraining, "cls.predictions", DEFAULT_MODEL),
-    "answer": (BertForQuestionAnswering, "qa_outputs", DEFAULT_QA),
+    "answer": (BertForQuestionAnswering, "qa_outputs", "storyworld-tiny-qa"),
     "text label": (BertForSequenceClassification, CLASSIFIER, "storyworld-tiny-sentiment"),
     "word labels": (BertForTokenClassification, CLASSIFIER, "storyworld-tiny-entities"),
 }
@@ -97,10 +97,9 @@ def steps() -> list[str]:
 
 def steps_of(name: str) -> list[str]:
     folder = place(name)
-    names = [config.parent.name[5:] for config in folder.glob("step-*/config.json")]
-    found = sorted(int(number) for number in names if number.isdecimal())
-    ended = any((folder / form).is_file() for form in FORMS)
-    return [*map(str, found), *[END] * ended] if found else []
+    found = [str(step) for step in snapshots(folder)]
+    ended = [END] if weights_file(folder) else []
+    return found + ended if found else []
 
 
 def newest(name: str) -> str:

@@ -16,7 +16,7 @@ def data_folder() -> Path:
 
 def bundled_models() -> list[str]:
     """Names of the checkpoints that come with bertlab; snapshots lie below them as NAME/step-00100."""
-    return _checkpoints_in(data_folder() / "models")
+    return sorted(config.parent.name for config in (data_folder() / "models").glob("*/config.json"))
 
 
 def locate(name_or_path: str | Path, weights: bool = False) -> Path:
@@ -42,6 +42,12 @@ def locate(name_or_path: str | Path, weights: bool = False) -> Path:
     return _bundled(name) or _from_hub(name, weights)
 
 
+def snapshots(folder: Path) -> dict[int, Path]:
+    """The folders of the checkpoints that a training left in its own, step-00100/ and the like, by their step."""
+    found = {path.parent.name.removeprefix("step-"): path.parent for path in folder.glob("step-*/config.json")}
+    return {int(number): found[number] for number in sorted(filter(str.isdecimal, found), key=int)}
+
+
 def _bundled(name: str) -> Path | None:
     first, *rest = Path(name).parts
     if first not in bundled_models():  # also keeps out absolute paths and ".."
@@ -49,10 +55,10 @@ def _bundled(name: str) -> Path | None:
     model = data_folder() / "models" / first
     if not rest:
         return model
-    snapshots = _checkpoints_in(model)
-    if len(rest) == 1 and rest[0] in snapshots:
+    names = [path.name for path in snapshots(model).values()]
+    if len(rest) == 1 and rest[0] in names:
         return model / rest[0]
-    raise InputError(f"{_quoted(name)}: {first} has no such snapshot; it has: {', '.join(snapshots) or 'none'}")
+    raise InputError(f"{_quoted(name)}: {first} has no such snapshot; it has: {', '.join(names) or 'none'}")
 
 
 def _from_hub(name: str, weights: bool) -> Path:
@@ -74,10 +80,6 @@ def _transformer_in(folder: Path) -> Path:
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError(f"{modules}: no list of modules ({error})") from error
     return first if (first / "config.json").exists() else folder
-
-
-def _checkpoints_in(folder: Path) -> list[str]:
-    return sorted(config.parent.name for config in folder.glob("*/config.json"))
 
 
 def _known() -> str:

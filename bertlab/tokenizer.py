@@ -220,6 +220,12 @@ class Tokenizer:
             return self.vocab.get(tokens, self.unk_token_id)
         return [self.vocab.get(token, self.unk_token_id) for token in tokens]
 
+    def id_of(self, token: str) -> int:
+        """Id of a token that must be there: InputError for one outside the vocabulary."""
+        if token not in self.vocab:
+            raise InputError(f"“{token}” is no token of this model: choose a word that its vocabulary holds whole")
+        return self.vocab[token]
+
     def _checked(self, ids: Sequence[int] | torch.Tensor) -> list[int]:
         ids = ids.tolist() if isinstance(ids, torch.Tensor) else list(ids)
         for index in ids:

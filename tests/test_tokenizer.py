@@ -209,6 +209,7 @@ def test_pieces_and_numbers(tiny):
     assert tiny.decode(ids) == tiny.decode(torch.tensor(ids)) == "the dog is tired."
     assert tiny.decode(tiny("the dog")["input_ids"][0], skip_special_tokens=True) == "the dog"
     assert tiny.convert_tokens_to_ids("no such token") == tiny.unk_token_id
+    assert tiny.id_of("[MASK]") == 4
     assert tiny.convert_ids_to_tokens(4) == "[MASK]"
     assert tiny.encode_batch([]) == []
 

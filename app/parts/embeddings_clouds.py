@@ -15,7 +15,6 @@ from bertlab.explain.projection import (
     LayerMeasures,
     Method,
     Pooling,
-    Projection,
     layer_measures,
     nearest,
     project,
@@ -62,19 +61,10 @@ class Cloud:
     def key(self) -> tuple:
         return self.loaded.stamp, self.look.pooling, self.texts.all_texts, self.texts.labels
 
-    def flat(self, made: Projection | None = None) -> Projection:
-        """Its points on paper; `made` is what was worked out elsewhere, to be remembered."""
-        return _flat(self.key, self.layer, self.look.method, self.here, made)
-
     def nearest(self, place: int, count: int) -> list[tuple[int, float]]:
         """The labelled texts nearest to one, each with its distance."""
         found = nearest(self.here, place, count + len(self.texts.yours))
         return [(i, distance) for i, distance in found if i < len(self.texts.texts)][:count]
-
-
-@st.cache_data(max_entries=200, show_spinner=False)
-def _flat(key: tuple, layer: int, method: Method, _vectors: np.ndarray, _made: Projection | None) -> Projection:
-    return _made or project(_vectors, method)
 
 
 def look(loaded: models.Loaded) -> Look:

@@ -13,10 +13,9 @@ from parts.embeddings_clouds import METHODS, Cloud, asked
 from parts.embeddings_pick import NEAR, pick, picked
 
 from bertlab.draw.projection_charts import YOURS, clickable, few_labels, projection_scatter, projection_table
-from bertlab.explain.projection import LayerMeasures, Neighbours, all_alike, project
+from bertlab.explain.projection import LayerMeasures, Neighbours, Projection, all_alike, project
 
 FEW_TEXTS = 40  # below it one text more or less changes what is said
-NAMED_LABELS = 4  # more than this are not listed in a sentence
 MISLEADING = (
     " keeps neighbours together, and nothing else: how far two clumps lie apart, how large they are and what the axes "
     "are mean nothing, and there may be clumps where the vectors have none. Trust the numbers, which are taken from "
@@ -28,29 +27,29 @@ def show(clouds: Sequence[Cloud], measured: Sequence[Sequence[LayerMeasures]] | 
     if measured:
         show_verdict(clouds, measured)
     number = picked(clouds[0].texts)
-    lay_flat(clouds)
-    charts = [picture_of(cloud, number) for cloud in clouds]
+    charts, tables = [], []
+    for cloud, flat in zip(clouds, laid_flat(clouds), strict=True):
+        table = projection_table(flat.points, cloud.texts.all_labels, cloud.texts.all_texts)
+        charts.append(picture_of(cloud, table, flat.explained, number))
+        tables.append(table.assign(model=cloud.loaded.name, layer=cloud.layer))
     for column, cloud, chart in zip(st.columns(len(clouds), gap="medium"), clouds, charts, strict=True):
         with column:
             show_panel(cloud, chart)
     caption(clouds[0])
-    table = pd.concat([table_of(cloud).assign(model=cloud.loaded.name, layer=cloud.layer) for cloud in clouds])
     code = cells.projection(*asked(clouds), clouds[0].look.method)
-    exports("embeddings", table, code, alt.hconcat(*charts))
+    exports("embeddings", pd.concat(tables), code, alt.hconcat(*charts))
 
 
-def lay_flat(clouds: Sequence[Cloud]) -> None:
+def laid_flat(clouds: Sequence[Cloud]) -> list[Projection]:
     """All of them, with a Stop button where that takes long."""
     method = clouds[0].look.method
     if method == "pca":
-        return
+        return [project(cloud.here) for cloud in clouds]
     key = "lay_flat", method, tuple((cloud.key, cloud.layer) for cloud in clouds)
     vectors = [cloud.here for cloud in clouds]
     first = "; the first time on a server it is compiled" if method == "umap" else ""
     said = f"Laying the vectors flat with {METHODS[method]}{first}"
-    made = progress.waited(key, lambda: [project(here, method) for here in vectors], said)
-    for cloud, flat in zip(clouds, made, strict=True):
-        cloud.flat(flat)
+    return progress.waited(key, lambda: [project(here, method) for here in vectors], said)
 
 
 def show_verdict(clouds: Sequence[Cloud], measured: Sequence[Sequence[LayerMeasures]]) -> None:
@@ -97,14 +96,12 @@ def spelled(layers: Sequence[int]) -> str:
     return f"layers {', '.join(map(str, layers[:-1]))} and {layers[-1]}"
 
 
-def table_of(cloud: Cloud) -> pd.DataFrame:
-    return projection_table(cloud.flat().points, cloud.texts.all_labels, cloud.texts.all_texts)
-
-
-def picture_of(cloud: Cloud, number: int | None) -> alt.LayerChart:
+def picture_of(
+    cloud: Cloud, table: pd.DataFrame, explained: tuple[float, float] | None, number: int | None
+) -> alt.LayerChart:
     near = [] if number is None else [place + 1 for place, _ in cloud.nearest(number - 1, NEAR)]
     name, layer = cloud.loaded.name, f"layer {cloud.layer}"
-    return projection_scatter(table_of(cloud), cloud.flat().explained, name, layer, picked=number, near=near)
+    return projection_scatter(table, explained, name, layer, picked=number, near=near)
 
 
 def show_panel(cloud: Cloud, chart: alt.LayerChart) -> None:

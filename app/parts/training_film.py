@@ -8,10 +8,9 @@ from bertlab.explain.runs import Moment, TrainingRun
 from bertlab.explain.snapshots import picked
 
 MOST_MOMENTS = 12
-TEXT = "the animal didn't cross the street because the [MASK] was too tired."
 EXAMPLES = {
-    "who was too tired?": TEXT,
-    "what was too wide?": TEXT.replace("tired", "wide"),
+    "who was too tired?": state.DEFAULT_TEXT,
+    "what was too wide?": state.DEFAULT_TEXT.replace("tired", "wide"),
     "penguins": "penguins are flightless [MASK].",
     "too big": "the trophy didn't fit in the suitcase because the [MASK] was too big.",
 }
@@ -32,4 +31,4 @@ def last_model(task: str, run: TrainingRun) -> models.Loaded:
 
 def text_fields() -> tuple[str, str | None]:
     state.example_pills("Try", {name: {"film_text": text, "film_pair": ""} for name, text in EXAMPLES.items()})
-    return state.text_fields("film_", TEXT)
+    return state.text_fields("film_")

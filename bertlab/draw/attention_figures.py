@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from bertlab.draw.figures import INK, WIDTH, box, canvas, clean, figure
+from bertlab.draw.figures import INK, WIDTH, arrow, box, canvas, clean, figure
 from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE, PINK
 
 
@@ -110,25 +109,21 @@ def attention_flow() -> Figure:
     fig, ax = canvas(3.9)
     box(ax, 3.2, 0.1, 1.6, "x (B, S, H)", "white")
     for x, name, colour in ((0.9, "query", ORANGE), (3.2, "key", BLUE), (6.2, "value", GREEN)):
-        _arrow(ax, (4.0, 0.4), (x + 0.8, 0.75))
+        arrow(ax, (4.0, 0.4), (x + 0.8, 0.75))
         box(ax, x, 0.75, 1.6, name, colour)
         ax.text(x + 0.8, 1.19, "(B, A, S, D)", ha="center", va="center", size=8.5, color=GREY)
     for x, colour in ((1.7, ORANGE), (4.0, BLUE)):
-        _arrow(ax, (x, 1.3), (2.85, 1.65), colour)
+        arrow(ax, (x, 1.3), (2.85, 1.65), colour)
     box(ax, 1.35, 1.65, 3.0, "query @ key.mT / √D", "white")
     ax.text(4.45, 1.8, "scores (B, A, S, S); hide padding", va="center", size=8.5, color=INK)
-    _arrow(ax, (2.85, 1.95), (2.85, 2.25))
+    arrow(ax, (2.85, 1.95), (2.85, 2.25))
     box(ax, 1.35, 2.25, 3.0, "softmax over each row", PINK)
     ax.text(4.45, 2.4, "weights (B, A, S, S)", va="center", size=8.5, color=INK)
-    _arrow(ax, (2.85, 2.55), (3.6, 2.85))
-    _arrow(ax, (7.0, 1.3), (5.5, 2.95), GREEN)
+    arrow(ax, (2.85, 2.55), (3.6, 2.85))
+    arrow(ax, (7.0, 1.3), (5.5, 2.95), GREEN)
     box(ax, 2.5, 2.85, 3.0, "weights @ value", "white")
     ax.text(5.6, 3.1, "context (B, A, S, D)", va="center", size=8.5, color=INK)
-    _arrow(ax, (4.0, 3.15), (4.0, 3.5))
+    arrow(ax, (4.0, 3.15), (4.0, 3.5))
     box(ax, 2.5, 3.5, 3.0, "merge heads, then out", "white")
     ax.text(5.6, 3.65, "(B, S, A*D) = (B, S, H)", va="center", size=8.5, color=INK)
     return fig
-
-
-def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], colour: str = INK) -> None:
-    ax.add_patch(FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=11, color=colour, lw=1.3, shrinkA=0))

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch
 from torch import Tensor
 
-from bertlab.draw.figures import INK, box, canvas, clean, figure
+from bertlab.draw.figures import INK, arrow, box, canvas, clean, figure
 from bertlab.draw.palette import BLUE, GREEN, OKABE_ITO, ORANGE, PINK
 from bertlab.explain.ablation import Signal
 
@@ -47,19 +46,15 @@ def _column(ax: Axes, x: float, width: float, steps: Sequence[tuple[float, str, 
         box(ax, x, y, width, text, colour, size=9.5, height=0.34)
     for (above, *_), (below, *_) in zip(steps, steps[1:], strict=False):
         middle = x + width / 2
-        ax.add_patch(_arrow((middle, above + 0.34), (middle, below)))
+        arrow(ax, (middle, above + 0.34), (middle, below), shrinkB=0)
 
 
 def _around(ax: Axes, right: float, start: float, end: float) -> None:
     """A residual connection: from the line into a sublayer, around it, into the sum behind it."""
     side, middle = right + 0.45, right - 1.1
     ax.plot([middle, side, side], [start, start, end], color="#D55E00", lw=1.6)
-    ax.add_patch(_arrow((side, end), (right, end), "#D55E00"))
+    arrow(ax, (side, end), (right, end), "#D55E00", shrinkB=0)
     ax.text(side + 0.08, (start + end) / 2, "residual", rotation=90, va="center", size=8.5, color="#D55E00")
-
-
-def _arrow(start: tuple[float, float], end: tuple[float, float], colour: str = INK) -> FancyArrowPatch:
-    return FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=11, color=colour, lw=1.3, shrinkA=0, shrinkB=0)
 
 
 def activations(x: Tensor, curves: Mapping[str, Tensor]) -> Figure:

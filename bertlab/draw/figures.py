@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, Rectangle
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 from torch import Tensor
 
 from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE, PINK
@@ -57,6 +57,12 @@ def box(ax: Axes, x: float, y: float, width: float, text: str, colour: str, size
         color=INK,
         parse_math=False,
     )
+
+
+def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], colour: str = INK, **style) -> None:
+    """An arrow with a filled head; `style` as FancyArrowPatch takes it."""
+    look = dict(arrowstyle="-|>", mutation_scale=11, lw=1.3, shrinkA=0) | style
+    ax.add_patch(FancyArrowPatch(start, end, color=colour, **look))
 
 
 def masking_strip(before: Sequence[str], after: Sequence[str], actions: Sequence[int]) -> Figure:

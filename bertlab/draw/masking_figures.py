@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch
 
-from bertlab.draw.figures import ACTION_COLOURS, INK, WIDTH, box, canvas
+from bertlab.draw.figures import ACTION_COLOURS, INK, WIDTH, arrow, box, canvas
 from bertlab.draw.palette import BLUE, GREEN, ORANGE, PINK
 from bertlab.inputs.masking import IGNORED
 
@@ -49,16 +47,10 @@ def head_flow() -> Figure:
     for x, width, text, colour in steps:
         box(ax, x, 0.35, width, text, colour, size=9, height=0.6)
     for (x, width, *_), (after, *_) in zip(steps, steps[1:], strict=False):
-        _arrow(ax, (x + width, 0.65), (after, 0.65))
+        arrow(ax, (x + width, 0.65), (after, 0.65), shrinkB=0)
     box(ax, 2.9, 1.95, 2.2, "word vectors W (V, H)", BLUE, size=10, height=0.5)
-    _arrow(ax, (2.9, 2.2), (2.02, 0.95), "lookup: row of W", (1.0, 1.75))
-    _arrow(ax, (5.1, 2.2), (7.05, 0.95), "product with W.T", (6.3, 1.75))
+    for start, end, x, use in ((2.9, 2.02, 1.0, "lookup: row of W"), (5.1, 7.05, 6.3, "product with W.T")):
+        arrow(ax, (start, 2.2), (end, 0.95), shrinkB=0)
+        ax.text(x, 1.75, use, va="center", size=9, color=BLUE)
     ax.text(6.07, 0.17, "the head", ha="center", va="center", size=10, weight="bold", color=INK)
     return fig
-
-
-def _arrow(ax: Axes, start, end, text: str = "", at: tuple[float, float] = (0, 0)) -> None:
-    arrow = FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=11, color=INK, lw=1.3, shrinkA=0, shrinkB=0)
-    ax.add_patch(arrow)
-    if text:
-        ax.text(*at, text, va="center", size=9, color=BLUE)

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch
 from torch import Tensor
 
-from bertlab.draw.figures import INK, box, canvas, clean, figure
+from bertlab.draw.figures import INK, arrow, box, canvas, clean, figure
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 
 SHOWN = 40  # letters of a text
@@ -29,17 +28,14 @@ def pairs_from_documents(documents: Sequence[tuple[str, str]], kept: tuple[str, 
         _text(ax, RIGHT, y + 0.33, new, new_colour)
         swapped = row < 2
         ax.text(7.25, y + 0.32, "1\nNotNext" if swapped else "0\nIsNext", va="center", size=9.5, color=INK)
-        _arrow(ax, (3.05, y + 0.15), (RIGHT, y + 0.15), colour)
-        _arrow(ax, (3.05, y + 0.48), (RIGHT, y + 0.48 + (0.8 if row == 0 else -0.8 if row == 1 else 0)), colour)
+        down = (0.8, -0.8, 0)[row]  # inches, to the place of the second text
+        for start, end in ((0.15, 0.15), (0.48, 0.48 + down)):
+            arrow(ax, (3.05, y + start), (RIGHT, y + end), colour, mutation_scale=10, lw=1.4)
     return fig
 
 
 def _text(ax: Axes, x: float, y: float, text: str, colour: str) -> None:
     box(ax, x, y, 2.95, text if len(text) <= SHOWN else text[: SHOWN - 1] + "…", colour, size=8, height=0.28)
-
-
-def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
-    ax.add_patch(FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=10, color=colour, lw=1.4, shrinkA=0))
 
 
 def verdicts(log_odds: Mapping[str, Tensor], labels: Tensor) -> Figure:

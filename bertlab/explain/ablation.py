@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from bertlab.errors import InputError
 from bertlab.inputs.features import Batch
-from bertlab.model.packing import Packing
 
 PARTS = ("attention", "feed-forward", "residual", "norm", "activation")
 
@@ -33,15 +32,8 @@ class WithoutResidual(nn.Module):
         super().__init__()
         self.layer = layer
 
-    def forward(
-        self,
-        x: Tensor,
-        padding: Tensor | None,
-        head_mask: Tensor | None,
-        want_probabilities: bool,
-        packing: Packing | None = None,
-    ) -> tuple[Tensor, Tensor | None]:
-        attended, probabilities = self.layer.attention(x, padding, head_mask, want_probabilities, packing)
+    def forward(self, x: Tensor, *how) -> tuple[Tensor, Tensor | None]:
+        attended, probabilities = self.layer.attention(x, *how)
         x = self.layer.attention_norm(attended)
         return self.layer.feed_forward_norm(self.layer.feed_forward(x)), probabilities
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bertlab.explain.text import encode
+from bertlab.explain.text import encode, longest
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,7 @@ def attention_maps(model, tokenizer, text: str, pair: str | None = None, limit: 
 
     Raises InputError when the text is empty.
     """
-    limit = min(limit or model.config.max_position_embeddings, model.config.max_position_embeddings)
-    encoded = encode(tokenizer, text, pair, limit)
+    encoded = encode(tokenizer, text, pair, longest(model, limit))
     out = model(**encoded.batch, output_attentions=True)
     weights = torch.stack([layer[0] for layer in out.attentions]).float()  # L x (1, A, S, S) -> (L, A, S, S)
     return AttentionMaps(encoded.tokens, encoded.token_type_ids.tolist(), weights, encoded.dropped, encoded.unknown)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from bertlab.explain.fill import position_logits
 from bertlab.explain.labels import label_text, label_words
+from bertlab.explain.text import frame_mask
 from bertlab.inputs.features import Batch
 from bertlab.tasks.sequence import problem_of
 
@@ -123,8 +124,7 @@ def integrated_gradients(
     from captum.attr import LayerIntegratedGradients
 
     ids = batch["input_ids"]  # (1, S)
-    kept = torch.isin(ids, ids.new_tensor([tokenizer.cls_token_id, tokenizer.sep_token_id]))
-    baseline = ids.where(kept, tokenizer.pad_token_id)  # (1, S)
+    baseline = ids.where(frame_mask(tokenizer, ids), tokenizer.pad_token_id)  # (1, S)
     others = {name: tensor for name, tensor in batch.items() if name != "input_ids"}
     model = _hookable(model)
     done = 0

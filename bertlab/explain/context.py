@@ -62,7 +62,7 @@ def _probabilities(
     model, tokenizer, batch: dict[str, Tensor], gap: int, hidden: Tensor, words: Sequence[str]
 ) -> Tensor:
     """(N, W): at the gap of the row (1, S), with N sets of further places `hidden` (N, S)."""
-    wanted = _ids(tokenizer, words)
+    wanted = [tokenizer.id_of(word) for word in words]
     parts = []
     for places in hidden.split(ROWS):
         rows = {name: tensor.repeat(len(places), 1) for name, tensor in batch.items()}  # (1, S) -> (n, S)
@@ -70,10 +70,3 @@ def _probabilities(
         states = model.bert(**rows).last_hidden_state[:, gap]  # (n, S, H) -> (n, H)
         parts.append(model.mlm(states).float().softmax(-1)[:, wanted])  # (n, V) -> (n, W)
     return torch.cat(parts)
-
-
-def _ids(tokenizer, words: Sequence[str]) -> list[int]:
-    for word in words:
-        if word not in tokenizer.vocab:
-            raise InputError(f"{word!r} is no piece of the vocabulary: choose a word that is")
-    return [tokenizer.vocab[word] for word in words]

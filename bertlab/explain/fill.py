@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.explain.text import encode
+from bertlab.explain.text import encode, longest
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,7 @@ def masked_row(
     Raises InputError as fill_mask does, and for a position where there is no token.
     """
     refuse_left_to_right(model)
-    longest = model.config.max_position_embeddings
-    encoded = encode(tokenizer, text, pair, min(limit or longest, longest))
+    encoded = encode(tokenizer, text, pair, longest(model, limit))
     count = len(encoded.tokens)
     if not all(0 <= place < count for place in masked):
         raise InputError(f"masked={list(masked)}: the text has the positions 0 to {count - 1}")

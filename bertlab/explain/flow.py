@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bertlab.explain.attribution import Progress, attribute_fill
 from bertlab.explain.fill import masked_row
-from bertlab.explain.knockout import token_id
+from bertlab.explain.text import frame_mask
 from bertlab.inputs.features import Batch
 
 FEWEST = 4  # tokens; an order of fewer says nothing
@@ -103,14 +103,13 @@ def measures(
     position = gaps[gap]
     with torch.inference_mode():
         weights = torch.stack([layer[0] for layer in model.bert(**batch, output_attentions=True).attentions])
-    pushes = attribute_fill(model, tokenizer, batch, position, token_id(tokenizer, token), progress)
+    pushes = attribute_fill(model, tokenizer, batch, position, tokenizer.id_of(token), progress)
     values = {
         "attention": weights.mean((0, 1))[position],  # (L, A, S, S) -> (S,)
         "rollout": rollout(weights)[-1, position],
         "value-weighted": value_weighted(model, batch).mean((0, 1))[position],
         "gradients": pushes.values.abs(),
     }
-    ids = batch["input_ids"][0]
-    special = torch.isin(ids, torch.tensor([tokenizer.cls_token_id, tokenizer.sep_token_id]))
-    compared = [i != position and not kept for i, kept in enumerate(special.tolist())]
+    framing = frame_mask(tokenizer, batch["input_ids"])[0].tolist()  # (1, S) -> S
+    compared = [i != position and not kept for i, kept in enumerate(framing)]
     return Measures(pushes.tokens, position, compared, {name: value.tolist() for name, value in values.items()})

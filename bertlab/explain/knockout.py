@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from bertlab.errors import InputError
 from bertlab.explain.fill import Fill, fill_positions, masked_row
 from bertlab.explain.spans import Answer, answer, read_passage, window_batch
 from bertlab.inputs.features import Batch
@@ -79,14 +78,7 @@ def fill_knockouts(
     Raises InputError as masked_row does, and for a token that is not in the vocabulary.
     """
     batch, gaps = masked_row(model, tokenizer, text, pair, masked, limit)
-    return knockouts(model, batch, word_score(gaps[gap], token_id(tokenizer, token)))
-
-
-def token_id(tokenizer, token: str) -> int:
-    """The number of a token. Raises InputError where the vocabulary does not hold it."""
-    if token not in tokenizer.vocab:
-        raise InputError(f"“{token}” is no token of this model: choose a word that its vocabulary holds whole")
-    return tokenizer.vocab[token]
+    return knockouts(model, batch, word_score(gaps[gap], tokenizer.id_of(token)))
 
 
 def answer_knockouts(
@@ -122,7 +114,7 @@ def fill_without(
 ) -> FillWithout:
     """What is written in gap number `gap` when the heads `off` are switched off together; see fill_knockouts."""
     batch, gaps = masked_row(model, tokenizer, text, pair, masked, limit)
-    change = change_without(model, batch, word_score(gaps[gap], token_id(tokenizer, token)), off)
+    change = change_without(model, batch, word_score(gaps[gap], tokenizer.id_of(token)), off)
     without = batch | {"head_mask": head_mask(model, off)}
     before, after = (fill_positions(model, tokenizer, row, [gaps[gap]], k)[0] for row in (batch, without))
     return FillWithout(before, after, change)

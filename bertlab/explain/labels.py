@@ -7,7 +7,7 @@ import torch
 
 from bertlab.corpora.examples import TokenExample
 from bertlab.errors import InputError
-from bertlab.explain.text import Encoded, clean, encode
+from bertlab.explain.text import Encoded, clean, encode, longest
 from bertlab.inputs.features import Batch, WordsFeature
 from bertlab.tasks.sequence import TextPrediction, text_prediction
 from bertlab.tasks.token import OUTSIDE, TokenPrediction, TokenTask, words_of
@@ -71,7 +71,7 @@ def label_text(model, tokenizer, text: str, pair: str | None = None, limit: int 
 
     Raises InputError when the text is empty.
     """
-    encoded = encode(tokenizer, text, pair, _longest(model, limit))
+    encoded = encode(tokenizer, text, pair, longest(model, limit))
     with torch.inference_mode():  # not around the encoding: its tensors may be wanted for gradients
         logits = model(**encoded.batch).logits[0].float()  # (1, N) -> (N,)
     prediction = text_prediction(model.config, logits)
@@ -87,7 +87,7 @@ def label_words(model, tokenizer, text: str, limit: int | None = None) -> Labell
     spans = words_of(text, tokenizer)
     if not spans:
         raise InputError("the text is empty: write at least one word")
-    task = TokenTask(tokenizer, _longest(model, limit))
+    task = TokenTask(tokenizer, longest(model, limit))
     words = tuple(text[start:stop] for start, stop in spans)
     row, *others = task.features([TokenExample("", words)], model.config, learn=False)
     fitting = len(row.places)
@@ -103,8 +103,3 @@ def label_words(model, tokenizer, text: str, limit: int | None = None) -> Labell
 
 def _without_special(feature: WordsFeature) -> list[int]:
     return feature.rows[0].ids[1:-1]
-
-
-def _longest(model, limit: int | None) -> int:
-    longest = model.config.max_position_embeddings
-    return min(limit or longest, longest)

@@ -6,7 +6,7 @@ from statistics import fmean
 import torch
 
 from bertlab.explain.fill import position_log_probabilities
-from bertlab.explain.text import encode
+from bertlab.explain.text import encode, longest
 from bertlab.inputs.masking import Masking, mask_tokens
 
 
@@ -58,8 +58,7 @@ def sample_masking(
     Of these a share `mask` becomes [MASK], a share `random` a random token; the rest stays. `loss` is the mean
     -ln p(true token) over them, in nats. Raises InputError when the text is empty.
     """
-    longest = model.config.max_position_embeddings
-    encoded = encode(tokenizer, text, pair, min(limit or longest, longest))
+    encoded = encode(tokenizer, text, pair, longest(model, limit))
     ids = encoded.batch["input_ids"]  # (1, S)
     special = tokenizer.special_mask(ids)  # (1, S)
     generator = torch.Generator().manual_seed(seed)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from bertlab.errors import InputError
-from bertlab.explain.text import clean, encode
+from bertlab.explain.text import clean, encode, longest
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,7 @@ def next_sentence(model, tokenizer, text: str, pair: str, limit: int | None = No
         raise InputError("this model was not made for pairs: it has no next-sentence head")
     if not clean(pair):
         raise InputError("the second text is empty: write what may follow the first")
-    longest = model.config.max_position_embeddings
-    batch = encode(tokenizer, text, pair, min(limit or longest, longest)).batch
+    batch = encode(tokenizer, text, pair, longest(model, limit)).batch
     with torch.inference_mode():
         pooled = model.bert(**batch).pooler_output  # (1, H)
         is_next, not_next = model.nsp(pooled)[0].double().tolist()  # (1, H) -> (1, 2) -> two numbers

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.explain.text import clean
+from bertlab.explain.text import clean, frame_mask, longest
 
 Pooling = Literal["cls", "mean", "max"]
 Method = Literal["pca", "tsne", "umap"]
@@ -32,11 +32,9 @@ def vector_rows(
     texts = [clean(text) for text in texts]
     if not texts or not all(texts):
         raise InputError("every line needs at least one word")
-    longest = model.config.max_position_embeddings
     for start in range(0, len(texts), BATCH):
-        batch = tokenizer(texts[start : start + BATCH], max_length=min(limit or longest, longest))
-        frame = batch["input_ids"].new_tensor([tokenizer.cls_token_id, tokenizer.sep_token_id])
-        own = batch["attention_mask"].bool() & ~torch.isin(batch["input_ids"], frame)  # (B, S)
+        batch = tokenizer(texts[start : start + BATCH], max_length=longest(model, limit))
+        own = batch["attention_mask"].bool() & ~frame_mask(tokenizer, batch["input_ids"])  # (B, S)
         if not own.any(1).all():
             number = start + int(own.any(1).long().argmin())
             raise InputError(f"no token is left of {texts[number]!r:.40}: every line needs at least one word")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
-from bertlab.locate import bundled_models, locate
-from bertlab.model.weights import FORMS
+from bertlab.locate import bundled_models, locate, snapshots
+from bertlab.model.weights import weights_file
 from bertlab.training.card import MEASURES
 from bertlab.training.resume import Checkpoints
 from bertlab.training.run import read_record, read_rows
@@ -113,7 +113,7 @@ def read_run(name: str | Path) -> TrainingRun:
     folder = _folder(name)
     recipe = read_record(folder / "recipe.json")
     rows, looks = read_rows(folder / "metrics.csv"), read_rows(folder / "dev.csv")
-    ended = any((folder / form).is_file() for form in FORMS)
+    ended = weights_file(folder) is not None
     return TrainingRun(
         name,
         recipe,
@@ -152,8 +152,7 @@ def _modified(path: Path) -> float:
 
 def _moments(name: str, folder: Path, rows: Sequence[Row], ended: bool) -> list[Moment]:
     """By step. Snapshots appear whole, in one rename; where the last step has one, the result stands for it."""
-    numbers = [path.parent.name.removeprefix("step-") for path in folder.glob("step-*/config.json")]
-    found = {int(number): f"{name}/step-{number}" for number in numbers if number.isdecimal()}
+    found = {step: f"{name}/{path.name}" for step, path in snapshots(folder).items()}
     if ended:
         found[int(rows[-1]["step"]) if rows else 0] = name
     return [Moment(step, found[step]) for step in sorted(found)]

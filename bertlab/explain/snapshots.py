@@ -14,7 +14,7 @@ from bertlab.explain.heads import ROLES, head_roles
 from bertlab.explain.projection import Neighbours, Pooling, neighbour_accuracy, text_vectors
 from bertlab.explain.runs import Moment
 from bertlab.explain.spans import Answer, answer
-from bertlab.explain.text import encode
+from bertlab.explain.text import encode, longest
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering, BertModel
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tokenizer import Tokenizer
@@ -69,7 +69,7 @@ def word_film(moments: Sequence[Moment], text: str, pair: str | None = None, gap
     """
     for moment in moments:
         model, tokenizer = _opened(BertForPreTraining, moment)
-        encoded = encode(tokenizer, text, pair, model.config.max_position_embeddings)
+        encoded = encode(tokenizer, text, pair, longest(model))
         positions = (encoded.input_ids == tokenizer.mask_token_id).nonzero()[:, 0].tolist()  # (S,) -> M
         if gap >= len(positions):
             raise InputError("the text holds no [MASK] to fill: write [MASK] in place of a word")

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from bertlab.errors import InputError
 from bertlab.explain.fill import Fill, likeliest, refuse_left_to_right
-from bertlab.explain.text import encode
+from bertlab.explain.text import encode, longest
 
 TOKENS = 512  # in all rows that are computed at once
 
@@ -35,8 +35,7 @@ def sweep(
     model that reads from left to right.
     """
     refuse_left_to_right(model)
-    longest = model.config.max_position_embeddings
-    batch = encode(tokenizer, text, pair, min(limit or longest, longest)).batch
+    batch = encode(tokenizer, text, pair, longest(model, limit)).batch
     places = scored_places(tokenizer, batch["input_ids"][0])
     if not places:
         raise InputError("no token of this text can be masked and judged: write a word that the model knows")

@@ -42,6 +42,17 @@ def clean(text: str) -> str:
     return _MASK.sub("[MASK]", kept).strip()
 
 
+def frame_mask(tokenizer, input_ids: torch.Tensor) -> torch.Tensor:
+    """True at [CLS] and [SEP], which stand around every text: bool of the same shape."""
+    return torch.isin(input_ids, input_ids.new_tensor([tokenizer.cls_token_id, tokenizer.sep_token_id]))
+
+
+def longest(model, limit: int | None = None) -> int:
+    """How many tokens of a text the model reads: `limit`, but never more than it has positions."""
+    positions = model.config.max_position_embeddings
+    return min(limit or positions, positions)
+
+
 def encode(tokenizer, text: str, pair: str | None = None, limit: int = 512) -> Encoded:
     """Encode one text or pair, cut to `limit` tokens ([CLS] and [SEP] included).
 
@@ -64,7 +75,7 @@ def encode(tokenizer, text: str, pair: str | None = None, limit: int = 512) -> E
         batch=cut,
         tokens=tokenizer.convert_ids_to_tokens(ids.tolist()),
         offsets=offsets,
-        special=torch.isin(ids, torch.tensor([tokenizer.cls_token_id, tokenizer.sep_token_id])),
+        special=frame_mask(tokenizer, ids),
         dropped=whole["input_ids"].shape[1] - ids.numel(),
         unknown=int((ids == tokenizer.unk_token_id).sum()),
     )

@@ -33,10 +33,10 @@ class Weights(Mapping[str, Tensor]):
     """
 
     def __init__(self, folder: Path):
-        form = next((form for form in FORMS if (folder / form).is_file()), None)
-        if form is None:
+        path = weights_file(folder)
+        if path is None:
             raise InputError(f"{folder}: no checkpoint, {WEIGHTS} is missing (and {PICKLE} too)")
-        self.path = folder / form
+        self.path = path
         self.files: dict[str, tuple[Path, str]] = {}  # modern name -> its file, and its name there
         self.tensors: dict[str, Tensor] = {}
         for path, tensors in self._by_file():
@@ -65,6 +65,11 @@ class Weights(Mapping[str, Tensor]):
             if absent := [name for name in names if name not in tensors]:
                 raise InputError(f"{path}: tensor {absent[0]} is missing, which {self.path.name} promises")
             yield path, tensors
+
+
+def weights_file(folder: Path) -> Path | None:
+    """The file that the weights of a folder are read from, or the index of several; None where there are none."""
+    return next((folder / form for form in FORMS if (folder / form).is_file()), None)
 
 
 def modern_name(name: str) -> str:

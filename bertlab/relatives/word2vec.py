@@ -137,10 +137,9 @@ def nearest(table: Tensor, tokenizer: Tokenizer, word: str, k: int = 8) -> list[
 
     Any table of word vectors will do, BERT's own too. InputError for a word that is not one piece of the vocabulary.
     """
-    if word not in tokenizer.vocab:
-        raise InputError(f"{word!r} is no piece of the vocabulary: choose a word that is")
+    number = tokenizer.id_of(word)
     rows = F.normalize(table.detach(), dim=-1)  # (V, H)
-    cosines = rows @ rows[tokenizer.vocab[word]]  # (V, H) @ (H,) -> (V,)
-    cosines[tokenizer.all_special_ids + [tokenizer.vocab[word]]] = -2.0
+    cosines = rows @ rows[number]  # (V, H) @ (H,) -> (V,)
+    cosines[tokenizer.all_special_ids + [number]] = -2.0
     best = cosines.topk(k)
     return list(zip(tokenizer.convert_ids_to_tokens(best.indices), best.values.tolist(), strict=True))

@@ -4,12 +4,16 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from bertlab import course
 from bertlab.course import (
     Mistake,
     check_actions,
+    check_diagnose,
+    check_heads,
     check_mask_tokens,
     check_mlm_loss,
     check_pair_inputs,
+    check_probes,
     check_whole_words,
 )
 from bertlab.inputs.masking import Masking, mask_tokens
@@ -272,12 +276,19 @@ def test_a_mistake_is_shown_without_a_traceback():
     assert Mistake("one line")._render_traceback_() == ["Not yet: one line"]
 
 
-@pytest.mark.parametrize(
-    "check", [check_pair_inputs, check_actions, check_mask_tokens, check_mlm_loss, check_whole_words]
-)
-def test_an_exercise_not_begun(check):
-    def stub(*args):
-        raise NotImplementedError
+# Exercises not begun
 
+
+def stub(*args):
+    raise NotImplementedError
+
+
+BESIDE = {check_heads: stub, check_probes: None, check_diagnose: {1: {"A": None}}}  # what they take beside one function
+CHECKERS = [getattr(course, name) for name in course.__all__ if name.startswith("check_")]
+
+
+@pytest.mark.parametrize("check", CHECKERS, ids=lambda check: check.__name__)
+def test_an_exercise_not_begun(check):
+    beside = [BESIDE[check]] if check in BESIDE else []
     with pytest.raises(Mistake, match="write your code in place of"):
-        check(stub)
+        check(stub, *beside)

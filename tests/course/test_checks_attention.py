@@ -330,12 +330,3 @@ def test_previous_right():
 def test_previous_mistake(words):
     with pytest.raises(Mistake, match=words):
         check_previous_head(PREVIOUS_MISTAKES[words])
-
-
-@pytest.mark.parametrize("check", [check_attend, check_masked_weights, check_previous_head])
-def test_not_begun(check):
-    def stub(*args):
-        raise NotImplementedError
-
-    with pytest.raises(Mistake, match="write your code in place of"):
-        check(stub)

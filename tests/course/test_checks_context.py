@@ -172,12 +172,3 @@ def test_probes_right(known, capsys):
 def test_probes_mistake(words, known):
     with pytest.raises(Mistake, match=words):
         check_probes(lambda: PROBE_MISTAKES[words], known)
-
-
-@pytest.mark.parametrize("check", [check_neighbours, check_negative_sampling, check_may_look, check_text_score])
-def test_an_exercise_not_begun(check):
-    def stub(*args):
-        raise NotImplementedError
-
-    with pytest.raises(Mistake, match="write your code in place of"):
-        check(stub)

@@ -1,12 +1,10 @@
 """Checkers of the chapter on input embeddings: the right answer passes, each known wrong one is told its mistake."""
 
-import re
-
-import pytest
 import torch
 import torch.nn.functional as F
+from checking import checker_tests
 
-from bertlab.course import Mistake, check_lookup, check_segment_ids, check_shift_matrix, check_sinusoids
+from bertlab.course import check_lookup, check_segment_ids, check_shift_matrix, check_sinusoids
 from bertlab.training.start import start_from_sinusoids
 
 
@@ -134,28 +132,11 @@ MISTAKES = {
     check_shift_matrix: SHIFT_MISTAKES,
 }
 
-
-def named(value) -> str:
-    """The id of a parameter: without an address, which would differ from process to process."""
-    return getattr(value, "__name__", str(value))
-
-
-@pytest.mark.parametrize("check", RIGHT, ids=named)
-def test_right_answer_passes(check, capsys):
-    check(RIGHT[check])
-    assert capsys.readouterr().out.startswith("Right")
+test_right_answer_passes, test_mistake_is_named = checker_tests(RIGHT, MISTAKES)
 
 
 def test_indexing_is_right_too():
     check_lookup(lambda ids, table: table[ids])
-
-
-@pytest.mark.parametrize(
-    ("check", "words"), [(check, words) for check, wrong in MISTAKES.items() for words in wrong], ids=named
-)
-def test_mistake_is_named(check, words):
-    with pytest.raises(Mistake, match=re.escape(words)):
-        check(MISTAKES[check][words])
 
 
 def test_the_waves_are_those_that_training_starts_from():

@@ -315,12 +315,3 @@ def test_bert_right():
 def test_bert_mistake(words):
     with pytest.raises(Mistake, match=words):
         check_bert_model(BERT_MISTAKES[words])
-
-
-@pytest.mark.parametrize("check", [check_gelu, check_layer_norm, check_layer, check_count_parameters, check_bert_model])
-def test_not_begun(check):
-    def stub(*args):
-        raise NotImplementedError
-
-    with pytest.raises(Mistake, match="write your code in place of"):
-        check(stub)

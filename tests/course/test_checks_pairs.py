@@ -27,11 +27,6 @@ def other_tie(first, second, budget):
     return first, second
 
 
-def wrong_ends(first, second, budget):
-    a, b = map(len, right_cut(first, second, budget))
-    return first[:a], second[len(second) - b :]
-
-
 def equally(first, second, budget):
     return (first[-(budget // 2) :], second[: budget - budget // 2])
 
@@ -161,12 +156,3 @@ def test_pairs_right():
 def test_pairs_mistake(words):
     with pytest.raises(Mistake, match=words):
         check_make_pairs(PAIR_MISTAKES[words])
-
-
-@pytest.mark.parametrize("check", [check_cut_pair, check_make_pairs])
-def test_an_exercise_not_begun(check):
-    def stub(*args):
-        raise NotImplementedError
-
-    with pytest.raises(Mistake, match="write your code in place of"):
-        check(stub)

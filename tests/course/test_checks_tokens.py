@@ -1,12 +1,11 @@
 """Checkers of the chapter on tokens: the right answer passes, each known wrong one is told its mistake."""
 
 import math
-import re
 import unicodedata
 
-import pytest
+from checking import checker_tests
 
-from bertlab.course import Mistake, check_cut_word, check_likelihood_gain, check_merge_pair, check_strip_accents
+from bertlab.course import check_cut_word, check_likelihood_gain, check_merge_pair, check_strip_accents
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
 
 
@@ -155,24 +154,7 @@ MISTAKES = {
     check_likelihood_gain: GAIN_MISTAKES,
 }
 
-
-def named(value) -> str:
-    """The id of a parameter: without an address, which would differ from process to process."""
-    return getattr(value, "__name__", str(value))
-
-
-@pytest.mark.parametrize("check", RIGHT, ids=named)
-def test_right_answer_passes(check, capsys):
-    check(RIGHT[check])
-    assert capsys.readouterr().out.startswith("Right")
-
-
-@pytest.mark.parametrize(
-    ("check", "words"), [(check, words) for check, wrong in MISTAKES.items() for words in wrong], ids=named
-)
-def test_mistake_is_named(check, words):
-    with pytest.raises(Mistake, match=re.escape(words)):
-        check(MISTAKES[check][words])
+test_right_answer_passes, test_mistake_is_named = checker_tests(RIGHT, MISTAKES)
 
 
 def test_accents_are_what_the_engine_strips():

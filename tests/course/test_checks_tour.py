@@ -94,12 +94,3 @@ def test_span_right():
 def test_span_mistake(words):
     with pytest.raises(Mistake, match=words):
         check_best_span(SPAN_MISTAKES[words])
-
-
-@pytest.mark.parametrize("check", [check_likeliest, check_left_of_gap, check_best_span])
-def test_not_begun(check):
-    def stub(*args):
-        raise NotImplementedError
-
-    with pytest.raises(Mistake, match="write your code in place of"):
-        check(stub)

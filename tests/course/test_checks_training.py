@@ -259,12 +259,3 @@ def test_diagnose_right(charts):
 def test_diagnose_mistake(words, charts):
     with pytest.raises(Mistake, match=words):
         check_diagnose(DIAGNOSE_MISTAKES[words](charts), charts)
-
-
-@pytest.mark.parametrize("check", [check_rate_factor, check_adamw_step, check_train_step, check_diagnosis])
-def test_not_begun(check):
-    def stub(*args):
-        raise NotImplementedError
-
-    with pytest.raises(Mistake, match="write your code in place of"):
-        check(stub)

@@ -53,5 +53,5 @@ def test_mistakes_are_named(model, tok):
         uncover(model, tok, "my dog", ["dog"])
     with pytest.raises(InputError, match="2 .MASK.: leave one"):
         uncovered(model, tok, "[MASK] dog [MASK]", 1, 1)
-    with pytest.raises(InputError, match="'zebra' is no piece"):
+    with pytest.raises(InputError, match="“zebra” is no token of this model"):
         leave_one_out(model, tok, TEXT, ["zebra"])

@@ -13,7 +13,6 @@ from bertlab.tokenizer import Row
 WORDS = "the dog is hairy red blue rose ro ##sa ##se 我 狗 . , !".split()
 TOK = Tokenizer.from_vocab(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS])
 LABELS = {"O": 0, "B-x": 1, "I-x": 2, "E-x": 3, "S-x": 4}
-ODD_WORDS = ["dog", "rosarosa", "\x01", "我狗我狗", "xyz"]
 
 
 def tokens(row: Row) -> str:

@@ -130,7 +130,7 @@ def test_a_mistake_is_named(words, texts, tok):
 
 def test_unknown_words_and_gaps_are_named(texts, tok):
     model = train_word2vec(texts, tok, epochs=1)
-    with pytest.raises(InputError, match="'zebra' is no piece"):
+    with pytest.raises(InputError, match="“zebra” is no token of this model"):
         nearest(model.seen.weight, tok, "zebra")
     for text in ("cat eats", "[MASK] eats [MASK]"):
         with pytest.raises(InputError, match=r"\[MASK\] in place of one word"):

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from bertlab.config import BertConfig
 from bertlab.course.checks.base import checker, expect
+from bertlab.course.checks.modules import same_weights, small_batch
 from bertlab.course.checks.tensors import close, none_of, run, tensors
-from bertlab.course.matching import load_matching
 from bertlab.model.encoder import BertModel
 
 
@@ -67,25 +67,17 @@ def check_bert_model(cls: type[nn.Module]) -> None:
     last hidden state (B, S, H), pooler output (B, H)."""
     sizes = dict(hidden_size=24, num_attention_heads=3, intermediate_size=40, num_hidden_layers=3)
     config = BertConfig(vocab_size=50, max_position_embeddings=16, initializer_range=0.3, **sizes)
-    with torch.random.fork_rng([]):
-        torch.manual_seed(0)
-        library, mine = BertModel(config).eval(), cls(config).eval()
-    report = load_matching(mine, library)
-    expect(report.complete, f"your parameters are not those of the library.\n{report}")
-    own = sum(parameter.numel() for parameter in mine.parameters())
-    expect(
-        own == report.total,
-        f"you have {own:,} parameters of your own, the library {report.total:,}: [Layer(config)] * L is one layer.",
-    )
+    library, mine = same_weights(BertModel, cls, config)
+    own, total = (sum(parameter.numel() for parameter in model.parameters()) for model in (mine, library))
+    said = f"you have {own:,} parameters of your own, the library {total:,}"
+    expect(own == total, f"{said}: [Layer(config)] * L is one layer.")
     with torch.no_grad():
         _check_outputs(mine, library)
     print("Right: with the same weights your BERT and the library's give the same.")
 
 
 def _check_outputs(mine: nn.Module, library: BertModel) -> None:
-    ids = torch.arange(14).view(2, 7) + 5
-    mask = torch.tensor([[1] * 7, [1] * 4 + [0] * 3])
-    types = torch.tensor([[0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0]])
+    ids, mask, types = small_batch()
     hidden, pooled = tensors(
         run(mine, ids, mask, types), 2, "two tensors, the last hidden state and the pooler's output"
     )

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from bertlab.config import BertConfig
 from bertlab.course.checks.base import checker, expect
+from bertlab.course.checks.modules import same_weights
 from bertlab.course.checks.tensors import close, none_of, random_tensor, run
-from bertlab.course.matching import load_matching
 from bertlab.model.encoder import Layer
 
 LayerNorm = Callable[[Tensor, Tensor, Tensor, float], Tensor]
@@ -106,14 +106,7 @@ def _known_norms(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> list[tu
 def check_layer(cls: type[nn.Module]) -> None:
     """Check cls(config) with the library's names; forward(x (B, S, H), padding (B, 1, 1, S) or None) -> (B, S, H)."""
     config = BertConfig(hidden_size=24, num_attention_heads=3, intermediate_size=40)
-    with torch.random.fork_rng([]):
-        torch.manual_seed(0)
-        library, mine = Layer(config).eval(), cls(config).eval()
-        with torch.no_grad():
-            for parameter in library.parameters():
-                parameter.normal_(std=0.3)  # LayerNorms too, so that no two parts are alike
-    report = load_matching(mine, library)
-    expect(report.complete, f"your parameters are not those of the library.\n{report}")
+    library, mine = same_weights(Layer, cls, config, spread=0.3)
     x = random_tensor(2, 6, 24)
     padding = torch.tensor([[0] * 6, [0] * 4 + [1] * 2]).bool()[:, None, None]  # (2, 1, 1, 6)
     with torch.no_grad():

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from bertlab.config import BertConfig
 from bertlab.course.checks.base import checker, expect
+from bertlab.course.checks.modules import same_weights
 from bertlab.course.checks.tensors import close, none_of, random_tensor, run, tensors
-from bertlab.course.matching import load_matching
 from bertlab.model.encoder import MultiHeadAttention
 
 SplitHeads = Callable[[Tensor, int], Tensor]
@@ -65,11 +65,7 @@ def _check_split(result: Tensor, x: Tensor, heads: int) -> None:
 def check_multi_head_attention(cls: type[nn.Module]) -> None:
     """Check cls(config) with qkv and out; forward(x (B, S, H), padding (B, 1, 1, S)) -> (B, S, H), (B, A, S, S)."""
     config = BertConfig(hidden_size=24, num_attention_heads=3)
-    with torch.random.fork_rng([]):
-        torch.manual_seed(0)
-        library, mine = MultiHeadAttention(config).eval(), cls(config).eval()
-    report = load_matching(mine, library)
-    expect(report.complete, f"your parameters are not those of the library.\n{report}")
+    library, mine = same_weights(MultiHeadAttention, cls, config)
     x = random_tensor(2, 6, 24)
     padding = torch.tensor([[0] * 6, [0] * 4 + [1] * 2]).bool()[:, None, None]  # (2, 1, 1, 6)
     with torch.inference_mode():

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from bertlab.config import BertConfig
 from bertlab.course.checks.base import checker, expect
+from bertlab.course.checks.modules import same_weights, small_batch
 from bertlab.course.checks.tensors import close, none_of, random_tensor, run, tensors
-from bertlab.course.matching import load_matching
 from bertlab.inputs.masking import IGNORED
 from bertlab.model.heads import BertForPreTraining, MaskedLMHead
 
@@ -22,15 +22,8 @@ TIE = "self.decoder.weight = word.weight makes both the same parameter."
 def check_mlm_head(cls: type[nn.Module]) -> None:
     """Check cls(config, word) with the library's names; forward(states (B, S, H)) -> scores (B, S, V)."""
     config = BertConfig(**SIZES)
-    with torch.random.fork_rng([]):
-        torch.manual_seed(0)
-        word = nn.Embedding(config.vocab_size, config.hidden_size)
-        library, mine = MaskedLMHead(config, word), cls(config, word)
-        with torch.no_grad():
-            for parameter in library.parameters():
-                parameter.normal_(std=0.3)  # LayerNorm too, so that nothing is 0 or 1
-    report = load_matching(mine, library)
-    expect(report.complete, f"your parameters are not those of the library.\n{report}")
+    word = nn.Embedding.from_pretrained(random_tensor(config.vocab_size, config.hidden_size), freeze=False)
+    library, mine = same_weights(MaskedLMHead, cls, config, word, spread=0.3)
     states = random_tensor(2, 5, 24)
     with torch.no_grad():
         scores = run(mine, states)
@@ -122,11 +115,7 @@ def check_pretraining_model(cls: type[nn.Module]) -> None:
     """Check cls(config) with bert, mlm and nsp; forward(input_ids, attention_mask, token_type_ids), each (B, S) ->
     word scores (B, S, V), pair scores (B, 2)."""
     config = BertConfig(max_position_embeddings=16, initializer_range=0.3, **SIZES)
-    with torch.random.fork_rng([]):
-        torch.manual_seed(0)
-        library, mine = BertForPreTraining(config).eval(), cls(config).eval()
-    report = load_matching(mine, library)
-    expect(report.complete, f"your parameters are not those of the library.\n{report}")
+    library, mine = same_weights(BertForPreTraining, cls, config)
     tied = mine.mlm.decoder.weight is mine.bert.embeddings.word.weight
     expect(tied, "the head is not tied to your own word vectors: hand it self.bert.embeddings.word.")
     with torch.no_grad():
@@ -135,9 +124,7 @@ def check_pretraining_model(cls: type[nn.Module]) -> None:
 
 
 def _check_scores(mine: nn.Module, library: BertForPreTraining) -> None:
-    ids = torch.arange(14).view(2, 7) + 5
-    mask = torch.tensor([[1] * 7, [1] * 4 + [0] * 3])
-    types = torch.tensor([[0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0]])
+    ids, mask, types = small_batch()
     words, pairs = tensors(run(mine, ids, mask, types), 2, "two tensors, the scores of words and those of pairs")
     right = library(ids, mask, types)
     states = library.bert(ids, mask, types).last_hidden_state

@@ -8,6 +8,7 @@ from torch import Tensor
 from bertlab.config import BertConfig
 from bertlab.course.checks.base import checker, expect
 from bertlab.course.checks.tensors import close, none_of, random_tensor, run, tensors
+from bertlab.explain.control import random_model
 from bertlab.model import BertForPreTraining
 from bertlab.training.optim import rate_factor
 from bertlab.training.parts import Batch
@@ -123,12 +124,9 @@ STEP_SLIPS = [
 
 
 def _model() -> BertForPreTraining:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        config = BertConfig(vocab_size=30, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
-        return BertForPreTraining(
-            config.changed(intermediate_size=32, max_position_embeddings=8, initializer_range=0.3)
-        )
+    config = BertConfig(vocab_size=30, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
+    config = config.changed(intermediate_size=32, max_position_embeddings=8, initializer_range=0.3)
+    return random_model(BertForPreTraining, config)  # in eval mode, without dropout: the same result each time
 
 
 def _weights(model: BertForPreTraining) -> Tensor:
@@ -141,7 +139,7 @@ def _two_steps(fn: TrainStep) -> tuple[BertForPreTraining, list]:
     labels = ids.masked_fill(ids % 3 > 0, -100)
     batch = {"input_ids": ids.masked_fill(labels > 0, 4), "labels": labels, "next_sentence_label": torch.tensor([0, 1])}
     batch |= {"token_type_ids": torch.zeros_like(ids), "attention_mask": torch.ones_like(ids)}
-    model = _model().eval()  # no dropout: the same result each time
+    model = _model()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     return model, [run(fn, model, optimizer, dict(batch), rate, clip) for rate, clip in ((0.5, 0.1), (0.25, 100.0))]
 

@@ -6,7 +6,8 @@ import ipywidgets as widgets
 import torch
 from torch import Tensor
 
-from bertlab.course.panels.base import LABEL, WIDE, Panel, line, panel
+from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
+from bertlab.draw.palette import BLUE, GREY
 from bertlab.explain.attention import AttentionMaps, attention_maps
 from bertlab.explain.control import random_control
 
@@ -40,7 +41,7 @@ def query_html(
     position = min(position, len(maps.tokens) - 1)
     rows = [sharpened(m.weights[layer, head, position], sharpness).tolist() for m in (maps, control)]
     body = "".join(
-        f"<tr><td><bdi>{escape(token)}</bdi></td>{_cell(trained, '#0072B2')}{_cell(random, '#7F7F7F')}</tr>"
+        f"<tr><td><bdi>{escape(token)}</bdi></td>{_cell(trained, BLUE)}{_cell(random, GREY)}</tr>"
         for token, trained, random in zip(maps.tokens, *rows, strict=True)
     )
     asks = f"<p>layer {layer + 1}, head {head + 1}: <b><bdi>{escape(maps.tokens[position])}</bdi></b> asks</p>"
@@ -53,7 +54,5 @@ def sharpened(weights: Tensor, sharpness: float) -> Tensor:
 
 
 def _cell(weight: float, colour: str) -> str:
-    bar = f"background:{colour};height:12px;border-radius:2px;width:{150 * weight:.0f}px"
-    return (
-        f'<td><div style="display:flex;gap:6px;width:210px"><div style="{bar}"></div><div>{weight:.2f}</div></div></td>'
-    )
+    shown = f"{bar(150 * weight, colour)}<div>{weight:.2f}</div>"
+    return f'<td><div style="display:flex;gap:6px;width:210px">{shown}</div></td>'

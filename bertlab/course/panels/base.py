@@ -5,6 +5,7 @@ from html import escape
 
 import ipywidgets as widgets
 
+from bertlab.draw.palette import BLUE
 from bertlab.errors import InputError
 
 WIDE = widgets.Layout(width="100%", max_width="780px")
@@ -26,6 +27,11 @@ class Panel(widgets.VBox):
 
 def line(name: str, text: str) -> widgets.Text:
     return widgets.Text(text, description=name, style=LABEL, layout=WIDE, continuous_update=False)
+
+
+def bar(length: float, colour: str = BLUE, height: int = 12) -> str:
+    """HTML of a bar, in pixels."""
+    return f'<div style="background:{colour};height:{height}px;border-radius:2px;width:{length:.0f}px"></div>'
 
 
 def panel(show: Callable[..., str], **controls: widgets.Widget) -> Panel:

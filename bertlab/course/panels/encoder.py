@@ -5,7 +5,8 @@ import math
 import ipywidgets as widgets
 
 from bertlab.config import BertConfig
-from bertlab.course.panels.base import LABEL, WIDE, Panel, line, panel
+from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
+from bertlab.draw.palette import BLUE, GREEN, ORANGE
 from bertlab.explain.ablation import PARTS, Signal, ablated, signal
 from bertlab.explain.control import random_model
 from bertlab.explain.text import encode
@@ -40,7 +41,7 @@ def signal_html(found: Signal) -> str:
     head = "<tr><th>after layer</th><th>size</th><th>tells tokens apart</th><th>gradient</th></tr>"
     rows = zip(found.sizes, found.differences, found.gradients, strict=True)
     body = "".join(
-        f"<tr><td>{number}</td>{_cell(size, '#E69F00')}{_cell(apart, '#0072B2')}{_cell(gradient, '#009E73')}</tr>"
+        f"<tr><td>{number}</td>{_cell(size, ORANGE)}{_cell(apart, BLUE)}{_cell(gradient, GREEN)}</tr>"
         for number, (size, apart, gradient) in enumerate(rows)
     )
     return f"<table>{head}{body}</table><p>Bars are logarithmic, from a millionth to a million.</p>"
@@ -48,7 +49,5 @@ def signal_html(found: Signal) -> str:
 
 def _cell(value: float, colour: str) -> str:
     length = 75 + 12.5 * math.log10(min(max(value, 1e-6), 1e6))
-    bar = f"background:{colour};height:10px;border-radius:2px;width:{length:.0f}px"
-    return (
-        f'<td><div style="display:flex;gap:6px;width:230px"><div style="{bar}"></div><div>{value:.1e}</div></div></td>'
-    )
+    shown = f"{bar(length, colour, height=10)}<div>{value:.1e}</div>"
+    return f'<td><div style="display:flex;gap:6px;width:230px">{shown}</div></td>'

@@ -5,7 +5,7 @@ from html import escape
 
 import ipywidgets as widgets
 
-from bertlab.course.panels.base import LABEL, WIDE, Panel, line, panel
+from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
 from bertlab.draw.canvas import attention_widget
 from bertlab.draw.marked import marked_passage
 from bertlab.explain.attention import AttentionMaps
@@ -46,8 +46,7 @@ def fills_html(fills: Sequence[Fill]) -> str:
 
 
 def _row(token: str, probability: float) -> str:
-    bar = f'<div style="background:#0072B2;height:12px;border-radius:2px;width:{160 * probability:.0f}px"></div>'
-    return f"<tr><td><bdi>{escape(token)}</bdi></td><td>{probability:.1%}</td><td>{bar}</td></tr>"
+    return f"<tr><td><bdi>{escape(token)}</bdi></td><td>{probability:.1%}</td><td>{bar(160 * probability)}</td></tr>"
 
 
 def answer_html(found: Answer) -> str:

@@ -5,7 +5,7 @@ from html import escape
 from bertlab.course.panels.base import Panel, line, panel
 from bertlab.draw.palette import BLUE, GREEN, PINK
 from bertlab.explain.next_sentence import NextSentence, both_orders
-from bertlab.explain.text import Encoded, encode
+from bertlab.explain.text import Encoded, encode, longest
 
 
 def pair_panel(model, tokenizer, first: str, second: str) -> Panel:
@@ -13,9 +13,8 @@ def pair_panel(model, tokenizer, first: str, second: str) -> Panel:
 
     def show(first: str, second: str) -> str:
         verdicts = both_orders(model, tokenizer, first, second)  # tells what is missing, so it comes first
-        return segments_html(encode(tokenizer, first, second, model.config.max_position_embeddings)) + verdict_html(
-            *verdicts
-        )
+        encoded = encode(tokenizer, first, second, longest(model))
+        return segments_html(encoded) + verdict_html(*verdicts)
 
     return panel(show, first=line("first", first), second=line("second", second))
 
