@@ -26,7 +26,7 @@ def run(fn: Callable, *args):
         raise
     except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
         shapes = ", ".join(str(tuple(arg.shape)) for arg in args if isinstance(arg, Tensor))
-        raise Mistake(f"your code stopped on inputs of shape {shapes}: {error}") from error
+        raise Mistake(f"your code stopped{shapes and ' on inputs of shape '}{shapes}: {error}") from error
 
 
 def tensors(result, count: int, names: str) -> tuple[Tensor, ...]:
