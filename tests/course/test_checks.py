@@ -173,9 +173,15 @@ def in_order(ids, special, tokenizer, generator):
     hidden, labels = right_masking(ids, special, tokenizer, generator)
     places = (labels != -100).nonzero()  # (M, 2): from the first row to the last
     masks = round(0.8 * len(places))
-    return ids.clone().index_put(tuple(places[:masks].T), torch.tensor(tokenizer.mask_token_id)).index_put(
-        tuple(places[masks : masks + len(places) // 10].T), torch.tensor(7)
-    ), labels
+    hidden = ids.clone()
+    hidden[tuple(places[:masks].T)] = tokenizer.mask_token_id
+    hidden[tuple(places[masks : masks + len(places) // 10].T)] = 7
+    return hidden, labels
+
+
+def one_word(ids, special, tokenizer, generator):
+    hidden, labels = right_masking(ids, special, tokenizer, generator)
+    return hidden.masked_fill((hidden != ids) & (hidden != tokenizer.mask_token_id), 7), labels
 
 
 def hidden_alone(ids, special, tokenizer, generator):
@@ -195,6 +201,7 @@ MASKING_MISTAKES = {
     unseeded: "pass generator=",
     others_changed: "must stay as they are",
     in_order: "shuffle the chosen places",
+    one_word: "one and the same word",
     hidden_alone: "return two tensors",
 }
 

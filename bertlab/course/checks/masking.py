@@ -61,7 +61,7 @@ def check_mask_tokens(fn: MaskTokens, draws: int = 40) -> None:
     """Check fn(input_ids, special, tokenizer, generator) -> (hidden, labels), both (B, S), at 15% and 80/10/10."""
     tokenizer = Tokenizer.from_vocab([*SPECIAL_TOKENS, *(f"w{i}" for i in range(60))])
     ids, special = _sentences(tokenizer)
-    tally = torch.zeros(len(ids), 3)  # of each row: [MASK], random, kept
+    tally, most = torch.zeros(len(ids), 3), 0  # of each row: [MASK], random, kept; different random words of a batch
     for seed in range(draws):
         given = ids.clone()
         result = fn(given, special, tokenizer, torch.Generator().manual_seed(seed))
@@ -74,7 +74,9 @@ def check_mask_tokens(fn: MaskTokens, draws: int = 40) -> None:
         chosen = labels != IGNORED
         masked, kept = hidden == tokenizer.mask_token_id, hidden == ids
         tally += torch.stack([(part & chosen).sum(1) for part in (masked, ~masked & ~kept, kept)], dim=1)
+        most = max(most, len(hidden[chosen & ~masked & ~kept].unique()))
     _check_shares(tally.sum(0) / tally.sum())
+    expect(most > 1, "all random replacements of a batch are one and the same word: draw one for each.")
     halves = (part[:, 0].sum() / part.sum() for part in tally.chunk(2))
     expect(
         max(halves) < 0.95,
