@@ -175,7 +175,8 @@ def in_order(ids, special, tokenizer, generator):
     masks = round(0.8 * len(places))
     hidden = ids.clone()
     hidden[tuple(places[:masks].T)] = tokenizer.mask_token_id
-    hidden[tuple(places[masks : masks + len(places) // 10].T)] = 7
+    randoms = places[masks : masks + len(places) // 10]
+    hidden[tuple(randoms.T)] = torch.arange(7, 7 + len(randoms))
     return hidden, labels
 
 

@@ -75,14 +75,8 @@ def check_mask_tokens(fn: MaskTokens, draws: int = 40) -> None:
         masked, kept = hidden == tokenizer.mask_token_id, hidden == ids
         tally += torch.stack([(part & chosen).sum(1) for part in (masked, ~masked & ~kept, kept)], dim=1)
         most = max(most, len(hidden[chosen & ~masked & ~kept].unique()))
-    _check_shares(tally.sum(0) / tally.sum())
+    _check_shares(tally)
     expect(most > 1, "all random replacements of a batch are one and the same word: draw one for each.")
-    halves = (part[:, 0].sum() / part.sum() for part in tally.chunk(2))
-    expect(
-        max(halves) < 0.95,
-        "over the batch it is 80/10/10, but some rows get hardly anything but [MASK]: shuffle the chosen places of the "
-        "whole batch before you deal them out.",
-    )
     again = [fn(ids.clone(), special, tokenizer, torch.Generator().manual_seed(0))[0] for _ in range(2)]
     expect(
         torch.equal(*again),
@@ -135,8 +129,9 @@ def _check_choice(hidden: Tensor, labels: Tensor, ids: Tensor, special: Tensor, 
     )
 
 
-def _check_shares(shares: Tensor):
-    mask, random, kept = shares.tolist()
+def _check_shares(tally: Tensor):
+    """How many of each row became [MASK], random, stayed: (B, 3)."""
+    mask, random, kept = (tally.sum(0) / tally.sum()).tolist()
     expect(
         mask < 0.99,
         "every chosen token became [MASK]: 10% should turn into a random word and 10% stay.",
@@ -148,6 +143,12 @@ def _check_shares(shares: Tensor):
     )
     right = all(abs(share - aim) < 0.04 for share, aim in zip((mask, random, kept), (0.8, 0.1, 0.1), strict=True))
     expect(right, f"the split is {mask:.0%} [MASK], {random:.0%} random, {kept:.0%} kept; it should be 80/10/10.")
+    halves = (rows[:, 0].sum() / rows.sum() for rows in tally.chunk(2))
+    expect(
+        max(halves) < 0.95,
+        "over the batch it is 80/10/10, but some rows get hardly anything but [MASK]: shuffle the chosen places of the "
+        "whole batch before you deal them out.",
+    )
 
 
 @checker
