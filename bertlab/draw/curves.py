@@ -27,10 +27,11 @@ def learning_curves(
     _curve(accuracy, x, [row["masked_accuracy"] for row in rows], BLUE, "o", "masked words")
     if rows and "nsp_accuracy" in rows[0]:
         _curve(accuracy, x, [row["nsp_accuracy"] for row in rows], GREEN, "s", "next sentence")
+    last = rows[-1] if rows else {"mlm_loss": 0, "masked_accuracy": 0}
     for rung in rungs:
-        _rung(loss, rung.loss, rung.name)
+        _rung(loss, rung.loss, rung.name, last["mlm_loss"])
         if rung.top1 > 0.01:
-            _rung(accuracy, rung.top1, rung.name)
+            _rung(accuracy, rung.top1, rung.name, last["masked_accuracy"])
     loss.set(xlabel="step", ylabel="loss (nats per masked word)", ylim=(0, 1.08 * max(rung.loss for rung in rungs)))
     accuracy.set(xlabel="step", ylabel="share guessed right", ylim=(0, 1))
     for ax in (loss, accuracy):
@@ -49,8 +50,10 @@ def _curve(ax: Axes, x: Sequence[float], y: Sequence[float], colour: str, marker
     ax.plot(x, y, color=colour, marker=marker, ms=4, lw=2, label=name)
 
 
-def _rung(ax: Axes, value: float, name: str) -> None:
+def _rung(ax: Axes, value: float, name: str, curve: float) -> None:
+    """A dashed line, with its name on the side where the curve does not end."""
     ax.axhline(value, color=ORANGE, ls="--", lw=1)
-    text = ax.text(0.99, value, name, transform=ax.get_yaxis_transform(), ha="right", va="bottom", size=8.5, color=GREY)
+    side = "top" if curve > value else "bottom"
+    text = ax.text(0.99, value, name, transform=ax.get_yaxis_transform(), ha="right", va=side, size=8.5, color=GREY)
     text.set(in_layout=False, zorder=1.5)
     text.set_path_effects([withStroke(linewidth=3, foreground="white")])  # readable where a curve runs through it

@@ -251,7 +251,7 @@ def lines(
     ax = clean(fig.subplots(), "left", "bottom")
     styles = styles or [(colour, "-") for colour in OKABE_ITO]
     for (name, values), (colour, dashes), marker in zip(series.items(), styles, "osD^v", strict=False):
-        ax.plot(x, values, color=colour, ls=dashes, marker=marker, lw=2, label=name)
+        ax.plot(x, values, color=colour, ls=dashes, marker=marker, lw=2, label=name, clip_on=False)
     if names:
         ax.set_xticks(x, names, size=9)
     ax.set(xlabel=xlabel, ylabel=ylabel)

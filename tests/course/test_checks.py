@@ -96,9 +96,11 @@ ACTION_MISTAKES = {
     "looks untouched": lambda h, y, m: torch.where(h == y, 0, right_actions(h, y, m)),
     "changed places": swapped_actions,
     "not a random token": lambda h, y, m: right_actions(h, y, -1),
+    "3, not 2": lambda h, y, m: right_actions(h, y, m).clamp(max=2),
     "only what was chosen": lambda h, y, m: (y != -100).long(),
+    "whole numbers": lambda h, y, m: right_actions(h, y, m).float(),
     "like the ids": lambda h, y, m: right_actions(h, y, m)[0],
-    "yours is different": lambda h, y, m: 3 * right_actions(h, y, m),
+    "yours is": lambda h, y, m: 3 * right_actions(h, y, m),
 }
 
 
@@ -171,6 +173,26 @@ def others_changed(ids, special, tokenizer, generator):
     return hidden.masked_fill((labels == -100) & ~special, 7), labels
 
 
+def in_order(ids, special, tokenizer, generator):
+    hidden, labels = right_masking(ids, special, tokenizer, generator)
+    places = (labels != -100).nonzero()  # (M, 2): from the first row to the last
+    masks = round(0.8 * len(places))
+    hidden = ids.clone()
+    hidden[tuple(places[:masks].T)] = tokenizer.mask_token_id
+    randoms = places[masks : masks + len(places) // 10]
+    hidden[tuple(randoms.T)] = torch.arange(7, 7 + len(randoms))
+    return hidden, labels
+
+
+def one_word(ids, special, tokenizer, generator):
+    hidden, labels = right_masking(ids, special, tokenizer, generator)
+    return hidden.masked_fill((hidden != ids) & (hidden != tokenizer.mask_token_id), 7), labels
+
+
+def hidden_alone(ids, special, tokenizer, generator):
+    return right_masking(ids, special, tokenizer, generator)[0]
+
+
 MASKING_MISTAKES = {
     in_place: "clone",
     labels_after: r"labels hold \[MASK\]",
@@ -183,6 +205,9 @@ MASKING_MISTAKES = {
     special_replacements: "replacement is a special",
     unseeded: "pass generator=",
     others_changed: "must stay as they are",
+    in_order: "shuffle the chosen places",
+    one_word: "one and the same word",
+    hidden_alone: "return two tensors",
 }
 
 
@@ -223,7 +248,8 @@ LOSS_MISTAKES = {
     "sign is wrong": lambda z, y: -right_loss(z, y),
     "in bits": lambda z, y: right_loss(z, y) / 0.6931472,
     "is nan": lambda z, y: F.cross_entropy(z.flatten(0, 1), y.flatten()),
-    "one number": lambda z, y: F.cross_entropy(z.flatten(0, 1), y.flatten(), reduction="none"),
+    "one number, the mean: yours": lambda z, y: F.cross_entropy(z.flatten(0, 1), y.flatten(), reduction="none"),
+    "one number, the mean.$": lambda z, y: None,
     "stopped with": lambda z, y: z.log_softmax(-1).gather(-1, y[..., None]).mean(),
     "yours is": lambda z, y: right_loss(z, y) + 0.5,
 }
@@ -259,6 +285,7 @@ WORD_MISTAKES = {
     "not the tokens": lambda tokens: [[tokens[i] for i in word] for word in right_words(tokens)],
     "return a list": lambda tokens: None,
     "yours are": lambda tokens: right_words(tokens)[::-1],
+    r"\[ a \] ": lambda tokens: [w for w in right_words(tokens) if not tokens[w[0]].startswith("[")],
 }
 
 

@@ -129,6 +129,10 @@ def coin(neighbours, rng):
     return make_pairs(good, half=lambda n: sum(rng.random() < 0.5 for _ in range(n)))(neighbours, rng)
 
 
+def strangers_last(neighbours, rng):
+    return sorted(make_pairs(good)(neighbours, rng), key=lambda pair: pair[2])
+
+
 PAIR_MISTAKES = {
     "turned round": make_pairs(good, label=0),
     "label 0 ": lambda neighbours, rng: [(a, b, 0) for a, b, _ in make_pairs(good)(neighbours, rng)],
@@ -136,6 +140,7 @@ PAIR_MISTAKES = {
     "comes from the same document": make_pairs(anything_else),
     "exactly half": make_pairs(good, half=lambda n: n),
     "one coin": coin,
+    "stand together": strangers_last,
     "the same seed": make_pairs(good, rng_of=lambda rng: random),
     "every seed": fixed,
     "changed the list": emptied,

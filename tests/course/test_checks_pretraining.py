@@ -40,6 +40,8 @@ HEAD_MISTAKES = {
     "tanh is the pooler's": made(MaskedLMHead, lambda self, x: self.decoder(self.norm(self.dense(x).tanh()))),
     "LayerNorm is missing": made(MaskedLMHead, lambda self, x: self.decoder(F.gelu(self.dense(x)))),
     "GELU comes before": made(MaskedLMHead, lambda self, x: self.decoder(F.gelu(self.norm(self.dense(x))))),
+    "GELU comes after": made(MaskedLMHead, lambda self, x: self.decoder(self.norm(self.dense(F.gelu(x))))),
+    "not the best word": made(MaskedLMHead, lambda self, x: self.decoder(self.transform(x)).argmax(-1)),
     "no residual": made(MaskedLMHead, lambda self, x: self.decoder(self.norm(x + F.gelu(self.dense(x))))),
     "bias is missing": made(MaskedLMHead, lambda self, x: self.transform(x) @ self.decoder.weight.T),
     "raw scores": made(MaskedLMHead, lambda self, x: self.decoder(self.transform(x)).softmax(-1)),
@@ -84,6 +86,7 @@ LOSS_MISTAKES = {
     "taken for IsNext": lambda p, r, y, n: mlm(p, y) + F.cross_entropy(r, n.clamp(min=0)),
     "divided by all positions": lambda p, r, y, n: mlm(p, y, reduction="sum") / y.numel() + nsp(r, n),
     "first loss is a sum": lambda p, r, y, n: mlm(p, y, reduction="sum") + nsp(r, n),
+    "these are sums": lambda p, r, y, n: mlm(p, y, reduction="sum") + F.cross_entropy(r, n, reduction="sum"),
     "turned round": lambda p, r, y, n: mlm(p, y) + nsp(r.flip(1), n),
     "softmax is applied twice": lambda p, r, y, n: mlm(p, y) + nsp(r.softmax(-1), n),
     "single texts": lambda p, r, y, n: mlm(p, y) + F.cross_entropy(r, n),
@@ -136,6 +139,9 @@ MODEL_MISTAKES = {
     "changed places": scores(lambda self, out: (self.nsp(out.pooler_output), self.mlm(out.last_hidden_state))),
     "attention_mask does not": inputs(lambda ids, mask, types: dict(input_ids=ids, token_type_ids=types)),
     "token_type_ids do not": inputs(lambda ids, mask, types: dict(input_ids=ids, attention_mask=mask)),
+    "attention_mask and token_type_ids": inputs(
+        lambda ids, mask, types: dict(input_ids=ids, attention_mask=types, token_type_ids=mask)
+    ),
     "these are states": scores(lambda self, out: (out.last_hidden_state, self.nsp(out.pooler_output))),
     r"not the state of \[CLS\] itself": scores(
         lambda self, out: (self.mlm(out.last_hidden_state), self.nsp(out.last_hidden_state[:, 0]))

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bertlab.course.checks.base import Mistake, checker, expect
-from bertlab.course.checks.tensors import close, none_of, run
+from bertlab.course.checks.tensors import none_of, run, tensors
 from bertlab.inputs.masking import IGNORED, KEPT, MASKED, NOT_CHOSEN, RANDOM
 from bertlab.tokenizer import Tokenizer
 from bertlab.vocabulary import SPECIAL_TOKENS
@@ -26,6 +26,7 @@ def check_actions(fn: Callable[[Tensor, Tensor, int], Tensor]) -> None:
     labels[0, 2:5], labels[1, 1], labels[1, 3] = torch.tensor([11, 12, 9]), 8, 20
     result = run(fn, hidden, labels, mask)
     expect(isinstance(result, Tensor) and result.shape == hidden.shape, "return a tensor (B, S), like the ids.")
+    expect(not result.is_floating_point(), "return whole numbers (long), like the ids.")
     chosen, masked, same = labels != IGNORED, hidden == mask, hidden == labels
     right = _dealt(chosen, masked, same)
     none_of(
@@ -37,12 +38,15 @@ def check_actions(fn: Callable[[Tensor, Tensor, int], Tensor]) -> None:
                 "a [MASK] whose label is -100 stood in the text already: nothing is asked there.",
             ),
             (_dealt(chosen & ~same, masked, same), "a kept token looks untouched, but its label asks for it: 3."),
+            (_dealt(chosen, masked, chosen & False), "a token that equals its label was kept: 3, not 2."),
             (_dealt(chosen, masked, ~same), "2 and 3 have changed places: a kept token equals its label."),
             (_dealt(chosen, torch.zeros_like(masked), same), "what became [MASK] is 1, not a random token."),
             (chosen, "this tells only what was chosen; tell also what became of it: 1, 2 or 3."),
         ],
     )
-    expect(close(result, right), f"for labels {labels[0].tolist()} it is {right[0].tolist()}; yours is different.")
+    for row in zip(hidden, labels, right, result, strict=True):
+        seen, asked, kinds, yours = (part.tolist() for part in row)
+        expect(yours == kinds, f"for ids {seen} and labels {asked} it is {kinds}; yours is {yours}.")
     print("Right: every position has its kind.")
 
 
@@ -57,10 +61,11 @@ def check_mask_tokens(fn: MaskTokens, draws: int = 40) -> None:
     """Check fn(input_ids, special, tokenizer, generator) -> (hidden, labels), both (B, S), at 15% and 80/10/10."""
     tokenizer = Tokenizer.from_vocab([*SPECIAL_TOKENS, *(f"w{i}" for i in range(60))])
     ids, special = _sentences(tokenizer)
-    tally = torch.zeros(3)
+    tally, most = torch.zeros(len(ids), 3), 0  # of each row: [MASK], random, kept; different random words of a batch
     for seed in range(draws):
         given = ids.clone()
-        hidden, labels = fn(given, special, tokenizer, torch.Generator().manual_seed(seed))
+        result = fn(given, special, tokenizer, torch.Generator().manual_seed(seed))
+        hidden, labels = tensors(result, 2, "two tensors, hidden and labels")
         expect(
             torch.equal(given, ids),
             "your function changed the input_ids it was given: clone them before you write into them.",
@@ -68,8 +73,10 @@ def check_mask_tokens(fn: MaskTokens, draws: int = 40) -> None:
         _check_choice(hidden, labels, ids, special, tokenizer)
         chosen = labels != IGNORED
         masked, kept = hidden == tokenizer.mask_token_id, hidden == ids
-        tally += torch.stack([(part & chosen).sum() for part in (masked, ~masked & ~kept, kept)])
-    _check_shares(tally / tally.sum())
+        tally += torch.stack([(part & chosen).sum(1) for part in (masked, ~masked & ~kept, kept)], dim=1)
+        most = max(most, len(hidden[chosen & ~masked & ~kept].unique()))
+    _check_shares(tally)
+    expect(most > 1, "all random replacements of a batch are one and the same word: draw one for each.")
     again = [fn(ids.clone(), special, tokenizer, torch.Generator().manual_seed(0))[0] for _ in range(2)]
     expect(
         torch.equal(*again),
@@ -122,8 +129,9 @@ def _check_choice(hidden: Tensor, labels: Tensor, ids: Tensor, special: Tensor, 
     )
 
 
-def _check_shares(shares: Tensor):
-    mask, random, kept = shares.tolist()
+def _check_shares(tally: Tensor):
+    """How many of each row became [MASK], random, stayed: (B, 3)."""
+    mask, random, kept = (tally.sum(0) / tally.sum()).tolist()
     expect(
         mask < 0.99,
         "every chosen token became [MASK]: 10% should turn into a random word and 10% stay.",
@@ -135,6 +143,12 @@ def _check_shares(shares: Tensor):
     )
     right = all(abs(share - aim) < 0.04 for share, aim in zip((mask, random, kept), (0.8, 0.1, 0.1), strict=True))
     expect(right, f"the split is {mask:.0%} [MASK], {random:.0%} random, {kept:.0%} kept; it should be 80/10/10.")
+    halves = (rows[:, 0].sum() / rows.sum() for rows in tally.chunk(2))
+    expect(
+        max(halves) < 0.95,
+        "over the batch it is 80/10/10, but some rows get hardly anything but [MASK]: shuffle the chosen places of the "
+        "whole batch before you deal them out.",
+    )
 
 
 @checker
@@ -159,14 +173,16 @@ def check_mlm_loss(fn: Callable[[Tensor, Tensor], Tensor]) -> None:
 
 def _loss(fn: Callable[[Tensor, Tensor], Tensor], logits: Tensor, labels: Tensor) -> float:
     try:
-        result = torch.as_tensor(fn(logits, labels))
+        result = fn(logits, labels)
     except NotImplementedError:
         raise
     except (IndexError, RuntimeError) as error:
         raise Mistake(
             f"your function stopped with: {error}. Cross-entropy wants (N, V) and (N,); -100 is no word, leave it out."
         ) from error
-    expect(result.numel() == 1, "return one number, the mean: yours has shape " + str(tuple(result.shape)) + ".")
+    expect(isinstance(result, Tensor | float | int), "return one number, the mean.")
+    shape = tuple(torch.as_tensor(result).shape)
+    expect(math.prod(shape) == 1, f"return one number, the mean: yours has shape {shape}.")
     return float(result)
 
 
@@ -206,6 +222,7 @@ def check_whole_words(fn: Callable[[list[str]], list[list[int]]]) -> None:
         (["[CLS]", "un", "##aff", "##able", "dog", "##s", "[SEP]", "he", "walk", "##s", "[SEP]"], None),
         (["[CLS]", "one", "[SEP]", "[PAD]", "[PAD]"], [[1]]),
         (["[CLS]", "[SEP]"], []),
+        (["[CLS]", "[", "a", "]", "[SEP]"], [[1], [2], [3]]),  # brackets are ordinary tokens
     ]
     cases[1] = (cases[1][0], [[1, 2, 3], [4, 5], [7], [8, 9]])
     for tokens, right in cases:

@@ -60,6 +60,8 @@ def check_make_pairs(fn: MakePairs) -> None:
         again = fn(given, random.Random(seed))
         expect(pairs == again, "the same seed gave two results: draw from the rng that you are given.")
     labels = {tuple(label for _, _, label in fn(given, random.Random(seed))) for seed in range(8)}
+    apart = all(sorted(each) in (list(each), list(each[::-1])) for each in labels)
+    expect(not apart, "all strangers stand together: shuffle the pairs before you return them.")
     firsts = {tuple(first[0] for first, _, label in fn(given, random.Random(s)) if label) for s in range(8)}
     expect(len(labels) > 1 or len(firsts) > 1, "every seed swaps the same pairs: let the rng choose which.")
     print("Right: half neighbours, half strangers, and no stranger that does follow.")

@@ -45,6 +45,8 @@ def _known_heads(library: MaskedLMHead, states: Tensor) -> list[tuple[Tensor, st
         (decoder(norm(dense(states).tanh())), "the activation is GELU; tanh is the pooler's."),
         (decoder(F.gelu(dense(states))), "the LayerNorm is missing."),
         (decoder(F.gelu(norm(dense(states)))), "GELU comes before the LayerNorm."),
+        (decoder(norm(dense(F.gelu(states)))), "GELU comes after `dense`."),
+        (decoder(right).argmax(-1), "give the scores of all words, (B, S, V), not the best word."),
         (decoder(norm(states + F.gelu(dense(states)))), "nothing is added here: the head has no residual connection."),
         (right @ decoder.weight.T, "the decoder's bias is missing."),
         (decoder(right).softmax(-1), "give the raw scores: the softmax is the loss's business."),
@@ -100,6 +102,7 @@ def _known_losses(words: Tensor, verdicts: Tensor, labels: Tensor, following: Te
         (mlm + only_strangers, IGNORES_0),
         (no_word_0 + nsp, "you ignore word 0, which is a word like any other: only -100 is no label."),
         (no_word_0 + only_strangers, "you ignore label 0 in both tasks: only -100 is no label."),
+        (mlm * (labels != IGNORED).sum() + nsp * pairs, "these are sums: each loss is a mean, over what was asked."),
         (mlm + nsp * pairs, "the second loss is a sum: divide it by the number of judged pairs."),
         (mlm + nsp * pairs / rows, "you divide by all rows: the text alone, with label -100, was not asked."),
         (mlm + _mean(verdicts, following.clamp(min=0)), "the text alone, with label -100, was taken for IsNext."),
@@ -134,6 +137,7 @@ def _check_scores(mine: nn.Module, library: BertForPreTraining) -> None:
         [
             (library(ids, None, types).prediction_logits, "attention_mask does not reach the encoder."),
             (library(ids, mask).prediction_logits, "token_type_ids do not reach the encoder."),
+            (library(ids, types, mask).prediction_logits, "attention_mask and token_type_ids have changed places."),
             (states, "these are states: they have not been through the head `mlm`."),
         ],
     )

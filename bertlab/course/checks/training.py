@@ -56,8 +56,14 @@ def check_adamw_step(fn: AdamWStep) -> None:
         others = {name: _adamw(*others[name], grad, step, options, slip) for name, slip in ADAMW_SLIPS}
         state = _adamw(*state, grad, step, options)
         none_of(result[0], [(other[0], message) for message, other in others.items() if not close(other[0], state[0])])
-        expect(close(result[1], state[1]), "m is not the running mean of the gradients: beta1 m + (1 - beta1) grad.")
-        expect(close(result[2], state[2]), "v is not the running mean of their squares: beta2 v + (1 - beta2) grad².")
+        expect(
+            close(result[1], state[1]),
+            "m is not the running mean of the gradients, beta1 m + (1 - beta1) grad, undivided.",
+        )
+        expect(
+            close(result[2], state[2]),
+            "v is not the running mean of their squares, beta2 v + (1 - beta2) grad², undivided.",
+        )
         expect(close(result[0], state[0]), f"m and v are right, the weight is not (step {step}).")
     print("Right: three steps of yours are three steps of AdamW.")
 
