@@ -14,10 +14,8 @@ from bertlab.tokenizer import Tokenizer
 @checker
 def check_neighbours(fn: Callable[[list[str], int, int], list[str]]) -> None:
     """Check fn(words, place, window) -> up to `window` words to the left of a place and as many to the right."""
-    for text, place, window in (
-        *(("a b c d e f g", *case) for case in ((3, 2), (0, 2), (1, 3), (6, 3), (5, 2), (2, 10))),
-        ("the dog saw the cat", 0, 3),
-    ):
+    cases = [("a b c d e f g", *case) for case in ((3, 2), (0, 2), (1, 3), (6, 3), (5, 2), (2, 10))]
+    for text, place, window in [*cases, ("the dog saw the cat", 0, 3)]:
         words = text.split()
         left, after = words[max(0, place - window) : place], words[place + 1 : place + 1 + window]
         right = left + after
@@ -147,7 +145,7 @@ def check_probes(fn: Callable[[], Sequence[tuple[str, str, str]]], tokenizer: To
     """Check fn() -> at least two pairs (text, answer, foil) whose texts agree up to their one [MASK]."""
     given = fn()
     expect(
-        isinstance(given, list | tuple) and all(isinstance(probe, tuple) and len(probe) == 3 for probe in given),
+        isinstance(given, list | tuple) and all(isinstance(probe, list | tuple) and len(probe) == 3 for probe in given),
         "return a list of (text, answer, foil).",
     )
     expect(len(given) >= 2 and len(given) % 2 == 0, "give an even number of probes, two for each beginning.")
