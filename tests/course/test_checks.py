@@ -40,6 +40,7 @@ def changed_pair(change):
 
 
 PAIR_MISTAKES = {
+    "ids already": lambda a, b, cls, sep, n, ids, types, mask: ("ids", ["[CLS]", *ids[1:]]),
     "begin with": lambda a, b, cls, sep, n, ids, types, mask: ("ids", [*ids[1:], 0]),
     "between the two": lambda a, b, cls, sep, n, ids, types, mask: ("ids", ([cls, *a, *b, sep] + [0] * n)[:n]),
     "is missing": lambda a, b, cls, sep, n, ids, types, mask: ("ids", ([cls, *a, sep, *b] + [0] * n)[:n]),
@@ -62,8 +63,9 @@ PAIR_MISTAKES = {
 }
 
 
-def test_pair_inputs_right():
-    check_pair_inputs(pair)
+@pytest.mark.parametrize("kind", [tuple, list, lambda rows: tuple(map(torch.tensor, rows))])
+def test_pair_inputs_right(kind):
+    check_pair_inputs(lambda *given: kind(pair(*given)))
 
 
 @pytest.mark.parametrize("words", PAIR_MISTAKES)

@@ -32,6 +32,7 @@ NEIGHBOUR_MISTAKES = {
     "one word short": lambda words, i, w: words[max(0, i - w) : i] + words[i + 1 : i + w],
     "changed the list": popped,
     "return a list": lambda words, i, w: tuple(right_neighbours(words, i, w)),
+    "can stand there twice": lambda words, i, w: [word for word in right_neighbours(words, i, w) if word != words[i]],
     "yours are": lambda words, i, w: words[max(0, i - w) : i],
 }
 
@@ -70,8 +71,11 @@ LOSS_MISTAKES = {
     "sign is wrong": lambda *given: -right_loss(*given),
     "logarithm is missing": loss(lambda t, f: -(t.sigmoid() + (-f).sigmoid().sum(-1)).mean()),
     "sigmoid is missing": loss(lambda t, f: (-t + f.sum(-1)).mean()),
+    "stands inside": loss(lambda t, f: (-F.logsigmoid(t) + F.logsigmoid(f).sum(-1)).mean()),
+    "of each, then sum": loss(lambda t, f: -(F.logsigmoid(t) + F.logsigmoid(-f.sum(-1))).mean()),
+    "mean over the examples": lambda *given: None,
     "one number": loss(lambda t, f: -F.logsigmoid(t) - F.logsigmoid(-f).sum(-1)),
-    "stopped with": lambda seen, right, noise: (seen @ right).mean(),
+    "stopped on inputs": lambda seen, right, noise: (seen @ right).mean(),
     "yours is": lambda *given: right_loss(*given) + 0.5,
 }
 
@@ -128,7 +132,7 @@ SCORE_MISTAKES = {
     "probability itself": lambda log_p, ids: each(log_p, ids).exp().prod(1),
     "sign is wrong": lambda log_p, ids: -each(log_p, ids).sum(1),
     "one number for each": lambda log_p, ids: each(log_p, ids).sum(),
-    "stopped with": lambda log_p, ids: log_p.gather(2, ids[:, 1:]),
+    "stopped on inputs": lambda log_p, ids: log_p.gather(2, ids[:, 1:]),
     "from 0": lambda log_p, ids: each(log_p, ids)[:, 1:].sum(1),
 }
 
@@ -153,6 +157,8 @@ PROBE_MISTAKES = {
     "answer and foil": [("the [MASK] was too tired", "dog", "dog"), STREET],
     "letter by letter": [DOG, ("this [MASK] was too wide", "street", "dog")],
     "change something to the right": [DOG, (DOG[0], "street", "dog")],
+    "texts are the same": [DOG, (DOG[0] + " ", "street", "dog")],
+    "return a list": [DOG[:2], STREET[:2]],
     "left side alone": [DOG, ("the [MASK] was too wide", "dog", "street")],
     "unknown to the model": [("the [MASK] was too 疲", "dog", "street"), STREET],
 }

@@ -13,7 +13,12 @@ def strip(text, form="NFD", goes=lambda category: category == "Mn"):
     return "".join(c for c in unicodedata.normalize(form, text) if not goes(unicodedata.category(c)))
 
 
+def not_combining(text):
+    return "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+
+
 ACCENT_MISTAKES = {
+    "combining number": not_combining,
     "not English vanished": lambda text: text.encode("ascii", "ignore").decode(),
     "its alphabet": lambda text: unicodedata.normalize("NFD", text).encode("ascii", "ignore").decode(),
     "take the text apart": lambda text: strip(text, "NFC"),
@@ -72,6 +77,9 @@ def skips_a_letter(word, vocabulary):
 
 
 CUT_MISTAKES = {
+    "pieces with ##": lambda word, vocabulary: [word] if word in vocabulary else ["[UNK]"],
+    "all its letters": lambda word, vocabulary: cut(word, vocabulary - {word}),
+    "exactly 100": lambda word, vocabulary: cut(word, vocabulary, limit=99),
     "one letter less": lambda word, vocabulary: cut(word, vocabulary, longest=False),
     "carry ##": bare_cut,
     "just one": keeps_the_start,
@@ -104,7 +112,13 @@ def overlapping(pieces, first, second):
     return [first + second.removeprefix("##") if pair == (first, second) else pair[0] for pair in pairs]
 
 
+def in_a_string(pieces, first, second):
+    return " ".join(pieces).replace(f"{first} {second}", first + second.removeprefix("##")).split()
+
+
 MERGE_MISTAKES = {
+    "should become": in_a_string,
+    "past the last": lambda p, a, b: [p[i + 1] for i in range(len(p))],
     "still inside": lambda p, a, b: merge(p, a, b, lambda a, b: a + b),
     "begins as its first": lambda p, a, b: merge(p, a, b, lambda a, b: (a + b).replace("##", "")),
     "left apart": lambda p, a, b: merge(p, a, b, times=1),
@@ -133,10 +147,11 @@ GAIN_MISTAKES = {
     "on average": lambda *counts: gain(*counts) / counts[3],
     "popular score": lambda pair, first, second, total: pair / (first * second),
     "one of the pairs": lambda pair, first, second, total: math.log(pair * total / first / second),
-    "good approximation": lambda pair, first, second, total: pair * math.log(pair * total / first / second),
+    "as frequent as before": lambda pair, first, second, total: pair * math.log(pair * total / first / second),
     "total shrinks": lambda pair, a, b, n: gain(pair, a, b, n) + n_ln(n - pair) - n_ln(n),
     "left the old ones": lambda pair, a, b, n: n_ln(pair) - n_ln(n + pair) + n_ln(n),
     "0 ln 0": unguarded,
+    "one number": lambda *counts: None,
     "is nan": lambda *counts: math.nan,
     "yours is": lambda *counts: gain(*counts) + 1,
 }

@@ -27,6 +27,7 @@ LIKELIEST_MISTAKES = {
     "highest scores": lambda logits, k: (torch.arange(k), logits.softmax(-1)[:k]),
     "stands first": lambda logits, k: tuple(part.flip(0) for part in likeliest(logits, k)),
     "the first of the two": lambda logits, k: likeliest(logits, k)[::-1],
+    "each a tensor": lambda logits, k: [part.tolist() for part in likeliest(logits, k)],
     "return k = 3": lambda logits, k: likeliest(logits, k + 1),
 }
 
@@ -48,6 +49,7 @@ LEFT_MISTAKES = {
     "still whole": lambda text: text,
     "stop at the first": lambda text: text[: text.rindex("[MASK]")] + "[MASK]",
     "should become": lambda text: text.split("[MASK]")[0] + " and [MASK]",
+    "itself must stay": lambda text: text.split("[MASK]")[1],
     "return a text": lambda text: text.split("[MASK]"),
 }
 
@@ -75,6 +77,17 @@ def span(first=1, least=0, extra=0, reverse=False):
     return fn
 
 
+def above_zero(start, end, longest):
+    """The right span as long as one has a sum above 0."""
+    found = span()(start, end, longest)
+    return found if start[found[0]] + end[found[1]] > 0 else (0, 0)
+
+
+def multiplied(start, end, longest):
+    pairs = [(i, j) for i in range(1, len(start)) for j in range(i, min(len(start), i + longest))]
+    return max(pairs, key=lambda pair: float(start[pair[0]] * end[pair[1]]))
+
+
 SPAN_MISTAKES = {
     "cannot end before": span(reverse=True),
     "no word": span(first=0),
@@ -82,12 +95,15 @@ SPAN_MISTAKES = {
     "more than `longest`": span(extra=1),
     "cannot end before it starts": lambda start, end, longest: (int(start.argmax()), int(end.argmax())),
     "highest sum": lambda start, end, longest: (1, 1),
+    "all be below zero": above_zero,
+    "the two are added": multiplied,
     "two whole numbers": lambda start, end, longest: int(start.argmax()),
 }
 
 
-def test_span_right():
-    check_best_span(span())
+@pytest.mark.parametrize("kind", [tuple, list, torch.tensor])
+def test_span_right(kind):
+    check_best_span(lambda *given: kind(span()(*given)))
 
 
 @pytest.mark.parametrize("words", SPAN_MISTAKES)

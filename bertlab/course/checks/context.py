@@ -6,25 +6,33 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bertlab.course.checks.base import Mistake, checker, expect
+from bertlab.course.checks.base import checker, expect
+from bertlab.course.checks.tensors import run
 from bertlab.tokenizer import Tokenizer
 
 
 @checker
 def check_neighbours(fn: Callable[[list[str], int, int], list[str]]) -> None:
     """Check fn(words, place, window) -> up to `window` words to the left of a place and as many to the right."""
-    words = "a b c d e f g".split()
-    for place, window in ((3, 2), (0, 2), (1, 3), (6, 3), (5, 2), (2, 10)):
-        right = words[max(0, place - window) : place] + words[place + 1 : place + 1 + window]
+    cases = [("a b c d e f g", *case) for case in ((3, 2), (0, 2), (1, 3), (6, 3), (5, 2), (2, 10))]
+    for text, place, window in [*cases, ("the dog saw the cat", 0, 3)]:
+        words = text.split()
+        left, after = words[max(0, place - window) : place], words[place + 1 : place + 1 + window]
+        right = left + after
         given = list(words)
         found = fn(given, place, window)
-        case = f"for place {place} and window {window} in {' '.join(words)}"
+        case = f"for place {place} and window {window} in {text}"
         expect(given == words, "your function changed the list it was given: make a new one.")
         expect(isinstance(found, list), "return a list of words.")
         expect(
-            words[place] not in found, f"{case}: the word itself is among its neighbours, and it is what is asked for."
+            found != [*left, words[place], *after],
+            f"{case}: the word itself is among its neighbours, and it is what is asked for.",
         )
-        lost = place < window and found == words[place + 1 : place + 1 + window]
+        expect(
+            found == right or found != [word for word in right if word != words[place]],
+            f"{case}: a word can stand there twice: leave out the place, not each word that is the same.",
+        )
+        lost = place < window and found == after
         expect(
             not lost or found == right,
             f"{case}: the left side is lost. A negative start counts from the end of the list; use max(0, ...).",
@@ -43,12 +51,9 @@ def check_negative_sampling(fn: Callable[[Tensor, Tensor, Tensor], Tensor]) -> N
     generator = torch.Generator().manual_seed(0)
     seen, right = torch.randn(2, 4, 6, generator=generator)
     noise = torch.randn(4, 3, 6, generator=generator)
-    try:
-        result = torch.as_tensor(fn(seen, right, noise))
-    except NotImplementedError:
-        raise
-    except (IndexError, RuntimeError) as error:
-        raise Mistake(f"your function stopped with: {error}. Mind the shapes (N, D), (N, D), (N, K, D).") from error
+    result = run(fn, seen, right, noise)
+    expect(isinstance(result, Tensor | float), "return one number, the mean over the examples.")
+    result = torch.as_tensor(result)
     expect(result.numel() == 1, f"return one number, the mean: yours has shape {tuple(result.shape)}.")
     _name_wrong_loss(float(result), (seen * right).sum(-1), torch.einsum("nkd,nd->nk", noise, seen))
     print("Right: the true word is pulled closer, the noise is pushed away.")
@@ -63,6 +68,10 @@ def _name_wrong_loss(value: float, true: Tensor, false: Tensor) -> None:
         (-F.logsigmoid(true)).mean(): "there is no noise in it: then the best answer is to make all vectors alike.",
         (-F.logsigmoid(true) - F.logsigmoid(-false).mean(-1)).mean(): "you take the mean over the noise words: "
         "the formula has their sum.",
+        (-F.logsigmoid(true) + F.logsigmoid(false).sum(-1)).mean(): "the minus of noise stands inside, "
+        "ln s(-score): in front of the logarithm it gives a loss without a lower end.",
+        (-F.logsigmoid(true) - F.logsigmoid(-false.sum(-1))).mean(): "you sum the scores of the noise words: take ln s "
+        "of each, then sum.",
         each.sum(): "this is the sum over the examples: return their mean.",
         -each.mean(): "the sign is wrong: a loss falls where the true word gets likelier.",
         (-true.sigmoid() - (-false).sigmoid().sum(-1)).mean(): "the logarithm is missing: it is -ln s(score).",
@@ -105,14 +114,7 @@ def check_text_score(fn: Callable[[Tensor, Tensor], Tensor]) -> None:
     generator = torch.Generator().manual_seed(0)
     log_p = torch.randn(3, 5, 7, generator=generator).log_softmax(-1)
     ids = torch.randint(7, (3, 5), generator=generator)
-    try:
-        found = fn(log_p, ids)
-    except NotImplementedError:
-        raise
-    except (IndexError, RuntimeError) as error:
-        raise Mistake(
-            f"your function stopped with: {error}. log_p[:, :-1] (N, S - 1, V) belongs to ids[:, 1:] (N, S - 1)."
-        ) from error
+    found = run(fn, log_p, ids)
     expect(isinstance(found, Tensor) and found.shape == (3,), "return a tensor (N,): one number for each text.")
     each = log_p[:, :-1].gather(2, ids[:, 1:, None])[..., 0]  # (N, S - 1)
     unmoved = log_p.gather(2, ids[..., None])[..., 0]  # (N, S)
@@ -141,7 +143,11 @@ def check_text_score(fn: Callable[[Tensor, Tensor], Tensor]) -> None:
 @checker
 def check_probes(fn: Callable[[], Sequence[tuple[str, str, str]]], tokenizer: Tokenizer) -> None:
     """Check fn() -> at least two pairs (text, answer, foil) whose texts agree up to their one [MASK]."""
-    given = list(fn())
+    given = fn()
+    expect(
+        isinstance(given, list | tuple) and all(isinstance(probe, list | tuple) and len(probe) == 3 for probe in given),
+        "return a list of (text, answer, foil).",
+    )
     expect(len(given) >= 2 and len(given) % 2 == 0, "give an even number of probes, two for each beginning.")
     for text, answer, foil in given:
         expect(text.count("[MASK]") == 1, f"write [MASK] once: {text}")
@@ -154,7 +160,10 @@ def check_probes(fn: Callable[[], Sequence[tuple[str, str, str]]], tokenizer: To
             first.split("[MASK]")[0] == second.split("[MASK]")[0],
             f"the two must agree, letter by letter, up to the gap: {first} / {second}",
         )
-        expect(first != second, f"the two texts are the same: change something to the right of the gap: {first}")
+        expect(
+            tokenizer.tokenize(first) != tokenizer.tokenize(second),
+            f"the two texts are the same: change something to the right of the gap: {first}",
+        )
         expect(
             [foil, answer] == other,
             "what is right in the one must be the foil in the other: else the left side alone could know it.",

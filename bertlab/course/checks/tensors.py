@@ -33,7 +33,7 @@ def run(fn: Callable, *args):
 
 def tensors(result, count: int, names: str) -> tuple[Tensor, ...]:
     right = isinstance(result, tuple) and len(result) == count and all(isinstance(part, Tensor) for part in result)
-    expect(right, f"return {names}, in this order.")
+    expect(right, f"return {names}, in this order, each a tensor.")
     return result
 
 

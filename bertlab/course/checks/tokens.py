@@ -10,7 +10,7 @@ from bertlab.course.checks.base import Mistake, checker, expect
 @checker
 def check_strip_accents(fn: Callable[[str], str]) -> None:
     """Check fn(text) -> the text decomposed (NFD), without its non-spacing marks."""
-    for text in ("café", "Zürich, naïve façade", "cafe\u0301", "ß ø 我爱", "ﬁ x²", "हिन्दी", "한국"):
+    for text in ("café", "Zürich, naïve façade", "cafe\u0301", "ß ø 我爱", "ﬁ x²", "हिन्दी", "कुत्ता", "한국"):
         result = fn(text)
         expect(isinstance(result, str), f"return a string, not {type(result).__name__}.")
         _diagnose_accents(result, text)
@@ -29,6 +29,8 @@ def _diagnose_accents(result: str, text: str) -> None:
         'apart first, unicodedata.normalize("NFD", text).',
         "".join(c for c in parts if unicodedata.category(c)[0] != "M"): "signs that take up room (category Mc, a vowel "
         "in Hindi) were removed too: only Mn, marks without a width of their own, may go.",
+        "".join(c for c in parts if not unicodedata.combining(c)): "some marks of category Mn have the combining "
+        "number 0, such as vowels in Hindi: ask for the category.",
         unicodedata.normalize("NFC", right): "you put the characters together again (NFC): BERT leaves them apart, and "
         "its vocabulary holds the parts.",
         "".join(
@@ -89,6 +91,8 @@ def _why_cut(word: str, result: list[str], right: list[str]) -> str:
         if "##a" in result or "a" in result[1:]:
             return "##a is not in the vocabulary, only a is: inside a word a piece counts with its ## alone."
         return f"where a part of a word fits nothing, the whole word is [UNK], just one: for {word} yours is {result}."
+    if result == ["[UNK]"]:
+        return _why_unknown(word, right)
     if len(result) > 1 and not any(piece.startswith("##") for piece in result):
         return "pieces inside a word carry ##: look them up, and return them, with it."
     if result and result[0].startswith("##"):
@@ -100,6 +104,14 @@ def _why_cut(word: str, result: list[str], right: list[str]) -> str:
     return f"{word} should be {right}; yours is {result}: the longest piece from the left comes first."
 
 
+def _why_unknown(word: str, right: list[str]) -> str:
+    if len(word) == 100:
+        return "a word of exactly 100 letters is still cut: only longer ones are [UNK]."
+    if right == [word]:
+        return f"{word} is in the vocabulary and yours is [UNK]: look up the whole word first, all its letters."
+    return f"{word} can be cut into {right}; yours is [UNK]: behind the first piece look for pieces with ##."
+
+
 @checker
 def check_merge_pair(fn: Callable[[list[str], str, str], list[str]]) -> None:
     """Check fn(pieces, first, second) -> pieces in which first and second, side by side, are one."""
@@ -109,11 +121,15 @@ def check_merge_pair(fn: Callable[[list[str], str, str], list[str]]) -> None:
         ("b ##a ##n ##a ##n ##a", "##a", "##n", "b ##an ##an ##a"),
         ("z ##z ##z ##z", "##z", "##z", "z ##zz ##z"),
         ("w ##e ##t", "##t", "##e", "w ##e ##t"),
+        ("c ##a ##b", "a", "##b", "c ##a ##b"),
         ("a", "a", "##b", "a"),
     ]
     for before, first, second, after in cases:
         given, right = before.split(), after.split()
-        result = fn(given, first, second)
+        try:
+            result = fn(given, first, second)
+        except IndexError:
+            raise Mistake("your loop looks past the last piece, which has none to its right.") from None
         expect(given == before.split(), "your function changed the list it was given: build a new one.")
         expect(isinstance(result, list), "return a list of pieces.")
         if result != right:
@@ -138,11 +154,12 @@ def check_likelihood_gain(fn: Callable[[int, int, int, int], float]) -> None:
     """Check fn(pair, first, second, total) -> by how much ln p of the text rises when two different pieces join."""
     for counts in ((30, 100, 50, 1000), (5, 40, 200, 900), (7, 60, 7, 400), (12, 12, 12, 300)):
         try:
-            value = float(fn(*counts))
+            value = fn(*counts)
         except (ValueError, ZeroDivisionError):
             raise Mistake("where a piece is used up its count is 0, and 0 ln 0 counts as 0: treat it apart.") from None
+        expect(value is not None, "return one number.")
         expect(not math.isnan(value), "the result is nan: a count of 0 has to contribute 0, since n ln n goes to 0.")
-        _diagnose_gain(value, *counts)
+        _diagnose_gain(float(value), *counts)
     print("Right: that is what the text gains when the two become one.")
 
 
@@ -159,8 +176,8 @@ def _diagnose_gain(value: float, pair: int, first: int, second: int, total: int)
         right / total: "this is the gain of one piece on average: leave out the division by the total.",
         pair / (first * second): "this is the popular score, pair / (first x second), not the gain in likelihood.",
         math.log(pair * total / (first * second)): "this is the gain for one of the pairs: every one of them counts.",
-        pair * math.log(pair * total / (first * second)): "a good approximation, but as if the two pieces stayed as "
-        "frequent as before: they now occur `pair` times less.",
+        pair * math.log(pair * total / (first * second)): "this is as if the two pieces stayed as frequent as before: "
+        "they now occur `pair` times less, and there are `pair` pieces fewer.",
         _n_ln(first - pair, second - pair, pair) - _n_ln(total) - before: "the total shrinks too: the text has `pair` "
         "pieces fewer than before.",
         _n_ln(first, second, pair) - _n_ln(total + pair) - before: "you counted the new piece and left the old ones as "
