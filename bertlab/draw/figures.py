@@ -182,17 +182,18 @@ def one_head(maps: AttentionMaps, layer: int, head: int, control: AttentionMaps)
 
 
 def change_grid(changes: Tensor, label: str) -> Figure:
-    """One number for each head (L, A), blue below and orange above zero."""
+    """One number for each head (L, A), orange below and blue above zero, as knockout_charts has it."""
     layers, heads = changes.shape
     limit = max(float(changes.abs().max()), 1e-6)
     fig = figure(0.7 + 0.45 * layers)
     ax = fig.subplots()
-    image = clean(ax).imshow(changes.numpy(), cmap=DIVERGING, vmin=-limit, vmax=limit, aspect="auto")
+    image = clean(ax).imshow(changes.numpy(), cmap=DIVERGING.reversed(), vmin=-limit, vmax=limit, aspect="auto")
     for layer in range(layers):
         for head in range(heads):
             strong = abs(float(changes[layer, head])) > 0.65 * limit
             colour = "white" if strong else INK
-            ax.text(head, layer, f"{changes[layer, head]:+.2f}", ha="center", va="center", size=10, color=colour)
+            shown = f"{round(float(changes[layer, head]), 2) + 0.0:+.2f}"  # no -0.00
+            ax.text(head, layer, shown.replace("-", "−"), ha="center", va="center", size=10, color=colour)
     ax.set_xticks(range(heads), [f"head {i + 1}" for i in range(heads)])
     ax.set_yticks(range(layers), [f"layer {i + 1}" for i in range(layers)])
     ax.tick_params(length=0)

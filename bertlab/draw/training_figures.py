@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bertlab.draw.figures import INK, box, canvas, clean, figure
+from bertlab.draw.figures import INK, arrow, box, canvas, clean, figure
 from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE, PINK
 
 FLOOR = 1e-8  # where differences of exactly 0 are drawn on a logarithmic scale
@@ -28,20 +28,16 @@ def step_flow() -> Figure:
     for (name, colour, x, width), following in zip(boxes, [*boxes[1:], None], strict=True):
         box(ax, x, 0.62, width, name, colour)
         if following:
-            _arrow(ax, (x + width, 0.77), (following[2], 0.77))
+            arrow(ax, (x + width, 0.77), (following[2], 0.77), GREY)
     box(ax, 6.6, 0.1, 1.3, "schedule", PINK)
-    _arrow(ax, (7.5, 0.4), (7.5, 0.62))
+    arrow(ax, (7.5, 0.4), (7.5, 0.62), GREY)
     ax.plot([7.5, 7.5, 2.75], [0.92, 1.35, 1.35], color=GREY, lw=1.5)
-    _arrow(ax, (2.75, 1.36), (2.75, 0.92))
+    arrow(ax, (2.75, 1.36), (2.75, 0.92), GREY)
     ax.text(5.1, 1.27, "new weights, next step", ha="center", va="bottom", size=9.5, color=INK)
     box(ax, 2.05, 1.7, 1.4, "checkpoint", "white")
-    _arrow(ax, (2.75, 1.35), (2.75, 1.7), ls="--")
+    arrow(ax, (2.75, 1.35), (2.75, 1.7), GREY, ls="--")
     ax.text(3.6, 1.86, "now and then", va="center", size=9.5, color=INK)
     return fig
-
-
-def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], ls: str = "-") -> None:
-    ax.annotate("", end, start, arrowprops=dict(arrowstyle="->", color=GREY, lw=1.5, ls=ls, shrinkA=1, shrinkB=1))
 
 
 def charts(found: Mapping[str, Any], uniform: float, frequency: float) -> Figure:
