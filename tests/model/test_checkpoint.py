@@ -8,32 +8,19 @@ import warnings
 
 import pytest
 import torch
+from building import MODELS
 from safetensors.torch import load_file, save_file
 
 from bertlab import (
     BertForMaskedLM,
-    BertForMultipleChoice,
-    BertForNextSentencePrediction,
     BertForPreTraining,
     BertForQuestionAnswering,
-    BertForSequenceClassification,
-    BertForTokenClassification,
     BertModel,
     InputError,
     Tokenizer,
 )
 from bertlab.model.checkpoint import published_tensors
 
-MODELS = [
-    BertModel,
-    BertForPreTraining,
-    BertForMaskedLM,
-    BertForNextSentencePrediction,
-    BertForSequenceClassification,
-    BertForTokenClassification,
-    BertForQuestionAnswering,
-    BertForMultipleChoice,
-]
 WORDS = "bert.embeddings.word_embeddings.weight"
 QUERY = "bert.encoder.layer.1.attention.self.query.weight"
 

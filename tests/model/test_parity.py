@@ -2,16 +2,14 @@
 
 import pytest
 import torch
+from building import MODELS
 
 from bertlab import (
     BertConfig,
     BertForMaskedLM,
     BertForMultipleChoice,
-    BertForNextSentencePrediction,
     BertForPreTraining,
     BertForQuestionAnswering,
-    BertForSequenceClassification,
-    BertForTokenClassification,
     BertModel,
 )
 
@@ -28,16 +26,6 @@ SHAPES = {
     "eps": dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, layer_norm_eps=0.1),
 }
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5}
-MODELS = [
-    BertModel,
-    BertForPreTraining,
-    BertForMaskedLM,
-    BertForNextSentencePrediction,
-    BertForSequenceClassification,
-    BertForTokenClassification,
-    BertForQuestionAnswering,
-    BertForMultipleChoice,
-]
 BOTH = dict(output_attentions=True, output_hidden_states=True)
 
 

@@ -1,59 +1,24 @@
-"""The loop: it learns, clips, logs, ends early, and keeps what was learned."""
+"""The loop: it learns, clips, ends early, and keeps what was learned."""
 
 import copy
 import math
 import pickle
-import platform
 import signal
-import subprocess
-import sys
-from itertools import count, islice
+from itertools import islice
 
 import pytest
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
+from toy import exploding, line, points, quietly, run, squared
 
 from bertlab import InputError
 from bertlab.training import meter
 from bertlab.training.loop import train
 from bertlab.training.optim import Optimization, make_optimizers
-from bertlab.training.parts import WHOLE, own_parts
+from bertlab.training.parts import own_parts
 from bertlab.training.processes import make_fabric
 from bertlab.training.step import train_step
-
-COLUMNS = ["step", "loss", "learning_rate", "seconds", "tokens_per_second", "wait_share"]
-
-
-def line(weight=0.0):
-    """A model of one weight and one bias, drawn to y = 3x by the loss below."""
-    model = nn.Linear(1, 1)
-    nn.init.constant_(model.weight, weight)
-    nn.init.zeros_(model.bias)
-    return model
-
-
-def points():
-    generator = torch.Generator().manual_seed(0)
-    while True:
-        x = torch.randn(8, 1, generator=generator)
-        yield {"x": x, "y": 3 * x, "attention_mask": torch.tensor([[1, 1, 0]])}
-
-
-def squared(model, batch, shares=WHOLE):
-    loss = shares["y"] * (model(batch["x"]) - batch["y"]).square().mean()
-    return loss, {"loss": loss}
-
-
-def run(model=None, **options):
-    """(model, rows) of a short training."""
-    model = model or line()
-    given = {"steps": 20, "settings": Optimization(learning_rate=0.1)} | quietly() | options
-    return model, train(model, points(), given.pop("loss_function", squared), **given)
-
-
-def quietly():
-    return {"progress": False, "fabric": make_fabric("cpu")}
 
 
 def test_the_loss_falls_and_the_model_is_ready_for_use():
@@ -61,68 +26,6 @@ def test_the_loss_falls_and_the_model_is_ready_for_use():
     assert rows[-1]["loss"] < 0.05 * rows[0]["loss"]
     assert model.weight.item() == pytest.approx(3, abs=0.2)
     assert not model.training
-
-
-def test_rows_have_their_columns_and_steps():
-    logged = []
-    _, rows = run(steps=20, log_every=8, log=logged.append)
-    assert logged == rows
-    assert [row["step"] for row in rows] == [8, 16, 20]  # the last row tells of what was left
-    assert all(list(row) == COLUMNS for row in rows)
-    assert all(isinstance(value, int | float) for row in rows for value in row.values())
-    assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
-
-
-def test_no_row_twice_at_the_end():
-    assert [row["step"] for row in run(steps=16, log_every=8)[1]] == [8, 16]
-
-
-def test_a_row_is_the_mean_since_the_row_before():
-    seen = []
-
-    def watch(model, batch, shares):
-        loss, watched = squared(model, batch, shares)
-        seen.append(loss.item())
-        return loss, watched
-
-    rows = run(steps=10, log_every=5, loss_function=watch)[1]
-    assert [row["loss"] for row in rows] == pytest.approx([sum(seen[:5]) / 5, sum(seen[5:]) / 5], rel=1e-5)
-
-
-def test_speed_counts_tokens_without_padding(monkeypatch):
-    clock = iter(range(1000))
-    monkeypatch.setattr(meter.time, "perf_counter", lambda: float(next(clock)))
-    row = run(steps=4, log_every=4)[1][0]
-    tokens = 4 * 2  # each batch has two ones in its attention_mask
-    assert row["tokens_per_second"] == pytest.approx(tokens / row["seconds"])
-
-
-def test_speed_and_waiting_are_those_of_the_steps_since_the_row_before(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(meter.time, "perf_counter", lambda: now[0])
-
-    def pass_time(seconds, result):
-        now[0] += seconds
-        return result
-
-    coming = (pass_time(seconds, batch) for seconds, batch in zip([0, 0, 1, 2], points(), strict=False))
-    options = {"steps": 4, "log_every": 2, "settings": Optimization()} | quietly()
-    first, second = train(line(), coming, lambda *given: pass_time(1.5, squared(*given)), **options)
-    assert (first["tokens_per_second"], first["wait_share"]) == (2 * 2 / 3, 0)
-    assert (second["tokens_per_second"], second["wait_share"]) == (2 * 2 / 6, 3 / 6)
-
-
-def test_utilisation_is_what_the_steps_needed_of_what_was_possible(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(meter.time, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(meter, "product_rate", lambda *_: 1000.0)
-
-    def slow(*given):
-        now[0] += 2.0
-        return squared(*given)
-
-    rows = run(steps=4, log_every=2, loss_function=slow, operations=lambda batch: 100.0 * len(batch["x"]))[1]
-    assert [row["utilisation"] for row in rows] == [0.4, 0.4]  # 800 in two seconds
 
 
 def test_learning_rate_follows_the_schedule(monkeypatch):
@@ -219,18 +122,6 @@ def test_other_errors_are_not_swallowed():
         run(log=fail, log_every=2)
 
 
-def exploding(*bad):
-    """A loss that is infinite at the steps `bad`."""
-    steps = count(1)
-
-    def loss_function(model, batch, shares):
-        loss, _ = squared(model, batch, shares)
-        loss = loss * (float("inf") if next(steps) in bad else 1.0)
-        return loss, {"loss": loss}
-
-    return loss_function
-
-
 def test_a_step_without_a_finite_gradient_changes_nothing():
     model, seen = line(), []
     _, rows = run(
@@ -242,21 +133,6 @@ def test_a_step_without_a_finite_gradient_changes_nothing():
     )
     assert seen[0] == seen[1] != seen[2]
     assert math.isfinite(rows[0]["loss"])
-
-
-def test_skipped_steps_are_counted_on_the_bar(capfd):
-    run(steps=5, loss_function=exploding(2, 4), log_every=5, progress=True)
-    assert "skipped=2" in capfd.readouterr().err
-
-
-def test_a_training_that_diverges_is_told_ends_and_keeps_the_batch():
-    saved = []
-    with pytest.raises(InputError, match=r"diverged: no finite gradient in the 10 steps up to 13, .* 0\.\d+"):
-        save = {"save": lambda *what: saved.append(what), "save_every": 50}
-        run(steps=50, loss_function=exploding(*range(4, 14)), **save)
-    _, (state, stopped) = saved
-    assert stopped and state["step"] == 13 and set(state["batch"]) == {"x", "y", "attention_mask"}
-    assert all(tensor.isfinite().all() for tensor in state["model"].values())
 
 
 class Reads(TorchDispatchMode):
@@ -373,32 +249,6 @@ def test_dropout_depends_on_the_seed_alone_and_leaves_the_generator_alone():
     assert bool((torch.rand(3) == expected).all())
 
 
-FAULTS = """
-import resource, torch
-from bertlab.training.allocator import keep_memory
-if {keep}:
-    keep_memory()
-torch.empty(10_000_000).fill_(1.0)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range(20):
-    torch.empty(10_000_000).fill_(1.0)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-"""
-
-
-def page_faults(keep: bool) -> int:
-    """Pages asked of the system while a fresh process fills 40 MB twenty times over."""
-    done = subprocess.run([sys.executable, "-c", FAULTS.format(keep=keep)], capture_output=True, text=True, check=True)
-    return int(done.stdout)
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a matter of glibc")
-def test_freed_memory_is_kept_for_the_next_step():
-    """Where the heap lies decides whether a block fits into the one before: the first few may still be new."""
-    kept, given_back = page_faults(keep=True), page_faults(keep=False)
-    assert kept < 0.5 * given_back, f"{kept} page faults, {given_back} when memory is given back"
-
-
 class Watching(nn.Linear):
     """Notes in which type its product was made."""
 
@@ -423,9 +273,3 @@ def test_a_device_that_is_not_there(device):
         pytest.skip("this machine has one")
     with pytest.raises(InputError, match=device):
         make_fabric(device)
-
-
-def test_progress_bar_shows_the_figures(capsys):
-    run(steps=4, log_every=2, progress=True)
-    shown = capsys.readouterr().err
-    assert "4/4" in shown and "loss=" in shown and "tok/s=" in shown and "waited=" in shown

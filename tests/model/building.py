@@ -1,0 +1,41 @@
+"""What several tests of models share: the classes, small models in float64, gradients by name."""
+
+import torch
+
+from bertlab import (
+    BertForMaskedLM,
+    BertForMultipleChoice,
+    BertForNextSentencePrediction,
+    BertForPreTraining,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertModel,
+)
+
+MODELS = [
+    BertModel,
+    BertForPreTraining,
+    BertForMaskedLM,
+    BertForNextSentencePrediction,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertForQuestionAnswering,
+    BertForMultipleChoice,
+]
+HEADS = [BertForPreTraining, BertForMaskedLM, BertForQuestionAnswering]
+
+
+def build(kind, config):
+    torch.manual_seed(0)
+    return kind(config).double().eval()
+
+
+def gradients(model, loss):
+    model.zero_grad()
+    loss.backward()
+    return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+
+
+def masked_labels(batch):
+    return torch.where(batch["input_ids"] % 3 == 0, batch["input_ids"], -100)

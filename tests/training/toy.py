@@ -1,0 +1,54 @@
+"""A training of one weight and one bias, over in a moment."""
+
+from itertools import count
+
+import torch
+from torch import nn
+
+from bertlab.training.loop import train
+from bertlab.training.optim import Optimization
+from bertlab.training.parts import WHOLE
+from bertlab.training.processes import make_fabric
+
+
+def line(weight=0.0):
+    """A model of one weight and one bias, drawn to y = 3x by the loss below."""
+    model = nn.Linear(1, 1)
+    nn.init.constant_(model.weight, weight)
+    nn.init.zeros_(model.bias)
+    return model
+
+
+def points():
+    generator = torch.Generator().manual_seed(0)
+    while True:
+        x = torch.randn(8, 1, generator=generator)
+        yield {"x": x, "y": 3 * x, "attention_mask": torch.tensor([[1, 1, 0]])}
+
+
+def squared(model, batch, shares=WHOLE):
+    loss = shares["y"] * (model(batch["x"]) - batch["y"]).square().mean()
+    return loss, {"loss": loss}
+
+
+def run(model=None, **options):
+    """(model, rows) of a short training."""
+    model = model or line()
+    given = {"steps": 20, "settings": Optimization(learning_rate=0.1)} | quietly() | options
+    return model, train(model, points(), given.pop("loss_function", squared), **given)
+
+
+def quietly():
+    return {"progress": False, "fabric": make_fabric("cpu")}
+
+
+def exploding(*bad):
+    """A loss that is infinite at the steps `bad`."""
+    steps = count(1)
+
+    def loss_function(model, batch, shares):
+        loss, _ = squared(model, batch, shares)
+        loss = loss * (float("inf") if next(steps) in bad else 1.0)
+        return loss, {"loss": loss}
+
+    return loss_function
