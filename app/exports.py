@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from urllib.parse import urlencode, urlsplit
 
+import models
 import pandas as pd
 import state
 import streamlit as st
@@ -77,7 +78,7 @@ def show_link() -> None:
     page = urlsplit(st.context.url or "http://localhost:8501")
     query = urlencode([(key, value) for key in st.query_params for value in st.query_params.get_all(key)])
     missing = [f"your {what}" for what in st.session_state.get("not_in_link", {}).values() if what]
-    missing += ["your uploaded model"] * bool(st.session_state.get("upload_names"))
+    missing += ["your uploaded model"] * bool(models.upload_name(models.chosen()))
     if missing:
         st.warning(f"This link does not hold {state.plain(' and '.join(missing))}.", icon=":material/link_off:")
     else:

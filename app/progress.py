@@ -98,7 +98,7 @@ def waited(key: tuple[str, str, tuple], make: Callable[[], object], said: str):
 
 
 def whole(key: tuple[str, str, tuple], make: Callable[["Bar"], object]):
-    """make(bar), remembered under `key`, which is of no use in parts: after a press of Stop, state.Stopped is raised."""
+    """make(bar), remembered under `key`. It is of no use in parts: after a press of Stop, state.Stopped is raised."""
     if (kept := kept_result(key)) is not None:
         return kept
     place, work = st.empty(), begun(key)

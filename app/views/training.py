@@ -91,7 +91,7 @@ def films(run: TrainingRun) -> dict:
 
 def cell_source(name: str) -> str:
     """What a notebook cell opens: of an upload, a folder of that name."""
-    upload = st.session_state.get("upload_names", {}).get(name)
+    upload = models.upload_name(name)
     return Path(upload).stem if upload else name
 
 
@@ -119,6 +119,6 @@ state.heading(
 left, right = st.columns([2, 3], gap="medium")
 with state.box():
     chosen = choose_run(left)
-    if chosen in st.session_state.get("upload_names", {}):
+    if models.upload_name(chosen):
         raise InputError("an uploaded model brings no record of its training: choose a run")
     show(right, read_run(chosen))
