@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from urllib.parse import quote_plus
 
@@ -47,10 +47,13 @@ def box() -> Iterator[None]:
         )
 
 
-def tabs(page: str, names: Mapping[str, str]) -> dict[str, st.delta_generator.DeltaGenerator]:
-    """The views of a page, by key, of which the link names the open one. Only that has `.open` and needs computing."""
-    made = st.tabs(list(names.values()), key=f"{page}_tab", on_change="rerun", bind="query-params")
-    return dict(zip(names, made, strict=True))
+@contextmanager
+def open_tab(page: str, names: Iterable[str]) -> Iterator[str]:
+    """Around the one view of a page that is open, which the link names; gives its name."""
+    made = st.tabs(list(names), key=f"{page}_tab", on_change="rerun", bind="query-params")
+    tab, name = next((tab, name) for tab, name in zip(made, names, strict=True) if tab.open)
+    with tab, box():
+        yield name
 
 
 def notices(dropped: int, unknown: int, total: int) -> None:
