@@ -78,6 +78,11 @@ def plain(text: str) -> str:
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", one_line)  # all ASCII punctuation
 
 
+def signed(number: float, form: str = "+.2f") -> str:
+    """A number as text, with a true minus sign."""
+    return format(number, form).replace("-", "−")
+
+
 def heading(title: str, lead: str) -> None:
     """Title of a page and the sentences that say what one sees."""
     st.title(title, anchor=False)

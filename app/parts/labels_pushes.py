@@ -36,13 +36,13 @@ def show_pushes(pushed: Attribution, control: Attribution, title: str) -> None:
 
 def way(pushed: Attribution) -> str:
     """How much of the score is due to the words at all."""
-    start, added = (f"{x:+.2f}".replace("-", "−") for x in (pushed.baseline, pushed.score - pushed.baseline))
+    start, added = (state.signed(x) for x in (pushed.baseline, pushed.score - pushed.baseline))
     return f"With no words at all its score is **{start}**; these words add **{added}**."
 
 
 def balance(pushed: Attribution) -> str:
     """The check that integrated gradients carry with them, in numbers."""
-    start, score, total = (f"{x:.3f}".replace("-", "−") for x in (pushed.baseline, pushed.score, pushed.values.sum()))
+    start, score, total = (state.signed(x, ".3f") for x in (pushed.baseline, pushed.score, pushed.values.sum()))
     return (
         f"Check: the pushes sum to {total}; the score goes from {start} without the tokens to {score} with them. "
         f"Gap: {abs(pushed.gap):.4f}."

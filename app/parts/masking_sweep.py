@@ -58,7 +58,7 @@ def show_sweep(ask: Asked) -> None:
 def show_sums(rows: Sequence[Surprisal]) -> None:
     total = pseudo_log_likelihood(rows)
     with st.container(horizontal=True, gap="small"):
-        st.metric("Pseudo-log-likelihood", f"{total:.1f} nats".replace("-", "−"), width="content")
+        st.metric("Pseudo-log-likelihood", f"{state.signed(total, '.1f')} nats", width="content")
         st.metric("Mean surprisal", f"{-total / len(rows):.2f} nats", width="content")
         help = "exp of the mean: among how many equally likely tokens it chooses at a place on average."
         st.metric("Pseudo-perplexity", f"{pseudo_perplexity(rows):,.1f}", width="content", help=help)

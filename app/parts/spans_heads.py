@@ -75,7 +75,6 @@ def titles(off: tuple[Head, ...]) -> tuple[str, str]:
 def outcome(ask: Reading, found: Answer, change: float) -> str:
     """What switching off did, in a sentence."""
     now = state.plain(found.best.text or "no answer")
-    moved = f"{change:+.2f}".replace("-", "−")
     kept = found.best.text == ask.found.best.text
     first = f"The answer stays “{now}”" if kept else f"The answer is now “**{now}**”"
-    return f"{first}; ln p of “{state.plain(ask.said)}” changes by **{moved}** nats."
+    return f"{first}; ln p of “{state.plain(ask.said)}” changes by **{state.signed(change)}** nats."
