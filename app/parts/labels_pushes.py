@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import altair as alt
 import models
 import progress
 import state
@@ -17,7 +18,8 @@ def with_control(function: Callable, loaded: models.Loaded, *arguments) -> tuple
     return tuple(progress.watched(function, model, *arguments) for model in (loaded, models.control_of(loaded)))
 
 
-def show_pushes(pushed: Attribution, control: Attribution, title: str) -> None:
+def show_pushes(pushed: Attribution, control: Attribution, title: str) -> alt.Chart:
+    """Returns the picture of both."""
     trained, random = st.columns(2, gap="large")
     with trained:
         st.markdown(f"**{state.plain(title)}**")
@@ -32,6 +34,7 @@ def show_pushes(pushed: Attribution, control: Attribution, title: str) -> None:
     st.markdown("**Both on one scale**")
     bars = charts.attribution_bars(pushed, control)
     st.altair_chart(bars, width="stretch", alt=f"{title}: the push of each token, and with random weights")
+    return bars
 
 
 def way(pushed: Attribution) -> str:
