@@ -38,7 +38,7 @@ page = st.navigation(
         st.Page("views/training.py", title="Training", icon=":material/trending_up:"),
     ]
 )
-st.session_state.page, st.session_state.not_in_link = page.url_path, {}
+st.session_state.page, st.session_state.not_in_link = page.url_path, []
 model_bar.show()
 st.session_state.link_places = []
 page.run()

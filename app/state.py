@@ -111,15 +111,15 @@ def linked_text(field: Callable, label: str, key: str, default: str = "", **opti
     share(key, text if fits and text != default else "")
     if default and not text:
         st.query_params[key] = ""
-    unlinked(key, "" if fits else label.lower())
     if not fits:
+        unlinked(label.lower())
         st.caption(f"{label}: too long for a link, so this page's address does not hold it.")
     return text
 
 
-def unlinked(key: str, what: str) -> None:
-    """Remember `what` the link of this page cannot hold, "" for nothing; the panel with the link tells it."""
-    st.session_state.setdefault("not_in_link", {})[key] = what
+def unlinked(what: str) -> None:
+    """Remember `what` the link of this page cannot hold; the panel with the link tells it."""
+    st.session_state.not_in_link.append(what)
 
 
 def keep(key: str) -> None:
