@@ -19,6 +19,7 @@ STYLE = """<style>
 [data-testid="stMarkdownContainer"] p { max-width: 46rem; }
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
+[data-testid="stStatusWidget"] button { display: none; }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 4rem 1rem; }
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.7rem; }
