@@ -7,6 +7,7 @@ import models
 import progress
 import state
 import streamlit as st
+from parts import token_rows
 
 from bertlab.draw import charts
 from bertlab.draw.marked import attribution_strip
@@ -33,7 +34,7 @@ def show_pushes(pushed: Attribution, control: Attribution, title: str) -> alt.Ch
         st.caption(balance(control))
     st.markdown("**Both on one scale**")
     bars = charts.attribution_bars(pushed, control)
-    st.altair_chart(bars, width="stretch", alt=f"{title}: the push of each token, and with random weights")
+    token_rows.show(bars, len(pushed.tokens), f"{title}: the push of each token, and with random weights")
     return bars
 
 
