@@ -57,6 +57,7 @@ def choose(encoded: Encoded) -> list[int]:
         key=key,
         format_func=state.chip_names(encoded.tokens).__getitem__,
         on_change=hold,
+        help="A word that the vocabulary does not hold is cut into pieces; ## marks one that goes on with a word.",
         persist_state="session",
     )
     state.share("mask", ",".join(str(i) for i in sorted(gaps) if i not in typed))
@@ -124,4 +125,5 @@ def around(encoded: Encoded, position: int) -> str:
     words = [i for i in range(len(encoded.tokens)) if not encoded.special[i]]
     before = [encoded.tokens[i] for i in words if position - 4 < i < position]
     after = [encoded.tokens[i] for i in words if position < i < position + 4]
-    return f"{state.plain(' '.join(before))} **▢** {state.plain(' '.join(after))}"
+    left, right = (state.plain(" ".join(tokens).replace(" ##", "")) for tokens in (before, after))
+    return f"{left} **▢** {right}"
