@@ -7,7 +7,7 @@ import models
 import progress
 import state
 import streamlit as st
-from parts import token_rows
+from parts import reasons, token_rows
 
 from bertlab.draw import charts
 from bertlab.draw.marked import attribution_strip
@@ -19,12 +19,12 @@ def with_control(function: Callable, loaded: models.Loaded, *arguments) -> tuple
     return tuple(progress.watched(function, model, *arguments) for model in (loaded, models.control_of(loaded)))
 
 
-def show_pushes(pushed: Attribution, control: Attribution, title: str) -> alt.Chart:
+def show_pushes(pushed: Attribution, control: Attribution, title: str, label: str) -> alt.Chart:
     """Returns the picture of both."""
     trained, random = st.columns(2, gap="large")
     with trained:
         st.markdown(f"**{state.plain(title)}**")
-        st.markdown(way(pushed))
+        st.markdown(f"{way(pushed)} {reasons.in_a_sentence(label, pushed)}")
         st.html(attribution_strip(pushed.tokens, pushed.values.tolist()))
         st.caption(balance(pushed))
     with random:

@@ -86,7 +86,7 @@ def show_why(ask: Asked, number: int) -> None:
     arguments = ask.text, ask.pair, ask.masked, ask.loaded.limit, number
     token_id = ask.loaded.tokenizer.convert_tokens_to_ids(guess)
     pushed = progress.watched(pushes, ask.loaded, *arguments, token_id)
-    st.markdown(in_a_sentence(guess, pushed))
+    st.markdown(reasons.in_a_sentence(guess, pushed))
     st.html(attribution_strip(pushed.tokens, pushed.values.tolist()))
     control = progress.watched(pushes, models.control_of(ask.loaded), *arguments, token_id)
     bars = charts.attribution_bars(pushed, control)
@@ -98,14 +98,3 @@ def show_why(ask: Asked, number: int) -> None:
     )
     table = charts.attribution_table(pushed, control)
     exports(f"why{ask.key}", table, cells.why(ask, number), bars)
-
-
-def in_a_sentence(guess: str, pushed: Attribution) -> str:
-    """The strongest pushes of the text; gaps, [CLS] and [SEP] are none."""
-    words, guess = reasons.words(pushed, range(len(pushed.tokens))), f"“**{state.plain(guess)}**”"
-    towards = reasons.strongest(words)
-    if not towards:
-        return f"Nothing in the text speaks for {guess}."
-    word, value = min(words, key=lambda word: word[1])
-    against = f"; {word} speaks against it ({state.signed(value, '+.1f')})" if value <= -reasons.FELT else ""
-    return f"Of the text, {' and '.join(towards)} {'speak' if towards[1:] else 'speaks'} most for {guess}{against}."

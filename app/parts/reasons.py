@@ -46,3 +46,14 @@ def strongest(words: Sequence[Push]) -> list[str]:
     """The two that push most towards it; fewer, or none, where no more is felt."""
     ranked = sorted((word for word in words if word[1] >= FELT), key=lambda word: -word[1])[:2]
     return [f"{word} ({state.signed(value, '+.1f')})" for word, value in ranked]
+
+
+def in_a_sentence(said: str, pushed: Attribution) -> str:
+    """What of the whole text speaks most for what is said, and what against it; gaps, [CLS] and [SEP] are none."""
+    found, said = words(pushed, range(len(pushed.tokens))), f"“**{state.plain(said)}**”"
+    towards = strongest(found)
+    if not towards:
+        return f"Nothing in the text speaks for {said}."
+    word, value = min(found, key=lambda word: word[1])
+    against = f"; {word} speaks against it ({state.signed(value, '+.1f')})" if value <= -FELT else ""
+    return f"Of the text, {' and '.join(towards)} {'speak' if towards[1:] else 'speaks'} most for {said}{against}."

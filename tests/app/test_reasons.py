@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from parts import masking_fills, reasons, spans_why
+from parts import reasons, spans_why
 
 from bertlab.explain.attribution import Attribution
 
@@ -30,17 +30,15 @@ def test_ordinals(number, said):
 
 
 def test_a_sign_is_named_where_it_is_the_strongest():
-    sentence = masking_fills.in_a_sentence("dog", of("[CLS] my ! cat [SEP]", 0, 1, 3, -2, 0))
+    sentence = reasons.in_a_sentence("dog", of("[CLS] my ! cat [SEP]", 0, 1, 3, -2, 0))
     assert sentence == (
         r"Of the text, **“\!”** (+3.0) and **my** (+1.0) speak most for “**dog**”; **cat** speaks against it (−2.0)."
     )
 
 
 def test_what_is_not_felt_is_not_named():
-    assert masking_fills.in_a_sentence("dog", of("[CLS] my cat [SEP]", 0, 0.04, -3, 0)).startswith(
-        "Nothing in the text"
-    )
-    assert masking_fills.in_a_sentence("a", of("[CLS] my cat [SEP]", 0, 0.2, -0.04, 0)) == (
+    assert reasons.in_a_sentence("dog", of("[CLS] my cat [SEP]", 0, 0.04, -3, 0)).startswith("Nothing in the text")
+    assert reasons.in_a_sentence("a", of("[CLS] my cat [SEP]", 0, 0.2, -0.04, 0)) == (
         "Of the text, **my** (+0.2) speaks most for “**a**”."
     )
 
