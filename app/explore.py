@@ -19,6 +19,7 @@ STYLE = """<style>
 [data-testid="stMarkdownContainer"] p { max-width: 46rem; }
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
+[data-testid="stStatusWidget"] button { display: none; }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 4rem 1rem; }
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.7rem; }
@@ -38,7 +39,7 @@ page = st.navigation(
         st.Page("views/training.py", title="Training", icon=":material/trending_up:"),
     ]
 )
-st.session_state.page, st.session_state.not_in_link = page.url_path, {}
+st.session_state.page, st.session_state.not_in_link = page.url_path, []
 model_bar.show()
 st.session_state.link_places = []
 page.run()

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from urllib.parse import urlencode, urlsplit
 
+import models
 import pandas as pd
 import state
 import streamlit as st
@@ -76,8 +77,8 @@ def show_link() -> None:
     """This page's address with all that was chosen on it."""
     page = urlsplit(st.context.url or "http://localhost:8501")
     query = urlencode([(key, value) for key in st.query_params for value in st.query_params.get_all(key)])
-    missing = [f"your {what}" for what in st.session_state.get("not_in_link", {}).values() if what]
-    missing += ["your uploaded model"] * bool(st.session_state.get("upload_names"))
+    missing = [f"your {what}" for what in st.session_state.not_in_link]
+    missing += ["your uploaded model"] * bool(models.upload_name(models.chosen()))
     if missing:
         st.warning(f"This link does not hold {state.plain(' and '.join(missing))}.", icon=":material/link_off:")
     else:

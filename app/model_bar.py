@@ -38,20 +38,13 @@ def open_one(wanted: str) -> None:
     """`wanted` or, where it cannot be opened, the model before it; both gone, the bundled one."""
     before, tried = st.session_state.get("opened_model"), {}
     for name in (wanted, before or models.DEFAULT_MODEL, models.DEFAULT_MODEL):
-        tried[name] = problem(name)
+        tried[name] = models.problem_of(name)
         if not tried[name]:
             break
     if tried[wanted]:
         fate = "stays" if name == before else "is shown"
         st.error(f"{plain(tried[wanted])}\n\n**{models.readable(name)}** {fate}.", icon=":material/edit:")
     st.session_state.opened_model, st.session_state.opened_name = name, models.newest(name)
-
-
-def problem(name: str) -> str:
-    try:
-        return models.problem_of(models.newest(name))
-    except InputError as error:
-        return str(error)
 
 
 def say_what_is_shown() -> None:

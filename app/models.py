@@ -77,9 +77,9 @@ def chosen() -> str:
 
 
 def problem_of(name: str) -> str:
-    """Why the model of this name cannot be opened, "" if it can."""
+    """Why the model of this name (of a training under way, its last snapshot) cannot be opened, "" if it can."""
     try:
-        open_model("encoder", name)
+        open_model("encoder", newest(name))
     except InputError as error:
         return str(error)
     return ""
@@ -147,9 +147,14 @@ def beside(task: str) -> Loaded | None:
     return loaded
 
 
+def upload_name(name: str) -> str | None:
+    """The file that the model of this name was uploaded as; None for one that was not."""
+    return st.session_state.get("upload_names", {}).get(name)
+
+
 def readable(name: str) -> str:
     """The name of a model for Markdown; an uploaded one is known by the name of its file."""
-    return plain(st.session_state.get("upload_names", {}).get(name.partition("/step-")[0], name))
+    return plain(upload_name(name) or name)
 
 
 def head_start(name: str) -> bool:
@@ -166,7 +171,7 @@ def open_model(task: str, name: str) -> Loaded | None:
     """The model with the head for `task`, None if its checkpoint lacks that. InputError where it cannot be opened."""
     folder = place(name)
     loaded = _open(task, name, f"{task} {folder.resolve()} {contents(folder)}")
-    upload = st.session_state.get("upload_names", {}).get(name.partition("/step-")[0])
+    upload = upload_name(name)
     return replace(loaded, name=upload, source=Path(upload).stem) if loaded and upload else loaded
 
 

@@ -25,7 +25,7 @@ class Work:
     The rerun has a thread of its own, and the one before it ends only when it next draws: both may ask for a row.
     """
 
-    iterator: Iterator
+    iterator: Iterator = field(default_factory=lambda: iter(()))
     rows: list = field(default_factory=list)
     stopped: bool = False
     future: Future | None = None
@@ -50,7 +50,7 @@ def rows(
     key, place, picture = work_key(function, loaded, arguments), st.empty(), st.empty()
     if (kept := kept_result(key)) is not None:
         return kept
-    work = begun(key, lambda: function(loaded.model, loaded.tokenizer, *arguments))
+    work = begun(key, lambda: Work(function(loaded.model, loaded.tokenizer, *arguments)))
     if work.stopped:
         offer_to_go_on(place, work, f"Stopped after {len(work.rows):,} of {total:,}.")
         return work.rows
@@ -78,18 +78,8 @@ def watched(function: Callable, loaded: models.Loaded, *arguments):
 
     After a press of Stop nothing is left of it, and of the view; "Go on" begins anew.
     """
-    key, place = work_key(function, loaded, arguments), st.empty()
-    if (kept := kept_result(key)) is not None:
-        return kept
-    work = begun(key, tuple().__iter__)
-    if work.stopped:
-        offer_to_go_on(place, work, "Stopped.")
-        raise state.Stopped
-    with ended(key):
-        result = function(loaded.model, loaded.tokenizer, *arguments, progress=Bar(place, work))
-    place.empty()
-    keep_result(key, result)
-    return result
+    key = work_key(function, loaded, arguments)
+    return whole(key, lambda bar: function(loaded.model, loaded.tokenizer, *arguments, progress=bar))
 
 
 def waited(key: tuple[str, str, tuple], make: Callable[[], object], said: str):
@@ -97,18 +87,26 @@ def waited(key: tuple[str, str, tuple], make: Callable[[], object], said: str):
 
     Over a second, `said` and a Stop button are shown. After a press of Stop the view is left out; "Go on" waits again.
     """
+
+    def wait_for(bar: Bar):
+        bar.work.future = bar.work.future or ASIDE.submit(make)
+        while not wait([bar.work.future], timeout=0.2).done:
+            bar.tell(0.0, f"{said} ({time.monotonic() - bar.start:.0f} s so far)")
+        return bar.work.future.result()
+
+    return whole(key, wait_for)
+
+
+def whole(key: tuple[str, str, tuple], make: Callable[["Bar"], object]):
+    """make(bar), remembered under `key`. It is of no use in parts: after a press of Stop, state.Stopped is raised."""
     if (kept := kept_result(key)) is not None:
         return kept
-    place, work, start = st.empty(), begun(key, tuple().__iter__), time.monotonic()
+    place, work = st.empty(), begun(key)
     if work.stopped:
         offer_to_go_on(place, work, "Stopped.")
         raise state.Stopped
-    work.future = work.future or ASIDE.submit(make)
-    bar = Bar(place, work)
     with ended(key):
-        while not wait([work.future], timeout=0.2).done:
-            bar.tell(0.0, f"{said} ({time.monotonic() - start:.0f} s so far)")
-        result = work.future.result()
+        result = make(Bar(place, work))
     place.empty()
     keep_result(key, result)
     return result
@@ -145,11 +143,11 @@ def offer_to_go_on(place, work: Work, said: str) -> None:
         st.button("Go on", key=f"go on {id(work)}", on_click=go_on, icon=":material/play_arrow:")
 
 
-def begun(key: tuple, make: Callable[[], Iterator]) -> Work:
+def begun(key: tuple, make: Callable[[], Work] = Work) -> Work:
     """This session's work of that key. The oldest of too many is dropped."""
     works = st.session_state.setdefault("works", {})
     if key not in works:
-        works[key] = Work(make())
+        works[key] = make()
         for old in list(works)[:-KEPT_WORKS]:
             del works[old]
     return works[key]

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from urllib.parse import quote_plus
 
@@ -47,10 +47,13 @@ def box() -> Iterator[None]:
         )
 
 
-def tabs(page: str, names: Mapping[str, str]) -> dict[str, st.delta_generator.DeltaGenerator]:
-    """The views of a page, by key, of which the link names the open one. Only that has `.open` and needs computing."""
-    made = st.tabs(list(names.values()), key=f"{page}_tab", on_change="rerun", bind="query-params")
-    return dict(zip(names, made, strict=True))
+@contextmanager
+def open_tab(page: str, names: Iterable[str]) -> Iterator[str]:
+    """Around the one view of a page that is open, which the link names; gives its name."""
+    made = st.tabs(list(names), key=f"{page}_tab", on_change="rerun", bind="query-params")
+    tab, name = next((tab, name) for tab, name in zip(made, names, strict=True) if tab.open)
+    with tab, box():
+        yield name
 
 
 def notices(dropped: int, unknown: int, total: int) -> None:
@@ -73,6 +76,11 @@ def plain(text: str) -> str:
     """`text` on one line, with everything that Markdown would read as a command taken for what it is."""
     one_line = _JOINED.sub(lambda found: found[0] + JOINER, " ".join(text.split()))
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", one_line)  # all ASCII punctuation
+
+
+def signed(number: float, form: str = "+.2f") -> str:
+    """A number as text, with a true minus sign."""
+    return format(number, form).replace("-", "−")
 
 
 def heading(title: str, lead: str) -> None:
@@ -103,15 +111,15 @@ def linked_text(field: Callable, label: str, key: str, default: str = "", **opti
     share(key, text if fits and text != default else "")
     if default and not text:
         st.query_params[key] = ""
-    unlinked(key, "" if fits else label.lower())
     if not fits:
+        unlinked(label.lower())
         st.caption(f"{label}: too long for a link, so this page's address does not hold it.")
     return text
 
 
-def unlinked(key: str, what: str) -> None:
-    """Remember `what` the link of this page cannot hold, "" for nothing; the panel with the link tells it."""
-    st.session_state.setdefault("not_in_link", {})[key] = what
+def unlinked(what: str) -> None:
+    """Remember `what` the link of this page cannot hold; the panel with the link tells it."""
+    st.session_state.not_in_link.append(what)
 
 
 def keep(key: str) -> None:

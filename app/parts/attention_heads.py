@@ -24,8 +24,9 @@ CHOICES = {
 }
 
 HEAD_START = (
-    " It knows nothing of the head start that this model's recipe gave it (positions as sine waves, lower heads that "
-    "look for what is alike): what was there before any training is its step 0."
+    " This model did not begin with random weights alone: its recipe gave it positions as sine waves, and lower heads "
+    "that look for what is alike. So a pattern that the control lacks may have been there from the start: choose "
+    "step 0 of its training to see."
 )
 
 

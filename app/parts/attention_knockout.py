@@ -66,6 +66,5 @@ def outcome(word: str, found: FillWithout, off: tuple[Head, ...]) -> str:
     first = f"The first guess stays “{state.plain(after)}”."
     if before != after:
         first = f"The first guess was “{state.plain(before)}” and is now “**{state.plain(after)}**”."
-    change = f"{found.change:+.2f}".replace("-", "−")
     together = " Heads that are off together can matter more, or less, than the sum of each alone." * (len(off) > 1)
-    return f"{first} ln p of “{state.plain(word)}” changes by **{change}** nats.{together}"
+    return f"{first} ln p of “{state.plain(word)}” changes by **{state.signed(found.change)}** nats.{together}"

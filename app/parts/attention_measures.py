@@ -66,15 +66,14 @@ def story(measures: Measures) -> str:
     names = list(measures.values)
     value = float(measures.agreement[names.index("attention"), names.index("gradients")])
     count = sum(measures.compared)
-    said = f"{value:+.2f}".replace("-", "−")
     chance = 1.96 / (count - 1) ** 0.5
     if value != value:  # nan
         return "Attention gives all tokens the same here: there is no order to compare."
     surely = "is more than chance" if abs(value) > chance else "may be chance"
     return (
         f"Here the orders of raw attention and of integrated gradients are **{alike(value)}**: their rank correlation "
-        f"is **{said}** (1 is the same order, 0 no relation, −1 reversed). With {count} tokens, unrelated orders stay "
-        f"within ±{min(chance, 1):.2f} in 19 of 20 cases: this **{surely}**."
+        f"is **{state.signed(value)}** (1 is the same order, 0 no relation, −1 reversed). With {count} tokens, "
+        f"unrelated orders stay within ±{min(chance, 1):.2f} in 19 of 20 cases: this **{surely}**."
     )
 
 

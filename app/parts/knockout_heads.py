@@ -107,7 +107,7 @@ def story(name: str, changes: Rows, control: Rows) -> str:
         return f"No head alone matters to {name}: whichever is off, the others make up for it."
     return (
         f"{name} hangs most on **{named([(layer, head)])}**: without it, its ln p falls by **{loss:.2f}** nats, its "
-        f"probability to {share(loss)} of what it was. With random weights no head changes it by more than "
+        f"p to {share(loss)} of what it was. With random weights no head changes it by more than "
         f"{largest(control):.2f}."
     )
 

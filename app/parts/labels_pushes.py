@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 
+import altair as alt
 import models
 import progress
 import state
 import streamlit as st
+from parts import reasons, token_rows
 
 from bertlab.draw import charts
 from bertlab.draw.marked import attribution_strip
@@ -17,11 +19,12 @@ def with_control(function: Callable, loaded: models.Loaded, *arguments) -> tuple
     return tuple(progress.watched(function, model, *arguments) for model in (loaded, models.control_of(loaded)))
 
 
-def show_pushes(pushed: Attribution, control: Attribution, title: str) -> None:
+def show_pushes(pushed: Attribution, control: Attribution, title: str, label: str) -> alt.Chart:
+    """Returns the picture of both."""
     trained, random = st.columns(2, gap="large")
     with trained:
         st.markdown(f"**{state.plain(title)}**")
-        st.markdown(way(pushed))
+        st.markdown(f"{way(pushed)} {reasons.in_a_sentence(label, pushed)}")
         st.html(attribution_strip(pushed.tokens, pushed.values.tolist()))
         st.caption(balance(pushed))
     with random:
@@ -31,18 +34,19 @@ def show_pushes(pushed: Attribution, control: Attribution, title: str) -> None:
         st.caption(balance(control))
     st.markdown("**Both on one scale**")
     bars = charts.attribution_bars(pushed, control)
-    st.altair_chart(bars, width="stretch", alt=f"{title}: the push of each token, and with random weights")
+    token_rows.show(bars, len(pushed.tokens), f"{title}: the push of each token, and with random weights")
+    return bars
 
 
 def way(pushed: Attribution) -> str:
     """How much of the score is due to the words at all."""
-    start, added = (f"{x:+.2f}".replace("-", "−") for x in (pushed.baseline, pushed.score - pushed.baseline))
+    start, added = (state.signed(x) for x in (pushed.baseline, pushed.score - pushed.baseline))
     return f"With no words at all its score is **{start}**; these words add **{added}**."
 
 
 def balance(pushed: Attribution) -> str:
     """The check that integrated gradients carry with them, in numbers."""
-    start, score, total = (f"{x:.3f}".replace("-", "−") for x in (pushed.baseline, pushed.score, pushed.values.sum()))
+    start, score, total = (state.signed(x, ".3f") for x in (pushed.baseline, pushed.score, pushed.values.sum()))
     return (
         f"Check: the pushes sum to {total}; the score goes from {start} without the tokens to {score} with them. "
         f"Gap: {abs(pushed.gap):.4f}."

@@ -20,9 +20,9 @@ def show(loaded: models.Loaded, said: LabelledText, text: str, pair: str | None,
     label = loaded.model.config.id2label[said.label]
     show_label(said, label)
     pushed, control = with_control(attribute_text, loaded, text, pair, said.label, loaded.limit)
-    show_pushes(pushed, control, f"What pushed it to “{label}”")
+    bars = show_pushes(pushed, control, f"What pushed it to “{label}”", label)
     code = cells.text_label(loaded.source, text, pair, loaded.limit)
-    exports(name, charts.attribution_table(pushed, control), code, charts.attribution_bars(pushed, control))
+    exports(name, charts.attribution_table(pushed, control), code, bars)
 
 
 def show_label(said: LabelledText, label: str) -> None:

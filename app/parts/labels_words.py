@@ -26,11 +26,11 @@ def show(loaded: models.Loaded, said: LabelledWords, text: str, name: str, word:
     number = loaded.model.config.label2id[label]
     pushed, control = with_control(attribute_word, loaded, text, word, number, loaded.limit)
     st.markdown(sureness(said, word))
-    show_pushes(pushed, control, f"What pushed “{words_of(said)[word]}” to “{label}”")
+    bars = show_pushes(pushed, control, f"What pushed “{words_of(said)[word]}” to “{label}”", label)
     table = charts.attribution_table(pushed, control)
     table["label"] = table["position"].map(dict(zip(said.places, said.prediction.labels, strict=True)))
     code = cells.word_label(loaded.source, text, word, loaded.limit)
-    exports(name, table, code, charts.attribution_bars(pushed, control))
+    exports(name, table, code, bars)
     return word
 
 

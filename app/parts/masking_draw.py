@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 from cells import masking as cells
 from exports import exports
+from parts import token_rows
 from parts.masking_gaps import Asked
 from parts.two_models import side_by_side
 
@@ -41,7 +42,8 @@ def show_draw(ask: Asked, rate: float, seed: int) -> None:
     costs.markdown(f"The loss of this draw is the mean over the chosen places: **{drawn.loss:.2f} nats**.")
     bars = loss_bars(drawn.guesses, ACTIONS, ask.loaded.tokenizer.vocab_size) if drawn.guesses else None
     if bars is not None:
-        costs.altair_chart(bars, alt=in_words(drawn), width="stretch")
+        with costs:
+            token_rows.show(bars, len(drawn.guesses), in_words(drawn))
     counts.markdown("**Counts of this draw**")
     counts.dataframe(count_table(drawn, rate), hide_index=True)
     counts.caption("Counts are exact, not only on average: they are the nearest whole numbers to the shares.")

@@ -10,7 +10,7 @@ import state
 import streamlit as st
 from cells import masking as cells
 from exports import exports
-from parts import masking_gaps
+from parts import masking_gaps, reasons, token_rows
 from parts.masking_gaps import Asked
 from parts.two_models import side_by_side
 
@@ -20,7 +20,6 @@ from bertlab.explain.attribution import Attribution, attribute_fill
 from bertlab.explain.fill import Fill, fill_mask, masked_row
 from bertlab.explain.text import Encoded
 
-FELT = 0.05  # nats; less than this changes nothing that one would see
 PANELS = 6  # more fill-ins than this at once are only in the table
 
 
@@ -71,7 +70,7 @@ def sureness(fill: Fill, truth: str, vocabulary: int) -> str:
     )
     if truth == "[MASK]":
         return sure
-    where = "orange" if truth in fill.tokens else "not among these"
+    where = "green" if truth in fill.tokens else "not among these"
     return f"{sure} Masked by hand: {state.plain(truth)} ({where})."
 
 
@@ -87,11 +86,11 @@ def show_why(ask: Asked, number: int) -> None:
     arguments = ask.text, ask.pair, ask.masked, ask.loaded.limit, number
     token_id = ask.loaded.tokenizer.convert_tokens_to_ids(guess)
     pushed = progress.watched(pushes, ask.loaded, *arguments, token_id)
-    st.markdown(reasons(guess, pushed))
+    st.markdown(reasons.in_a_sentence(guess, pushed))
     st.html(attribution_strip(pushed.tokens, pushed.values.tolist()))
     control = progress.watched(pushes, models.control_of(ask.loaded), *arguments, token_id)
     bars = charts.attribution_bars(pushed, control)
-    st.altair_chart(bars, alt=f"How much each token pushed “{guess}”, and with random weights", width="stretch")
+    token_rows.show(bars, len(pushed.tokens), f"How much each token pushed “{guess}”, and with random weights")
     st.caption(
         f"Unit: nats of log-odds of “{state.plain(guess)}”, followed from a text of nothing but [PAD] to yours. Check: "
         f"the pushes add up to {pushed.values.sum():.2f}, the log-odds rose by {pushed.score - pushed.baseline:.2f}. "
@@ -99,16 +98,3 @@ def show_why(ask: Asked, number: int) -> None:
     )
     table = charts.attribution_table(pushed, control)
     exports(f"why{ask.key}", table, cells.why(ask, number), bars)
-
-
-def reasons(guess: str, pushed: Attribution) -> str:
-    """The strongest pushes of words in a sentence; punctuation, the gap itself, [CLS] and [SEP] are none."""
-    pairs = zip(pushed.values.tolist(), pushed.tokens, strict=True)
-    ranked = sorted((pair for pair in pairs if any(map(str.isalnum, pair[1])) and pair[1][0] != "["), reverse=True)
-    towards = [f"**{state.plain(token)}** ({value:+.1f})" for value, token in ranked[:2] if value >= FELT]
-    if not towards:
-        return f"No word of the text speaks for “**{state.plain(guess)}**”."
-    value, token = ranked[-1]
-    against = f"; {state.plain(token)} speaks against it (−{-value:.1f})" if value <= -FELT else ""
-    verb = "speaks" if len(towards) == 1 else "speak"
-    return f"Of the words, {' and '.join(towards)} {verb} most for “**{state.plain(guess)}**”{against}."

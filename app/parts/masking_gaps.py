@@ -37,32 +37,37 @@ class Asked:
 
 
 def choose(encoded: Encoded) -> list[int]:
-    """A chip for every token; pressed chips are masked, and typed [MASK]s always are. The positions, in order."""
+    """A chip for every token; pressed chips are masked, and typed [MASK]s stay so. The positions, in order."""
     typed = [i for i, token in enumerate(encoded.tokens) if token == "[MASK]"]
     places = [i for i in range(len(encoded.tokens)) if not encoded.special[i]]
     key = f"gaps {hash(tuple(encoded.tokens))}"  # kept when only the model or its step changes
     if key not in st.session_state:
         linked = [int(i) for i in (state.link_value("mask") or "").split(",") if i.isdecimal()]
         st.session_state[key] = sorted({i for i in linked if i in places} | set(typed))
+
+    def hold() -> None:
+        st.session_state[key] = sorted({*st.session_state[key], *typed})
+
     state.keep(key)
-    pressed = st.pills(
-        "Press a word to mask it, press again to show it",
+    locked = " (a typed [MASK] stays: it hides no word)" if typed else ""
+    gaps = st.pills(
+        f"Press a word to mask it, press again to show it{locked}",
         places,
         selection_mode="multi",
         key=key,
         format_func=state.chip_names(encoded.tokens).__getitem__,
+        on_change=hold,
+        help="A word that the vocabulary does not hold is cut into pieces; ## marks one that goes on with a word.",
         persist_state="session",
     )
-    by_hand = sorted(set(pressed) - set(typed))
-    state.share("mask", ",".join(map(str, by_hand)))
-    gaps = sorted(set(typed) | set(by_hand))
+    state.share("mask", ",".join(str(i) for i in sorted(gaps) if i not in typed))
     if not gaps and encoded.dropped and not typed:
         st.info(
             "Nothing is masked in the part that fits: press a word, or write [MASK] earlier.", icon=":material/edit:"
         )
     elif not gaps:
         st.info("Nothing is masked: press a word, or type [MASK] in the text.", icon=":material/touch_app:")
-    return gaps
+    return sorted(gaps)
 
 
 def choose_one(encoded: Encoded, gaps: Sequence[int]) -> int:
@@ -120,4 +125,5 @@ def around(encoded: Encoded, position: int) -> str:
     words = [i for i in range(len(encoded.tokens)) if not encoded.special[i]]
     before = [encoded.tokens[i] for i in words if position - 4 < i < position]
     after = [encoded.tokens[i] for i in words if position < i < position + 4]
-    return f"{state.plain(' '.join(before))} **▢** {state.plain(' '.join(after))}"
+    left, right = (state.plain(" ".join(tokens).replace(" ##", "")) for tokens in (before, after))
+    return f"{left} **▢** {right}"

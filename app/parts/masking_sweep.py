@@ -8,6 +8,7 @@ import state
 import streamlit as st
 from cells import masking as cells
 from exports import exports
+from parts import token_rows
 from parts.masking_gaps import Asked
 from parts.two_models import side_by_side
 
@@ -41,7 +42,7 @@ def show_sweep(ask: Asked) -> None:
 
     def draw(rows: list[Surprisal]) -> None:
         bars = masking_charts.surprisal_bars(rows, vocabulary)
-        st.altair_chart(bars, alt="Surprisals so far", width="stretch")
+        token_rows.show(bars, len(rows), "Surprisals so far")
 
     rows = progress.rows(sweep, loaded, ask.text, ask.pair, GUESSES, loaded.limit, total=total, draw=draw)
     if not rows:
@@ -51,14 +52,14 @@ def show_sweep(ask: Asked) -> None:
     chosen = choose_token(rows, ask.key, math.log(vocabulary))
     show_token(chosen, vocabulary)
     bars = masking_charts.surprisal_bars(rows, vocabulary)
-    st.altair_chart(bars, alt=in_words(rows), width="stretch")
+    token_rows.show(bars, len(rows), in_words(rows))
     exports(f"surprisal{ask.key}", masking_charts.sweep_table(rows), cells.sweep(ask, GUESSES), bars)
 
 
 def show_sums(rows: Sequence[Surprisal]) -> None:
     total = pseudo_log_likelihood(rows)
     with st.container(horizontal=True, gap="small"):
-        st.metric("Pseudo-log-likelihood", f"{total:.1f} nats".replace("-", "−"), width="content")
+        st.metric("Pseudo-log-likelihood", f"{state.signed(total, '.1f')} nats", width="content")
         st.metric("Mean surprisal", f"{-total / len(rows):.2f} nats", width="content")
         help = "exp of the mean: among how many equally likely tokens it chooses at a place on average."
         st.metric("Pseudo-perplexity", f"{pseudo_perplexity(rows):,.1f}", width="content", help=help)

@@ -87,7 +87,7 @@ def show_threshold(found: Answer):
     side, verdict = (
         ("more", "nothing is answered") if not found.best.text else ("not more", "the best span is answered")
     )
-    score, threshold = (f"{x:+.1f}".replace("-", "−") for x in (found.no_answer_score, found.threshold))
+    score, threshold = (state.signed(x, "+.1f") for x in (found.no_answer_score, found.threshold))
     st.markdown(
         f"The score of “no answer” (at [CLS]) less that of the best span is **{score}**, {side} than the model's "
         f"threshold of {threshold}: **{verdict}**."

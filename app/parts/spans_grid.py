@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from cells import spans as cells
 from exports import exports
+from parts import token_rows
 from parts.spans_reading import Reading, drawn_tokens
 from parts.two_models import side_by_side
 
@@ -33,7 +34,7 @@ def show_square(ask: Reading) -> None:
     st.markdown("**Where it may start, where it may end**")
     st.markdown("The head gives each token two scores of its own; a softmax over the whole input makes these bars.")
     bars = span_charts.boundary_bars(found, tokens)
-    st.altair_chart(bars, width="stretch", alt="Probability of the answer's start and end at each token")
+    token_rows.show(bars, len(tokens), "Probability of the answer's start and end at each token")
     table = span_charts.span_table(found, range(*found.passage_slice)).sort_values("probability", ascending=False)
     picture = (square & bars).resolve_scale(color="independent")
     exports(f"spans{ask.key}", table, cells.grid(ask.loaded, ask.question, ask.passage, tokens), picture)

@@ -19,8 +19,8 @@ from bertlab.explain.spans import Answer
 def show(asks: Sequence[Reading]) -> None:
     st.markdown(
         "Switch a head off, by setting its output to zero, and the model reads the passage without it. The number in a "
-        "cell is the change in ln p of the answer (start and end) when that head alone is off: **orange**, the answer "
-        "loses; **blue**, it gains."
+        "cell is the change in ln p of the answer when that head alone is off: **orange**, the answer loses; **blue**, "
+        "it gains. Here p is p(start) × p(end)."
     )
     ask = asks[0]
     maps = {one.loaded.name: rows(one, one.place) for one in asks if not one.loaded.random}
@@ -62,10 +62,16 @@ def show_without(ask: Reading, off: tuple[Head, ...]) -> None:
         with column:
             st.markdown(f"**{title}**")
             st.metric("Answer", state.plain(one.best.text) or "no answer", border=True)
-            st.caption(f"probability {percent(one.best.probability)}; no answer {percent(one.no_answer_probability)}")
+            st.caption(f"p(start) × p(end): {percent(start_times_end(one))}")
             with st.container(border=True):
                 st.html(shaded_passage(one))
     st.markdown(outcome(ask, found, change))
+
+
+def start_times_end(found: Answer) -> float:
+    """Of what is answered: the measure of the maps. Its probability beside all other spans is another one."""
+    best = found.best
+    return float(found.start_probabilities[best.start_token] * found.end_probabilities[best.end_token])
 
 
 def titles(off: tuple[Head, ...]) -> tuple[str, str]:
@@ -75,7 +81,6 @@ def titles(off: tuple[Head, ...]) -> tuple[str, str]:
 def outcome(ask: Reading, found: Answer, change: float) -> str:
     """What switching off did, in a sentence."""
     now = state.plain(found.best.text or "no answer")
-    moved = f"{change:+.2f}".replace("-", "−")
     kept = found.best.text == ask.found.best.text
     first = f"The answer stays “{now}”" if kept else f"The answer is now “**{now}**”"
-    return f"{first}; ln p of “{state.plain(ask.said)}” changes by **{moved}** nats."
+    return f"{first}; ln p of “{state.plain(ask.said)}” changes by **{state.signed(change)}** nats."

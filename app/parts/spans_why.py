@@ -7,6 +7,7 @@ import state
 import streamlit as st
 from cells import spans as cells
 from exports import exports
+from parts import reasons, token_rows
 from parts.spans_reading import Reading
 from parts.two_models import side_by_side
 
@@ -34,10 +35,10 @@ def show_pushes(ask: Reading) -> None:
     pushed, control = (
         progress.watched(pushes, one.loaded, ask.question, ask.passage, *ask.place) for one in (ask, ask.control)
     )
-    st.markdown(reasons(ask.said, pushed))
+    st.markdown(in_a_sentence(ask.said, pushed))
     st.html(attribution_strip(pushed.tokens, pushed.values.tolist()))
     bars = charts.attribution_bars(pushed, control)
-    st.altair_chart(bars, width="stretch", alt=f"How much each token pushed “{ask.said}”, and with random weights")
+    token_rows.show(bars, len(pushed.tokens), f"How much each token pushed “{ask.said}”, and with random weights")
     st.caption(
         "Unit: nats of ln p(start) + ln p(end) of the answer, followed from a text of nothing but [PAD] to yours. "
         f"Check: the pushes add up to {pushed.values.sum():.2f}, the score rose by "
@@ -47,28 +48,11 @@ def show_pushes(ask: Reading) -> None:
     exports(f"why{ask.key}", charts.attribution_table(pushed, control), code, bars)
 
 
-def reasons(said: str, pushed: Attribution) -> str:
-    """The words of the question and of the passage that speak most for what is said."""
+def in_a_sentence(said: str, pushed: Attribution) -> str:
+    """What of the question and what of the passage speaks most for what is said."""
     end = pushed.tokens.index("[SEP]")
-    question, passage = words(pushed, range(1, end)), words(pushed, range(end + 1, len(pushed.tokens) - 1))
-    return (
-        f"Most for “**{state.plain(said)}**” speak, of the question, {strongest(question)}; of the passage, "
-        f"{strongest(passage)}."
+    question, passage = (
+        " and ".join(reasons.strongest(reasons.words(pushed, places))) or "nothing"
+        for places in (range(1, end), range(end + 1, len(pushed.tokens) - 1))
     )
-
-
-def words(pushed: Attribution, places: range) -> list[tuple[str, float]]:
-    """The words at some places, each with the sum of the pushes of its pieces; no punctuation."""
-    found = []
-    for place in places:
-        token, value = pushed.tokens[place], float(pushed.values[place])
-        if token.startswith("##") and found:
-            found[-1] = found[-1][0] + token[2:], found[-1][1] + value
-        else:
-            found.append((token, value))
-    return [(word, value) for word, value in found if any(map(str.isalnum, word))]
-
-
-def strongest(words: Sequence[tuple[str, float]]) -> str:
-    ranked = sorted(words, key=lambda word: -word[1])[:2]
-    return " and ".join(f"**{state.plain(word)}** ({value:+.1f})" for word, value in ranked) or "nothing"
+    return f"Most for “**{state.plain(said)}**” speak, of the question, {question}; of the passage, {passage}."

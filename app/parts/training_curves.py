@@ -1,6 +1,7 @@
 """Learning curves of a run on their ladder of baselines, drawn anew while it is under way."""
 
 import time
+from collections.abc import Sequence
 
 import streamlit as st
 from cells import training as cells
@@ -8,10 +9,11 @@ from exports import exports
 from state import box, plain
 
 from bertlab.draw import run_charts
-from bertlab.explain.runs import Baseline, TrainingRun, read_run
+from bertlab.explain.runs import Baseline, Row, TrainingRun, read_run
 
 LOOK_AGAIN = 2  # seconds
 STALLED = 120  # seconds without a new figure
+UNKNOWN = "–"  # nothing was measured so early
 GUESSES = {  # baselines, for those who meet them first
     "uniform: ln V": ", evenly among all V entries of the vocabulary",
     "word frequency": ", what is frequent anywhere",
@@ -40,7 +42,7 @@ def look(name: str, source: str, log_steps: bool, step: int | None, known: tuple
         if not run.rows:
             st.info("No figures yet: the first row comes after a few dozen steps.", icon=":material/hourglass_empty:")
             return
-        show_figures(run)
+        show_figures(run, step)
         st.markdown(verdict(run))
         show_curves(run, log_steps, step)
         table = run_charts.curve_table(run, list(dict.fromkeys([*run.measures, *run.shares])))
@@ -58,19 +60,29 @@ def show_progress(run: TrainingRun) -> None:
         st.warning(said, icon=":material/pause_circle:")
 
 
-def show_figures(run: TrainingRun) -> None:
-    last = run.rows[-1]
-    figures = {"Steps": f"{run.step:,}"}
+def show_figures(run: TrainingRun, step: int | None) -> None:
+    """Those of the chosen step; at the last that can be chosen, and without any, the newest."""
+    if step is None or step >= run.moments[-1].step:
+        step = run.step
+    logged, looked = up_to(step, run.rows), up_to(step, run.looks)
+    figures = {"Steps": f"{step:,}"}
     if run.loss:
-        figures["Loss"] = f"{last[run.loss]:.2f} nats"
+        figures["Loss"] = f"{logged[run.loss]:.2f} nats" if logged else UNKNOWN
     for name in run.shares[:1] if run.looks else run.shares[:2]:
-        row = run.looks[-1] if run.looks else last
-        figures[f"{run_charts.curve_name(name).capitalize()}{'' if run.looks else ', right'}"] = f"{row[name]:.0%}"
-    if "seconds" in last:
-        figures["Time"] = duration(last["seconds"])
+        row = looked if run.looks else logged
+        figures[f"{run_charts.curve_name(name).capitalize()}{'' if run.looks else ', right'}"] = (
+            f"{row[name]:.0%}" if row else UNKNOWN
+        )
+    if "seconds" in run.rows[0]:
+        figures["Time"] = duration(logged["seconds"]) if logged else duration(0)
     with st.container(horizontal=True, gap="medium"):
         for label, value in figures.items():
             st.metric(plain(label), value, width="content")
+
+
+def up_to(step: int, rows: Sequence[Row]) -> Row | None:
+    """The last row by that step; None before the first."""
+    return next((row for row in reversed(rows) if row["step"] <= step), None)
 
 
 def duration(seconds: float) -> str:

@@ -9,12 +9,12 @@ EXAMPLES = {
     "no gap": {"text": state.DEFAULT_TEXT.replace("[MASK]", "animal"), "pair": ""},
     "a pair": {"text": "the man went to the store.", "pair": "he bought a gallon of milk."},
 }
-# The name of each view, what shows it, and the head that its model needs.
-TABS = {
-    "heads": ("All heads", attention_heads, "encoder"),
-    "knockout": ("Switch heads off", attention_knockout, "fill"),
-    "measures": ("Is it an explanation?", attention_measures, "fill"),
-    "bertviz": ("bertviz", attention_bertviz, "encoder"),
+# What shows each view, and the head that its model needs.
+VIEWS = {
+    "All heads": (attention_heads, "encoder"),
+    "Switch heads off": (attention_knockout, "fill"),
+    "Is it an explanation?": (attention_measures, "fill"),
+    "bertviz": (attention_bertviz, "encoder"),
 }
 
 state.heading(
@@ -24,8 +24,6 @@ state.heading(
 )
 state.example_pills("Try", EXAMPLES)
 text, pair = state.text_fields()
-tabs = state.tabs("attention", {key: name for key, (name, *_) in TABS.items()})
-for key, (_, part, task) in TABS.items():
-    if tabs[key].open:
-        with tabs[key], state.box():
-            part.show(models.model_for(task), text, pair)
+with state.open_tab("attention", VIEWS) as name:
+    part, task = VIEWS[name]
+    part.show(models.model_for(task), text, pair)

@@ -14,7 +14,8 @@ from parts import (
 
 def show() -> None:
     texts = embeddings_sets.choose()
-    state.unlinked("embeddings_file", "file" if st.session_state.get("embeddings_file") else "")
+    if st.session_state.get("embeddings_file"):
+        state.unlinked("file")
     if texts is None:
         return
     loaded = models.model_for("encoder")

@@ -11,9 +11,10 @@ from bertlab.errors import InputError
 from bertlab.explain.labels import label_text, label_words
 from bertlab.explain.text import clean
 
-TEXT = "Ruth Hill and her dog Lucky went to Ashford. The cake was delicious, and nobody called the pudding bland."
+TEXT = "Ruth Hill bought Lucky a cake in Ashford. It was delicious."
 EXAMPLES = {
-    "not bad": TEXT,
+    "delicious": TEXT,
+    "not salty": "In Ashford, Ruth Hill and Lucky, her dog, ate a cake. The soup was not salty.",
     "although": "The cake was delicious, although the soup was salty.",
     "never": "Eleanor met Zara in Valleyfield. The pudding was never bland.",
     "names or words?": "Rose gave the rose to May in may. The baker thanked Jack Baker.",

@@ -13,31 +13,19 @@ EXAMPLES = {
     "the store": {"text": "the man went to the [MASK].", "pair": "he bought a gallon of milk."},
     "penguins": {"text": "penguins are flightless [MASK].", "pair": ""},
 }
-TABS = {
-    "fill": "Fill in",
-    "lens": "Layer by layer",
-    "sweep": "Whole text",
-    "draw": "Pretraining's draw",
-    "next": "Next sentence",
-}
+OF_GAPS = {"Fill in": masking_fills, "Layer by layer": masking_lens}
+OF_THE_TEXT = {"Whole text": masking_sweep, "Pretraining's draw": masking_draw, "Next sentence": masking_next}
 
 
 def show(text: str, pair: str | None) -> None:
     loaded, beside = models.model_for("fill"), models.beside("fill")
     encoded = encode(loaded.tokenizer, text, pair, loaded.limit)
     state.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
-    tabs = state.tabs("masking", TABS)
-    whole = masking_gaps.asked(loaded, beside, encoded, text, pair)
-    for key, part in (("fill", masking_fills), ("lens", masking_lens)):
-        if tabs[key].open:
-            with tabs[key], state.box():
-                gaps = masking_gaps.choose(encoded)
-                if gaps:
-                    part.show(masking_gaps.asked(loaded, beside, encoded, text, pair, gaps), encoded, gaps)
-    for key, part in (("sweep", masking_sweep), ("draw", masking_draw), ("next", masking_next)):
-        if tabs[key].open:
-            with tabs[key], state.box():
-                part.show(whole)
+    with state.open_tab("masking", [*OF_GAPS, *OF_THE_TEXT]) as name:
+        if name in OF_THE_TEXT:
+            OF_THE_TEXT[name].show(masking_gaps.asked(loaded, beside, encoded, text, pair))
+        elif gaps := masking_gaps.choose(encoded):
+            OF_GAPS[name].show(masking_gaps.asked(loaded, beside, encoded, text, pair, gaps), encoded, gaps)
 
 
 state.heading(

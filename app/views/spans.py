@@ -5,11 +5,11 @@ import state
 from parts import spans_answer, spans_grid, spans_heads, spans_text, spans_why
 from parts.spans_reading import Reading
 
-TABS = {
-    "answer": ("The answer", spans_answer),
-    "grid": ("Starts and ends", spans_grid),
-    "why": ("Why this answer?", spans_why),
-    "heads": ("Which head?", spans_heads),
+VIEWS = {
+    "The answer": spans_answer,
+    "Starts and ends": spans_grid,
+    "Why this answer?": spans_why,
+    "Which head?": spans_heads,
 }
 
 
@@ -20,11 +20,8 @@ def show(question: str, passage: str) -> None:
         asks.append(Reading(beside, question, passage, "-beside"))
     found = asks[0].found
     state.notices(found.dropped, found.unknown, len(found.tokens))
-    tabs = state.tabs("spans", {key: name for key, (name, _) in TABS.items()})
-    for key, (_, part) in TABS.items():
-        if tabs[key].open:
-            with tabs[key], state.box():
-                part.show(asks)
+    with state.open_tab("spans", VIEWS) as name:
+        VIEWS[name].show(asks)
 
 
 state.heading(

@@ -15,10 +15,10 @@ from bertlab.locate import bundled_models
 CHOSEN = "the chosen model"
 RUNS = Path("runs")  # where `bertlab pretrain` writes
 FILMS = {  # with the task that a run needs a head for
-    "words": ("A gap fills", training_words, "fill"),
-    "answers": ("An answer is found", training_answers, "answer"),
-    "head": ("A head forms", training_heads, "encoder"),
-    "cloud": ("[CLS] and topics", training_cloud, "encoder"),
+    "A gap fills": (training_words, "fill"),
+    "An answer is found": (training_answers, "answer"),
+    "A head forms": (training_heads, "encoder"),
+    "[CLS] and topics": (training_cloud, "encoder"),
 }
 PAGES = {  # with the task that a model needs a head for, to be shown there
     "masking": ("Masked words", ":material/visibility_off:", "fill"),
@@ -84,14 +84,14 @@ def show_links(run: TrainingRun, moment: Moment) -> None:
 
 
 def films(run: TrainingRun) -> dict:
-    """What can be shown of the snapshots of this run, by what it learned."""
+    """What shows the snapshots of this run, by what it learned."""
     last = run.moments[-1].source
-    return {key: film[:2] for key, film in FILMS.items() if models.open_model(film[2], last) is not None}
+    return {name: part for name, (part, task) in FILMS.items() if models.open_model(task, last) is not None}
 
 
 def cell_source(name: str) -> str:
     """What a notebook cell opens: of an upload, a folder of that name."""
-    upload = st.session_state.get("upload_names", {}).get(name)
+    upload = models.upload_name(name)
     return Path(upload).stem if upload else name
 
 
@@ -103,12 +103,9 @@ def show(place, run: TrainingRun) -> None:
     else:
         how = "`--set snapshot_steps=0,100,1000` keeps some"
         st.caption(f"This run kept no snapshots, so there is no film of it; {how}.")
-    views = {"curves": ("Learning curves", training_curves)} | (films(run) if film else {})
-    tabs = state.tabs("training", {key: title for key, (title, _) in views.items()})
-    for key, (_, part) in views.items():
-        if tabs[key].open:
-            with tabs[key], state.box():
-                part.show(run, cell_source(run.name), moment.step if film else None)
+    views = {"Learning curves": training_curves} | (films(run) if film else {})
+    with state.open_tab("training", views) as name:
+        views[name].show(run, cell_source(run.name), moment.step if film else None)
 
 
 state.heading(
@@ -119,6 +116,6 @@ state.heading(
 left, right = st.columns([2, 3], gap="medium")
 with state.box():
     chosen = choose_run(left)
-    if chosen in st.session_state.get("upload_names", {}):
+    if models.upload_name(chosen):
         raise InputError("an uploaded model brings no record of its training: choose a run")
     show(right, read_run(chosen))

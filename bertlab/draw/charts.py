@@ -8,11 +8,12 @@ import altair as alt
 import pandas as pd
 from torch import Tensor
 
-from bertlab.draw.palette import BLUE, GREY, ORANGE
+from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE
 from bertlab.explain.attribution import Attribution
 from bertlab.explain.fill import Fill
 
 _PLAIN = dict(grid=False, ticks=False, domain=False)
+ROW = 20  # pixels, where each token has a row
 
 
 def fill_table(fills: Sequence[Fill]) -> pd.DataFrame:
@@ -28,14 +29,14 @@ def fill_table(fills: Sequence[Fill]) -> pd.DataFrame:
 
 
 def fill_bars(fill: Fill, truth: str | None = None) -> alt.LayerChart:
-    """Probability bars of the likeliest tokens at one position; the true token, if known, in orange."""
+    """Probability bars of the likeliest tokens at one position; the true token, if known, in green."""
     table = fill_table([fill]).assign(right=lambda t: t["token"] == truth)
     base = alt.Chart(table).encode(
         y=alt.Y("token:N", sort=None, title=None, axis=alt.Axis(**_PLAIN, labelFontSize=14, labelLimit=110)),
         x=alt.X("probability:Q", title=None, scale=alt.Scale(domain=[0, 1.12]), axis=None),
         tooltip=["token", alt.Tooltip("probability", format=".4f")],
     )
-    colour = alt.Color("right:N", scale=alt.Scale(domain=[False, True], range=[BLUE, ORANGE]), legend=None)
+    colour = alt.Color("right:N", scale=alt.Scale(domain=[False, True], range=[BLUE, GREEN]), legend=None)
     bars = base.mark_bar(height=15, cornerRadiusEnd=3).encode(color=colour)
     text = alt.Text("probability:Q", format=".1%")
     labels = base.mark_text(align="left", dx=5, fontSize=13, color=GREY).encode(text=text)
@@ -79,6 +80,11 @@ def token_names(places: range, tokens: Sequence[str]) -> str:
     return f"({json.dumps({str(i): tokens[i] for i in places})})[datum.value]"
 
 
+def token_axis(names: str) -> alt.Axis:
+    """The rows of a chart with one for each token, all of them named; `names` are token_names."""
+    return alt.Axis(labelExpr=names, labelOverlap=False, labelFontSize=12, labelLimit=110, **_PLAIN)
+
+
 def attribution_table(pushed: Attribution, control: Attribution) -> pd.DataFrame:
     """One row a token: how much it pushed the label, and how much with random weights."""
     pushes = {"push": pushed.values.tolist(), "random weights": control.values.tolist()}
@@ -86,7 +92,7 @@ def attribution_table(pushed: Attribution, control: Attribution) -> pd.DataFrame
 
 
 def attribution_bars(pushed: Attribution, control: Attribution) -> alt.Chart:
-    """Two bars a token, on one scale: its push, and beside it the push with random weights."""
+    """A row for each token with two bars, on one scale: its push, and below it the push with random weights."""
     table = attribution_table(pushed, control)
     signs = table["push"].map(lambda push: "towards" if push >= 0 else "away")
     long = table.assign(signs=signs).melt(["position", "token", "signs"], var_name="weights", value_name="value")
@@ -94,18 +100,17 @@ def attribution_bars(pushed: Attribution, control: Attribution) -> alt.Chart:
     scale = alt.Scale(domain=["towards", "away", "random weights"], range=[BLUE, ORANGE, GREY])
     legend = alt.Legend(title=None, orient="top", labelFontSize=12, columnPadding=5)  # all three on a phone
     names = token_names(range(len(pushed.tokens)), pushed.tokens)
-    axis = alt.Axis(labelExpr=names, labelAngle=-90, labelOverlap=True, **_PLAIN)
     return (
         alt.Chart(long)
         .mark_bar(cornerRadiusEnd=2)
         .encode(
-            x=alt.X("position:O", title=None, axis=axis),
-            xOffset=alt.XOffset("weights:N", sort=["push", "random weights"]),
-            y=alt.Y("value:Q", title="push", axis=alt.Axis(gridOpacity=0.4)),
+            y=alt.Y("position:O", title=None, axis=token_axis(names), scale=alt.Scale(paddingInner=0.2)),
+            yOffset=alt.YOffset("weights:N", sort=["push", "random weights"]),
+            x=alt.X("value:Q", title="push", axis=alt.Axis(gridOpacity=0.4, orient="top")),
             color=alt.Color("what:N", scale=scale, legend=legend),
             tooltip=["token", "what", alt.Tooltip("value", title="push", format="+.4f")],
         )
-        .properties(height=300)
+        .properties(height=alt.Step(ROW, **{"for": "position"}))
     )
 
 

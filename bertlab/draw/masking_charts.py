@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import pandas as pd
 
-from bertlab.draw.charts import token_names
+from bertlab.draw.charts import ROW, token_axis, token_names
 from bertlab.draw.palette import BLUE, GREY, ORANGE
 from bertlab.explain.lens import Lens
 from bertlab.explain.masking import Guess
@@ -131,22 +131,21 @@ def loss_bars(guesses: Sequence[Guess], actions: Sequence[str], vocab_size: int)
 
 
 def _nats(table: pd.DataFrame, told: list[str], title: str, vocab_size: int) -> alt.LayerChart:
-    """Bars of the column nats by position, labelled with tokens, and a dashed line at ln V."""
+    """A row for each position with a bar of the column nats, labelled with tokens, and a dashed line at ln V."""
     names = token_names(table["position"], dict(zip(table["position"], table["token"], strict=True)))
-    axis = alt.Axis(labelExpr=names, labelAngle=-55, labelOverlap=True, grid=False, **_BARE)
     blind = math.log(vocab_size)
     bars = (
         alt.Chart(table)
-        .mark_bar(color=ORANGE, cornerRadiusEnd=2, size=alt.ExprRef("min(34, 0.8 * bandwidth('x'))"))
+        .mark_bar(color=ORANGE, cornerRadiusEnd=2)
         .encode(
-            x=alt.X("position:O", title=None, axis=axis),
-            y=alt.Y("nats:Q", title=title, axis=alt.Axis(gridOpacity=0.4)),
+            y=alt.Y("position:O", title=None, axis=token_axis(names), scale=alt.Scale(paddingInner=0.25)),
+            x=alt.X("nats:Q", title=title, axis=alt.Axis(gridOpacity=0.4, orient="top")),
             tooltip=[*told, alt.Tooltip("nats", title=title, format=".3f")],
         )
     )
-    rule = alt.Chart(pd.DataFrame({"nats": [blind]})).mark_rule(strokeDash=[5, 4], color=GREY).encode(y="nats:Q")
+    rule = alt.Chart(pd.DataFrame({"nats": [blind]})).mark_rule(strokeDash=[5, 4], color=GREY).encode(x="nats:Q")
     said = _small_title(f"dashed: blind guessing among {vocab_size:,} tokens, {blind:.1f}")
-    return (bars + rule).properties(height=240, title=said)
+    return (bars + rule).properties(height=alt.Step(ROW), title=said)
 
 
 def _small_title(text: str) -> alt.Title:

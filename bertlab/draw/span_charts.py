@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from bertlab.draw.charts import token_names
+from bertlab.draw.charts import ROW, token_axis, token_names
 from bertlab.draw.palette import BLUE, GREY, ORANGE
 from bertlab.explain.spans import Answer
 from bertlab.tasks.answers import ALWAYS_ANSWER
@@ -71,21 +71,22 @@ def boundary_table(answer: Answer, tokens: range) -> pd.DataFrame:
 
 
 def boundary_bars(answer: Answer, tokens: range) -> alt.Chart:
-    """Two bars a token: how probable as the answer's start, and as its end."""
-    axis = alt.Axis(labelExpr=token_names(tokens, answer.tokens), labelAngle=-55, labelOverlap=True, **_BARE)
+    """A row for each token with two bars: how probable as the answer's start, and as its end."""
+    names = token_axis(token_names(tokens, answer.tokens))
+    percents = alt.Axis(format="%", gridOpacity=0.4, orient="top")
     kinds = ["start", "end"]
     legend = alt.Legend(title=None, orient="top", labelFontSize=13)
     return (
         alt.Chart(boundary_table(answer, tokens))
         .mark_bar(cornerRadiusEnd=2)
         .encode(
-            x=alt.X("position:O", title=None, axis=axis),
-            xOffset=alt.XOffset("boundary:N", sort=kinds),
-            y=alt.Y("probability:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")),
+            y=alt.Y("position:O", title=None, axis=names, scale=alt.Scale(paddingInner=0.2)),
+            yOffset=alt.YOffset("boundary:N", sort=kinds),
+            x=alt.X("probability:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=percents),
             color=alt.Color("boundary:N", scale=alt.Scale(domain=kinds, range=[BLUE, ORANGE]), legend=legend),
             tooltip=["token", "boundary", alt.Tooltip("probability", format=".4f")],
         )
-        .properties(height=300)
+        .properties(height=alt.Step(ROW, **{"for": "position"}))
     )
 
 

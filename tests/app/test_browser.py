@@ -80,7 +80,7 @@ def test_ask_where_a_label_came_from(tab, server):
     assert tab.locator(".passage mark").all_inner_texts() == ["Ruth Hill person", "Lucky pet", "Ashford place"]
     tab.locator("[data-testid=stButtonGroup]").last.get_by_text("Ashford", exact=True).click()
     tab.get_by_text("What pushed “Ashford” to “B-place”").wait_for()
-    assert "word=8" in tab.url
+    assert "word=7" in tab.url
     unharmed(tab)
 
 
@@ -137,7 +137,9 @@ def test_charts_and_heads_can_be_read_in_the_dark(new_tab, server):
 
 def test_stop_a_long_work_and_go_on(tab, server, large):
     tab.goto(f"{server}/spans?folder={large}&passage={'the+dog+' * 700}")
-    main = tab.locator(MAIN)  # beside it Streamlit has a Stop of its own
+    main = tab.locator(MAIN)
+    main.get_by_role("button", name="Stop").wait_for()
+    assert tab.get_by_role("button", name="Stop").count() == 1  # Streamlit's own would leave an empty page
     main.get_by_role("button", name="Stop").click()
     said = main.get_by_text(re.compile("Stopped after [0-9]+ of"))
     said.wait_for()

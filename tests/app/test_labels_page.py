@@ -34,3 +34,12 @@ def test_random_weights_are_not_shown_twice(folders):
     app = opened("labels", folder=folders["classifier"], versus="random weights", label_text="the dog")
     assert fine(app), said(app)
     assert answered(app) == [folders["classifier"], "storyworld-tiny-entities"]
+
+
+def test_at_first_a_text_is_shown_whose_label_comes_from_the_word_that_one_expects():
+    app = opened("labels")
+    assert fine(app) and app.metric[0].value == "good"
+    assert "With no words at all its score is **−3.51**; these words add **+9.51**." in said(app)
+    assert "Of the text, **delicious** (+4.6) and **in** (+2.8) speak most for “**good**”" in said(app)
+    table = next(one.value for one in app.main.dataframe if "push" in one.value)
+    assert table["token"][table["push"].argmax()] == "delicious"

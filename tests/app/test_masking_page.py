@@ -108,6 +108,14 @@ def test_pressing_words_masks_them_in_both_views(folders):
     assert pressed(app, "Press a word").value == [1, 3]
 
 
+def test_a_typed_mask_cannot_be_pressed_away(folders):
+    app = opened(folder=folders["pretrained"], text=TEXT)
+    assert "a typed [MASK] stays" in pressed(app, "Press a word").label.replace("\\", "")
+    (typed,) = pressed(app, "Press a word").value
+    pressed(app, "Press a word").set_value([2]).run()
+    assert fine(app) and pressed(app, "Press a word").value == [2, typed] and app.query_params["mask"] == "2"
+
+
 def test_masks_stay_when_the_step_of_the_training_changes():
     app = opened(text="my dog is hairy", mask="2", step="300")
     app.select_slider(key="step").set_value("0").run()

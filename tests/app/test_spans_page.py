@@ -111,6 +111,9 @@ def test_the_head_that_the_answer_hangs_on_is_off_at_first(folders):
     assert app.multiselect(key="span_off").value == [worst]
     without = answer_without(model, tok, QUESTION, PASSAGE, [tuple(int(x) - 1 for x in worst.split("-"))])
     assert app.metric[1].value == (without.best.text or "no answer")
+    for one in (found, without):
+        p = one.start_probabilities[one.best.start_token] * one.end_probabilities[one.best.end_token]
+        assert f"p(start) × p(end): {p:.1%}" in said(app)
     app.multiselect(key="span_off").set_value([]).run()
     assert fine(app) and "All heads are on" in said(app)
 

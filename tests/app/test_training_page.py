@@ -197,3 +197,17 @@ def test_the_model_bar_opens_a_run_under_way(under_way):
     assert list(app.select_slider(key="step").options) == ["0", "50"]
     shutil.rmtree(under_way / "step-00050")
     assert fine(app.run())  # one snapshot is nothing to slide over
+
+
+def test_the_figures_are_those_of_the_chosen_step(mine):
+    assert figures(opened(run=mine))["Steps"] == "100"
+    app = opened(folder=mine, step="50")
+    assert figures(app) == {"Steps": "50", "Loss": "6.00 nats", "Masked words, right": "20%", "Time": "25 s"} | {
+        "Next sentence, right": "50%"
+    }
+    app.select_slider(key="training_step").set_value("0").run()
+    assert fine(app) and figures(app)["Steps"] == "0" and figures(app)["Loss"] == "–"
+
+
+def figures(app) -> dict[str, str]:
+    return {metric.label.replace("\\", ""): metric.value for metric in app.metric}

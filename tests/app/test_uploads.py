@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import uploads
-from pages import facts, opened
+from pages import boxes, facts, opened
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertForPreTraining
@@ -168,3 +168,10 @@ def test_what_was_uploaded_goes_with_its_successor(folders):
     assert home.exists()
     send(app, {"other.zip": zipped(files_of(folders["bare"]))})
     assert not home.exists()
+
+
+def test_a_link_names_the_upload_it_lacks_until_another_model_is_shown(folders):
+    app = send(opened("training", run="storyworld-tiny"), {"mine.zip": zipped(files_of(folders["pretrained"]))})
+    assert "does not hold your uploaded model" in boxes(app)
+    next(button for button in app.main.button if button.label.endswith("on all pages")).click().run()
+    assert "storyworld-tiny" in facts(app) and "does not hold" not in boxes(app)

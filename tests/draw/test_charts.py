@@ -1,6 +1,6 @@
 import torch
 
-from bertlab.draw import charts
+from bertlab.draw import charts, palette
 from bertlab.draw.marked import attribution_strip, marked_names, marked_passage, token_strip
 from bertlab.explain.attribution import Attribution
 from bertlab.explain.fill import Fill
@@ -15,6 +15,18 @@ def test_bars_tell_towards_from_away_and_the_control():
     shown = charts.attribution_bars(pushed(), pushed()).data
     assert list(shown["what"]) == ["towards", "towards", "away", *["random weights"] * 3]
     assert list(shown["value"]) == [0, 2, -0.5] * 2
+
+
+def test_every_one_of_many_tokens_has_its_label():
+    tokens = [f"token{number}" for number in range(128)]
+    many = Attribution(tokens, torch.linspace(-1, 1, 128), 1.0, 0.0)
+    drawn = charts.svg(charts.attribution_bars(many, many)).decode()
+    assert all(f">{token}</text>" in drawn for token in tokens)
+
+
+def test_the_true_token_has_a_colour_of_its_own():
+    drawn = charts.svg(charts.fill_bars(Fill(1, ["a", "b"], [0.7, 0.2], 0.8), "b")).decode()
+    assert palette.GREEN in drawn and palette.ORANGE not in drawn  # orange speaks against a word
 
 
 def test_every_chart_becomes_a_png():
