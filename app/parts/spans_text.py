@@ -3,11 +3,11 @@
 import state
 import streamlit as st
 
-QUESTION = "What did Ruth buy?"
+QUESTION = "What did Rex eat?"
 PASSAGE = (
     "Ruth Hill was a baker of Ashford. She lived on Elm Street with Rex, her dog. Ruth went to the toy shop. "
     "She bought a red kite from the toymaker for nine coins. “Nine coins for a red kite?” cried Mark. "
-    "“The price of the toy shop,” said Ruth."
+    "“The price of the toy shop,” said Ruth. Rex ate bread near the garden."
 )
 
 

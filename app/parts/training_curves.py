@@ -139,7 +139,7 @@ def climbed(run: TrainingRun, ladder: list[Baseline]) -> str:
         return said + "It sits at the level of word frequency: so far it knows which words are frequent, and no more."
     if ahead:
         return said + f"Not yet below {plain(ahead[0].name)} ({ahead[0].value:.2f})."
-    return said + "So it reads further than the words beside a gap."
+    return said + "So by its last step it reads further than the words beside a gap."
 
 
 def compared(run: TrainingRun) -> str:
