@@ -81,8 +81,8 @@ def token_names(places: range, tokens: Sequence[str]) -> str:
 
 
 def token_axis(names: str) -> alt.Axis:
-    """The rows of a chart with one for each token, all of them named; `names` are token_names."""
-    return alt.Axis(labelExpr=names, labelOverlap=False, labelFontSize=12, labelLimit=110, **_PLAIN)
+    """The rows of a chart with one for each token; `names` are token_names."""
+    return alt.Axis(labelExpr=names, labelFontSize=12, labelLimit=110, **_PLAIN)
 
 
 def attribution_table(pushed: Attribution, control: Attribution) -> pd.DataFrame:

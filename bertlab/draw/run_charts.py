@@ -117,7 +117,7 @@ def _curves(
 
 def _colour(names: Sequence[str]) -> alt.Color:
     colours = [BLUE, *OKABE_ITO[2:]][: len(names)]  # orange is the ladder's
-    look = dict(title=None, orient="top", labelFontSize=13, symbolStrokeWidth=3, symbolOpacity=1)
+    look = dict(title=None, orient="top", labelFontSize=13, symbolStrokeWidth=3, symbolOpacity=1, columns=2)
     legend = alt.Legend(**look) if len(names) > 1 else None
     return alt.Color("curve:N", scale=alt.Scale(domain=list(names), range=colours), legend=legend)
 

@@ -1,10 +1,16 @@
+import re
+from itertools import pairwise
+
+import pytest
 import torch
 
 from bertlab.draw import charts, palette
 from bertlab.draw.marked import attribution_strip, marked_names, marked_passage, token_strip
+from bertlab.draw.masking_charts import surprisal_bars
 from bertlab.explain.attribution import Attribution
 from bertlab.explain.fill import Fill
 from bertlab.explain.labels import Name
+from bertlab.explain.surprisal import Surprisal
 
 
 def pushed() -> Attribution:
@@ -17,11 +23,21 @@ def test_bars_tell_towards_from_away_and_the_control():
     assert list(shown["value"]) == [0, 2, -0.5] * 2
 
 
-def test_every_one_of_many_tokens_has_its_label():
-    tokens = [f"token{number}" for number in range(128)]
-    many = Attribution(tokens, torch.linspace(-1, 1, 128), 1.0, 0.0)
-    drawn = charts.svg(charts.attribution_bars(many, many)).decode()
-    assert all(f">{token}</text>" in drawn for token in tokens)
+def label_rows(chart) -> list[float]:
+    """How far down the labels token0, token1 ... stand that are to be seen, in pixels."""
+    label = re.compile(r'<text[^>]*translate\([-\d.]+,([\d.]+)\)[^>]*opacity="1"[^>]*>token')
+    return [float(y) for y in label.findall(charts.svg(chart).decode())]
+
+
+TOKENS = [f"token{number}" for number in range(128)]
+MANY = Attribution(TOKENS, torch.linspace(-1, 1, 128), 1.0, 0.0)
+SURPRISED = [Surprisal(i, token, 1.0, 1, Fill(i, ["a"], [0.5], 0.9)) for i, token in enumerate(TOKENS)]
+
+
+@pytest.mark.parametrize("chart", [charts.attribution_bars(MANY, MANY), surprisal_bars(SURPRISED, 100)])
+def test_every_one_of_many_tokens_has_its_label(chart):
+    rows = label_rows(chart)
+    assert len(rows) == 128 and min(b - a for a, b in pairwise(rows)) > 14  # pixels: they are 12 high
 
 
 def test_the_true_token_has_a_colour_of_its_own():

@@ -66,9 +66,3 @@ def test_the_table_of_verdicts():
     table = masking_charts.verdict_table(VERDICTS)
     assert list(table["order"]) == ["as written", "turned round"] and list(table["probability"]) == [0.9, 0.4]
     assert list(table["first"]) == ["a", "b"]
-
-
-def test_every_one_of_many_tokens_has_its_label():
-    rows = [Surprisal(number, f"token{number}", 1.0, 1, FILLS[0]) for number in range(1, 127)]
-    drawn = charts.svg(masking_charts.surprisal_bars(rows, 100)).decode()
-    assert all(f">{row.token}</text>" in drawn for row in rows)
