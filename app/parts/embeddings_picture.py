@@ -28,13 +28,13 @@ def show(clouds: Sequence[Cloud], measured: Sequence[Sequence[LayerMeasures]] | 
         show_verdict(clouds, measured)
     number = picked(clouds[0].texts)
     charts, tables = [], []
-    for cloud, flat in zip(clouds, laid_flat(clouds), strict=True):
+    columns = st.columns(len(clouds), gap="medium")
+    for column, cloud, flat in zip(columns, clouds, laid_flat(clouds), strict=True):
         table = projection_table(flat.points, cloud.texts.all_labels, cloud.texts.all_texts)
         charts.append(picture_of(cloud, table, flat.explained, number))
         tables.append(table.assign(model=cloud.loaded.name, layer=cloud.layer))
-    for column, cloud, chart in zip(st.columns(len(clouds), gap="medium"), clouds, charts, strict=True):
-        with column:
-            show_panel(cloud, chart)
+        with column:  # the first is on its way while the next is made
+            show_panel(cloud, charts[-1])
     caption(clouds[0])
     code = cells.projection(*asked(clouds), clouds[0].look.method)
     exports("embeddings", pd.concat(tables), code, alt.hconcat(*charts))
