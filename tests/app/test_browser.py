@@ -87,6 +87,7 @@ def test_ask_where_a_label_came_from(tab, server):
 def test_downloads(tab, server):
     show(tab, server, "masking")
     tab.get_by_text("Table and downloads").first.click()
+    settle(tab)  # the table moves the buttons when it comes
     for name, start in (("CSV", b"position,rank"), ("PNG", b"\x89PNG")):
         with tab.expect_download() as download:
             tab.get_by_role("button", name=name, exact=True).first.click()

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import pandas as pd
 import pytest
-from browsing import unharmed
+from browsing import settle, unharmed
 
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.film_charts import word_table
@@ -33,6 +33,7 @@ def surprisals(run: str, text: str) -> tuple[str, pd.DataFrame]:
 
 def csv_of(tab) -> pd.DataFrame:
     tab.get_by_text("Table and downloads").click()
+    settle(tab)  # the table moves the buttons when it comes
     with tab.expect_download() as download:
         tab.get_by_role("button", name="CSV", exact=True).click()
     return pd.read_csv(StringIO(download.value.path().read_text()), keep_default_na=False)
