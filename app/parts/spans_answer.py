@@ -33,7 +33,7 @@ def show_answer(ask: Reading) -> None:
     with st.container(border=True):
         st.html(shaded_passage(shown))
     st.caption(
-        "Blue from the left: the answer may start with this word. Orange from the right: it may end with it. The "
+        "Blue from the left: the answer may start with this word. Orange from the right: it may end with it. An "
         "answer is underlined. Rest the pointer on a word for its numbers."
     )
     if len(found.windows) > 1:

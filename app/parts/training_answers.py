@@ -33,11 +33,12 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     for frame in frames:
         best = frame.answer.best
         said = quoted(best.text) if best.text else "no answer"
-        st.markdown(f"**Step {frame.step:,}**: {said}, {percent(best.probability)}")
+        chosen = " (chosen above)" if frame.step == step else ""
+        st.markdown(f"**Step {frame.step:,}**{chosen}: {said}, {percent(best.probability)}")
         with st.container(border=True):
             st.html(shaded_passage(frame.answer))
     st.caption(
-        "Blue from the left: the answer may start with this word. Orange from the right: it may end with it. The "
+        "Blue from the left: the answer may start with this word. Orange from the right: it may end with it. An "
         "answer is underlined. Rest the pointer on a word for its numbers."
     )
     table = answer_table(frames)

@@ -91,7 +91,8 @@ def told(loaded: Loaded, frames: list[HeadFrame], scores: Tensor, text: str, pai
     share, name = float(scores[-1, role]), phrase(LOOKED_AT[role])
     where = f"Layer {layer + 1}, head {head + 1}"
     said = f"**{where}** puts {share:.0%} of its attention on **{name}** in the end"
-    half = next((frame.step for frame, row in zip(frames, scores, strict=True) if row[role] >= share / 2), None)
+    earlier = zip(frames[:-1], scores[:-1], strict=True)
+    half = next((frame.step for frame, row in earlier if row[role] >= share / 2), None)
     said += f", and half as much first at step {half:,}. " if share > 0 and half else ". "
     control = models.compute(attention_maps, models.control_of(loaded), text, pair, MOST_TOKENS)
     random = head_roles(control)

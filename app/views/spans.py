@@ -2,6 +2,7 @@
 
 import models
 import state
+import streamlit as st
 from parts import spans_answer, spans_grid, spans_heads, spans_text, spans_why
 from parts.spans_reading import Reading
 
@@ -16,7 +17,11 @@ VIEWS = {
 def show(question: str, passage: str) -> None:
     loaded, beside = models.model_for("answer"), models.beside("answer")
     asks = [Reading(loaded, question, passage)]
-    if beside:
+    if beside and beside.stamp == loaded.stamp:
+        st.info(
+            f"**{state.plain(loaded.name)}** answers in any case, so nothing stands beside.", icon=":material/info:"
+        )
+    elif beside:
         asks.append(Reading(beside, question, passage, "-beside"))
     found = asks[0].found
     state.notices(found.dropped, found.unknown, len(found.tokens))

@@ -22,8 +22,8 @@ NAMES = {
     "next_token_accuracy": "next words",
     "exact": "exact match",
     "f1": "F1",
-    "has_answer_f1": "F1 where there is an answer",
-    "no_answer": "seen that there is none",
+    "has_answer_f1": "F1 if answerable",
+    "no_answer": "no answer seen",
 }
 
 

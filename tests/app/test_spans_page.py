@@ -151,3 +151,8 @@ def test_no_answer_in_every_view(tab):
 def test_odd_passages(tab, passage, folders):
     app = opened(tab, folder=folders["reader"], question=QUESTION, passage=passage)
     assert fine(app), said(app)
+
+
+def test_the_model_that_answers_anyway_is_not_shown_twice():
+    app = opened(model="storyworld-tiny", versus="storyworld-tiny-qa")
+    assert fine(app) and "answers in any case" in said(app) and len(app.metric) == 3
