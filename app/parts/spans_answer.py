@@ -8,7 +8,7 @@ import state
 import streamlit as st
 from cells import spans as cells
 from exports import exports
-from parts.spans_reading import Reading, percent
+from parts.spans_reading import SHADES, Reading, percent
 from parts.two_models import side_by_side
 
 from bertlab.draw import span_charts
@@ -32,10 +32,7 @@ def show_answer(ask: Reading) -> None:
     shown = ask.window(choose_window(ask))
     with st.container(border=True):
         st.html(shaded_passage(shown))
-    st.caption(
-        "Blue from the left: the answer may start with this word. Orange from the right: it may end with it. An "
-        "answer is underlined. Rest the pointer on a word for its numbers."
-    )
+    st.caption(SHADES)
     if len(found.windows) > 1:
         show_windows(shown)
     st.markdown("**The best spans**")

@@ -13,6 +13,10 @@ from bertlab.explain.spans import Answer, answer_from, count_windows, read_passa
 from bertlab.tasks.answers import Window
 
 DRAWN = 48  # tokens that a readable square holds
+SHADES = (  # how to read a shaded passage
+    "Blue from the left: the answer may start with this word. Orange from the right: it may end with it. An answer is "
+    "underlined. Rest the pointer on a word for its numbers."
+)
 
 
 @dataclass(frozen=True)

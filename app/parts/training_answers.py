@@ -4,9 +4,9 @@ import progress
 import streamlit as st
 from cells import training as cells
 from exports import exports
-from parts.spans_reading import percent
+from parts.spans_reading import SHADES, percent
 from parts.spans_text import text_fields
-from parts.training_film import MOST_MOMENTS, last_model, moments_of
+from parts.training_film import MOST_MOMENTS, last_model, moments_of, settled
 from state import notices, plain
 
 from bertlab.draw.film_charts import answer_lines, answer_table
@@ -37,10 +37,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
         st.markdown(f"**Step {frame.step:,}**{chosen}: {said}, {percent(best.probability)}")
         with st.container(border=True):
             st.html(shaded_passage(frame.answer))
-    st.caption(
-        "Blue from the left: the answer may start with this word. Orange from the right: it may end with it. An "
-        "answer is underlined. Rest the pointer on a word for its numbers."
-    )
+    st.caption(SHADES)
     table = answer_table(frames)
     chart = answer_lines(table, step)
     st.altair_chart(chart, width="stretch", alt="Probability of the best span and of no answer, by training step")
@@ -51,7 +48,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
 def told(frames: list[AnswerFrame]) -> str:
     """What is answered in the end, since when, and what was answered before."""
     said = [frame.answer.best.text for frame in frames]
-    since = next(i for i in range(len(said)) if set(said[i:]) == {said[-1]})
+    since = settled(said)
     story = f"After {frames[-1].step:,} steps the model says {quoted(said[-1])}. "
     if since == 0:
         return story + "It said so in every snapshot."

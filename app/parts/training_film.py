@@ -1,5 +1,7 @@
 """What the films of a training share: the snapshots that are shown, and the text that is shown to them."""
 
+from collections.abc import Sequence
+
 import models
 import state
 import streamlit as st
@@ -27,6 +29,11 @@ def moments_of(run: TrainingRun) -> tuple[Moment, ...]:
 def last_model(task: str, run: TrainingRun) -> models.Loaded:
     """The last snapshot, or the result of the run."""
     return models.open_model(task, run.moments[-1].source)
+
+
+def settled(said: Sequence) -> int:
+    """The place from which on all are as the last one."""
+    return next(i for i in range(len(said)) if set(said[i:]) == {said[-1]})
 
 
 def text_fields() -> tuple[str, str | None]:

@@ -4,7 +4,7 @@ import progress
 import streamlit as st
 from cells import training as cells
 from exports import exports
-from parts.training_film import MOST_MOMENTS, last_model, moments_of, text_fields
+from parts.training_film import MOST_MOMENTS, last_model, moments_of, settled, text_fields
 from state import notices, plain
 
 from bertlab.draw.film_charts import word_lines, word_table
@@ -50,7 +50,7 @@ def told(frames: list[WordFrame], tokenizer) -> str:
     """The story of the gap: what is written in the end, since when, and what stood there before."""
     firsts = [int(frame.probabilities.argmax()) for frame in frames]
     final, share = firsts[-1], float(frames[-1].probabilities[firsts[-1]])
-    since = next(i for i in range(len(firsts)) if set(firsts[i:]) == {final})
+    since = settled(firsts)
     name = plain(tokenizer.convert_ids_to_tokens(final))
     said = f"At step {frames[-1].step:,} the model writes **{name}** ({share:.0%}). "
     if since == 0:
