@@ -31,7 +31,7 @@ from tqdm import tqdm
 
 from bertlab import BertConfig, BertForPreTraining
 from bertlab.config import SIZES
-from bertlab.training.allocator import keep_memory
+from bertlab.model.allocator import keep_memory
 from bertlab.training.flops import pretraining_operations, product_rate
 from bertlab.training.optim import Optimization, make_optimizers
 from bertlab.training.parts import own_parts

@@ -31,7 +31,7 @@ from torch import Tensor, nn
 
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.corpora import storyworld
-from bertlab.training.allocator import keep_memory
+from bertlab.model.allocator import keep_memory
 from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.batches import Documents, batches, token_ids
 from bertlab.training.commands import read_material

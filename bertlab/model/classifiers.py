@@ -14,7 +14,7 @@ from bertlab.inputs.masking import IGNORED
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.model.crf import CRF, precise
 from bertlab.model.encoder import BertModel, BertOutput
-from bertlab.model.heads import check_labels, class_loss
+from bertlab.model.heads import check_labels, class_loss, without_padding
 from bertlab.model.mixing import LayerMix, mean_over_tokens
 from bertlab.model.words import WordConvolution, moved, places_of_words
 
@@ -88,6 +88,7 @@ class BertForSequenceClassification(BertClassifier):
         labels: Tensor | None = None,
         **wanted: bool | Tensor | None,
     ) -> ClassifierOutput:
+        wanted = without_padding(wanted, labels, attention_mask)
         pooled, out = self.read_whole(input_ids, attention_mask, token_type_ids, **wanted)
         logits = self.score(pooled)  # (B, H) -> (B, N)
         loss = None if labels is None else sequence_loss(self.config, logits, labels)
@@ -126,6 +127,7 @@ class BertForTokenClassification(BertClassifier):
         word_mask: Tensor | None = None,
         **wanted: bool | Tensor | None,
     ) -> ClassifierOutput:
+        wanted = without_padding(wanted, labels, attention_mask)
         states, out = self.read(input_ids, attention_mask, token_type_ids, **wanted)
         if self.convolution is not None:
             states = self.convolution(states, self._words(labels, word_mask))
@@ -179,6 +181,7 @@ class BertForMultipleChoice(BertClassifier):
     ) -> ClassifierOutput:
         if input_ids.dim() != 3:
             raise InputError(f"input_ids must be (batch, choices, tokens), not {tuple(input_ids.shape)}")
+        wanted = without_padding(wanted, labels, attention_mask)
         inputs = (input_ids, attention_mask, token_type_ids)
         # (B, C, S) -flatten-> (B*C, S)
         pooled, out = self.read_whole(*(None if x is None else x.flatten(0, 1) for x in inputs), **wanted)
@@ -207,6 +210,7 @@ class BertForNextSentencePrediction(PretrainedModel):
         labels: Tensor | None = None,
         **wanted: bool | Tensor | None,
     ) -> ClassifierOutput:
+        wanted = without_padding(wanted, labels, attention_mask)
         out = self.bert(input_ids, attention_mask, token_type_ids, **wanted)
         logits = self.nsp(out.pooler_output)  # (B, H) -nsp-> (B, 2)
         loss = class_loss(logits, labels, "IsNext, NotNext")

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from bertlab.config import BertConfig
+from bertlab.model.allocator import keep_memory
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.model.checks import check_inputs
 from bertlab.model.dropout import Dropout
@@ -80,13 +81,13 @@ class MultiHeadAttention(nn.Module):
         qkv = self.qkv(x) if packing is None else packing.unpack(self.qkv(x))
         B, S, _ = qkv.shape
         # (B, S, H) -qkv-> (B, S, 3H) -split-> (B, S, 3, A, D) -permute-> 3 x (B, A, S, D)
-        query, key, value = qkv.view(B, S, 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
-        bias = padding_bias(padding, query.dtype)
+        heads = qkv.view(B, S, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        bias = padding_bias(padding, qkv.dtype)
         probabilities = None
         if want_probabilities or head_mask is not None or self._plain_is_faster(x):
-            context, probabilities = self._explicit(query, key, value, bias)
+            context, probabilities = self._explicit(*heads.contiguous().unbind(0), bias)
         else:
-            context = F.scaled_dot_product_attention(query, key, value, bias, dropout_p=self._dropped())
+            context = F.scaled_dot_product_attention(*heads.unbind(0), bias, dropout_p=self._dropped())
         if head_mask is not None:
             context = context * head_mask[..., None, None]  # (A, 1, 1) or (B, A, 1, 1)
         # (B, A, S, D) -transpose-> (B, S, A, D) -merge-> (B, S, H) -out-> (B, S, H)
@@ -103,11 +104,11 @@ class MultiHeadAttention(nn.Module):
         return self.dropout.p if self.training else 0.0
 
     def _explicit(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
-        # (B, A, S, D) @ (B, A, D, S) -> (B, A, S, S)
-        scores = (query * query.size(-1) ** -0.5) @ key.transpose(-1, -2)
-        if bias is not None:
-            scores = scores + bias
-        probabilities = scores.softmax(dim=-1)
+        B, A, S, D = query.shape
+        added = query.new_zeros(1, 1, 1) if bias is None else bias.expand(B, A, -1, S).flatten(0, 1)
+        # bias + (B*A, S, D) @ (B*A, D, S) / sqrt(D) -> (B*A, S, S)
+        scores = torch.baddbmm(added, query.flatten(0, 1), key.flatten(0, 1).transpose(1, 2), alpha=D**-0.5)
+        probabilities = scores.softmax(dim=-1).view(B, A, S, S)
         # (B, A, S, S) @ (B, A, S, D) -> (B, A, S, D)
         return self.dropout(probabilities) @ value, probabilities
 
@@ -281,6 +282,8 @@ class BertModel(PretrainedModel):
         if token_type_ids is None:
             token_type_ids = torch.zeros_like(input_ids)
         check_inputs(self.config, input_ids, attention_mask, token_type_ids, head_mask)
+        if self.training and torch.is_grad_enabled() and input_ids.device.type == "cpu":
+            keep_memory()
         # (B, S) -> (B, 1, 1, S): the same for every head and every asking token
         padding = None if attention_mask is None else (attention_mask == 0)[:, None, None, :]
         if self.config.is_decoder:

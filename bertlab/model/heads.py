@@ -22,9 +22,10 @@ from bertlab.model.lean_loss import lean_cross_entropy
 class MaskedLMOutput:
     """What BertForMaskedLM computes."""
 
-    logits: Tensor  # (B, S, V); (M, V) with masked_only
+    logits: Tensor | None  # (B, S, V); (M, V) with masked_only; None with labels alone: see BertForMaskedLM
     loss: Tensor | None = None
-    masked_labels: Tensor | None = None  # (M,), only with masked_only
+    masked_labels: Tensor | None = None  # (M,), with labels but without output_logits
+    masked_accuracy: Tensor | None = None  # 0-d, where the logits are None
     hidden_states: tuple[Tensor, ...] | None = None  # L+1 x (B, S, H)
     attentions: tuple[Tensor, ...] | None = None  # L x (B, A, S, S)
 
@@ -33,13 +34,13 @@ class MaskedLMOutput:
 class PreTrainingOutput:
     """What BertForPreTraining computes; loss = mlm_loss + nsp_loss, of those whose labels were given."""
 
-    prediction_logits: Tensor | None  # (B, S, V); (M, V) with masked_only; None with loss_only
+    prediction_logits: Tensor | None  # (B, S, V); (M, V) with masked_only; None with labels alone
     seq_relationship_logits: Tensor  # (B, 2): IsNext, NotNext
     loss: Tensor | None = None
     mlm_loss: Tensor | None = None
     nsp_loss: Tensor | None = None
-    masked_labels: Tensor | None = None  # (M,), only with masked_only
-    masked_accuracy: Tensor | None = None  # 0-d, only with loss_only
+    masked_labels: Tensor | None = None  # (M,), with labels but without output_logits
+    masked_accuracy: Tensor | None = None  # 0-d, where the logits are None
     hidden_states: tuple[Tensor, ...] | None = None  # L+1 x (B, S, H)
     attentions: tuple[Tensor, ...] | None = None  # L x (B, A, S, S)
 
@@ -75,13 +76,43 @@ class MaskedLMHead(nn.Module):
     def transform(self, hidden: Tensor) -> Tensor:
         return self.norm(self.activation(self.dense(hidden)))  # (..., H) -dense-> (..., H)
 
+    def output(
+        self,
+        hidden: Tensor,
+        labels: Tensor | None,
+        output_logits: bool = False,
+        masked_only: bool = False,
+        labelled: Tensor | None = None,
+    ) -> MaskedLMOutput:
+        """Logits and loss of the states hidden (B, S, H), whichever are wanted; see BertForMaskedLM."""
+        if labels is not None:
+            check_labels("labels", labels, hidden.shape[:-1], self.decoder.out_features, "vocab_size")
+        elif masked_only:
+            raise InputError("masked_only needs labels: they say which positions are masked")
+        if labels is None or output_logits:
+            logits = self(hidden)
+            return MaskedLMOutput(logits, masked_lm_loss(logits, labels))
+        chosen = labelled_places(labels) if labelled is None else labelled
+        # (B, S, H) -> (M, H), (B, S) -> (M,)
+        hidden, labels = hidden.flatten(0, 1).index_select(0, chosen), labels.flatten().index_select(0, chosen)
+        if masked_only:
+            logits = self(hidden)
+            return MaskedLMOutput(logits, masked_lm_loss(logits, labels), labels)
+        loss, accuracy = lean_cross_entropy(self.transform(hidden), self.decoder, labels)
+        return MaskedLMOutput(None, loss, labels, accuracy)
+
 
 class BertForMaskedLM(PretrainedModel):
-    """Predict the hidden words (Devlin et al. 2019, section 3.1, task 1). Gives a MaskedLMOutput.
+    """Predict the masked words (Devlin et al. 2019, section 3.1, task 1). Gives a MaskedLMOutput.
 
-    Inputs as in BertModel. labels (B, S): the word to predict, -100 where there is none; the loss is the
-    mean over the others, 0 if there are none. masked_only runs the decoder at the labelled positions
-    alone, in training most of the work saved.
+    Inputs as in BertModel, and labels (B, S): the word to predict, -100 where there is none. The loss is the mean over
+    the labelled positions, 0 if there are none.
+
+    Without labels the logits are (B, S, V). **With labels only the loss is computed**, with masked_accuracy, the share
+    of labelled positions where the likeliest word is right: the decoder runs at the labelled positions alone, a part
+    of them at a time, and the encoder leaves padding out. For most models this is several times as fast.
+    output_logits=True computes all logits too, as transformers does; masked_only=True those (M, V) at the labelled
+    positions. `labelled` (M,), numbers of 0..B*S-1, are these positions: given them, a GPU need not stop to look.
     """
 
     def __init__(self, config: BertConfig):
@@ -97,28 +128,23 @@ class BertForMaskedLM(PretrainedModel):
         token_type_ids: Tensor | None = None,
         *,
         labels: Tensor | None = None,
+        output_logits: bool = False,
         masked_only: bool = False,
+        labelled: Tensor | None = None,
         **wanted: bool | Tensor | None,
     ) -> MaskedLMOutput:
+        wanted = without_padding(wanted, None if output_logits else labels, attention_mask)
         out = self.bert(input_ids, attention_mask, token_type_ids, **wanted)
-        hidden, labels = select_masked(out.last_hidden_state, labels, masked_only, self.config.vocab_size)
-        logits = self.mlm(hidden)
-        return MaskedLMOutput(
-            logits=logits,
-            loss=masked_lm_loss(logits, labels),
-            masked_labels=labels if masked_only else None,
-            hidden_states=out.hidden_states,
-            attentions=out.attentions,
-        )
+        result = self.mlm.output(out.last_hidden_state, labels, output_logits, masked_only, labelled)
+        result.hidden_states, result.attentions = out.hidden_states, out.attentions
+        return result
 
 
 class BertForPreTraining(PretrainedModel):
     """Both pretraining tasks at once (Devlin et al. 2019, section 3.1). Gives a PreTrainingOutput.
 
-    Inputs as in BertForMaskedLM, and next_sentence_label (B,): 0 the second text follows the first,
-    1 it does not. loss_only, for training: as masked_only, but the logits are made some rows at a time and
-    not kept; masked_accuracy tells how often the likeliest word is the right one. `labelled` (M,) are the places of
-    the labels, numbers of 0..B*S-1: a GPU, if it is told, need not stop to look for them.
+    Inputs as in BertForMaskedLM, where it says when the prediction_logits are there; and next_sentence_label (B,):
+    0 the second text follows the first, 1 it does not.
     """
 
     def __init__(self, config: BertConfig):
@@ -136,31 +162,25 @@ class BertForPreTraining(PretrainedModel):
         *,
         labels: Tensor | None = None,
         next_sentence_label: Tensor | None = None,
+        output_logits: bool = False,
         masked_only: bool = False,
-        loss_only: bool = False,
         labelled: Tensor | None = None,
         **wanted: bool | Tensor | None,
     ) -> PreTrainingOutput:
+        wanted = without_padding(wanted, None if output_logits else labels, attention_mask)
         out = self.bert(input_ids, attention_mask, token_type_ids, **wanted)
-        masked_only = masked_only or loss_only
-        hidden, labels = select_masked(out.last_hidden_state, labels, masked_only, self.config.vocab_size, labelled)
-        if loss_only:
-            logits = None
-            mlm_loss, accuracy = lean_cross_entropy(self.mlm.transform(hidden), self.mlm.decoder, labels)
-        else:
-            logits, accuracy = self.mlm(hidden), None
-            mlm_loss = masked_lm_loss(logits, labels)
+        masked = self.mlm.output(out.last_hidden_state, labels, output_logits, masked_only, labelled)
         nsp_logits = self.nsp(out.pooler_output)  # (B, H) -nsp-> (B, 2)
         nsp_loss = class_loss(nsp_logits, next_sentence_label, "IsNext, NotNext", "next_sentence_label")
-        losses = [loss for loss in (mlm_loss, nsp_loss) if loss is not None]
+        losses = [loss for loss in (masked.loss, nsp_loss) if loss is not None]
         return PreTrainingOutput(
-            prediction_logits=logits,
+            prediction_logits=masked.logits,
             seq_relationship_logits=nsp_logits,
             loss=sum(losses) if losses else None,
-            mlm_loss=mlm_loss,
+            mlm_loss=masked.loss,
             nsp_loss=nsp_loss,
-            masked_labels=labels if masked_only else None,
-            masked_accuracy=accuracy,
+            masked_labels=masked.masked_labels,
+            masked_accuracy=masked.masked_accuracy,
             hidden_states=out.hidden_states,
             attentions=out.attentions,
         )
@@ -199,20 +219,20 @@ class BertForQuestionAnswering(PretrainedModel):
         return QuestionAnsweringOutput(start_logits, end_logits, loss, out.hidden_states, out.attentions)
 
 
-def select_masked(
-    hidden: Tensor, labels: Tensor | None, masked_only: bool, vocab_size: int, labelled: Tensor | None = None
-) -> tuple[Tensor, Tensor | None]:
-    """All states (B, S, H), or with masked_only those of the M labelled positions: (M, H), (M,)."""
-    if labels is not None:
-        check_labels("labels", labels, hidden.shape[:-1], vocab_size, "vocab_size")
-    if not masked_only:
-        return hidden, labels
-    if labels is None:
-        raise InputError("masked_only needs labels: they say which positions are masked")
-    if labelled is None:
-        labelled = labelled_places(labels)
-    # (B, S, H) -> (M, H), (B, S) -> (M,)
-    return hidden.flatten(0, 1).index_select(0, labelled), labels.flatten().index_select(0, labelled)
+def without_padding(wanted: dict, labels: Tensor | None, attention_mask: Tensor | None) -> dict:
+    """What the encoder is asked for: no work on padding where the loss is what counts, unless `packed` says otherwise.
+
+    States and attentions that are asked for stay whole, and so does a batch with a label on its padding.
+    """
+    seen = wanted.get("output_hidden_states") or wanted.get("output_attentions")
+    return {"packed": labels is not None and not seen and not labels_on_padding(labels, attention_mask)} | wanted
+
+
+def labels_on_padding(labels: Tensor, attention_mask: Tensor | None) -> bool:
+    """Whether a label (B, S) counts where the attention_mask (B, S) is 0; asked of the CPU alone, as packing is."""
+    if attention_mask is None or labels.shape != attention_mask.shape or labels.device.type != "cpu":
+        return False
+    return bool(((attention_mask == 0) & (labels != IGNORED)).any())
 
 
 def labelled_places(labels: Tensor) -> Tensor:

@@ -16,7 +16,6 @@ from torch import nn
 from tqdm.auto import tqdm
 
 from bertlab.errors import InputError
-from bertlab.training.allocator import keep_memory
 from bertlab.training.meter import Meter
 from bertlab.training.optim import Optimization, make_optimizers, rate_factor
 from bertlab.training.parts import Batch, own_parts
@@ -74,7 +73,6 @@ def train(
     if minutes is not None and minutes <= 0:
         raise InputError(f"minutes={minutes}: must be above 0")
     fabric = fabric or make_fabric()
-    keep_memory()
     wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, settings))
     wrapped.train()
     meter = Meter(fabric, operations)

@@ -182,7 +182,7 @@ def pretraining_loss(model, batch: Batch, shares: Shares = WHOLE) -> tuple[Tenso
 
     The encoder runs on tokens alone, not on padding, and the decoder on the masked positions alone.
     """
-    out = model(loss_only=True, **({"packed": True} | batch))
+    out = model(**batch)
     masked = shares["labels"]
     watched = {"mlm_loss": masked * out.mlm_loss, "masked_accuracy": masked * out.masked_accuracy}
     if out.nsp_loss is None:
@@ -196,7 +196,7 @@ def pretraining_loss(model, batch: Batch, shares: Shares = WHOLE) -> tuple[Tenso
 
 def next_token_loss(model, batch: Batch, shares: Shares = WHOLE) -> tuple[Tensor, dict[str, Tensor]]:
     """Loss of the next tokens, and what to watch."""
-    out = model(loss_only=True, **({"packed": True} | batch))
+    out = model(**batch)
     loss = shares["labels"] * out.mlm_loss
     return loss, {"next_token_loss": loss, "next_token_accuracy": shares["labels"] * out.masked_accuracy}
 

@@ -38,4 +38,5 @@ def gradients(model, loss):
 
 
 def masked_labels(batch):
-    return torch.where(batch["input_ids"] % 3 == 0, batch["input_ids"], -100)
+    masked = (batch["input_ids"] % 3 == 0) & batch["attention_mask"].bool()
+    return torch.where(masked, batch["input_ids"], -100)

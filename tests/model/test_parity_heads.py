@@ -116,6 +116,8 @@ def test_loss_logits_and_gradients(task, seed, tmp_path):
     torch.manual_seed(seed)
     shape = random_shape(seed)
     batch, labels, more = task(shape)
+    if seed % 2 and labels.get("labels", torch.empty(0)).shape == (B, S):  # else some padding has labels too
+        labels["labels"] = labels["labels"].masked_fill(batch["attention_mask"] == 0, -100)
     config = transformers.BertConfig(**shape | more, attn_implementation="eager")
     theirs = getattr(transformers, HEADS[task])(config).eval()
     with torch.no_grad():
@@ -124,13 +126,19 @@ def test_loss_logits_and_gradients(task, seed, tmp_path):
     theirs.save_pretrained(tmp_path)
     ours, theirs = getattr(bertlab, HEADS[task]).from_pretrained(tmp_path).double(), theirs.double()
 
-    out, reference = ours(**batch, **labels), theirs(**batch, **{name: value.clone() for name, value in labels.items()})
+    whole = {"output_logits": True} if task in (pretraining, masked_lm) else {"packed": False}
+    out, reference = (
+        ours(**batch, **labels, **whole),
+        theirs(**batch, **{n: value.clone() for n, value in labels.items()}),
+    )
     logits = {name for name in vars(out) if name.endswith("logits")}
     assert logits == {name for name in reference if name.endswith("logits")}
     for name in ("loss", *logits):
         torch.testing.assert_close(getattr(out, name), reference[name], rtol=0, atol=1e-8, msg=name)
 
-    out.loss.backward()
+    loss = ours(**batch, **labels).loss  # as a training calls it: without logits, and where it may without padding
+    torch.testing.assert_close(loss, reference.loss, rtol=0, atol=1e-8)
+    loss.backward()
     reference.loss.backward()
     found = gradients_by_published_name(ours)
     wanted = {name.removeprefix("bert."): p.grad for name, p in theirs.named_parameters() if p.grad is not None}

@@ -3,15 +3,17 @@
 import ctypes
 import sys
 from contextlib import suppress
+from functools import cache
 
 # of mallopt, as in glibc's malloc.h
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
 
+@cache
 def keep_memory() -> None:
-    """Tell glibc not to give large blocks back to Linux: fetching them anew, page by page, takes a tenth of a step.
+    """Tell glibc not to return large blocks to Linux: fetching them anew, page by page, takes a tenth of a step and more.
 
-    Elsewhere, and under another allocator, this changes nothing.
+    It holds for the whole process, once. Elsewhere, and under another allocator, this changes nothing.
     """
     if sys.platform != "linux":
         return
