@@ -87,7 +87,7 @@ def _threads(count: int) -> Iterator[None]:
 def _now(fabric, choice: Choice) -> Conditions:
     device = fabric.device
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    how = choice.format, choice.reason, torch.__version__
+    how = choice.format, choice.reason, str(torch.__version__)
     return Conditions(name, fabric.world_size, torch.get_num_threads(), *how, instructions())
 
 
