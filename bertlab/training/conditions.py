@@ -19,6 +19,7 @@ EXPLAINED = {  # what may differ from one machine to the next, in the words of a
     "torch": "another version of PyTorch",
     "instructions": "another instruction set",
 }
+ON_PROCESSORS = {"threads", "instructions"}  # a GPU does not round by them
 LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS")
 
 
@@ -42,7 +43,8 @@ class Conditions:
     def differences(self, begun: dict) -> list[str]:
         """In words, what is not as in the record `begun`."""
         now = asdict(self)
-        return [words for name, words in EXPLAINED.items() if now[name] != begun.get(name)]
+        names = EXPLAINED.keys() - (() if self.device == "cpu" else ON_PROCESSORS)
+        return [words for name, words in EXPLAINED.items() if name in names and now[name] != begun.get(name)]
 
 
 @contextmanager

@@ -162,7 +162,7 @@ def pretrain(
 
 def products(recipe: PretrainRecipe, micro_batch: int | None, devices: int) -> Products:
     """Those of a step on one of the devices, about."""
-    rows = min(recipe.batch_size // devices or 1, micro_batch or recipe.batch_size)
+    rows = min(-(-recipe.batch_size // max(1, devices)), micro_batch or recipe.batch_size)
     return Products(rows * recipe.max_tokens, recipe.hidden_size, 4 * recipe.hidden_size)
 
 

@@ -1,6 +1,7 @@
 """The number format of matrix products: what is chosen, why, and that it is what the products are made in."""
 
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 from bertlab import InputError
 from bertlab.cli import main
 from bertlab.training import precision
+from bertlab.training.conditions import Conditions
 from bertlab.training.lock import locked
 from bertlab.training.precision import TYPICAL, Choice, Products, choose, speedup
 from bertlab.training.processes import make_fabric, product_type, set_choice
@@ -78,3 +80,11 @@ def test_the_command_says_where_and_how_it_computes(tmp_path, monkeypatch, capsy
     record = json.loads(Path("run/machine.json").read_text())
     assert (record["device"], record["threads"], record["precision"]) == ("cpu", threads, "bfloat16")
     assert "--precision bfloat16" in Path("run/README.md").read_text() and not Path("run/.lock").exists()
+
+
+def test_a_gpu_does_not_round_by_threads():
+    on_gpu = Conditions("H100", 2, 4, "bfloat16", "", "2.6", "AVX512")
+    begun = asdict(replace(on_gpu, processes=1, threads=8, instructions="AVX2", torch="2.5"))
+    assert on_gpu.differences(begun) == ["another number of processes", "another version of PyTorch"]
+    assert str(on_gpu) == "on H100, 2 processes, 4 threads, bfloat16 ()"
+    assert "another number of threads" in replace(on_gpu, device="cpu").differences(begun)
