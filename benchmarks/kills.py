@@ -38,7 +38,7 @@ SMALL = "hidden_size=32 num_attention_heads=2 num_hidden_layers=2 hidden_dropout
 TINY = f"pretrain --text story.txt --batch-size 4 --device cpu --set {SMALL}"
 COMMANDS = {
     "pretrain": f"{TINY} --steps 90 --save-every 4",
-    "finetune": "finetune sentence --train class.csv --model tiny --steps 240 --batch-size 4 --device cpu "
+    "finetune": "finetune sentence --train class.csv --model tiny --steps 160 --batch-size 4 --device cpu "
     "--set dropout=0.1 evaluate_every=20",
 }
 LIMIT = 600  # seconds that no process here needs
