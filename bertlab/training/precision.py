@@ -56,7 +56,7 @@ def choose(asked: Precision, device: str, products: Products) -> Choice:
         return _measured(products)
     if device == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False):
         return Choice("bfloat16", "this GPU computes in it")
-    return Choice("float32", "this device does not compute in bfloat16")
+    return Choice("float32", f"the default on {device} without bfloat16 of its own")
 
 
 def _measured(products: Products) -> Choice:
