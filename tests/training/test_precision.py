@@ -18,7 +18,7 @@ from bertlab.training.processes import make_fabric, product_type, set_choice
 STORY = "Ann has a dog. The dog is old. It sleeps a lot. Ann feeds it. Bob has a cat. The cat is young. It runs."
 
 
-@pytest.mark.parametrize(("ratio", "chosen"), [(3.14, "bfloat16"), (1.5, "float32"), (0.5, "float32")])
+@pytest.mark.parametrize(("ratio", "chosen"), [(3.14, "bfloat16"), (2.0, "float32"), (0.5, "float32")])
 def test_bfloat16_has_to_be_clearly_faster(ratio, chosen, monkeypatch):
     monkeypatch.setattr(precision, "speedup", lambda products: ratio)
     choice = choose("auto", "cpu", TYPICAL)
