@@ -10,6 +10,7 @@ from bertlab.tasks.file_options import FileOptions
 
 Positional = tyro.conf.Positional
 DEVICES = Literal["auto", "cpu", "cuda", "mps"]
+PRECISIONS = Literal["auto", "float32", "bfloat16"]
 Settings = tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]]
 Flat = tyro.conf.OmitArgPrefixes  # options of a part without its name before them
 
@@ -61,6 +62,8 @@ class Pretrain:
     """Where to train; auto takes a GPU if there is one."""
     devices: int = 1
     """How many of them train together, each on its share of every batch (several machines: docs/pretraining.md)."""
+    precision: PRECISIONS = "auto"
+    """Number format of matrix products; auto measures which one is faster on this machine."""
     micro_batch: int | None = None
     """Pairs of texts that a device works on at a time, where a step's do not fit; what is learned stays the same."""
     compiled: bool = False
@@ -153,6 +156,8 @@ class Finetune:
     """Go on with the run in the run folder, after a kill or Ctrl-C; give the same options as before."""
     device: DEVICES = "auto"
     """Where to train; auto takes a GPU if there is one."""
+    precision: PRECISIONS = "auto"
+    """Number format of matrix products; auto measures which one is faster on this machine."""
 
     def run(self) -> None:
         from bertlab.training.task_commands import run_finetune

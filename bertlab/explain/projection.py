@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from typing import Literal
@@ -117,11 +118,21 @@ def _umap_points(vectors: np.ndarray, seed: int) -> np.ndarray:
         raise InputError("UMAP needs three texts or more")
     neighbours = min(15, len(vectors) - 1)
     start = "spectral" if len(vectors) > 4 else "random"  # spectral takes as many eigenvectors as four texts have
-    with _umap:
+    with _umap, same_threads():
         from umap import UMAP
 
         method = UMAP(n_neighbors=neighbours, init=start, random_state=seed, n_jobs=1)
         return method.fit_transform(vectors)  # (N, H) -> (N, 2)
+
+
+@contextmanager
+def same_threads() -> Iterator[None]:
+    """Leave PyTorch's thread count as it is: numba sets that of the OpenMP library, which PyTorch shares."""
+    threads = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,11 @@ STORYWORLD = (
 )
 HOW = (  # options of pretrain that change nothing of the recipe
     *("minutes", "half", "save_every", "keep", "resume", "tensorboard", "device", "devices", "micro_batch"),
-    *("compiled", "unpadded", "gradient_checkpointing"),
+    *("precision", "compiled", "unpadded", "gradient_checkpointing"),
 )
-IN_CARD = ("minutes", "half", "devices", "micro_batch", "set")  # they change the result, some but by rounding
+# they change the result, some but by rounding
+# they change the result, some but by rounding
+IN_CARD = ("minutes", "half", "devices", "micro_batch", "precision", "set")
 OVERRULED = {  # fields of the recipe that say nothing beside an option
     "store": ("vocab_size", "lowercase", "documents"),
     "text": ("documents",),
@@ -120,7 +122,7 @@ def run_pretrain(command) -> None:
         say(f"to beat on held-out text, as loss and share right: {'; '.join(map(str, rungs))}")
 
     options = {name: getattr(command, name) for name in HOW}
-    result = pretrain(recipe, material.known, out=out, on_start=begin, **options)
+    result = pretrain(recipe, material.known, out=out, on_start=begin, on_settled=say, **options)
     if not is_first():
         return
     if result.stopped:
@@ -208,11 +210,11 @@ def finish(out: Path, measures: dict[str, float]) -> None:
 
 
 def end_stopped(where: str) -> None:
-    """Ctrl-C ended a run, and the state to go on from is saved."""
+    """Ctrl-C or SIGTERM ended a run, and the state to go on from is saved."""
     say(f"stopped {where}; the same command with --resume goes on")
     raise SystemExit(INTERRUPTED)
 
 
-def say(message: str) -> None:
+def say(message: object) -> None:
     """Progress is for people, so it goes to stderr."""
     print(message, file=sys.stderr)

@@ -5,6 +5,7 @@ import random
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -27,11 +28,13 @@ from bertlab.tasks.sequence import SequenceTask, problem_of
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
 from bertlab.tokenizer import Tokenizer
+from bertlab.training.conditions import Conditions, settled
 from bertlab.training.flops import encoder_operations
 from bertlab.training.looks import Looks, Row
 from bertlab.training.loop import train
 from bertlab.training.optim import freeze
 from bertlab.training.parts import WHOLE, Batch, Shares
+from bertlab.training.precision import Precision, Products
 from bertlab.training.processes import launch, make_fabric
 from bertlab.training.recipes import FinetuneRecipe, as_record
 from bertlab.training.resume import State
@@ -53,7 +56,7 @@ HEAD = ("pooling", "layer_mix", "token_decoder")  # fields of the config that ma
 @dataclass
 class Finetuned:
     """The result of a run: the best model in eval mode, its tokenizer and task, the logged rows, the looks at the dev
-    set, the seconds it took in all. `stopped`: Ctrl-C ended the run, which can be resumed."""
+    set, the seconds it took in all. `stopped`: Ctrl-C or SIGTERM ended the run, which can be resumed."""
 
     model: PretrainedModel
     tokenizer: Tokenizer
@@ -76,10 +79,12 @@ def finetune(
     on_start: Callable[[Task], None] | None = None,
     on_log: Callable[[Row], None] | None = None,
     on_look: Callable[[Row], None] | None = None,
+    on_settled: Callable[[Conditions], None] | None = None,
     save_every: int = 500,
     resume: bool = False,
     progress: bool = True,
     device: str = "auto",
+    precision: Precision = "auto",
 ) -> Finetuned:
     """Train a head for `recipe.task` and the encoder under it on `examples`; the best checkpoint on `dev` is kept.
 
@@ -91,60 +96,74 @@ def finetune(
 
     Every `save_every` steps, and with the looks at the dev set (but for those less than 50 steps apart), the whole
     state goes to the run folder; `resume` goes on from there after a kill or Ctrl-C, to the same weights as without it.
+    `precision` and `on_settled` are those of `pretrain`.
     InputError: no examples, a label that does not fit, a run folder in use.
     """
     started = time.perf_counter()
     task, model, features = prepare(recipe, examples, dev, model)
-    fabric = make_fabric(device)
-    run = Run(out, as_record(recipe), resume=resume) if out else None
-    launch(fabric)
-    state = run.go_on(fingerprint(features, dev), None) if run else None
-    looks = Looks(task, model, dev, recipe.patience, to_all(run and run.log_look, on_look))
-    if state:
-        looks.go_on(state)
-    if on_start:
-        on_start(task)
+    fabric = make_fabric(device, 1, precision, products(recipe, model, features))
+    with ExitStack() as held:
+        run = held.enter_context(Run(out, as_record(recipe), resume=resume)) if out else None
+        launch(fabric)
+        state = run.go_on(fingerprint(features, dev), None) if run else None
+        conditions = held.enter_context(settled(fabric, state, precision))
+        if run:
+            run.note(conditions)
+        if on_settled:
+            on_settled(conditions)
+        looks = Looks(task, model, dev, recipe.patience, to_all(run and run.log_look, on_look))
+        if state:
+            looks.go_on(state)
+        if on_start:
+            on_start(task)
 
-    steps = recipe.count_steps(len(features))
-    every = recipe.evaluate_every or -(-len(features) // recipe.batch_size)
-    look_steps = [*range(every, steps, every), steps]
+        steps = recipe.count_steps(len(features))
+        every = recipe.evaluate_every or -(-len(features) // recipe.batch_size)
+        look_steps = [*range(every, steps, every), steps]
 
-    def snapshot(step: int) -> None:
-        if step in look_steps:
-            looks.after(step)
-        if run and step in recipe.snapshot_steps:
-            run.save(model, task.tokenizer, step, dtype=torch.float16)
+        def snapshot(step: int) -> None:
+            if step in look_steps:
+                looks.after(step)
+            if run and step in recipe.snapshot_steps:
+                run.save(model, task.tokenizer, step, dtype=torch.float16)
 
-    def save(state: State | None, stopped: bool) -> None:
-        run.save_state(state and state | looks.state(), stopped)
+        def save(state: State | None, stopped: bool) -> None:
+            run.save_state(state and state | looks.state(), stopped)
 
-    rows = train(
-        model,
-        looks.until_enough(batches(features, task.tokenizer, recipe, state["step"] if state else 0)),
-        partial(task_loss, smoothing=recipe.label_smoothing),
-        steps=steps,
-        settings=recipe.optim,
-        operations=partial(encoder_operations, model.config),
-        log=to_all(run and run.log, on_log),
-        log_every=log_every,
-        snapshot=snapshot,
-        snapshot_steps=[*look_steps, *recipe.snapshot_steps],
-        save=save if run else None,
-        save_every=min(save_every, every * -(-LEAST_SAVE // every)),
-        resume=state,
-        progress=progress,
-        fabric=fabric,
-        seed=recipe.seed,
-    )
-    looks.take_best()
-    model.requires_grad_(True)
-    task.tune(model.to(fabric.device), dev)
-    model.to("cpu")
-    if run:
-        run.save(model, task.tokenizer, dtype=torch.float16 if half else None)
-        run.end()
+        rows = train(
+            model,
+            looks.until_enough(batches(features, task.tokenizer, recipe, state["step"] if state else 0)),
+            partial(task_loss, smoothing=recipe.label_smoothing),
+            steps=steps,
+            settings=recipe.optim,
+            operations=partial(encoder_operations, model.config),
+            log=to_all(run and run.log, on_log),
+            log_every=log_every,
+            snapshot=snapshot,
+            snapshot_steps=[*look_steps, *recipe.snapshot_steps],
+            save=save if run else None,
+            save_every=min(save_every, every * -(-LEAST_SAVE // every)),
+            resume=state,
+            progress=progress,
+            fabric=fabric,
+            seed=recipe.seed,
+        )
+        looks.take_best()
+        model.requires_grad_(True)
+        task.tune(model.to(fabric.device), dev)
+        model.to("cpu")
+        if run:
+            run.save(model, task.tokenizer, dtype=torch.float16 if half else None)
+            run.end()
     seconds = time.perf_counter() - started + (state["seconds"] if state else 0.0)
     return Finetuned(model, task.tokenizer, task, rows, looks.rows, seconds, bool(run and run.stopped))
+
+
+def products(recipe: FinetuneRecipe, model: PretrainedModel, features: Sequence[Feature]) -> Products:
+    """Those of a step, about."""
+    whole = sum(feature.length * len(feature.rows) for feature in features)
+    tokens = recipe.batch_size * whole // max(1, len(features))
+    return Products(tokens, model.config.hidden_size, model.config.intermediate_size)
 
 
 def prepare(

@@ -13,6 +13,7 @@ from bertlab.files_io import atomic_write
 from bertlab.model.weights import WEIGHTS
 from bertlab.training.card import MEASURES
 from bertlab.training.finetune import finetune
+from bertlab.training.lock import locked
 from bertlab.training.looks import best_of
 from bertlab.training.recipes import WIDE, FinetuneRecipe, as_record
 from bertlab.training.resume import Checkpoints
@@ -51,25 +52,26 @@ def search(
     """
     if not dev:
         raise InputError("a grid chooses by a dev set: give one with --dev")
-    if not resume and any((out / name).exists() for name in ("grid", WEIGHTS)):
-        raise InputError(f"{out} holds a run already: go on with --resume, or choose another --out")
     if resume and not (out / "grid").exists():
         raise InputError(f"{out} holds no unfinished grid to resume")
-    trials = {out / "grid" / label(trial): trial for trial in grid(recipe)}
-    scores: dict[Path, float] = {}
-    for folder, trial in trials.items():
-        if (folder / MEASURES).exists():  # it was run to its end
-            check_recipe(folder, as_record(trial))
-        elif not run_trial(folder, trial, examples, dev, **options):
-            return None
-        measures = json.loads((folder / MEASURES).read_text(encoding="utf-8"))
-        scores[folder] = measures["best"]
-        keep_best_weights(scores)
-        if on_trial:
-            on_trial(label(trial), measures)
-    chosen = max(scores, key=scores.get)
-    shutil.copytree(chosen, out, dirs_exist_ok=True)
-    return trials[chosen]
+    with locked(out):
+        if not resume and any((out / name).exists() for name in ("grid", WEIGHTS)):
+            raise InputError(f"{out} holds a run already: go on with --resume, or choose another --out")
+        trials = {out / "grid" / label(trial): trial for trial in grid(recipe)}
+        scores: dict[Path, float] = {}
+        for folder, trial in trials.items():
+            if (folder / MEASURES).exists():  # it was run to its end
+                check_recipe(folder, as_record(trial))
+            elif not run_trial(folder, trial, examples, dev, **options):
+                return None
+            measures = json.loads((folder / MEASURES).read_text(encoding="utf-8"))
+            scores[folder] = measures["best"]
+            keep_best_weights(scores)
+            if on_trial:
+                on_trial(label(trial), measures)
+        chosen = max(scores, key=scores.get)
+        shutil.copytree(chosen, out, dirs_exist_ok=True)
+        return trials[chosen]
 
 
 def label(trial: FinetuneRecipe) -> str:

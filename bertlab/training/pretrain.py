@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,9 +22,11 @@ from bertlab.model.heads import labelled_places
 from bertlab.model.packing import Packing
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents, batches, token_ids
+from bertlab.training.conditions import Conditions, settled
 from bertlab.training.flops import pretraining_operations
 from bertlab.training.loop import train
 from bertlab.training.parts import WHOLE, Batch, Shares
+from bertlab.training.precision import Precision, Products
 from bertlab.training.processes import launch, make_fabric
 from bertlab.training.recipes import PretrainRecipe, as_record
 from bertlab.training.run import Run, to_all
@@ -38,7 +40,7 @@ TOKENIZER_SAMPLE = 6000  # documents that the vocabulary is learned from
 class Pretrained:
     """The result of a run: the model in eval mode, its tokenizer, the logged rows, the seconds it took in all.
 
-    `stopped`: Ctrl-C ended the run, which can be resumed.
+    `stopped`: Ctrl-C or SIGTERM ended the run, which can be resumed.
     """
 
     model: BertForPreTraining
@@ -60,6 +62,7 @@ def pretrain(
     log_every: int = 50,
     on_start: Callable[[Documents, Tokenizer], None] | None = None,
     on_log: Callable[[dict[str, float]], None] | None = None,
+    on_settled: Callable[[Conditions], None] | None = None,
     save_every: int = 500,
     keep: int = 2,
     resume: bool = False,
@@ -67,6 +70,7 @@ def pretrain(
     progress: bool = True,
     device: str = "auto",
     devices: int = 1,
+    precision: Precision = "auto",
     compiled: bool = False,
     unpadded: bool = False,
     gradient_checkpointing: bool = False,
@@ -80,7 +84,11 @@ def pretrain(
 
     Every `save_every` steps the whole state goes to the run folder, where the newest `keep` stay until the run ends.
     `resume` goes on from there after a kill or Ctrl-C, to the same weights as without it. InputError where the run
-    folder holds another recipe, or was made from another text.
+    folder holds another recipe, was made from another text, or is being written by another run.
+
+    `precision` is that of matrix products. "auto" measures whether bfloat16 is faster than float32 for this model, a
+    matter of milliseconds. `on_settled` gets it, with device and threads, before the first step. A resumed run computes
+    in the precision, and on as many threads, as it began; it says on stderr if something else differs.
 
     `devices` processes train together, each with a device of its own and its share of every batch; each has the model
     in the end. The first one, which starts the others with its own command line, alone writes and shows progress.
@@ -94,10 +102,13 @@ def pretrain(
     started = time.perf_counter()
     if tensorboard:
         require("tensorboard", "tensorboard")
-    fabric = make_fabric(device, devices)
+    fabric = make_fabric(device, devices, precision, products(recipe, micro_batch, devices))
     if recipe.batch_size < fabric.world_size:
         raise InputError(f"batch_size={recipe.batch_size}: fewer than the {fabric.world_size} processes")
-    run = Run(out, as_record(recipe), keep=keep, resume=resume) if out and fabric.is_global_zero else None
+    with ExitStack() as held:
+        run = None
+        if out and fabric.is_global_zero:
+            run = held.enter_context(Run(out, as_record(recipe), keep=keep, resume=resume))
     launch(fabric)
     documents, tokenizer = material(texts, tokenizer, recipe)
     model = new_model(recipe, tokenizer)
@@ -105,7 +116,12 @@ def pretrain(
     if compiled:
         model.bert.encoder.compile_layers()
     state = fabric.broadcast(run.go_on(fingerprint(documents, tokenizer), minutes) if run else None)
+        conditions = held.enter_context(settled(fabric, state, precision))
+        if run:
+            run.note(conditions)
     board = tensorboard_log(run.folder, state["step"] if state else 0) if run and tensorboard else None
+        if on_settled and fabric.is_global_zero:
+            on_settled(conditions)
     if on_start and fabric.is_global_zero:
         on_start(documents, tokenizer)
 
@@ -142,6 +158,12 @@ def pretrain(
         run.end()
     seconds = time.perf_counter() - started + (state["seconds"] if state else 0.0)
     return Pretrained(model, tokenizer, rows, seconds, stopped=bool(run and run.stopped))
+
+
+def products(recipe: PretrainRecipe, micro_batch: int | None, devices: int) -> Products:
+    """Those of a step on one of the devices, about."""
+    rows = min(-(-recipe.batch_size // max(1, devices)), micro_batch or recipe.batch_size)
+    return Products(rows * recipe.max_tokens, recipe.hidden_size, 4 * recipe.hidden_size)
 
 
 def material(

@@ -1,7 +1,6 @@
 """Where training runs: on one device, or in several processes with a device each. The engine is lightning-fabric."""
 
 import atexit
-import logging
 import os
 import signal
 import threading
@@ -11,11 +10,13 @@ from contextlib import contextmanager, nullcontext
 import torch
 
 from bertlab.errors import InputError
+from bertlab.training.precision import TYPICAL, Choice, Precision, Products, choose
 
 
-def make_fabric(device: str = "auto", devices: int = 1):
-    """Fabric on the best device that is there; products in bfloat16 where that is fast, all else in float32.
+def make_fabric(device: str = "auto", devices: int = 1, precision: Precision = "auto", products: Products = TYPICAL):
+    """Fabric on the best device that is there; matrix products in the `precision` asked for, all else in float32.
 
+    precision="auto" measures which one is faster for such `products`, and takes bfloat16 where a GPU computes in it.
     With `devices` above 1 as many processes train together, once `launch` has started them; torchrun has its own say
     about how many. InputError for a device that this machine does not have.
     """
@@ -23,28 +24,53 @@ def make_fabric(device: str = "auto", devices: int = 1):
     from lightning_fabric.plugins.environments import TorchElasticEnvironment
     from lightning_fabric.utilities.exceptions import MisconfigurationException
 
-    logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # it reports its precision at every start
     if devices < 1:
         raise InputError(f"devices={devices}: must be at least 1")
     nodes = 1
     if TorchElasticEnvironment.detect():
         devices = int(os.environ["LOCAL_WORLD_SIZE"])
         nodes = int(os.environ["WORLD_SIZE"]) // devices
-    precision = "bf16-mixed" if bfloat16_is_fast(device) else None
     try:
-        return Fabric(accelerator=device, devices=devices, num_nodes=nodes, precision=precision)
+        fabric = Fabric(accelerator=device, devices=devices, num_nodes=nodes, plugins=_plugin())
     except MisconfigurationException as error:
         raise InputError(f"devices={devices}: this machine has fewer of that kind") from error
     except (RuntimeError, ValueError) as error:
         raise InputError(f"device={device!r} cannot be used on this machine: choose auto, cpu, cuda or mps") from error
+    set_choice(fabric, choose(precision, fabric.device.type, products))
+    return fabric
 
 
-def bfloat16_is_fast(device: str) -> bool:
-    """On a GPU, and on a processor with instructions for it: training then takes half the time."""
-    if device in ("auto", "cuda") and torch.cuda.is_available():
-        return True
-    on_cpu = device == "cpu" or (device == "auto" and not torch.backends.mps.is_available())
-    return on_cpu and torch.cpu.get_capabilities().get("avx512_bf16", False)
+def _plugin():
+    """Fabric's mixed precision, which can be switched off: processes settle the precision once they have met."""
+    from lightning_fabric.plugins import MixedPrecision
+
+    class Switched(MixedPrecision):
+        choice = Choice("float32", "not settled")
+
+        @property
+        def is_on(self) -> bool:
+            return self.choice.format == "bfloat16"
+
+        def forward_context(self):
+            return super().forward_context() if self.is_on else nullcontext()
+
+        def convert_input(self, data):
+            return super().convert_input(data) if self.is_on else data
+
+        def convert_output(self, data):
+            return super().convert_output(data) if self.is_on else data
+
+    return Switched("bf16-mixed", "cpu")
+
+
+def choice_of(fabric) -> Choice:
+    return fabric.strategy.precision.choice
+
+
+def set_choice(fabric, choice: Choice) -> None:
+    """The precision of all that `fabric` computes from now on."""
+    plugin = fabric.strategy.precision
+    plugin.choice, plugin.device = choice, fabric.device.type
 
 
 def product_type(fabric) -> torch.dtype:

@@ -14,7 +14,7 @@ import torch
 from bertlab.errors import InputError
 from bertlab.training.meter import Meter
 
-FORMAT = 2  # of what a state holds
+FORMAT = 3  # of what a state holds; 2 had no conditions
 State = dict  # step, model, optimizers; what the meter and the run add to it
 
 
@@ -51,8 +51,8 @@ class Checkpoints:
     def newest(self) -> State:
         """The newest state that is whole; says which ones are damaged. InputError where none is left."""
         for path in self._paths():
-            if path.stem.rpartition("-")[2] == _checksum(path):
-                return torch.load(path, map_location="cpu", weights_only=True)
+            if state := _read(path):
+                return state
             print(f"bertlab: {path} is damaged; going on from the one before it", file=sys.stderr)
         raise InputError(f"{self.folder}: no whole checkpoint to go on from; start anew in another folder")
 
@@ -65,6 +65,17 @@ class Checkpoints:
 
     def _paths(self) -> list[Path]:
         return sorted(self.folder.glob("state-*.pt"), reverse=True)
+
+
+def _read(path: Path) -> State | None:
+    """The state in a file, None for one that is damaged, whatever the way."""
+    try:
+        if path.stem.rpartition("-")[2] != _checksum(path):
+            return None
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:  # what unpickling raises has no base class, and it may be a bad sector of the disk
+        return None
+    return state if isinstance(state, dict) else None
 
 
 def _checksum(path: Path) -> str:
@@ -91,7 +102,8 @@ def restore(state: State, model, optimizers, meter: Meter) -> int:
 def between_steps() -> Iterator[Callable[[], bool]]:
     """Gives a function that tells whether Ctrl-C was pressed, for the loop to ask when no step is half done.
 
-    A second Ctrl-C interrupts at once. Outside the main thread, where no signals arrive, it is never pressed.
+    SIGTERM, by which a system or a queue of jobs ends a process, counts as Ctrl-C. A second one of either interrupts at
+    once. Outside the main thread, where no signals arrive, it is never pressed.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
@@ -100,10 +112,14 @@ def between_steps() -> Iterator[Callable[[], bool]]:
 
     def note(*_) -> None:
         pressed.append(True)
-        signal.signal(signal.SIGINT, before)
+        put_back()
 
-    before = signal.signal(signal.SIGINT, note)
+    def put_back() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield lambda: bool(pressed)
     finally:
-        signal.signal(signal.SIGINT, before)
+        put_back()

@@ -2,44 +2,77 @@
 
 import csv
 import json
+import os
 import shutil
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 
 from bertlab.errors import InputError
-from bertlab.files_io import atomic_write
+from bertlab.files_io import atomic_folder, atomic_write
 from bertlab.tokenizer import Tokenizer
+from bertlab.training.conditions import Conditions
+from bertlab.training.lock import locked
 from bertlab.training.resume import FORMAT, Checkpoints, State
 
 
 class Run:
-    """`runs/NAME/`: recipe.json, metrics.csv, snapshots step-00100/ ..., and in the folder itself the model.
+    """`runs/NAME/`: recipe.json, machine.json, metrics.csv, snapshots step-00100/ ..., and in the folder itself the
+    model.
 
     So the folder of a finished run *is* a checkpoint: `from_pretrained("runs/NAME")`. Until then resume/ holds what an
-    ended one goes on from.
+    ended one goes on from. From its making until `close`, or the end of a with statement, no other run can use it.
     """
 
     def __init__(self, folder: str | Path, recipe: dict, keep: int = 2, resume: bool = False):
-        """A new run, or with `resume` the one that the folder holds. InputError where that does not fit."""
+        """A new run, or with `resume` the one that the folder holds. InputError where that does not fit, and where
+        another run is using the folder."""
         self.folder = Path(folder).expanduser()
         self.states = Checkpoints(self.folder / "resume", keep)
         self.resume, self.stopped, self.inputs = resume, False, {}
-        if resume:
-            return self._check(recipe)
-        try:
-            if self.states:
-                raise InputError(f"{self.folder} holds an unfinished run: go on with --resume, or choose another --out")
-            if any((self.folder / name).exists() for name in ("metrics.csv", "model.safetensors")):
-                raise InputError(f"{self.folder} holds a run already: choose another --out or remove it")
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot make the run folder {self.folder}: {error.strerror}") from error
-        atomic_write(self.folder / "recipe.json", json.dumps(recipe, indent=2) + "\n")
+        with ExitStack() as held:
+            self._begin(held, recipe)
+            self.close = held.pop_all().close
 
-    def _check(self, recipe: dict) -> None:
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def _begin(self, held: ExitStack, recipe: dict) -> None:
+        if self.resume:
+            self._check_states()  # before the lock makes a folder
+            held.enter_context(locked(self.folder))
+            self._check_states()
+            return check_recipe(self.folder, recipe)
+        text = json.dumps(recipe, indent=2) + "\n"
+        self._appear(text)
+        held.enter_context(locked(self.folder))
+        self._check_unused()
+        atomic_write(self.folder / "recipe.json", text)
+
+    def _appear(self, recipe: str) -> None:
+        """Make the folder if there is none: whoever sees it sees its recipe."""
+        if os.path.lexists(self.folder):
+            return
+        try:
+            with atomic_folder(self.folder) as folder:
+                (folder / "recipe.json").write_text(recipe, encoding="utf-8")
+        except InputError:
+            if not self.folder.is_dir():  # else another run was quicker: the lock decides
+                raise
+
+    def _check_states(self) -> None:
         if not self.states:
             raise InputError(f"{self.folder} holds no unfinished run to resume")
-        check_recipe(self.folder, recipe)
+
+    def _check_unused(self) -> None:
+        if self.states:
+            raise InputError(f"{self.folder} holds an unfinished run: go on with --resume, or choose another --out")
+        if any((self.folder / name).exists() for name in ("metrics.csv", "model.safetensors")):
+            raise InputError(f"{self.folder} holds a run already: choose another --out or remove it")
 
     def go_on(self, text: str, minutes: float | None) -> State | None:
         """The newest state, None for a new run; metrics.csv then ends where the state does.
@@ -50,7 +83,7 @@ class Run:
         if not self.resume:
             return None
         state = self.states.newest()
-        if state.get("format") != FORMAT:
+        if state.get("format") not in (2, FORMAT):
             raise InputError(f"{self.folder} was begun by another version of bertlab: resume it with that")
         if state["text"] != text:
             raise InputError(f"{self.folder} was begun with another text or vocabulary: resume it with the same")
@@ -61,6 +94,11 @@ class Run:
             for row in state.get(rows, ()):
                 log(row)
         return state
+
+    def note(self, conditions: Conditions) -> None:
+        """Keep in machine.json, and in every state, where the run takes place and how it computes."""
+        self.inputs["conditions"] = asdict(conditions)
+        atomic_write(self.folder / "machine.json", json.dumps(asdict(conditions), indent=2) + "\n")
 
     def save_state(self, state: State | None, stopped: bool) -> None:
         """Keep what the run can go on from (None: what was kept last); `stopped`: it ends here."""

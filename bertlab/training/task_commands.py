@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -48,7 +48,7 @@ LEAST_STEPS = 200  # below, an encoder hardly moves
 INNER = re.compile("_(low|high)$|:")  # bounds, and figures of single classes
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
 WORLD_DEV, WORLD_TEST, WORLD_LOOKS = 500, 2000, 250  # examples, examples, steps from look to look
-OPTIONS = ("model", *PRETRAIN_OPTIONS, "epochs", "max_length", "set", "grid")
+OPTIONS = ("model", *PRETRAIN_OPTIONS, "epochs", "max_length", "precision", "set", "grid")
 
 
 @dataclass
@@ -70,7 +70,8 @@ def run_finetune(command) -> None:
     check_labels(recipe, sets)
     recipe = enough_steps(command, recipe, sets)
     out = (command.out or Path("runs") / recipe.name).expanduser()
-    how = {"half": command.half, "device": command.device, "resume": command.resume}
+    how = {name: getattr(command, name) for name in ("half", "device", "precision", "resume")}
+    how["on_settled"] = cache(say)  # once, though each setting of a grid is another run
     if command.grid:
         recipe = search(recipe, sets.train, sets.dev, out, on_trial=show_trial, **how)
         if recipe is None:

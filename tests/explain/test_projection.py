@@ -1,4 +1,6 @@
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -103,12 +105,31 @@ def test_near_texts_stay_near_and_a_seed_repeats(method):
 @pytest.mark.slow
 def test_umap_in_several_threads_and_of_too_few():
     vectors, _ = clumps()
+    threads = torch.get_num_threads()
     alone = project(vectors, "umap").points
+    assert torch.get_num_threads() == threads
     with ThreadPoolExecutor(4) as pool:
         for flat in pool.map(lambda _: project(vectors, "umap"), range(8)):
             np.testing.assert_array_equal(flat.points, alone)
     with pytest.raises(InputError, match="three texts"):
         project(vectors[:2], "umap")
+
+
+def test_umap_leaves_the_threads_of_pytorch_alone(monkeypatch):
+    """What numba does when UMAP first runs in a process: it sets the thread count of the OpenMP library."""
+
+    class Greedy:
+        def __init__(self, **_):
+            torch.set_num_threads(before + 1)
+
+        def fit_transform(self, vectors):
+            torch.set_num_threads(before + 2)
+            return vectors[:, :2]
+
+    before = torch.get_num_threads()
+    monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=Greedy))
+    project(clumps()[0], "umap")
+    assert torch.get_num_threads() == before
 
 
 def test_neighbours_find_clusters_and_not_noise():

@@ -16,7 +16,7 @@ from bertlab.training.start import new_model
 
 def learn(documents, tok, recipe, **options):
     model = new_model(recipe, tok)
-    fabric = make_fabric("cpu")
+    fabric = make_fabric("cpu", precision="float32")
     settings = {"steps": 4, "settings": recipe.optim, "progress": False, "fabric": fabric}
     rows = train(model, batches(documents, tok, recipe), pretraining_loss, **settings, **options)
     return model.state_dict(), rows
@@ -31,7 +31,6 @@ def assert_same(one, other):
 @pytest.mark.parametrize("micro_batch", [None, 3])
 @pytest.mark.parametrize("unpadded", [False, True])
 def test_places_told_ahead_teach_the_same(unpadded, micro_batch, documents, tok, recipe, monkeypatch):
-    monkeypatch.setattr("bertlab.training.processes.bfloat16_is_fast", lambda device: False)
     usual, rows = learn(documents, tok, recipe)
     monkeypatch.setattr(MultiHeadAttention, "_nested_is_faster", lambda *_: unpadded)
     prepare = partial(with_places, unpadded=unpadded)
@@ -60,7 +59,6 @@ def test_gradient_checkpointing_learns_the_same(texts, tok, recipe):
 
 def test_compiled_layers_learn_the_same(documents, tok, recipe, monkeypatch):
     """Traced as for a GPU, though not turned into code."""
-    monkeypatch.setattr("bertlab.training.processes.bfloat16_is_fast", lambda device: False)
     usual, _ = learn(documents, tok, recipe)
     traced = []
 
@@ -74,7 +72,12 @@ def test_compiled_layers_learn_the_same(documents, tok, recipe, monkeypatch):
     )
     model = new_model(recipe, tok)
     model.bert.encoder.compile_layers()
-    settings = {"steps": 4, "settings": recipe.optim, "progress": False, "fabric": make_fabric("cpu")}
+    settings = {
+        "steps": 4,
+        "settings": recipe.optim,
+        "progress": False,
+        "fabric": make_fabric("cpu", precision="float32"),
+    }
     train(model, batches(documents, tok, recipe), pretraining_loss, **settings)
     assert len(traced) == 1  # one graph of the whole layer, for batches of every length
     assert_same(usual, model.state_dict())

@@ -13,6 +13,7 @@ from bertlab.corpora.examples import TextExample
 from bertlab.tasks.names import open_task
 from bertlab.training import grid as search_of
 from bertlab.training.grid import NARROW_RATES, PAPER_RATES, grid, search
+from bertlab.training.lock import locked
 from bertlab.training.optim import Optimization
 from bertlab.training.recipes import FinetuneRecipe
 
@@ -51,6 +52,13 @@ def test_the_settings_are_the_papers(small):
     assert found == {(rate, size, n) for rate in NARROW_RATES for size in (16, 32) for n in (2, 3, 4)}
     assert all((t.steps, t.seed, t.optim.optimizer) == (0, 3, "adamw") for t in trials)
     assert PAPER_RATES == (5e-5, 3e-5, 2e-5)
+
+
+def test_a_grid_in_use_is_one_line(small, tmp_path):
+    (tmp_path / "grid").mkdir()
+    for resume in (False, True):
+        with locked(tmp_path), pytest.raises(InputError, match="another training is writing to it"):
+            search(small, texts(24), texts(12), tmp_path, resume=resume, **QUICK)
 
 
 def test_the_best_is_kept_whole_and_of_the_others_the_figures(two, small, tmp_path):

@@ -258,11 +258,10 @@ class Watching(nn.Linear):
         return y
 
 
-@pytest.mark.parametrize("has_it", [True, False])
-def test_products_in_bfloat16_where_the_processor_has_it(has_it, monkeypatch, capfd):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has_it})
-    model, rows = run(Watching(1, 1), steps=1)
-    assert model.seen is (torch.bfloat16 if has_it else torch.float32)
+@pytest.mark.parametrize("precision", ["bfloat16", "float32"])
+def test_products_are_made_in_the_precision_and_nothing_is_printed(precision, capfd):
+    model, rows = run(Watching(1, 1), steps=1, fabric=make_fabric("cpu", precision=precision))
+    assert model.seen is getattr(torch, precision)
     assert model.weight.dtype is torch.float32 and math.isfinite(rows[0]["loss"])
     assert capfd.readouterr().err == ""
 

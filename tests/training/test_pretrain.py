@@ -277,7 +277,7 @@ def test_full_disk_keeps_the_last_snapshot(texts, tok, recipe, tmp_path, monkeyp
     with pytest.raises(InputError, match="No space left on device"):
         train(replace(recipe, snapshot_steps=(2,)), texts, tok, out=tmp_path / "run")
     names = {path.name for path in (tmp_path / "run").iterdir()}
-    assert names == {"recipe.json", "metrics.csv", "step-00002", "resume"}  # nothing half done
+    assert names == {"recipe.json", "machine.json", "metrics.csv", "step-00002", "resume"}  # nothing half done
     BertForPreTraining.from_pretrained(tmp_path / "run" / "step-00002")
     monkeypatch.undo()  # there is room again: the trained weights are not lost
     result = train(replace(recipe, snapshot_steps=(2,)), texts, tok, out=tmp_path / "run", resume=True)

@@ -1,12 +1,15 @@
 """A run that was killed goes on as if nothing had happened; a damaged or foreign checkpoint is never used."""
 
 import errno
+import hashlib
+import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -17,7 +20,7 @@ from bertlab.cli import main
 from bertlab.training import loop
 from bertlab.training.batches import batches
 from bertlab.training.pretrain import pretrain
-from bertlab.training.resume import Checkpoints
+from bertlab.training.resume import Checkpoints, between_steps
 
 
 def state(step):
@@ -60,6 +63,17 @@ def test_a_damaged_one_is_named_and_the_one_before_it_used(how, tmp_path, capsys
     damage(min(tmp_path.glob("state-*.pt")), how)
     with pytest.raises(InputError, match="no whole checkpoint"):
         checkpoints.newest()
+
+
+def test_one_with_the_right_checksum_that_cannot_be_read_is_damaged_too(tmp_path, capsys):
+    """As another program, or another version of PyTorch, may have written it."""
+    checkpoints = Checkpoints(tmp_path, keep=4)
+    checkpoints.save(state(5))
+    for step, content in ((10, b"no pickle"), (15, pickle.dumps(Path(), protocol=2)), (20, b"")):
+        (tmp_path / f"state-{step:07d}-{hashlib.sha256(content).hexdigest()[:16]}.pt").write_bytes(content)
+    assert checkpoints.newest()["step"] == 5
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 3 and all("is damaged; going on from the one before it" in line for line in told)
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("write failed")])
@@ -167,39 +181,92 @@ def test_what_cannot_be_resumed(long, texts, tok, tmp_path, monkeypatch):
         train(long, texts, tok, out=out, resume=True)
 
 
-# Killed from outside
+# Under other conditions
 
 
-def test_killed_at_any_moment_it_goes_on_to_the_same_weights(tmp_path, monkeypatch):
-    """Through the command line: SIGKILL four times, at moments that fall where they may, and on to the end."""
-    monkeypatch.chdir(tmp_path)
-    story = "Ann has a dog. The dog is old. It sleeps a lot. Ann feeds it. Bob has a cat. The cat is young. It runs."
-    (tmp_path / "story.txt").write_text("\n\n".join(f"CHAPTER {n}\n\n{story}" for n in "I II III IV V VI VII".split()))
-    options = ["--text", "story.txt", "--steps", "300", "--batch-size", "4", "--save-every", "7", "--device", "cpu"]
-    assert main(["pretrain", *options, "--out", "whole"]) in (None, 0)
-    command = [sys.executable, "-c", "import sys; from bertlab.cli import main; sys.exit(main())"]
-    kills = 0
-    for delay in (0.05, 0.4, 0.2, 0.7):
-        again = ["--resume"] if (tmp_path / "run" / "resume").is_dir() else []
-        process = subprocess.Popen([*command, "pretrain", *options, "--out", "run", *again], stderr=subprocess.PIPE)
-        wait_for_checkpoint(tmp_path / "run" / "resume", process)
-        time.sleep(delay)
-        process.kill()
-        kills += process.wait() == -signal.SIGKILL
-        process.stderr.close()
-    assert kills >= 2
-    if (tmp_path / "run" / "resume").is_dir():
-        assert main(["pretrain", *options, "--out", "run", "--resume"]) in (None, 0)
-    a, b = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "run"))
+def begun(recipe, texts, tok, out, monkeypatch, **options):
+    """A run that is stopped in its fifth step."""
+    with monkeypatch.context() as patch:
+        stop_at(5, patch)
+        assert train(recipe, texts, tok, out=out, **options).stopped
+
+
+@pytest.fixture
+def three_threads():
+    """In which PyTorch computes, and which it still has in the end."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    yield
+    assert torch.get_num_threads() == 3
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_threads_and_precision_are_those_of_the_beginning(
+    precision, long, texts, tok, tmp_path, monkeypatch, three_threads, capsys
+):
+    recipe, seen = replace(long, hidden_size=64, batch_size=8), []
+    whole = train(recipe, texts, tok, precision=precision)
+    begun(recipe, texts, tok, tmp_path / "run", monkeypatch, precision=precision)
+    record = json.loads((tmp_path / "run" / "machine.json").read_text())
+    assert (record["precision"], record["threads"]) == (precision, 3)
+    torch.set_num_threads(1)
+    last = train(recipe, texts, tok, out=tmp_path / "run", resume=True, on_settled=seen.append)
+    assert torch.get_num_threads() == 1 and not capsys.readouterr().err
+    assert str(seen[0]) == f"on cpu, 3 threads, {precision} (as the run was begun)"
+    a, b = whole.model.state_dict(), last.model.state_dict()
     assert all(torch.equal(a[name], b[name]) for name in a)
+    torch.set_num_threads(3)
 
 
-def wait_for_checkpoint(folder, process):
-    """Until a checkpoint is there that was not, or the process has ended."""
-    before = set(folder.glob("state-*.pt"))
-    end = time.monotonic() + 60
-    while time.monotonic() < end and process.poll() is None and not set(folder.glob("state-*.pt")) - before:
-        time.sleep(0.02)
+def test_another_precision_is_a_mistake(long, texts, tok, tmp_path, monkeypatch):
+    begun(long, texts, tok, tmp_path / "run", monkeypatch, precision="bfloat16")
+    with pytest.raises(InputError, match="precision=float32: the run was begun in bfloat16"):
+        train(long, texts, tok, out=tmp_path / "run", resume=True, precision="float32")
+    with pytest.raises(InputError, match="precision='half': choose auto"):
+        train(long, texts, tok, precision="half")
+
+
+def test_what_cannot_be_restored_is_said(long, texts, tok, tmp_path, monkeypatch, capsys):
+    begun(long, texts, tok, tmp_path / "run", monkeypatch)
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
+    train(long, texts, tok, out=tmp_path / "run", resume=True)
+    told = "bertlab: resumed under other conditions (another instruction set): the end may differ\n"
+    assert capsys.readouterr().err == told
+
+
+def test_a_state_of_the_version_before_has_no_conditions(long, texts, tok, tmp_path, monkeypatch, capsys):
+    begun(long, texts, tok, tmp_path / "run", monkeypatch)
+    states = Checkpoints(tmp_path / "run" / "resume", keep=1)
+    state = states.newest()
+    del state["conditions"]
+    states.remove()
+    states.save(state | {"format": 2})
+    assert not train(long, texts, tok, out=tmp_path / "run", resume=True).stopped
+    assert "its state does not say on how many threads" in capsys.readouterr().err
+
+
+# Ended from outside
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_what_ends_a_process_ends_the_training_after_a_step(sign):
+    before = signal.getsignal(sign)
+    with between_steps() as pressed:
+        assert not pressed()
+        signal.raise_signal(sign)
+        assert pressed() and signal.getsignal(sign) is before  # the second one ends it at once
+    assert signal.getsignal(sign) is before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the runs are forked")
+@pytest.mark.parametrize("command", ["pretrain", "finetune"])
+def test_killed_at_any_moment_it_goes_on_to_the_same_weights(command):
+    """Through the command line, on one thread and two in turns; with more kills it is a benchmark."""
+    script = Path(__file__).parents[2] / "benchmarks" / "kills.py"
+    arguments = ["--command", command, "--points", "4", "--precision", "bfloat16"]
+    done = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0 and "4 kills" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

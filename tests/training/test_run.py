@@ -3,12 +3,17 @@
 import csv
 import errno
 import json
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
 
 from bertlab import BertForPreTraining, InputError
+from bertlab.training.lock import locked
 from bertlab.training.recipes import as_record
 from bertlab.training.run import Run
 from bertlab.training.start import new_model
@@ -40,22 +45,87 @@ def test_a_folder_that_holds_a_run_is_not_overwritten(name, tmp_path, recipe):
 
 def test_a_folder_with_other_files_is_fine(tmp_path, recipe):
     (tmp_path / "notes.txt").write_text("mine")
-    Run(tmp_path, as_record(recipe)).log(ROW)
+    with Run(tmp_path, as_record(recipe)) as run:
+        run.log(ROW)
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
 def test_a_folder_that_cannot_be_made(tmp_path, recipe):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="run folder .*file"):
+    with pytest.raises(InputError, match="file/run: cannot be written"):
         Run(tmp_path / "file" / "run", as_record(recipe))
     with pytest.raises(InputError, match="run folder .*file"):
         Run(tmp_path / "file", as_record(recipe))
 
 
+# One training at a time
+
+
+def test_a_folder_in_use_is_one_line(tmp_path, recipe):
+    record = as_record(recipe)
+    with Run(tmp_path / "run", record) as first:
+        for resume in (False, True):
+            first.states.save({"step": 3})
+            with pytest.raises(InputError, match="run: another training is writing to it"):
+                Run(tmp_path / "run", record, resume=resume)
+        assert json.loads((tmp_path / "run" / "recipe.json").read_text())["seed"] == 0
+    Run(tmp_path / "run", record, resume=True).close()
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["recipe.json", "resume"]
+
+
+HOLDER = "import sys, time; from pathlib import Path; from bertlab.training.lock import locked; "
+HOLDER += "lock = locked(Path(sys.argv[1])); lock.__enter__(); print('held', flush=True); time.sleep(600)"
+
+
+def test_a_killed_process_holds_no_lock(tmp_path):
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "held\n"
+    with pytest.raises(InputError, match="another training"), locked(tmp_path):
+        pass
+    holder.kill()
+    holder.communicate()
+    with locked(tmp_path):
+        pass
+
+
+def test_without_locks_it_goes_on_and_says_so(tmp_path, monkeypatch, capsys):
+    def refuse(*_, **__):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("bertlab.training.lock.FileLock.acquire", refuse)
+    with locked(tmp_path):
+        pass
+    assert "this file system has no locks" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_run_folder_is_never_seen_without_its_recipe(empty, tmp_path, recipe):
+    """Read without end in another thread, while runs are begun."""
+    folders, seen, ended = [tmp_path / f"run{number}" for number in range(40)], [], threading.Event()
+
+    def read():
+        last = False
+        while not last:
+            last = ended.is_set()  # once more after that, so that it never sees nothing
+            for folder in folders:
+                if any(folder.glob("[!.]*")) if empty else folder.is_dir():
+                    seen.append(json.loads((folder / "recipe.json").read_text())["seed"])
+
+    with ThreadPoolExecutor(1) as pool:
+        reader = pool.submit(read)
+        for folder in folders:
+            if empty:
+                folder.mkdir()
+            Run(folder, as_record(recipe)).close()
+        ended.set()
+        reader.result()
+    assert seen
+
+
 def test_home_is_understood(tmp_path, recipe, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    run = Run("~/runs/one", as_record(recipe))
-    run.log(ROW)
+    with Run("~/runs/one", as_record(recipe)) as run:
+        run.log(ROW)
     assert {path.name for path in (tmp_path / "runs" / "one").iterdir()} == {"recipe.json", "metrics.csv"}
 
 
