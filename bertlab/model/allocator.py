@@ -11,7 +11,7 @@ M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
 @cache
 def keep_memory() -> None:
-    """Tell glibc not to return large blocks to Linux: fetching them anew, page by page, takes a tenth of a step and more.
+    """Tell glibc not to return large blocks to Linux: fetching them anew, page by page, takes a tenth of a step.
 
     It holds for the whole process, once. Elsewhere, and under another allocator, this changes nothing.
     """

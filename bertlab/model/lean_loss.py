@@ -21,7 +21,7 @@ class LeanCrossEntropy(torch.autograd.Function):
     rows at a time, so nothing of size M x V is kept. Products are in the type of `hidden`, sums in float32 or better.
     With M = 0 the loss is 0.
 
-    With e = exp(logits - their maximum) and z its sum over the vocabulary, the gradient by the logits is e / z - one-hot.
+    With e = exp(logits - maximum) and z its sum over the vocabulary, the gradient by the logits is e / z - one-hot.
     Dividing the rows of `hidden` by z instead of those of e, and subtracting the one-hot part by index, touches the
     large array as seldom as possible: reading and writing it costs as much as the products.
     """
