@@ -109,53 +109,53 @@ def pretrain(
         run = None
         if out and fabric.is_global_zero:
             run = held.enter_context(Run(out, as_record(recipe), keep=keep, resume=resume))
-    launch(fabric)
-    documents, tokenizer = material(texts, tokenizer, recipe)
-    model = new_model(recipe, tokenizer)
-    model.bert.encoder.gradient_checkpointing = gradient_checkpointing
-    if compiled:
-        model.bert.encoder.compile_layers()
-    state = fabric.broadcast(run.go_on(fingerprint(documents, tokenizer), minutes) if run else None)
+        launch(fabric)
+        documents, tokenizer = material(texts, tokenizer, recipe)
+        model = new_model(recipe, tokenizer)
+        model.bert.encoder.gradient_checkpointing = gradient_checkpointing
+        if compiled:
+            model.bert.encoder.compile_layers()
+        state = fabric.broadcast(run.go_on(fingerprint(documents, tokenizer), minutes) if run else None)
         conditions = held.enter_context(settled(fabric, state, precision))
         if run:
             run.note(conditions)
-    board = tensorboard_log(run.folder, state["step"] if state else 0) if run and tensorboard else None
+        board = tensorboard_log(run.folder, state["step"] if state else 0) if run and tensorboard else None
         if on_settled and fabric.is_global_zero:
             on_settled(conditions)
-    if on_start and fabric.is_global_zero:
-        on_start(documents, tokenizer)
+        if on_start and fabric.is_global_zero:
+            on_start(documents, tokenizer)
 
-    def snapshot(step: int) -> None:
+        def snapshot(step: int) -> None:
+            if run:
+                run.save(model, tokenizer, step, dtype=torch.float16)
+
+        made = batches(documents, tokenizer, recipe, state["step"] if state else 0)
+        with closing(ahead(made, worker_helps(device))) as ready:
+            rows = train(
+                model,
+                ready,
+                LOSSES[recipe.objective],
+                steps=recipe.steps,
+                settings=recipe.optim,
+                minutes=minutes,
+                micro_batch=micro_batch,
+                prepare=partial(with_places, unpadded=unpadded) if fabric.device.type == "cuda" else None,
+                operations=partial(pretraining_operations, model.config),
+                log=to_all(run and run.log, board, on_log),
+                log_every=log_every,
+                snapshot=snapshot,
+                snapshot_steps=recipe.snapshot_steps,
+                save=run and run.save_state,
+                save_every=save_every,
+                resume=state,
+                progress=progress,
+                fabric=fabric,
+                seed=recipe.seed,
+            )
+        model.requires_grad_(True)
         if run:
-            run.save(model, tokenizer, step, dtype=torch.float16)
-
-    made = batches(documents, tokenizer, recipe, state["step"] if state else 0)
-    with closing(ahead(made, worker_helps(device))) as ready:
-        rows = train(
-            model,
-            ready,
-            LOSSES[recipe.objective],
-            steps=recipe.steps,
-            settings=recipe.optim,
-            minutes=minutes,
-            micro_batch=micro_batch,
-            prepare=partial(with_places, unpadded=unpadded) if fabric.device.type == "cuda" else None,
-            operations=partial(pretraining_operations, model.config),
-            log=to_all(run and run.log, board, on_log),
-            log_every=log_every,
-            snapshot=snapshot,
-            snapshot_steps=recipe.snapshot_steps,
-            save=run and run.save_state,
-            save_every=save_every,
-            resume=state,
-            progress=progress,
-            fabric=fabric,
-            seed=recipe.seed,
-        )
-    model.requires_grad_(True)
-    if run:
-        run.save(model, tokenizer, dtype=torch.float16 if half else None)
-        run.end()
+            run.save(model, tokenizer, dtype=torch.float16 if half else None)
+            run.end()
     seconds = time.perf_counter() - started + (state["seconds"] if state else 0.0)
     return Pretrained(model, tokenizer, rows, seconds, stopped=bool(run and run.stopped))
 
