@@ -45,6 +45,6 @@ def test_readers_at_once_get_their_own_answers(new_tab, server, run_folder):
     for tab, (link, _) in zip(tabs, asked, strict=True):  # none waits for another
         tab.goto(f"{server}/{link}", wait_until="commit")
     for tab, (_, expected) in zip(tabs, asked, strict=True):
-        tab.get_by_text("Table and downloads").wait_for(timeout=60_000)
+        tab.get_by_text("Table and downloads").wait_for()
         pd.testing.assert_frame_equal(csv_of(tab), expected, rtol=1e-4)
         unharmed(tab)
