@@ -12,9 +12,9 @@ EXTRAS := course,app,data,tensorboard,test
 STAMP  := .venv/ready
 WANT   := $(CURDIR) $(shell cat pyproject.toml constraints.txt | cksum)
 
-# Two tests, pages or chapters beside each other, each on one core, whole files at a time.
+# Two tests or chapters beside each other, each on one core. A chapter stays whole: its cells share a kernel.
 test test-all test-fast: export OMP_NUM_THREADS := 1
-BESIDE := -n 2 --dist loadscope
+BESIDE := -n 2 --dist worksteal
 
 # Kernels of notebooks are those of .venv, whatever else this machine has.
 export JUPYTER_PREFER_ENV_PATH := 1
@@ -39,7 +39,7 @@ test test-all:
 	$(BIN)/ruff format --check .
 	$(PYTEST) $(BESIDE) -m "not browser $(KINDS)" $(DRAWN) $(ARGS)
 	$(PYTEST) $(BESIDE) -m "browser $(KINDS)" -rs $(ARGS)
-	$(PYTEST) $(BESIDE) --nbval --nbval-current-env --nbval-cell-timeout=900 \
+	$(PYTEST) -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=900 \
 	    --nbval-sanitize-with=tests/nbval_sanitize.cfg notebooks $(ARGS)
 
 test-fast: setup ## the quick part of the tests, while you work
