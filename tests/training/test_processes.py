@@ -109,7 +109,7 @@ def processes_of(leader):
     return [int(line.split()[0]) for line in listed.splitlines() if "Z" not in line.split()[1]]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="asks ps about sessions")
 def test_two_processes_from_start_to_end(place):
     """One of two is killed and the other ends; torchrun's two go on, stop together, and one ends the run."""
