@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup explore lab test test-fast bench screenshots notebooks constraints clean
+.PHONY: help setup explore lab test test-all test-fast bench screenshots notebooks constraints clean
 
 BIN    := .venv/bin
 PYTEST := $(BIN)/python -m pytest
@@ -11,6 +11,12 @@ EXTRAS := course,app,data,tensorboard,test
 # What an install depends on. The stamp holds it: a changed pin or a moved folder installs anew.
 STAMP  := .venv/ready
 WANT   := $(CURDIR) $(shell cat pyproject.toml constraints.txt | cksum)
+
+# Two tests or chapters beside each other, each on one core. A chapter stays whole, as its cells share a kernel; the
+# last one goes first, as it trains for minutes.
+test test-all test-fast: export OMP_NUM_THREADS := 1
+BESIDE := -n 2 --dist worksteal
+CHAPTERS = -n 2 --dist loadscope --no-loadscope-reorder $(shell ls -r notebooks/*.ipynb)
 
 # Kernels of notebooks are those of .venv, whatever else this machine has.
 export JUPYTER_PREFER_ENV_PATH := 1
@@ -26,17 +32,21 @@ explore: setup ## open the explorer in the browser
 lab: setup ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_FLAGS) $(ARGS)
 
-test: setup ## check everything: style, library, explorer in a browser, chapters
+test: setup ## check style, library, explorer in a browser, chapters: a quarter of an hour at most
+test-all: setup ## the same, the tests marked nightly, and new examples for each property
+test: KINDS := and not nightly
+test-all: DRAWN := --hypothesis-profile=nightly
+test test-all:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist loadscope -m "not browser" $(ARGS)
-	$(PYTEST) -m browser -rs $(ARGS)
-	OMP_NUM_THREADS=2 $(PYTEST) --nbval --nbval-current-env --nbval-cell-timeout=900 \
-	    --nbval-sanitize-with=tests/nbval_sanitize.cfg notebooks $(ARGS)
+	$(PYTEST) $(BESIDE) -m "not browser $(KINDS)" $(DRAWN) $(ARGS)
+	$(PYTEST) $(BESIDE) -m "browser $(KINDS)" -rs $(ARGS)
+	$(PYTEST) $(CHAPTERS) --nbval --nbval-current-env --nbval-cell-timeout=900 \
+	    --nbval-sanitize-with=tests/nbval_sanitize.cfg $(ARGS)
 
 test-fast: setup ## the quick part of the tests, while you work
 	$(BIN)/ruff check .
-	OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist loadscope -m "not browser and not slow" $(ARGS)
+	$(PYTEST) $(BESIDE) -m "not browser and not slow and not nightly" $(ARGS)
 
 bench: setup ## time bertlab beside other libraries, into docs/benchmarks.md; a quarter of an hour
 	$(BIN)/python benchmarks/all.py

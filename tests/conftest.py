@@ -9,6 +9,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may reach a hub
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 
 from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.corpora import storyworld
@@ -16,6 +17,11 @@ from bertlab.training.optim import Optimization
 from bertlab.training.recipes import PretrainRecipe
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell Ctrl-C may be ignored
+
+# No example fails for being slow. `make test` tries the same examples each time, `make test-all` draws new ones.
+settings.register_profile("always", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile("nightly", settings.get_profile("always"), derandomize=False, print_blob=True)
+settings.load_profile("always")
 
 SMALL = dict(
     vocab_size=61,
@@ -32,6 +38,16 @@ FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
     "--disable-background-networking --disable-component-update --disable-sync"
 ).split()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup():
+    torch.manual_seed(0)  # pytest-randomly does the same for the generators of Python and NumPy
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call():
+    torch.manual_seed(0)
 
 
 @pytest.fixture
@@ -125,7 +141,7 @@ def new_tab(chromium):
         page.on("request", lambda r: None if r.url.startswith(local) else page.outside.append(r.url))
         page.on("websocket", lambda w: None if w.url.startswith(local) else page.outside.append(w.url))
         page.on("pageerror", lambda error: page.broken.append(str(error)))
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(120_000)  # for what never comes: a busy machine may take 20 seconds
         return page
 
     yield opened

@@ -15,6 +15,7 @@ from bertlab.corpora import storyworld
 from bertlab.training.optim import make_optimizers
 from bertlab.training.recipes import PRETRAIN
 
+pytestmark = pytest.mark.nightly
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 LOAD = FOLDER / "load.py"
 

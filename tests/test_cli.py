@@ -3,23 +3,38 @@
 import json
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from bertlab import BertForPreTraining, Tokenizer
+from bertlab.cli import main
 from bertlab.corpora.export import write_storyworld
 from bertlab.corpora.files import read_documents, read_squad
 from bertlab.inputs.store import TokenStore
 
 
-def bertlab(*arguments, cwd=None) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-c", "from bertlab.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+def process(*arguments, cwd) -> subprocess.CompletedProcess:
+    """The command as a process of its own: seconds for the start alone."""
+    command = [sys.executable, "-m", "bertlab", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
 
-def ok(*arguments, cwd=None) -> str:
-    done = bertlab(*arguments, cwd=cwd)
+def bertlab(*arguments, cwd) -> subprocess.CompletedProcess:
+    """The command within this process."""
+    out, err, code = StringIO(), StringIO(), 0
+    with chdir(cwd), redirect_stdout(out), redirect_stderr(err):
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as ended:
+            code = ended.code
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def ok(*arguments, cwd, run=bertlab) -> str:
+    done = run(*arguments, cwd=cwd)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -32,7 +47,7 @@ def place(tmp_path_factory) -> Path:
     write_storyworld("questions", place / "train.json", 12, 0, "train")
     write_storyworld("questions", place / "dev.json", 6, 0, "test")
     arguments = ("--text", "story.txt", "--out", "run", "--steps", 2, "--batch-size", 4, "--device", "cpu")
-    ok("pretrain", *arguments, cwd=place)
+    ok("pretrain", *arguments, cwd=place, run=process)
     return place
 
 
@@ -50,7 +65,8 @@ def test_pretrain_writes_a_run_that_is_a_checkpoint(place):
 
 
 def test_predict_fills_in_masks(place):
-    rows = json.loads(ok("predict", "the [MASK] saw a [MASK].", "--model", "run", "--top", 3, "--json", cwd=place))
+    arguments = ("predict", "the [MASK] saw a [MASK].", "--model", "run", "--top", 3, "--json")
+    rows = json.loads(ok(*arguments, cwd=place, run=process))
     assert [row["mask"] for row in rows] == [1, 1, 1, 2, 2, 2]
     assert all(0 < row["probability"] < 1 for row in rows)
     assert rows[0]["probability"] >= rows[1]["probability"]
@@ -124,13 +140,13 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_one_line_and_exit_2(place, name):
+@pytest.mark.parametrize(("name", "run"), [*((name, bertlab) for name in MISTAKES), ("no mask", process)])
+def test_mistakes_are_one_line_and_exit_2(place, name, run):
     (place / "short.txt").write_text("One sentence only.")
     (place / "spaces.txt").write_text(" \n\n ")
     before = sorted(path.name for path in place.iterdir())
     arguments, named = MISTAKES[name]
-    done = bertlab(*arguments, cwd=place)
+    done = run(*arguments, cwd=place)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("bertlab: ") and len(done.stderr.strip().splitlines()) == 1
     assert named in done.stderr

@@ -308,7 +308,7 @@ def test_the_command_heeds_the_environment(hub, tmp_path):
         command = [sys.executable, "-c", "from bertlab.cli import main; main()"]
         arguments = ["predict", "my [MASK] is hairy", "--model", ID, "--top", "1"]
         environment = os.environ | settings | more
-        return subprocess.run(command + arguments, env=environment, capture_output=True, text=True, timeout=120)
+        return subprocess.run(command + arguments, env=environment, capture_output=True, text=True)
 
     done = predict()
     assert done.returncode == 0 and "%" in done.stdout, done.stderr

@@ -163,7 +163,7 @@ def test_ten_thousand_words(tiny):
     assert tiny("street " * 10_000, max_length=64)["input_ids"].shape == (1, 64)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=60), st.text(max_size=60), st.integers(5, 40))
 def test_pairs_fit_and_lose_as_little_as_possible(tiny, first, second, max_length):
     whole = [len(ids) for ids in tiny.encode_batch([first, second])]

@@ -21,7 +21,7 @@ CORPORA = {
     "zh_cmrc2018": "*.json",
 }
 EVERY = [
-    pytest.param("bert-base-uncased", "litbank_novels", marks=pytest.mark.slow),
+    pytest.param("bert-base-uncased", "litbank_novels", marks=pytest.mark.nightly),
     ("bert-base-uncased", "wikitext2"),
     ("bert-base-uncased", "masc"),
     ("bert-base-uncased", "sentence_polarity"),

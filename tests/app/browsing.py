@@ -1,9 +1,18 @@
 """The explorer in a real browser: open a page, wait until it is computed, and see that it came to no harm."""
 
-from browser import PAGES
-from browser import settle as nothing_is_computed
+from browser import BUSY, PAGES
 
 MAIN = "[data-testid=stMain]"
+# A press is on its way to the server for a while, longer on a busy machine. An answer to a later question tells that it
+# has arrived; the pauses are for fields that wait for the next key before they report.
+ARRIVED = """async () => {
+  for (let turn = 0; turn < 3; turn++) {
+    await new Promise((go) => setTimeout(go, 100));
+    await fetch("/_stcore/health");
+  }
+}"""
+IDLE = f"""!document.querySelector('{BUSY}') &&
+  document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'"""
 
 
 def show(tab, server: str, page: str, link: str = "") -> None:
@@ -15,7 +24,8 @@ def show(tab, server: str, page: str, link: str = "") -> None:
 def settle(tab) -> None:
     """Wait until a view is there and no part of the page is being computed or still a grey placeholder."""
     tab.locator("[data-testid=stExpander]").first.wait_for(state="attached")
-    nothing_is_computed(tab)
+    tab.evaluate(ARRIVED)
+    tab.wait_for_function(IDLE)
 
 
 def unharmed(tab) -> None:

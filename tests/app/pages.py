@@ -5,6 +5,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 APP = Path(__file__).parents[2] / "app" / "explore.py"
+LONGEST = 500  # seconds of one run, for a page that hangs: pytest ends a test after 600
 ODD = {
     "html": "<script>alert(1)</script> <b>bold</b> [MASK]",
     "markdown": "*a* `b` $c$ [d](e) :smile: # f [MASK]",
@@ -23,7 +24,7 @@ MARKED = ["html", "right to left", "emoji", "only marks", "very long"]  # for pa
 
 def opened(page: str = "masking", **link) -> AppTest:
     """A page as the reader of this link first sees it."""
-    app = AppTest.from_file(str(APP), default_timeout=120)
+    app = AppTest.from_file(str(APP), default_timeout=LONGEST)
     if page != "masking":
         app.switch_page(f"views/{page}.py")
     for key, value in link.items():

@@ -1,7 +1,6 @@
 """The explorer in a real browser: nothing leaves this machine, and what is clicked changes."""
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,8 @@ WIDE = [("attention", "?attention_tab=Is+it+an+explanation%3F"), ("spans", "?spa
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_opens_fast_asks_nobody_and_fits_a_phone(tab, server, page):
-    show(tab, server, page)  # the first time fills the caches
-    start = time.monotonic()
+def test_page_asks_nobody_and_fits_a_phone(tab, server, page):
     show(tab, server, page)
-    assert time.monotonic() - start < 6  # about 1 s; loose, because machines that test are busy
     unharmed(tab)
     tab.set_viewport_size({"width": 390, "height": 900})
     settle(tab)

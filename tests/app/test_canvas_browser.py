@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from browsing import unharmed
+from browsing import settle, unharmed
 
 from bertlab.draw.canvas import ModelHeads, attention_widget
 from bertlab.explain.attention import AttentionMaps
@@ -62,16 +62,16 @@ def test_hover_asks_no_server_and_a_choice_only_reports(canvas, tab):
     sent = []
     tab.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
     canvas()
-    tab.wait_for_timeout(1000)
+    settle(tab)
     assert sent
     sent.clear()
     for y in range(5, 150, 10):
         tab.locator(".cells canvas").hover(position={"x": 30, "y": y})
     tab.locator(".matrix").press("ArrowDown")
-    tab.wait_for_timeout(600)
+    settle(tab)
     assert sent == []
     head(tab, 2, 4).click()
-    assert title(tab).startswith("Layer 2, head 4") and sent == []
+    assert title(tab).startswith("Layer 2, head 4")
     tab.wait_for_url("**head=2-4*")
     assert len(sent) == 1
 

@@ -49,7 +49,7 @@ def test_models_that_stand_side_by_side(folders):
     assert names(other) == [folders["pretrained"], "random weights"]
 
 
-@pytest.mark.parametrize("method", ["PCA", "t-SNE", pytest.param("UMAP", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", ["PCA", "t-SNE", pytest.param("UMAP", marks=pytest.mark.nightly)])
 def test_methods_and_their_warning(folders, method):
     app = page(folder=folders["pretrained"], embeddings_set="my own lines", embeddings_method=method)
     assert fine(app), said(app)

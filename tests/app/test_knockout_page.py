@@ -2,7 +2,7 @@
 
 import pages
 import pytest
-from pages import boxes, cells, fine, run, said
+from pages import LONGEST, boxes, cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertForPreTraining, Tokenizer
@@ -102,7 +102,7 @@ def test_heads_of_another_model_are_forgotten(folders):
 
 def test_a_press_on_the_map_flips_a_head(folders):
     """AppTest cannot click a chart: what the callback is told is put there by hand."""
-    app = AppTest.from_string(PRESS, default_timeout=30)
+    app = AppTest.from_string(PRESS, default_timeout=LONGEST)
     app.session_state["off"] = ["1-2"]
     app.session_state["pressed"] = [[(1, 2)], [(1, 2), (2, 1)], [(1, 2)], []]
     app.run()

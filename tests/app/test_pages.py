@@ -2,6 +2,7 @@
 
 import pytest
 from pages import MARKED, ODD, PLAIN, boxes, fine, opened, said
+from torch.nn.modules.module import register_module_forward_pre_hook
 
 PAGES = ["masking", "attention", "embeddings", "spans", "labels", "training"]
 
@@ -153,3 +154,16 @@ def test_the_word_of_a_link_and_the_pressed_one(folders):
     assert fine(app) and app.query_params["word"] == "2"
     app.main.pills[-1].set_value(None).run()
     assert fine(app)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_that_was_open_before_asks_no_model(page):
+    """What a first visit computed is kept for all readers."""
+    asked = []
+    opened(page)
+    hook = register_module_forward_pre_hook(lambda module, inputs: asked.append(type(module).__name__))
+    try:
+        assert fine(opened(page))
+    finally:
+        hook.remove()
+    assert asked == []

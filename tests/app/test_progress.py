@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 import progress
 import pytest
 import streamlit
+from pages import LONGEST
 from streamlit.testing.v1 import AppTest
 
 ROWS_PAGE = """
 from types import SimpleNamespace
 import progress, state, streamlit as st
 
-progress.PATIENCE, progress.REDRAW = -1, -1
 kept = st.session_state
 
 def counted(model, tokenizer, limit):
@@ -33,10 +33,17 @@ with state.box():
 """
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Bars and rows are drawn from the first on, however quick the machine."""
+    monkeypatch.setattr(progress, "PATIENCE", -1)
+    monkeypatch.setattr(progress, "REDRAW", -1)
+
+
 @pytest.fixture
 def app():
     streamlit.cache_data.clear()
-    return AppTest.from_string(ROWS_PAGE, default_timeout=30)
+    return AppTest.from_string(ROWS_PAGE, default_timeout=LONGEST)
 
 
 def test_rows_come_once_and_are_kept(app):
@@ -78,8 +85,6 @@ WATCHED_PAGE = """
 import progress, state, streamlit as st
 from types import SimpleNamespace
 
-progress.PATIENCE = -1
-
 def slow(model, tokenizer, fails, progress):
     progress(1, 2)
     if fails:
@@ -94,7 +99,7 @@ st.text("the rest")
 
 
 def test_a_view_that_breaks_shows_a_box_and_the_rest_goes_on():
-    app = AppTest.from_string(WATCHED_PAGE, default_timeout=30)
+    app = AppTest.from_string(WATCHED_PAGE, default_timeout=LONGEST)
     app.session_state["fails"] = True
     app.run()
     assert not app.exception
@@ -108,13 +113,12 @@ WAITED_PAGE = """
 import progress, state, streamlit as st
 from threading import Event
 
-progress.PATIENCE = -1
 kept = st.session_state
 go = kept.setdefault("go", Event())
 
 def make():
     starts.append(1)
-    go.wait(20)
+    go.wait()
     return "made"
 
 starts = kept.setdefault("starts", [])
@@ -138,7 +142,7 @@ st.text("the rest")
 
 def test_work_in_a_thread_is_left_and_waited_for_again():
     streamlit.cache_data.clear()
-    app = AppTest.from_string(WAITED_PAGE, default_timeout=30).run()
+    app = AppTest.from_string(WAITED_PAGE, default_timeout=LONGEST).run()
     assert [text.value for text in app.text] == ["the rest"] and "Stopped" in app.caption[0].value
     app.session_state["go"].set()
     app.button[0].click().run()

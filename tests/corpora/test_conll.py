@@ -136,7 +136,7 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\
 SENTENCES = st.lists(st.tuples(WORDS, LABELS), min_size=1, max_size=8)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(SENTENCES, max_size=4), st.sampled_from(["\t", " ", "\tx\t"]), st.sampled_from(["\n", "\r\n"]))
 @example([[("#", "O")], [("#", "O"), ("a", "O")]], "\t", "\n")
 def test_what_is_written_is_read(tmp_path_factory, sentences, between, end):

@@ -45,7 +45,7 @@ def test_the_likely_encoding_is_named(tmp_path, encoding):
     assert read_text(path, encoding).endswith(TEXTS[encoding])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 40_000), st.sampled_from(["", "é", "\ufeff"]), st.booleans())
 def test_the_byte_is_counted_from_the_start_of_the_file(tmp_path_factory, place, start, whole):
     path = tmp_path_factory.getbasetemp() / "bytes.txt"

@@ -137,7 +137,7 @@ def test_an_empty_passage(tmp_path):
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(str.strip)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(WORDS, WORDS, WORDS, WORDS), max_size=5))
 def test_what_is_written_is_read(tmp_path_factory, rows):
     """Any context, question and answer, wherever it stands."""

@@ -10,7 +10,7 @@ from bertlab.course.panels.attention import sharpened
 TEXT = "my dog is hairy. he likes <b> walks."
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def panel():
     tok = Tokenizer.train([TEXT] * 3, vocab_size=60)
     sizes = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40)

@@ -63,7 +63,7 @@ def test_a_text_that_cannot_tell():
     assert nothing.scores.isnan().all() and nothing.name(0, 0) is None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(["[CLS]", "[SEP]", "[MASK]", "x", "y"]), min_size=1, max_size=9), st.integers(0, 99))
 def test_scores_are_shares_and_the_best_has_more_than_half(tokens, seed):
     size = len(tokens)

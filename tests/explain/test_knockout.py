@@ -47,7 +47,7 @@ def test_the_map_is_what_each_head_mask_gives(model, tok, kind):
     assert max(abs(x) for row in expected for x in row) > 0.01
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(off=st.sets(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=12))
 def test_any_set_of_heads(model, tok, off):
     with torch.inference_mode():

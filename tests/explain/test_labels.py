@@ -22,7 +22,7 @@ def test_a_text_is_labelled_as_the_task_does(classifier, tok, pair):
     assert said.prediction.probabilities == pytest.approx(expected.probabilities, abs=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @example("a\u0301b [MASK] \u200d \x00 didn't", 48)
 @given(
     st.lists(st.sampled_from([*TEXT.split(), "zebra", "动", "[mask]"]), min_size=1).map(" ".join), st.integers(3, 48)

@@ -22,7 +22,7 @@ def test_words_with_their_pieces(tok):
     assert mark.written == "."
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=40))
 def test_words_hold_every_piece_in_order(tok, text):
     words = cut_words(tok, text)
@@ -31,7 +31,7 @@ def test_words_hold_every_piece_in_order(tok, text):
 
 
 @given(st.text("abdeghiklnoprsy", min_size=1, max_size=12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_tries_end_in_the_pieces(tok, word):
     tries = longest_match_tries(word, tok.vocab)
     known = [("##" if start else "") + word[start:end] for start, end, known in tries if known]

@@ -83,7 +83,7 @@ def test_a_question_that_is_too_long_is_named(reader, tok):
         answer(reader, tok, "who likes milk " * 30, PASSAGE)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @example("the the the", 2)  # another span with the text of the best one
 @given(st.lists(st.sampled_from(PASSAGE.split()), min_size=1, max_size=150).map(" ".join), st.integers(1, 9))
 def test_it_says_what_the_task_says(reader, tok, passage, longest):

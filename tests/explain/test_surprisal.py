@@ -79,7 +79,7 @@ def test_a_model_for_masked_words_alone_and_one_that_reads_to_the_right(model, t
         next(sweep(BertForMaskedLM(model.config.changed(is_decoder=True)), tok, "my dog"))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(text=st.text(max_size=60), limit=st.integers(4, 60))
 def test_any_text_has_a_row_for_each_token_that_can_be_hidden(text, limit, model, tok):
     try:

@@ -140,7 +140,7 @@ def test_chinese_words_are_pieces_of_one_word():
     assert feature.targets["labels"] == [-100, 1, -100, 0, -100]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["dog", "rosarosa", "\x01", "我狗我狗", "xyz"]), st.sampled_from(list(LABELS))),

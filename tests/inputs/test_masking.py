@@ -25,7 +25,7 @@ def run(input_ids, masking=Masking(), seed=0):  # noqa: B008
     return mask_tokens(input_ids, TOK.special_mask(input_ids), TOK, generator, masking)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(rows, shares, st.integers(0, 2**31))
 def test_every_promise(rows, masking, seed):
     ids = torch.tensor(rows)
@@ -106,7 +106,7 @@ def words_of(row: list[int]) -> list[list[int]]:
     return words
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(piece_rows, st.sampled_from([0.1, 0.15, 0.4, 1.0]), st.integers(0, 2**31))
 def test_the_pieces_of_a_word_stay_together(rows, rate, seed):
     ids = torch.tensor(rows)

@@ -108,7 +108,7 @@ def published_max_context(windows: list[range], token: int) -> int:
     return chosen
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(1, 400), st.integers(1, 120), st.integers(1, 150))
 @example_of(305, 300, 290)  # a last window so short that its length counts
 def test_windows_and_most_context_are_the_published_ones(tokens, room, stride):
@@ -119,7 +119,7 @@ def test_windows_and_most_context_are_the_published_ones(tokens, room, stride):
         assert [n for n, shares in enumerate(best) if token in shares] == [published_max_context(windows, token)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(min_size=1, max_size=200), st.integers(12, 40), st.integers(1, 40))
 def test_rows_hold_the_passage_at_its_offsets(context, length, stride):
     ids, offsets = TOK.encodings(context)[0].ids, TOK.encodings(context)[0].offsets

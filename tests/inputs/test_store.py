@@ -69,7 +69,7 @@ def copy(whole, tmp_path) -> Path:
 # What goes in comes out
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts, st.integers(1, 40))
 def test_every_document_comes_back(documents, chunk):
     wanted = [found for document in documents if (found := ids(document))]
@@ -163,7 +163,7 @@ def cut_after(documents, count):
     raise Cut
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(texts, st.lists(st.integers(0, 9), max_size=3), st.integers(1, 20), st.booleans())
 def test_cut_off_anywhere_it_ends_in_the_same_bytes(documents, cuts, chunk, saves):
     documents = [*documents, ["a b"]]

@@ -42,7 +42,7 @@ def test_config_keeps_it(config, tmp_path):
     assert not BertConfig.from_dict({"model_type": "bert"}).is_decoder
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     place=st.integers(1, 8),
     seed=st.integers(0, 999),

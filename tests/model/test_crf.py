@@ -54,7 +54,7 @@ def scores_one_by_one(crf, emissions) -> dict[tuple[int, ...], torch.Tensor]:
     return found
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     names=st.sampled_from([BIO, BIOES, PLAIN, ["yes"]]),
     lengths=st.lists(st.integers(1, 4), min_size=1, max_size=3),

@@ -147,7 +147,7 @@ def squad_f1(gold: str, said: str) -> float:
     return 2 * shared / (len(gold) + len(said))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.lists(st.sampled_from(ANSWERS[1:]), min_size=1), st.sampled_from(ANSWERS)), min_size=1))
 def test_answers_as_the_official_evaluation_counts(pairs):
     gold, said = [tuple(right) for right, _ in pairs], [found for _, found in pairs]
@@ -193,7 +193,7 @@ def gold_of(score, values):
 
 
 @pytest.mark.parametrize("score", ONE)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_scores_stay_in_their_range_and_their_bounds(score, data):
     pairs = data.draw(st.lists(st.tuples(ONE[score], ONE[score]), min_size=1, max_size=12))
@@ -208,7 +208,7 @@ def test_scores_stay_in_their_range_and_their_bounds(score, data):
 
 
 @pytest.mark.parametrize("score", ONE)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_a_perfect_prediction_scores_one(score, data):
     values = SOME.get(score, []) + data.draw(st.lists(ONE[score], min_size=1, max_size=8))

@@ -65,7 +65,7 @@ def run_squad(task, model, example, threshold):
 passages = st.lists(st.sampled_from(WORDS), min_size=1, max_size=90).map(" ".join)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(passages, min_size=1, max_size=3), st.integers(1, 40), st.integers(1, 12), st.floats(-3, 3))
 def test_predictions_equal_the_published_algorithm(reader, contexts, stride, longest, threshold):
     task = SpanTask(TOK, 24, stride, max_answer_tokens=longest)
@@ -196,7 +196,7 @@ def test_measures():
     assert (judged[3].gold, judged[3].said) == ("no answer", "hat")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.booleans(), st.integers(-4, 4), st.sampled_from(["hat", "old hat", "cat"])), min_size=1))
 def test_threshold_equals_trying_all(drawn):
     examples = [ask("hat" if answered else "", "hat") for answered, _, _ in drawn]

@@ -25,7 +25,7 @@ def of_two(tmp_path_factory):
     """The results of two processes, by optimizer and rows at a time."""
     path = tmp_path_factory.mktemp("two") / "results.pt"
     command = [sys.executable, two_processes.__file__, path]
-    subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, check=True, timeout=300)
+    subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, check=True)
     return torch.load(path)
 
 
@@ -98,9 +98,8 @@ def begin(*command):
 
 def wait_for_step(process, step):
     """Until a checkpoint of at least that step is there."""
-    end = time.monotonic() + 100
     while not any(int(path.name.split("-")[1]) >= step for path in Path("run/resume").glob("state-*.pt")):
-        assert process.poll() is None and time.monotonic() < end, process.stderr.read()
+        assert process.poll() is None, process.stderr.read()
         time.sleep(0.02)
 
 
@@ -110,7 +109,7 @@ def processes_of(leader):
     return [int(line.split()[0]) for line in listed.splitlines() if "Z" not in line.split()[1]]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="asks ps about sessions")
 def test_two_processes_from_start_to_end(place):
     """One of two is killed and the other ends; torchrun's two go on, stop together, and one ends the run."""
@@ -118,13 +117,13 @@ def test_two_processes_from_start_to_end(place):
     wait_for_step(pair, 20)
     (child,) = set(processes_of(pair)) - {pair.pid}
     os.kill(child, signal.SIGKILL)
-    assert pair.wait(timeout=30) != 0 and processes_of(pair) == []
+    assert pair.wait() != 0 and processes_of(pair) == []
     pair.stderr.close()
 
     pair = begin("torch.distributed.run", "--nproc-per-node", "2", "-m", "bertlab", "pretrain", *OPTIONS, "--resume")
     wait_for_step(pair, 40)
     os.killpg(pair.pid, signal.SIGINT)
-    told = pair.communicate(timeout=60)[1]
+    told = pair.communicate()[1]
     assert told.count("stopped at step") == 1 and processes_of(pair) == []
 
     assert main(["pretrain", *OPTIONS, "--resume"]) in (None, 0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -99,7 +99,6 @@ def test_text_stays_text(text, shown):
     assert plain(text) == shown
 
 
-@settings(deadline=None)
 @given(st.text(st.characters() | st.sampled_from("\\\\`*_[]()<>|~&#!\n http:/"), max_size=60))
 def test_markdown_shows_any_text_as_it_is(text):
     reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
