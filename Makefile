@@ -20,8 +20,9 @@ CHAPTERS = -n 2 --dist loadscope --no-loadscope-reorder $(shell ls -r notebooks/
 
 # Kernels of notebooks are those of .venv, whatever else this machine has.
 export JUPYTER_PREFER_ENV_PATH := 1
-# Threads that wait sleep: training keeps its speed beside other programs (see bertlab/__init__.py).
+# Threads that wait sleep soon: training keeps its speed beside other programs (see bertlab/__init__.py).
 export OMP_WAIT_POLICY := PASSIVE
+export GOMP_SPINCOUNT := 10000
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile

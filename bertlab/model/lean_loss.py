@@ -33,9 +33,9 @@ class LeanCrossEntropy(torch.autograd.Function):
         precise = torch.promote_types(weight.dtype, torch.float32)
         matrix, offsets, count = weight.to(hidden.dtype), bias.to(hidden.dtype), max(len(labels), 1)
         loss, right = torch.zeros(2, dtype=precise, device=hidden.device)
-        gradients = Gradients(hidden, weight, bias, precise) if learns else None
+        gradients = Gradients(hidden, matrix, precise, count) if learns else None
         step = ROWS if hidden.device.type == "cpu" else GPU_ROWS
-        for first in range(0, len(labels), step):
+        for first in range(0, max(len(labels), 1), step):
             rows = slice(first, first + step)
             logits = torch.addmm(offsets, hidden[rows], matrix.T).to(precise)  # (C, H) -matrix-> (C, V)
             top, of_label = logits.amax(-1), logits.gather(1, labels[rows, None]).squeeze(1)  # (C,), (C,)
@@ -44,42 +44,44 @@ class LeanCrossEntropy(torch.autograd.Function):
             loss += (z.log() + top - of_label).sum()
             right += (of_label == top).sum()
             if gradients:
-                gradients.add(rows, e, z, matrix)
+                gradients.add(rows, e, z)
         if gradients:
-            ctx.save_for_backward(*gradients.finish(labels, matrix))
+            by_hidden, by_weight, by_bias = gradients.less_one_hot(labels)
+            ctx.save_for_backward(by_hidden, by_weight.to(weight.dtype), by_bias.to(bias.dtype))
         ctx.mark_non_differentiable(right)
-        ctx.count = count
         return loss / count, right / count
 
     @staticmethod
     def backward(ctx, by_loss: Tensor, _) -> tuple[Tensor | None, ...]:
-        scale = by_loss / ctx.count
-        return *(gradient * scale.to(gradient.dtype) for gradient in ctx.saved_tensors), None, None
+        gradients = ctx.saved_tensors
+        if by_loss.device.type != "cpu" or by_loss != 1:  # elsewhere, to look at the number would stop the device
+            gradients = tuple(gradient * by_loss.to(gradient.dtype) for gradient in gradients)
+        return *gradients, None, None
 
 
 class Gradients:
-    """Those of the summed loss by hidden (M, H), weight (V, H) and bias (V,), added up some rows at a time."""
+    """Those of the loss by hidden (M, H), weight (V, H) and bias (V,), added up some rows at a time."""
 
-    def __init__(self, hidden: Tensor, weight: Tensor, bias: Tensor, precise: torch.dtype):
-        self.hidden, self.types = hidden, (weight.dtype, bias.dtype)
+    def __init__(self, hidden: Tensor, matrix: Tensor, precise: torch.dtype, count: int):
+        self.hidden, self.matrix, self.precise, self.count = hidden, matrix, precise, count
         self.by_hidden = torch.empty_like(hidden)
-        self.by_weight, self.by_bias = torch.zeros_like(weight, dtype=precise), torch.zeros_like(bias, dtype=precise)
+        self.by_weight = self.by_bias = None
 
-    def add(self, rows: slice, e: Tensor, z: Tensor, matrix: Tensor) -> None:
+    def add(self, rows: slice, e: Tensor, z: Tensor) -> None:
         """Those of softmax = e (C, V) / z (C,)."""
-        share = 1 / z
-        self.by_bias.addmv_(e.T, share)
-        e = e.to(matrix.dtype)
-        self.by_hidden[rows] = (e @ matrix) * share[:, None]  # (C, V) @ (V, H) -> (C, H)
-        scaled = (self.hidden[rows] * share[:, None]).to(e.dtype)
-        if e.dtype == self.by_weight.dtype:
-            self.by_weight.addmm_(e.T, scaled)  # (V, C) @ (C, H) -> (V, H)
-        else:
-            self.by_weight += e.T @ scaled
+        share = 1 / (z * self.count)
+        by_bias = e.T @ share
+        e = e.to(self.hidden.dtype)
+        self.by_hidden[rows] = (e @ self.matrix) * share[:, None]  # (C, V) @ (V, H) -> (C, H)
+        by_weight = (e.T @ (self.hidden[rows] * share[:, None]).to(e.dtype)).to(self.precise)  # (V, C) @ (C, H)
+        first = self.by_weight is None
+        self.by_weight = by_weight if first else self.by_weight.add_(by_weight)
+        self.by_bias = by_bias if first else self.by_bias.add_(by_bias)
 
-    def finish(self, labels: Tensor, matrix: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """All three, after the one-hot part is taken off."""
-        self.by_hidden -= matrix[labels]
-        self.by_weight.index_add_(0, labels, self.hidden.to(self.by_weight.dtype), alpha=-1)
-        self.by_bias.index_add_(0, labels, self.by_bias.new_ones(len(labels)), alpha=-1)
-        return self.by_hidden, self.by_weight.to(self.types[0]), self.by_bias.to(self.types[1])
+    def less_one_hot(self, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """All three, after the part of the labels is taken off."""
+        share = 1 / self.count
+        self.by_hidden.sub_(self.matrix[labels], alpha=share)
+        self.by_weight.index_add_(0, labels, self.hidden.to(self.precise), alpha=-share)
+        self.by_bias.index_add_(0, labels, self.by_bias.new_ones(len(labels)), alpha=-share)
+        return self.by_hidden, self.by_weight, self.by_bias
