@@ -183,9 +183,7 @@ class BertConfig:
     @classmethod
     def from_file(cls, path: Path) -> "BertConfig":
         """Read one config.json; InputError names the file."""
-        if not present(path):
-            raise InputError(f"{path.parent}: no checkpoint, config.json is missing")
-        values = read_json(path)
+        values = _read(path)
         try:
             return cls.from_dict(values)
         except InputError as error:
@@ -231,7 +229,13 @@ class BertConfig:
 
 def classes_of(folder: Path) -> list[str]:
     """The names of the classes in config.json's `architectures`; [] where it gives none."""
-    return _class_names(read_json(folder / "config.json"))
+    return _class_names(_read(folder / "config.json"))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if not present(path):
+        raise InputError(f"{path.parent}: no checkpoint, config.json is missing")
+    return read_json(path)
 
 
 def _class_names(values: dict[str, Any]) -> list[str]:

@@ -82,8 +82,7 @@ def open_task(model: str | Path, device: str = "cpu") -> tuple[PretrainedModel, 
 
 def family_of(model: str | Path) -> type[Task] | None:
     """The family that a checkpoint was fine-tuned for, as its config.json says; None for one without such a head."""
-    folder = locate(model)
-    kinds = classes_of(folder) if present(folder / "config.json") else []
+    kinds = classes_of(locate(model))
     families = (SequenceTask, TokenTask, SpanTask, ChoiceTask)
     return next((family for family in families if family.head.__name__ in kinds), None)
 
