@@ -250,6 +250,8 @@ def _check_pieces(backend: tokenizers.Tokenizer) -> None:
         raise InputError(f"pieces inside a word begin with {brief(prefix)}, BERT's with '##'")
     if (unknown := backend.model.unk_token) != "[UNK]":
         raise InputError(f"unk_token is {brief(unknown)}, BERT's is '[UNK]'")
+    if backend.model.token_to_id(unknown) is None:
+        raise InputError("[UNK] is an added token alone; the model's own vocabulary needs it")
     if not 1 <= (most := backend.model.max_input_chars_per_word) <= MOST_WORD_CHARACTERS:
         raise InputError(f"max_input_chars_per_word must be 1 to {MOST_WORD_CHARACTERS:,}, not {most} (BERT has 100)")
 

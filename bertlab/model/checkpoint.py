@@ -132,10 +132,10 @@ class PretrainedModel(nn.Module):
 def check_layers(config: BertConfig, stored: Weights) -> None:
     """InputError, before anything is built, where config.json asks for layers that are not stored."""
     layers = (f"encoder.layer.{number}.attention.self.query.weight" for number in range(config.num_hidden_layers))
-    if absent := next(
-        (name for name in chain(["embeddings.word_embeddings.weight"], layers) if name not in stored), ""
-    ):
-        raise InputError(f"{stored.path}: tensor {absent} is missing")
+    for name in chain(["embeddings.word_embeddings.weight"], layers):
+        if name not in stored:
+            asked = f"config.json asks for {config.num_hidden_layers:,} layers"
+            raise InputError(f"{stored.path}: tensor {name} is missing, {asked}")
 
 
 def published_names(name: str) -> list[str]:

@@ -85,7 +85,7 @@ WHOLE = {  # tokenizer.json
     "pieces marked otherwise": (model(continuing_subword_prefix="@@"), "begin with '@@'"),
     "unknown words as [PAD]": (model(unk_token="[PAD]"), "unk_token is '[PAD]'"),
     "byte pairs": (model(type="BPE", merges=[], vocab={"a": 0}), "not WordPiece"),
-    "a vocabulary of none": (model(vocab={}), "no [PAD] ... BERT needs"),
+    "a vocabulary of none": (model(vocab={}), "[UNK] is an added token alone"),
     "a vocabulary that is a list": (model(vocab=[]), "no tokenizer file"),
     "a number that is a text": (numbered(my="one"), "no tokenizer file"),
     "a number below 0": (numbered(my=-1), "no tokenizer file"),
@@ -109,12 +109,11 @@ WHOLE = {  # tokenizer.json
     ),
     "more tokens than embeddings": (
         engine(lambda values: [values["model"]["vocab"].update({f"new{n}": 38 + n}) for n in range(9)]),
-        "47 tokens, but vocab_size in config.json is 38",
+        "47 tokens, but config.json has a vocab_size of 38",
     ),
 }
 
 WORDS = {  # vocab.txt alone
-    "none": (gone("vocab.txt"), "holds no tokenizer"),
     "empty": (write("vocab.txt", ""), "vocab.txt is empty"),
     "cut to four tokens": (vocabulary(lambda tokens: tokens[:4]), "no [MASK]"),
     "zeros": (write("vocab.txt", b"\0" * 1000), "no [PAD]"),
@@ -126,7 +125,7 @@ WORDS = {  # vocab.txt alone
         vocabulary(lambda tokens: [*tokens, "x" * 10**6, "x" * 10**6]),
         "line 40: repeats the token 'xxx",
     ),
-    "more tokens than embeddings": (vocabulary(lambda tokens: [*tokens, "new"]), "39 tokens, but vocab_size"),
+    "more tokens than embeddings": (vocabulary(lambda tokens: [*tokens, "new"]), "39 tokens, but config.json"),
     "40 GB of holes": (cut("vocab.txt", 40 * 10**9), "40,000,000,000 bytes"),
     "a folder": (in_its_place("vocab.txt", lambda path: path.mkdir()), "not a regular file"),
     "a link to itself": (link("vocab.txt", "vocab.txt"), "Too many levels of symbolic links"),
@@ -153,6 +152,10 @@ def test_tokenizer_json(name, refused, capfd):
 def test_vocab_txt(name, refused):
     damage, words = WORDS[name]
     refused("sentence", words_alone(damage), words, (INFO, PREDICT))
+
+
+def test_no_tokenizer_at_all(refused):
+    refused("sentence", gone("tokenizer.json", "vocab.txt"), "holds no tokenizer", (PREDICT,))
 
 
 def test_fewer_tokens_than_embeddings_are_fine(folder_of):

@@ -108,7 +108,7 @@ FILES = {
     ),
     "a name with escape codes": (
         "sentence",
-        tensors(lambda held: held.update({"\x1b[2J\n": held[NORM], "bert.\x1b[2J\n": held[NORM] + 1})),
+        tensors(lambda held: held.update({"\x1b[2J\n": held[NORM] + 2, "bert.\x1b[2J\n": held[NORM] + 1})),
         "\\x1b[2J\\n",
     ),
 }
