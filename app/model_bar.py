@@ -10,6 +10,7 @@ from state import box, linked_text, plain
 
 from bertlab.draw.tables import SIZES
 from bertlab.errors import InputError
+from bertlab.gate import read_bytes
 from bertlab.info import ModelFacts, model_facts
 from bertlab.locate import bundled_models
 
@@ -141,8 +142,8 @@ def fact_table(facts: ModelFacts) -> pd.DataFrame:
 def show_card(folder: Path) -> None:
     """The model card as plain text: as Markdown, a stranger's card could make the page fetch pictures."""
     try:
-        card = (folder / "README.md").read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        card = read_bytes(folder / "README.md").decode("utf-8", errors="replace")
+    except InputError:
         return
     with st.popover("Its card", icon=":material/description:"):
         st.code(card[:CARD_CHARACTERS], language=None, wrap_lines=True)

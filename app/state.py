@@ -9,6 +9,7 @@ from urllib.parse import quote_plus
 import streamlit as st
 
 from bertlab.errors import InputError
+from bertlab.printable import printable
 
 DEFAULT_TEXT = "the animal didn't cross the street because the [MASK] was too tired."
 LINK_CHARACTERS = 6_000  # servers refuse addresses much longer
@@ -74,7 +75,7 @@ JOINER = "\u2060"
 
 def plain(text: str) -> str:
     """`text` on one line, with everything that Markdown would read as a command taken for what it is."""
-    one_line = _JOINED.sub(lambda found: found[0] + JOINER, " ".join(text.split()))
+    one_line = _JOINED.sub(lambda found: found[0] + JOINER, printable(" ".join(text.split())))
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", one_line)  # all ASCII punctuation
 
 

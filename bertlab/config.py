@@ -1,13 +1,13 @@
 """The numbers that make one BERT: field names and defaults of the published config.json."""
 
 import dataclasses
-import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bertlab.errors import InputError
+from bertlab.gate import brief, present, read_json
+from bertlab.label_names import MOST_LABELS, label_names, printable_names
 from bertlab.locate import locate
 
 # The published sizes: layers, hidden size, heads (Devlin et al. 2019, section 3; Turc et al. 2019).
@@ -66,6 +66,24 @@ LAYER_MIXES = ("last", "second-to-last", "sum-last-4", "concat-last-4", "scalar-
 TOKEN_DECODERS = ("linear", "cnn", "crf")
 OWN = ("pooling", "layer_mix", "token_decoder", "no_answer_threshold")
 
+# The most that a number may be: far above every published BERT, and low enough for a mistyped or damaged file to be
+# refused before anything is built. The steps between labels that a CRF learns are num_labels squared.
+MOST = {
+    "vocab_size": 10_000_000,
+    "hidden_size": 65_536,
+    "num_hidden_layers": 1_024,
+    "num_attention_heads": 4_096,
+    "intermediate_size": 1_048_576,
+    "max_position_embeddings": 1_048_576,
+    "type_vocab_size": 65_536,
+    "pad_token_id": 10_000_000,
+    "num_labels": MOST_LABELS,
+    "initializer_range": 1_000.0,
+    "layer_norm_eps": 1.0,
+    "no_answer_threshold": 1e30,
+}
+MOST_CRF_LABELS = 1_000
+
 LEAST_LAYERS = {"second-to-last": 2, "sum-last-4": 4, "concat-last-4": 4}
 
 
@@ -121,6 +139,8 @@ class BertConfig:
         if (layers := self.num_hidden_layers) < (least := LEAST_LAYERS.get(self.layer_mix, 1)):
             raise InputError(f"layer_mix {self.layer_mix!r} needs {least} layers, num_hidden_layers is {layers}")
         self._settle_labels()
+        if self.token_decoder == "crf" and self.num_labels > MOST_CRF_LABELS:
+            raise InputError(f"num_labels must be at most {MOST_CRF_LABELS:,} for token_decoder crf")
         if self.hidden_size % self.num_attention_heads:
             raise InputError(
                 f"hidden_size {self.hidden_size} is not a multiple of num_attention_heads {self.num_attention_heads}"
@@ -132,7 +152,7 @@ class BertConfig:
         """num_labels and id2label from each other; JSON has made the numbers of id2label strings."""
         count, names = self.num_labels, self.id2label
         if names is not None:
-            names = _label_names(names)
+            names = label_names(names)
             if count is not None and count != len(names):
                 raise InputError(f"num_labels is {count}, but id2label names {len(names)} labels")
         elif count is not None:
@@ -163,14 +183,7 @@ class BertConfig:
     @classmethod
     def from_file(cls, path: Path) -> "BertConfig":
         """Read one config.json; InputError names the file."""
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise InputError(f"{path.parent}: no checkpoint, config.json is missing") from None
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path}: cannot be read as JSON ({error})") from error
-        if not isinstance(values, dict):
-            raise InputError(f"{path}: not a JSON object")
+        values = _read(path)
         try:
             return cls.from_dict(values)
         except InputError as error:
@@ -187,9 +200,9 @@ class BertConfig:
         own = {field.name for field in dataclasses.fields(cls)}
         for name, value in values.items():
             if name in FIXED and value != FIXED[name]:
-                raise InputError(f"{name} is {value!r}; bertlab's BERT has {FIXED[name]!r} only")
+                raise InputError(f"{name} is {brief(value)}; bertlab's BERT has {FIXED[name]!r} only")
             if name not in own | FIXED.keys() | IGNORED | GENERATION:
-                raise InputError(f"field {name!r} is unknown and might change the computation")
+                raise InputError(f"field {brief(name)} is unknown and might change the computation")
         return cls(**_without_quirks({name: value for name, value in values.items() if name in own}))
 
     def changed(self, **changes: Any) -> "BertConfig":
@@ -214,50 +227,62 @@ class BertConfig:
         return {"model_type": "bert"} | fields
 
 
+def classes_of(folder: Path) -> list[str]:
+    """The names of the classes in config.json's `architectures`; [] where it gives none."""
+    return _class_names(_read(folder / "config.json"))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if not present(path):
+        raise InputError(f"{path.parent}: no checkpoint, config.json is missing")
+    return read_json(path)
+
+
+def _class_names(values: dict[str, Any]) -> list[str]:
+    named = values.get("architectures")
+    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+
+
 def _check_kind(values: dict[str, Any]) -> None:
     """Another model is refused by its name; the first BERT files name no model_type, but maybe the class."""
-    kind, classes = values.get("model_type"), values.get("architectures")
-    if kind is None and isinstance(classes, list) and classes and not str(classes[0]).startswith("Bert"):
+    kind, classes = values.get("model_type"), _class_names(values)
+    if kind is None and classes and not classes[0].startswith("Bert"):
         kind = classes[0]
     if kind not in ("bert", None):
-        raise InputError(f"model_type is {kind!r}, not BERT; bertlab opens models of type 'bert' only")
+        raise InputError(f"model_type is {brief(kind)}, not BERT; bertlab opens models of type 'bert' only")
 
 
 def _without_quirks(fields: dict[str, Any]) -> dict[str, Any]:
-    """pad_token_id may be null; old releases changed num_labels alone and left id2label as it was."""
+    """pad_token_id may be null; old releases changed num_labels alone and left id2label as it was. Label names
+    become printable."""
     names, count = fields.get("id2label"), fields.get("num_labels")
-    stale = isinstance(names, dict) and count not in (None, len(names))
-    left_out = {"id2label"} if stale else set()
+    left_out = set()
+    if isinstance(names, dict):
+        fields |= {"id2label": printable_names(names)}
+        left_out = set() if count in (None, len(names)) else {"id2label"}
     if fields.get("pad_token_id", 0) is None:
         left_out.add("pad_token_id")
     return {name: value for name, value in fields.items() if name not in left_out}
 
 
-def _label_names(names: Any) -> dict[int, str]:
-    """id2label of a config.json with its numbers as numbers, in order."""
-    try:
-        ordered = dict(sorted((int(number), str(name)) for number, name in names.items()))
-    except (AttributeError, ValueError):
-        raise InputError(f"id2label must give each label's number its name, not {names!r}") from None
-    if not ordered or list(ordered) != list(range(len(ordered))):
-        raise InputError(f"id2label must number its labels from 0 on, not {', '.join(map(str, ordered)) or 'be empty'}")
-    return ordered
-
-
 def _check_choice(name: str, value: Any, known: tuple) -> None:
     if value not in known:
-        raise InputError(f"{name} {value!r} is unknown; known: {', '.join(map(str, known))}")
+        raise InputError(f"{name} {brief(value)} is unknown; known: {', '.join(map(str, known))}")
 
 
 def _check_value(name: str, kind: type, value: Any) -> None:
     accepted = (int, float) if kind is float else kind
     if not isinstance(value, accepted) or isinstance(value, bool) != (kind is bool):
-        raise InputError(f"{name} must be {kind.__name__}, not {value!r}")
+        raise InputError(f"{name} must be {kind.__name__}, not {brief(value)}")
     if kind is int and value < (0 if name == "pad_token_id" else 1):
-        raise InputError(f"{name} must be positive, not {value}")
+        raise InputError(f"{name} must be positive, not {brief(value)}")
     if "dropout" in name and not 0 <= value < 1:
-        raise InputError(f"{name} must be at least 0 and below 1, not {value}")
-    if name in ("initializer_range", "layer_norm_eps") and not 0 < value < float("inf"):
-        raise InputError(f"{name} must be positive, not {value}")
-    if name == "no_answer_threshold" and not math.isfinite(value):
-        raise InputError(f"{name} must be a finite number, not {value}")
+        raise InputError(f"{name} must be at least 0 and below 1, not {brief(value)}")
+    if name in ("initializer_range", "layer_norm_eps") and not value > 0:
+        raise InputError(f"{name} must be positive, not {brief(value)}")
+    _check_most(name, value)
+
+
+def _check_most(name: str, value: float) -> None:
+    if name in MOST and not abs(value) <= MOST[name]:
+        raise InputError(f"{name} must be at most {MOST[name]:,}, not {brief(value)}")

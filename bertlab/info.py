@@ -1,6 +1,5 @@
 """What a checkpoint is, without loading its weights: shapes, parameters by part, memory, tokenizer."""
 
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -8,10 +7,13 @@ from pathlib import Path
 
 import torch
 
+from bertlab import hub
 from bertlab import model as models
-from bertlab.config import BertConfig
+from bertlab.config import BertConfig, classes_of
+from bertlab.gate import present
 from bertlab.locate import locate
-from bertlab.model.checkpoint import NoDraws, PretrainedModel
+from bertlab.model.checkpoint import NoDraws, PretrainedModel, check_layers, check_shapes
+from bertlab.model.weights import Weights, weights_file
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
 
 PARTS = {
@@ -62,14 +64,19 @@ class ModelFacts:
 def model_facts(name: str | Path) -> ModelFacts:
     """The facts of a folder, a bundled model or a hub id (of which only the small files are fetched).
 
-    They are those of the class that config.json names, BertModel where it names none that bertlab knows.
+    They are those of the class that config.json names, BertModel where it names none that bertlab knows. Of the
+    weights, names and shapes are looked at, if they are there; their values are not read.
     InputError names the file that is missing or wrong.
     """
     folder = locate(name)
     config = BertConfig.from_file(folder / "config.json")
     kind = model_class(folder)
-    with torch.device("meta"), NoDraws():  # shapes alone: even the largest model costs nothing
-        model = kind(config)
+    stored = None if from_hub(name) and weights_file(folder) is None else Weights(folder)
+    if stored is not None:
+        check_layers(config, stored)
+    model = shapes_of(kind, config)
+    if stored is not None:
+        check_shapes(model, stored)
     total = sum(parameter.numel() for parameter in model.parameters())
     return ModelFacts(
         name=str(name),
@@ -83,13 +90,20 @@ def model_facts(name: str | Path) -> ModelFacts:
     )
 
 
+def from_hub(name: str | Path) -> bool:
+    """Whether a name is that of a model of the hub, and of no folder here."""
+    return hub.is_id(str(name)) and not Path(name).is_dir()
+
+
+def shapes_of(kind: type[PretrainedModel], config: BertConfig) -> PretrainedModel:
+    """A model without values: even the largest takes no memory."""
+    with torch.device("meta"), NoDraws():
+        return kind(config)
+
+
 def model_class(folder: Path) -> type[PretrainedModel]:
     """The first class of config.json's architectures that bertlab has."""
-    named = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("architectures")
-    for name in map(str, named if isinstance(named, list) else ()):
-        if name in CLASSES:
-            return CLASSES[name]
-    return models.BertModel
+    return next((CLASSES[name] for name in classes_of(folder) if name in CLASSES), models.BertModel)
 
 
 def modules_of(model: PretrainedModel) -> list[ModuleFacts]:
@@ -118,7 +132,7 @@ def parameters_by_part(model: PretrainedModel) -> dict[str, int]:
 
 
 def tokenizer_facts(folder: Path) -> TokenizerFacts | None:
-    if not any((folder / file).exists() for file in ("tokenizer.json", "vocab.txt")):
+    if not any(present(folder / file) for file in ("tokenizer.json", "vocab.txt")):
         return None
     tokenizer = Tokenizer.from_pretrained(folder)
     special = {token: tokenizer.vocab[token] for token in SPECIAL_TOKENS}

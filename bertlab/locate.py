@@ -1,10 +1,10 @@
 """From a name to a folder: a path, a bundled model, or a model of the Hugging Face hub."""
 
-import json
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from bertlab import hub
 from bertlab.errors import InputError
+from bertlab.gate import brief, parse_json, present, read_text
 
 
 def data_folder() -> Path:
@@ -73,13 +73,16 @@ def _from_hub(name: str, weights: bool) -> Path:
 def _transformer_in(folder: Path) -> Path:
     """Early sentence-transformers folders keep the BERT in a folder of its own, the first of modules.json."""
     modules = folder / "modules.json"
-    if (folder / "config.json").exists() or not modules.exists():
+    if present(folder / "config.json") or not present(modules):
         return folder
+    values = parse_json(read_text(modules), modules)
     try:
-        first = folder / json.loads(modules.read_text(encoding="utf-8"))[0]["path"]
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{modules}: no list of modules ({error})") from error
-    return first if (first / "config.json").exists() else folder
+        inner = PurePosixPath(values[0]["path"])
+    except (LookupError, TypeError) as error:
+        raise InputError(f"{modules}: no list of modules, each with its path") from error
+    if inner.is_absolute() or ".." in inner.parts:
+        raise InputError(f"{modules}: {brief(str(inner))} lies outside this folder")
+    return folder / inner if present(folder / inner / "config.json") else folder
 
 
 def _known() -> str:

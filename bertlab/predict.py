@@ -11,6 +11,7 @@ from bertlab.errors import InputError
 from bertlab.explain.fill import fill_mask
 from bertlab.files_io import atomic_lines
 from bertlab.model import BertForPreTraining
+from bertlab.printable import printable
 from bertlab.tasks.base import Task
 from bertlab.tasks.choice import ChoiceTask
 from bertlab.tasks.file_options import FileOptions
@@ -27,7 +28,7 @@ def fill_in(text: str, model: str, top: int) -> list[dict]:
     tokenizer = Tokenizer.from_pretrained(model)
     fills = fill_mask(BertForPreTraining.from_pretrained(model), tokenizer, text, k=top)
     return [
-        {"mask": number, "text": token, "probability": probability}
+        {"mask": number, "text": printable(token), "probability": probability}
         for number, fill in enumerate(fills, start=1)
         for token, probability in zip(fill.tokens, fill.probabilities, strict=True)
     ]

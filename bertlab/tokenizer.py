@@ -8,6 +8,7 @@ A `Tokenizer` is never changed by a call, so threads may share one.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +20,12 @@ from tokenizers import models, normalizers
 
 from bertlab.errors import InputError
 from bertlab.files_io import atomic_write
+from bertlab.gate import brief
 from bertlab.locate import locate
-from bertlab.vocabulary import SPECIAL_TOKENS, learn, make_backend, read
+from bertlab.vocabulary import SPECIAL_TOKENS, learn, make_backend
+from bertlab.vocabulary_files import check_vocab_size, read
+
+MOST_WORD_CHARACTERS = 10_000  # BERT has 100; the time for a word grows with the square of its length
 
 
 class Row(NamedTuple):
@@ -54,8 +59,8 @@ class Tokenizer:
         for token in SPECIAL_TOKENS:
             if token not in self.vocab:
                 raise InputError(f"the vocabulary has no {token}: BERT needs {' '.join(SPECIAL_TOKENS)}")
-        if max(self.vocab.values()) >= len(self.vocab):
-            raise InputError(f"the vocabulary skips numbers: {len(self.vocab)} tokens do not fill them all")
+        _check_pieces(backend)
+        _check_numbers(self.vocab)
         self.all_special_ids = [self.vocab[token] for token in SPECIAL_TOKENS]
         self.pad_token_id, self.unk_token_id, self.cls_token_id = self.all_special_ids[:3]
         self.sep_token_id, self.mask_token_id = self.all_special_ids[3:]
@@ -89,11 +94,14 @@ class Tokenizer:
     def from_pretrained(cls, name_or_path: str | Path) -> "Tokenizer":
         """Load from a folder, a bundled name or a hub id: tokenizer.json, else vocab.txt with the options
         of tokenizer_config.json. InputError names the file (and line) that is missing or wrong."""
-        path, backend = read(locate(name_or_path))
+        folder = locate(name_or_path)
+        path, backend = read(folder)
         try:
-            return cls(backend)
+            tokenizer = cls(backend)
+            check_vocab_size(tokenizer.vocab_size, folder / "config.json")
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
+        return tokenizer
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write vocab.txt, tokenizer.json and tokenizer_config.json, which `transformers` opens too."""
@@ -232,6 +240,30 @@ class Tokenizer:
             if not 0 <= index < self.vocab_size:
                 raise InputError(f"token id {index} is outside the vocabulary (0 to {self.vocab_size - 1})")
         return ids
+
+
+def _check_pieces(backend: tokenizers.Tokenizer) -> None:
+    """InputError for a way to cut words into pieces that is not BERT's."""
+    if backend.pre_tokenizer is None:
+        raise InputError("the tokenizer does not split text into words (no pre_tokenizer)")
+    if (prefix := backend.model.continuing_subword_prefix) != "##":
+        raise InputError(f"pieces inside a word begin with {brief(prefix)}, BERT's with '##'")
+    if (unknown := backend.model.unk_token) != "[UNK]":
+        raise InputError(f"unk_token is {brief(unknown)}, BERT's is '[UNK]'")
+    if backend.model.token_to_id(unknown) is None:
+        raise InputError("[UNK] is an added token alone; the model's own vocabulary needs it")
+    if not 1 <= (most := backend.model.max_input_chars_per_word) <= MOST_WORD_CHARACTERS:
+        raise InputError(f"max_input_chars_per_word must be 1 to {MOST_WORD_CHARACTERS:,}, not {most} (BERT has 100)")
+
+
+def _check_numbers(vocab: dict[str, int]) -> None:
+    """InputError unless the tokens are numbered 0, 1, 2, ..., each once."""
+    if len(set(vocab.values())) < len(vocab):
+        number, _ = Counter(vocab.values()).most_common(1)[0]
+        first, second = [token for token, index in vocab.items() if index == number][:2]
+        raise InputError(f"the tokens {brief(first)} and {brief(second)} both have the number {number}")
+    if max(vocab.values()) >= len(vocab):
+        raise InputError(f"the vocabulary skips numbers: {len(vocab)} tokens do not fill them all")
 
 
 def _cut_longest(lengths: Sequence[int], room: int) -> list[int]:

@@ -1,13 +1,8 @@
-"""Where a WordPiece vocabulary comes from: learnt from text, or read from the published files.
+"""The WordPiece pipeline around a vocabulary, and how a vocabulary is learnt from text."""
 
-Both end in a `tokenizers.Tokenizer` with BERT's choices around the vocabulary.
-"""
-
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from pathlib import Path
 
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -16,7 +11,6 @@ from bertlab.errors import InputError
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 MAX_ALPHABET = 1000  # rarer characters become [UNK], or a Chinese text would fill the vocabulary
-NORMALIZER_OPTIONS = ("strip_accents", "tokenize_chinese_chars")  # names in tokenizer_config.json
 
 
 def make_backend(
@@ -84,57 +78,3 @@ def _joins(backend: tokenizers.Tokenizer, letter: str) -> bool:
     """False for punctuation and Chinese characters, which are always words of their own."""
     text = backend.normalizer.normalize_str(f"x{letter}x")
     return len(backend.pre_tokenizer.pre_tokenize_str(text)) == 1
-
-
-def read(folder: Path) -> tuple[Path, tokenizers.Tokenizer]:
-    """The file that counts in `folder` and what it holds: tokenizer.json, else vocab.txt with the options
-    of tokenizer_config.json. InputError names the file (and line) that is missing or wrong."""
-    whole, words = folder / "tokenizer.json", folder / "vocab.txt"
-    if whole.exists():
-        return whole, _read_backend(whole)
-    if not words.exists():
-        raise InputError(f"{folder} holds no tokenizer: neither tokenizer.json nor vocab.txt is there")
-    vocab = {token: index for index, token in enumerate(_read_vocab(words))}
-    return words, make_backend(vocab, **_read_options(folder / "tokenizer_config.json"))
-
-
-def _read_backend(path: Path) -> tokenizers.Tokenizer:
-    text = _read_text(path)
-    try:
-        return tokenizers.Tokenizer.from_str(text)
-    except Exception as error:  # the engine raises nothing narrower
-        raise InputError(f"{path} is no tokenizer file: {error}") from None
-
-
-def _read_vocab(path: Path) -> list[str]:
-    """One token a line; a token may be any character but a line feed, so `splitlines` would be wrong."""
-    tokens = _read_text(path).replace("\r\n", "\n").removesuffix("\n").split("\n")
-    first_line: dict[str, int] = {}
-    for line, token in enumerate(tokens, start=1):
-        if token in first_line:
-            raise InputError(f"{path}, line {line}: repeats the token {token!r} of line {first_line[token]}")
-        first_line[token] = line
-    if tokens == [""]:
-        raise InputError(f"{path} is empty: one token a line is expected")
-    return tokens
-
-
-def _read_options(path: Path) -> dict:
-    """Arguments for `Tokenizer.from_vocab`; lower-casing is the published default."""
-    try:
-        options = json.loads(_read_text(path)) if path.exists() else {}
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path} is no JSON: {error}") from None
-    if not isinstance(options, dict):
-        raise InputError(f"{path}: named options in braces are expected")
-    chosen = {name: options[name] for name in NORMALIZER_OPTIONS if name in options}
-    return {"lowercase": options.get("do_lower_case", True), **chosen}
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}") from error
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error

@@ -11,7 +11,7 @@ from safetensors import safe_open
 from bertlab import BertConfig, BertForPreTraining, BertForSequenceClassification, BertModel, InputError, Tokenizer
 from bertlab.cli import main
 from bertlab.draw.tables import print_facts
-from bertlab.info import model_facts
+from bertlab.info import model_facts, parameters_by_part, shapes_of
 from bertlab.locate import data_folder
 
 
@@ -38,13 +38,11 @@ def test_counts_are_those_of_the_stored_tensors():
     assert sum(facts.parameters.values()) == facts.total
 
 
-def test_the_published_size_of_bert_base(tmp_path):
-    config = BertConfig().to_dict() | {"architectures": ["BertModel"]}
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    facts = model_facts(tmp_path)
-    assert facts.total == 109_482_240 and facts.tokenizer is None
-    assert list(facts.parameters) == ["embeddings", *(f"layer {n}" for n in range(1, 13)), "pooler"]
-    assert facts.parameters["layer 12"] == 7_087_872
+def test_the_published_size_of_bert_base():
+    counts = parameters_by_part(shapes_of(BertModel, BertConfig()))
+    assert sum(counts.values()) == 109_482_240
+    assert list(counts) == ["embeddings", *(f"layer {n}" for n in range(1, 13)), "pooler"]
+    assert counts["layer 12"] == 7_087_872
 
 
 def test_shapes_are_told_once_for_all_layers(checkpoint):
@@ -75,11 +73,23 @@ def test_a_class_that_bertlab_does_not_have_is_an_encoder(named, config, tmp_pat
     assert model_facts(tmp_path).architecture == "BertModel"
 
 
-def test_no_weights_are_read(labelled):
-    (labelled / "model.safetensors").write_bytes(b"")
+def test_names_and_shapes_of_the_weights_are_checked_and_their_values_not_read(labelled, monkeypatch):
     before = torch.get_rng_state()
+    monkeypatch.setattr("bertlab.model.checkpoint.check_values", lambda *_: pytest.fail("values were read"))
     model_facts(labelled)
     assert torch.equal(torch.get_rng_state(), before)
+    (labelled / "model.safetensors").write_bytes(b"")
+    with pytest.raises(InputError, match="model.safetensors: damaged or cut short"):
+        model_facts(labelled)
+    (labelled / "model.safetensors").unlink()
+    with pytest.raises(InputError, match="model.safetensors is missing"):
+        model_facts(labelled)
+
+
+def test_a_hub_model_whose_weights_were_not_fetched(labelled, monkeypatch):
+    (labelled / "model.safetensors").unlink()
+    monkeypatch.setattr("bertlab.info.locate", lambda name: labelled)
+    assert model_facts("org/name").architecture == "BertForSequenceClassification"
 
 
 @pytest.mark.parametrize("width", [80, 40])

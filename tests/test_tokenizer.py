@@ -280,7 +280,7 @@ SPECIALS = "\n".join(SPECIAL_TOKENS) + "\n"
         ("vocab.txt", SPECIALS.replace("[MASK]\n", ""), r"vocab.txt: .*\[MASK\]"),
         ("vocab.txt", SPECIALS.replace("[CLS]\n", ""), r"vocab.txt: .*\[CLS\]"),
         ("vocab.txt", b"[PAD]\n\xff\xfe", "vocab.txt: not UTF-8 at byte 6"),
-        ("tokenizer.json", "{", "tokenizer.json is no tokenizer file"),
+        ("tokenizer.json", "{", "tokenizer.json: cannot be read as JSON"),
         ("tokenizer.json", tokenizers.Tokenizer(tokenizers.models.BPE()).to_str(), "BPE, not WordPiece"),
         ("tokenizer.json", tokenizers.Tokenizer(tokenizers.models.WordPiece()).to_str(), "BertNormalizer"),
         ("readme.txt", "hello", "neither tokenizer.json nor vocab.txt"),

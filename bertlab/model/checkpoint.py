@@ -23,7 +23,7 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.files_io import atomic_folder
 from bertlab.locate import locate
-from bertlab.model.weights import WEIGHTS, Weights
+from bertlab.model.weights import WEIGHTS, Weights, check_values
 
 # Our module -> the published module(s); * is a layer's number. Parameters are called weight and bias in
 # both. Several published modules are stacked, in this order, as the rows of one of ours. The last three are
@@ -132,10 +132,10 @@ class PretrainedModel(nn.Module):
 def check_layers(config: BertConfig, stored: Weights) -> None:
     """InputError, before anything is built, where config.json asks for layers that are not stored."""
     layers = (f"encoder.layer.{number}.attention.self.query.weight" for number in range(config.num_hidden_layers))
-    if absent := next(
-        (name for name in chain(["embeddings.word_embeddings.weight"], layers) if name not in stored), ""
-    ):
-        raise InputError(f"{stored.path}: tensor {absent} is missing")
+    for name in chain(["embeddings.word_embeddings.weight"], layers):
+        if name not in stored:
+            asked = f"config.json asks for {config.num_hidden_layers:,} layers"
+            raise InputError(f"{stored.path}: tensor {name} is missing, {asked}")
 
 
 def published_names(name: str) -> list[str]:
@@ -171,6 +171,26 @@ def write_weights(tensors: dict[str, Tensor], path: Path) -> None:
     path.chmod(0o666 & ~hidden)  # save_file keeps all others out
 
 
+def check_shapes(model: PretrainedModel, stored: Weights) -> None:
+    """InputError, before anything is read, where a stored tensor is missing or not of the shape that `model` has, or
+    all of them together are larger than their files."""
+    for name, parameter in model.named_parameters():
+        names = published_names(name)
+        for theirs, rows in zip(names, parameter.chunk(len(names)) if names else (), strict=True):
+            if theirs in stored:
+                _check_shape(theirs, tuple(rows.shape), stored)
+            elif theirs.startswith(ENCODER):
+                raise InputError(f"{stored.path}: tensor {theirs} is missing")
+    wanted = chain.from_iterable(published_names(name) for name, _ in model.named_parameters())
+    if stored.bytes_of(wanted) > stored.size:
+        raise InputError(f"{stored.path}: tensors share their numbers; save each of them in full")
+
+
+def _check_shape(name: str, wanted: tuple[int, ...], stored: Weights) -> None:
+    if (found := tuple(stored[name].shape)) != wanted:
+        raise InputError(f"{stored.files[name][0]}: tensor {name} is {found}, config.json asks for {wanted}")
+
+
 @torch.no_grad()
 def load_weights(model: PretrainedModel, stored: Weights) -> list[str]:
     """Replace every parameter of `model`, which may be on the "meta" device, by the stored one.
@@ -178,18 +198,18 @@ def load_weights(model: PretrainedModel, stored: Weights) -> list[str]:
     Where one stored tensor is one parameter in its precision, the parameter is the memory-mapped file itself:
     no copy, and a change of it stays in memory. (Whoever overwrites that file in place changes a loaded model;
     save_pretrained puts a new file there.) Returns our names of those of the pooler or head that the checkpoint
-    lacks; their values are still to be set.
+    lacks; their values are still to be set. InputError for shapes that do not fit and values that are not finite.
     """
+    check_shapes(model, stored)
     missing: list[str] = []
     loaded: dict[nn.Parameter, nn.Parameter] = {}  # a tied parameter is named once, so it stays one
     for name, parameter in model.named_parameters():
         names = published_names(name)
-        absent = [theirs for theirs in names if theirs not in stored]
-        if absent and absent[0].startswith(ENCODER):
-            raise InputError(f"{stored.path}: tensor {absent[0]} is missing")
-        if absent:
+        if any(theirs not in stored for theirs in names):
             missing.append(name)
-        tensor = torch.empty_like(parameter, device="cpu") if absent else _stacked(parameter, names, stored)
+            tensor = torch.empty_like(parameter, device="cpu")
+        else:
+            tensor = _stacked(parameter, names, stored)
         loaded[parameter] = nn.Parameter(tensor)
     for module in model.modules():
         for leaf, parameter in module.named_parameters(recurse=False):
@@ -198,10 +218,8 @@ def load_weights(model: PretrainedModel, stored: Weights) -> list[str]:
 
 
 def _stacked(parameter: Tensor, names: list[str], stored: Weights) -> Tensor:
-    """The stored tensors of one parameter, one below the other, in its precision."""
-    tensors = [stored[name] for name in names]
-    for name, tensor, rows in zip(names, tensors, parameter.chunk(len(names)), strict=True):
-        if tensor.shape != rows.shape:
-            found, wanted = tuple(tensor.shape), tuple(rows.shape)
-            raise InputError(f"{stored.files[name][0]}: tensor {name} is {found}, config.json asks for {wanted}")
-    return (torch.cat(tensors) if len(tensors) > 1 else tensors[0]).to(parameter.dtype)
+    """The stored tensors of one parameter, one below the other, in its precision; each one's values are checked."""
+    tensors = [stored[name].to(parameter.dtype) for name in names]
+    for name, tensor in zip(names, tensors, strict=True):
+        check_values(*stored.files[name], tensor)
+    return torch.cat(tensors) if len(tensors) > 1 else tensors[0]

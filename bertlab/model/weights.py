@@ -5,23 +5,25 @@ index, and their older likes of PyTorch, pytorch_model.bin. Those are pickles, w
 tensors are let in.
 """
 
-import json
 import re
-import warnings
-import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from torch import Tensor
 
 from bertlab.errors import InputError
+from bertlab.gate import brief, check_file, present, read_json
+from bertlab.model.pickles import damaged, read_pickle
 
 WEIGHTS = "model.safetensors"
 PICKLE = "pytorch_model.bin"
 INDEX = ".index.json"
 FORMS = (WEIGHTS, WEIGHTS + INDEX, PICKLE, PICKLE + INDEX)
+# The largest published BERTs have under a thousand tensors, in a header of a hundred kilobytes.
+MOST_TENSORS, MOST_HEADER_BYTES, MOST_SHARDS = 20_000, 8_000_000, 1_000
+LARGEST = 1e9  # size (2-norm) of a tensor; a broken bit makes one of 1e38, from which no forward pass comes back
 
 
 class Weights(Mapping[str, Tensor]):
@@ -37,12 +39,13 @@ class Weights(Mapping[str, Tensor]):
         if path is None:
             raise InputError(f"{folder}: no checkpoint, {WEIGHTS} is missing (and {PICKLE} too)")
         self.path = path
+        self.size = 0  # bytes of all files
         self.files: dict[str, tuple[Path, str]] = {}  # modern name -> its file, and its name there
         self.tensors: dict[str, Tensor] = {}
         for path, tensors in self._by_file():
+            self.size += check_file(path)
             for name, tensor in tensors.items():
-                self.files[modern_name(name)] = path, name
-                self.tensors[modern_name(name)] = tensor
+                self._add(path, name, tensor)
 
     def __getitem__(self, name: str) -> Tensor:
         tensor, (path, stored) = self.tensors[name], self.files[name]
@@ -55,6 +58,18 @@ class Weights(Mapping[str, Tensor]):
 
     def __len__(self) -> int:
         return len(self.files)
+
+    def bytes_of(self, names: Iterable[str]) -> int:
+        """The bytes that those of these tensors that are stored take as they are."""
+        return sum(self.tensors[name].nbytes for name in names if name in self.tensors)
+
+    def _add(self, path: Path, name: str, tensor: Tensor) -> None:
+        modern = modern_name(name)
+        if modern in self.files and not same(tensor, self.tensors[modern]):
+            before, stored = self.files[modern]
+            where = "" if before == path else f" of {before.name}"
+            raise InputError(f"{path}: {brief(name)} and {brief(stored)}{where} are one parameter with two values")
+        self.files[modern], self.tensors[modern] = (path, name), tensor
 
     def _by_file(self) -> Iterator[tuple[Path, dict[str, Tensor]]]:
         if not self.path.name.endswith(INDEX):
@@ -69,7 +84,7 @@ class Weights(Mapping[str, Tensor]):
 
 def weights_file(folder: Path) -> Path | None:
     """The file that the weights of a folder are read from, or the index of several; None where there are none."""
-    return next((folder / form for form in FORMS if (folder / form).is_file()), None)
+    return next((folder / form for form in FORMS if present(folder / form)), None)
 
 
 def modern_name(name: str) -> str:
@@ -83,52 +98,66 @@ def modern_name(name: str) -> str:
     return "cls.predictions.bias" if name == "cls.predictions.decoder.bias" else name
 
 
+def same(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are alike in type, shape and values. Published files hold the decoder's bias twice."""
+    return one.dtype == other.dtype and torch.equal(one, other)
+
+
+def check_values(path: Path, name: str, tensor: Tensor) -> None:
+    """InputError for a tensor with a value that is not finite or beyond all measure. Reads it once."""
+    if not torch.linalg.vector_norm(tensor) <= LARGEST:
+        values = "nan or infinite" if not tensor.isfinite().all() else f"beyond {LARGEST:g}"
+        raise InputError(f"{path}: tensor {name} has values that are {values}: damaged, or its training diverged")
+
+
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """All tensors of one file, by the names that stand there."""
+    size = check_file(path)
     if path.suffix == ".bin":
-        return read_pickle(path)
+        tensors = read_pickle(path)
+        check_count(path, len(tensors))
+        return tensors
     try:
+        check_header(path, size)
         with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}
-    except (SafetensorError, OSError) as error:
+            names = list(file.keys())
+            check_count(path, len(names))
+            return {name: file.get_tensor(name) for name in names}
+    except InputError:
+        raise
+    except Exception as error:  # damage and strange types come as SafetensorError, OSError, KeyError and more
         raise damaged(path, error) from error
+
+
+def check_header(path: Path, size: int) -> None:
+    """InputError for a safetensors file whose table of tensors is larger than a BERT's can be."""
+    with open(path, "rb") as file:
+        header = int.from_bytes(file.read(8), "little")
+    if size < 8 or header > size - 8:
+        raise InputError(f"{path}: damaged or cut short ({size:,} bytes); copy or download it again")
+    if header > MOST_HEADER_BYTES:
+        raise InputError(f"{path}: a header of {header:,} bytes; a BERT's has at most {MOST_HEADER_BYTES:,}")
+
+
+def check_count(path: Path, count: int) -> None:
+    if count > MOST_TENSORS:
+        raise InputError(f"{path}: {count:,} tensors; a BERT has at most {MOST_TENSORS:,}")
 
 
 def read_index(path: Path) -> dict[Path, list[str]]:
     """The shards beside an index file and the tensors that each should hold."""
-    try:
-        names = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
-        files = {name: str(file) for name, file in names.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f'{path}: no index of weights, a JSON object with "weight_map" is expected') from error
+    files = read_json(path).get("weight_map")
+    if not isinstance(files, dict) or not all(isinstance(file, str) for file in files.values()):
+        raise InputError(f'{path}: no index of weights: "weight_map", a file for each tensor, is expected')
+    check_count(path, len(files))
     shards: dict[Path, list[str]] = {}
     for name, file in files.items():
         if Path(file).name != file:
-            raise InputError(f"{path}: {file!r} is no file of this folder")
+            raise InputError(f"{path}: {brief(file)} is no file of this folder")
         shards.setdefault(path.parent / file, []).append(name)
+    if len(shards) > MOST_SHARDS:
+        raise InputError(f"{path}: {len(shards):,} files of weights; there may be {MOST_SHARDS:,}")
     for shard in shards:
-        if not shard.is_file():
+        if not present(shard):
             raise InputError(f"{shard}: missing, {path.name} names it; copy or download it again")
     return shards
-
-
-def read_pickle(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file of torch.save, memory-mapped where its form allows; code in it is never run."""
-    try:
-        with warnings.catch_warnings(action="ignore"):  # about damage that is told here in one line
-            # Files from before PyTorch 1.6 are no zip archives and cannot be mapped.
-            stored = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
-    except Exception as error:  # pickle promises no narrower one for damaged files
-        if asked := re.search(r"GLOBAL (\S+)", str(error)):
-            raise InputError(f"{path}: refused, it wants to run code ({asked[1]}); tensors alone are read") from error
-        raise damaged(path, error) from error
-    if not isinstance(stored, dict) or not all(isinstance(tensor, Tensor) for tensor in stored.values()):
-        raise InputError(f"{path}: holds no plain table of tensors by name (a state_dict)")
-    return stored
-
-
-def damaged(path: Path, error: Exception) -> InputError:
-    # PyTorch wraps its reason in the advice to allow the file everything, which is no advice to pass on.
-    text = str(error).rpartition("WeightsUnpickler error: ")[2].strip()
-    reason = (text.splitlines() or [type(error).__name__])[0].rstrip(".")
-    return InputError(f"{path}: damaged or cut short ({reason}); copy or download it again")

@@ -1,14 +1,15 @@
 """The tasks by the names that commands and recipes call them."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from bertlab.config import classes_of
 from bertlab.corpora import storyworld
 from bertlab.errors import InputError
+from bertlab.gate import brief, present, read_json
 from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.locate import locate
 from bertlab.model.checkpoint import PretrainedModel
@@ -74,30 +75,32 @@ def open_task(model: str | Path, device: str = "cpu") -> tuple[PretrainedModel, 
     if device == "auto":
         device = torch.accelerator.current_accelerator(check_available=True) or "cpu"
     opened = family.head.from_pretrained(model, device=device)
-    told = _told(folder / "recipe.json")
-    max_length = min(int(told.get("max_length", MAX_LENGTH)), opened.config.max_position_embeddings)
-    return opened, make_task(family, Tokenizer.from_pretrained(model), max_length, int(told.get("stride", 0)))
+    recipe = folder / "recipe.json"
+    max_length = min(_whole(recipe, "max_length", MAX_LENGTH), opened.config.max_position_embeddings)
+    return opened, make_task(family, Tokenizer.from_pretrained(model), max_length, _whole(recipe, "stride", 0))
 
 
 def family_of(model: str | Path) -> type[Task] | None:
     """The family that a checkpoint was fine-tuned for, as its config.json says; None for one without such a head."""
-    kinds = _told(locate(model) / "config.json").get("architectures") or []
+    kinds = classes_of(locate(model))
     families = (SequenceTask, TokenTask, SpanTask, ChoiceTask)
     return next((family for family in families if family.head.__name__ in kinds), None)
 
 
 def taught(model: str | Path) -> str:
     """The name of the task that a run folder learned; "" for another checkpoint."""
-    name = _told(locate(model) / "recipe.json").get("task")
-    return name if name in NAMES else ""
+    name = _recorded(locate(model) / "recipe.json").get("task")
+    return name if isinstance(name, str) and name in NAMES else ""
 
 
-def _told(path: Path) -> dict:
-    """What a JSON file of a checkpoint tells; nothing where there is none."""
-    try:
-        told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
-    if not isinstance(told, dict):
-        raise InputError(f"{path}: not a JSON object")
-    return told
+def _recorded(recipe: Path) -> dict:
+    """The fields of a recipe.json; none where there is no such file."""
+    return read_json(recipe) if present(recipe) else {}
+
+
+def _whole(recipe: Path, name: str, default: int) -> int:
+    """A length in tokens that a recipe gives. InputError for anything but a whole number."""
+    value = _recorded(recipe).get(name, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < min(default, 1):
+        raise InputError(f"{recipe}: {name} must be a positive whole number, not {brief(value)}")
+    return value

@@ -1,9 +1,12 @@
 """The model bar: what is looked at, at which step, and what stands beside it."""
 
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 from pages import boxes, facts, opened, said
+from safetensors.torch import load_file, save_file
 
 from bertlab.locate import locate
 
@@ -45,6 +48,28 @@ def test_the_model_in_place_stays_when_another_cannot_be_opened(folders, tmp_pat
     assert "damaged" in app.error[0].value and "stays" in app.error[0].value
     assert "2 layers of 3 heads" in facts(app) and "broken" not in facts(app)
     assert any("Show me the cell" in expander.label for expander in app.expander)
+
+
+def test_hostile_checkpoints_are_refused_in_a_box(folders, tmp_path):
+    damages = {
+        "JSON nested": lambda path: (path / "config.json").write_text("[" * 200_000),
+        "num": lambda path: (path / "config.json").write_text('{"num_hidden_layers": 1000000000}'),
+        "not a regular file": lambda path: os.mkfifo(path / "modules.json") or (path / "config.json").unlink(),
+        "has values that are nan": spoil,
+    }
+    app = opened(folder=folders["pretrained"])
+    for number, (words, damage) in enumerate(damages.items()):
+        broken = Path(shutil.copytree(folders["pretrained"], tmp_path / str(number)))
+        damage(broken)
+        app.text_input(key="folder").set_value(str(broken)).run()
+        assert not app.exception and len(app.error) == 1, words
+        assert words in app.error[0].value and "stays" in app.error[0].value
+        assert "2 layers of 3 heads" in facts(app)
+
+
+def spoil(folder: Path) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    save_file({name: tensor * float("nan") for name, tensor in tensors.items()}, folder / "model.safetensors")
 
 
 @pytest.mark.parametrize("page", ["masking", "attention", "embeddings", "spans", "labels"])
