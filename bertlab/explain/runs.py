@@ -1,6 +1,5 @@
 """A training read back from its run folder, whether it is over or still under way."""
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from pathlib import Path
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
+from bertlab.gate import parse_json, read_text
 from bertlab.locate import bundled_models, locate, snapshots
 from bertlab.model.weights import weights_file
 from bertlab.training.card import MEASURES
@@ -181,12 +181,14 @@ def _measured(path: Path, names: dict[str, str]) -> list[Baseline]:
 def _written(path: Path, names: dict[str, str]) -> list[Baseline]:
     """`names` are those of the curves that are called otherwise there."""
     try:
-        records = json.loads(path.read_text(encoding="utf-8"))
+        records = parse_json(read_text(path), path)
         return [
             Baseline(record["name"], names.get(key, key), float(value))
             for record in records
             for key, value in record.items()
             if key != "name"
         ]
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except InputError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{path} cannot be read ({error})") from error

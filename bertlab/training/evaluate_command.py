@@ -1,6 +1,5 @@
 """What `bertlab evaluate` does: a checkpoint is measured by what it was made for."""
 
-import json
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from bertlab.errors import InputError
+from bertlab.gate import present
 from bertlab.locate import locate
 from bertlab.model import BertForPreTraining
 from bertlab.tasks.file_options import FileOptions
@@ -18,6 +18,7 @@ from bertlab.tokenizer import Tokenizer
 from bertlab.training.commands import read_material, say
 from bertlab.training.evaluate import Learned
 from bertlab.training.metrics import SECOND
+from bertlab.training.run import read_record
 from bertlab.training.task_commands import WORLD_TEST
 
 
@@ -62,13 +63,13 @@ def evaluate_task(name: str, data: Path | None, columns: FileOptions) -> dict[st
 def learned(name: str) -> Learned:
     """What run folders and their snapshots tell of it; others hold the paper's."""
     path = locate(name) / "recipe.json"
+    if not present(path):
+        return Learned()
+    told = read_record(path)
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
         found = Learned(told.get("second_task", "next"), int(told.get("max_tokens", Learned.max_tokens)))
         if found.second_task not in SECOND or found.max_tokens < 5:
             raise ValueError(f"second_task={found.second_task!r}, max_tokens={found.max_tokens}")
-    except FileNotFoundError:
-        return Learned()
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
     return found

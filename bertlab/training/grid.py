@@ -17,7 +17,7 @@ from bertlab.training.lock import locked
 from bertlab.training.looks import best_of
 from bertlab.training.recipes import WIDE, FinetuneRecipe, as_record
 from bertlab.training.resume import Checkpoints
-from bertlab.training.run import check_recipe
+from bertlab.training.run import check_recipe, read_record
 
 PAPER_RATES, NARROW_RATES = (5e-5, 3e-5, 2e-5), (4e-3, 2e-3, 1e-3)
 BATCH_SIZES, EPOCHS = (16, 32), (2.0, 3.0, 4.0)
@@ -64,7 +64,7 @@ def search(
                 check_recipe(folder, as_record(trial))
             elif not run_trial(folder, trial, examples, dev, **options):
                 return None
-            measures = json.loads((folder / MEASURES).read_text(encoding="utf-8"))
+            measures = read_record(folder / MEASURES)
             scores[folder] = measures["best"]
             keep_best_weights(scores)
             if on_trial:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bertlab.errors import InputError
 from bertlab.files_io import atomic_folder, atomic_write
+from bertlab.gate import read_json
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.conditions import Conditions
 from bertlab.training.lock import locked
@@ -152,12 +153,10 @@ def check_recipe(folder: Path, recipe: dict) -> None:
 def read_record(path: Path) -> dict:
     """What a JSON file of a run folder tells. InputError names one that is missing or damaged."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error})") from error
-    if not isinstance(told, dict):
-        raise InputError(f"{path} cannot be read (it holds no JSON object)")
-    return told
+        return read_json(path)
+    except InputError as error:
+        reason = str(error).removeprefix(f"{path}: ")
+        raise InputError(f"{path} cannot be read ({reason})") from error
 
 
 def read_rows(path: Path) -> list[dict[str, float]]:
