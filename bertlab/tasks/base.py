@@ -14,7 +14,7 @@ from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 
 CHUNK = 1024  # examples that are read at a time, and sorted by length
-TOKENS, GPU_TOKENS = 2048, 16_384  # of model input at a time: enough for full speed; on a CPU they stay in its cache
+TOKENS, GPU_TOKENS = 1024, 16_384  # of model input at a time: enough for full speed, few enough to need little padding
 
 
 class Prediction:
