@@ -15,6 +15,7 @@ FOLDER = Path(__file__).parent
 SCRIPTS = {
     "step.py": "One training step",
     "load.py": "Loading a model of the size of bert-base",
+    "predict.py --texts 1000": "Predicting a class for each text",
     "token_store.py": "Tokenizing to disk",
     "time_to_accuracy.py": "Words learned by seconds of training",
     "explorer.py": "The explorer in a browser",

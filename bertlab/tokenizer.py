@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
     ids: list[int]
     types: list[int]  # 0 first text, 1 second
-    offsets: list[tuple[int, int]]  # characters in the token's own text
+    offsets: list[tuple[int, int]]  # characters in the token's own text, or all (0, 0)
 
 
 class Tokenizer:
@@ -138,9 +138,9 @@ class Tokenizer:
         starts and ends in its own text, in characters, (0, 0) for added tokens; `special_tokens_mask`
         (B, S) bool, True on every special token, whether added, typed by hand or [UNK].
         """
-        segments = [self.encodings(texts)]
+        segments = [self.encodings(texts, offsets)]
         if pairs is not None:
-            segments.append(self.encodings(pairs))
+            segments.append(self.encodings(pairs, offsets))
             if len(segments[0]) != len(segments[1]):
                 raise InputError(f"{len(segments[0])} texts but {len(segments[1])} pairs: give one for each")
         if not segments[0]:
@@ -150,8 +150,8 @@ class Tokenizer:
         if not padding and len(sizes) > 1:
             raise InputError(f"rows of {min(sizes)} to {max(sizes)} tokens do not stack: set padding=True")
         batch = self.batch(rows)
-        if not offsets:
-            del batch["offset_mapping"]
+        if offsets:
+            batch["offset_mapping"] = stack([row.offsets for row in rows], (0, 0))  # (B, S, 2)
         if special_tokens_mask:
             batch["special_tokens_mask"] = self.special_mask(batch["input_ids"])
         return batch
@@ -172,12 +172,11 @@ class Tokenizer:
         return row
 
     def batch(self, rows: Sequence[Row]) -> dict[str, torch.Tensor]:
-        """Rows padded to the longest: input_ids, token_type_ids, attention_mask, offset_mapping."""
+        """Rows padded to the longest: input_ids, token_type_ids, attention_mask."""
         return {
             "input_ids": stack([row.ids for row in rows], self.pad_token_id),
             "token_type_ids": stack([row.types for row in rows], 0),
             "attention_mask": stack([[1] * len(row.ids) for row in rows], 0),
-            "offset_mapping": stack([row.offsets for row in rows], (0, 0)),  # (B, S, 2)
         }
 
     def special_mask(self, input_ids: torch.Tensor) -> torch.Tensor:
@@ -196,7 +195,8 @@ class Tokenizer:
     # Pieces and numbers
 
     def encodings(self, texts: str | Sequence[str], offsets: bool = True) -> list[tokenizers.Encoding]:
-        """The engine's view of each text (`.ids`, `.tokens`, `.offsets`): whole, without special tokens."""
+        """The engine's view of each text (`.ids`, `.tokens`, `.offsets`): whole, without special tokens. Without
+        `offsets` it is faster, but only `.ids` is filled in: tokens are "" and offsets (0, 0)."""
         texts = [texts] if isinstance(texts, str) else list(texts)
         encode = self.backend.encode_batch if offsets else self.backend.encode_batch_fast
         try:

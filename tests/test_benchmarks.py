@@ -231,3 +231,39 @@ def test_a_data_set_that_is_not_there_is_left_out(real, tmp_path, monkeypatch, c
     monkeypatch.setattr(sys, "argv", ["", "--data", str(tmp_path), "--only", "mr"])
     real.main()
     assert "mr is left out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("task", ["text", "token"])
+def test_prediction_is_measured(task, monkeypatch, capsys):
+    predict = benchmark("predict", monkeypatch)
+    in_here = {"--one": lambda *asked: json.dumps(predict.one(*asked))}
+    monkeypatch.setattr(predict, "in_a_process", lambda flag, *asked: in_here[flag](*asked))  # which is quicker
+    monkeypatch.setattr(predict, "has_onnx", lambda: False)
+    monkeypatch.setattr(sys, "argv", ["", "--sizes", "tiny", "--texts", "40", "--rounds", "1", "--task", task])
+    predict.main()
+    rows = [row.split(" | ") for row in capsys.readouterr().out.splitlines() if row.startswith("| " + task)]
+    assert [row[2] for row in rows] == ["pipeline", "pipeline, sorted", "bertlab"]
+    assert all(float(row[3].replace(",", "")) > 0 for row in rows)
+
+
+def test_labels_that_differ_stop_the_benchmark(monkeypatch):
+    predict = benchmark("predict", monkeypatch)
+    predict.check_alike("other", ["b", "b", *["a", "b"] * 499], ["a", "b"] * 500)  # one
+    with pytest.raises(SystemExit, match="other gives 2 of 1000"):
+        predict.check_alike("other", ["b", "a", *["a", "b"] * 499], ["a", "b"] * 500)
+    with pytest.raises(SystemExit):
+        predict.check_alike("other", ["a"] * 9, ["a"] * 9)  # labels that are all alike show nothing
+    assert predict.in_order([2, 0, 1], ["c", "a", "b"]) == ["a", "b", "c"]
+
+
+def test_fine_tuning_speed_is_measured(real_data, monkeypatch, capsys):
+    module = benchmark("finetune_speed", monkeypatch)
+    monkeypatch.setattr(module, "in_a_process", lambda name, *asked: module.one(name, *asked))
+    monkeypatch.setattr(module, "keep_memory", lambda: None)
+    monkeypatch.setattr(module, "WARM", 1)
+    asked = ["--only", "wnut", "--model", "storyworld-tiny", "--precisions", "float32", "--rounds", "1", "--steps", "2"]
+    monkeypatch.setattr(sys, "argv", ["", "--data", str(real_data), *asked, "--batch-size", "4"])
+    module.main()
+    rows = [row.split(" | ") for row in capsys.readouterr().out.splitlines() if row.startswith("| wnut")]
+    assert [row[2] for row in rows] == ["Trainer", "Trainer, by length", "bertlab"]
+    assert all(float(row[3]) > 0 for row in rows)

@@ -1,6 +1,6 @@
 """Examples of the task families as rows of model input, each with what is to be learned from it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -47,7 +47,6 @@ def collate(features: Sequence[Feature], tokenizer: Tokenizer) -> Batch:
     Rows are padded to the longest one; where a target is a list of one number per token, with -100.
     """
     batch = tokenizer.batch([row for feature in features for row in feature.rows])
-    del batch["offset_mapping"]
     if (choices := len(features[0].rows)) > 1:
         batch = {name: tensor.unflatten(0, (-1, choices)) for name, tensor in batch.items()}  # (B*C, S) -> (B, C, S)
     for name in features[0].targets:
@@ -71,8 +70,8 @@ def text_features(
     labels: the number of the class, a number as it is, or for several classes 1.0 or 0.0 each; none where the example
     has no label. Without `label2id` none are made.
     """
-    texts = tokenizer.encodings([example.text for example in examples])
-    pairs = iter(tokenizer.encodings([example.pair for example in examples if example.pair is not None]))
+    texts = tokenizer.encodings([example.text for example in examples], offsets=False)
+    pairs = iter(tokenizer.encodings([e.pair for e in examples if e.pair is not None], offsets=False))
     features = []
     for number, (example, text) in enumerate(zip(examples, texts, strict=True)):
         segments = (text,) if example.pair is None else (text, next(pairs))
@@ -93,7 +92,7 @@ def choice_features(examples: Sequence[ChoiceExample], tokenizer: Tokenizer, max
     """`[CLS] text [SEP] choice [SEP]` for each choice (section 4.4); labels: the number of the right one."""
     features = []
     for number, example in enumerate(examples):
-        text, *choices = tokenizer.encodings([example.text, *example.choices])
+        text, *choices = tokenizer.encodings([example.text, *example.choices], offsets=False)
         rows, cuts = zip(*(tokenizer.fitted((text, choice), max_length) for choice in choices), strict=True)
         targets = {} if example.label is None else {"labels": example.label}
         features.append(Feature(rows, targets, number, max(cuts)))
@@ -110,9 +109,9 @@ def word_features(
     """
     if max_length < 3:
         raise InputError(f"max_length={max_length} leaves no room beside [CLS] and [SEP]")
-    features = []
+    features, known = [], _pieces({word: None for example in examples for word in example.words}, tokenizer)
     for number, example in enumerate(examples):
-        first, words = 0, tokenizer.encodings(example.words)
+        first, words = 0, [known[word] for word in example.words]
         while first < len(words):
             feature = _words_that_fit(words, first, len(words), tokenizer, max_length, number)
             if label2id is not None:
@@ -127,6 +126,14 @@ def word_features(
     return features
 
 
+def _pieces(words: Iterable[str], tokenizer: Tokenizer) -> dict[str, list[int]]:
+    """The ids of each word; [UNK] for one without pieces (nothing but control characters)."""
+    words = list(words)
+    return {
+        word: ids or [tokenizer.unk_token_id] for word, ids in zip(words, tokenizer.encode_batch(words), strict=True)
+    }
+
+
 def _between_names(labels: Sequence[str], first: int, last: int) -> int:
     """The last place after `first` and not after `last` where no name goes on."""
     for place in range(last, first, -1):
@@ -136,21 +143,17 @@ def _between_names(labels: Sequence[str], first: int, last: int) -> int:
 
 
 def _words_that_fit(
-    words: Sequence, first: int, last: int, tokenizer: Tokenizer, max_length: int, number: int
+    words: Sequence[list[int]], first: int, last: int, tokenizer: Tokenizer, max_length: int, number: int
 ) -> WordsFeature:
-    """A row of the words from `first` to before `last`; a word without pieces (nothing but control characters) is read
-    as [UNK], and one longer than the row is cut."""
-    row, places, cut = Row([tokenizer.cls_token_id], [0], [(0, 0)]), [], 0
-    for word in words[first:last]:
-        pieces, offsets = (word.ids, word.offsets) if word.ids else ([tokenizer.unk_token_id], [(0, 0)])
-        room = max_length - 1 - len(row.ids)
+    """A row of the words from `first` to before `last`, each given by its pieces; one longer than the row is cut."""
+    ids, places, cut = [tokenizer.cls_token_id], [], 0
+    for pieces in words[first:last]:
+        room = max_length - 1 - len(ids)
         if len(pieces) > room and places:
             break
-        places.append(len(row.ids))
+        places.append(len(ids))
         cut = max(0, len(pieces) - room)
-        row.ids.extend(pieces[:room])
-        row.offsets.extend(offsets[:room])
-    row.ids.append(tokenizer.sep_token_id)
-    row.offsets.append((0, 0))
-    row.types.extend([0] * (len(row.ids) - 1))
+        ids.extend(pieces[:room])
+    ids.append(tokenizer.sep_token_id)
+    row = Row(ids, [0] * len(ids), [(0, 0)] * len(ids))
     return WordsFeature((row,), {}, number, cut, tuple(places), first)

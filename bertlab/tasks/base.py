@@ -13,8 +13,8 @@ from bertlab.inputs.features import Batch, Feature, collate
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 
-CHUNK = 512  # examples that are read at a time, and sorted by length
-ROWS = 32  # rows of model input at a time
+CHUNK = 1024  # examples that are read at a time, and sorted by length
+TOKENS, GPU_TOKENS = 1024, 16_384  # of model input at a time: enough for full speed, few enough to need little padding
 
 
 class Prediction:
@@ -82,7 +82,7 @@ class Task(ABC):
         """Settle on the dev set what no gradient teaches."""
 
     def predict(self, model: PretrainedModel, examples: Iterable) -> Iterator[Prediction]:
-        """A prediction for each example, in their order; a few hundred of them are in memory at a time."""
+        """A prediction for each example, in their order; about a thousand of them are in memory at a time."""
         examples = iter(examples)
         while chunk := list(islice(examples, CHUNK)):
             with torch.inference_mode():  # not around the yield: it would hold for the caller too
@@ -90,17 +90,29 @@ class Task(ABC):
             yield from predictions
 
     def outputs(self, model: PretrainedModel, features: Sequence[Feature]) -> Iterator[tuple[list[Feature], object]]:
-        """(features, output of the model) batch by batch, those of like length together."""
-        ordered = sorted(features, key=lambda feature: feature.length)
-        for first in range(0, len(ordered), ROWS):
-            chosen = ordered[first : first + ROWS]
-            yield chosen, model(**self.inputs(chosen, model), packed=True)
+        """(features, output of the model) batch by batch, those of like length together: so little of a batch is
+        padding that packing would cost more than it saves."""
+        on_cpu = next(model.parameters()).device.type == "cpu"
+        for chosen in batches(features, TOKENS if on_cpu else GPU_TOKENS):
+            yield chosen, model(**self.inputs(chosen, model))
 
     def inputs(self, features: Sequence[Feature], model: PretrainedModel) -> Batch:
         """The batch of these features on the model's device, without targets."""
         device = next(model.parameters()).device
         batch = collate([Feature(feature.rows) for feature in features], self.tokenizer)
         return {name: tensor.to(device) for name, tensor in batch.items()}
+
+
+def batches(features: Iterable[Feature], tokens: int) -> Iterator[list[Feature]]:
+    """The features by length, as many at a time as fill at most `tokens` with their padding; at least one."""
+    chosen: list[Feature] = []
+    for feature in sorted(features, key=lambda feature: feature.length):
+        if chosen and (len(chosen) + 1) * len(feature.rows) * feature.length > tokens:
+            yield chosen
+            chosen = []
+        chosen.append(feature)
+    if chosen:
+        yield chosen
 
 
 def surprise(probability: float) -> float:

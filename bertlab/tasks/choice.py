@@ -44,8 +44,9 @@ class ChoiceTask(Task):
     def decode(self, model, examples: Sequence[ChoiceExample], features: Sequence[Feature]) -> list[ChoicePrediction]:
         found: dict[int, ChoicePrediction] = {}
         for chosen, out in self.outputs(model, features):
-            for feature, shares in zip(chosen, out.logits.float().softmax(-1).cpu(), strict=True):
-                found[feature.example] = ChoicePrediction(int(shares.argmax()), tuple(shares.tolist()))
+            shares = out.logits.float().softmax(-1)  # (B, C)
+            rows = zip(chosen, shares.argmax(-1).tolist(), shares.tolist(), strict=True)
+            found |= {feature.example: ChoicePrediction(choice, tuple(row)) for feature, choice, row in rows}
         return [found[number] for number in range(len(examples))]
 
     def measures(self, examples: Sequence[ChoiceExample], predictions: Sequence[ChoicePrediction]) -> dict[str, float]:

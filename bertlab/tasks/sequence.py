@@ -60,8 +60,8 @@ class SequenceTask(Task):
     def decode(self, model, examples: Sequence[TextExample], features: Sequence[Feature]) -> list[TextPrediction]:
         found: dict[int, TextPrediction] = {}
         for chosen, out in self.outputs(model, features):
-            for feature, logits in zip(chosen, out.logits.float().cpu(), strict=True):
-                found[feature.example] = text_prediction(model.config, logits)
+            said = text_predictions(model.config, out.logits.float().cpu())
+            found |= zip((feature.example for feature in chosen), said, strict=True)
         return [found[number] for number in range(len(examples))]
 
     def measures(self, examples: Sequence[TextExample], predictions: Sequence[TextPrediction]) -> dict[str, float]:
@@ -94,16 +94,28 @@ class SequenceTask(Task):
 
 
 def text_prediction(config: BertConfig, logits: Tensor) -> TextPrediction:
-    """What the scores (N,) of one text say."""
+    """Return the prediction for one text from its logits (N,)."""
+    return text_predictions(config, logits[None])[0]
+
+
+def text_predictions(config: BertConfig, logits: Tensor) -> list[TextPrediction]:
+    """Return the prediction for each of B texts from their logits (B, N)."""
     problem, names = problem_of(config), list(config.id2label.values())
     if problem == "regression":
-        return TextPrediction(float(logits[0]), {})
+        return [TextPrediction(number, {}) for number in logits[:, 0].tolist()]
     several = problem == "multi_label_classification"
-    shares = logits.sigmoid() if several else logits.softmax(-1)
-    probabilities = dict(zip(names, shares.tolist(), strict=True))
-    if several:
-        return TextPrediction(tuple(name for name, p in probabilities.items() if p > 0.5), probabilities)
-    return TextPrediction(max(probabilities, key=probabilities.get), probabilities)
+    shares = logits.sigmoid() if several else logits.softmax(-1)  # (B, N)
+    choose = _above_half if several else _likeliest
+    rows = (dict(zip(names, row, strict=True)) for row in shares.tolist())
+    return [TextPrediction(choose(probabilities), probabilities) for probabilities in rows]
+
+
+def _likeliest(probabilities: dict[str, float]) -> str:
+    return max(probabilities, key=probabilities.get)
+
+
+def _above_half(probabilities: dict[str, float]) -> tuple[str, ...]:
+    return tuple(name for name, p in probabilities.items() if p > 0.5)
 
 
 def problem_of(config: BertConfig) -> str:

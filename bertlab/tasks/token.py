@@ -79,9 +79,10 @@ class TokenTask(Task):
         for chosen, out in self.outputs(model, features):
             mask = word_mask(chosen, out.logits)
             shares = out.logits.float().softmax(-1).amax(-1)  # (B, S, N) -> (B, S)
-            rows = zip(chosen, model.decode(out.logits, mask), mask, shares, strict=True)
-            for feature, labels, places, sure in rows:
-                parts[feature.example][feature.first_word] = [names[label] for label in labels], sure[places].tolist()
+            rows = zip(chosen, model.decode(out.logits, mask), shares.tolist(), strict=True)
+            for feature, labels, row in rows:
+                said = [names[label] for label in labels], [row[place] for place in feature.places]
+                parts[feature.example][feature.first_word] = said
         certain = model.config.token_decoder != "crf"
         return [_joined(example, found, certain) for example, found in zip(examples, parts, strict=True)]
 

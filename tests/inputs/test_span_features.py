@@ -9,7 +9,7 @@ from bertlab.corpora.examples import QAExample
 from bertlab.corpora.files import read_squad
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_QUERY, cut_windows, most_context, span_features, usual_stride
-from bertlab.tokenizer import Tokenizer
+from bertlab.tokenizer import Tokenizer, stack
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 PASSAGE = "Rose Hill, the baker of Millford, bought a brown dog. She named him Ash."
@@ -54,7 +54,8 @@ def test_brackets_accents_scripts_and_parts_of_words(context, answer, expected):
 def test_layout():
     features = span_features([example("Ash"), example("", "Who?", "Ash.")], TOK, 64, 21, learn=False)
     reference = TOK(["Who bought a dog?", "Who?"], [PASSAGE, "Ash."], offsets=True)
-    batch = TOK.batch([feature.rows[0] for feature in features])
+    rows = [feature.rows[0] for feature in features]
+    batch = TOK.batch(rows) | {"offset_mapping": stack([row.offsets for row in rows], (0, 0))}
     for key, tensor in reference.items():
         assert batch[key].tolist() == tensor.tolist(), key
     for feature in features:

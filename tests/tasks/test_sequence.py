@@ -5,7 +5,10 @@ import torch
 
 from bertlab import BertConfig, BertForSequenceClassification, InputError
 from bertlab.corpora.examples import TextExample
-from bertlab.tasks.sequence import SequenceTask, TextPrediction, sorted_labels, text_prediction
+from bertlab.inputs.features import Feature
+from bertlab.tasks.base import batches
+from bertlab.tasks.sequence import SequenceTask, TextPrediction, sorted_labels, text_prediction, text_predictions
+from bertlab.tokenizer import Row
 
 NAMES = {0: "bad", 1: "good", 2: "so so"}
 
@@ -126,6 +129,26 @@ def test_a_number(problem):
     assert text_prediction(BertConfig(num_labels=1, problem_type=problem), torch.tensor([2.5])) == TextPrediction(
         2.5, {}
     )
+
+
+@pytest.mark.parametrize("problem", ["regression", "single_label_classification", "multi_label_classification"])
+def test_a_batch_is_predicted_as_its_rows_are(problem):
+    names = {0: "bad"} if problem == "regression" else NAMES
+    config = BertConfig(problem_type=problem, id2label=names)
+    logits = torch.randn(5, len(names), generator=torch.Generator().manual_seed(0))
+    assert text_predictions(config, logits) == [text_prediction(config, row) for row in logits]
+
+
+def test_a_batch_is_as_large_as_its_tokens_allow():
+    def feature(length: int, rows: int = 1) -> Feature:
+        return Feature((Row([1] * length, [0] * length, [(0, 0)] * length),) * rows)
+
+    lengths = [3, 9, 2, 50, 3, 1, 4]
+    found = [[f.length for f in batch] for batch in batches([feature(length) for length in lengths], 12)]
+    assert found == [[1, 2, 3, 3], [4], [9], [50]]  # 4 rows of 3; a fifth, of 4, would make 20 tokens
+    choices = list(batches([feature(3, rows=2) for _ in range(5)], 12))
+    assert [len(batch) for batch in choices] == [2, 2, 1]
+    assert list(batches([], 12)) == []
 
 
 def test_predictions_are_those_of_each_text_alone(task, config):
