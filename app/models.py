@@ -19,10 +19,10 @@ from bertlab import (
 )
 from bertlab.errors import InputError
 from bertlab.explain.control import random_control
+from bertlab.gate import read_json
 from bertlab.locate import locate, snapshots
 from bertlab.model.weights import Weights, weights_file
 from bertlab.tasks.names import family_of
-from bertlab.training.run import read_record
 
 DEFAULT_MODEL = "storyworld-tiny"
 NOTHING, RANDOM = "nothing", "random weights"
@@ -161,7 +161,7 @@ def head_start(name: str) -> bool:
     """Whether this model's recipe gave it more to begin with than random weights (see docs/plateau.md)."""
     try:
         recipe = place(name.partition("/step-")[0]) / "recipe.json"
-        told = read_record(recipe) if recipe.exists() else {}
+        told = read_json(recipe) if recipe.exists() else {}
     except InputError:
         return False
     return told.get("position_init") == "sinusoid" or told.get("attention_init") == "matched"

@@ -14,6 +14,7 @@ from bertlab.files_io import atomic_write
 FOLDER = Path(__file__).parent
 SCRIPTS = {
     "step.py": "One training step",
+    "where_time_goes.py": "Where the time of a step goes",
     "load.py": "Loading a model of the size of bert-base",
     "predict.py --texts 1000": "Predicting a class for each text",
     "token_store.py": "Tokenizing to disk",

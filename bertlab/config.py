@@ -7,7 +7,7 @@ from typing import Any
 
 from bertlab.errors import InputError
 from bertlab.gate import brief, present, read_json
-from bertlab.label_names import MOST_LABELS, label_names, printable_names
+from bertlab.label_names import MOST_LABELS, label_names
 from bertlab.locate import locate
 
 # The published sizes: layers, hidden size, heads (Devlin et al. 2019, section 3; Turc et al. 2019).
@@ -253,13 +253,10 @@ def _check_kind(values: dict[str, Any]) -> None:
 
 
 def _without_quirks(fields: dict[str, Any]) -> dict[str, Any]:
-    """pad_token_id may be null; old releases changed num_labels alone and left id2label as it was. Label names
-    become printable."""
+    """pad_token_id may be null; old releases changed num_labels alone and left id2label as it was."""
     names, count = fields.get("id2label"), fields.get("num_labels")
-    left_out = set()
-    if isinstance(names, dict):
-        fields |= {"id2label": printable_names(names)}
-        left_out = set() if count in (None, len(names)) else {"id2label"}
+    stale = isinstance(names, dict) and count not in (None, len(names))
+    left_out = {"id2label"} if stale else set()
     if fields.get("pad_token_id", 0) is None:
         left_out.add("pad_token_id")
     return {name: value for name, value in fields.items() if name not in left_out}

@@ -5,15 +5,9 @@ from typing import Any
 
 from bertlab.errors import InputError
 from bertlab.gate import brief
-from bertlab.printable import printable
 
 MOST_LABELS = 100_000
 MOST_CHARACTERS = 1_000  # of a name
-
-
-def printable_names(names: dict[Any, Any]) -> dict[Any, Any]:
-    """Return the names with their control characters escaped: they end up in terminals, tables and pages."""
-    return {number: printable(name) if isinstance(name, str) else name for number, name in names.items()}
 
 
 def label_names(names: Any) -> dict[int, str]:

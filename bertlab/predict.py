@@ -59,7 +59,7 @@ def classify(text: str, pair: str | None, model: str, top: int) -> list[dict]:
     if not prediction.probabilities:
         return [{"value": prediction.label}]
     ranked = sorted(prediction.probabilities.items(), key=lambda item: -item[1])
-    return [{"text": name, "probability": probability} for name, probability in ranked[:top]]
+    return [{"text": printable(name), "probability": probability} for name, probability in ranked[:top]]
 
 
 def _entities(model, task: TokenTask, text: str) -> list[dict]:
@@ -69,7 +69,7 @@ def _entities(model, task: TokenTask, text: str) -> list[dict]:
     example = TokenExample("", tuple(text[start:end] for start, end in spans))
     found = next(task.predict(model, [example])).entities
     places = [(spans[entity.first][0], spans[entity.last][1], entity.kind) for entity in found]
-    return [{"kind": kind, "text": text[a:b], "start": a, "end": b} for a, b, kind in places]
+    return [{"kind": printable(kind), "text": text[a:b], "start": a, "end": b} for a, b, kind in places]
 
 
 def choose(text: str, choices: tuple[str, ...], model: str) -> list[dict]:

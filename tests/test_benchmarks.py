@@ -70,6 +70,22 @@ def test_a_gpu_would_be_measured(monkeypatch):
     assert names == ["transformers", "bertlab", "+ unpadded"] and ratios[0] == "" and float(ratios[1]) > 0
 
 
+def test_steps_are_compared_as_each_contestant_comes(monkeypatch, capsys):
+    """The real contestants, in their processes, one round of two steps."""
+    step = benchmark("step", monkeypatch)
+    monkeypatch.setattr(sys, "argv", ["step.py", "--sizes", "tiny", "--rounds", "2"])
+    step.main()
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in step.CONTESTANTS) and printed.count(" *") == 1
+
+
+def test_where_time_goes_adds_up(monkeypatch):
+    where = benchmark("where_time_goes", monkeypatch)
+    monkeypatch.setattr(where, "STEPS", 1)
+    found, least = where.shares("tiny", "float32")
+    assert found["products"] > 0 and found["other"] < 0.25 * found.total() and 0 < least < found.total()
+
+
 def test_without_a_gpu_it_says_so(monkeypatch, capsys):
     gpu = benchmark("gpu", monkeypatch)
     monkeypatch.setattr(gpu.torch.cuda, "is_available", lambda: False)

@@ -114,7 +114,7 @@ def test_data_writes_what_the_readers_read(tmp_path):
 
 MISTAKES = {
     "unknown model": (("predict", "a [MASK]", "--model", "no-such-model"), "no-such-model"),
-    "folder that is no checkpoint": (("predict", "a [MASK]", "--model", "."), "holds no"),
+    "folder that is no checkpoint": (("predict", "a [MASK]", "--model", "."), "config.json is missing"),
     "no mask": (("predict", "nothing hidden", "--model", "run"), "[MASK]"),
     "only spaces": (("predict", "   ", "--model", "run"), "empty"),
     "question without passage": (("predict", "--question", "who?"), "--passage"),

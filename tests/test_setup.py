@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -169,12 +170,23 @@ def test_make_replaces_a_venv_whose_python_is_gone(clone):
 
 
 def test_library_example_of_the_readme_runs():
-    (example,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    example, _ = re.findall(r"```python\n(.*?)```", README, re.S)
     names = {}
     exec(example, names)
     out, tok = names["out"], names["tok"]
     assert out.prediction_logits.shape[-1] == tok.vocab_size
     assert out.attentions[0].ndim == 4
+
+
+def test_training_loop_of_the_readme_trains(batch):
+    """Its batches are those of any loader; the loss of the first one goes down."""
+    _, loop = re.findall(r"```python\n(.*?)```", README, re.S)
+    losses = []
+    one = batch | {"labels": batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)}
+    names = {"batches": [one | {"next_sentence_label": torch.tensor([0, 1, 0])}] * 6, "losses": losses}
+    torch.manual_seed(0)
+    exec(loop.replace("lr=1e-4", "lr=1e-3").replace(".loss\n", ".loss\n    losses.append(loss.item())\n"), names)
+    assert len(losses) == 6 and losses[-1] < losses[0] - 0.5
 
 
 COMMANDS = [

@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bertlab.info import ModelFacts, ModuleFacts
+from bertlab.printable import printable
 
 SIZES = {
     "num_hidden_layers": "layers",
@@ -25,7 +26,7 @@ def print_facts(facts: ModelFacts, console: Console | None = None) -> None:
     console = console or Console()
     labels = facts.config["id2label"].values() if "Classification" in facts.architecture else ()
     sizes = [(label, facts.config[field]) for field, label in SIZES.items()]
-    sizes += [("labels", ", ".join(labels))] if labels else []
+    sizes += [("labels", ", ".join(map(printable, labels)))] if labels else []
     console.print(table(f"{facts.name}: {facts.architecture}", ["", ""], sizes))
     shapes = [shape_row(module) for module in facts.modules]
     console.print(table("Shapes (* = every layer)", ["module", "times", "weight", "bias"], shapes))

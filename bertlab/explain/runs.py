@@ -7,12 +7,12 @@ from pathlib import Path
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
-from bertlab.gate import parse_json, read_text
+from bertlab.gate import parse_json, read_json, read_text
 from bertlab.locate import bundled_models, locate, snapshots
 from bertlab.model.weights import weights_file
 from bertlab.training.card import MEASURES
 from bertlab.training.resume import Checkpoints
-from bertlab.training.run import read_record, read_rows
+from bertlab.training.run import read_rows
 
 BASELINES = "baselines.json"
 
@@ -111,7 +111,7 @@ def read_run(name: str | Path) -> TrainingRun:
     """
     name = str(name).strip()
     folder = _folder(name)
-    recipe = read_record(folder / "recipe.json")
+    recipe = read_json(folder / "recipe.json")
     rows, looks = read_rows(folder / "metrics.csv"), read_rows(folder / "dev.csv")
     ended = weights_file(folder) is not None
     return TrainingRun(
@@ -171,7 +171,7 @@ def _baselines(folder: Path, measures: Sequence[str]) -> list[Baseline]:
 
 def _measured(path: Path, names: dict[str, str]) -> list[Baseline]:
     uniform = math.log(BertConfig.from_pretrained(path.parent).vocab_size)
-    told, found = read_record(path), [Baseline("uniform: ln V", names["loss"], uniform)]
+    told, found = read_json(path), [Baseline("uniform: ln V", names["loss"], uniform)]
     for name, kind in SIMPLE.items():
         keys = {f"{kind}_{theirs}": measure for theirs, measure in names.items()}
         found += [Baseline(name, measure, float(told[key])) for key, measure in keys.items() if key in told]

@@ -46,9 +46,8 @@ class Packing:
 
 
 def choose_packing(packed: bool | Packing, attention_mask: Tensor | None) -> Packing | None:
-    """The Packing that was given, or on CPU one made here, if there is padding."""
+    """The Packing that was given, or on CPU one made here."""
     if isinstance(packed, Packing):
         return packed
-    if not packed or attention_mask is None or attention_mask.device.type != "cpu" or attention_mask.all():
-        return None
-    return Packing(attention_mask)
+    on_cpu = attention_mask is not None and attention_mask.device.type == "cpu"
+    return Packing(attention_mask) if packed and on_cpu else None

@@ -7,7 +7,7 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from bertlab.errors import InputError
-from bertlab.gate import present
+from bertlab.gate import present, read_json
 from bertlab.locate import locate
 from bertlab.model import BertForPreTraining
 from bertlab.tasks.file_options import FileOptions
@@ -18,7 +18,6 @@ from bertlab.tokenizer import Tokenizer
 from bertlab.training.commands import read_material, say
 from bertlab.training.evaluate import Learned
 from bertlab.training.metrics import SECOND
-from bertlab.training.run import read_record
 from bertlab.training.task_commands import WORLD_TEST
 
 
@@ -65,7 +64,7 @@ def learned(name: str) -> Learned:
     path = locate(name) / "recipe.json"
     if not present(path):
         return Learned()
-    told = read_record(path)
+    told = read_json(path)
     try:
         found = Learned(told.get("second_task", "next"), int(told.get("max_tokens", Learned.max_tokens)))
         if found.second_task not in SECOND or found.max_tokens < 5:

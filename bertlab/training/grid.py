@@ -10,6 +10,7 @@ from pathlib import Path
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.files_io import atomic_write
+from bertlab.gate import read_json
 from bertlab.model.weights import WEIGHTS
 from bertlab.training.card import MEASURES
 from bertlab.training.finetune import finetune
@@ -17,7 +18,7 @@ from bertlab.training.lock import locked
 from bertlab.training.looks import best_of
 from bertlab.training.recipes import WIDE, FinetuneRecipe, as_record
 from bertlab.training.resume import Checkpoints
-from bertlab.training.run import check_recipe, read_record
+from bertlab.training.run import check_recipe
 
 PAPER_RATES, NARROW_RATES = (5e-5, 3e-5, 2e-5), (4e-3, 2e-3, 1e-3)
 BATCH_SIZES, EPOCHS = (16, 32), (2.0, 3.0, 4.0)
@@ -64,7 +65,7 @@ def search(
                 check_recipe(folder, as_record(trial))
             elif not run_trial(folder, trial, examples, dev, **options):
                 return None
-            measures = read_record(folder / MEASURES)
+            measures = read_json(folder / MEASURES)
             scores[folder] = measures["best"]
             keep_best_weights(scores)
             if on_trial:

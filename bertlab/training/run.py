@@ -143,20 +143,11 @@ class Run:
 
 def check_recipe(folder: Path, recipe: dict) -> None:
     """InputError where the run in the folder was begun with another recipe, or does not tell."""
-    begun = read_record(folder / "recipe.json")
+    begun = read_json(folder / "recipe.json")
     asked = json.loads(json.dumps(recipe))
     changed = [f"{key} was {begun.get(key)!r}" for key in asked if asked[key] != begun.get(key)]
     if changed:
         raise InputError(f"{folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")
-
-
-def read_record(path: Path) -> dict:
-    """What a JSON file of a run folder tells. InputError names one that is missing or damaged."""
-    try:
-        return read_json(path)
-    except InputError as error:
-        reason = str(error).removeprefix(f"{path}: ")
-        raise InputError(f"{path} cannot be read ({reason})") from error
 
 
 def read_rows(path: Path) -> list[dict[str, float]]:

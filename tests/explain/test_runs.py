@@ -97,11 +97,11 @@ def test_nothing_measured_yet(folder):
         ("metrics.csv", "loss\n1\n", "no column step"),
         ("metrics.csv", b"\xff\xfe\n", r"metrics\.csv cannot be read"),
         ("dev.csv", "step,f1\n1,high\n", r"dev\.csv, line 2"),
-        ("recipe.json", '{"steps": 10', r"recipe\.json cannot be read"),
-        ("recipe.json", "[]", "no JSON object"),
+        ("recipe.json", '{"steps": 10', r"recipe\.json: cannot be read"),
+        ("recipe.json", "[]", "not a JSON object"),
         ("baselines.json", '[{"loss": 3}]', r"baselines\.json cannot be read"),
         ("baselines.json", '[{"name": "x", "loss": "high"}]', r"baselines\.json cannot be read"),
-        ("baselines.json", "{", r"baselines\.json cannot be read"),
+        ("baselines.json", "{", r"baselines\.json: cannot be read"),
     ],
 )
 def test_what_is_damaged_is_named(folder, file, content, named):

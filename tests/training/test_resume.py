@@ -177,7 +177,7 @@ def test_what_cannot_be_resumed(long, texts, tok, tmp_path, monkeypatch):
         with pytest.raises(InputError, match="another version of bertlab"):
             train(long, texts, tok, out=out, resume=True)
     (out / "recipe.json").write_text("{")
-    with pytest.raises(InputError, match="recipe.json cannot be read"):
+    with pytest.raises(InputError, match="recipe.json: cannot be read"):
         train(long, texts, tok, out=out, resume=True)
 
 
