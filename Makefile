@@ -12,17 +12,15 @@ EXTRAS := course,app,data,tensorboard,test
 STAMP  := .venv/ready
 WANT   := $(CURDIR) $(shell cat pyproject.toml constraints.txt | cksum)
 
-# Two tests or chapters beside each other, each on one core. A chapter stays whole, as its cells share a kernel; the
-# last one goes first, as it trains for minutes.
+# Two tests beside each other, each on one core; then the chapters one by one, since each trains on two.
 test test-all test-fast: export OMP_NUM_THREADS := 1
 BESIDE := -n 2 --dist worksteal
-CHAPTERS = -n 2 --dist loadscope --no-loadscope-reorder $(shell ls -r notebooks/*.ipynb)
 
 # Kernels of notebooks are those of .venv, whatever else this machine has.
 export JUPYTER_PREFER_ENV_PATH := 1
 # Threads that wait sleep soon: training keeps its speed beside other programs (see bertlab/__init__.py).
 export OMP_WAIT_POLICY := PASSIVE
-export GOMP_SPINCOUNT := 10000
+export GOMP_SPINCOUNT := 2000
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -42,7 +40,7 @@ test test-all:
 	$(BIN)/ruff format --check .
 	$(PYTEST) $(BESIDE) -m "not browser $(KINDS)" $(DRAWN) $(ARGS)
 	$(PYTEST) $(BESIDE) -m "browser $(KINDS)" -rs $(ARGS)
-	$(PYTEST) $(CHAPTERS) --nbval --nbval-current-env --nbval-cell-timeout=900 \
+	OMP_NUM_THREADS=2 $(PYTEST) notebooks --nbval --nbval-current-env --nbval-cell-timeout=900 \
 	    --nbval-sanitize-with=tests/nbval_sanitize.cfg $(ARGS)
 
 test-fast: setup ## the quick part of the tests, while you work
