@@ -12,9 +12,11 @@ EXTRAS := course,app,data,tensorboard,test
 STAMP  := .venv/ready
 WANT   := $(CURDIR) $(shell cat pyproject.toml constraints.txt | cksum)
 
-# Two tests beside each other, each on one core; then the chapters one by one, since each trains on two.
+# Two tests beside each other, each on one core. Chapters too: each trains on two threads, of which one mostly waits, and
+# must not spin meanwhile. A chapter stays whole, as its cells share a kernel; the last one goes first, as it is long.
 test test-all test-fast: export OMP_NUM_THREADS := 1
 BESIDE := -n 2 --dist worksteal
+CHAPTERS = -n 2 --dist loadscope --no-loadscope-reorder $(shell ls -r notebooks/*.ipynb)
 
 # Kernels of notebooks are those of .venv, whatever else this machine has.
 export JUPYTER_PREFER_ENV_PATH := 1
@@ -40,7 +42,7 @@ test test-all:
 	$(BIN)/ruff format --check .
 	$(PYTEST) $(BESIDE) -m "not browser $(KINDS)" $(DRAWN) $(ARGS)
 	$(PYTEST) $(BESIDE) -m "browser $(KINDS)" -rs $(ARGS)
-	OMP_NUM_THREADS=2 $(PYTEST) notebooks --nbval --nbval-current-env --nbval-cell-timeout=900 \
+	GOMP_SPINCOUNT=0 $(PYTEST) $(CHAPTERS) --nbval --nbval-current-env --nbval-cell-timeout=900 \
 	    --nbval-sanitize-with=tests/nbval_sanitize.cfg $(ARGS)
 
 test-fast: setup ## the quick part of the tests, while you work
