@@ -31,13 +31,13 @@ from pathlib import Path
 
 import torch
 import with_trainer
-from bertlab.training.allocator import keep_memory
 from finetune_real import prepare
 from finetune_storyworld import line, task_of
 from lightning_fabric import Fabric
 
 from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.inputs.features import Feature
+from bertlab.model.allocator import keep_memory
 from bertlab.training.finetune import batches, task_loss
 from bertlab.training.loop import train
 from bertlab.training.optim import Optimization

@@ -31,7 +31,7 @@ from pathlib import Path
 
 import torch
 from finetune_storyworld import line
-from step import resident
+from step_worker import resident
 
 from bertlab import BertConfig, BertForSequenceClassification, BertForTokenClassification, Tokenizer
 from bertlab.corpora import storyworld
