@@ -1,16 +1,19 @@
 """The explorer: `bertlab explore`, or `streamlit run app/explore.py`."""
 
-import sys
 from pathlib import Path
 
 import streamlit as st
 
-HERE = Path(__file__).parent
-if str(HERE) not in sys.path:  # pages import their siblings by name
-    sys.path.insert(0, str(HERE))
+from app.shared import exports, model_bar
 
-import exports  # noqa: E402
-import model_bar  # noqa: E402
+PAGES = {  # each a folder of app/pages: its title and icon
+    "masking": ("Masked words", ":material/visibility_off:"),
+    "attention": ("Attention heads", ":material/grid_on:"),
+    "embeddings": ("[CLS] embeddings", ":material/scatter_plot:"),
+    "spans": ("Answer spans", ":material/question_answer:"),
+    "labels": ("Labels", ":material/label:"),
+    "training": ("Training", ":material/trending_up:"),
+}
 
 STYLE = """<style>
 [data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 4rem 3rem 5rem; }
@@ -27,16 +30,12 @@ STYLE = """<style>
 </style>"""
 
 # An icon by name would be fetched from a font server.
-st.set_page_config(page_title="bertlab explorer", page_icon=str(HERE / "icon.png"), layout="wide")
+st.set_page_config(page_title="bertlab explorer", page_icon=str(Path(__file__).with_name("icon.png")), layout="wide")
 st.html(STYLE)
 page = st.navigation(
     [
-        st.Page("views/masking.py", title="Masked words", icon=":material/visibility_off:", default=True),
-        st.Page("views/attention.py", title="Attention heads", icon=":material/grid_on:"),
-        st.Page("views/embeddings.py", title="[CLS] embeddings", icon=":material/scatter_plot:"),
-        st.Page("views/spans.py", title="Answer spans", icon=":material/question_answer:"),
-        st.Page("views/labels.py", title="Labels", icon=":material/label:"),
-        st.Page("views/training.py", title="Training", icon=":material/trending_up:"),
+        st.Page(f"pages/{name}/page.py", title=title, icon=icon, url_path=name, default=name == "masking")
+        for name, (title, icon) in PAGES.items()
     ]
 )
 st.session_state.page, st.session_state.not_in_link = page.url_path, []

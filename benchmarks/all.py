@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from bertlab.files_io import atomic_write
+from bertlab.io.atomic import atomic_write
 
 FOLDER = Path(__file__).parent
 SCRIPTS = {

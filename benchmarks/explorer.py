@@ -105,8 +105,8 @@ def canvas(browser, address: str) -> Iterator[Line]:
 def grid(browser, times: int) -> list[float]:
     import torch
 
-    from bertlab.draw.canvas import attention_widget
-    from bertlab.explain.attention import AttentionMaps
+    from bertlab.draw.html.canvas import attention_widget
+    from bertlab.explain.attention.maps import AttentionMaps
 
     drawn = torch.randn(2, 12, 12, 64, 64, generator=torch.Generator().manual_seed(0))
     tokens = ["[CLS]", *(f"token{i % 40}" for i in range(62)), "[SEP]"]

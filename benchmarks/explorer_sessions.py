@@ -50,7 +50,7 @@ class Heads:
 
     @staticmethod
     def expected(text: str) -> str:
-        from bertlab.explain.attention import attention_maps
+        from bertlab.explain.attention.maps import attention_maps
 
         maps = attention_maps(*opened("BertModel", HEADS_MODEL), text)
         weights = (maps.weights[0, 0] * 255).round()
@@ -71,7 +71,7 @@ class Fills:
 
     @staticmethod
     def expected(text: str) -> str:
-        from bertlab.explain.fill import fill_mask
+        from bertlab.explain.words.fill import fill_mask
 
         (fill,) = fill_mask(*opened("BertForPreTraining", FILLS_MODEL), text, k=3)
         return " ".join(f"{token} {p:.1%}" for token, p in zip(fill.tokens, fill.probabilities, strict=True))

@@ -38,17 +38,17 @@ import torch
 import with_trainer
 from finetune_storyworld import line, task_of, untrained
 
-from bertlab.cli_train import Finetune
+from bertlab.cli.finetune import Sets, recipe_of
+from bertlab.cli.train_options import Finetune
 from bertlab.corpora.conll import read_conll
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.reading import open_text
 from bertlab.corpora.squad import read_squad
 from bertlab.corpora.tabular import read_table
 from bertlab.tasks.base import Task
+from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune
-from bertlab.training.optim import Optimization
 from bertlab.training.recipes import FinetuneRecipe
-from bertlab.training.task_commands import Sets, recipe_of
 
 DEV_EACH = 10  # one in ten
 RATES = (3e-4, 5e-4, 1e-3)  # the paper's 5e-5 hardly moves a model so narrow

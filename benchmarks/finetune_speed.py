@@ -37,10 +37,10 @@ from lightning_fabric import Fabric
 
 from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.inputs.features import Feature
-from bertlab.model.allocator import keep_memory
+from bertlab.model.fast import keep_memory
+from bertlab.training.engine.loop import train
+from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import batches, task_loss
-from bertlab.training.loop import train
-from bertlab.training.optim import Optimization
 from bertlab.training.recipes import FinetuneRecipe
 
 WARM = 5

@@ -21,13 +21,13 @@ from statistics import fmean
 
 import torch
 
-from bertlab.cli_train import Finetune
-from bertlab.explain.control import random_control
-from bertlab.tasks.names import NAMES, make_task, named
+from bertlab.cli.finetune import Sets, recipe_of, world_sets
+from bertlab.cli.train_options import Finetune
+from bertlab.explain.ablation import random_control
+from bertlab.tasks.registry import NAMES, make_task, named
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.finetune import finetune, start_model
 from bertlab.training.recipes import FinetuneRecipe
-from bertlab.training.task_commands import Sets, recipe_of, world_sets
 
 TASKS = tuple(name for name, entry in NAMES.items() if entry.world)
 WARM, TIMED = 5, 20  # steps

@@ -7,8 +7,8 @@
 A step is forward, the losses of masked words and next sentences, backward, and AdamW, in bfloat16; dropout 0.1, a
 vocabulary of 30,522. The rows are pairs as bertlab makes them of docstrings, so their lengths are those of real text.
 Each contestant steps through the same batches; the figure is the median over rounds, with its quartiles. "used" is what
-a step needs by the formula of bertlab/training/flops.py, in which padding counts nothing, beside the rate of one large
-matrix product in bfloat16 measured in the same process.
+a step needs by the formula of bertlab/training/engine/throughput.py, in which padding counts nothing, beside the
+rate of one large matrix product in bfloat16 measured in the same process.
 """
 
 import argparse
@@ -28,13 +28,13 @@ from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.config import SIZES
 from bertlab.corpora.pydoc import read_docstrings
 from bertlab.training.batches import Documents, batches, token_ids
-from bertlab.training.flops import pretraining_operations, product_rate
-from bertlab.training.optim import Optimization, make_optimizers
-from bertlab.training.parts import own_parts
+from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.loop import train_step
+from bertlab.training.engine.micro_batches import own_parts
+from bertlab.training.engine.optim import Optimization, make_optimizers
+from bertlab.training.engine.throughput import pretraining_operations, product_rate
 from bertlab.training.pretrain import pretraining_loss, with_places
-from bertlab.training.processes import make_fabric
 from bertlab.training.recipes import PRETRAIN
-from bertlab.training.step import train_step
 
 VOCABULARY, DOCUMENTS = 30_522, 3000
 ROWS = {("base", 128): 256, ("base", 512): 64, ("large", 128): 128, ("large", 512): 32}

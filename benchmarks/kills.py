@@ -30,8 +30,8 @@ from pathlib import Path
 import lightning_fabric  # noqa: F401  imported here, once for all runs
 import torch
 
-import bertlab.training.task_commands  # noqa: F401
-from bertlab.cli import main as bertlab
+import bertlab.cli.finetune  # noqa: F401
+from bertlab.cli.main import main as bertlab
 
 STORY = "Ann has a dog. The dog is old. It sleeps a lot. Ann feeds it. Bob has a cat. The cat is young. It runs."
 SMALL = "hidden_size=32 num_attention_heads=2 num_hidden_layers=2 hidden_dropout_prob=0.1"

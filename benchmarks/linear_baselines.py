@@ -15,11 +15,11 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
+from bertlab.cli.finetune import Sets
 from bertlab.corpora.examples import QAExample, TextExample, TokenExample
 from bertlab.corpora.sentences import split_sentences
-from bertlab.tasks.scores import score_answers, score_classes, score_entities
+from bertlab.tasks.measures import score_answers, score_classes, score_entities
 from bertlab.tasks.span import right_answers
-from bertlab.training.task_commands import Sets
 
 CONSTANTS = (0.1, 0.3, 1.0, 3.0, 10.0)
 WORD = re.compile(r"\w+")

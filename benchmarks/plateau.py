@@ -13,9 +13,9 @@ from statistics import fmean
 
 from tqdm import tqdm
 
+from bertlab.evaluation.held_out import measure_pretraining
 from bertlab.inputs.masking import Masking
-from bertlab.training.evaluate import measure_pretraining
-from bertlab.training.optim import Optimization
+from bertlab.training.engine.optim import Optimization
 from bertlab.training.pretrain import pretrain
 from bertlab.training.recipes import PRETRAIN
 

@@ -37,7 +37,7 @@ from bertlab import BertConfig, BertForSequenceClassification, BertForTokenClass
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import TextExample, TokenExample
 from bertlab.corpora.reading import open_text
-from bertlab.tasks.names import open_task
+from bertlab.tasks.registry import open_task
 from bertlab.tasks.token import words_of
 
 HEADS = {"text": BertForSequenceClassification, "token": BertForTokenClassification}

@@ -15,8 +15,8 @@ step, so other work on the machine slows all of them.
 
 "times transformers" is the median over rounds of the ratio to transformers as it comes, in brackets its quartiles; the
 next column the same against the fastest row of transformers in the same precision. MB are what the steps add at most to
-the program and the weights (Linux only). GFLOP/s count what the step needs, as bertlab/training/flops.py says; "of one
-product" is their share of the rate of one large float32 or bfloat16 matrix product, taken in every round too.
+the program and the weights (Linux only). GFLOP/s count what the step needs, as training/engine/throughput.py says;
+"of one product" is their share of the rate of one large float32 or bfloat16 matrix product, taken in every round too.
 """
 
 import argparse
@@ -33,8 +33,8 @@ from step_worker import CONTESTANTS, SIZES, VOCABULARY, make_batch
 from tqdm import tqdm
 
 from bertlab import BertConfig
-from bertlab.training.flops import pretraining_operations, product_rate
-from bertlab.training.precision import Products, choose
+from bertlab.training.engine.precision import Products, choose
+from bertlab.training.engine.throughput import pretraining_operations, product_rate
 
 WARM = 2  # rounds that are not timed
 REFERENCE = "transformers"

@@ -110,11 +110,11 @@ def our_loop(size: str) -> Step:
 def our_trainer(size: str, precision: str) -> Step:
     """A step as `bertlab pretrain --precision ...` takes it."""
     from bertlab import BertConfig, BertForPreTraining
-    from bertlab.training.optim import Optimization, make_optimizers
-    from bertlab.training.parts import own_parts
+    from bertlab.training.engine.devices import make_fabric
+    from bertlab.training.engine.loop import train_step
+    from bertlab.training.engine.micro_batches import own_parts
+    from bertlab.training.engine.optim import Optimization, make_optimizers
     from bertlab.training.pretrain import pretraining_loss
-    from bertlab.training.processes import make_fabric
-    from bertlab.training.step import train_step
 
     fabric = make_fabric("cpu", precision=precision)
     model = BertForPreTraining(BertConfig.from_size(size, vocab_size=VOCABULARY))

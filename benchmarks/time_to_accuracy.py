@@ -30,19 +30,19 @@ from rich.table import Table
 from torch import Tensor, nn
 
 from bertlab import BertForPreTraining, Tokenizer
+from bertlab.cli.pretrain import read_material
 from bertlab.corpora import storyworld
-from bertlab.model.allocator import keep_memory
-from bertlab.training.baselines import NeighbourBaselines
+from bertlab.evaluation.baselines import NeighbourBaselines
+from bertlab.evaluation.held_out import count_neighbours, storyworld_test
+from bertlab.evaluation.measures import evaluate_pretraining
+from bertlab.model.fast import keep_memory
 from bertlab.training.batches import Documents, batches, token_ids
-from bertlab.training.commands import read_material
-from bertlab.training.evaluate import count_neighbours, storyworld_test
-from bertlab.training.loop import train
-from bertlab.training.metrics import evaluate_pretraining
-from bertlab.training.optim import make_optimizers, rate_factor
+from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.loop import train
+from bertlab.training.engine.optim import make_optimizers, rate_factor
+from bertlab.training.initial_weights import new_model
 from bertlab.training.pretrain import learn_vocabulary, pretraining_loss
-from bertlab.training.processes import make_fabric
 from bertlab.training.recipes import PRETRAIN, PretrainRecipe
-from bertlab.training.start import new_model
 
 RECIPES = {  # two layers learn sooner than four
     "storyworld": PRETRAIN["storyworld-live"],

@@ -19,7 +19,7 @@ from step_worker import SIZES, VOCABULARY, make_batch, our_trainer
 from torch.profiler import ProfilerActivity, profile
 
 from bertlab import BertConfig
-from bertlab.training.flops import pretraining_operations, product_rate
+from bertlab.training.engine.throughput import pretraining_operations, product_rate
 
 STEPS = 5
 KINDS = {

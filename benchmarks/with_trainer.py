@@ -16,10 +16,10 @@ from transformers import DataCollatorForTokenClassification, DataCollatorWithPad
 from bertlab.inputs.features import Feature, collate
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.base import Task
+from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.loop import train
+from bertlab.training.engine.throughput import encoder_operations
 from bertlab.training.finetune import by_length, start_model, task_loss
-from bertlab.training.flops import encoder_operations
-from bertlab.training.loop import train
-from bertlab.training.processes import make_fabric
 from bertlab.training.recipes import FinetuneRecipe
 
 WARM = 5  # steps of a burst that are not timed

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from bertlab.errors import InputError
-from bertlab.gate import brief, present, read_json
+from bertlab.io.gate import brief, present, read_json
+from bertlab.io.locate import locate
 from bertlab.label_names import MOST_LABELS, label_names
-from bertlab.locate import locate
 
 # The published sizes: layers, hidden size, heads (Devlin et al. 2019, section 3; Turc et al. 2019).
 # Every head is 64 wide and the feed-forward layer four times the hidden size.
@@ -20,6 +20,8 @@ SIZES = {
     "base": (12, 768, 12),
     "large": (24, 1024, 16),
 }
+
+IGNORED = -100  # label of a position that the loss leaves out
 
 ACTIVATIONS = ("gelu", "gelu_new", "relu")
 
@@ -34,7 +36,7 @@ FIXED = {
 }
 
 # Fields that published config.json files carry and that leave the computation of these models as it is.
-IGNORED = frozenset(
+UNUSED_FIELDS = frozenset(
     """
     _attn_implementation _commit_hash _name_or_path _num_labels architectures attn_implementation bos_token_id
     chunk_size_feed_forward cls_token_id cross_attention_hidden_size directionality dtype eos_token_id
@@ -201,7 +203,7 @@ class BertConfig:
         for name, value in values.items():
             if name in FIXED and value != FIXED[name]:
                 raise InputError(f"{name} is {brief(value)}; bertlab's BERT has {FIXED[name]!r} only")
-            if name not in own | FIXED.keys() | IGNORED | GENERATION:
+            if name not in own | FIXED.keys() | UNUSED_FIELDS | GENERATION:
                 raise InputError(f"field {brief(name)} is unknown and might change the computation")
         return cls(**_without_quirks({name: value for name, value in values.items() if name in own}))
 

@@ -1,6 +1,7 @@
-"""The one error that a user's mistake raises."""
+"""What bertlab raises for bad input, and how text from files and users is made fit to be printed."""
 
-from bertlab.printable import printable
+import unicodedata
+from importlib.util import find_spec
 
 
 class InputError(ValueError):
@@ -12,3 +13,29 @@ class InputError(ValueError):
 
     def __init__(self, message: str):
         super().__init__(printable(message))
+
+
+def require(module: str, extra: str) -> None:
+    """Raise an InputError that says how to install `module` where it is missing."""
+    if find_spec(module) is None:
+        raise InputError(f'{module} is not installed: pip install "bertlab[{extra}]"')
+
+
+OVERRIDES = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")  # they turn the text around them
+
+
+def printable(text: str) -> str:
+    """Return `text` with the characters escaped that would steer a terminal: control characters, line ends, halves of
+    surrogate pairs, and marks that reverse the direction of writing. "a\\x1b[31m" -> "a\\\\x1b[31m"."""
+    if text.isprintable():
+        return text
+    return "".join(_escaped(letter) if _steers(letter) else letter for letter in text)
+
+
+def _steers(letter: str) -> bool:
+    kind = unicodedata.category(letter)
+    return kind in ("Cc", "Cs", "Zl", "Zp") or unicodedata.bidirectional(letter) in OVERRIDES
+
+
+def _escaped(letter: str) -> str:
+    return letter.encode("unicode_escape", "surrogatepass").decode("ascii")

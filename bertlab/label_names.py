@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from bertlab.errors import InputError
-from bertlab.gate import brief
+from bertlab.io.gate import brief
 
 MOST_LABELS = 100_000
 MOST_CHARACTERS = 1_000  # of a name

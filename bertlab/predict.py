@@ -7,16 +7,14 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
-from bertlab.errors import InputError
-from bertlab.explain.fill import fill_mask
-from bertlab.files_io import atomic_lines
+from bertlab.errors import InputError, printable
+from bertlab.explain.words.fill import fill_mask
+from bertlab.io.atomic import atomic_lines
 from bertlab.model import BertForPreTraining
-from bertlab.printable import printable
 from bertlab.tasks.base import Task
 from bertlab.tasks.choice import ChoiceTask
-from bertlab.tasks.file_options import FileOptions
-from bertlab.tasks.files import read_examples
-from bertlab.tasks.names import NAMES, family_of, open_task, taught
+from bertlab.tasks.files import FileOptions, read_examples
+from bertlab.tasks.registry import NAMES, family_of, open_task, taught
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask, words_of

@@ -19,11 +19,10 @@ import torch
 from tokenizers import models, normalizers
 
 from bertlab.errors import InputError
-from bertlab.files_io import atomic_write
-from bertlab.gate import brief
-from bertlab.locate import locate
-from bertlab.vocabulary import SPECIAL_TOKENS, learn, make_backend
-from bertlab.vocabulary_files import check_vocab_size, read
+from bertlab.io.atomic import atomic_write
+from bertlab.io.gate import brief
+from bertlab.io.locate import locate
+from bertlab.vocabulary import SPECIAL_TOKENS, check_vocab_size, learn, make_backend, read
 
 MOST_WORD_CHARACTERS = 10_000  # BERT has 100; the time for a word grows with the square of its length
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.corpora import storyworld
-from bertlab.training.optim import Optimization
+from bertlab.training.engine.optim import Optimization
 from bertlab.training.recipes import PretrainRecipe
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell Ctrl-C may be ignored
@@ -107,7 +107,7 @@ def recipe() -> PretrainRecipe:
 @pytest.fixture(scope="session")
 def pretrained(recipe, tok, tmp_path_factory) -> str:
     """The folder of an untrained model of positions enough for questions."""
-    from bertlab.training.start import new_model
+    from bertlab.training.initial_weights import new_model
 
     folder = tmp_path_factory.mktemp("models") / "untrained"
     new_model(replace(recipe, max_position_embeddings=256, seed=8), tok).save_pretrained(folder, tok)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from bertlab import BertForPreTraining, Tokenizer
-from bertlab.cli import main
-from bertlab.corpora.export import write_storyworld
-from bertlab.corpora.files import read_documents, read_squad
+from bertlab.cli.main import main
+from bertlab.corpora.documents import read_documents, read_squad
+from bertlab.corpora.storyworld.export import write_storyworld
 from bertlab.inputs.store import TokenStore
 
 
@@ -178,8 +178,8 @@ def test_odd_text_gives_guesses_or_one_clear_line(place, name):
 
 
 def test_pydoc_stands_for_the_installed_docstrings(tmp_path, monkeypatch):
+    from bertlab.cli.pretrain import read_texts
     from bertlab.corpora import pydoc
-    from bertlab.training.commands import read_texts
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "library").mkdir()

@@ -15,14 +15,13 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
-from bertlab.cli import main
-from bertlab.corpora.export import write_storyworld
+from bertlab.cli.finetune import trained_for
+from bertlab.cli.main import main
+from bertlab.corpora.storyworld.export import write_storyworld
 from bertlab.explain.runs import read_run
-from bertlab.tasks.file_options import FileOptions
-from bertlab.tasks.files import read_examples
-from bertlab.tasks.names import open_task
-from bertlab.training import loop
-from bertlab.training.task_commands import trained_for
+from bertlab.tasks.files import FileOptions, read_examples
+from bertlab.tasks.registry import open_task
+from bertlab.training.engine import loop
 
 TEXTS = ["the red dog is here", "a blue cat was there", "the red hat, old", "a blue kite"] * 6
 LABELS = ["red", "blue"] * 12
@@ -479,7 +478,7 @@ def same_run(one: Path, other: Path) -> None:
 KILLED = """
 import os, signal
 from bertlab.cli import main
-from bertlab.training import loop
+from bertlab.training.engine import loop
 
 steps, step = iter(range(101)), loop.train_step
 
@@ -529,7 +528,7 @@ def test_killed_while_it_is_measured(unbroken, cli, place, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("bertlab.training.task_commands.measure", interrupt)
+        patch.setattr("bertlab.cli.finetune.measure", interrupt)
         assert cli(f"{LONGER} --out measured")[0] == 130
     assert cli(f"{LONGER} --seed 1 --out measured --resume")[0] == 2
     assert cli(f"{LONGER} --out measured --resume")[0] == 0
@@ -574,8 +573,8 @@ def test_a_grid_from_the_command_line(cli, place, monkeypatch):
 
 
 def test_few_examples_are_read_more_often_than_three_times():
-    from bertlab.cli_train import Finetune
-    from bertlab.training.task_commands import Sets, enough_steps, recipe_of
+    from bertlab.cli.finetune import Sets, enough_steps, recipe_of
+    from bertlab.cli.train_options import Finetune
 
     def steps(examples, **options):
         command = Finetune("sentence", train=Path("x.csv"), **options)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from bertlab import InputError
-from bertlab.files_io import atomic_folder, atomic_write
+from bertlab.io.atomic import atomic_folder, atomic_write
 
 
 def tree(folder):
@@ -66,7 +66,7 @@ def test_a_full_disk_is_an_input_error_naming_the_folder(tmp_path):
 
 
 def test_an_inner_full_disk_names_the_real_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("bertlab.files_io.os.fsync", full_disk)
+    monkeypatch.setattr("bertlab.io.atomic.os.fsync", full_disk)
     with pytest.raises(InputError, match="model/vocab.txt: cannot be written") as caught:
         with atomic_folder(tmp_path / "model") as work:
             atomic_write(work / "vocab.txt", "x")
@@ -97,7 +97,7 @@ def test_a_kill_while_writing_keeps_the_old_content(tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "a").write_text("old")
     code = (
-        "import os, sys; from bertlab.files_io import atomic_folder\n"
+        "import os, sys; from bertlab.io.atomic import atomic_folder\n"
         "with atomic_folder(sys.argv[1]) as work:\n"
         "    (work / 'a').write_text('half'); os._exit(9)"
     )
@@ -124,7 +124,7 @@ def test_atomic_write_replaces_a_file(tmp_path, content, stored):
 
 def test_atomic_write_on_a_full_disk_keeps_the_old_file(tmp_path, monkeypatch):
     atomic_write(tmp_path / "file", "old")
-    monkeypatch.setattr("bertlab.files_io.os.fsync", full_disk)
+    monkeypatch.setattr("bertlab.io.atomic.os.fsync", full_disk)
     with pytest.raises(InputError, match="file: cannot be written"):
         atomic_write(tmp_path / "file", "new")
     assert tree(tmp_path) == {"file": "old"}

@@ -18,7 +18,7 @@ import torch
 from huggingface_hub import close_session, constants
 
 from bertlab import BertConfig, BertForPreTraining, BertModel, InputError, Tokenizer
-from bertlab.locate import locate
+from bertlab.io.locate import locate
 
 ID = "someone/bert.v2"
 COMMITS = {"main": "a" * 40, "v1.0": "b" * 40, "refs/pr/1": "c" * 40}

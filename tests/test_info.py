@@ -9,10 +9,10 @@ from rich.console import Console
 from safetensors import safe_open
 
 from bertlab import BertConfig, BertForPreTraining, BertForSequenceClassification, BertModel, InputError, Tokenizer
-from bertlab.cli import main
+from bertlab.cli.main import main
 from bertlab.draw.tables import print_facts
-from bertlab.info import model_facts, parameters_by_part, shapes_of
-from bertlab.locate import data_folder
+from bertlab.io.locate import data_folder
+from bertlab.model.summary import model_facts, parameters_by_part, shapes_of
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_names_and_shapes_of_the_weights_are_checked_and_their_values_not_read(l
 
 def test_a_hub_model_whose_weights_were_not_fetched(labelled, monkeypatch):
     (labelled / "model.safetensors").unlink()
-    monkeypatch.setattr("bertlab.info.locate", lambda name: labelled)
+    monkeypatch.setattr("bertlab.model.summary.locate", lambda name: labelled)
     assert model_facts("org/name").architecture == "BertForSequenceClassification"
 
 

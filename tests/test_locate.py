@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from bertlab import InputError
-from bertlab.locate import bundled_models, data_folder
-from bertlab.locate import locate as find
+from bertlab.io.locate import bundled_models, data_folder
+from bertlab.io.locate import locate as find
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def bundle(tmp_path, monkeypatch):
     (tmp_path / "data" / "models" / "no-checkpoint").mkdir()
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    monkeypatch.setattr("bertlab.locate.data_folder", lambda: tmp_path / "data")
+    monkeypatch.setattr("bertlab.io.locate.data_folder", lambda: tmp_path / "data")
     return tmp_path / "data" / "models"
 
 
@@ -63,7 +63,7 @@ def test_a_file_is_no_folder(bundle):
 def test_data_lies_beside_the_package_or_in_it(tmp_path, monkeypatch):
     package = tmp_path / "bertlab"
     package.mkdir()
-    monkeypatch.setattr(sys.modules["bertlab.locate"], "__file__", str(package / "locate.py"))
+    monkeypatch.setattr(sys.modules["bertlab.io.locate"], "__file__", str(package / "locate.py"))
     assert data_folder() == tmp_path / "data"
     (package / "data").mkdir()
     assert data_folder() == package / "data"

@@ -9,10 +9,10 @@ from bertlab import BertForQuestionAnswering, InputError
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
 from bertlab.explain.spans import answer
 from bertlab.predict import answer_question, choose, classify, fill_in, predict_file
-from bertlab.tasks.file_options import FileOptions
-from bertlab.tasks.names import open_task
+from bertlab.tasks.files import FileOptions
+from bertlab.tasks.registry import open_task
+from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune
-from bertlab.training.optim import Optimization
 from bertlab.training.recipes import FinetuneRecipe
 
 CLASSES = [TextExample(str(n), f"a {c} dog", None, c) for n in range(4) for c in ("red", "blue", "green")]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bertlab.locate import bundled_models
+from bertlab.io.locate import bundled_models
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.slow
@@ -54,7 +54,8 @@ def test_the_wheel_holds_every_tracked_file_of_the_package(wheel):
     for name in filter(None, tracked.stdout.split("\0")):
         folder, _, rest = name.partition("/")
         if rest and folder in ("bertlab", "data", "app", "notebooks") and (ROOT / name).exists():
-            assert (name if folder == "bertlab" else f"bertlab/{name}") in names
+            inside = {"bertlab": "", "app": "bertlab/explorer/"}.get(folder, "bertlab/")
+            assert f"{inside}{name}" in names
     assert not [name for name in names if name.split("/")[0] != "bertlab" and ".dist-info/" not in name]
     assert wheel.stat().st_size < 60e6
 
@@ -63,7 +64,7 @@ def test_bundled_models_load_by_name(installed, tmp_path):
     code = """
 import json, bertlab, torch
 from bertlab import BertForPreTraining, Tokenizer
-from bertlab.locate import bundled_models
+from bertlab.io.locate import bundled_models
 model, tok = (kind.from_pretrained("storyworld-tiny") for kind in (BertForPreTraining, Tokenizer))
 shape = list(model(**tok(["my dog is hairy"])).prediction_logits.shape)
 print(json.dumps([bertlab.__file__, bundled_models(), shape, tok.vocab_size]))
@@ -86,6 +87,6 @@ def test_the_command_predicts(installed, tmp_path, arguments):
 
 
 def test_the_explorer_and_the_chapters_are_found(installed, tmp_path):
-    assert (installed / "bertlab" / "app" / "explore.py").is_file()
+    assert (installed / "bertlab" / "explorer" / "app" / "explore.py").is_file()
     chapters = sorted(path.name for path in (installed / "bertlab" / "notebooks").glob("*.ipynb"))
     assert chapters == sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from bertlab.corpora.detokenize import detokenize
+from bertlab.corpora.documents import assemble, read_documents, read_text
 from bertlab.corpora.examples import Document
-from bertlab.corpora.files import assemble, read_documents, read_text
-from bertlab.corpora.sentences import Heading, split_sentences
+from bertlab.corpora.sentences import Heading, detokenize, split_sentences
 from bertlab.errors import InputError
 
 Split = Literal["train", "test"]

@@ -31,7 +31,7 @@ from bertlab.course.checks.tokens import (
 from bertlab.course.checks.tour import check_best_span, check_left_of_gap, check_likeliest, check_pair_inputs
 from bertlab.course.checks.training import check_adamw_step, check_rate_factor, check_train_step
 from bertlab.course.matching import Matching, load_matching
-from bertlab.training.ladder import Rung, ladder
+from bertlab.evaluation.baselines import Rung, ladder
 
 __all__ = [
     "Matching",

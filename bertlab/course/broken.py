@@ -11,16 +11,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bertlab.inputs.masking import IGNORED, Masking
+from bertlab.config import IGNORED
+from bertlab.evaluation.baselines import masked_batches
+from bertlab.inputs.masking import Masking
 from bertlab.model import BertForPreTraining
 from bertlab.model.heads import PreTrainingOutput
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents, batches
-from bertlab.training.ladder import masked_batches
-from bertlab.training.optim import Optimization, make_optimizers, rate_factor
-from bertlab.training.parts import Batch
+from bertlab.training.engine.micro_batches import Batch
+from bertlab.training.engine.optim import Optimization, make_optimizers, rate_factor
+from bertlab.training.initial_weights import new_model
 from bertlab.training.recipes import PretrainRecipe
-from bertlab.training.start import new_model
 
 BUGS = {
     "healthy": "nothing is wrong",

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from bertlab.draw.curves import learning_curves
-from bertlab.training.ladder import Rung
+from bertlab.draw.figures.training import learning_curves
+from bertlab.evaluation.baselines import Rung
 
 
 class LivePlot:

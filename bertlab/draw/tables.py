@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bertlab.info import ModelFacts, ModuleFacts
-from bertlab.printable import printable
+from bertlab.errors import printable
+from bertlab.model.summary import ModelFacts, ModuleFacts
 
 SIZES = {
     "num_hidden_layers": "layers",

@@ -1,4 +1,4 @@
-"""A model with one of its parts taken out, and what becomes of the signal, forwards and backwards."""
+"""What a part of the model is good for: leave it out, or compare with the same architecture with random weights."""
 
 import copy
 from collections.abc import Collection
@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from bertlab.errors import InputError
 from bertlab.inputs.features import Batch
+from bertlab.model.checkpoint import DRAWS
 
 PARTS = ("attention", "feed-forward", "residual", "norm", "activation")
 
@@ -97,3 +99,29 @@ def signal(model: nn.Module, batch: Batch, seed: int = 0) -> Signal:
 def _difference(state: Tensor) -> float:
     """How much of a state (S, H) tells its tokens apart; 0 where nothing is left of it."""
     return float((state - state.mean(0)).norm() / state.norm().clamp(min=torch.finfo(state.dtype).tiny))
+
+
+class DrawFrom(TorchFunctionMode):
+    """Initial weights come from this generator: the global random state, which all threads share, is never touched."""
+
+    def __init__(self, generator: torch.Generator):
+        super().__init__()
+        self.generator = generator
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        own = {"generator": self.generator} if function.__name__ in DRAWS else {}
+        return function(*args, **(kwargs or {}) | own)
+
+
+def random_model(kind, config, seed: int = 0):
+    """A model of class `kind` with freshly drawn weights, in eval mode.
+
+    Follows from the seed alone, whatever other threads do, and leaves the global random state as it was.
+    """
+    with DrawFrom(torch.Generator().manual_seed(seed)):
+        return kind(config).eval()
+
+
+def random_control(model, seed: int = 0):
+    """random_model of the same class and config."""
+    return random_model(type(model), model.config, seed)

@@ -11,9 +11,9 @@ from itertools import chain
 import torch
 from torch import Tensor, nn
 
-from bertlab.explain.fill import position_logits
 from bertlab.explain.labels import label_text, label_words
 from bertlab.explain.text import frame_mask
+from bertlab.explain.words.fill import position_logits
 from bertlab.inputs.features import Batch
 from bertlab.tasks.sequence import problem_of
 

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.explain.attention import AttentionMaps, attention_maps
-from bertlab.explain.fill import position_log_probabilities
-from bertlab.explain.heads import ROLES, head_roles
-from bertlab.explain.projection import Neighbours, Pooling, neighbour_accuracy, text_vectors
+from bertlab.explain.attention.heads import ROLES, head_roles
+from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 from bertlab.explain.runs import Moment
 from bertlab.explain.spans import Answer, answer
 from bertlab.explain.text import encode, longest
+from bertlab.explain.vectors import Neighbours, Pooling, neighbour_accuracy, text_vectors
+from bertlab.explain.words.fill import position_log_probabilities
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering, BertModel
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tokenizer import Tokenizer

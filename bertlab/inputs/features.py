@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from bertlab.config import IGNORED
 from bertlab.corpora.examples import ChoiceExample, TextExample, TokenExample
 from bertlab.errors import InputError
-from bertlab.inputs.masking import IGNORED
 from bertlab.tokenizer import Row, Tokenizer, stack
 
 Batch = dict[str, Tensor]

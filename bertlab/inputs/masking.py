@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from bertlab.config import IGNORED
 from bertlab.errors import InputError
 from bertlab.tokenizer import Tokenizer
 
 NOT_CHOSEN, MASKED, RANDOM, KEPT = range(4)  # values of `Masked.action`
-IGNORED = -100  # label of a position that the loss leaves out
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Devlin et al. 2019, section 3.1 and appendix A.2: a pair is two spans of sentenc
 neighbours (IsNext), half of the time strangers (NotNext); one pair in ten is short on purpose.
 
 Here strangers are made by exchanging the second texts of true pairs from different documents, next of
-kin in length (`bertlab.inputs.strangers`). So every text is used once, and length, place in the document
+kin in length (`bertlab.inputs.negatives`). So every text is used once, and length, place in the document
 or sentence form tell nothing about the label: only whether the two texts belong together does.
 """
 
@@ -18,11 +18,10 @@ from typing import Literal
 import numpy as np
 import torch
 
+from bertlab.config import IGNORED
 from bertlab.errors import InputError
-from bertlab.inputs.flat import FlatText, starts
-from bertlab.inputs.masking import IGNORED
-from bertlab.inputs.store import TokenStore
-from bertlab.inputs.strangers import Neighbours, cut, exchange
+from bertlab.inputs.negatives import Neighbours, cut, exchange
+from bertlab.inputs.store import FlatText, TokenStore, starts
 from bertlab.tokenizer import Tokenizer
 
 IS_NEXT, NOT_NEXT = 0, 1

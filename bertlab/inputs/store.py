@@ -1,4 +1,4 @@
-"""A token store: pretraining text as token ids on disk, for more of it than fits into memory.
+"""Documents as token ids, in memory or on disk: a token store holds more pretraining text than fits into memory.
 
 A folder with three files of numbers (little-endian), which are mapped into memory and read where they are used:
 `tokens.bin`, the ids of all documents one after the other, as uint16 or, for a vocabulary beyond 65,536 tokens,
@@ -10,17 +10,41 @@ starts: int64, at the end the total. Beside them `store.json`, the `Header`, and
 import json
 import random
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
 
 from bertlab.errors import InputError
-from bertlab.inputs.flat import FlatText, starts
 from bertlab.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, eq=False)
+class FlatText:
+    """Documents of sentences of token ids, one after the other, as in a token store on disk. No sentence is empty."""
+
+    tokens: np.ndarray  # (T,) ids, of any whole-number type
+    sentences: np.ndarray  # (sentences + 1,) where in `tokens` each starts, at the end T
+    documents: np.ndarray  # (documents + 1,) with which sentence each starts, at the end the number of sentences
+
+    @classmethod
+    def of(cls, documents: "Sequence[Sequence[Sequence[int]]] | FlatText") -> "FlatText":
+        """From lists; empty sentences are left out."""
+        if isinstance(documents, FlatText):
+            return documents
+        kept = [[sentence for sentence in document if sentence] for document in documents]
+        sentences = list(chain.from_iterable(kept))
+        tokens = np.fromiter(chain.from_iterable(sentences), np.int32)
+        return cls(tokens, starts(map(len, sentences)), starts(map(len, kept)))
+
+
+def starts(lengths: Iterable[int]) -> np.ndarray:
+    """Where each part of a long row starts, and at the end how long it is: [3, 2] -> [0, 3, 5]."""
+    return np.cumsum([0, *lengths])
+
 
 VERSION = 1
 HEADER, TOKENS, SENTENCES, DOCUMENTS = "store.json", "tokens.bin", "sentences.bin", "documents.bin"

@@ -29,7 +29,6 @@ from tqdm import tqdm
 
 from bertlab.corpora.sentences import split_text
 from bertlab.errors import InputError
-from bertlab.files_io import atomic_write, plain_errors
 from bertlab.inputs.store import (
     DOCUMENTS,
     HEADER,
@@ -41,6 +40,7 @@ from bertlab.inputs.store import (
     read_header,
     vocabulary_hash,
 )
+from bertlab.io.atomic import atomic_write, plain_errors
 from bertlab.tokenizer import Tokenizer
 
 CHUNK_BYTES = 250_000  # of text, tokenized at a time

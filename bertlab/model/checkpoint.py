@@ -21,8 +21,8 @@ from torch.overrides import TorchFunctionMode
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
-from bertlab.files_io import atomic_folder
-from bertlab.locate import locate
+from bertlab.io.atomic import atomic_folder
+from bertlab.io.locate import locate
 from bertlab.model.weights import WEIGHTS, Weights, check_values
 
 # Our module -> the published module(s); * is a layer's number. Parameters are called weight and bias in

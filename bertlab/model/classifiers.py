@@ -8,15 +8,13 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bertlab.config import BertConfig
+from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
-from bertlab.inputs.masking import IGNORED
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.model.crf import CRF, precise
 from bertlab.model.encoder import BertModel, BertOutput
 from bertlab.model.heads import check_labels, class_loss, without_padding
-from bertlab.model.mixing import LayerMix, mean_over_tokens
-from bertlab.model.words import WordConvolution, moved, places_of_words
+from bertlab.model.mixing import LayerMix, WordConvolution, mean_over_tokens, moved, places_of_words
 
 
 @dataclass

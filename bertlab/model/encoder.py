@@ -14,11 +14,9 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from bertlab.config import BertConfig
-from bertlab.model.allocator import keep_memory
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.model.checks import check_inputs
-from bertlab.model.dropout import Dropout
-from bertlab.model.packing import Packing, choose_packing
+from bertlab.model.fast import Dropout, Packing, choose_packing, keep_memory
 
 
 @dataclass

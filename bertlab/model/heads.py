@@ -9,13 +9,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bertlab.config import BertConfig
+from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
-from bertlab.inputs.masking import IGNORED
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.model.checks import check_range
 from bertlab.model.encoder import ACTIVATIONS, BertModel
-from bertlab.model.lean_loss import lean_cross_entropy
+from bertlab.model.fast import lean_cross_entropy
 
 
 @dataclass

@@ -9,7 +9,7 @@ from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, choice_features
 from bertlab.model import BertForMultipleChoice
 from bertlab.tasks.base import Judged, Prediction, Task, surprise
-from bertlab.tasks.scores import score_choices
+from bertlab.tasks.measures import score_choices
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,50 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from bertlab.corpora import tabular
 from bertlab.corpora.conll import read_conll
 from bertlab.corpora.examples import TextExample
-from bertlab.corpora.hub import HUB, HubSet
+from bertlab.corpora.hub_datasets import HUB, HubSet
 from bertlab.corpora.reading import Skipped
 from bertlab.corpora.squad import read_squad
 from bertlab.corpora.tabular import read_choices, read_table
 from bertlab.errors import InputError
 from bertlab.tasks.base import Task
 from bertlab.tasks.choice import ChoiceTask
-from bertlab.tasks.file_options import FileOptions
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """Where in a file what stands, and how it is read."""
+
+    text_column: str | None = None
+    """Column of the text: its name, in CoNLL files its number from 0; usual names are found by themselves."""
+    pair_column: str | None = None
+    """Column of the second text of a pair."""
+    label_column: str | None = None
+    """Column of the label; in CoNLL files a number, the last one if not given."""
+    choice_columns: tuple[str, ...] = ()
+    """Columns of the choices."""
+    encoding: str = "utf-8"
+    """Encoding of the files."""
+    on_error: Literal["stop", "skip"] = "stop"
+    """Whether a row that cannot be used ends the reading, or is left out and counted."""
+
+    def given(self, *names: str) -> dict:
+        """Those of these columns that were named, as arguments of a reader."""
+        return {name: value for name in names if (value := getattr(self, name))}
+
+    def skipped(self) -> Skipped | None:
+        """What counts the rows that are left out; None where the first one that cannot be used ends the reading."""
+        return Skipped() if self.on_error == "skip" else None
+
 
 FAMILIES = {SequenceTask: "sequence", TokenTask: "token", SpanTask: "span", ChoiceTask: "choice"}
 

@@ -14,7 +14,7 @@ from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, text_features
 from bertlab.model import BertForSequenceClassification
 from bertlab.tasks.base import Judged, Prediction, Task, surprise
-from bertlab.tasks.scores import score_classes, score_label_sets, score_numbers
+from bertlab.tasks.measures import score_classes, score_label_sets, score_numbers
 
 MOST_CLASSES = 1000  # more different labels than this are no classes
 NEGATION = re.compile("(not|non|no)[_ -]")

@@ -20,7 +20,7 @@ from bertlab.tasks.answers import (
     read_windows,
 )
 from bertlab.tasks.base import Judged, Task
-from bertlab.tasks.scores import answer_score, score_answers
+from bertlab.tasks.measures import answer_score, score_answers
 from bertlab.tokenizer import Tokenizer
 
 NO_ANSWER = "no answer"

@@ -15,7 +15,7 @@ from bertlab.inputs.features import Batch, WordsFeature, word_features
 from bertlab.model import BertForTokenClassification
 from bertlab.model.crf import forbidden_steps
 from bertlab.tasks.base import Judged, Prediction, Task
-from bertlab.tasks.scores import score_entities
+from bertlab.tasks.measures import score_entities
 from bertlab.tasks.sequence import check_labels
 from bertlab.tokenizer import Tokenizer
 

@@ -1,17 +1,21 @@
-"""From text to the batches of a pretraining: what each step sees."""
+"""From text to the batches of a pretraining, made ahead of the step where a GPU would have to wait for them."""
 
 import random
-from collections.abc import Iterator, Sequence
+import signal
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, islice
+from multiprocessing import get_all_start_methods
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader, IterableDataset
 
-from bertlab.inputs.flat import FlatText
-from bertlab.inputs.masking import IGNORED, Masking, mask_tokens
+from bertlab.config import IGNORED
+from bertlab.errors import InputError
+from bertlab.inputs.masking import Masking, mask_tokens
 from bertlab.inputs.pairs import Pair, Pairs, collate, sentence_pairs
-from bertlab.inputs.store import TokenStore
+from bertlab.inputs.store import FlatText, TokenStore
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.recipes import PretrainRecipe
 
@@ -88,3 +92,51 @@ def next_token_batch(pairs: Pairs | Sequence[Pair], tokenizer: Tokenizer) -> dic
     inputs = {name: batch[name] for name in ("input_ids", "token_type_ids", "attention_mask")}
     following = torch.nn.functional.pad(batch["input_ids"][:, 1:], (0, 1))  # (B, S)
     return inputs | {"labels": following.masked_fill(tokenizer.special_mask(following), IGNORED)}
+
+
+Batch = dict[str, Tensor]
+AHEAD = 16  # batches that lie ready: enough to draw the pairs of the next epoch meanwhile
+
+
+def ahead(batches: Iterable[Batch], worker: bool) -> Iterator[Batch]:
+    """The same batches; with `worker` another process makes them, ahead of time and in pinned memory.
+
+    Close it at the end (contextlib.closing): that ends the process. Ctrl-C is left to the process that trains.
+    """
+    if not worker:
+        yield from batches
+        return
+    loader = DataLoader(
+        _Stream(batches),
+        batch_size=None,
+        num_workers=1,
+        prefetch_factor=AHEAD,
+        pin_memory=torch.cuda.is_available(),
+        multiprocessing_context="fork",  # shares the text's memory
+        worker_init_fn=_ignore_ctrl_c,
+        generator=torch.Generator(),  # or it would draw from the one that dropout draws from
+    )
+    for batch in loader:
+        if isinstance(batch, InputError):
+            raise batch
+        yield batch
+
+
+def worker_helps(device: str) -> bool:
+    """Whether training on `device` leaves a core free for a worker: on a GPU, where the system can fork."""
+    return device in ("auto", "cuda") and torch.cuda.is_available() and "fork" in get_all_start_methods()
+
+
+class _Stream(IterableDataset):
+    def __init__(self, batches: Iterable[Batch]):
+        self.batches = batches
+
+    def __iter__(self) -> Iterator[Batch | InputError]:
+        try:
+            yield from self.batches
+        except InputError as error:  # as a value: raised, it would arrive with a traceback in its message
+            yield error
+
+
+def _ignore_ctrl_c(_) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

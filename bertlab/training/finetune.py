@@ -15,30 +15,29 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bertlab.config import BertConfig
+from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
-from bertlab.inputs.masking import IGNORED
 from bertlab.model import BertModel
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.base import Task
 from bertlab.tasks.choice import ChoiceTask
-from bertlab.tasks.names import family_of, make_task, named
+from bertlab.tasks.registry import family_of, make_task, named
 from bertlab.tasks.sequence import SequenceTask, problem_of
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
 from bertlab.tokenizer import Tokenizer
-from bertlab.training.conditions import Conditions, settled
-from bertlab.training.flops import encoder_operations
-from bertlab.training.looks import Looks, Row
-from bertlab.training.loop import train
-from bertlab.training.optim import freeze
-from bertlab.training.parts import WHOLE, Batch, Shares
-from bertlab.training.precision import Precision, Products
-from bertlab.training.processes import launch, make_fabric
+from bertlab.training.dev_set import Looks, Row
+from bertlab.training.engine.checkpoints import State
+from bertlab.training.engine.conditions import Conditions, settled
+from bertlab.training.engine.devices import launch, make_fabric
+from bertlab.training.engine.loop import train
+from bertlab.training.engine.micro_batches import WHOLE, Batch, Shares
+from bertlab.training.engine.optim import freeze
+from bertlab.training.engine.precision import Precision, Products
+from bertlab.training.engine.throughput import encoder_operations
 from bertlab.training.recipes import FinetuneRecipe, as_record
-from bertlab.training.resume import State
-from bertlab.training.run import Run, to_all
+from bertlab.training.run_folder import Run, to_all
 
 POOL = 50  # batches whose examples are sorted by length together
 LEAST_SAVE = 50  # steps from one state to the next: that of a large model takes seconds to write

@@ -11,27 +11,25 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from bertlab.config import IGNORED
 from bertlab.corpora import storyworld
-from bertlab.errors import InputError
-from bertlab.inputs.loading import ahead, worker_helps
-from bertlab.inputs.masking import IGNORED
+from bertlab.errors import InputError, require
 from bertlab.inputs.store import TokenStore
-from bertlab.launch import require
 from bertlab.model import BertForPreTraining
+from bertlab.model.fast import Packing
 from bertlab.model.heads import labelled_places
-from bertlab.model.packing import Packing
 from bertlab.tokenizer import Tokenizer
-from bertlab.training.batches import Documents, batches, token_ids
-from bertlab.training.conditions import Conditions, settled
-from bertlab.training.flops import pretraining_operations
-from bertlab.training.loop import train
-from bertlab.training.parts import WHOLE, Batch, Shares
-from bertlab.training.precision import Precision, Products
-from bertlab.training.processes import launch, make_fabric
+from bertlab.training.batches import Documents, ahead, batches, token_ids, worker_helps
+from bertlab.training.engine.callbacks import tensorboard_log
+from bertlab.training.engine.conditions import Conditions, settled
+from bertlab.training.engine.devices import launch, make_fabric
+from bertlab.training.engine.loop import train
+from bertlab.training.engine.micro_batches import WHOLE, Batch, Shares
+from bertlab.training.engine.precision import Precision, Products
+from bertlab.training.engine.throughput import pretraining_operations
+from bertlab.training.initial_weights import new_model
 from bertlab.training.recipes import PretrainRecipe, as_record
-from bertlab.training.run import Run, to_all
-from bertlab.training.start import new_model
-from bertlab.training.tensorboard import tensorboard_log
+from bertlab.training.run_folder import Run, to_all
 
 TOKENIZER_SAMPLE = 6000  # documents that the vocabulary is learned from
 

@@ -7,7 +7,7 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import SecondTask, least_tokens
-from bertlab.training.optim import Optimization
+from bertlab.training.engine.optim import Optimization
 
 
 @dataclass(frozen=True)

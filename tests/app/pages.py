@@ -26,7 +26,7 @@ def opened(page: str = "masking", **link) -> AppTest:
     """A page as the reader of this link first sees it."""
     app = AppTest.from_file(str(APP), default_timeout=LONGEST)
     if page != "masking":
-        app.switch_page(f"views/{page}.py")
+        app.switch_page(f"pages/{page}/page.py")
     for key, value in link.items():
         app.query_params[key] = value
     return app.run()

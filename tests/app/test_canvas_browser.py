@@ -4,8 +4,8 @@ import pytest
 import torch
 from browsing import settle, unharmed
 
-from bertlab.draw.canvas import ModelHeads, attention_widget
-from bertlab.explain.attention import AttentionMaps
+from bertlab.draw.html.canvas import ModelHeads, attention_widget
+from bertlab.explain.attention.maps import AttentionMaps
 
 pytestmark = pytest.mark.browser
 

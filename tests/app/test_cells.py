@@ -6,8 +6,12 @@ from pathlib import Path
 import pages
 import pytest
 import torch
-from cells import attention, embeddings, labels, opening, training
 
+from app.pages.attention import cells as attention
+from app.pages.embeddings import cells as embeddings
+from app.pages.labels import cells as labels
+from app.pages.training import cells as training
+from app.shared import opening
 from bertlab import BertModel
 
 TEXT = 'he said "it\'s" [MASK] \\n.'

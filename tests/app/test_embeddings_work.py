@@ -1,10 +1,11 @@
 """Long work on the page of embeddings: measures with a bar and a Stop, and files that are read once."""
 
-import progress
 import streamlit
 from pages import fine, said
-from parts import embeddings_sets
 from test_embeddings_page import CSV, page, shown, with_file
+
+from app.pages.embeddings import sets as embeddings_sets
+from app.shared import progress
 
 
 def test_measuring_can_be_stopped_and_goes_on(folders, monkeypatch):

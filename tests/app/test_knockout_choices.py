@@ -2,11 +2,11 @@
 
 import pytest
 from pages import opened as page
-from parts.attention_measures import alike
 from test_knockout_page import PAIR, TEXT, fine, followed, opened, said
 
+from app.pages.attention.measures import alike
 from bertlab import BertForPreTraining, Tokenizer
-from bertlab.explain.fill import fill_mask
+from bertlab.explain.words.fill import fill_mask
 
 
 @pytest.mark.parametrize("key", ["off", "span_off"])

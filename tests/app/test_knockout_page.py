@@ -6,9 +6,9 @@ from pages import LONGEST, boxes, cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertForPreTraining, Tokenizer
-from bertlab.explain.fill import fill_mask
-from bertlab.explain.flow import measures
-from bertlab.explain.knockout import fill_knockouts
+from bertlab.explain.attention.flow import measures
+from bertlab.explain.attention.knockout import fill_knockouts
+from bertlab.explain.words.fill import fill_mask
 
 TABS = ["Switch heads off", "Is it an explanation?", "bertviz"]
 TEXT, PAIR = 'my dog "is" \\ [MASK] today.', "he likes walks."

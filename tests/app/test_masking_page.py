@@ -10,9 +10,9 @@ from pages import cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, Tokenizer
-from bertlab.explain.control import random_control
-from bertlab.explain.fill import fill_mask
-from bertlab.explain.surprisal import pseudo_log_likelihood, sweep
+from bertlab.explain.ablation import random_control
+from bertlab.explain.words.fill import fill_mask
+from bertlab.explain.words.surprisal import pseudo_log_likelihood, sweep
 
 TABS = ["Fill in", "Layer by layer", "Whole text", "Pretraining's draw", "Next sentence"]
 TEXT, PAIR = "my dog is [MASK].", "he likes walks."

@@ -8,7 +8,7 @@ import pytest
 from pages import boxes, facts, opened, said
 from safetensors.torch import load_file, save_file
 
-from bertlab.locate import locate
+from bertlab.io.locate import locate
 
 
 @pytest.mark.parametrize("page", ["masking", "attention", "embeddings"])

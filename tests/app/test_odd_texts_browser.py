@@ -4,7 +4,8 @@ from urllib.parse import urlencode
 
 import pytest
 from browsing import MAIN, show, unharmed
-from state import JOINER
+
+from app.shared.state import JOINER
 
 pytestmark = pytest.mark.browser
 ODD = [

@@ -128,7 +128,7 @@ def test_labels_of_a_model_of_ones_own(folders):
 
 def sorted_shares(folder: str) -> list[float]:
     from bertlab.corpora.examples import TextExample
-    from bertlab.tasks.names import open_task
+    from bertlab.tasks.registry import open_task
 
     model, task = open_task(folder)
     prediction = next(task.predict(model, [TextExample("1", "my dog is hairy", "he likes walks")]))

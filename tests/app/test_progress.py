@@ -3,11 +3,12 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import progress
 import pytest
 import streamlit
 from pages import LONGEST
 from streamlit.testing.v1 import AppTest
+
+from app.shared import progress
 
 ROWS_PAGE = """
 from types import SimpleNamespace

@@ -2,8 +2,9 @@
 
 import pytest
 import torch
-from parts import reasons, spans_why
 
+from app.pages.spans import why as spans_why
+from app.shared import reasons
 from bertlab.explain.attribution import Attribution
 
 

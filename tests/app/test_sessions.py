@@ -8,11 +8,11 @@ import pytest
 from browsing import settle, unharmed
 
 from bertlab import BertForPreTraining, Tokenizer
-from bertlab.draw.film_charts import word_table
-from bertlab.draw.masking_charts import sweep_table
+from bertlab.draw.charts.film import word_table
+from bertlab.draw.charts.masking import sweep_table
 from bertlab.explain.runs import read_run
 from bertlab.explain.snapshots import followed_words, word_film
-from bertlab.explain.surprisal import sweep
+from bertlab.explain.words.surprisal import sweep
 
 pytestmark = pytest.mark.browser
 TEXTS = [f"my {animal} [MASK] the {place}." for animal in ("dog", "horse") for place in ("street", "baker")]

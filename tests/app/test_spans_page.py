@@ -1,14 +1,14 @@
 """The page of answer spans without a browser: each view, its cells, windows, no answer, and two models."""
 
 import pages
-import progress
 import pytest
 import streamlit
 from pages import cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
+from app.shared import progress
 from bertlab import BertForQuestionAnswering, Tokenizer
-from bertlab.explain.knockout import answer_knockouts, answer_without
+from bertlab.explain.attention.knockout import answer_knockouts, answer_without
 from bertlab.explain.spans import answer
 
 TABS = ["The answer", "Starts and ends", "Why this answer?", "Which head?"]

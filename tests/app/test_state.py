@@ -2,11 +2,11 @@
 
 import re
 
-import exports
 import pytest
-import state
 from pages import opened
 from streamlit.elements import vega_charts
+
+from app.shared import exports, state
 
 
 @pytest.mark.parametrize(

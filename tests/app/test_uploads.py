@@ -6,10 +6,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import uploads
 from pages import boxes, facts, opened
 from streamlit.testing.v1 import AppTest
 
+from app.shared import uploads
 from bertlab import BertForPreTraining
 from bertlab.errors import InputError
 

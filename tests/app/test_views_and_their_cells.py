@@ -2,11 +2,11 @@
 
 from importlib import import_module
 
-import models
 import pytest
 from pages import fine, opened, run, said
 
-from bertlab.draw.charts import svg
+from app.shared import models
+from bertlab.draw.charts.base import svg
 
 LONG = "my [MASK] likes the baker and the [MASK] likes my dog. " * 12
 PASSAGE = "my dog is hairy. he likes walks. " * 40
@@ -30,7 +30,7 @@ def exported(monkeypatch):
 
     def watch(part: str) -> dict:
         found: dict = {}
-        module = import_module(f"parts.{part}")
+        module = import_module(f"app.pages.{part}")
         monkeypatch.setattr(module, "exports", lambda name, *given: found.update({name: given}))
         return found
 
@@ -39,16 +39,16 @@ def exported(monkeypatch):
 
 
 VIEWS = {
-    "masking_fills": ("masking", "pretrained", dict(text=LONG, mask="3")),
-    "masking_next": ("masking", "pretrained", dict(text=LONG, pair=LONG, masking_tab="Next sentence")),
-    "attention_knockout": ("attention", "pretrained", dict(text=LONG, attention_tab="Switch heads off")),
-    "attention_measures": ("attention", "pretrained", dict(text=LONG, attention_tab="Is it an explanation?")),
-    "labels_text": ("labels", "classifier", dict(label_text=LONG)),
-    "labels_words": ("labels", "tagger", dict(label_text=LONG)),
-    "spans_grid": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Starts and ends")),
-    "spans_heads": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Which head?")),
-    "spans_why": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Why this answer?")),
-    "embeddings_measures": ("embeddings", "pretrained", dict(embeddings_set="my own lines")),
+    "masking.fills": ("masking", "pretrained", dict(text=LONG, mask="3")),
+    "masking.next": ("masking", "pretrained", dict(text=LONG, pair=LONG, masking_tab="Next sentence")),
+    "attention.knockout": ("attention", "pretrained", dict(text=LONG, attention_tab="Switch heads off")),
+    "attention.measures": ("attention", "pretrained", dict(text=LONG, attention_tab="Is it an explanation?")),
+    "labels.text": ("labels", "classifier", dict(label_text=LONG)),
+    "labels.words": ("labels", "tagger", dict(label_text=LONG)),
+    "spans.grid": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Starts and ends")),
+    "spans.heads": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Which head?")),
+    "spans.why": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Why this answer?")),
+    "embeddings.measures": ("embeddings", "pretrained", dict(embeddings_set="my own lines")),
 }
 
 
@@ -65,7 +65,7 @@ def test_a_cell_makes_the_picture_of_its_view(part, folders, exported):
 
 
 def test_cells_of_the_heads_read_what_the_view_reads(folders, exported):
-    found = exported("attention_heads")
+    found = exported("attention.heads")
     app = opened("attention", folder=folders["pretrained"], text=LONG, versus="random weights")
     assert fine(app), said(app)
     (heads, code, _), (_, roles, picture) = found.values()
@@ -76,9 +76,9 @@ def test_cells_of_the_heads_read_what_the_view_reads(folders, exported):
 
 
 def test_cells_of_a_film_open_the_snapshots_of_the_view(run_folder, exported, monkeypatch):
-    monkeypatch.setattr("parts.training_film.MOST_MOMENTS", 2)
-    monkeypatch.setattr("parts.training_words.MOST_MOMENTS", 2)
-    found = exported("training_words")
+    monkeypatch.setattr("app.pages.training.film.MOST_MOMENTS", 2)
+    monkeypatch.setattr("app.pages.training.words.MOST_MOMENTS", 2)
+    found = exported("training.words")
     app = opened("training", run=str(run_folder), training_tab="A gap fills")
     assert fine(app), said(app)
     ((table, code, _),) = found.values()

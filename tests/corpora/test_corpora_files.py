@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from bertlab.corpora.documents import read_documents
 from bertlab.corpora.examples import Document
-from bertlab.corpora.files import read_documents
 from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
 

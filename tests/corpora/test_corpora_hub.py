@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
-from bertlab.corpora.hub import HUB, HubSet, read_hub
+from bertlab.corpora.hub_datasets import HUB, HubSet, read_hub
 from bertlab.corpora.reading import Skipped
 from bertlab.corpora.tabular import Columns
 from bertlab.errors import InputError

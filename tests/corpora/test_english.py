@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from bertlab.corpora.detokenize import detokenize
 from bertlab.corpora.english import GENRES, read_english
+from bertlab.corpora.sentences import detokenize
 from bertlab.errors import InputError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

@@ -2,9 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from bertlab.corpora.files import read_documents
-from bertlab.corpora.markdown import blocks
-from bertlab.corpora.sentences import Heading
+from bertlab.corpora.documents import read_documents
+from bertlab.corpora.sentences import Heading, blocks
 
 GONE = {
     "fence": "```python\nprint('x')\n\nmore = 1\n```",

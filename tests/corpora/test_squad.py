@@ -41,7 +41,7 @@ def test_a_question(tmp_path):
 
 
 def test_it_is_still_where_it_was():
-    from bertlab.corpora import files
+    from bertlab.corpora import documents as files
 
     assert files.read_squad is read_squad
 

@@ -10,7 +10,7 @@ import pytest
 from bertlab import InputError
 from bertlab.corpora import storyworld
 from bertlab.corpora.storyworld import lexicon
-from bertlab.corpora.storyworld.tasks.cast import people
+from bertlab.corpora.storyworld.tasks.facts import people
 from bertlab.corpora.storyworld.world import SPLITS, World
 
 TASKS = ("sentiment", "entities", "entailment", "matching", "choices")

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from checking import checker_tests
 
 from bertlab.course import check_lookup, check_segment_ids, check_shift_matrix, check_sinusoids
-from bertlab.training.start import start_from_sinusoids
+from bertlab.training.initial_weights import start_from_sinusoids
 
 
 def lookup(ids, table):

@@ -7,9 +7,9 @@ import torch
 
 from bertlab import BertConfig, BertForPreTraining, BertForQuestionAnswering, Tokenizer
 from bertlab.course import ladder, panels
-from bertlab.explain.attention import attention_maps
+from bertlab.evaluation.baselines import NeighbourBaselines
+from bertlab.explain.attention.maps import attention_maps
 from bertlab.inputs.masking import Masking
-from bertlab.training.baselines import NeighbourBaselines
 
 TEXTS = ["the animal didn't cross the street because it was too tired.", "my dog is hairy. he likes walks."] * 3
 SIZES = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40)

@@ -7,7 +7,7 @@ import torch
 
 from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.course import panels
-from bertlab.explain.next_sentence import next_sentence
+from bertlab.explain.words.next_sentence import next_sentence
 
 TEXTS = ["the animal didn't cross the street because it was too tired.", "my dog is hairy. he likes walks."] * 3
 SIZES = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40)

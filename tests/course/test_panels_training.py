@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bertlab.course.panels import snapshots_panel
-from bertlab.training.start import new_model
+from bertlab.training.initial_weights import new_model
 
 
 @pytest.fixture

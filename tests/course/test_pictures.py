@@ -9,7 +9,7 @@ import torch
 from PIL import Image
 
 from bertlab.course.pictures import FewColours, few_colours
-from bertlab.draw.attention_figures import matrices
+from bertlab.draw.figures.attention import matrices
 
 
 def drawn() -> str:

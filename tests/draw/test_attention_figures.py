@@ -5,8 +5,8 @@ from io import BytesIO
 import pytest
 import torch
 
-from bertlab.draw import attention_figures
-from bertlab.draw.figures import WIDTH
+from bertlab.draw.figures import attention as attention_figures
+from bertlab.draw.figures.base import WIDTH
 
 TOKENS = ["[CLS]", "a", "$x$", "<b>", "[SEP]"]
 WEIGHTS = torch.rand(5, 5).softmax(-1)

@@ -5,10 +5,9 @@ import re
 import pytest
 import torch
 
-from bertlab.draw.bertviz import LONGEST, LONGEST_NEURONS, head_view, model_view, most_tokens, neuron_view
+from bertlab.draw.html.bertviz import LONGEST, LONGEST_NEURONS, head_view, model_view, most_tokens, neuron_view
 from bertlab.errors import InputError
-from bertlab.explain.attention import AttentionMaps
-from bertlab.explain.neurons import Neurons
+from bertlab.explain.attention.maps import AttentionMaps, Neurons
 
 EVIL = "</script><script>alert(1)</script>"
 

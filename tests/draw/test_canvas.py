@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import torch
 
-from bertlab.draw.canvas import ModelHeads, attention_widget, pack
-from bertlab.explain.attention import AttentionMaps
-from bertlab.explain.heads import ROLES, head_roles
+from bertlab.draw.html.canvas import ModelHeads, attention_widget, pack
+from bertlab.explain.attention.heads import ROLES, head_roles
+from bertlab.explain.attention.maps import AttentionMaps
 
 
 @pytest.fixture

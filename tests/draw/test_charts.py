@@ -4,13 +4,14 @@ from itertools import pairwise
 import pytest
 import torch
 
-from bertlab.draw import charts, palette
-from bertlab.draw.marked import attribution_strip, marked_names, marked_passage, token_strip
-from bertlab.draw.masking_charts import surprisal_bars
+from bertlab.draw import palette
+from bertlab.draw.charts import base as charts
+from bertlab.draw.charts.masking import surprisal_bars
+from bertlab.draw.html.marked import attribution_strip, marked_names, marked_passage, token_strip
 from bertlab.explain.attribution import Attribution
-from bertlab.explain.fill import Fill
 from bertlab.explain.labels import Name
-from bertlab.explain.surprisal import Surprisal
+from bertlab.explain.words.fill import Fill
+from bertlab.explain.words.surprisal import Surprisal
 
 
 def pushed() -> Attribution:

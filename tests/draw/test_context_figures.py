@@ -5,7 +5,7 @@ from io import BytesIO
 import pytest
 import torch
 
-from bertlab.draw import context_figures as figures
+from bertlab.draw.figures import context as figures
 
 TOKENS = ["a", "$b", "[MASK]", "<c>"]
 FIGURES = {

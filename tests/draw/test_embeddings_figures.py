@@ -3,7 +3,7 @@ from io import BytesIO
 import pytest
 import torch
 
-from bertlab.draw import embeddings_figures
+from bertlab.draw.figures import embeddings as embeddings_figures
 
 SQUARE = torch.eye(6)
 DRAWN = {

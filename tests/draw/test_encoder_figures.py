@@ -5,8 +5,8 @@ from io import BytesIO
 import pytest
 import torch
 
-from bertlab.draw import encoder_figures
-from bertlab.draw.figures import WIDTH
+from bertlab.draw.figures import encoder as encoder_figures
+from bertlab.draw.figures.base import WIDTH
 from bertlab.explain.ablation import Signal
 
 DEAD = Signal([1.0, 1e-9, 0.0], [0.7, 1e-7, 0.0], [0.0, 0.1, 1.0])

@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from bertlab.course import Rung
-from bertlab.draw import figures
-from bertlab.draw.curves import learning_curves
-from bertlab.explain.attention import AttentionMaps
-from bertlab.explain.fill import Fill
+from bertlab.draw.figures import base as figures
+from bertlab.draw.figures.training import learning_curves
+from bertlab.explain.attention.maps import AttentionMaps
 from bertlab.explain.spans import Answer, legal_spans, span_grid
+from bertlab.explain.words.fill import Fill
 from bertlab.tasks.answers import Span
 
 TOKENS = ["[CLS]", "a", "$x$", "<b>", "[SEP]"]

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from bertlab.draw.charts import png
-from bertlab.draw.knockout_charts import (
+from bertlab.draw.charts.base import png
+from bertlab.draw.charts.knockout import (
     agreement_map,
     agreement_table,
     knockout_map,
@@ -12,7 +12,7 @@ from bertlab.draw.knockout_charts import (
     measure_map,
     measure_table,
 )
-from bertlab.explain.flow import Measures
+from bertlab.explain.attention.flow import Measures
 
 ROWS = [[-1.5, 0.25, 0.0], [0.0, -0.5, 0.1]]
 VALUES = {"attention": [9, 0.4, 0.3, 0.2, 0.1], "rollout": [0, 0.1, 0.2, 0.3, 0.4]}

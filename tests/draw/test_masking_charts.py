@@ -2,12 +2,13 @@ import math
 
 import pytest
 
-from bertlab.draw import charts, masking_charts
-from bertlab.explain.fill import Fill
-from bertlab.explain.lens import Lens
-from bertlab.explain.masking import Guess
-from bertlab.explain.next_sentence import NextSentence
-from bertlab.explain.surprisal import Surprisal
+from bertlab.draw.charts import base as charts
+from bertlab.draw.charts import masking as masking_charts
+from bertlab.explain.words.fill import Fill
+from bertlab.explain.words.lens import Lens
+from bertlab.explain.words.masking import Guess
+from bertlab.explain.words.next_sentence import NextSentence
+from bertlab.explain.words.surprisal import Surprisal
 
 FILLS = [Fill(1, ["b", "'</script>"], [0.6, 0.3], 0.9), Fill(1, ["a", "b"], [0.7, 0.2], 0.8)]
 LENS = Lens(1, FILLS, "a", [0.05, 0.7], [7, 1])

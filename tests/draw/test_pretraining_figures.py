@@ -5,8 +5,9 @@ from io import BytesIO
 import pytest
 import torch
 
-from bertlab.draw import masking_figures, pairs_figures
-from bertlab.draw.figures import WIDTH
+from bertlab.draw.figures import pretraining as masking_figures
+from bertlab.draw.figures import pretraining as pairs_figures
+from bertlab.draw.figures.base import WIDTH
 
 TEXTS = [("my dog is hairy.", "he likes $1 and $2."), ("a" * 90, "b")]
 ODDS = torch.tensor([3.0, -2.0, 0.5, -0.1])

@@ -2,8 +2,8 @@ import altair as alt
 import numpy as np
 import pytest
 
-from bertlab.draw import charts
-from bertlab.draw.projection_charts import (
+from bertlab.draw.charts import base as charts
+from bertlab.draw.charts.projection import (
     MOST_LABELS,
     OTHERS,
     YOURS,
@@ -14,7 +14,7 @@ from bertlab.draw.projection_charts import (
     projection_scatter,
     projection_table,
 )
-from bertlab.explain.projection import LayerMeasures, Neighbours
+from bertlab.explain.vectors import LayerMeasures, Neighbours
 
 POINTS = np.random.default_rng(0).normal(size=(30, 2))
 

@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from bertlab.draw.charts import png
-from bertlab.draw.role_charts import role_maps, role_table
-from bertlab.explain.attention import AttentionMaps
-from bertlab.explain.heads import ROLES, head_roles
+from bertlab.draw.charts.base import png
+from bertlab.draw.charts.roles import role_maps, role_table
+from bertlab.explain.attention.heads import ROLES, head_roles
+from bertlab.explain.attention.maps import AttentionMaps
 
 
 @pytest.fixture

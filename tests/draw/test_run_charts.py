@@ -2,8 +2,8 @@
 
 import pytest
 
-from bertlab.draw.charts import svg
-from bertlab.draw.run_charts import run_curves
+from bertlab.draw.charts.base import svg
+from bertlab.draw.charts.runs import run_curves
 from bertlab.explain.runs import Moment, TrainingRun
 
 LOSS, SHARE = {"mlm_loss": 2.0}, {"masked_accuracy": 0.5}

@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from bertlab.draw import span_charts
-from bertlab.draw.charts import png
-from bertlab.draw.marked import shaded_passage
+from bertlab.draw.charts import spans as span_charts
+from bertlab.draw.charts.base import png
+from bertlab.draw.html.marked import shaded_passage
 from bertlab.explain.spans import Answer, PassageWindow, legal_spans, span_grid
 from bertlab.tasks.answers import ALWAYS_ANSWER, Span
 

@@ -2,7 +2,7 @@ from io import BytesIO
 
 import pytest
 
-from bertlab.draw import tokens_figures
+from bertlab.draw.figures import tokens as tokens_figures
 from bertlab.explain.pieces import CutWord, Try
 
 WORDS = [CutWord("Café", "cafe", ("ca", "##fe"), (7, 8)), CutWord("$x$", "$x$", ("[UNK]",), (1,))]

@@ -3,7 +3,7 @@
 import pytest
 
 from bertlab.course.broken import Chart
-from bertlab.draw import training_figures
+from bertlab.draw.figures import training as training_figures
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ from torch import nn
 
 from bertlab import BertConfig, BertForPreTraining, BertModel
 from bertlab.errors import InputError
-from bertlab.explain.ablation import PARTS, ablated, signal
-from bertlab.explain.control import random_model
+from bertlab.explain.ablation import PARTS, ablated, random_model, signal
 
 SIZES = dict(vocab_size=60, hidden_size=24, num_hidden_layers=3, num_attention_heads=2, intermediate_size=40)
 CONFIG = BertConfig(max_position_embeddings=16, initializer_range=0.15, **SIZES)

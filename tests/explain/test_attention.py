@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from bertlab.errors import InputError
-from bertlab.explain.attention import attention_maps
-from bertlab.explain.control import random_control
+from bertlab.explain.ablation import random_control
+from bertlab.explain.attention.maps import attention_maps
 
 
 def test_maps_are_the_models_attentions(model, tok):

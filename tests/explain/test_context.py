@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from bertlab import InputError
-from bertlab.explain.context import leave_one_out, uncover, uncovered
-from bertlab.explain.fill import fill_mask
+from bertlab.explain.words.context import leave_one_out, uncover, uncovered
+from bertlab.explain.words.fill import fill_mask
 
 TEXT = "my dog [MASK] hairy he likes"
 

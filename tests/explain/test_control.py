@@ -3,7 +3,7 @@ import threading
 import pytest
 import torch
 
-from bertlab.explain.control import random_control
+from bertlab.explain.ablation import random_control
 
 
 def alike(first, second) -> bool:

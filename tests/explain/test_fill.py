@@ -5,9 +5,9 @@ import torch
 
 from bertlab import BertForMaskedLM
 from bertlab.errors import InputError
-from bertlab.explain.fill import fill_mask
-from bertlab.explain.masking import sample_masking
 from bertlab.explain.text import clean, encode
+from bertlab.explain.words.fill import fill_mask
+from bertlab.explain.words.masking import sample_masking
 
 TEXT = "the animal didn't cross the street because it was too [MASK]."
 

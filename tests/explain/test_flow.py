@@ -3,8 +3,8 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from bertlab.explain.fill import masked_row
-from bertlab.explain.flow import Measures, measures, rollout, value_weighted
+from bertlab.explain.attention.flow import Measures, measures, rollout, value_weighted
+from bertlab.explain.words.fill import masked_row
 
 TEXT, PAIR, POSITION = "my dog didn't cross the street.", "it was too tired.", 3
 

@@ -3,9 +3,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertlab.explain.attention import AttentionMaps, attention_maps
-from bertlab.explain.control import random_control
-from bertlab.explain.heads import MAJORITY, ROLES, head_roles
+from bertlab.explain.ablation import random_control
+from bertlab.explain.attention.heads import MAJORITY, ROLES, head_roles
+from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 
 TOKENS = ["[CLS]", "a", "b", "a", "[SEP]", "c", "d", "[SEP]"]
 LAST = len(TOKENS) - 1

@@ -5,9 +5,7 @@ from hypothesis import strategies as st
 
 from bertlab import BertForMaskedLM, BertForPreTraining
 from bertlab.errors import InputError
-from bertlab.explain.attribution import attribute_span
-from bertlab.explain.fill import masked_row
-from bertlab.explain.knockout import (
+from bertlab.explain.attention.knockout import (
     answer_change,
     answer_knockouts,
     answer_without,
@@ -15,7 +13,9 @@ from bertlab.explain.knockout import (
     fill_without,
     head_mask,
 )
+from bertlab.explain.attribution import attribute_span
 from bertlab.explain.spans import answer, window_batch
+from bertlab.explain.words.fill import masked_row
 
 TEXT, PAIR, POSITION = "my dog didn't cross the street.", "it was too tired.", 3
 QUESTION, PASSAGE = "what did he buy?", "the man went to the store. he bought a gallon of milk."

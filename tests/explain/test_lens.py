@@ -3,8 +3,8 @@ import torch
 
 from bertlab import BertForMaskedLM
 from bertlab.errors import InputError
-from bertlab.explain.fill import fill_mask
-from bertlab.explain.lens import Lens, logit_lens
+from bertlab.explain.words.fill import fill_mask
+from bertlab.explain.words.lens import Lens, logit_lens
 
 TEXT, PAIR = "the animal didn't cross the [MASK].", "it was too [MASK]."
 

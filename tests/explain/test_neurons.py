@@ -1,6 +1,6 @@
 import torch
 
-from bertlab.explain.neurons import neurons
+from bertlab.explain.attention.maps import neurons
 
 TEXT, PAIR = "my dog didn't cross the street.", "it was too tired."
 

@@ -3,7 +3,7 @@ import torch
 
 from bertlab import BertForMaskedLM
 from bertlab.errors import InputError
-from bertlab.explain.next_sentence import both_orders, next_sentence
+from bertlab.explain.words.next_sentence import both_orders, next_sentence
 
 FIRST, SECOND = "the man went to the store.", "he bought a gallon of milk."
 

@@ -1,6 +1,6 @@
 import torch
 
-from bertlab.explain.positions import position_similarity, similarity_by_distance
+from bertlab.explain.vectors import position_similarity, similarity_by_distance
 
 
 def test_similarity_is_the_cosine():

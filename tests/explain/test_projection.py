@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bertlab import BertModel
 from bertlab.errors import InputError
-from bertlab.explain.projection import (
+from bertlab.explain.vectors import (
     all_alike,
     anisotropy,
     layer_measures,

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from bertlab import BertForPreTraining, Tokenizer
-from bertlab.draw.run_charts import MOST_POINTS, curve_table, loss_curve, run_curves, share_curves
+from bertlab.draw.charts.runs import MOST_POINTS, curve_table, loss_curve, run_curves, share_curves
 from bertlab.errors import InputError
 from bertlab.explain.runs import Baseline, Moment, read_run
 

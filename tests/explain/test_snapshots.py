@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from bertlab import BertForPreTraining, BertForQuestionAnswering
-from bertlab.draw.film_charts import (
+from bertlab.draw.charts.film import (
     accuracy_steps,
     accuracy_table,
     answer_lines,
@@ -18,9 +18,8 @@ from bertlab.draw.film_charts import (
     word_table,
 )
 from bertlab.errors import InputError
-from bertlab.explain.attention import attention_maps
-from bertlab.explain.fill import fill_mask
-from bertlab.explain.heads import ROLES
+from bertlab.explain.attention.heads import ROLES
+from bertlab.explain.attention.maps import attention_maps
 from bertlab.explain.runs import Moment
 from bertlab.explain.snapshots import (
     WordFrame,
@@ -34,6 +33,7 @@ from bertlab.explain.snapshots import (
     word_film,
 )
 from bertlab.explain.spans import answer
+from bertlab.explain.words.fill import fill_mask
 
 TEXT = "the animal [MASK] cross the [MASK]."
 

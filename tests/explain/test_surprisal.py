@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from bertlab import BertForMaskedLM
 from bertlab.errors import InputError
-from bertlab.explain import surprisal
-from bertlab.explain.fill import fill_mask
-from bertlab.explain.surprisal import pseudo_log_likelihood, pseudo_perplexity, sweep
+from bertlab.explain.words import surprisal
+from bertlab.explain.words.fill import fill_mask
+from bertlab.explain.words.surprisal import pseudo_log_likelihood, pseudo_perplexity, sweep
 
 TEXT, PAIR = "the animal didn't cross the street.", "it was too tired."
 

@@ -6,13 +6,13 @@ from dataclasses import is_dataclass
 import pytest
 import torch
 
-from bertlab.explain.attention import attention_maps
+from bertlab.explain.attention.maps import attention_maps
 from bertlab.explain.attribution import attribute_text, attribute_word
-from bertlab.explain.fill import fill_mask
 from bertlab.explain.labels import label_text, label_words
-from bertlab.explain.masking import sample_masking
-from bertlab.explain.projection import text_vectors
 from bertlab.explain.spans import answer
+from bertlab.explain.vectors import text_vectors
+from bertlab.explain.words.fill import fill_mask
+from bertlab.explain.words.masking import sample_masking
 
 WORDS = "the animal didn't cross the street because it was too tired and my dog likes long walks".split()
 TEXTS = [" ".join([*WORDS[start:], "[MASK]."]) for start in range(0, len(WORDS) - 1, 3)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
-from bertlab.info import model_facts
+from bertlab.model.summary import model_facts
 from bertlab.predict import answer_question, classify, fill_in
 
 SAFE, PICKLE = "model.safetensors", "pytorch_model.bin"

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 
-from bertlab.cli import main
+from bertlab.cli.main import main
 
 ALARM_SECONDS = 20
 MOST_BYTES = 4 << 30  # of address space beyond that of the start

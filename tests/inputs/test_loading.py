@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from bertlab import InputError
-from bertlab.inputs.loading import AHEAD, ahead, worker_helps
+from bertlab.training.batches import AHEAD, ahead, worker_helps
 
 
 def numbered(count=10**6):
@@ -55,7 +55,7 @@ def test_a_mistake_in_the_text_stays_one_line():
 TRAINING = """
 import time
 from contextlib import closing
-from bertlab.inputs.loading import ahead
+from bertlab.training.batches import ahead
 from tests.inputs.test_loading import numbered
 
 with closing(ahead(numbered(), worker=True)) as batches:

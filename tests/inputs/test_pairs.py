@@ -9,8 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bertlab.errors import InputError
-from bertlab.inputs.flat import FlatText
 from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT, Pair, Pairs, collate, sentence_pairs
+from bertlab.inputs.store import FlatText
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
 
 TOK = Tokenizer.from_vocab([*SPECIAL_TOKENS, *"abcdefgh"])

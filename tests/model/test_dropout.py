@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertlab.model.dropout import Dropout
+from bertlab.model.fast import Dropout
 
 
 def drop(p, x, seed=0):

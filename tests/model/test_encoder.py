@@ -14,7 +14,7 @@ from bertlab import (
     InputError,
 )
 from bertlab.model.encoder import MultiHeadAttention
-from bertlab.model.packing import Packing
+from bertlab.model.fast import Packing
 
 
 def test_both_attention_paths_agree(config, batch):

@@ -15,7 +15,7 @@ from bertlab import (
     BertModel,
     InputError,
 )
-from bertlab.model import lean_loss
+from bertlab.model import fast as lean_loss
 from bertlab.model.heads import labelled_places
 
 

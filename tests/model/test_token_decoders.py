@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from bertlab import BertConfig, BertForTokenClassification, InputError
-from bertlab.model.words import moved, places_of_words
-from bertlab.training.parts import parts
+from bertlab.model.mixing import moved, places_of_words
+from bertlab.training.engine.micro_batches import parts
 
 DECODERS = ["linear", "cnn", "crf"]
 NAMES = dict(enumerate(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]))

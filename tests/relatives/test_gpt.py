@@ -7,7 +7,7 @@ import torch
 
 from bertlab import InputError
 from bertlab.relatives import gpt
-from bertlab.training.start import new_model
+from bertlab.training.initial_weights import new_model
 
 TEXTS = ["the dog", "the dog did not cross the street because", "a"]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bertlab.tasks.confidence import bounded, f1_of_counts, interval, pearson
+from bertlab.tasks.measures import bounded, f1_of_counts, interval, pearson
 
 
 def coverage(sample, statistic, truth: float, times: int = 300) -> float:

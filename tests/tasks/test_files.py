@@ -8,8 +8,7 @@ from bertlab import InputError
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
 from bertlab.corpora.reading import Skipped
 from bertlab.tasks.choice import ChoiceTask
-from bertlab.tasks.file_options import FileOptions
-from bertlab.tasks.files import hub_set, naming, read_examples
+from bertlab.tasks.files import FileOptions, hub_set, naming, read_examples
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask

@@ -8,7 +8,7 @@ import torch
 
 from bertlab import BertForMultipleChoice, BertForPreTraining, BertForTokenClassification, InputError, Tokenizer
 from bertlab.tasks.choice import ChoiceTask
-from bertlab.tasks.names import NAMES, family_of, make_task, named, open_task, taught
+from bertlab.tasks.registry import NAMES, family_of, make_task, named, open_task, taught
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask

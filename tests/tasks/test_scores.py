@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertlab.errors import InputError
-from bertlab.tasks.scores import (
+from bertlab.tasks.measures import (
     score_answers,
     score_choices,
     score_classes,

@@ -16,7 +16,7 @@ from bertlab.corpora.examples import QAExample
 from bertlab.corpora.storyworld import questions
 from bertlab.inputs.spans import span_features
 from bertlab.tasks.answers import ALWAYS_ANSWER, AnswerPrediction, Span, _span
-from bertlab.tasks.scores import answer_score
+from bertlab.tasks.measures import answer_score
 from bertlab.tasks.span import SpanTask, right_answers, tune_threshold
 
 WORDS = "the man went to a store and bought milk for his hairy dog rex who likes walks in rain".split()

@@ -7,14 +7,13 @@ import pytest
 import torch
 
 from bertlab import Tokenizer
-from bertlab.cli import main
+from bertlab.cli.main import main
+from bertlab.cli.pretrain import read_material
 from bertlab.corpora import storyworld
+from bertlab.evaluation import held_out as evaluate
+from bertlab.evaluation.baselines import NeighbourBaselines, ladder
 from bertlab.inputs.store_writing import write_store
-from bertlab.training import evaluate
-from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.batches import token_ids
-from bertlab.training.commands import read_material
-from bertlab.training.ladder import ladder
 from bertlab.training.recipes import PRETRAIN
 
 V, SPECIAL = 7, (0, 1)  # [PAD], [MASK] and five words

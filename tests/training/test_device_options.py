@@ -8,10 +8,10 @@ import torch
 
 from bertlab.model.encoder import MultiHeadAttention
 from bertlab.training.batches import batches
-from bertlab.training.loop import train
+from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.loop import train
+from bertlab.training.initial_weights import new_model
 from bertlab.training.pretrain import pretrain, pretraining_loss, with_places
-from bertlab.training.processes import make_fabric
-from bertlab.training.start import new_model
 
 
 def learn(documents, tok, recipe, **options):

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bertlab.cli import main
+from bertlab.cli import pretrain as commands
+from bertlab.cli.main import main
 from bertlab.corpora import storyworld
 from bertlab.corpora.english import GENRES, SOURCES, read_english
-from bertlab.training import commands
-from bertlab.training.evaluate import measure_genres, measure_pretraining
-from bertlab.training.start import new_model
+from bertlab.evaluation.held_out import measure_genres, measure_pretraining
+from bertlab.training.initial_weights import new_model
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,9 @@ from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.corpora.examples import ChoiceExample, TextExample, TokenExample
 from bertlab.corpora.storyworld import questions
 from bertlab.explain.runs import read_run
-from bertlab.tasks.names import make_task, named, open_task
+from bertlab.tasks.registry import make_task, named, open_task
+from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import batches, by_length, finetune, start_model, task_loss
-from bertlab.training.optim import Optimization
 from bertlab.training.recipes import FinetuneRecipe
 
 RED, BLUE = "the red {} is here", "a blue {} was there"

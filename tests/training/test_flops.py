@@ -5,7 +5,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from bertlab import BertForPreTraining
-from bertlab.training.flops import encoder_operations, pretraining_operations, product_rate
+from bertlab.training.engine.throughput import encoder_operations, pretraining_operations, product_rate
 from bertlab.training.pretrain import pretraining_loss
 
 

@@ -10,12 +10,12 @@ from safetensors.torch import load_file
 
 from bertlab import InputError
 from bertlab.corpora.examples import TextExample
-from bertlab.tasks.names import open_task
+from bertlab.tasks.registry import open_task
 from bertlab.training import grid as search_of
+from bertlab.training.engine.optim import Optimization
 from bertlab.training.grid import NARROW_RATES, PAPER_RATES, grid, search
-from bertlab.training.lock import locked
-from bertlab.training.optim import Optimization
 from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.run_folder import locked
 
 QUICK = {"progress": False, "device": "cpu"}
 

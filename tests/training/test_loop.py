@@ -13,12 +13,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from toy import exploding, line, points, quietly, run, squared
 
 from bertlab import InputError
-from bertlab.training import meter
-from bertlab.training.loop import train
-from bertlab.training.optim import Optimization, make_optimizers
-from bertlab.training.parts import own_parts
-from bertlab.training.processes import make_fabric
-from bertlab.training.step import train_step
+from bertlab.training.engine import throughput as meter
+from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.loop import train, train_step
+from bertlab.training.engine.micro_batches import own_parts
+from bertlab.training.engine.optim import Optimization, make_optimizers
 
 
 def test_the_loss_falls_and_the_model_is_ready_for_use():

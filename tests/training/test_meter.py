@@ -4,9 +4,9 @@ import pytest
 from toy import exploding, line, points, quietly, run, squared
 
 from bertlab import InputError
-from bertlab.training import meter
-from bertlab.training.loop import train
-from bertlab.training.optim import Optimization
+from bertlab.training.engine import throughput as meter
+from bertlab.training.engine.loop import train
+from bertlab.training.engine.optim import Optimization
 
 COLUMNS = ["step", "loss", "learning_rate", "seconds", "tokens_per_second", "wait_share"]
 

@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 
 from bertlab.corpora.storyworld import Probe
-from bertlab.training.baselines import NeighbourBaselines
-from bertlab.training.metrics import evaluate_pretraining, evaluate_probes
+from bertlab.evaluation.baselines import NeighbourBaselines
+from bertlab.evaluation.measures import evaluate_pretraining, evaluate_probes
 
 
 class Cheat:

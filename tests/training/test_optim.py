@@ -14,8 +14,8 @@ from bertlab import (
     InputError,
 )
 from bertlab.config import LAYER_MIXES
-from bertlab.training.loop import train
-from bertlab.training.optim import Optimization, freeze, make_optimizers, rate_factor
+from bertlab.training.engine.loop import train
+from bertlab.training.engine.optim import Optimization, freeze, make_optimizers, rate_factor
 
 
 def names_by_group(model, settings):

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab import InputError
-from bertlab.inputs.masking import IGNORED
-from bertlab.training.parts import WHOLE, own_parts, parts
+from bertlab.config import IGNORED
+from bertlab.training.engine.micro_batches import WHOLE, own_parts, parts
 
 
 def make_batch(rows, seed=0):

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from bertlab import InputError
-from bertlab.cli import main
-from bertlab.training import precision
-from bertlab.training.conditions import Conditions
-from bertlab.training.lock import locked
-from bertlab.training.precision import TYPICAL, Choice, Products, choose, speedup
-from bertlab.training.processes import make_fabric, product_type, set_choice
+from bertlab.cli.main import main
+from bertlab.training.engine import precision
+from bertlab.training.engine.conditions import Conditions
+from bertlab.training.engine.devices import make_fabric, product_type, set_choice
+from bertlab.training.engine.precision import TYPICAL, Choice, Products, choose, speedup
+from bertlab.training.run_folder import locked
 
 STORY = "Ann has a dog. The dog is old. It sleeps a lot. Ann feeds it. Bob has a cat. The cat is young. It runs."
 

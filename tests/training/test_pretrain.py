@@ -14,12 +14,12 @@ import torch
 from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT, Pair
-from bertlab.training import loop
 from bertlab.training.batches import batches, masked_batch
+from bertlab.training.engine import loop
+from bertlab.training.engine.devices import make_fabric
+from bertlab.training.initial_weights import new_model, start_from_sinusoids
 from bertlab.training.pretrain import learn_vocabulary, pretrain, pretraining_loss
-from bertlab.training.processes import make_fabric
 from bertlab.training.recipes import PRETRAIN, pretrain_recipe
-from bertlab.training.start import new_model, start_from_sinusoids
 
 COLUMNS = ["step", "mlm_loss", "masked_accuracy", "nsp_loss", "nsp_accuracy", "learning_rate", "seconds"]
 SPEED = ["tokens_per_second", "utilisation", "wait_share"]

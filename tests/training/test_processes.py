@@ -13,9 +13,9 @@ import torch
 import two_processes
 
 from bertlab import BertForPreTraining, InputError
-from bertlab.cli import main
-from bertlab.training.loop import Agreement, dropout_seed
-from bertlab.training.processes import make_fabric
+from bertlab.cli.main import main
+from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.loop import Agreement, dropout_seed
 
 FIGURES = ["mlm_loss", "masked_accuracy", "nsp_loss", "nsp_accuracy"]
 

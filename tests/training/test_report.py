@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from bertlab.draw.figures import WIDTH
-from bertlab.draw.report_figures import confusion_heatmap, training_curves
+from bertlab.draw.figures.base import WIDTH
+from bertlab.draw.figures.report import confusion_heatmap, training_curves
 from bertlab.errors import InputError
+from bertlab.evaluation.report import CONTROL, REST, confusion_counts, plain, worst, write_report
 from bertlab.tasks.base import Judged
-from bertlab.training.report import CONTROL, REST, confusion_counts, plain, worst, write_report
 
 MEASURES = {"accuracy": 0.9, "accuracy_low": 0.85, "accuracy_high": 0.95, "f1:per|son": 0.5, "unheard_of": 3.0}
 ROWS = [{"step": step, "class_loss": 1 / step, "learning_rate": 1e-4} for step in (10, 20)]

@@ -16,11 +16,11 @@ import torch
 from safetensors.torch import load_file
 
 from bertlab import InputError
-from bertlab.cli import main
-from bertlab.training import loop
+from bertlab.cli.main import main
 from bertlab.training.batches import batches
+from bertlab.training.engine import loop
+from bertlab.training.engine.checkpoints import Checkpoints, between_steps
 from bertlab.training.pretrain import pretrain
-from bertlab.training.resume import Checkpoints, between_steps
 
 
 def state(step):
@@ -173,7 +173,7 @@ def test_what_cannot_be_resumed(long, texts, tok, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="begun with minutes=None"):
         train(long, texts, tok, out=out, minutes=2, resume=True)
     with monkeypatch.context() as patch:
-        patch.setattr("bertlab.training.run.FORMAT", 99)
+        patch.setattr("bertlab.training.run_folder.FORMAT", 99)
         with pytest.raises(InputError, match="another version of bertlab"):
             train(long, texts, tok, out=out, resume=True)
     (out / "recipe.json").write_text("{")

@@ -13,10 +13,9 @@ import pytest
 import torch
 
 from bertlab import BertForPreTraining, InputError
-from bertlab.training.lock import locked
+from bertlab.training.initial_weights import new_model
 from bertlab.training.recipes import as_record
-from bertlab.training.run import Run
-from bertlab.training.start import new_model
+from bertlab.training.run_folder import Run, locked
 
 ROW = {"step": 10, "mlm_loss": 5.123456789, "tokens_per_second": 12345678.9}
 
@@ -73,7 +72,7 @@ def test_a_folder_in_use_is_one_line(tmp_path, recipe):
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["recipe.json", "resume"]
 
 
-HOLDER = "import sys, time; from pathlib import Path; from bertlab.training.lock import locked; "
+HOLDER = "import sys, time; from pathlib import Path; from bertlab.training.run_folder import locked; "
 HOLDER += "lock = locked(Path(sys.argv[1])); lock.__enter__(); print('held', flush=True); time.sleep(600)"
 
 
@@ -92,7 +91,7 @@ def test_without_locks_it_goes_on_and_says_so(tmp_path, monkeypatch, capsys):
     def refuse(*_, **__):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr("bertlab.training.lock.FileLock.acquire", refuse)
+    monkeypatch.setattr("bertlab.training.run_folder.FileLock.acquire", refuse)
     with locked(tmp_path):
         pass
     assert "this file system has no locks" in capsys.readouterr().err

@@ -8,20 +8,20 @@ import pytest
 import torch
 
 from bertlab import BertForPreTraining, InputError, Tokenizer
-from bertlab.cli import main
-from bertlab.corpora.export import write_storyworld
-from bertlab.explain.fill import fill_mask
+from bertlab.cli.evaluate import learned as read_learned
+from bertlab.cli.main import main
+from bertlab.cli.settings import with_settings
+from bertlab.corpora.storyworld.export import write_storyworld
+from bertlab.evaluation.baselines import NeighbourBaselines
+from bertlab.evaluation.held_out import Learned, measure_pretraining
+from bertlab.evaluation.measures import evaluate_left_to_right, evaluate_pretraining
+from bertlab.explain.words.fill import fill_mask
 from bertlab.inputs.masking import Masking
-from bertlab.training.baselines import NeighbourBaselines
 from bertlab.training.batches import batches
-from bertlab.training.evaluate import Learned, measure_pretraining
-from bertlab.training.evaluate_command import learned as read_learned
-from bertlab.training.metrics import evaluate_left_to_right, evaluate_pretraining
-from bertlab.training.optim import Optimization
+from bertlab.training.engine.optim import Optimization
+from bertlab.training.initial_weights import new_model
 from bertlab.training.pretrain import next_token_loss, pretrain, pretraining_loss
 from bertlab.training.recipes import PRETRAIN, PretrainRecipe
-from bertlab.training.settings import with_settings
-from bertlab.training.start import new_model
 
 LEFT_TO_RIGHT = dict(objective="left-to-right", second_task="none")
 

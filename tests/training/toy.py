@@ -5,10 +5,10 @@ from itertools import count
 import torch
 from torch import nn
 
-from bertlab.training.loop import train
-from bertlab.training.optim import Optimization
-from bertlab.training.parts import WHOLE
-from bertlab.training.processes import make_fabric
+from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.loop import train
+from bertlab.training.engine.micro_batches import WHOLE
+from bertlab.training.engine.optim import Optimization
 
 
 def line(weight=0.0):

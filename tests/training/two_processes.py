@@ -9,11 +9,11 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from bertlab import BertConfig, BertForPreTraining
-from bertlab.inputs.masking import IGNORED
-from bertlab.training.loop import train
-from bertlab.training.optim import Optimization
+from bertlab.config import IGNORED
+from bertlab.training.engine.devices import launch
+from bertlab.training.engine.loop import train
+from bertlab.training.engine.optim import Optimization
 from bertlab.training.pretrain import pretraining_loss
-from bertlab.training.processes import launch
 
 CONFIG = BertConfig(
     vocab_size=61,

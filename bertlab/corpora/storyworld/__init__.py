@@ -1,8 +1,8 @@
 """A seeded small town that writes documents, questions, probes and examples of every task, with exact labels."""
 
-from .documents import Labelled, documents, labelled_sentences, questions
-from .probes import Probe, probes
-from .tasks import choices, entailment, entities, matching, sentiment
+from bertlab.corpora.storyworld.documents import Labelled, documents, labelled_sentences, questions
+from bertlab.corpora.storyworld.probes import Probe, probes
+from bertlab.corpora.storyworld.tasks import choices, entailment, entities, matching, sentiment
 
 __all__ = [
     "Labelled",

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import count as forever
 from itertools import cycle
 
-from ...errors import InputError
-from ..examples import Document, QAExample
-from . import scenes
-from .scenes import errands, home, nature, people, trips
-from .telling import Sentence
-from .world import SPLITS, World
+from bertlab.corpora.examples import Document, QAExample
+from bertlab.corpora.storyworld import scenes
+from bertlab.corpora.storyworld.scenes import errands, home, nature, people, trips
+from bertlab.corpora.storyworld.telling import Sentence
+from bertlab.corpora.storyworld.world import SPLITS, World
+from bertlab.errors import InputError
 
 
 def documents(seed: int = 0, count: int | None = None, split: str = "train") -> Iterator[Document]:

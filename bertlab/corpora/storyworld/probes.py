@@ -3,9 +3,9 @@
 import random
 from dataclasses import dataclass
 
-from ...errors import InputError
-from .scenes import home, reasons
-from .world import PRONOUNS, SPLITS, World
+from bertlab.corpora.storyworld.scenes import home, reasons
+from bertlab.corpora.storyworld.world import PRONOUNS, SPLITS, World
+from bertlab.errors import InputError
 
 
 @dataclass(frozen=True)

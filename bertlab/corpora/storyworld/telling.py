@@ -12,7 +12,7 @@ import random
 import re
 from dataclasses import dataclass, field
 
-from .lexicon import lexicon, past, present
+from bertlab.corpora.storyworld.lexicon import lexicon, past, present
 
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _VERB = re.compile(r"<([a-z ]+)(\+?)>")

@@ -6,8 +6,8 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .lexicon import table, words
-from .telling import Sentence, Teller
+from bertlab.corpora.storyworld.lexicon import table, words
+from bertlab.corpora.storyworld.telling import Sentence, Teller
 
 REGIONS = 20  # parts of the country, each with its own people, towns, trades and animals
 LEAST = 6  # a shorter list is shared out to fewer parts, so that each has as many entries as this

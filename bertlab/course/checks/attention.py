@@ -6,8 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from bertlab.course.checks.base import checker, expect
-from bertlab.course.checks.tensors import close, none_of, random_tensor, run, tensors
+from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run, tensors
 
 Attend = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 MaskedWeights = Callable[[Tensor, Tensor], Tensor]

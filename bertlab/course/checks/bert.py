@@ -6,9 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.config import BertConfig
-from bertlab.course.checks.base import checker, expect
-from bertlab.course.checks.modules import same_weights, small_batch
-from bertlab.course.checks.tensors import close, none_of, run, tensors
+from bertlab.course.checks.base import checker, close, expect, none_of, run, same_weights, small_batch, tensors
 from bertlab.model.encoder import BertModel
 
 

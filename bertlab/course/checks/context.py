@@ -6,8 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bertlab.course.checks.base import checker, expect
-from bertlab.course.checks.tensors import run
+from bertlab.course.checks.base import checker, expect, run
 from bertlab.tokenizer import Tokenizer
 
 

@@ -8,9 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import BertConfig
-from bertlab.course.checks.base import checker, expect
-from bertlab.course.checks.modules import same_weights
-from bertlab.course.checks.tensors import close, none_of, random_tensor, run
+from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run, same_weights
 from bertlab.model.encoder import Layer
 
 LayerNorm = Callable[[Tensor, Tensor, Tensor, float], Tensor]

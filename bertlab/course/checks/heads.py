@@ -7,9 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.config import BertConfig
-from bertlab.course.checks.base import checker, expect
-from bertlab.course.checks.modules import same_weights
-from bertlab.course.checks.tensors import close, none_of, random_tensor, run, tensors
+from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run, same_weights, tensors
 from bertlab.model.encoder import MultiHeadAttention
 
 SplitHeads = Callable[[Tensor, int], Tensor]

@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bertlab.course.checks.base import Mistake, checker, expect
-from bertlab.course.checks.tensors import none_of, run, tensors
-from bertlab.inputs.masking import IGNORED, KEPT, MASKED, NOT_CHOSEN, RANDOM
+from bertlab.config import IGNORED
+from bertlab.course.checks.base import Mistake, checker, expect, none_of, run, tensors
+from bertlab.inputs.masking import KEPT, MASKED, NOT_CHOSEN, RANDOM
 from bertlab.tokenizer import Tokenizer
 from bertlab.vocabulary import SPECIAL_TOKENS
 

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from bertlab.course.checks.base import checker, expect
+from bertlab.inputs.negatives import cut_lengths
 from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT
-from bertlab.inputs.strangers import cut_lengths
 
 Tokens = list[int]
 Neighbours = list[tuple[int, Tokens, Tokens]]

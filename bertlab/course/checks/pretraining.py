@@ -6,11 +6,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bertlab.config import BertConfig
-from bertlab.course.checks.base import checker, expect
-from bertlab.course.checks.modules import same_weights, small_batch
-from bertlab.course.checks.tensors import close, none_of, random_tensor, run, tensors
-from bertlab.inputs.masking import IGNORED
+from bertlab.config import IGNORED, BertConfig
+from bertlab.course.checks.base import (
+    checker,
+    close,
+    expect,
+    none_of,
+    random_tensor,
+    run,
+    same_weights,
+    small_batch,
+    tensors,
+)
 from bertlab.model.heads import BertForPreTraining, MaskedLMHead
 
 SIZES = dict(vocab_size=50, hidden_size=24, num_attention_heads=3, intermediate_size=40, num_hidden_layers=2)

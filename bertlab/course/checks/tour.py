@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from bertlab.course.checks.base import checker, expect
-from bertlab.course.checks.tensors import close, none_of, random_tensor, run, tensors
+from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run, tensors
 
 PairInputs = Callable[[list[int], list[int], int, int, int], tuple[list[int], list[int], list[int]]]
 

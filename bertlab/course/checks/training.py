@@ -6,12 +6,11 @@ import torch
 from torch import Tensor
 
 from bertlab.config import BertConfig
-from bertlab.course.checks.base import checker, expect
-from bertlab.course.checks.tensors import close, none_of, random_tensor, run, tensors
-from bertlab.explain.control import random_model
+from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run, tensors
+from bertlab.explain.ablation import random_model
 from bertlab.model import BertForPreTraining
-from bertlab.training.optim import rate_factor
-from bertlab.training.parts import Batch
+from bertlab.training.engine.micro_batches import Batch
+from bertlab.training.engine.optim import rate_factor
 
 RateFactor = Callable[[float, float], float]
 AdamWStep = Callable[..., tuple[Tensor, Tensor, Tensor]]

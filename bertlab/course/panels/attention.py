@@ -8,8 +8,8 @@ from torch import Tensor
 
 from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
 from bertlab.draw.palette import BLUE, GREY
-from bertlab.explain.attention import AttentionMaps, attention_maps
-from bertlab.explain.control import random_control
+from bertlab.explain.ablation import random_control
+from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 
 
 def query_panel(model, tokenizer, text: str, layer: int = 0, head: int = 0, position: int = 1) -> Panel:

@@ -1,4 +1,4 @@
-"""Panel of the chapter on input embeddings: one position, and how alike all others are to it as training goes on."""
+"""Panels of the chapters on context and on input embeddings."""
 
 import base64
 from collections.abc import Mapping
@@ -8,8 +8,30 @@ import ipywidgets as widgets
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from bertlab.course.panels.base import LABEL, WIDE, Panel, panel
-from bertlab.draw.embeddings_figures import curves
+from bertlab.course.panels.base import LABEL, WIDE, Panel, line, panel
+from bertlab.course.panels.models import fills_html
+from bertlab.draw.figures.embeddings import curves
+from bertlab.draw.html.marked import token_strip
+from bertlab.explain.words.context import uncovered
+
+
+def context_panel(model, tokenizer, text: str, left: int = 0, right: int = 0) -> Panel:
+    """A text with one [MASK], and the model's guesses with so many words in sight on either side of the gap."""
+    sides = {
+        name: widgets.IntSlider(value, 0, 20, description=name, style=LABEL, layout=WIDE)
+        for name, value in {"left": left, "right": right}.items()
+    }
+
+    def show(text: str, left: int, right: int) -> str:
+        tokens, fill = uncovered(model, tokenizer, text, left, right)
+        masked = [token == tokenizer.mask_token for token in tokens]
+        shown = [
+            "?" if place == fill.position else "▢" if hidden else token
+            for place, (token, hidden) in enumerate(zip(tokens, masked, strict=True))
+        ]
+        return token_strip(shown, [0] * len(tokens), tokens, masked) + fills_html([fill])
+
+    return panel(show, text=line("text", text), **sides)
 
 
 def positions_panel(similarities: Mapping[str, Tensor], position: int = 40) -> Panel:

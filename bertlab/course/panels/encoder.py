@@ -7,8 +7,7 @@ import ipywidgets as widgets
 from bertlab.config import BertConfig
 from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
 from bertlab.draw.palette import BLUE, GREEN, ORANGE
-from bertlab.explain.ablation import PARTS, Signal, ablated, signal
-from bertlab.explain.control import random_model
+from bertlab.explain.ablation import PARTS, Signal, ablated, random_model, signal
 from bertlab.explain.text import encode
 from bertlab.model.encoder import BertModel
 

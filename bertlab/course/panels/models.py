@@ -6,11 +6,11 @@ from html import escape
 import ipywidgets as widgets
 
 from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
-from bertlab.draw.canvas import attention_widget
-from bertlab.draw.marked import marked_passage
-from bertlab.explain.attention import AttentionMaps
-from bertlab.explain.fill import Fill, fill_mask
+from bertlab.draw.html.canvas import attention_widget
+from bertlab.draw.html.marked import marked_passage
+from bertlab.explain.attention.maps import AttentionMaps
 from bertlab.explain.spans import Answer, answer
+from bertlab.explain.words.fill import Fill, fill_mask
 
 
 def fill_panel(model, tokenizer, text: str) -> Panel:

@@ -1,6 +1,6 @@
 """The scenes that documents are made of: each tells a few sentences and moves the state of its world on."""
 
-from . import errands, home, nature, people, reasons, trips
+from bertlab.corpora.storyworld.scenes import errands, home, nature, people, reasons, trips
 
 OPENINGS = people.OPENINGS
 CLOSINGS = people.CLOSINGS

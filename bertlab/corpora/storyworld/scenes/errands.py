@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from ..lexicon import table, words
-from ..telling import Sentence
-from ..world import Thing, World
+from bertlab.corpora.storyworld.lexicon import table, words
+from bertlab.corpora.storyworld.telling import Sentence
+from bertlab.corpora.storyworld.world import Thing, World
 
 _NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from ..lexicon import words
-from ..telling import Sentence
-from ..world import Thing, World
+from bertlab.corpora.storyworld.lexicon import words
+from bertlab.corpora.storyworld.telling import Sentence
+from bertlab.corpora.storyworld.world import Thing, World
 
 
 def pet(w: World) -> Iterator[Sentence]:

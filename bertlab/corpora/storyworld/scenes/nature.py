@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from ..lexicon import plural, table
-from ..telling import Sentence
-from ..world import Thing, World
+from bertlab.corpora.storyworld.lexicon import plural, table
+from bertlab.corpora.storyworld.telling import Sentence
+from bertlab.corpora.storyworld.world import Thing, World
 
 
 def facts(w: World) -> Iterator[Sentence]:

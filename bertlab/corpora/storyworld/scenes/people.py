@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from ..telling import Sentence
-from ..world import World
+from bertlab.corpora.storyworld.telling import Sentence
+from bertlab.corpora.storyworld.world import World
 
 
 def opening_job(w: World) -> Iterator[Sentence]:

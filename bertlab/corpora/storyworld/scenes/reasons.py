@@ -6,9 +6,9 @@ The animal didn't cross the street because it was too wide.    (it = the street)
 
 from collections.abc import Iterator, Sequence
 
-from ..lexicon import words
-from ..telling import Sentence
-from ..world import World, split_of
+from bertlab.corpora.storyworld.lexicon import words
+from bertlab.corpora.storyworld.telling import Sentence
+from bertlab.corpora.storyworld.world import World, split_of
 
 _NOT = "[didn't|did not]"
 

@@ -1,9 +1,9 @@
 """Labelled examples of the small town for each task family; dev and test hold combinations that train never shows."""
 
-from .choices import choices
-from .entailment import entailment
-from .entities import entities
-from .matching import matching
-from .sentiment import sentiment
+from bertlab.corpora.storyworld.tasks.choices import choices
+from bertlab.corpora.storyworld.tasks.entailment import entailment
+from bertlab.corpora.storyworld.tasks.entities import entities
+from bertlab.corpora.storyworld.tasks.matching import matching
+from bertlab.corpora.storyworld.tasks.sentiment import sentiment
 
 __all__ = ["choices", "entailment", "entities", "matching", "sentiment"]

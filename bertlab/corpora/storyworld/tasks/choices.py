@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from ...examples import ChoiceExample
-from ..lexicon import table, words
-from ..world import PRONOUNS, World
-from .cast import called, people, worlds
+from bertlab.corpora.examples import ChoiceExample
+from bertlab.corpora.storyworld.lexicon import table, words
+from bertlab.corpora.storyworld.tasks.facts import called, people, worlds
+from bertlab.corpora.storyworld.world import PRONOUNS, World
 
 Row = tuple[str, ...]
 

@@ -8,10 +8,9 @@ it (a baker works at the bakery), decide.
 
 from collections.abc import Iterator, Sequence
 
-from ...examples import TextExample
-from ..world import Person, World, split_of
-from .cast import called, others, people, worlds
-from .facts import Fact, Value, facts
+from bertlab.corpora.examples import TextExample
+from bertlab.corpora.storyworld.tasks.facts import Fact, Value, called, facts, others, people, worlds
+from bertlab.corpora.storyworld.world import Person, World, split_of
 
 LABELS = ("entailment", "neutral", "contradiction")
 MORE = 0.3  # of the first texts tell one thing more

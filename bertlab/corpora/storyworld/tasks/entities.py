@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
-from ...examples import TokenExample
-from ..lexicon import lexicon, table, words
-from ..telling import Sentence
-from ..world import World, split_of
-from .cast import people, worlds
+from bertlab.corpora.examples import TokenExample
+from bertlab.corpora.storyworld.lexicon import lexicon, table, words
+from bertlab.corpora.storyworld.tasks.facts import people, worlds
+from bertlab.corpora.storyworld.telling import Sentence
+from bertlab.corpora.storyworld.world import World, split_of
 
 KINDS = {"first": "person", "second": "person", "town": "place", "street": "place", "goal": "place", "pet": "pet"}
 NAMES = {"person": ("people", "women"), "place": ("places", "towns"), "pet": ("animals", "pet_names")}

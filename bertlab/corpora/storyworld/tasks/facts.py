@@ -1,11 +1,41 @@
-"""What can be told of a person, and what follows from it in this town: a baker works at the bakery."""
+"""The people of the examples, the facts about them, and what follows from these: a baker works at the bakery."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ..lexicon import table, words
+from bertlab.corpora.storyworld.documents import generators
+from bertlab.corpora.storyworld.lexicon import table, words
+from bertlab.corpora.storyworld.world import PRONOUNS, Person, World
+
+
+def worlds(task: str, seed: int, count: int | None, split: str) -> Iterator[tuple[str, World]]:
+    """An id and a world for each example. The same (task, seed, split) always gives the same worlds."""
+    for number, rng in enumerate(generators(task, seed, count, split)):
+        yield f"storyworld-{task}-{split}-{seed}-{number}", World(rng, split)
+
+
+@cache
+def people() -> tuple[Person, ...]:
+    """Everybody in the country; a name that women and men bear stands for nobody here."""
+    women, men = words("people", "women"), words("people", "men")
+    return tuple(
+        [Person(name, "woman") for name in women if name not in men]
+        + [Person(name, "man") for name in dict.fromkeys(men) if name not in women]
+    )
+
+
+def others(person: Person) -> list[Person]:
+    """Everybody else."""
+    return [other for other in people() if other != person]
+
+
+def called(person: Person, key: str, prefix: str = "") -> dict[str, str]:
+    """Slots of a person: {key} the name; {he}, {him} and {his} in the right gender, with the prefix before them."""
+    forms = {prefix + form: PRONOUNS[person.gender][form] for form in ("he", "him", "his")}
+    return {key: person.name.title()} | forms
+
 
 Value = tuple[str, str]  # as told, as claimed: "baker", "bakery"
 

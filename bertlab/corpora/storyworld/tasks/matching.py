@@ -7,11 +7,11 @@ things swapped, who gave and who got, or which of two lamps is red. So both halv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ...examples import TextExample
-from ..lexicon import table, words
-from ..telling import Teller
-from ..world import World
-from .cast import called, others, people, worlds
+from bertlab.corpora.examples import TextExample
+from bertlab.corpora.storyworld.lexicon import table, words
+from bertlab.corpora.storyworld.tasks.facts import called, others, people, worlds
+from bertlab.corpora.storyworld.telling import Teller
+from bertlab.corpora.storyworld.world import World
 
 Slots = dict[str, str]
 

@@ -6,11 +6,11 @@ stand before. Clauses with "and" agree. A negation turns its word round: what is
 
 from collections.abc import Iterator
 
-from ...examples import TextExample
-from ..lexicon import table, words
-from ..telling import Sentence
-from ..world import World
-from .cast import worlds
+from bertlab.corpora.examples import TextExample
+from bertlab.corpora.storyworld.lexicon import table, words
+from bertlab.corpora.storyworld.tasks.facts import worlds
+from bertlab.corpora.storyworld.telling import Sentence
+from bertlab.corpora.storyworld.world import World
 
 OPENED, ALONE = 0.85, 0.2  # share of texts with a sentence before the opinions, and of those with one opinion alone
 Theme = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # nouns, good words, bad words

@@ -1,0 +1,1 @@
+"""The explorer: `pages` has a folder for each page, `shared` what all of them use."""

@@ -1,0 +1,1 @@
+"""The `bertlab` command: one module for each subcommand."""

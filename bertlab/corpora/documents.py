@@ -1,0 +1,103 @@
+"""Documents of sentences: from plain text, novels and Markdown, or by the name of a text that is always there."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from bertlab.corpora import storyworld
+from bertlab.corpora.examples import Document
+from bertlab.corpora.pydoc import read_docstrings
+from bertlab.corpora.reading import read_text
+from bertlab.corpora.sentences import Heading, blocks, split_sentences
+from bertlab.corpora.squad import read_squad
+from bertlab.errors import InputError
+
+__all__ = ["assemble", "read_documents", "read_squad", "read_text"]
+
+SUFFIXES = (".txt", ".md")
+DOCUMENT_SENTENCES = 50  # a longer run of paragraphs is cut, so that one novel is many documents
+
+HEADING = re.compile(
+    r"(?:chapter|book|part|volume|act|scene|letter|stave|canto)\s+[\divxlc]+\b.{0,80}"
+    r"|[\divxlc]+\.?"  # a bare number
+    r"|=+ .+ =+",  # Wikipedia's
+    re.IGNORECASE,
+)
+GUTENBERG = re.compile(r"\*\*\* ?START OF.*?\*\*\*(.*?)\*\*\* ?END OF", re.DOTALL)
+ITALICS = re.compile(r"(?<!\w)_([^_]+)_(?!\w)")  # as Project Gutenberg marks them
+
+
+def read_documents(paths: str | Path | Iterable[str | Path]) -> Iterator[Document]:
+    """Documents of text and Markdown files (UTF-8), or of all `*.txt` and `*.md` files of a folder.
+
+    A heading starts a new document, and so does the paragraph after 50 sentences: one novel gives many, which
+    next-sentence prediction needs. Left out are headings, Project Gutenberg's own words, and of Markdown (files
+    ending in .md) whatever is no running text.
+    InputError names a file that is missing, is not UTF-8 or holds no text.
+    """
+    paths = [paths] if isinstance(paths, str | Path) else paths
+    for path in map(Path, paths):
+        files = sorted(f for f in path.glob("*") if f.suffix in SUFFIXES) if path.is_dir() else [path]
+        if not files:
+            raise InputError(f"{path}: the folder holds no .txt or .md file")
+        for file in files:
+            yield from _documents(file)
+
+
+def _documents(path: Path) -> Iterator[Document]:
+    empty = True
+    read = _markdown if path.suffix == ".md" else _novel
+    for document in assemble(path.stem, read(read_text(path))):
+        empty = False
+        yield document
+    if empty:
+        raise InputError(f"{path}: the file holds no text")
+
+
+def _novel(text: str) -> Iterator[Heading | list[str]]:
+    book = GUTENBERG.search(text)
+    for paragraph in re.split(r"\n\s*\n", ITALICS.sub(r"\1", book[1] if book else text)):
+        paragraph = paragraph.strip()
+        yield Heading(paragraph) if HEADING.fullmatch(paragraph) else split_sentences(paragraph)
+
+
+def _markdown(text: str) -> Iterator[Heading | list[str]]:
+    for block in blocks(text):
+        yield block if isinstance(block, Heading) else split_sentences(block)
+
+
+def assemble(title: str, parts: Iterable[Heading | list[str]], genre: str = "") -> Iterator[Document]:
+    """Documents from headings and paragraphs (each its sentences) in their order.
+
+    A heading starts a new document, named after it, and so does the paragraph after 50 sentences.
+    """
+    name, sentences = title, []
+    for part in parts:
+        heading = isinstance(part, Heading)
+        if sentences and (heading or len(sentences) >= DOCUMENT_SENTENCES):
+            yield Document(tuple(sentences), name, genre)
+            sentences = []
+        if heading:
+            name = f"{title}: {part}"
+        else:
+            sentences += part
+    if sentences:
+        yield Document(tuple(sentences), name, genre)
+
+
+STORYWORLD_DOCUMENTS = 20_000  # it has no end
+
+
+def read_sources(paths: Iterable[Path]) -> Iterator[Document]:
+    """The documents of files and folders, one file at a time.
+
+    Where no file has that name, pydoc stands for the docstrings of Python and of all installed packages, storyworld
+    for 20,000 documents of it with seed 0.
+    """
+    for path in paths:
+        if path == Path("pydoc") and not path.exists():
+            yield from read_docstrings(progress=True)
+        elif path == Path("storyworld") and not path.exists():
+            yield from storyworld.documents(0, STORYWORLD_DOCUMENTS)
+        else:
+            yield from read_documents(path)

@@ -1,0 +1,76 @@
+"""Storyworld text and labelled examples as files in the field's formats."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from bertlab.corpora import storyworld
+from bertlab.corpora.examples import ChoiceExample, Document, QAExample, TextExample, TokenExample
+from bertlab.errors import InputError
+from bertlab.io.atomic import atomic_write
+
+
+def write_storyworld(kind: str, out: Path, count: int, seed: int, split: str) -> Path:
+    """Write `count` documents, questions or examples of a task; returns the file, with the ending of its format.
+
+    documents: plain text, a blank line between two; questions: SQuAD 2.0 JSON; sentiment, entailment, matching: CSV
+    with columns text, (pair,) label; entities: CoNLL, word and label in two columns; choices: JSON lines.
+    """
+    if kind not in FORMATS:
+        raise InputError(f"{kind!r} is none of what the storyworld writes: {', '.join(FORMATS)}")
+    if count < 1:
+        raise InputError(f"--count {count}: write at least one")
+    ending, as_text = FORMATS[kind]
+    out = Path(out)
+    path = out if out.suffix else out.with_suffix(ending)
+    atomic_write(path, as_text(getattr(storyworld, kind)(seed, count, split)))
+    return path
+
+
+def _plain(documents: Iterator[Document]) -> str:
+    return "\n\n".join(document.text for document in documents) + "\n"
+
+
+def _squad(questions: Iterator[QAExample]) -> str:
+    data = {"title": "storyworld", "paragraphs": [_paragraph(question) for question in questions]}
+    return json.dumps({"version": "v2.0", "data": [data]}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _paragraph(example: QAExample) -> dict:
+    answers = [] if example.is_impossible else [{"text": example.answer, "answer_start": example.answer_start}]
+    entry = {"id": example.id, "question": example.question, "answers": answers}
+    return {"context": example.context, "qas": [entry | {"is_impossible": example.is_impossible}]}
+
+
+def _csv(examples: Iterator[TextExample]) -> str:
+    """text, label, or of pairs text, pair, label."""
+    rows = [(e.text, e.label) if e.pair is None else (e.text, e.pair, e.label) for e in examples]
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(("text", "label") if len(rows[0]) == 2 else ("text", "pair", "label"))
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+def _conll(examples: Iterator[TokenExample]) -> str:
+    """A word and its label on a line, a blank line between two sentences."""
+    sentences = (zip(example.words, example.labels, strict=True) for example in examples)
+    return "\n".join("".join(f"{word}\t{label}\n" for word, label in sentence) for sentence in sentences)
+
+
+def _json_lines(examples: Iterator[ChoiceExample]) -> str:
+    rows: Iterable[dict] = ({"text": e.text, "choices": e.choices, "label": e.label} for e in examples)
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+FORMATS = {
+    "documents": (".txt", _plain),
+    "questions": (".json", _squad),
+    "sentiment": (".csv", _csv),
+    "entailment": (".csv", _csv),
+    "matching": (".csv", _csv),
+    "entities": (".conll", _conll),
+    "choices": (".jsonl", _json_lines),
+}

@@ -1,0 +1,112 @@
+"""Panels of the chapters on masking, sentence pairs and pretraining."""
+
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+
+import ipywidgets as widgets
+
+from bertlab.config import IGNORED
+from bertlab.course.panels.base import LABEL, WIDE, Panel, line, panel
+from bertlab.course.panels.models import fills_html
+from bertlab.draw.html.marked import token_strip
+from bertlab.draw.palette import BLUE, GREEN, PINK
+from bertlab.explain.text import Encoded, encode, longest
+from bertlab.explain.words.fill import fill_mask
+from bertlab.explain.words.masking import SampledMasking, sample_masking
+from bertlab.explain.words.next_sentence import NextSentence, both_orders
+from bertlab.model import BertForPreTraining
+
+
+def masking_panel(model, tokenizer, text: str) -> Panel:
+    """The real sampler on a text of one's own: what the model gets, what it must say, what it says."""
+
+    def slider(name: str, value: float, least: float, most: float) -> widgets.FloatSlider:
+        return widgets.FloatSlider(
+            value, min=least, max=most, step=0.05, description=name, style=LABEL, layout=WIDE, readout_format=".0%"
+        )
+
+    def show(text: str, rate: float, mask: float, random: float, seed: int) -> str:
+        sample = sample_masking(model, tokenizer, text, rate=rate, seed=seed, mask=mask, random=random)
+        return masking_html(sample, tokenizer)
+
+    return panel(
+        show,
+        text=line("text", text),
+        rate=slider("chosen", 0.15, 0.05, 1.0),
+        mask=slider("... [MASK]", 0.8, 0.0, 1.0),
+        random=slider("... random", 0.1, 0.0, 1.0),
+        seed=widgets.IntSlider(0, 0, 50, description="seed", style=LABEL, layout=WIDE),
+    )
+
+
+def masking_html(sample: SampledMasking, tokenizer) -> str:
+    """The masked text as a strip; its ids and labels; one line for each chosen word: the guess, what the truth got."""
+    strip = token_strip(sample.after, sample.actions, sample.before, sample.special)
+    rows = "".join(
+        f"<tr><td><bdi>{escape(g.truth)}</bdi></td><td><bdi>{escape(g.shown)}</bdi></td>"
+        f"<td><bdi>{escape(g.guess)}</bdi></td><td>{g.probability:.1%}</td><td>{g.rank}</td></tr>"
+        for g in sample.guesses
+    )
+    head = "<tr><th>hidden</th><th>shown</th><th>guess</th><th>p(hidden)</th><th>rank</th></tr>"
+    loss = f"<p>loss {sample.loss:.3f} nats per chosen token</p>"
+    return f"{strip}{_tensors(sample, tokenizer)}{loss}<table>{head}{rows}</table>"
+
+
+def _tensors(sample: SampledMasking, tokenizer) -> str:
+    """input_ids and labels, one below the other, as they go into the model."""
+    ids, originals = (tokenizer.convert_tokens_to_ids(tokens) for tokens in (sample.after, sample.before))
+    labels = [number if action else IGNORED for number, action in zip(originals, sample.actions, strict=True)]
+    style = f"color:{BLUE};font-weight:bold"
+    cells = [f'<td style="{style if label != IGNORED else "opacity:.5"}">{label}</td>' for label in labels]
+    first = "".join(f"<td>{number}</td>" for number in ids)
+    rows = f"<tr><th>input_ids</th>{first}</tr><tr><th>labels</th>{''.join(cells)}</tr>"
+    return f'<div style="overflow-x:auto"><table>{rows}</table></div>'
+
+
+def pair_panel(model, tokenizer, first: str, second: str) -> Panel:
+    """Two texts, the input that is made of them, and the verdict, both ways round."""
+
+    def show(first: str, second: str) -> str:
+        verdicts = both_orders(model, tokenizer, first, second)  # tells what is missing, so it comes first
+        encoded = encode(tokenizer, first, second, longest(model))
+        return segments_html(encoded) + verdict_html(*verdicts)
+
+    return panel(show, first=line("first", first), second=line("second", second))
+
+
+def segments_html(encoded: Encoded) -> str:
+    """Each token above its token_type_id: 0 green, 1 pink."""
+    boxes = "".join(
+        f'<div style="background:{PINK if kind else GREEN}33;padding:2px 6px;border-radius:5px;text-align:center">'
+        f"<bdi>{escape(token)}</bdi><br><small>{kind}</small></div>"
+        for token, kind in zip(encoded.tokens, encoded.token_type_ids.tolist(), strict=True)
+    )
+    return f'<div style="display:flex;flex-wrap:wrap;gap:5px">{boxes}</div>'
+
+
+def verdict_html(given: NextSentence, turned: NextSentence) -> str:
+    """A bar for the pair as it stands and one for the pair turned round."""
+    rows = "".join(
+        f"<tr><td>{name}</td><td>{found.probability:.1%}</td><td><div style='background:{BLUE};height:12px;"
+        f"border-radius:2px;width:{240 * found.probability:.0f}px'></div></td></tr>"
+        for name, found in {"the second follows": given, "turned round": turned}.items()
+    )
+    return f"<table>{rows}</table>"
+
+
+def snapshots_panel(folders: Mapping[int, Path], tokenizer, text: str) -> Panel:
+    """A line of text with [MASK] in it, and a slider over the snapshots: `folders` by their number of steps."""
+    models = {step: BertForPreTraining.from_pretrained(folder) for step, folder in folders.items()}
+    steps = widgets.SelectionSlider(
+        options=[(f"{step:,}", step) for step in models],
+        value=max(models),
+        description="step",
+        style=LABEL,
+        layout=WIDE,
+    )
+
+    def show(text: str, step: int) -> str:
+        return fills_html(fill_mask(models[step], tokenizer, text, k=6))
+
+    return panel(show, text=line("text", text), step=steps)

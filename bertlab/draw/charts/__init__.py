@@ -1,0 +1,1 @@
+"""Interactive charts (Altair)."""

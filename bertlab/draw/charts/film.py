@@ -1,0 +1,169 @@
+"""What changes from snapshot to snapshot of a training: lines over the steps, and small pictures in a row."""
+
+from collections.abc import Sequence
+from html import escape
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+from bertlab.draw.palette import GREY, OKABE_ITO, SHAPES
+from bertlab.explain.attention.heads import ROLES
+from bertlab.explain.snapshots import AnswerFrame, CloudFrame, HeadFrame, WordFrame
+from bertlab.tokenizer import Tokenizer
+
+SIDE, ACROSS = 150, 4  # pixels of a small picture; pictures in a row of a file
+_BARE = dict(labels=False, ticks=False, domain=False, grid=False)
+
+
+def word_table(frames: Sequence[WordFrame], ids: Sequence[int], tokenizer: Tokenizer) -> pd.DataFrame:
+    """One row a step and token: its probability there."""
+    tokens = tokenizer.convert_ids_to_tokens(list(ids))
+    rows = [
+        (frame.step, token, float(frame.probabilities[number]))
+        for frame in frames
+        for number, token in zip(ids, tokens, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["step", "token", "probability"])
+
+
+def word_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart:
+    """The probability of each token of a word_table against steps; `step` is marked."""
+    return _lines(table, "token", "probability", "probability", step)
+
+
+def answer_table(frames: Sequence[AnswerFrame]) -> pd.DataFrame:
+    """One row a step for the likeliest span and one for no answer: what would be said, and its probability."""
+    rows = []
+    for frame in frames:
+        found = frame.answer
+        span = next(span for span in found.spans if span.text)
+        rows += [
+            (frame.step, "the best span", span.text, span.probability),
+            (frame.step, "no answer", "", found.no_answer_probability),
+        ]
+    return pd.DataFrame(rows, columns=["step", "choice", "text", "probability"])
+
+
+def answer_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart:
+    """The probabilities of an answer_table against steps; `step` is marked."""
+    return _lines(table, "choice", "probability", "probability", step, height=240)
+
+
+def role_table(scores: Tensor, steps: Sequence[int]) -> pd.DataFrame:
+    """One row a step and role: the share (T, R) of one head; roles that the text cannot tell are left out."""
+    rows = [
+        (step, role, float(share))
+        for step, row in zip(steps, scores, strict=True)
+        for role, share in zip(ROLES, row, strict=True)
+        if role != "broad" and not share.isnan()
+    ]
+    return pd.DataFrame(rows, columns=["step", "role", "share"])
+
+
+def role_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart:
+    """The share of each role of a role_table against steps."""
+    return _lines(table, "role", "share", "share of its attention", step)
+
+
+def accuracy_table(films: dict[str, Sequence[CloudFrame]]) -> pd.DataFrame:
+    """One row a step and name of a film: how often neighbours name the label."""
+    rows = [(frame.step, name, frame.neighbours.accuracy) for name, film in films.items() for frame in film]
+    return pd.DataFrame(rows, columns=["step", "vector", "accuracy"])
+
+
+def accuracy_steps(table: pd.DataFrame, chance: float, step: int | None = None) -> alt.LayerChart:
+    """The accuracies of an accuracy_table against steps, above chance."""
+    rule = alt.Chart(pd.DataFrame({"accuracy": [chance]})).encode(y="accuracy:Q")
+    dashed = rule.mark_rule(strokeDash=[5, 4], color=GREY)
+    said = rule.mark_text(align="right", dy=10, dx=-3, fontSize=12, color=GREY, text=f"chance {chance:.0%}")
+    lines = _lines(table, "vector", "accuracy", "label named by neighbours", step)
+    return alt.layer(dashed, said.encode(x=alt.value("width")), lines).properties(height=340)
+
+
+def _lines(
+    table: pd.DataFrame, name: str, value: str, title: str, step: int | None, height: int = 380
+) -> alt.LayerChart:
+    """A line for each `name`, at evenly spaced steps."""
+    names = list(table[name].unique())
+    legend = alt.Legend(title=None, orient="top", labelFontSize=13, columns=3, columnPadding=8, symbolSize=90)
+    domain = dict(domain=names)
+    x = alt.X("step:O", title="training steps (snapshots)", axis=alt.Axis(labelAngle=0, grid=False))
+    y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", gridOpacity=0.4))
+    base = alt.Chart(table).encode(
+        x=x,
+        y=y,
+        color=alt.Color(f"{name}:N", scale=alt.Scale(range=OKABE_ITO[: len(names)], **domain), legend=legend),
+        tooltip=[name, alt.Tooltip("step:Q", format=","), alt.Tooltip(value, format=".4f")],
+    )
+    shape = alt.Shape(f"{name}:N", scale=alt.Scale(range=SHAPES[: len(names)], **domain), legend=legend)
+    layers = [base.mark_line(strokeWidth=2.5), base.mark_point(filled=True, size=70, opacity=1).encode(shape=shape)]
+    if step is not None:
+        here = alt.Chart(pd.DataFrame({"step": [step]})).mark_rule(color=GREY, opacity=0.25, strokeWidth=16)
+        layers.insert(0, here.encode(x="step:O"))
+    return alt.layer(*layers).properties(height=height)
+
+
+def head_tile(frame: HeadFrame, layer: int, head: int, said: str = "") -> alt.Chart:
+    """One head (counted from 0) at one moment as a small matrix: rows look, columns are looked at."""
+    tokens, weights = frame.maps.tokens, frame.maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
+    i, j = np.indices(weights.shape).reshape(2, -1)  # (S * S,) each
+    names = np.array(tokens, dtype=object)
+    cells = pd.DataFrame(
+        {"i": i, "j": j, "from": names[i], "to": names[j], "weight": weights.flatten().numpy().round(4)}
+    )
+    colour = alt.Color("weight:Q", scale=alt.Scale(scheme="cividis", domain=[0, 1]), legend=None)
+    side = max(SIDE // len(tokens), 1) * len(tokens)  # whole pixels, or the page shines through between the cells
+    return (
+        alt.Chart(cells, title=_title(frame.step, said))
+        .mark_rect()
+        .encode(
+            x=alt.X("j:O", axis=alt.Axis(**_BARE), title=None, scale=alt.Scale(padding=0)),
+            y=alt.Y("i:O", axis=alt.Axis(**_BARE), title=None, scale=alt.Scale(padding=0)),
+            color=colour,
+            tooltip=["from:N", "to:N", alt.Tooltip("weight:Q", format=".3f")],
+        )
+        .properties(width=side, height=side)
+    )
+
+
+def cloud_tile(frame: CloudFrame, points: np.ndarray, labels: Sequence[str], texts: Sequence[str]) -> alt.Chart:
+    """The projected vectors (N, 2) of one moment; each label has a colour and a shape."""
+    names = sorted(set(labels))
+    table = pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "label": list(labels), "text": list(texts)})
+    said = f"{frame.neighbours.accuracy:.0%}" if frame.neighbours else ""
+    return (
+        alt.Chart(table, title=_title(frame.step, said))
+        .mark_point(filled=True, size=22, opacity=0.85)
+        .encode(
+            x=alt.X("x:Q", axis=alt.Axis(**_BARE), title=None),
+            y=alt.Y("y:Q", axis=alt.Axis(**_BARE), title=None),
+            color=alt.Color("label:N", scale=alt.Scale(domain=names, range=OKABE_ITO[: len(names)]), legend=None),
+            shape=alt.Shape("label:N", scale=alt.Scale(domain=names, range=SHAPES[: len(names)]), legend=None),
+            tooltip=["label", "text"],
+        )
+        .properties(width=SIDE, height=SIDE)
+    )
+
+
+def _title(step: int, said: str) -> alt.TitleParams:
+    look = dict(anchor="start", fontSize=13, subtitleColor=GREY, offset=4)
+    return alt.TitleParams(f"step {step:,}", subtitle=said or alt.Undefined, **look)
+
+
+def class_key(labels: Sequence[str]) -> str:
+    """HTML: what colour and shape each label has in a cloud_tile."""
+    marks = zip(OKABE_ITO, "●■▲◆✚▼▶━", sorted(set(labels)), strict=False)
+    keys = (f'<span style="color:{colour}">{mark}</span> {escape(label)}' for colour, mark, label in marks)
+    return " ".join(f'<span style="white-space:nowrap;margin-right:1em">{key}</span>' for key in keys)
+
+
+def unfitted(tile: alt.Chart) -> alt.Chart:
+    """The picture alone as large as it says, with the title above it; Streamlit would fit in both."""
+    return tile.properties(autosize="pad")
+
+
+def strip(tiles: Sequence[alt.Chart]) -> alt.ConcatChart:
+    """All small pictures as one, for a file."""
+    return alt.concat(*tiles, columns=ACROSS).resolve_scale(x="independent", y="independent")

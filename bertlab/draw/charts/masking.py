@@ -1,0 +1,188 @@
+"""Altair charts and tables of what a model makes of masked tokens: the lens, surprisals, losses, next sentences."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import pandas as pd
+
+from bertlab.draw.charts.base import ROW, token_axis, token_names
+from bertlab.draw.palette import BLUE, GREY, ORANGE
+from bertlab.explain.words.lens import Lens
+from bertlab.explain.words.masking import Guess
+from bertlab.explain.words.next_sentence import NextSentence
+from bertlab.explain.words.surprisal import Surprisal
+
+_BARE = dict(ticks=False, domain=False)
+WEIGHTS = ["this model", "random weights"]
+
+
+def lens_table(lens: Lens) -> pd.DataFrame:
+    """One row a layer and guess, with probability and rank of the last layer's answer beside."""
+    rows = [
+        (layer, place, token, p, lens.answer, lens.probabilities[layer], lens.ranks[layer])
+        for layer, fill in enumerate(lens.layers)
+        for place, (token, p) in enumerate(zip(fill.tokens, fill.probabilities, strict=True), 1)
+    ]
+    columns = ["layer", "guess", "token", "probability", "answer", "p(answer)", "rank of answer"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def lens_grid(lens: Lens) -> alt.LayerChart:
+    """A row for each layer, the last on top, its likeliest tokens from left to right; the answer is framed."""
+    table = lens_table(lens)
+    base = alt.Chart(table).encode(
+        x=alt.X("guess:O", title="guess of the layer, likeliest first", axis=alt.Axis(labelAngle=0, **_BARE)),
+        y=alt.Y("layer:O", sort="descending", title="after layer (0 = embeddings)", axis=alt.Axis(**_BARE)),
+        tooltip=["layer", "guess", "token", alt.Tooltip("probability", format=".4f")],
+    )
+    colour = alt.Color(
+        "probability:Q",
+        scale=alt.Scale(scheme="cividis", domain=[0, 1]),
+        legend=alt.Legend(title="probability", format=".0%", orient="top", gradientLength=150),
+    )
+    cells = base.mark_rect(stroke="transparent").encode(color=colour)
+    ink = alt.condition(alt.datum.probability > 0.55, alt.value("#111"), alt.value("#fff"))
+    words = base.mark_text(fontSize=12, limit=alt.ExprRef("bandwidth('x') - 4")).encode(text="token:N", color=ink)
+    framed = base.transform_filter(alt.datum.token == lens.answer)
+    frame = framed.mark_rect(filled=False, stroke=ORANGE, strokeWidth=3)
+    return (cells + words + frame).properties(height=alt.Step(30))
+
+
+def lens_course(lens: Lens, control: Lens) -> pd.DataFrame:
+    """One row a layer and weights: probability and rank of the answer that the last layer gives."""
+    rows = [
+        (layer, weights, one.answer, p, rank)
+        for weights, one in zip(reversed(WEIGHTS), (control, lens), strict=True)  # what is drawn last lies on top
+        for layer, (p, rank) in enumerate(zip(one.probabilities, one.ranks, strict=True))
+    ]
+    return pd.DataFrame(rows, columns=["layer", "weights", "answer", "probability", "rank"])
+
+
+def lens_probability(lens: Lens, control: Lens) -> alt.LayerChart:
+    """Probability of the last layer's answer after each layer, the control's dashed."""
+    y = alt.Y("probability:Q", scale=alt.Scale(domain=[0, 1]), title=None, axis=alt.Axis(format="%", gridOpacity=0.4))
+    return _course(lens_course(lens, control), y)
+
+
+def lens_rank(lens: Lens, control: Lens, vocab_size: int) -> alt.LayerChart:
+    """Rank of the last layer's answer after each layer: 1, the likeliest, is on top."""
+    scale = alt.Scale(type="log", domain=[vocab_size, 1], nice=False)
+    ticks = [10**power for power in range(math.ceil(math.log10(vocab_size)))]
+    axis = alt.Axis(values=ticks, format=",d", gridOpacity=0.4)
+    return _course(lens_course(lens, control), alt.Y("rank:Q", scale=scale, title=None, axis=axis))
+
+
+def _course(table: pd.DataFrame, y: alt.Y) -> alt.LayerChart:
+    base = alt.Chart(table).encode(
+        x=alt.X("layer:O", title="after layer (0 = embeddings)", axis=alt.Axis(labelAngle=0, grid=False, **_BARE)),
+        y=y,
+        color=alt.Color(
+            "weights:N",
+            scale=alt.Scale(domain=WEIGHTS, range=[BLUE, GREY]),
+            legend=alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=3),
+        ),
+        tooltip=["layer", "weights", "answer", alt.Tooltip("probability", format=".4f"), "rank"],
+    )
+    dashes = alt.StrokeDash("weights:N", scale=alt.Scale(domain=WEIGHTS, range=[[1, 0], [5, 4]]), legend=None)
+    lines = base.mark_line(strokeWidth=2.5).encode(strokeDash=dashes)
+    return (lines + base.mark_point(filled=True, size=55, opacity=1)).properties(height=220)
+
+
+def sweep_table(rows: Sequence[Surprisal]) -> pd.DataFrame:
+    """One row a masked token: surprisal in nats, probability and rank of the truth, the model's own guess."""
+    return pd.DataFrame(
+        [
+            (
+                row.position,
+                row.token,
+                row.surprisal,
+                math.exp(-row.surprisal),
+                row.rank,
+                row.fill.tokens[0],
+                row.fill.probabilities[0],
+                row.fill.entropy,
+            )
+            for row in rows
+        ],
+        columns=["position", "token", "surprisal", "probability", "rank", "guess", "p(guess)", "entropy"],
+    )
+
+
+def surprisal_bars(rows: Sequence[Surprisal], vocab_size: int) -> alt.LayerChart:
+    """The surprisal of each token, and what blind guessing would come to."""
+    table = sweep_table(rows).rename(columns={"surprisal": "nats"})
+    return _nats(table, ["token", "guess", "rank"], "surprisal in nats", vocab_size)
+
+
+def loss_table(guesses: Sequence[Guess], actions: Sequence[str]) -> pd.DataFrame:
+    """One row a chosen token: what it was, what the model saw, and how well it guessed; losses are in nats."""
+    columns = ["position", "true token", "loss", "p(true)", "rank of true", "model sees", "action", "its guess"]
+    return pd.DataFrame(
+        [(g.position, g.truth, g.loss, g.probability, g.rank, g.shown, actions[g.action], g.guess) for g in guesses],
+        columns=columns,
+    )
+
+
+def loss_bars(guesses: Sequence[Guess], actions: Sequence[str], vocab_size: int) -> alt.LayerChart:
+    """The loss at each chosen token, and what blind guessing would come to."""
+    table = loss_table(guesses, actions).rename(columns={"true token": "token", "loss": "nats"})
+    return _nats(table, ["token", "action", "its guess"], "loss in nats", vocab_size)
+
+
+def _nats(table: pd.DataFrame, told: list[str], title: str, vocab_size: int) -> alt.LayerChart:
+    """A row for each position with a bar of the column nats, labelled with tokens, and a dashed line at ln V."""
+    names = token_names(table["position"], dict(zip(table["position"], table["token"], strict=True)))
+    blind = math.log(vocab_size)
+    bars = (
+        alt.Chart(table)
+        .mark_bar(color=ORANGE, cornerRadiusEnd=2)
+        .encode(
+            y=alt.Y("position:O", title=None, axis=token_axis(names), scale=alt.Scale(paddingInner=0.25)),
+            x=alt.X("nats:Q", title=title, axis=alt.Axis(gridOpacity=0.4, orient="top")),
+            tooltip=[*told, alt.Tooltip("nats", title=title, format=".3f")],
+        )
+    )
+    rule = alt.Chart(pd.DataFrame({"nats": [blind]})).mark_rule(strokeDash=[5, 4], color=GREY).encode(x="nats:Q")
+    said = _small_title(f"dashed: blind guessing among {vocab_size:,} tokens, {blind:.1f}")
+    return (bars + rule).properties(height=alt.Step(ROW), title=said)
+
+
+def _small_title(text: str) -> alt.Title:
+    return alt.Title(text, anchor="start", frame="bounds", fontSize=13, fontWeight="normal", color=GREY)
+
+
+def verdict_table(verdicts: Mapping[str, Sequence[NextSentence]]) -> pd.DataFrame:
+    """One row a model and order: the probability that the second text follows the first."""
+    rows = [
+        (model, order, verdict.first, verdict.second, verdict.probability, verdict.log_odds)
+        for model, both in verdicts.items()
+        for order, verdict in zip(("as written", "turned round"), both, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["model", "order", "first", "second", "probability", "log-odds"])
+
+
+def verdict_bars(verdicts: Mapping[str, Sequence[NextSentence]]) -> alt.LayerChart:
+    """The probability that the second text follows, a bar for each model and order; 50% is no opinion."""
+    table = verdict_table(verdicts)
+    orders = ["as written", "turned round"]
+    label = alt.Axis(labelLimit=120, labelFontSize=13, **_BARE)
+    base = alt.Chart(table).encode(
+        y=alt.Y("model:N", sort=list(verdicts), title=None, axis=label),
+        yOffset=alt.YOffset("order:N", sort=orders),
+        x=alt.X(
+            "probability:Q",
+            scale=alt.Scale(domain=[0, 1.12]),
+            title=None,
+            axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1], gridOpacity=0.4),
+        ),
+        tooltip=["model", "order", alt.Tooltip("probability", format=".4f"), alt.Tooltip("log-odds", format="+.2f")],
+    )
+    legend = alt.Legend(title=None, orient="bottom", labelFontSize=13, columnPadding=6)
+    colour = alt.Color("order:N", scale=alt.Scale(domain=orders, range=[BLUE, ORANGE]), legend=legend)
+    bars = base.mark_bar(cornerRadiusEnd=3).encode(color=colour)
+    numbers = base.mark_text(align="left", dx=5, color=GREY, fontSize=13).encode(
+        text=alt.Text("probability:Q", format=".1%")
+    )
+    title = _small_title("probability that the second text follows")
+    return (bars + numbers).properties(height=alt.Step(26), title=title)

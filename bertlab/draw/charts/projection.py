@@ -1,0 +1,140 @@
+"""Altair charts of texts as points, and of measures layer by layer. Backgrounds stay clear, for light and dark."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE, SHAPES
+from bertlab.explain.vectors import LayerMeasures
+
+YOURS = "your sentences"  # the label of what a reader adds to a set
+OTHERS = "other labels"
+MOST_LABELS = 7  # more than this nobody tells apart
+LETTERS = 300  # of a text that is pointed at
+MARK = OKABE_ITO[4]  # of the reader's own sentences, so no label has it
+COLOURS = [colour for colour in OKABE_ITO if colour != MARK]
+STAR = "M0,-1 L.25,-.31 L.95,-.31 L.4,.12 L.59,.81 L0,.4 L-.59,.81 L-.4,.12 L-.95,-.31 L-.25,-.31 Z"
+TITLES = {
+    "accuracy": "label named by 5 neighbours",
+    "silhouette": "silhouette",
+    "anisotropy": "mean cosine of two texts",
+}
+
+
+def projection_table(points: np.ndarray, labels: Sequence[str], texts: Sequence[str]) -> pd.DataFrame:
+    """One row a text: its number from 1, x and y of the projection (N, 2), label, text."""
+    columns = {"x": points[:, 0], "y": points[:, 1], "label": list(labels), "text": list(texts)}
+    return pd.DataFrame({"number": range(1, len(points) + 1), **columns})
+
+
+def projection_scatter(
+    table: pd.DataFrame,
+    explained: tuple[float, float] | None,
+    title: str = "",
+    subtitle: str = "",
+    height: int = 400,
+    picked: int | None = None,
+    near: Collection[int] = (),
+) -> alt.LayerChart:
+    """The projected texts; each label has a colour and a shape, axes say how much variance they keep.
+
+    Of the texts, by number, the `picked` one has a thick ring and those `near` it thin ones.
+    """
+    texts = [text if len(text) <= LETTERS else f"{text[:LETTERS]} …" for text in table["text"]]
+    table = table.assign(shown=few_labels(table["label"]), text=texts)
+    base = alt.Chart(table).encode(
+        x=alt.X("x:Q", title=_axis_title("1st", explained, 0), axis=_AXIS, scale=alt.Scale(zero=False, padding=14)),
+        y=alt.Y("y:Q", title=_axis_title("2nd", explained, 1), axis=_AXIS, scale=alt.Scale(zero=False, padding=14)),
+        tooltip=["number", "label", "text"],
+    )
+    colour, shape = _label_scales(table["shown"])
+    yours = alt.condition(alt.datum.label == YOURS, alt.value(190), alt.value(65))
+    points = base.mark_point(filled=True, opacity=0.8).encode(color=colour, shape=shape, size=yours)
+    heading = alt.Title(title, subtitle=subtitle, anchor="start", fontSize=14, subtitleFontSize=13, subtitleColor=GREY)
+    rings = [_ring(base, list(near), 210, 1.5)] if near else []
+    rings += [_ring(base, [picked], 330, 3.5)] if picked else []
+    return alt.layer(points, *rings).properties(title=heading, height=height)
+
+
+_AXIS = alt.Axis(labels=False, ticks=False, domain=False, gridOpacity=0.4, tickCount=5)
+
+
+def _axis_title(name: str, explained: tuple[float, float] | None, axis: int) -> str | None:
+    return explained and f"{name} direction: {explained[axis]:.0%} of the variance"
+
+
+def _label_scales(labels: pd.Series) -> tuple[alt.Color, alt.Shape]:
+    """Colour and shape of each label, in one legend; a star for the reader's own sentences."""
+    names = sorted(set(labels) - {OTHERS, YOURS}) + [name for name in (OTHERS, YOURS) if name in set(labels)]
+    numbered = list(enumerate(names))
+    colours = [MARK if name == YOURS else COLOURS[i] for i, name in numbered]
+    shapes = [STAR if name == YOURS else SHAPES[i] for i, name in numbered]
+    legend = alt.Legend(title=None, orient="bottom", columns=3, labelFontSize=13, labelLimit=150, symbolSize=110)
+    return (
+        alt.Color("shown:N", scale=alt.Scale(domain=names, range=colours), legend=legend),
+        alt.Shape("shown:N", scale=alt.Scale(domain=names, range=shapes), legend=legend),
+    )
+
+
+def _ring(base: alt.Chart, numbers: list[int], size: int, width: float) -> alt.Chart:
+    chosen = base.transform_filter(alt.FieldOneOfPredicate("number", numbers))
+    return chosen.mark_point(shape="circle", size=size, strokeWidth=width, color=GREY, opacity=1)
+
+
+def few_labels(labels: Sequence[str]) -> list[str]:
+    """The labels, all but the commonest as OTHERS where there are more than colours."""
+    counts = Counter(label for label in labels if label != YOURS)
+    if len(counts) <= MOST_LABELS:
+        return list(labels)
+    kept = {YOURS, *(label for label, _ in counts.most_common(MOST_LABELS - 1))}
+    return [label if label in kept else OTHERS for label in labels]
+
+
+def clickable(chart: alt.LayerChart) -> alt.LayerChart:
+    """The same scatter, whose points can be clicked: the parameter "point" then holds the number of a text."""
+    return chart.add_params(alt.selection_point(name="point", fields=["number"], on="click", nearest=False))
+
+
+def measure_table(measured: Mapping[str, Sequence[LayerMeasures]]) -> pd.DataFrame:
+    """One row a model and layer: how often neighbours name the label, with spread, silhouette and anisotropy."""
+    rows = [
+        (model, layer, here and here.accuracy, here and here.spread, found.silhouette, found.anisotropy)
+        for model, layers in measured.items()
+        for layer, found in enumerate(layers)
+        for here in [found.neighbours]
+    ]
+    return pd.DataFrame(rows, columns=["model", "layer", "accuracy", "spread", "silhouette", "anisotropy"])
+
+
+def layer_lines(table: pd.DataFrame, measure: str, layer: int, chance: float | None = None) -> alt.LayerChart:
+    """One measure by layer: a line for each value of `model` in the table, with columns layer, model and the measure.
+
+    The band marks `layer`, the dashed line what guessing would give. The last model is grey.
+    """
+    names = list(table["model"].unique())
+    colours = alt.Scale(domain=names, range=[BLUE, ORANGE, GREY][: len(names) - 1] + [GREY])
+    layers = alt.X("layer:O", title="layer (0 = embeddings)", axis=_LAYERS)
+    low = min(0.0, table[measure].min())
+    axis = alt.Axis(gridOpacity=0.4, tickCount=5, format="%" if measure == "accuracy" else ".1f")
+    y = alt.Y(f"{measure}:Q", title=None, scale=alt.Scale(domain=[low, 1]), axis=axis)
+    lines = (
+        alt.Chart(table, title=alt.Title(TITLES[measure], anchor="start", fontSize=14))
+        .mark_line(point=alt.OverlayMarkDef(size=60, filled=True), strokeWidth=2.5)
+        .encode(
+            x=layers,
+            y=y,
+            color=alt.Color("model:N", scale=colours, legend=_LINES),
+            tooltip=["model", "layer", alt.Tooltip(measure, format=".3f")],
+        )
+    )
+    band = alt.Chart(pd.DataFrame({"layer": [layer]})).mark_rule(color=GREY, opacity=0.25, strokeWidth=14)
+    chances = pd.DataFrame({"chance": [] if chance is None else [chance]})
+    dashed = alt.Chart(chances).mark_rule(strokeDash=[5, 4], color=GREY).encode(y="chance:Q")
+    return alt.layer(band.encode(x="layer:O"), dashed, lines).properties(height=390)
+
+
+_LAYERS = alt.Axis(labelAngle=0, grid=False, ticks=False, domain=False)
+_LINES = alt.Legend(title=None, orient="bottom", columns=1, labelFontSize=13, labelLimit=300)

@@ -1,0 +1,183 @@
+"""Altair charts and tables of how an answer is chosen: every start against every end, windows, the threshold."""
+
+import altair as alt
+import pandas as pd
+
+from bertlab.draw.charts.base import ROW, token_axis, token_names
+from bertlab.draw.palette import BLUE, GREY, ORANGE
+from bertlab.explain.spans import Answer
+from bertlab.tasks.answers import ALWAYS_ANSWER
+
+_BARE = dict(grid=False, ticks=False, domain=False, labelFlush=False)
+ALLOWED, BACKWARDS, LONG, ELSEWHERE = "may be an answer", "ends before it starts", "too long", "read in another window"
+
+
+def span_table(answer: Answer, tokens: range) -> pd.DataFrame:
+    """One row a legal span inside `tokens`: where it starts and ends, its text, its probability."""
+    rows = [
+        (i, j, answer.tokens[i], answer.tokens[j], " ".join(answer.tokens[i : j + 1]), float(answer.grid[i, j]))
+        for i in tokens
+        for j in tokens
+        if why_not(answer, i, j) == ALLOWED
+    ]
+    return pd.DataFrame(rows, columns=["start", "end", "first", "last", "span", "probability"])
+
+
+def why_not(answer: Answer, start: int, end: int) -> str:
+    """Why no answer may go from token `start` to token `end` of the passage, or that it may."""
+    if end < start:
+        return BACKWARDS
+    if end - start >= answer.max_answer_tokens:
+        return LONG
+    first, stop = answer.start_slice
+    return ALLOWED if first <= start < stop else ELSEWHERE
+
+
+def masked_table(answer: Answer, tokens: range) -> pd.DataFrame:
+    """One row a cell of the square of `tokens` that cannot be an answer, and why."""
+    rows = [(i, j, why_not(answer, i, j)) for i in tokens for j in tokens]
+    return pd.DataFrame([row for row in rows if row[2] != ALLOWED], columns=["start", "end", "why not"])
+
+
+def span_heatmap(answer: Answer, tokens: range) -> alt.LayerChart:
+    """Start (rows) x end (columns) probabilities; what cannot be an answer is grey, the best span framed."""
+    label = alt.Axis(labelExpr=token_names(tokens, answer.tokens), labelOverlap=True, labelLimit=110, **_BARE)
+    scale = alt.Scale(domain=list(tokens))
+    places = {
+        "x": alt.X("end:O", scale=scale, title="answer ends with", axis=label),
+        "y": alt.Y("start:O", scale=scale, title="answer starts with", axis=label),
+    }
+    masked = alt.Chart(masked_table(answer, tokens)).encode(**places, tooltip=["why not:N"])
+    reasons = [BACKWARDS, LONG, ELSEWHERE]
+    greys = alt.Opacity("why not:N", scale=alt.Scale(domain=reasons, range=[0.13, 0.3, 0.45]), legend=None)
+    base = alt.Chart(span_table(answer, tokens)).encode(
+        **places, tooltip=["span", "first", "last", alt.Tooltip("probability", format=".4f")]
+    )
+    legend = alt.Legend(title="probability", format=".0%", orient="top", gradientLength=150)
+    colour = alt.Color("probability:Q", scale=alt.Scale(scheme="cividis", domainMin=0), legend=legend)
+    best = (alt.datum.start == answer.best.start_token) & (alt.datum.end == answer.best.end_token)
+    frame = base.transform_filter(best).mark_rect(filled=False, stroke=ORANGE, strokeWidth=3)
+    drawn = masked.mark_rect(color=GREY).encode(opacity=greys) + base.mark_rect().encode(color=colour)
+    if answer.best.window == answer.window:
+        drawn += frame
+    return drawn.properties(height=alt.Step(max(9, min(20, 560 // len(tokens)))))
+
+
+def boundary_table(answer: Answer, tokens: range) -> pd.DataFrame:
+    """One row a token and kind of boundary: how probable as the answer's start, and as its end."""
+    kinds = [("start", answer.start_probabilities), ("end", answer.end_probabilities)]
+    rows = [(i, answer.tokens[i], kind, float(values[i])) for kind, values in kinds for i in tokens]
+    return pd.DataFrame(rows, columns=["position", "token", "boundary", "probability"])
+
+
+def boundary_bars(answer: Answer, tokens: range) -> alt.Chart:
+    """A row for each token with two bars: how probable as the answer's start, and as its end."""
+    names = token_axis(token_names(tokens, answer.tokens))
+    percents = alt.Axis(format="%", gridOpacity=0.4, orient="top")
+    kinds = ["start", "end"]
+    legend = alt.Legend(title=None, orient="top", labelFontSize=13)
+    return (
+        alt.Chart(boundary_table(answer, tokens))
+        .mark_bar(cornerRadiusEnd=2)
+        .encode(
+            y=alt.Y("position:O", title=None, axis=names, scale=alt.Scale(paddingInner=0.2)),
+            yOffset=alt.YOffset("boundary:N", sort=kinds),
+            x=alt.X("probability:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=percents),
+            color=alt.Color("boundary:N", scale=alt.Scale(domain=kinds, range=[BLUE, ORANGE]), legend=legend),
+            tooltip=["token", "boundary", alt.Tooltip("probability", format=".4f")],
+        )
+        .properties(height=alt.Step(ROW, **{"for": "position"}))
+    )
+
+
+def best_table(answer: Answer) -> pd.DataFrame:
+    """One row a span of the n-best list, what is said first."""
+    rows = [
+        (rank, span.text or "(no answer)", span.probability, span.score, str(span.window + 1) if span.text else "all")
+        for rank, span in enumerate(answer.spans, 1)
+    ]
+    return pd.DataFrame(rows, columns=["rank", "answer", "probability", "score", "window"])
+
+
+def window_table(answer: Answer) -> pd.DataFrame:
+    """One row a window, counted from 1: its characters, its best span, and the scores of that and of "no answer"."""
+    rows = [
+        (
+            number,
+            seen.start_char,
+            seen.end_char,
+            answer.passage[seen.best_start : seen.best_end],
+            seen.score,
+            seen.no_answer_score,
+            number == answer.window + 1,
+        )
+        for number, seen in enumerate(answer.windows, 1)
+    ]
+    columns = ["window", "from character", "to character", "its best span", "score", "no-answer score", "shown"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def window_bars(answer: Answer) -> alt.LayerChart:
+    """Which part of the passage each window holds, and where in it its best span is; the shown window is blue."""
+    table = window_table(answer)
+    table["span from"] = [seen.best_start for seen in answer.windows]
+    table["span to"] = [seen.best_end for seen in answer.windows]
+    characters = alt.Axis(gridOpacity=0.4, format=",d")
+    base = alt.Chart(table).encode(
+        y=alt.Y("window:O", title="window", axis=alt.Axis(**_BARE)),
+        tooltip=[
+            "window",
+            "its best span",
+            alt.Tooltip("score", format=".2f"),
+            alt.Tooltip("no-answer score", format=".2f"),
+        ],
+    )
+    colour = alt.condition(alt.datum.shown, alt.value(BLUE), alt.value(GREY))
+    parts = base.mark_bar(height=14, opacity=0.6, cornerRadius=3).encode(
+        x=alt.X("from character:Q", title="character of the passage", axis=characters),
+        x2="to character:Q",
+        color=colour,
+    )
+    spans = base.mark_bar(height=14, color=ORANGE).encode(x="span from:Q", x2="span to:Q")
+    return (parts + spans).properties(height=alt.Step(20))
+
+
+def threshold_table(answer: Answer) -> pd.DataFrame:
+    """The two numbers that decide between an answer and none: the no-answer score and the threshold."""
+    rows = [("no answer less best span", answer.no_answer_score), ("threshold", answer.threshold)]
+    return pd.DataFrame(rows, columns=["what", "score"])
+
+
+def threshold_line(answer: Answer) -> alt.LayerChart | None:
+    """The no-answer score on a line, with the side of the threshold where nothing is answered shaded.
+
+    None for a model that always answers.
+    """
+    if answer.threshold >= ALWAYS_ANSWER:
+        return None
+    reach = 1.25 * max(abs(answer.no_answer_score), abs(answer.threshold), 4.0)
+    axis = alt.Axis(gridOpacity=0.4)
+    x = alt.X(
+        "score:Q",
+        scale=alt.Scale(domain=[-reach, reach]),
+        title="score of no answer less that of the best span",
+        axis=axis,
+    )
+    line = alt.Chart(threshold_table(answer)).encode(x=x, tooltip=["what", alt.Tooltip("score", format=".2f")])
+    sides = pd.DataFrame({"score": [answer.threshold], "to": [reach]})
+    shade = alt.Chart(sides).mark_rect(color=ORANGE, opacity=0.18).encode(x=x, x2="to:Q")
+    rule = line.transform_filter(alt.datum.what == "threshold").mark_rule(
+        color=ORANGE, strokeWidth=2, strokeDash=[5, 4]
+    )
+    point = line.transform_filter(alt.datum.what != "threshold").mark_point(
+        filled=True, size=190, color=BLUE, opacity=1
+    )
+    notes = pd.DataFrame({"score": [-reach, reach], "note": ["answers", "says nothing"], "side": ["left", "right"]})
+    texts = alt.Chart(notes).encode(x=x, text="note:N")
+    left = texts.transform_filter(alt.datum.side == "left").mark_text(
+        align="left", dx=6, dy=-16, color=GREY, fontSize=13
+    )
+    right = texts.transform_filter(alt.datum.side == "right").mark_text(
+        align="right", dx=-6, dy=-16, color=GREY, fontSize=13
+    )
+    return (shade + rule + point + left + right).properties(height=130)

@@ -1,0 +1,1 @@
+"""Figures for notebooks and reports (matplotlib)."""

@@ -1,0 +1,262 @@
+"""Matplotlib figures of what a model reads, guesses and looks at. Each function returns a figure 800 pixels wide."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from torch import Tensor
+
+from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE, PINK
+from bertlab.explain.attention.maps import AttentionMaps
+from bertlab.explain.spans import Answer
+from bertlab.explain.words.fill import Fill
+
+WIDTH = 8.0  # inches, at 100 pixels each
+INK = "#222222"
+DIVERGING = LinearSegmentedColormap.from_list("blue-orange", [BLUE, "white", "#D55E00"])
+ACTION_COLOURS = ["white", BLUE, ORANGE, GREEN]  # by masking action: not chosen, [MASK], random, kept
+ACTION_NAMES = ["not chosen", "[MASK]", "random token", "kept as it is"]
+
+
+def figure(height: float, **options) -> Figure:
+    """An empty figure of the common width, white on light and dark pages alike."""
+    return Figure((WIDTH, height), dpi=100, facecolor="white", layout="constrained", **options)
+
+
+def clean(ax: Axes, *sides: str) -> Axes:
+    """Leave only the spines named."""
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in sides)
+    return ax
+
+
+def canvas(height: float) -> tuple[Figure, Axes]:
+    """A figure whose one axes is measured in inches, for boxes and text."""
+    fig = Figure((WIDTH, height), dpi=100, facecolor="white")
+    ax = fig.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(height, 0))
+    ax.set_axis_off()
+    return fig, ax
+
+
+def box(ax: Axes, x: float, y: float, width: float, text: str, colour: str, size: float = 10, height=0.3) -> None:
+    tint = "white" if colour == "white" else colour + "33"
+    edge = "#BBBBBB" if colour == "white" else colour
+    shape = "round,pad=0,rounding_size=0.06"
+    ax.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=shape, facecolor=tint, edgecolor=edge, lw=1.2))
+    ax.text(
+        x + width / 2,
+        y + height / 2,
+        text,
+        ha="center",
+        va="center",
+        size=size,
+        family="monospace",
+        color=INK,
+        parse_math=False,
+    )
+
+
+def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], colour: str = INK, **style) -> None:
+    """An arrow with a filled head; `style` as FancyArrowPatch takes it."""
+    look = dict(arrowstyle="-|>", mutation_scale=11, lw=1.3, shrinkA=0) | style
+    ax.add_patch(FancyArrowPatch(start, end, color=colour, **look))
+
+
+def masking_strip(before: Sequence[str], after: Sequence[str], actions: Sequence[int]) -> Figure:
+    """Tokens after masking in boxes coloured by what was done; under each chosen one the token to be guessed."""
+    widths = [max(0.085 * max(len(old), len(new)) + 0.16, 0.34) for old, new in zip(before, after, strict=True)]
+    places, x, row = [], 0.1, 0
+    for width in widths:
+        if x + width > WIDTH - 0.1:
+            x, row = 0.1, row + 1
+        places.append((x, 0.5 + 0.72 * row))
+        x += width + 0.07
+    fig, ax = canvas(1.1 + 0.72 * row)
+    for index, name in enumerate(ACTION_NAMES[1:], start=1):
+        box(ax, 0.1 + 1.75 * (index - 1), 0.1, 1.6, name, ACTION_COLOURS[index], size=9, height=0.24)
+    for (x, y), width, old, new, action in zip(places, widths, before, after, actions, strict=True):
+        box(ax, x, y, width, new, ACTION_COLOURS[action])
+        if action:
+            below = dict(ha="center", va="center", size=9, family="monospace", color="#555555", parse_math=False)
+            ax.text(x + width / 2, y + 0.42, old, **below)
+    return fig
+
+
+def three_embeddings(tokens: Sequence[str], token_type_ids: Sequence[int]) -> Figure:
+    """What is added up at each place: the token's vector, its segment's, its position's (paper, figure 2)."""
+    fig, ax = canvas(2.35)
+    left, step = 1.15, (WIDTH - 1.25) / len(tokens)
+    segments = ["A" if kind == 0 else "B" for kind in token_type_ids]
+    rows = [
+        ("token", tokens, [BLUE] * len(tokens)),
+        ("segment", segments, [GREEN if kind == 0 else PINK for kind in token_type_ids]),
+        ("position", [str(i) for i in range(len(tokens))], [ORANGE] * len(tokens)),
+    ]
+    for row, (name, texts, colours) in enumerate(rows):
+        y = 0.15 + 0.58 * row
+        ax.text(0.1, y + 0.15, name, va="center", size=11, weight="bold", color=INK)
+        for i, (text, colour) in enumerate(zip(texts, colours, strict=True)):
+            box(ax, left + i * step, y, step - 0.07, text, colour, size=9)
+            ax.text(left + i * step + step / 2 - 0.035, y + 0.44, "+" if row < 2 else "=", ha="center", va="center")
+    ax.text(0.1, 2.04, "sum", va="center", size=11, weight="bold", color=INK)
+    for i in range(len(tokens)):
+        box(ax, left + i * step, 1.89, step - 0.07, f"x{i}", "white", size=9)
+    return fig
+
+
+def fill_bars(fills: Mapping[str, Fill], mark: Sequence[str] = ()) -> Figure:
+    """Side by side, one panel for each text: the likeliest tokens and their probabilities; `mark` in orange."""
+    rows = max(len(fill.tokens) for fill in fills.values())
+    fig = figure(0.75 + 0.27 * rows)
+    for ax, (title, fill) in zip(fig.subplots(1, len(fills), squeeze=False)[0], fills.items(), strict=True):
+        places = range(len(fill.tokens))
+        colours = [ORANGE if token in mark else BLUE for token in fill.tokens]
+        ax.barh(places, fill.probabilities, color=colours, height=0.7)
+        for y, value in zip(places, fill.probabilities, strict=True):
+            share = f"{value:.0%}" if value >= 0.005 else "<1%"
+            ax.text(value + 0.02, y, share, va="center", size=9, color=INK)
+        ax.set(xlim=(0, 1.15), xticks=[0, 0.5, 1])
+        ax.set_yticks(places, fill.tokens, parse_math=False)
+        ax.set_xlabel("probability", size=9)
+        ax.set_title(title, size=10, loc="left")
+        ax.tick_params(axis="y", length=0, labelsize=10)
+        clean(ax, "bottom").invert_yaxis()
+    return fig
+
+
+def fills_over_time(fills: Mapping[str, Fill], answer: str) -> Figure:
+    """A table: one column for each moment, its likeliest tokens from above, a bar in each cell, `answer` in orange."""
+    rows, step = max(len(fill.tokens) for fill in fills.values()), (WIDTH - 0.2) / len(fills)
+    fig, ax = canvas(0.55 + 0.34 * rows)
+    for column, (title, fill) in enumerate(fills.items()):
+        x = 0.1 + column * step
+        ax.text(x + 0.05, 0.25, title, va="center", size=10, weight="bold", color=INK)
+        for row, (token, value) in enumerate(zip(fill.tokens, fill.probabilities, strict=True)):
+            y, colour = 0.45 + 0.34 * row, ORANGE if token == answer else BLUE
+            ax.add_patch(Rectangle((x, y), step - 0.08, 0.29, facecolor="#F2F2F2"))
+            ax.add_patch(Rectangle((x, y), (step - 0.08) * value, 0.29, facecolor=colour, alpha=0.45))
+            ax.text(x + 0.06, y + 0.15, token[:11], va="center", size=8.5, color=INK, parse_math=False)
+    return fig
+
+
+def _thumbnail(ax: Axes, weights: Tensor):
+    ax.set(xticks=[], yticks=[])
+    return clean(ax).imshow(weights.numpy(), cmap="cividis", vmin=0, vmax=1)
+
+
+def heads_grid(maps: AttentionMaps, control: AttentionMaps) -> Figure:
+    """All heads of a trained model, and beside them the same heads with random weights, on one scale 0..1."""
+    layers, heads = maps.weights.shape[:2]
+    fig = figure(0.75 + (WIDTH - 0.9) / (2 * heads) * layers)
+    *halves, right = fig.subfigures(1, 3, width_ratios=[1, 1, 0.16], wspace=0.02)
+    for half, part, name in zip(halves, (maps, control), ("trained", "random weights (control)"), strict=True):
+        axes = half.subplots(layers, heads, squeeze=False)
+        half.suptitle(name, size=11)
+        for layer in range(layers):
+            axes[layer, 0].set_ylabel(f"layer {layer + 1}", size=9)
+            for head in range(heads):
+                image = _thumbnail(axes[layer, head], part.weights[layer, head])
+        for head in range(heads):
+            axes[-1, head].set_xlabel(f"head {head + 1}", size=9)
+    bar = right.colorbar(image, cax=right.add_axes((0.1, 0.2, 0.2, 0.6)))
+    bar.set_label("attention weight", size=9)
+    return fig
+
+
+def one_head(maps: AttentionMaps, layer: int, head: int, control: AttentionMaps) -> Figure:
+    """One head (counted from 0) as a matrix with its tokens, and the same head with random weights."""
+    fig = figure(0.6 + 0.24 * len(maps.tokens))
+    places = range(len(maps.tokens))
+    for ax, part, name in zip(fig.subplots(1, 2), (maps, control), ("trained", "random weights"), strict=True):
+        image = _thumbnail(ax, part.weights[layer, head])
+        ax.set_title(f"layer {layer + 1}, head {head + 1}: {name}", size=10)
+        ax.set_xticks(places, maps.tokens, rotation=90, size=8, parse_math=False)
+        ax.set_yticks(places, maps.tokens, size=8, parse_math=False)
+        ax.set_xlabel("looked at", size=9)
+        ax.set_ylabel("looking", size=9)
+    fig.colorbar(image, ax=fig.axes, shrink=0.8, aspect=30).set_label("attention weight", size=9)
+    return fig
+
+
+def change_grid(changes: Tensor, label: str) -> Figure:
+    """One number for each head (L, A), orange below and blue above zero, as knockout_charts has it."""
+    layers, heads = changes.shape
+    limit = max(float(changes.abs().max()), 1e-6)
+    fig = figure(0.7 + 0.45 * layers)
+    ax = fig.subplots()
+    image = clean(ax).imshow(changes.numpy(), cmap=DIVERGING.reversed(), vmin=-limit, vmax=limit, aspect="auto")
+    for layer in range(layers):
+        for head in range(heads):
+            strong = abs(float(changes[layer, head])) > 0.65 * limit
+            colour = "white" if strong else INK
+            shown = f"{round(float(changes[layer, head]), 2) + 0.0:+.2f}"  # no -0.00
+            ax.text(head, layer, shown.replace("-", "−"), ha="center", va="center", size=10, color=colour)
+    ax.set_xticks(range(heads), [f"head {i + 1}" for i in range(heads)])
+    ax.set_yticks(range(layers), [f"layer {i + 1}" for i in range(layers)])
+    ax.tick_params(length=0)
+    fig.colorbar(image, ax=ax).set_label(label, size=9)
+    return fig
+
+
+def answer_bars(answer: Answer) -> Figure:
+    """For each token of the passage: how probable as start and as end of the answer; [CLS] is "no answer"."""
+    places = [0, *range(*answer.passage_slice)]
+    x = np.arange(len(places))
+    fig = figure(2.8)
+    ax = clean(fig.subplots(), "left", "bottom")
+    ax.bar(x - 0.2, answer.start_probabilities[places].numpy(), 0.4, color=BLUE, label="start")
+    ax.bar(
+        x + 0.2,
+        answer.end_probabilities[places].numpy(),
+        0.4,
+        color=ORANGE,
+        hatch="///",
+        edgecolor="white",
+        label="end",
+    )
+    names = ["no answer", *(answer.tokens[i] for i in places[1:])]
+    ax.set_xticks(x, names, rotation=90, size=8.5, parse_math=False)
+    ax.set(ylim=(0, 1), ylabel="probability", xlim=(-0.8, len(places) - 0.2))
+    ax.legend(frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
+    return fig
+
+
+def bars(values: Mapping[str, float], label: str, limit: float | None = None, colours: Sequence[str] = ()) -> Figure:
+    """One horizontal bar for each name, with its value written at its end."""
+    fig = figure(0.65 + 0.34 * len(values))
+    ax = clean(fig.subplots(), "bottom")
+    limit = limit or 1.15 * max(values.values())
+    places = range(len(values))
+    ax.barh(places, list(values.values()), color=colours or BLUE, height=0.68)
+    for y, value in zip(places, values.values(), strict=True):
+        ax.text(value + 0.01 * limit, y, f"{value:.2f}", va="center", size=10, color=INK)
+    ax.set(yticks=places, yticklabels=list(values), xlim=(0, limit), xlabel=label)
+    ax.tick_params(axis="y", length=0, labelsize=10.5)
+    ax.invert_yaxis()
+    return fig
+
+
+def lines(
+    x: Sequence,
+    series: Mapping[str, Sequence[float]],
+    xlabel: str,
+    ylabel: str,
+    names: Sequence[str] | None = None,
+    styles: Sequence[tuple[str, str]] = (),
+) -> Figure:
+    """One line for each series. `names` are tick labels for x; `styles` a colour and a dash pattern for each line."""
+    fig = figure(3.0)
+    ax = clean(fig.subplots(), "left", "bottom")
+    styles = styles or [(colour, "-") for colour in OKABE_ITO]
+    for (name, values), (colour, dashes), marker in zip(series.items(), styles, "osD^v", strict=False):
+        ax.plot(x, values, color=colour, ls=dashes, marker=marker, lw=2, label=name, clip_on=False)
+    if names:
+        ax.set_xticks(x, names, size=9)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.set_ylim(bottom=0)
+    ax.grid(axis="y", alpha=0.25, color=GREY)
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    return fig

@@ -1,0 +1,128 @@
+"""Figures of the encoder chapter: a layer and its stack, activations, the signal on its way, parameters by part."""
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
+from bertlab.draw.palette import BLUE, GREEN, OKABE_ITO, ORANGE, PINK
+from bertlab.explain.ablation import Signal
+
+
+def encoder_flow() -> Figure:
+    """Left one layer, with its two residual connections; right the whole encoder, from ids to the pooler."""
+    fig, ax = canvas(4.6)
+    ax.text(2.2, 0.2, "one layer", ha="center", va="center", size=11, weight="bold", color=INK)
+    steps = [
+        (0.45, "x (B, S, H)", "white"),
+        (1.05, "attention", ORANGE),
+        (1.65, "add and LayerNorm", GREEN),
+        (2.25, "up, GELU (B, S, 4H)", BLUE),
+        (2.85, "down (B, S, H)", BLUE),
+        (3.45, "add and LayerNorm", GREEN),
+        (4.05, "x (B, S, H)", "white"),
+    ]
+    _column(ax, 1.1, 2.2, steps)
+    _around(ax, 3.3, 0.9, 1.8)
+    _around(ax, 3.3, 2.1, 3.6)
+    ax.text(6.3, 0.2, "the encoder", ha="center", va="center", size=11, weight="bold", color=INK)
+    whole = [
+        (0.45, "input_ids, segments", "white"),
+        (1.05, "embeddings", PINK),
+        (1.65, "layer 1", "white"),
+        (2.25, "layer 2 ... L", "white"),
+        (2.85, "hidden states (B, S, H)", "white"),
+        (3.45, "[CLS] alone: dense", PINK),
+        (4.05, "tanh (B, H)", PINK),
+    ]
+    _column(ax, 5.1, 2.4, whole)
+    return fig
+
+
+def _column(ax: Axes, x: float, width: float, steps: Sequence[tuple[float, str, str]]) -> None:
+    for y, text, colour in steps:
+        box(ax, x, y, width, text, colour, size=9.5, height=0.34)
+    for (above, *_), (below, *_) in zip(steps, steps[1:], strict=False):
+        middle = x + width / 2
+        arrow(ax, (middle, above + 0.34), (middle, below), shrinkB=0)
+
+
+def _around(ax: Axes, right: float, start: float, end: float) -> None:
+    """A residual connection: from the line into a sublayer, around it, into the sum behind it."""
+    side, middle = right + 0.45, right - 1.1
+    ax.plot([middle, side, side], [start, start, end], color="#D55E00", lw=1.6)
+    arrow(ax, (side, end), (right, end), "#D55E00", shrinkB=0)
+    ax.text(side + 0.08, (start + end) / 2, "residual", rotation=90, va="center", size=8.5, color="#D55E00")
+
+
+def activations(x: Tensor, curves: Mapping[str, Tensor]) -> Figure:
+    """Functions of x (N,), all in one picture."""
+    fig = figure(2.9)
+    ax = clean(fig.subplots(), "left", "bottom")
+    for (name, y), colour, dashes in zip(curves.items(), OKABE_ITO, ("-", "--", ":"), strict=False):
+        ax.plot(x.tolist(), y.tolist(), color=colour, ls=dashes, lw=2.4, label=name)
+    ax.axhline(0, color=INK, lw=0.6)
+    ax.axvline(0, color=INK, lw=0.6)
+    ax.set(xlabel="x", ylabel="f(x)")
+    ax.legend(frameon=False, loc="upper left")
+    return fig
+
+
+def signals(found: Mapping[str, Signal]) -> Figure:
+    """For each kind of encoder, layer by layer: size of the states, what tells the tokens apart, the gradient."""
+    fig = figure(3.5)
+    axes = fig.subplots(1, 3)
+    panels = [
+        ("sizes", "size of the states"),
+        ("differences", "what tells tokens apart"),
+        ("gradients", "gradient that arrives"),
+    ]
+    for ax, (field, title) in zip(axes, panels, strict=True):
+        for (name, each), colour, marker in zip(found.items(), OKABE_ITO, "os^D", strict=False):
+            values = [max(value, 1e-12) for value in getattr(each, field)]  # 0 has no place on a logarithmic axis
+            ax.plot(values, color=colour, marker=marker, ms=4, markevery=4, lw=2, label=name)
+        clean(ax, "left", "bottom").set(yscale="log", xlabel="after layer", ylim=(3e-13, 1e4))
+        ax.set_title(title, size=10.5)
+        ax.grid(axis="y", alpha=0.25)
+    fig.legend(*axes[0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside lower center", fontsize=9)
+    return fig
+
+
+def parts_grid(shares: Tensor, parts: Sequence[str], label: str) -> Figure:
+    """Shares (L, P) between 0 and 1: a row for each layer, a column for each part that was taken out of it."""
+    layers = len(shares)
+    fig = figure(0.8 + 0.42 * layers)
+    ax = clean(fig.subplots())
+    image = ax.imshow(shares.numpy(), cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    for layer in range(layers):
+        for part in range(len(parts)):
+            colour = INK if shares[layer, part] > 0.55 else "white"
+            ax.text(part, layer, f"{shares[layer, part]:.2f}", ha="center", va="center", size=10, color=colour)
+    ax.set_xticks(range(len(parts)), parts)
+    ax.set_yticks(range(layers), [f"layer {layer + 1}" for layer in range(layers)])
+    ax.tick_params(length=0)
+    fig.colorbar(image, ax=ax).set_label(label, size=9)
+    return fig
+
+
+def parameter_bars(models: Mapping[str, Mapping[str, int]]) -> Figure:
+    """One bar for each model, cut into its parts by how many parameters they have; in millions."""
+    fig = figure(1.3 + 0.55 * len(models))
+    ax = clean(fig.subplots(), "bottom")
+    most = max(sum(parts.values()) for parts in models.values())
+    for row, parts in enumerate(models.values()):
+        left = 0.0
+        for (name, count), colour in zip(parts.items(), OKABE_ITO, strict=False):
+            ax.barh(row, count / 1e6, left=left, color=colour, height=0.6, label=name if row == 0 else None)
+            if count > 0.05 * most:
+                ax.text(left + count / 2e6, row, f"{count / 1e6:.1f}", ha="center", va="center", size=9, color="white")
+            left += count / 1e6
+        ax.text(left + most / 1e8, row, f"{left:.1f}", va="center", size=10, weight="bold", color=INK)
+    ax.set_yticks(range(len(models)), list(models))
+    ax.set(xlabel="million parameters", xlim=(0, 1.1 * most / 1e6))
+    ax.tick_params(axis="y", length=0)
+    ax.invert_yaxis()
+    fig.legend(frameon=False, ncols=5, loc="outside lower center", fontsize=9)
+    return fig

@@ -1,0 +1,142 @@
+"""Figures of a training: loss curves, schedules, updates."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
+
+from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
+from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE, PINK
+
+Row = Mapping[str, float]  # step, mlm_loss, masked_accuracy and perhaps nsp_accuracy
+
+
+def learning_curves(
+    rows: Sequence[Row], rungs: Sequence, steps: int, title: str = "", log_steps: bool = False
+) -> Figure:
+    """Loss (left) and accuracy (right) against steps; dashed lines are what the simpler guesses reach.
+
+    `rungs` are those of bertlab.evaluation.baselines. `log_steps` stretches the beginning of a long training.
+    """
+    fig = figure(3.6)
+    loss, accuracy = fig.subplots(1, 2)
+    fig.suptitle(title, size=11, x=0.01, ha="left")
+    x = [row["step"] for row in rows]
+    _curve(loss, x, [row["mlm_loss"] for row in rows], BLUE, "o", "masked words")
+    _curve(accuracy, x, [row["masked_accuracy"] for row in rows], BLUE, "o", "masked words")
+    if rows and "nsp_accuracy" in rows[0]:
+        _curve(accuracy, x, [row["nsp_accuracy"] for row in rows], GREEN, "s", "next sentence")
+    last = rows[-1] if rows else {"mlm_loss": 0, "masked_accuracy": 0}
+    for rung in rungs:
+        _rung(loss, rung.loss, rung.name, last["mlm_loss"])
+        if rung.top1 > 0.01:
+            _rung(accuracy, rung.top1, rung.name, last["masked_accuracy"])
+    loss.set(xlabel="step", ylabel="loss (nats per masked word)", ylim=(0, 1.08 * max(rung.loss for rung in rungs)))
+    accuracy.set(xlabel="step", ylabel="share guessed right", ylim=(0, 1))
+    for ax in (loss, accuracy):
+        clean(ax, "left", "bottom")
+        if log_steps:
+            ax.set_xscale("symlog", linthresh=100)
+            ax.set_xticks(x, [f"{step / 1000:g}k" if step >= 1000 else step for step in x], size=8.5)
+            ax.minorticks_off()
+        ax.set_xlim(0, 1.02 * steps)
+    if rows:
+        accuracy.legend(frameon=False, loc="upper left", fontsize=9)
+    return fig
+
+
+def _curve(ax: Axes, x: Sequence[float], y: Sequence[float], colour: str, marker: str, name: str) -> None:
+    ax.plot(x, y, color=colour, marker=marker, ms=4, lw=2, label=name)
+
+
+def _rung(ax: Axes, value: float, name: str, curve: float) -> None:
+    """A dashed line, with its name on the side where the curve does not end."""
+    ax.axhline(value, color=ORANGE, ls="--", lw=1)
+    side = "top" if curve > value else "bottom"
+    text = ax.text(0.99, value, name, transform=ax.get_yaxis_transform(), ha="right", va=side, size=8.5, color=GREY)
+    text.set(in_layout=False, zorder=1.5)
+    text.set_path_effects([withStroke(linewidth=3, foreground="white")])  # readable where a curve runs through it
+
+
+FLOOR = 1e-8  # where differences of exactly 0 are drawn on a logarithmic scale
+
+
+def step_flow() -> Figure:
+    """One training step as boxes with arrows, and what runs beside it: the schedule and the checkpoints."""
+    fig, ax = canvas(2.15)
+    boxes = [
+        ("text", "white", 0.1, 0.75),
+        ("batch", "white", 1.15, 0.85),
+        ("model", BLUE, 2.3, 0.9),
+        ("2 losses", ORANGE, 3.5, 1.05),
+        ("gradient", ORANGE, 4.85, 1.05),
+        ("clip", GREEN, 6.2, 0.6),
+        ("AdamW", GREEN, 7.1, 0.8),
+    ]
+    for (name, colour, x, width), following in zip(boxes, [*boxes[1:], None], strict=True):
+        box(ax, x, 0.62, width, name, colour)
+        if following:
+            arrow(ax, (x + width, 0.77), (following[2], 0.77), GREY)
+    box(ax, 6.6, 0.1, 1.3, "schedule", PINK)
+    arrow(ax, (7.5, 0.4), (7.5, 0.62), GREY)
+    ax.plot([7.5, 7.5, 2.75], [0.92, 1.35, 1.35], color=GREY, lw=1.5)
+    arrow(ax, (2.75, 1.36), (2.75, 0.92), GREY)
+    ax.text(5.1, 1.27, "new weights, next step", ha="center", va="bottom", size=9.5, color=INK)
+    box(ax, 2.05, 1.7, 1.4, "checkpoint", "white")
+    arrow(ax, (2.75, 1.35), (2.75, 1.7), GREY, ls="--")
+    ax.text(3.6, 1.86, "now and then", va="center", size=9.5, color=INK)
+    return fig
+
+
+def charts(found: Mapping[str, Any], uniform: float, frequency: float) -> Figure:
+    """A row for each training: losses, next sentence, learning rate, differences between measurements.
+
+    `found` are those of bertlab.course.broken. `uniform` and `frequency` are drawn as dotted lines: ln V, and what word
+    frequency reaches.
+    """
+    fig = figure(0.5 + 1.12 * len(found))
+    axes = fig.subplots(len(found), 4, sharex=True, sharey="col", squeeze=False)
+    titles = ("masked-word loss", "next sentence", "learning rate · 1000", "same text, again")
+    for ax, title in zip(axes[0], titles, strict=True):
+        ax.set_title(title, size=10)
+    for row, (letter, chart) in zip(axes, found.items(), strict=True):
+        row[0].set_ylabel(letter, rotation=0, size=14, weight="bold", ha="right", va="center", labelpad=10)
+        steps = np.arange(1, len(chart.loss) + 1)
+        _losses(row[0], steps, chart, uniform, frequency)
+        row[1].plot(steps, chart.nsp_loss, color=ORANGE, lw=1.6, label="loss")
+        row[1].plot(steps, _smooth(chart.nsp_accuracy), color=GREEN, lw=1.6, ls="-.", label="accuracy")
+        row[1].set_ylim(0, 1.3)
+        row[2].plot(steps, np.array(chart.rate) * 1000, color=PINK, lw=1.6)
+        row[2].set_ylim(0, 1200 * max(chart.rate))
+        _differences(row[3], chart)
+    for ax in axes.flat:
+        clean(ax, "left", "bottom").tick_params(labelsize=8)
+    for ax in axes[-1]:
+        ax.set_xlabel("step", size=9)
+    for ax in axes[0, [0, 1, 3]]:
+        ax.legend(frameon=False, fontsize=7, loc="upper right", borderpad=0, handlelength=1.6, labelspacing=0.2)
+    return fig
+
+
+def _losses(ax: Axes, steps: Sequence[int], chart, uniform: float, frequency: float) -> None:
+    for rung in (uniform, frequency):
+        ax.axhline(rung, color=GREY, ls=":", lw=1)
+    ax.plot(steps, chart.loss, color=BLUE, lw=1.6, label="reported")
+    ax.plot(chart.looks, chart.held_out, color=ORANGE, marker="o", ms=3, lw=1, label="on new text")
+    ax.set_ylim(0, 1.45 * uniform)
+
+
+def _differences(ax: Axes, chart) -> None:
+    held_out, again, padded = (np.array(values) for values in (chart.held_out, chart.again, chart.padded))
+    ax.semilogy(chart.looks, np.abs(held_out - again) + FLOOR, color=BLUE, marker="o", ms=3, lw=1, label="as it is")
+    ax.semilogy(chart.looks, np.abs(held_out - padded) + FLOOR, color=ORANGE, marker="s", ms=3, lw=1, label="padded")
+    ax.set_ylim(FLOOR / 3, 100)
+    ax.set_yticks([1e-8, 1e-4, 1])
+
+
+def _smooth(values: Sequence[float], width: int = 10) -> np.ndarray:
+    """Running means of the last `width` values."""
+    return np.array([np.mean(values[max(0, i - width + 1) : i + 1]) for i in range(len(values))])

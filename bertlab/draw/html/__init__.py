@@ -1,0 +1,1 @@
+"""HTML views: the attention canvas, bertviz, marked text."""

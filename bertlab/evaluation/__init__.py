@@ -1,0 +1,1 @@
+"""How good a model is, beside baselines, and the card and report that say so."""

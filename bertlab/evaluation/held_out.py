@@ -1,0 +1,139 @@
+"""Whole evaluations, as the command line and the model cards report them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from bertlab.corpora import storyworld
+from bertlab.errors import InputError
+from bertlab.evaluation.baselines import NeighbourBaselines, Rung, ladder, next_token_ladder
+from bertlab.evaluation.measures import evaluate_left_to_right, evaluate_pretraining, evaluate_probes
+from bertlab.inputs.pairs import SecondTask
+from bertlab.inputs.store import TokenStore
+from bertlab.model import BertForPreTraining
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.batches import Documents, token_ids
+from bertlab.training.recipes import PretrainRecipe
+
+Texts = Sequence[Sequence[str]]  # documents of sentences
+Known = Texts | TokenStore | NeighbourBaselines  # a text to count the baselines on, or these as counted already
+TEST_DOCUMENTS, COUNTED_DOCUMENTS, LEAST_DOCUMENTS = 600, 6000, 10
+TEST_TOKENS, COUNTED_TOKENS = 500_000, 5_000_000
+LADDER_PAIRS = 500
+COUNTS = ("masked_tokens", "pairs", "next_tokens", "texts")
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a model was taught, and so is to be measured on."""
+
+    second_task: SecondTask = "next"
+    max_tokens: int = 128  # measured with no more, so that models can be compared
+
+
+def held_out(texts: Texts, every: int = 20) -> tuple[list, list]:
+    """(documents to learn from, documents to measure on): every 20th, at least two, is kept away from training.
+
+    InputError where fewer than four documents leave nothing to pair sentences with.
+    """
+    if len(texts) < 4:
+        raise InputError(f"the text makes {len(texts)} documents; at least 4 are needed: give more or longer files")
+    every = min(every, len(texts) // 2)
+    kept = [text for i, text in enumerate(texts) if i % every]
+    return kept, [text for i, text in enumerate(texts) if not i % every]
+
+
+def measure_pretraining(
+    model: BertForPreTraining,
+    tokenizer: Tokenizer,
+    known: Known | None = None,
+    new: Texts | TokenStore | None = None,
+    learned: Learned = Learned(),  # noqa: B008 (frozen, so safe to share)
+) -> dict[str, float]:
+    """Masked words, next sentences and baselines on `new` text (counted on `known`); by default on held-out
+    combinations of the storyworld, with the right-context probes. Of token stores a sample is taken.
+
+    Of a model that reads from left to right next tokens are measured instead, and no probes.
+    """
+    probes = {}
+    if new is None:
+        known = known or [d.sentences for d in storyworld.documents(0, COUNTED_DOCUMENTS)]
+        new = storyworld_test()
+        if not model.config.is_decoder:
+            probes = evaluate_probes(model, tokenizer, storyworld.probes())
+    return _measure(model, tokenizer, new, known and _baselines(tokenizer, known), learned) | probes
+
+
+def storyworld_test() -> Texts:
+    """Held-out combinations."""
+    return [d.sentences for d in storyworld.documents(0, TEST_DOCUMENTS, "test")]
+
+
+def measure_genres(
+    model: BertForPreTraining,
+    tokenizer: Tokenizer,
+    known: Known,
+    genres: Mapping[str, Texts],
+    learned: Learned = Learned(),  # noqa: B008
+) -> dict[str, float]:
+    """The same measures on held-out texts of several genres: as `masked_top1:novel` those of each genre, before
+    them their mean, in which each genre counts alike."""
+    baselines = _baselines(tokenizer, known)
+    found = {genre: _measure(model, tokenizer, texts, baselines, learned) for genre, texts in genres.items()}
+    names = [name for name in next(iter(found.values())) if name not in COUNTS]
+    means = {name: fmean(measures[name] for measures in found.values()) for name in names}
+    return means | {f"{name}:{genre}": value for genre, one in found.items() for name, value in one.items()}
+
+
+def count_neighbours(documents: Documents, tokenizer: Tokenizer) -> NeighbourBaselines:
+    """The baselines of a text that is token ids already; of a store, of a sample."""
+    sample = _sample(documents, COUNTED_DOCUMENTS, COUNTED_TOKENS)
+    return NeighbourBaselines(sample, tokenizer.vocab_size, tokenizer.all_special_ids)
+
+
+def measure_ladder(
+    new: Sequence[Texts | TokenStore], tokenizer: Tokenizer, baselines: NeighbourBaselines, recipe: PretrainRecipe
+) -> list[Rung]:
+    """What the loss of a training with `recipe` is read against: baselines on `new` text, hidden as that hides it."""
+    documents = [document for texts in new for document in _ids(texts, tokenizer)]
+    given = documents, tokenizer, baselines
+    if recipe.objective == "left-to-right":
+        return next_token_ladder(*given, max_tokens=recipe.max_tokens, texts=LADDER_PAIRS)
+    size = {"max_tokens": recipe.max_tokens, "pairs": LADDER_PAIRS}
+    return ladder(*given, recipe.masking, recipe.second_task, **size)
+
+
+def _baselines(tokenizer: Tokenizer, known: Known) -> NeighbourBaselines:
+    if isinstance(known, NeighbourBaselines):
+        return known
+    return count_neighbours(known if isinstance(known, TokenStore) else token_ids(known, tokenizer), tokenizer)
+
+
+def _ids(texts: Texts | TokenStore, tokenizer: Tokenizer) -> Documents:
+    """Documents to measure on, as token ids."""
+    if isinstance(texts, TokenStore):
+        return _sample(texts, TEST_DOCUMENTS, TEST_TOKENS)
+    return token_ids(texts, tokenizer)
+
+
+def _sample(documents: Documents, most: int, tokens: int) -> Documents:
+    """Of a store at most so many documents, fewer where they are long; what is in memory, as it is."""
+    if not isinstance(documents, TokenStore):
+        return documents
+    length = documents.header.tokens / documents.header.documents
+    return documents.sample(max(LEAST_DOCUMENTS, min(most, int(tokens / length))))
+
+
+def _measure(
+    model: BertForPreTraining,
+    tokenizer: Tokenizer,
+    new: Texts | TokenStore,
+    baselines: NeighbourBaselines | None,
+    learned: Learned,
+) -> dict[str, float]:
+    max_tokens = min(learned.max_tokens, Learned.max_tokens, model.config.max_position_embeddings)
+    ids = _ids(new, tokenizer)
+    if model.config.is_decoder:
+        return evaluate_left_to_right(model, tokenizer, ids, baselines, max_tokens=max_tokens)
+    second_task = learned.second_task
+    return evaluate_pretraining(model, tokenizer, ids, baselines, max_tokens=max_tokens, second_task=second_task)

@@ -1,0 +1,1 @@
+"""What attention heads do, and what they are good for."""

@@ -1,0 +1,156 @@
+"""What a head is good for: switch it off, and see what becomes of a guess or of an answer.
+
+Michel, Levy, Neubig 2019, "Are Sixteen Heads Really Better than One?": a head is off where its output is set to zero.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from bertlab.explain.spans import Answer, answer, read_passage, window_batch
+from bertlab.explain.words.fill import Fill, fill_positions, masked_row
+from bertlab.inputs.features import Batch
+from bertlab.tasks.answers import Window
+
+Score = Callable[[nn.Module, Tensor], Tensor]  # (model, last hidden states (B, S, H)) -> (B,), a log-probability
+Head = tuple[int, int]  # layer and head, both from 0
+
+
+@torch.inference_mode()
+def knockouts(model, batch: Batch, score: Score) -> Iterator[list[float]]:
+    """How much `score` of a row (1, S) changes when one head alone is off: A changes in nats for each of L layers.
+
+    The layers below a head do not notice it: their states are computed once. The heads of a layer are rows of one
+    batch. The model reads in both directions, and the row has no padding.
+    """
+    states = model.bert(**batch, output_hidden_states=True).hidden_states  # L+1 x (1, S, H)
+    layers, heads = model.bert.encoder.layers, model.config.num_attention_heads
+    one_off = 1 - torch.eye(heads, device=states[0].device)  # (A, A): row a keeps all heads but a
+    whole = score(model, states[-1])  # (1,)
+    for number, layer in enumerate(layers):
+        x, _ = layer(states[number].expand(heads, -1, -1), None, one_off, False)  # (1, S, H) -> (A, S, H)
+        for above in layers[number + 1 :]:
+            x, _ = above(x, None, None, False)
+        yield (score(model, x) - whole).tolist()
+
+
+def head_mask(model, off: Sequence[Head]) -> Tensor:
+    """(L, A), 0 at the heads that are off and 1 elsewhere."""
+    mask = torch.ones(model.config.num_hidden_layers, model.config.num_attention_heads)
+    for layer, head in off:
+        mask[layer, head] = 0
+    return mask
+
+
+def word_score(position: int, token_id: int) -> Score:
+    """ln p of writing `token_id` at `position`."""
+
+    def score(model, hidden: Tensor) -> Tensor:
+        return model.mlm(hidden[:, position]).log_softmax(-1)[:, token_id]  # (B, H) -mlm-> (B, V) -> (B,)
+
+    return score
+
+
+def span_score(start: int, end: int) -> Score:
+    """ln p(start) + ln p(end) of an answer from token `start` to `end`, both softmaxes over all positions."""
+
+    def score(model, hidden: Tensor) -> Tensor:
+        starts, ends = model.span(hidden).log_softmax(1).unbind(-1)  # (B, S, H) -span-> (B, S, 2) -> 2 x (B, S)
+        return starts[:, start] + ends[:, end]
+
+    return score
+
+
+def fill_knockouts(
+    model,
+    tokenizer,
+    text: str,
+    pair: str | None,
+    masked: Sequence[int],
+    gap: int,
+    token: str,
+    limit: int | None = None,
+) -> Iterator[list[float]]:
+    """`knockouts` for ln p of `token` in gap number `gap` of a text or pair; see masked_row for the gaps.
+
+    Raises InputError as masked_row does, and for a token that is not in the vocabulary.
+    """
+    batch, gaps = masked_row(model, tokenizer, text, pair, masked, limit)
+    return knockouts(model, batch, word_score(gaps[gap], tokenizer.id_of(token)))
+
+
+def answer_knockouts(
+    model, tokenizer, question: str, passage: str, window: int, start: int, end: int
+) -> Iterator[list[float]]:
+    """`knockouts` for the answer from token `start` to `end` of window number `window`; (0, 0) is "no answer".
+
+    Raises InputError when the question or the passage is empty.
+    """
+    return knockouts(model, window_batch(model, tokenizer, question, passage, window), span_score(start, end))
+
+
+@dataclass(frozen=True)
+class FillWithout:
+    """The likeliest tokens in one gap with all heads and with some off; `change` is that of one token's ln p."""
+
+    before: Fill
+    after: Fill
+    change: float
+
+
+def fill_without(
+    model,
+    tokenizer,
+    text: str,
+    pair: str | None,
+    masked: Sequence[int],
+    gap: int,
+    token: str,
+    off: Sequence[Head],
+    k: int = 8,
+    limit: int | None = None,
+) -> FillWithout:
+    """What is written in gap number `gap` when the heads `off` are switched off together; see fill_knockouts."""
+    batch, gaps = masked_row(model, tokenizer, text, pair, masked, limit)
+    change = change_without(model, batch, word_score(gaps[gap], tokenizer.id_of(token)), off)
+    without = batch | {"head_mask": head_mask(model, off)}
+    before, after = (fill_positions(model, tokenizer, row, [gaps[gap]], k)[0] for row in (batch, without))
+    return FillWithout(before, after, change)
+
+
+def answer_without(model, tokenizer, question: str, passage: str, off: Sequence[Head]) -> Answer:
+    """What the model answers when the heads `off` are switched off together, in all windows."""
+    return answer(WithoutHeads(model, off), tokenizer, question, passage)
+
+
+def windows_without(model, tokenizer, question: str, passage: str, off: Sequence[Head]) -> Iterator[Window]:
+    """The windows from which answer_from makes the answer of answer_without, as they are read."""
+    return read_passage(WithoutHeads(model, off), tokenizer, question, passage)
+
+
+def answer_change(
+    model, tokenizer, question: str, passage: str, window: int, start: int, end: int, off: Sequence[Head]
+) -> float:
+    """How much span_score of one answer changes when the heads `off` are switched off together, in nats."""
+    return change_without(model, window_batch(model, tokenizer, question, passage, window), span_score(start, end), off)
+
+
+@torch.inference_mode()
+def change_without(model, batch: Batch, score: Score, off: Sequence[Head]) -> float:
+    """How much `score` of a row (1, S) changes when the heads `off` are switched off together."""
+    masks = torch.ones_like(head_mask(model, ())), head_mask(model, off)
+    before, after = (score(model, model.bert(**batch, head_mask=mask).last_hidden_state) for mask in masks)
+    return float(after - before)
+
+
+class WithoutHeads(nn.Module):
+    """A model with some heads off, for what calls it without a head_mask; the model itself stays as it is."""
+
+    def __init__(self, model: nn.Module, off: Sequence[Head]):
+        super().__init__()
+        self.model, self.config, self.mask = model, model.config, head_mask(model, off)
+
+    def forward(self, *inputs, **named):
+        return self.model(*inputs, **named, head_mask=self.mask)

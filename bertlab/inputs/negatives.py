@@ -1,0 +1,104 @@
+"""Second texts that do not follow: true pairs of different documents exchange theirs, next of kin in length."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from bertlab.inputs.store import FlatText
+
+LOOK_BACK = 64  # how many candidates are tried for an exchange
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """N true pairs: two spans that follow each other in a document, as places in `tokens`."""
+
+    tokens: np.ndarray  # (T,)
+    document: np.ndarray  # (N,) its number
+    first: np.ndarray  # (N, 2) start and end
+    second: np.ndarray  # (N, 2)
+    next_length: np.ndarray  # (N,) tokens of the first sentence of `second`
+
+    @classmethod
+    def of(cls, text: FlatText, runs: list[tuple[int, int, int, int]]) -> "Neighbours":
+        """From (document, first sentence, first sentence of the second part, end) of each."""
+        document, start, middle, end = np.array(runs, dtype=int).reshape(-1, 4).T  # (N, 4) -> (N,) each
+        places = text.sentences
+        first, second = (np.stack([places[a], places[b]], axis=1) for a, b in ((start, middle), (middle, end)))
+        return cls(text.tokens, document, first, second, places[middle + 1] - places[middle])
+
+    def __len__(self) -> int:
+        return len(self.document)
+
+    def shuffled(self, rng: random.Random) -> "Neighbours":
+        order = list(range(len(self)))
+        rng.shuffle(order)
+        parts = (part[order] for part in (self.document, self.first, self.second, self.next_length))
+        return Neighbours(self.tokens, *parts)
+
+
+def exchange(pairs: Neighbours, count: int, budget: int, rng: random.Random) -> Iterator[tuple[int, int]]:
+    """(pair that keeps its first text, pair that lends its second) for each of the first `count`, by number.
+
+    Walks through them by length of the second text, so that those exchanged are about equally long.
+    """
+    is_stranger, lengths = Stranger(pairs, budget), np.diff(pairs.second)[:, 0]  # (N,)
+    waiting: list[int] = []
+    for pair in np.argsort(lengths[:count], kind="stable").tolist():
+        for index in range(len(waiting) - 1, max(len(waiting) - LOOK_BACK, 0) - 1, -1):
+            other = waiting[index]
+            if is_stranger(other, to=pair) and is_stranger(pair, to=other):
+                del waiting[index]
+                yield pair, other
+                yield other, pair
+                break
+        else:
+            waiting.append(pair)
+    for document, rest in groupby(sorted(waiting, key=pairs.document.__getitem__), key=pairs.document.__getitem__):
+        others = np.flatnonzero(pairs.document != document)
+        for pair in rest:  # mostly of one long document: they borrow a second text that is used twice
+            lenders = others[rng.sample(range(len(others)), min(len(others), LOOK_BACK))].tolist()
+            lenders = [lender for lender in lenders if is_stranger(lender, to=pair)]
+            if lenders:
+                yield pair, min(lenders, key=lambda lender: abs(lengths[lender] - lengths[pair]))
+
+
+class Stranger:
+    """Whether a lender's second text is from another document and, as cut, not the true next text: neither
+    a beginning of the next sentence nor something that begins with it."""
+
+    def __init__(self, pairs: Neighbours, budget: int):
+        self.tokens, self.budget = pairs.tokens, budget
+        self.document, self.start = pairs.document.tolist(), pairs.second[:, 0].tolist()
+        self.opening = pairs.tokens[pairs.second[:, 0]].tolist()
+        self.first_length, self.length = (np.diff(part)[:, 0].tolist() for part in (pairs.first, pairs.second))
+        self.next_length = pairs.next_length.tolist()
+
+    def __call__(self, lender: int, to: int) -> bool:
+        if self.document[lender] == self.document[to]:
+            return False
+        if self.opening[lender] != self.opening[to]:  # nearly always: no need to look further
+            return True
+        _, kept = cut_lengths(self.first_length[to], self.length[lender], self.budget)
+        length = min(kept, self.next_length[to])
+        lent, true = (self.tokens[start : start + length] for start in (self.start[lender], self.start[to]))
+        return not np.array_equal(lent, true)
+
+
+def cut(first: np.ndarray, second: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
+    """Shorten pairs, first and second (N, 2), to `budget` tokens: at the outer ends, so that the texts still meet."""
+    lengths = zip(np.diff(first)[:, 0].tolist(), np.diff(second)[:, 0].tolist(), strict=True)
+    kept = np.array([cut_lengths(*pair, budget) for pair in lengths])  # (N, 2)
+    first_start, second_end = first[:, 1] - kept[:, 0], second[:, 0] + kept[:, 1]
+    return np.stack([first_start, first[:, 1]], axis=1), np.stack([second[:, 0], second_end], axis=1)
+
+
+def cut_lengths(first: int, second: int, budget: int) -> tuple[int, int]:
+    """How many tokens of two texts fit, the longer being cut."""
+    if first + second <= budget:
+        return first, second
+    short = min(first, second, budget // 2)
+    return (short, budget - short) if first <= second else (budget - short, short)
