@@ -27,7 +27,7 @@ from bertlab.config import BertConfig
 from bertlab.corpora.hub_datasets import HubSet, read_hub
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
-from bertlab.evaluation.card import MEASURES, write_card
+from bertlab.evaluation.card import write_card
 from bertlab.evaluation.report import plain, write_report
 from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.io.atomic import atomic_write
@@ -40,7 +40,7 @@ from bertlab.training.engine.checkpoints import Checkpoints
 from bertlab.training.finetune import finetune, head_config, settle
 from bertlab.training.grid import search
 from bertlab.training.recipes import FinetuneRecipe, as_record, suited_optimization
-from bertlab.training.run_folder import check_recipe, read_rows
+from bertlab.training.run_folder import MEASURES, check_recipe, read_rows
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, where no dev file is given
 FEW = 50  # examples to choose by

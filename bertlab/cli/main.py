@@ -31,6 +31,7 @@ class Evaluate:
 
     def run(self) -> None:
         from bertlab.cli.evaluate import evaluate_model
+        from bertlab.evaluation.card import print_measures
 
         measures = evaluate_model(self.model, self.text, self.data, self.files)
         if self.json:
@@ -194,15 +195,6 @@ Command = (
     | Annotated[Explore, tyro.conf.subcommand("explore")]
     | Annotated[Lab, tyro.conf.subcommand("lab")]
 )
-
-
-def print_measures(measures: dict[str, float]) -> None:
-    from bertlab.evaluation.card import meaning
-
-    rows = [(words, value) for name, value in measures.items() if (words := meaning(name))]
-    width = max(len(words) for words, _ in rows)
-    for words, value in rows:
-        print(f"{words:<{width}}  {value:.3f}")
 
 
 def main(arguments: list[str] | None = None) -> None:

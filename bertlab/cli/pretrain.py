@@ -202,7 +202,7 @@ def override(recipe, command, names: tuple[str, ...]):
 
 
 def finish(out: Path, measures: dict[str, float]) -> None:
-    from bertlab.cli.main import print_measures
+    from bertlab.evaluation.card import print_measures
 
     print_measures(measures)
     say(f"saved to {out}; look into it with: bertlab explore, model {out}")

@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 
 from bertlab.io.atomic import atomic_write
+from bertlab.training.run_folder import MEASURES
 
-MEASURES = "measures.json"
 MEANING = {
     "masked_top1": "masked word, first guess right",
     "unigram_top1": "… guessing the most frequent word",
@@ -104,3 +104,11 @@ def _machine() -> str:
     if torch.cuda.is_available():
         return torch.cuda.get_device_name()
     return f"{os.cpu_count()} CPU cores ({platform.machine()}, torch {torch.__version__.split('+')[0]})"
+
+
+def print_measures(measures: dict[str, float]) -> None:
+    """Print each measure that has a meaning, in words."""
+    rows = [(words, value) for name, value in measures.items() if (words := meaning(name))]
+    width = max(len(words) for words, _ in rows)
+    for words, value in rows:
+        print(f"{words:<{width}}  {value:.3f}")

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
-from bertlab.evaluation.card import MEASURES
 from bertlab.io.gate import parse_json, read_json, read_text
 from bertlab.io.locate import bundled_models, locate, snapshots
 from bertlab.model.weights import weights_file
 from bertlab.training.engine.checkpoints import Checkpoints
-from bertlab.training.run_folder import read_rows
+from bertlab.training.run_folder import MEASURES, read_rows
 
 BASELINES = "baselines.json"
 

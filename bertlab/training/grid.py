@@ -9,7 +9,6 @@ from pathlib import Path
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
-from bertlab.evaluation.card import MEASURES
 from bertlab.io.atomic import atomic_write
 from bertlab.io.gate import read_json
 from bertlab.model.weights import WEIGHTS
@@ -17,7 +16,7 @@ from bertlab.training.dev_set import best_of
 from bertlab.training.engine.checkpoints import Checkpoints
 from bertlab.training.finetune import finetune
 from bertlab.training.recipes import WIDE, FinetuneRecipe, as_record
-from bertlab.training.run_folder import check_recipe, locked
+from bertlab.training.run_folder import MEASURES, check_recipe, locked
 
 PAPER_RATES, NARROW_RATES = (5e-5, 3e-5, 2e-5), (4e-3, 2e-3, 1e-3)
 BATCH_SIZES, EPOCHS = (16, 32), (2.0, 3.0, 4.0)

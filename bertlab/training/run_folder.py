@@ -23,6 +23,9 @@ from bertlab.training.engine.conditions import Conditions
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}  # of some network file systems
 
 
+MEASURES = "measures.json"
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold `folder`/.lock; the operating system lets go of it when the process ends, whatever ends it.
