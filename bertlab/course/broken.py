@@ -123,6 +123,7 @@ class Training:
         return model(batch["input_ids"], mask, batch["token_type_ids"], labels=labels, masked_only=True)
 
     def masked_loss(self, out: PreTrainingOutput, batch: Batch) -> Tensor:
+        assert out.mlm_loss is not None and out.masked_labels is not None
         if self.bug == "all slots":
             return out.mlm_loss * len(out.masked_labels) / batch["labels"].numel()
         return out.mlm_loss
@@ -145,4 +146,6 @@ class Training:
         longer = {name: F.pad(tensor, (0, PADDING), value=fill.get(name, 0)) for name, tensor in rows.items()}
         chart.looks.append(step)
         for readings, batch in ((chart.held_out, test), (chart.again, test), (chart.padded, longer)):
-            readings.append(float(self.forward(model, batch).mlm_loss))
+            loss = self.forward(model, batch).mlm_loss
+            assert loss is not None
+            readings.append(float(loss))

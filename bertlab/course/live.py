@@ -13,7 +13,8 @@ class LivePlot:
         """`rungs` are drawn as dashed lines; the horizontal axis ends at `steps`."""
         from IPython.display import display
 
-        self.rungs, self.steps, self.rows = list(rungs), steps, []
+        self.rungs, self.steps = list(rungs), steps
+        self.rows: list[dict[str, float]] = []
         self._handle = display(self._figure(), display_id=True)
 
     def __call__(self, row: dict[str, float]) -> None:

@@ -23,9 +23,10 @@ def few_colours(png: str) -> str:
     picture = Image.open(BytesIO(base64.b64decode(png)))
     if picture.mode == "P":
         return png
-    picture = picture.convert("RGBA")
     white = Image.new("RGBA", picture.size, "white")
-    painted = Image.alpha_composite(white, picture).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    painted = (
+        Image.alpha_composite(white, picture.convert("RGBA")).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    )
     file = BytesIO()
     painted.save(file, "PNG", optimize=True)
     return base64.b64encode(file.getvalue()).decode()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +20,7 @@ def none_of(result: Tensor, known: Sequence[tuple[Tensor, str]]) -> None:
         expect(not close(result, wrong), message)
 
 
-def run(fn: Callable, *args):
+def run(fn: Callable, *args: object) -> Any:
     """Call the reader's function; what torch says about shapes becomes a Mistake."""
     try:
         return fn(*args)
@@ -75,8 +76,9 @@ def same_weights(library: type[nn.Module], cls: type[nn.Module], *options, sprea
     with torch.random.fork_rng([]):
         torch.manual_seed(0)
         theirs, mine = library(*options).eval(), cls(*options).eval()
-        for parameter in theirs.parameters() if spread else ():
-            nn.init.normal_(parameter, std=spread)
+        if spread is not None:
+            for parameter in theirs.parameters():
+                nn.init.normal_(parameter, std=spread)
     report = load_matching(mine, theirs)
     expect(report.complete, f"your parameters are not those of the library.\n{report}")
     return theirs, mine

@@ -1,6 +1,7 @@
 """Checkers of the encoder as a whole: its parameters counted, and the reader's BertModel."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +14,9 @@ from bertlab.model.encoder import BertModel
 @checker
 def check_count_parameters(fn: Callable[[BertConfig], int]) -> None:
     """Check fn(config) -> the number of parameters of BertModel, pooler and all."""
-    odd = dict(hidden_size=30, num_attention_heads=5, intermediate_size=77, num_hidden_layers=3, type_vocab_size=3)
+    odd: dict[str, Any] = dict(
+        hidden_size=30, num_attention_heads=5, intermediate_size=77, num_hidden_layers=3, type_vocab_size=3
+    )
     for config in (BertConfig(vocab_size=1000, max_position_embeddings=64, **odd), BertConfig.from_size("base")):
         result = run(fn, config)
         expect(isinstance(result, int), f"return a whole number, not {type(result).__name__}.")
@@ -63,7 +66,7 @@ def _often_forgotten(config: BertConfig) -> dict[str, int]:
 def check_bert_model(cls: type[nn.Module]) -> None:
     """Check cls(config) with the library's names; forward(input_ids, attention_mask, token_type_ids), each (B, S) ->
     last hidden state (B, S, H), pooler output (B, H)."""
-    sizes = dict(hidden_size=24, num_attention_heads=3, intermediate_size=40, num_hidden_layers=3)
+    sizes: dict[str, Any] = dict(hidden_size=24, num_attention_heads=3, intermediate_size=40, num_hidden_layers=3)
     config = BertConfig(vocab_size=50, max_position_embeddings=16, initializer_range=0.3, **sizes)
     library, mine = same_weights(BertModel, cls, config)
     own, total = (sum(parameter.numel() for parameter in model.parameters()) for model in (mine, library))
@@ -98,6 +101,7 @@ def _check_outputs(mine: nn.Module, library: BertModel) -> None:
 
 
 def _known_poolers(library: BertModel, hidden: Tensor) -> list[tuple[Tensor, str]]:
+    assert library.pooler is not None
     dense = library.pooler.dense
     return [
         (dense(hidden[:, 0]), "the pooler's tanh is missing."),

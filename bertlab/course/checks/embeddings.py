@@ -13,7 +13,8 @@ def _same(result: Tensor, wanted: Tensor) -> bool:
 
 
 def _tensor(result: object, shape: tuple[int, ...]) -> Tensor:
-    expect(isinstance(result, Tensor), f"return a tensor, not {type(result).__name__}.")
+    if not isinstance(result, Tensor):
+        raise Mistake(f"return a tensor, not {type(result).__name__}.")
     expect(tuple(result.shape) == shape, f"the result should have the shape {shape}; yours has {tuple(result.shape)}.")
     return result
 
@@ -32,7 +33,8 @@ def check_lookup(fn: Callable[[Tensor, Tensor], Tensor]) -> None:
             f"your function stopped with: {error}. One-hot rows have V numbers, also where the largest id does not "
             "occur: F.one_hot(ids, V); and the product, one_hot @ table, wants floating point."
         ) from error
-    expect(isinstance(result, Tensor), f"return a tensor, not {type(result).__name__}.")
+    if not isinstance(result, Tensor):
+        raise Mistake(f"return a tensor, not {type(result).__name__}.")
     expect(
         tuple(result.shape) != (2, 3, 7),
         "this is still one-hot, (B, S, V): multiply it by the table, (B, S, V) @ (V, H).",

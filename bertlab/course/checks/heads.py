@@ -1,7 +1,7 @@
 """Checkers of many heads: split and merge, and the module with the library's weights in it."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor, nn
@@ -84,7 +84,8 @@ def _known_modules(library: MultiHeadAttention, x: Tensor, padding: Tensor) -> l
     heads = library.heads
     qkv = library.qkv(x)
 
-    def attend(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor = padding, width: int | None = None) -> Tensor:
+    def attend(parts: Iterable[Tensor], hidden: Tensor = padding, width: int | None = None) -> Tensor:
+        q, k, v = parts
         scores = q @ k.mT / math.sqrt(width or q.size(-1))
         return scores.masked_fill(hidden, torch.finfo(x.dtype).min).softmax(-1) @ v
 
@@ -95,28 +96,28 @@ def _known_modules(library: MultiHeadAttention, x: Tensor, padding: Tensor) -> l
     mixed = qkv.view(B, S, heads, 3, -1).permute(3, 0, 2, 1, 4)  # 3 x (B, A, S, D), each head's three together
     single = [part[:, None] for part in qkv.chunk(3, dim=-1)]  # 3 x (B, 1, S, H)
     cut = [part.reshape(B, heads, S, -1) for part in qkv.chunk(3, dim=-1)]  # 3 x (B, A, S, D), of the sequence
-    right = attend(*three)
+    right = attend(three)
     return [
         (merge(right), "the last product is missing: `out` mixes what the heads found."),
         (
-            library.out(merge(attend(*three, hidden=torch.zeros_like(padding)))),
+            library.out(merge(attend(three, hidden=torch.zeros_like(padding)))),
             "padding was not hidden: where `padding` is True, the score must be the lowest number.",
         ),
-        (library.out(merge(attend(*three, hidden=~padding))), "`padding` is True where a token must not be looked at."),
-        (library.out(merge(attend(*three, width=1))), "the scores are not divided by the square root of D."),
-        (library.out(merge(attend(*three, width=x.size(-1)))), "you divided by the square root of H: D is H / A."),
+        (library.out(merge(attend(three, hidden=~padding))), "`padding` is True where a token must not be looked at."),
+        (library.out(merge(attend(three, width=1))), "the scores are not divided by the square root of D."),
+        (library.out(merge(attend(three, width=x.size(-1)))), "you divided by the square root of H: D is H / A."),
         (
-            library.out(merge(attend(*single))),
+            library.out(merge(attend(single))),
             "there is one head alone, as wide as H: split into heads before the scores.",
         ),
         (
-            library.out(merge(attend(*mixed))),
+            library.out(merge(attend(mixed))),
             "the 3H columns of qkv are all queries, then all keys, then all values: split as (3, A, D), not (A, 3, D).",
         ),
-        (library.out(merge(attend(*cut))), "you cut the sequence instead of the features: see split_heads."),
+        (library.out(merge(attend(cut))), "you cut the sequence instead of the features: see split_heads."),
         (library.out(right.reshape(x.shape)), "the heads were flattened before they were transposed: see merge_heads."),
         (
-            library.out(merge(attend(three[1], three[0], three[2]))),
+            library.out(merge(attend([three[1], three[0], three[2]]))),
             "queries and keys have changed places: the first H columns of qkv are the queries.",
         ),
     ]

@@ -145,7 +145,7 @@ def _check_shares(tally: Tensor):
     expect(right, f"the split is {mask:.0%} [MASK], {random:.0%} random, {kept:.0%} kept; it should be 80/10/10.")
     halves = (rows[:, 0].sum() / rows.sum() for rows in tally.chunk(2))
     expect(
-        max(halves) < 0.95,
+        bool(max(halves) < 0.95),
         "over the batch it is 80/10/10, but some rows get hardly anything but [MASK]: shuffle the chosen places of the "
         "whole batch before you deal them out.",
     )

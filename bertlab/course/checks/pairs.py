@@ -20,7 +20,7 @@ def check_cut_pair(fn: Callable[[Tokens, Tokens, int], tuple[Tokens, Tokens]]) -
         first, second = list(range(100, 100 + sizes[0])), list(range(200, 200 + sizes[1]))
         result = fn(list(first), list(second), budget)
         expect(isinstance(result, tuple) and len(result) == 2, "return the two texts, first and second.")
-        _check_cut(*map(list, result), first, second, budget)
+        _check_cut(list(result[0]), list(result[1]), first, second, budget)
     print("Right: the pair fits, and the two texts still meet.")
 
 

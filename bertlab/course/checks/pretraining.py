@@ -1,6 +1,7 @@
 """Checkers of what stands on the encoder in pretraining: the masked-word head, the joint loss, the whole model."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -20,7 +21,9 @@ from bertlab.course.checks.base import (
 )
 from bertlab.model.heads import BertForPreTraining, MaskedLMHead
 
-SIZES = dict(vocab_size=50, hidden_size=24, num_attention_heads=3, intermediate_size=40, num_hidden_layers=2)
+SIZES: dict[str, Any] = dict(
+    vocab_size=50, hidden_size=24, num_attention_heads=3, intermediate_size=40, num_hidden_layers=2
+)
 IGNORES_0 = "you ignore label 0 of the pairs, which is IsNext: only -100 is no label."
 TIE = "self.decoder.weight = word.weight makes both the same parameter."
 

@@ -17,8 +17,8 @@ def query_panel(model, tokenizer, text: str, layer: int = 0, head: int = 0, posi
     config, control = model.config, random_control(model)
 
     def show(text: str, layer: int, head: int, position: int, sharpness: float) -> str:
-        pair = [attention_maps(each, tokenizer, text) for each in (model, control)]
-        return query_html(*pair, layer - 1, head - 1, position, sharpness)
+        trained, random = (attention_maps(each, tokenizer, text) for each in (model, control))
+        return query_html(trained, random, layer - 1, head - 1, position, sharpness)
 
     return panel(
         show,
