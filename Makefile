@@ -33,13 +33,14 @@ explore: setup ## open the explorer in the browser
 lab: setup ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_FLAGS) $(ARGS)
 
-test: setup ## check style, library, explorer in a browser, chapters: a quarter of an hour at most
+test: setup ## check style, types, library, explorer in a browser, chapters: a quarter of an hour at most
 test-all: setup ## the same, the tests marked nightly, and new examples for each property
 test: KINDS := and not nightly
 test-all: DRAWN := --hypothesis-profile=nightly
 test test-all:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(PYTEST) $(BESIDE) -m "not browser $(KINDS)" $(DRAWN) $(ARGS)
 	$(PYTEST) $(BESIDE) -m "browser $(KINDS)" -rs $(ARGS)
 	GOMP_SPINCOUNT=0 $(PYTEST) $(CHAPTERS) --nbval --nbval-current-env --nbval-cell-timeout=900 \
