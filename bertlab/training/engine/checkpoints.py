@@ -18,6 +18,7 @@ from bertlab.errors import InputError
 from bertlab.training.engine.throughput import TrainingLog
 
 FORMAT = 3  # of what a state holds; 2 had no conditions
+EVALUATIONS = "looks"  # what a state calls the evaluations on the dev set; older states must stay readable
 State = dict[str, Any]  # step, model, optimizers; what the log and the run add to it
 
 

@@ -52,9 +52,7 @@ class Conditions:
 
 
 @contextmanager
-def fixed_conditions(
-    fabric: "Fabric", state: dict[str, Any] | None, asked: Precision = "auto"
-) -> Iterator[Conditions]:
+def fixed_conditions(fabric: "Fabric", state: dict[str, Any] | None, asked: Precision = "auto") -> Iterator[Conditions]:
     """Fix the precision, the same in all processes, and the number of threads until the block ends.
 
     A resumed run takes those of its `state`, a new one those at hand. If anything else differs from when the run

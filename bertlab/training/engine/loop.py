@@ -164,8 +164,8 @@ def check_converging(fabric: "Fabric", training: TrainingLog) -> None:
     if training.diverged:
         fabric.barrier()  # a process that fails takes the first one with it, which may still be saving
         raise InputError(
-            f"the training diverged: no finite gradient in the {training.skipped_in_a_row} steps up to {training.step}, "
-            f"at a learning rate of {training.rate:.2g}; lower learning_rate"
+            f"the training diverged: no finite gradient in the {training.skipped_in_a_row} steps up to "
+            f"{training.step}, at a learning rate of {training.rate:.2g}; lower learning_rate"
         )
 
 
