@@ -160,14 +160,21 @@ def learn(command: Finetune, recipe: "FinetuneRecipe", sets: "Sets", out: Path) 
             write_baselines(out, sets, task)
 
     if command.grid:
-        how = {"settings": command.settings, "on_start": begin, "on_trial": report_trial}
-        best = search(recipe, sets.train, sets.dev, out, **how)
+        data = recipe, sets.train, sets.dev, out
+        best = search(*data, settings=command.settings, on_trial=report_trial, on_start=begin)
         return best or end_stopped("in the middle of the grid")
     if command.settings.resume and is_trained(out):
         check_recipe(out, as_record(recipe))
         return recipe
-    calls = {"on_start": begin, "on_evaluation": report_evaluation}
-    result = finetune(recipe, sets.train, sets.dev, settings=command.settings, out=out, **calls)
+    result = finetune(
+        recipe,
+        sets.train,
+        sets.dev,
+        settings=command.settings,
+        out=out,
+        on_start=begin,
+        on_evaluation=report_evaluation,
+    )
     if result.stopped:
         end_stopped(f"at {reached(result.rows)}")
     return recipe

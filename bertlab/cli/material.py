@@ -1,6 +1,6 @@
 """The text that a pretraining learns from and is measured on: files, public corpora, a token store, the storyworld."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +35,7 @@ class Material:
     """Documents to learn from (None: the storyworld), held-out ones by genre, and what the card says of them."""
 
     known: Texts | TokenStore | None
-    new: dict[str, Texts | TokenStore]
+    new: Mapping[str, Texts | TokenStore]
     about: str
     counts: NeighbourBaselines | None = None  # of what a run learns from, since its start
 
@@ -50,9 +50,9 @@ class Material:
     def measure(self, model: BertForPreTraining, tokenizer: Tokenizer, learned: Learned) -> dict[str, float]:
         """Measure the model on the held-out documents, by genre if there are several."""
         known = self.counts or self.known
-        if len(self.new) > 1:
+        if known and len(self.new) > 1:
             return measure_genres(model, tokenizer, known, self.new, learned)
-        return measure_pretraining(model, tokenizer, known, *self.new.values(), learned=learned)
+        return measure_pretraining(model, tokenizer, known, next(iter(self.new.values()), None), learned)
 
 
 def read_material(text: Sequence[Path], data: Path | None, store: Path | None = None) -> Material:
@@ -70,7 +70,7 @@ def read_material(text: Sequence[Path], data: Path | None, store: Path | None = 
 
 
 def _stored(store: TokenStore) -> Material:
-    known, new = map(store.part, held_out(range(len(store))))
+    known, new = map(store.part, held_out(range(len(store))))  # type: ignore[arg-type]  # numbers of documents
     return Material(known, {"": new}, f"Trained on {len(known)} documents of own text, from a token store.")
 
 

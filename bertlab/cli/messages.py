@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,7 +18,7 @@ def print_json(what: object) -> None:
     print(json.dumps(what, ensure_ascii=False))
 
 
-def print_result(measures: Mapping[str, float], as_json: bool) -> None:
+def print_result(measures: dict[str, float], as_json: bool) -> None:
     """Print the measures of a model, as a table or as JSON."""
     from bertlab.evaluation.card import print_measures
 
@@ -29,7 +28,7 @@ def print_result(measures: Mapping[str, float], as_json: bool) -> None:
         print_measures(measures)
 
 
-def report_saved(out: Path, measures: Mapping[str, float]) -> None:
+def report_saved(out: Path, measures: dict[str, float]) -> None:
     """Print the measures of a finished run, and where it is."""
     print_result(measures, as_json=False)
     say(f"saved to {out}; look into it with: bertlab explore, model {out}")

@@ -1,5 +1,6 @@
 """`bertlab tokenize`: text that may be larger than memory becomes a token store on disk."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,7 @@ class Tokenize:
 
         if bool(self.text) == bool(self.dataset):
             raise InputError("give files, folders, pydoc or storyworld to tokenize, or else --dataset")
+        documents: Iterable[Sequence[str] | str]
         if self.dataset:
             documents = read_dataset(self.dataset, self.column)
         else:

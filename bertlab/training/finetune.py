@@ -216,7 +216,8 @@ def start_model(recipe: FinetuneRecipe, task: Task, fields: dict[str, Any]) -> P
             return task.head.from_pretrained(recipe.model, **changes)
         model = task.head(config)
         encoder = BertModel.from_pretrained(recipe.model, **changes)
-    encoder.pooler = encoder.pooler if model.bert.pooler else None
+    bert: BertModel = model.bert  # type: ignore[assignment]  # every head stands on one
+    encoder.pooler = encoder.pooler if bert.pooler else None
     model.bert = encoder
     return model
 

@@ -18,12 +18,12 @@ def new_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTrainin
         if recipe.attention_init == "matched":
             layers = model.bert.encoder.layers
             for layer in layers[: len(layers) // 2]:
-                match_queries_and_keys(layer.attention.qkv.weight)
+                match_queries_and_keys(layer.attention.qkv.weight)  # type: ignore[union-attr,arg-type]  # a ModuleList
     if recipe.position_init == "sinusoid":
         start_from_sinusoids(model.bert.embeddings.position.weight)
     if recipe.second_task == "none":  # nothing teaches them, and several processes would wait for their gradients
-        model.bert.pooler.requires_grad_(False)
-        model.nsp.requires_grad_(False)
+        for unused in filter(None, (model.bert.pooler, model.nsp)):
+            unused.requires_grad_(False)
     return model
 
 

@@ -202,8 +202,10 @@ def learn_vocabulary(texts: Sequence[Sequence[str]], recipe: PretrainRecipe) -> 
 
 def with_positions(batch: Batch, unpadded: bool) -> Batch:
     """Add the positions of the labels, and with `unpadded` of the tokens; a GPU would have to stop to look for them."""
-    labelled = {"labelled": labelled_places(batch["labels"])}
-    return batch | labelled | ({"packed": Packing(batch["attention_mask"])} if unpadded else {})
+    added = {"labelled": labelled_places(batch["labels"])}
+    if unpadded:
+        added["packed"] = Packing(batch["attention_mask"])  # type: ignore[assignment]  # goes to a device like a tensor
+    return batch | added
 
 
 def pretraining_loss(model: nn.Module, batch: Batch, shares: Shares = WHOLE) -> tuple[Tensor, dict[str, Tensor]]:

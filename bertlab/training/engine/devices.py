@@ -72,12 +72,13 @@ def _plugin() -> "MixedPrecision":
 
 def choice_of(fabric: "Fabric") -> Choice:
     """Return the precision that `fabric` computes in, and why."""
-    return fabric.strategy.precision.choice
+    plugin: Any = fabric.strategy.precision  # that of _plugin
+    return plugin.choice
 
 
 def set_choice(fabric: "Fabric", choice: Choice) -> None:
     """Set the precision of all that `fabric` computes from now on."""
-    plugin = fabric.strategy.precision
+    plugin: Any = fabric.strategy.precision
     plugin.choice, plugin.device = choice, fabric.device.type
 
 

@@ -28,6 +28,7 @@ from bertlab.training.engine.throughput import Row, TrainingLog
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+    from lightning_fabric.wrappers import _FabricModule
 
 LossFunction = Callable[[nn.Module, Batch, Shares], tuple[Tensor, dict[str, Tensor]]]
 Prepare = Callable[[Batch], Batch]  # what is done to a micro-batch before it goes to the device
@@ -35,7 +36,7 @@ Prepare = Callable[[Batch], Batch]  # what is done to a micro-batch before it go
 
 def train_step(
     fabric: "Fabric",
-    model: nn.Module,
+    model: "_FabricModule",
     optimizers: Sequence[Optimizer],
     micro_batches: Sequence[MicroBatch],
     loss_function: LossFunction,
@@ -60,7 +61,7 @@ def train_step(
 
 def add_gradients(
     fabric: "Fabric",
-    model: nn.Module,
+    model: "_FabricModule",
     micro_batches: Sequence[MicroBatch],
     loss_function: LossFunction,
     prepare: Prepare | None = None,

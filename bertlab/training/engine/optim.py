@@ -17,7 +17,7 @@ from bertlab.model.mixing import LayerMix
 UNFIT = ("lbfgs", "sparseadam")  # one evaluates the loss several times a step, the other needs sparse gradients
 OPTIMIZERS: dict[str, type[Optimizer]] = {
     name.lower(): kind
-    for name, kind in sorted(vars(torch.optim).items())
+    for name, kind in sorted(vars(torch.optim).items(), key=lambda item: item[0].lower())
     if isinstance(kind, type) and issubclass(kind, Optimizer) and kind is not Optimizer and name.lower() not in UNFIT
 }
 FUSED = ("adam", "adamw", "sgd")  # one kernel for all weights, on every device
@@ -83,12 +83,14 @@ def make_optimizers(model: nn.Module, settings: Optimization) -> list[Optimizer]
     return [torch.optim.Muon(matrices, lr=settings.learning_rate, adjust_lr_fn="match_rms_adamw"), rest]
 
 
-def make_optimizer(name: str, groups: Sequence[dict[str, Any]], settings: Optimization) -> Optimizer:
+def make_optimizer(name: str, groups: list[dict[str, Any]], settings: Optimization) -> Optimizer:
     """Return the optimizer of that name; an argument that it does not have is left out, of the groups too."""
     known = inspect.signature(OPTIMIZERS[name]).parameters
     if "weight_decay" not in known:
         groups = [{key: value for key, value in group.items() if key != "weight_decay"} for group in groups]
-    wanted = {"lr": settings.learning_rate, "betas": (0.9, settings.beta2)} | ({"fused": True} if name in FUSED else {})
+    wanted: dict[str, Any] = {"lr": settings.learning_rate, "betas": (0.9, settings.beta2)}
+    if name in FUSED:
+        wanted["fused"] = True
     return OPTIMIZERS[name](groups, **{key: value for key, value in wanted.items() if key in known})
 
 
@@ -149,7 +151,7 @@ def freeze(model: PretrainedModel, what: str | int) -> None:
     Whatever was frozen before is trained again. The exception is a last layer that the head does not read (layer_mix
     "second-to-last"): several processes would wait for its gradient. InputError for any other `what`.
     """
-    encoder = getattr(model, "bert", model)
+    encoder: Any = getattr(model, "bert", model)
     blocks = [encoder.embeddings, *encoder.encoder.layers]
     layers = len(blocks) - 1
     known = {"none": 0, "embeddings": 1, "encoder": len(blocks)} | {str(n): n + 1 for n in range(1, layers + 1)}
