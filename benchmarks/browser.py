@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.request import urlopen
 
-APP = Path(__file__).parents[1] / "app" / "explore.py"
+ROOT = Path(__file__).parents[1]
+APP = ROOT / "app" / "explore.py"
 PAGES = {name: name for name in ("attention", "embeddings", "spans", "labels", "training")} | {"masking": ""}
-# What a reader came for: heads, a chart or a marked text. Until then a page shows only its heading and fields.
+# What a reader came for: heads, a chart or a marked text. Before that a page shows only its heading and fields.
 FIRST_VIEW = ".said, .passage, [data-testid=stVegaLiteChart] :is(svg, canvas)"
 BUSY = "[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
@@ -23,14 +24,15 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 @contextmanager
 def explorer(**environment: str) -> Iterator[tuple[str, int]]:
-    """The address and process id of a fresh server; it has opened no model yet. `environment` goes before ours."""
+    """The address and process id of a fresh server; it has opened no model yet. `environment` overrides ours."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
     options = ["--server.headless", "true", "--server.port", str(port), "--server.fileWatcherType", "none"]
     with tempfile.TemporaryFile() as log:
         command = [sys.executable, "-m", "streamlit", "run", str(APP), *options]
-        environment = os.environ | environment
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))  # its pages import `app`
+        environment = os.environ | {"PYTHONPATH": path} | environment
         process = subprocess.Popen(command, cwd=APP.parent, stdout=log, stderr=log, env=environment)
         try:
             wait_until_up(f"http://localhost:{port}", process, log)
@@ -68,7 +70,7 @@ def chromium() -> Iterator:
 
 
 def first_view(tab, address: str, page: str, link: str = "") -> float:
-    """Open a page; the seconds until its first view stood there."""
+    """Open a page; return the seconds until its first view is there."""
     start = time.perf_counter()
     tab.goto(f"{address}/{PAGES[page]}{link}", wait_until="commit")
     tab.locator(FIRST_VIEW).first.wait_for(timeout=120_000)

@@ -11,9 +11,9 @@ import argparse
 import statistics
 import time
 from functools import cache
-from pathlib import Path
 
 from browser import chromium, explorer, first_view
+from memory import memory
 from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
@@ -22,13 +22,6 @@ HEADS_MODEL, FILLS_MODEL = "english-mini", "storyworld-tiny"
 PEOPLE = "baker farmer doctor teacher nurse sailor painter singer writer driver".split()
 THINGS = "soup bread garden river horse letter boat bridge lamp song".split()
 PATIENCE = 120  # seconds, since on two cores the twentieth waits for the nineteen others
-
-
-def memory(pid: int) -> float:
-    """What a process holds in memory, in MB; nan where that is not told."""
-    status = Path(f"/proc/{pid}/status")
-    lines = status.read_text().splitlines() if status.exists() else []
-    return next((int(line.split()[1]) / 1000 for line in lines if line.startswith("VmRSS:")), float("nan"))
 
 
 def text_of(session: int, turn: int) -> str:
@@ -132,7 +125,7 @@ def main() -> None:
             seconds, wrong = turn_of_all(readers, turn)
             waits = (statistics.median(seconds), max(seconds)) if seconds else (float("nan"),) * 2
             done = arguments.sessions * (turn + 1)
-            table.add_row(str(done), *(f"{wait:.1f}" for wait in waits), str(wrong), f"{memory(pid):,.0f}")
+            table.add_row(str(done), *(f"{wait:.1f}" for wait in waits), str(wrong), f"{memory(process=pid):,.0f}")
     Console(width=100).print(table)
 
 

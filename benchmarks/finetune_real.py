@@ -38,8 +38,8 @@ import torch
 import with_trainer
 from finetune_storyworld import line, task_of, untrained
 
-from bertlab.cli.finetune import Sets, recipe_of
-from bertlab.cli.train_options import Finetune
+from bertlab.cli.examples import Sets
+from bertlab.cli.finetune import Finetune, recipe_of
 from bertlab.corpora.conll import read_conll
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.reading import open_text
@@ -165,14 +165,14 @@ def prepare(name: str, options: argparse.Namespace) -> Run:
 def tuned(run: Run, rates: Sequence[float]) -> Run:
     """With the learning rate for AdamW that ends best on the dev set; no run is made where there is but one."""
     recipes = [replace(run.adamw, optim=replace(run.adamw.optim, learning_rate=rate)) for rate in rates]
-    best = max(recipes, key=lambda recipe: last_look(run, recipe)) if len(rates) > 1 else recipes[0]
+    best = max(recipes, key=lambda recipe: last_evaluation(run, recipe)) if len(rates) > 1 else recipes[0]
     return replace(run, adamw=best)
 
 
-def last_look(run: Run, recipe: FinetuneRecipe) -> float:
+def last_evaluation(run: Run, recipe: FinetuneRecipe) -> float:
     """The main measure on the dev set after training."""
     result = finetune(recipe, run.sets.train, run.sets.dev)
-    figure = result.looks[-1][result.task.best]
+    figure = result.evaluations[-1][result.task.best]
     say(f"{run.name}: learning rate {recipe.optim.learning_rate:g} for AdamW ends at {figure:.3f} on the dev set")
     return figure
 
@@ -192,7 +192,7 @@ def judge(run: Run, task: Task, model) -> str:
 
 
 def by_us(run: Run, recipe: FinetuneRecipe, dev: Sequence, model=None) -> list[str]:
-    """Measures, steps and seconds of bertlab's fine-tuning, with all its looks at the dev set."""
+    """Measures, steps and seconds of bertlab's fine-tuning, with all its evaluations on the dev set."""
     result = finetune(recipe, run.sets.train, dev, model=model)
     last = result.rows[-1]
     return [judge(run, result.task, result.model), f"{last['step']:,}", f"{last['seconds']:.0f}"]

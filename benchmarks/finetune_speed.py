@@ -38,7 +38,7 @@ from lightning_fabric import Fabric
 from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.inputs.features import Feature
 from bertlab.model.fast import keep_memory
-from bertlab.training.engine.loop import train
+from bertlab.training.engine.loop import LoopSettings, train
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import batches, task_loss
 from bertlab.training.recipes import FinetuneRecipe
@@ -71,7 +71,7 @@ def by_bertlab(folder: Path, features: list[Feature], recipe: FinetuneRecipe, pr
             yield batch
 
     model = task.head.from_pretrained(folder)
-    train(model, stream(), task_loss, steps=steps, settings=recipe.optim, fabric=fabric, progress=False)
+    train(model, stream(), task_loss, LoopSettings(steps, recipe.optim, progress=False), fabric=fabric)
     return moments
 
 

@@ -21,8 +21,8 @@ from statistics import fmean
 
 import torch
 
-from bertlab.cli.finetune import Sets, recipe_of, world_sets
-from bertlab.cli.train_options import Finetune
+from bertlab.cli.examples import Sets, world_sets
+from bertlab.cli.finetune import Finetune, recipe_of
 from bertlab.explain.ablation import random_control
 from bertlab.tasks.registry import NAMES, make_task, named
 from bertlab.tokenizer import Tokenizer

@@ -30,10 +30,10 @@ from bertlab.corpora.pydoc import read_docstrings
 from bertlab.training.batches import Documents, batches, token_ids
 from bertlab.training.engine.devices import make_fabric
 from bertlab.training.engine.loop import train_step
-from bertlab.training.engine.micro_batches import own_parts
+from bertlab.training.engine.micro_batches import own_micro_batches
 from bertlab.training.engine.optim import Optimization, make_optimizers
 from bertlab.training.engine.throughput import pretraining_operations, product_rate
-from bertlab.training.pretrain import pretraining_loss, with_places
+from bertlab.training.pretrain import pretraining_loss, with_positions
 from bertlab.training.recipes import PRETRAIN
 
 VOCABULARY, DOCUMENTS = 30_522, 3000
@@ -68,9 +68,9 @@ def ours(config: BertConfig, device: str, technique: Technique) -> Step:
         model.bert.encoder.compile_layers()
     wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, ADAMW))
     wrapped.train()
-    prepare = partial(with_places, unpadded=technique.unpadded)
+    prepare = partial(with_positions, unpadded=technique.unpadded)
     return lambda batch: train_step(
-        fabric, wrapped, optimizers, own_parts(batch, 0, 1, None), pretraining_loss, 1e-4, 1.0, prepare
+        fabric, wrapped, optimizers, own_micro_batches(batch, 0, 1, None), pretraining_loss, 1e-4, 1.0, prepare
     )
 
 

@@ -30,7 +30,10 @@ from pathlib import Path
 import lightning_fabric  # noqa: F401  imported here, once for all runs
 import torch
 
-import bertlab.cli.finetune  # noqa: F401
+import bertlab.cli.examples
+import bertlab.evaluation.report
+import bertlab.training.grid
+import bertlab.training.pretrain  # noqa: F401
 from bertlab.cli.main import main as bertlab
 
 STORY = "Ann has a dog. The dog is old. It sleeps a lot. Ann feeds it. Bob has a cat. The cat is young. It runs."
@@ -116,14 +119,14 @@ class Kills:
 
     def _end(self, process) -> None:
         process.join(LIMIT)
-        told = Path("told.txt").read_text()
-        if process.exitcode != 0 or "damaged" in told:
-            raise SystemExit(f"a run ended with exit code {process.exitcode}:\n{told}")
+        printed = Path("printed.txt").read_text()
+        if process.exitcode != 0 or "damaged" in printed:
+            raise SystemExit(f"a run ended with exit code {process.exitcode}:\n{printed}")
 
 
 def run(arguments: list[str], threads: int) -> None:
-    """The command in this process, which was forked for it; what it prints goes to told.txt."""
-    with open("told.txt", "w") as file:
+    """The command in this process, which was forked for it; what it prints goes to printed.txt."""
+    with open("printed.txt", "w") as file:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
         torch.set_num_threads(threads)

@@ -15,7 +15,7 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
-from bertlab.cli.finetune import Sets
+from bertlab.cli.examples import Sets
 from bertlab.corpora.examples import QAExample, TextExample, TokenExample
 from bertlab.corpora.sentences import split_sentences
 from bertlab.tasks.measures import score_answers, score_classes, score_entities

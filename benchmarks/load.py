@@ -12,13 +12,14 @@ import argparse
 import gc
 import importlib
 import json
+import math
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
+from memory import memory
 from rich.console import Console
 from rich.table import Table
 
@@ -30,15 +31,6 @@ FIGURES = {
     "peak": "peak memory, MB",
     "private": "of it not the file's pages, MB",
 }
-
-
-def memory(field: str) -> float:
-    """A line of Linux's account of this process, in MB."""
-    status = Path("/proc/self/status")
-    for line in status.read_text().splitlines() if status.exists() else []:
-        if line.startswith(field + ":"):
-            return int(line.split()[1]) / 1000
-    raise SystemExit("the memory figures need Linux")
 
 
 def measure(library: str, folder: str, repeats: int) -> dict[str, float]:
@@ -98,6 +90,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="loads in a process after the first")
     parser.add_argument("--one", nargs=3, metavar=("LIBRARY", "FOLDER", "REPEATS"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if math.isnan(memory()):
+        parser.exit(2, "load.py: the memory figures need Linux\n")
     if arguments.one:
         library, folder, repeats = arguments.one
         print(json.dumps(measure(library, folder, int(repeats))))

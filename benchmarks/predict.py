@@ -11,13 +11,14 @@ it, on bertlab's tokens in batches of 32 by length; it takes part if onnx and on
 
 Every figure comes from a process of its own; the contestants take turns in each round. Timed is everything from the
 texts to the labels, tokenizing included, after 64 texts to warm up. The ratio to "pipeline" is the median over the
-rounds, in brackets the least and the greatest. MB is the peak memory of the process, with program and weights (told on
+rounds, in brackets the least and the greatest. MB is the peak memory of the process, with program and weights (on
 Linux only). A base model gets a tenth of the texts. The benchmark stops if any contestant gives another label than
 bertlab to more than one text in a thousand (nearly equal logits may round differently). Prints a Markdown table.
 """
 
 import argparse
 import json
+import math
 import os
 import random
 import statistics
@@ -31,7 +32,7 @@ from pathlib import Path
 
 import torch
 from finetune_storyworld import line
-from step_worker import resident
+from memory import memory
 
 from bertlab import BertConfig, BertForSequenceClassification, BertForTokenClassification, Tokenizer
 from bertlab.corpora import storyworld
@@ -50,9 +51,9 @@ Predictor = Callable[[list[str]], list]  # labels of texts, in their order
 def bertlab(folder: str, task: str) -> Predictor:
     model, reader = open_task(folder)
     if task == "text":
-        return lambda texts: [said.label for said in reader.predict(model, (TextExample("", text) for text in texts))]
+        return lambda texts: [found.label for found in reader.predict(model, (TextExample("", text) for text in texts))]
     return lambda texts: [
-        list(said.labels) for said in reader.predict(model, (TokenExample("", tuple(text.split())) for text in texts))
+        list(found.labels) for found in reader.predict(model, (TokenExample("", tuple(text.split())) for text in texts))
     ]
 
 
@@ -62,11 +63,11 @@ def pipeline(folder: str, task: str) -> Predictor:
     transformers.utils.logging.set_verbosity_error()
     if task == "text":
         pipe = transformers.pipeline("text-classification", folder, device="cpu", dtype=torch.float32)
-        return lambda texts: [said["label"] for said in pipe(texts, batch_size=ROWS, truncation=True)]
+        return lambda texts: [found["label"] for found in pipe(texts, batch_size=ROWS, truncation=True)]
     pipe = transformers.pipeline("token-classification", folder, device="cpu", dtype=torch.float32, ignore_labels=[])
     return lambda texts: [
-        [piece["entity"] for piece in said if not piece["word"].startswith("##")]
-        for said in pipe(texts, batch_size=ROWS)
+        [piece["entity"] for piece in found if not piece["word"].startswith("##")]
+        for found in pipe(texts, batch_size=ROWS)
     ]
 
 
@@ -102,7 +103,7 @@ def onnx(folder: str, _: str) -> Predictor:
 
 
 def in_order(order: Sequence[int], found: Sequence) -> list:
-    """`found[i]` at place `order[i]`."""
+    """Put `found[i]` at position `order[i]`."""
     return [label for _, label in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
 
 
@@ -138,8 +139,7 @@ def one(name: str, folder: str, task: str) -> dict:
     start = time.perf_counter()
     labels = predict(texts)
     seconds = time.perf_counter() - start
-    memory = resident("VmHWM") if Path("/proc/self/status").exists() else None
-    return {"seconds": seconds, "MB": memory, "labels": labels}
+    return {"seconds": seconds, "MB": memory("VmHWM"), "labels": labels}
 
 
 def in_a_process(*arguments: str) -> str:
@@ -206,8 +206,9 @@ def row(task: str, size: str, name: str, found: Sequence[dict], others: Sequence
     speed = count / statistics.median(run["seconds"] for run in found)
     ratios = [other["seconds"] / own["seconds"] for other, own in zip(others, found, strict=True)]
     spread = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-    memory = found[0]["MB"] and f"{statistics.median(run['MB'] for run in found):,.0f}"
-    return line([task, size, name, f"{speed:,.0f}", "" if found is others else spread, memory or "-"])
+    peak = statistics.median(run["MB"] for run in found)
+    shown = "-" if math.isnan(peak) else f"{peak:,.0f}"
+    return line([task, size, name, f"{speed:,.0f}", "" if found is others else spread, shown])
 
 
 def arguments() -> argparse.Namespace:

@@ -1,17 +1,17 @@
 """One contestant of benchmarks/step.py in a process of its own: for each line that it reads, it takes a training step.
 
-Nothing of bertlab is imported for the others, so they run as they come. The first line that it writes is "ready"; then
-come the seconds of each step; in the end, when its input ends, the MB that it has taken beside the weights.
+Nothing of bertlab is imported for the others, so they run as they come. It writes a line "ready", then the seconds of
+each step, and when its input ends the MB that it has taken beside the weights.
 """
 
 import ctypes
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from memory import memory
 from torch import nn
 
 TOKENS, FILL, MASKED, VOCABULARY = 128, 0.8, 0.15, 30_522
@@ -112,7 +112,7 @@ def our_trainer(size: str, precision: str) -> Step:
     from bertlab import BertConfig, BertForPreTraining
     from bertlab.training.engine.devices import make_fabric
     from bertlab.training.engine.loop import train_step
-    from bertlab.training.engine.micro_batches import own_parts
+    from bertlab.training.engine.micro_batches import own_micro_batches
     from bertlab.training.engine.optim import Optimization, make_optimizers
     from bertlab.training.pretrain import pretraining_loss
 
@@ -122,7 +122,7 @@ def our_trainer(size: str, precision: str) -> Step:
     wrapped.train()
 
     def step(batch: Batch) -> None:
-        train_step(fabric, wrapped, optimizers, own_parts(batch, 0, 1, None), pretraining_loss, 1e-4, 1.0)
+        train_step(fabric, wrapped, optimizers, own_micro_batches(batch, 0, 1, None), pretraining_loss, 1e-4, 1.0)
 
     return step
 
@@ -138,23 +138,16 @@ CONTESTANTS: dict[str, Callable[[str], Step]] = {
 }
 
 
-def resident(kind: str) -> float:
-    """MB of this process in memory now (VmRSS) or at most so far (VmHWM); nan where the system does not say."""
-    status = Path("/proc/self/status")
-    lines = status.read_text().splitlines() if status.exists() else []
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(kind)), float("nan"))
-
-
 def main() -> None:
     name, size = sys.argv[1:]
     batch, step = make_batch(size), CONTESTANTS[name](size)
-    before = resident("VmRSS")
+    before = memory("VmRSS")
     print("ready", flush=True)
     for _ in sys.stdin:
         start = time.perf_counter()
         step(batch)
         print(time.perf_counter() - start, flush=True)
-    print(resident("VmHWM") - before)
+    print(memory("VmHWM") - before)
 
 
 if __name__ == "__main__":

@@ -30,15 +30,16 @@ from rich.table import Table
 from torch import Tensor, nn
 
 from bertlab import BertForPreTraining, Tokenizer
-from bertlab.cli.pretrain import read_material
+from bertlab.cli.material import read_material
 from bertlab.corpora import storyworld
 from bertlab.evaluation.baselines import NeighbourBaselines
 from bertlab.evaluation.held_out import count_neighbours, storyworld_test
 from bertlab.evaluation.measures import evaluate_pretraining
 from bertlab.model.fast import keep_memory
 from bertlab.training.batches import Documents, batches, token_ids
+from bertlab.training.engine.callbacks import Callbacks
 from bertlab.training.engine.devices import make_fabric
-from bertlab.training.engine.loop import train
+from bertlab.training.engine.loop import LoopSettings, train
 from bertlab.training.engine.optim import make_optimizers, rate_factor
 from bertlab.training.initial_weights import new_model
 from bertlab.training.pretrain import learn_vocabulary, pretraining_loss
@@ -51,7 +52,7 @@ RECIPES = {  # two layers learn sooner than four
 PLATEAU = 0.5  # nats below word frequency
 PAIRS = 1000  # measured on
 FIRST, APART = 2.0, 0.8  # seconds of the first measure; each comes at this part of the time of the next
-LOOK_EVERY = 5  # steps
+COPY_EVERY = 5  # steps
 
 
 @dataclass
@@ -77,7 +78,7 @@ class Copies:
         self.kept: list[tuple[float, dict[str, Tensor]]] = []  # seconds, weights
         self.due = moments(seconds)
 
-    def look(self, row: dict[str, float]) -> None:
+    def keep_if_due(self, row: dict[str, float]) -> None:
         """Called every few steps with `step` and `seconds`."""
         self.steps = int(row["step"])
         if self.due and self.due[0] <= row["seconds"] < self.end:
@@ -104,11 +105,10 @@ def prepare(corpus: str, recipe: PretrainRecipe, seconds: float) -> Task:
 
 def ours(task: Task, copies: Copies) -> None:
     """The training of `bertlab pretrain --minutes`."""
-    limits = {"steps": sys.maxsize, "minutes": task.seconds / 60}
-    logging = {"log": copies.look, "log_every": LOOK_EVERY, "progress": False}
+    settings = LoopSettings(sys.maxsize, task.recipe.optim, task.seconds / 60, progress=False)
+    logging = Callbacks(copies.keep_if_due, COPY_EVERY)
     stream = batches(task.known, task.tokenizer, task.recipe)
-    fabric = make_fabric("cpu")
-    train(copies.model, stream, pretraining_loss, settings=task.recipe.optim, fabric=fabric, **limits, **logging)
+    train(copies.model, stream, pretraining_loss, settings, logging, fabric=make_fabric("cpu"))
 
 
 def theirs(task: Task, copies: Copies, bfloat16: bool = False) -> None:
@@ -127,8 +127,8 @@ def theirs(task: Task, copies: Copies, bfloat16: bool = False) -> None:
             optimizer.step()
             optimizer.zero_grad()
         seconds = time.perf_counter() - begun
-        if step % LOOK_EVERY == 0 or seconds >= task.seconds:
-            copies.look({"step": step, "seconds": seconds})
+        if step % COPY_EVERY == 0 or seconds >= task.seconds:
+            copies.keep_if_due({"step": step, "seconds": seconds})
             if seconds >= task.seconds:
                 return
 

@@ -16,8 +16,9 @@ from transformers import DataCollatorForTokenClassification, DataCollatorWithPad
 from bertlab.inputs.features import Feature, collate
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.base import Task
+from bertlab.training.engine.callbacks import Callbacks
 from bertlab.training.engine.devices import make_fabric
-from bertlab.training.engine.loop import train
+from bertlab.training.engine.loop import LoopSettings, train
 from bertlab.training.engine.throughput import encoder_operations
 from bertlab.training.finetune import by_length, start_model, task_loss
 from bertlab.training.recipes import FinetuneRecipe
@@ -122,8 +123,9 @@ def our_burst(
             moments.append(time.perf_counter())
             yield collate(batch, task.tokenizer)
 
-    how = {"operations": partial(encoder_operations, model.config), "log_every": 20, "progress": False}
-    train(model, stream(), task_loss, steps=len(batches), settings=recipe.optim, fabric=fabric(), **how)
+    settings = LoopSettings(len(batches), recipe.optim, progress=False)
+    how = {"operations": partial(encoder_operations, model.config), "fabric": fabric()}
+    train(model, stream(), task_loss, settings, Callbacks(log_every=20), **how)
 
 
 def contestants(start: Path, ours: FinetuneRecipe, adamw: FinetuneRecipe, task: Task) -> dict[str, Burst]:

@@ -21,6 +21,13 @@ def require(module: str, extra: str) -> None:
         raise InputError(f'{module} is not installed: pip install "bertlab[{extra}]"')
 
 
+def at_least_one(**counts: int | None) -> None:
+    """Raise an InputError that names the first of the counts that is below 1."""
+    for name, value in counts.items():
+        if value is not None and value < 1:
+            raise InputError(f"{name}={value}: must be at least 1")
+
+
 OVERRIDES = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")  # they turn the text around them
 
 

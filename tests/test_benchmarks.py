@@ -45,17 +45,6 @@ def benchmark(name, monkeypatch):
     return module
 
 
-def test_steps_are_measured(monkeypatch):
-    step = benchmark("step", monkeypatch)
-    monkeypatch.setattr(step, "VOCABULARY", 2000)
-    monkeypatch.setattr(step, "peak_memory", step.grown)  # in this process, which is quicker
-    table = Table("size", "", "ms a step", "tokens/s", "GFLOP/s", "MB", "times as fast")
-    step.compare("tiny", 1, table)
-    names, speeds = (list(table.columns[number].cells) for number in (1, 6))
-    assert names == list(step.CONTESTANTS) and speeds[0] == "" and all("to" in speed for speed in speeds[1:])
-    assert all(float(cell.replace(",", "")) > 0 for cell in table.columns[4].cells)
-
-
 def test_a_gpu_would_be_measured(monkeypatch):
     """On the CPU, without what takes a compiler."""
     gpu, tok = benchmark("gpu", monkeypatch), Tokenizer.from_pretrained("storyworld-tiny")
@@ -158,7 +147,7 @@ def test_off_the_plateau_and_past_the_neighbours(race):
 def test_tasks_of_the_storyworld_are_learned(monkeypatch, capsys):
     module = benchmark("finetune_storyworld", monkeypatch)
     for name in ("WORLD_DEV", "WORLD_TEST"):
-        monkeypatch.setattr(f"bertlab.cli.finetune.{name}", 20)
+        monkeypatch.setattr(f"bertlab.cli.examples.{name}", 20)
     monkeypatch.setattr(module, "WARM", 1)
     monkeypatch.setattr(module, "TIMED", 1)
     monkeypatch.setattr(sys, "argv", ["", "--tasks", "entities", "--seconds", "0.1", "--seeds", "0", "1"])
@@ -227,7 +216,7 @@ def test_real_tasks_are_learned(real, real_data, monkeypatch, capsys):
 def test_the_learning_rate_is_that_which_ends_best(real, real_data, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["", "--data", str(real_data), "--only", "wnut"])
     run = real.prepare("wnut", real.arguments())
-    monkeypatch.setattr(real, "last_look", lambda run, recipe: -abs(recipe.optim.learning_rate - 5e-4))
+    monkeypatch.setattr(real, "last_evaluation", lambda run, recipe: -abs(recipe.optim.learning_rate - 5e-4))
     chosen = real.tuned(run, real.RATES)
     assert chosen.adamw == replace(run.adamw, optim=replace(run.adamw.optim, learning_rate=5e-4))
     assert chosen.ours is run.ours and run.ours.optim.optimizer == "muon"

@@ -573,8 +573,8 @@ def test_a_grid_from_the_command_line(cli, place, monkeypatch):
 
 
 def test_few_examples_are_read_more_often_than_three_times():
-    from bertlab.cli.finetune import Sets, enough_steps, recipe_of
-    from bertlab.cli.train_options import Finetune
+    from bertlab.cli.examples import Sets
+    from bertlab.cli.finetune import Finetune, enough_steps, recipe_of
 
     def steps(examples, **options):
         command = Finetune("sentence", train=Path("x.csv"), **options)

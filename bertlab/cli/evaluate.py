@@ -1,71 +1,109 @@
-"""What `bertlab evaluate` does: a checkpoint is measured by what it was made for."""
+"""`bertlab evaluate`: a checkpoint is measured by what it was made for."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tqdm.auto import tqdm
-
-from bertlab.cli.finetune import WORLD_TEST
-from bertlab.cli.pretrain import read_material, say
+from bertlab.cli.messages import print_result, say
+from bertlab.cli.settings import Flat, Positional
 from bertlab.errors import InputError
-from bertlab.evaluation.held_out import Learned
-from bertlab.evaluation.measures import SECOND
-from bertlab.io.gate import present, read_json
-from bertlab.io.locate import locate
-from bertlab.model import BertForPreTraining
 from bertlab.tasks.files import FileOptions, naming, read_examples
-from bertlab.tasks.registry import NAMES, Name, family_of, open_task, taught
-from bertlab.tasks.sequence import problem_of
-from bertlab.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from bertlab.evaluation.held_out import Learned
+    from bertlab.tasks.base import Task
 
 
-def evaluate_model(
-    name: str,
-    text: Sequence[Path] = (),
-    data: Path | None = None,
-    columns: FileOptions = FileOptions(),  # noqa: B008 (frozen, so safe to share)
-) -> dict[str, float]:
-    """Measures of a bundled model, a folder or a hub id."""
-    if family_of(name):
-        if text:
-            raise InputError(f"{name} was fine-tuned: measure it with --data FILE, not --text")
-        return evaluate_task(name, data, columns)
-    if data and data.is_file():
-        raise InputError(f"{name} has no head for labelled examples: fine-tune it first, or leave out --data")
-    material, tokenizer = read_material(text, data), Tokenizer.from_pretrained(name)
-    return material.measure(BertForPreTraining.from_pretrained(name), tokenizer, learned(name))
+@dataclass(frozen=True)
+class Evaluate:
+    """Measure a checkpoint, by what it was made for: on held-out text, beside simpler guesses; a fine-tuned one on
+    labelled examples."""
+
+    model: Positional[str] = "storyworld-tiny"
+    """A bundled name, a folder or a hub id."""
+    text: tuple[Path, ...] = ()
+    """Text files to hide words in, instead of the storyworld; every 20th document is measured."""
+    data: Path | None = None
+    """Labelled examples, in a file as finetune takes them; the storyworld's own if the model learned from these. Or,
+    for a model that fills in masks, the folder of the public English corpora: it is measured by genre."""
+    files: Flat[FileOptions] = FileOptions()
+    json: bool = False
+    """Print JSON."""
+
+    def run(self) -> None:
+        print_result(self._measures(), self.json)
+
+    def _measures(self) -> dict[str, float]:
+        from bertlab.cli.material import read_material
+        from bertlab.model import BertForPreTraining
+        from bertlab.tasks.registry import family_of
+        from bertlab.tokenizer import Tokenizer
+
+        if family_of(self.model):
+            if self.text:
+                raise InputError(f"{self.model} was fine-tuned: measure it with --data FILE, not --text")
+            return evaluate_task(self.model, self.data, self.files)
+        if self.data and self.data.is_file():
+            raise InputError(f"{self.model} has no head for labelled examples: fine-tune it first, or leave out --data")
+        material, tokenizer = read_material(self.text, self.data), Tokenizer.from_pretrained(self.model)
+        return material.measure(BertForPreTraining.from_pretrained(self.model), tokenizer, learned(self.model))
 
 
-def evaluate_task(name: str, data: Path | None, columns: FileOptions) -> dict[str, float]:
-    """Measures of a fine-tuned model on a file, or on held-out combinations of the storyworld if it learned there."""
+def evaluate_task(name: str, data: Path | None, files: FileOptions) -> dict[str, float]:
+    """Measure a fine-tuned model on a file, or on held-out combinations of the storyworld if it learned there."""
+    from tqdm.auto import tqdm
+
+    from bertlab.tasks.registry import open_task
+    from bertlab.tasks.sequence import problem_of
+
     model, task = open_task(name, device="auto")
-    entry = NAMES.get(taught(name), Name(type(task), ""))
     if data:
-        skipped = columns.skipped()
-        pairs = entry.pairs if taught(name) else None
-        how = {"pairs": pairs, "problem": problem_of(model.config), "skipped": skipped}
-        examples = list(read_examples(type(task), data, columns, **how))
-        if skipped and skipped.count:
-            say(str(skipped))
-    elif entry.world:
-        examples = list(islice(entry.world(0, WORLD_TEST, "test"), WORLD_TEST))
+        examples = file_examples(name, data, files, type(task), problem_of(model.config))
     else:
-        raise InputError(f"{name} was not taught a task of the storyworld: measure it with --data FILE")
+        examples = world_examples(name)
     with naming(data or name):
         task.check(examples, model.config)
     predictions = list(task.predict(model, tqdm(examples, unit="example", leave=False)))
     return task.measures(examples, predictions)
 
 
-def learned(name: str) -> Learned:
-    """What run folders and their snapshots tell of it; others hold the paper's."""
+def file_examples(name: str, data: Path, files: FileOptions, family: "type[Task]", problem: str) -> list:
+    """Read a file as the model was taught to."""
+    from bertlab.tasks.registry import NAMES, taught
+
+    skipped, learned_task = files.skipped(), taught(name)
+    pairs = NAMES[learned_task].pairs if learned_task else None
+    examples = list(read_examples(family, data, files, pairs=pairs, problem=problem, skipped=skipped))
+    if skipped and skipped.count:
+        say(skipped)
+    return examples
+
+
+def world_examples(name: str) -> list:
+    """Make held-out examples of the storyworld's task that the model learned."""
+    from bertlab.cli.examples import WORLD_TEST
+    from bertlab.tasks.registry import NAMES, taught
+
+    entry = NAMES.get(taught(name))
+    if not (entry and entry.world):
+        raise InputError(f"{name} was not taught a task of the storyworld: measure it with --data FILE")
+    return list(islice(entry.world(0, WORLD_TEST, "test"), WORLD_TEST))
+
+
+def learned(name: str) -> "Learned":
+    """Return what a run folder or snapshot says that its model learned; for others, what the paper's learned."""
+    from bertlab.evaluation.held_out import Learned
+    from bertlab.evaluation.measures import SECOND
+    from bertlab.io.gate import present, read_json
+    from bertlab.io.locate import locate
+
     path = locate(name) / "recipe.json"
     if not present(path):
         return Learned()
-    told = read_json(path)
+    recipe = read_json(path)
     try:
-        found = Learned(told.get("second_task", "next"), int(told.get("max_tokens", Learned.max_tokens)))
+        found = Learned(recipe.get("second_task", "next"), int(recipe.get("max_tokens", Learned.max_tokens)))
         if found.second_task not in SECOND or found.max_tokens < 5:
             raise ValueError(f"second_task={found.second_task!r}, max_tokens={found.max_tokens}")
     except (ValueError, TypeError) as error:

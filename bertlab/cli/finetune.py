@@ -1,250 +1,228 @@
-"""What `bertlab finetune` does: examples and recipe from the arguments, fine-tuning, report and card."""
+"""`bertlab finetune`: a pretrained model learns a task; with its report, its measures and its card."""
 
 import json
-import random
 import re
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tqdm.auto import tqdm
-
-from bertlab.cli.pretrain import (
-    PRETRAIN_OPTIONS,
-    STORYWORLD,
-    command_line,
-    end_stopped,
-    finish,
-    override,
-    reached,
-    say,
-    settings,
-)
-from bertlab.cli.settings import with_settings
+from bertlab.cli.messages import end_stopped, reached, report_saved, say
+from bertlab.cli.settings import RECIPE_OPTIONS, Flat, Positional, Settings, all_settings, command_line, recipe_from
 from bertlab.config import BertConfig
-from bertlab.corpora.hub_datasets import HubSet, read_hub
-from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
-from bertlab.evaluation.card import write_card
-from bertlab.evaluation.report import plain, write_report
-from bertlab.inputs.spans import MAX_LENGTH
-from bertlab.io.atomic import atomic_write
-from bertlab.model.weights import WEIGHTS
-from bertlab.tasks.base import Task
-from bertlab.tasks.files import hub_set, naming, paired, read_examples, some
-from bertlab.tasks.registry import NAMES, named, open_task
-from bertlab.tasks.span import SpanTask
-from bertlab.training.engine.checkpoints import Checkpoints
-from bertlab.training.finetune import finetune, head_config, settle
-from bertlab.training.grid import search
-from bertlab.training.recipes import FinetuneRecipe, as_record, suited_optimization
-from bertlab.training.run_folder import MEASURES, check_recipe, read_rows
+from bertlab.tasks.files import FileOptions, naming
+from bertlab.training.run_settings import RunSettings
 
-DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, where no dev file is given
-FEW = 50  # examples to choose by
+if TYPE_CHECKING:
+    from bertlab.cli.examples import Sets
+    from bertlab.tasks.base import Task
+    from bertlab.training.engine.conditions import Conditions
+    from bertlab.training.recipes import FinetuneRecipe
+
 LEAST_STEPS = 200  # below, an encoder hardly moves
 INNER = re.compile("_(low|high)$|:")  # bounds, and figures of single classes
-CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
-WORLD_DEV, WORLD_TEST, WORLD_LOOKS = 500, 2000, 250  # examples, examples, steps from look to look
-OPTIONS = ("model", *PRETRAIN_OPTIONS, "epochs", "max_length", "precision", "set", "grid")
+WORLD_EVALUATIONS = 250  # steps from one to the next on examples of the storyworld
+OWN_OPTIONS = ("model", *RECIPE_OPTIONS, "epochs", "max_length")  # fields of the recipe
+IN_CARD = (*OWN_OPTIONS, "precision", "set", "grid")
 
 
-@dataclass
-class Sets:
-    """Examples to learn from, to choose the best checkpoint by, to measure it on; what a report says of them; and
-    the files or data sets that they come from, for messages."""
+@dataclass(frozen=True)
+class Finetune:
+    """Teach a pretrained model a task, on examples of yours or of the small world that comes with bertlab.
 
-    train: Sequence
-    dev: Sequence
-    test: Sequence
-    notes: list[str]
-    sources: tuple[str | Path, str | Path, str | Path] = ("train", "dev", "test")
+    Writes a run folder that is itself a checkpoint, with report.md: figures with intervals, confusions, the worst
+    examples. The checkpoint that was best on the dev set is the one that is kept.
+    """
+
+    task: Positional[str] = "qa"
+    """sentence: a class, a number or several classes for each text; pair: the same for two texts; token: a label for
+    each word; qa: questions whose answer is a span of a passage; choice: which of several continuations is right. Of
+    the small world: sentiment, entailment, matching, entities, qa, choice."""
+    model: str = "storyworld-tiny"
+    """The pretrained model: a bundled name, a folder or a hub id."""
+    train: Path | None = None
+    """Examples to learn from: CSV, TSV or JSON lines (sentence, pair, choice), CoNLL columns (token), SQuAD JSON (qa);
+    the small world's own if not given."""
+    dev: Path | None = None
+    """Examples to choose the best checkpoint by; a tenth of the training file if not given."""
+    test: Path | None = None
+    """Examples to measure it on in the end; those of --dev if not given."""
+    files: Flat[FileOptions] = FileOptions()
+    dataset: str | None = None
+    """Instead of files a data set of the hub: sst2, mrpc, mnli, squad, wnut_17, swag ..., or org/name with its columns;
+    or the folder of one."""
+    out: Path | None = None
+    """The run folder; runs/MODEL-TASK if not given."""
+    epochs: float | None = None
+    """How often to read all examples; 3 if not given, more where that makes fewer than 200 steps."""
+    steps: int | None = None
+    """Number of steps, instead of epochs."""
+    batch_size: int | None = None
+    """Examples in a step; 32 if not given."""
+    learning_rate: float | None = None
+    """Top learning rate; if not given, what suits the model's width."""
+    max_length: int | None = None
+    """Tokens of a row; 128 if not given, 384 for qa."""
+    seed: int | None = None
+    """Seed of the new head and of the order of examples."""
+    grid: bool = False
+    """Try the paper's settings (3 learning rates, batches of 16 and 32, 2 to 4 epochs) and keep the best on dev."""
+    set: Settings = ()
+    """Any other field of the recipe, as FIELD=VALUE: pooling=mean layer_mix=sum-last-4 token_decoder=crf freeze=encoder
+    problem=regression label_smoothing=0.1 optim.layer_decay=0.9 patience=3 ...; the fields are those of FinetuneRecipe,
+    in bertlab/training/recipes.py."""
+    settings: Flat[RunSettings] = RunSettings()
+
+    def run(self) -> None:
+        """Train, or go through the grid; then measure and write the card."""
+        from bertlab.cli.examples import Sources, read_sets
+        from bertlab.evaluation.card import write_card
+        from bertlab.tasks.registry import NAMES
+        from bertlab.training.recipes import as_record
+
+        recipe = recipe_of(self)
+        sets = read_sets(Sources(self.train, self.dev, self.test, self.dataset, self.files), recipe)
+        check_labels(recipe, sets)
+        recipe = enough_steps(self, recipe, sets)
+        out = (self.out or Path("runs") / recipe.name).expanduser()
+        recipe = learn(self, recipe, sets, out)
+        say(f"measuring on {len(sets.test):,} examples ...")
+        measures = measure(out, recipe, sets, self.settings.device)
+        line = command_line(f"finetune {self.task}", self, IN_CARD)
+        about = f"{recipe.model}, fine-tuned: {NAMES[recipe.task].about}. " + " ".join(sets.notes)
+        free = not (self.train or self.dataset)
+        write_card(out, recipe.name, about, as_record(recipe), measures, trained_for(out), line, free)
+        report_saved(out, measures)
 
 
-def run_finetune(command) -> None:
-    """`bertlab finetune`."""
-    recipe = recipe_of(command)
-    sets = read_sets(command, recipe)
-    check_labels(recipe, sets)
-    recipe = enough_steps(command, recipe, sets)
-    out = (command.out or Path("runs") / recipe.name).expanduser()
-    how = {name: getattr(command, name) for name in ("half", "device", "precision", "resume")}
-    how["on_settled"] = cache(say)  # once, though each setting of a grid is another run
-    if command.grid:
-        recipe = search(recipe, sets.train, sets.dev, out, on_trial=show_trial, **how)
-        if recipe is None:
-            end_stopped("in the middle of the grid")
-    elif command.resume and is_trained(out):
-        check_recipe(out, as_record(recipe))
-    else:
-        begin = partial(note_baselines, out, sets)
-        result = finetune(recipe, sets.train, sets.dev, out=out, on_start=begin, on_look=show_look, **how)
-        if result.stopped:
-            end_stopped(f"at {reached(result)}")
-    say(f"measuring on {len(sets.test):,} examples ...")
-    measures = measure(out, recipe, sets, command.device)
-    line = command_line(f"finetune {command.task}", command, OPTIONS)
-    about = f"{recipe.model}, fine-tuned: {NAMES[recipe.task].about}. " + " ".join(sets.notes)
-    free = not (command.train or command.dataset)
-    write_card(out, recipe.name, about, as_record(recipe), measures, trained_for(out), line, free)
-    finish(out, measures)
+def recipe_of(command: Finetune) -> "FinetuneRecipe":
+    """Return the recipe that the options ask for; what they leave open suits the model and the task."""
+    from bertlab.inputs.spans import MAX_LENGTH
+    from bertlab.tasks.registry import named
+    from bertlab.tasks.span import SpanTask
+    from bertlab.training.recipes import FinetuneRecipe, suited_optimization
 
-
-def note_baselines(out: Path, sets: Sets, task: Task) -> None:
-    """Write down what the figures of dev.csv are read against: guesses that need no model."""
-    records = [{"name": name, **measures} for name, measures in task.baselines(sets.train, sets.dev).items()]
-    atomic_write(out / "baselines.json", json.dumps(records, indent=2) + "\n")
-
-
-def is_trained(out: Path) -> bool:
-    """Whether a run was ended after its last step, so that only its measures are missing."""
-    return (out / WEIGHTS).exists() and not (Checkpoints(out / "resume") or (out / MEASURES).exists())
-
-
-def recipe_of(command) -> FinetuneRecipe:
-    """The recipe that the arguments ask for; what they leave open suits the model and the task."""
     if command.steps is not None and command.steps < 1:
         raise InputError(f"--steps {command.steps}: must be at least 1")
-    if command.grid and (given := tried(command)):
+    if command.grid and (given := tried_by_grid(command)):
         raise InputError(f"--grid tries values of its own: leave out {given[0]}")
     config = BertConfig.from_pretrained(command.model)
     span = named(command.task).family is SpanTask
     length = min(MAX_LENGTH if span else FinetuneRecipe.max_length, config.max_position_embeddings)
     recipe = FinetuneRecipe(command.task, max_length=length, optim=suited_optimization(config.hidden_size))
     if not (command.train or command.dataset):
-        recipe = replace(recipe, epochs=1.0, evaluate_every=WORLD_LOOKS)  # stories do not run out
-    recipe = override(recipe, command, ("model", *PRETRAIN_OPTIONS, "epochs", "max_length"))
-    return with_settings(recipe, settings(command))
+        recipe = replace(recipe, epochs=1.0, evaluate_every=WORLD_EVALUATIONS)  # stories do not run out
+    return recipe_from(recipe, command, OWN_OPTIONS)
 
 
-def tried(command) -> list[str]:
-    """The options given that --grid would overrule."""
+def tried_by_grid(command: Finetune) -> list[str]:
+    """Return the options given that --grid would overrule."""
     names = ("epochs", "steps", "batch_size", "learning_rate")
     options = [f"--{name.replace('_', '-')}" for name in names if getattr(command, name) is not None]
-    return options + [f"--set {s}" for s in settings(command) if s.partition("=")[0].rpartition(".")[2] in names]
+    return options + [f"--set {s}" for s in all_settings(command) if s.partition("=")[0].rpartition(".")[2] in names]
 
 
-def enough_steps(command, recipe: FinetuneRecipe, sets: Sets) -> FinetuneRecipe:
-    """The recipe for so many examples: of few, more epochs than three unless told how many (Mosbach et al. 2021)."""
-    told = {setting.partition("=")[0] for setting in settings(command)} & {"epochs", "steps"}
+def enough_steps(command: Finetune, recipe: "FinetuneRecipe", sets: "Sets") -> "FinetuneRecipe":
+    """Return the recipe, with more epochs if examples are few and no number was given (Mosbach et al. 2021)."""
+    given = {setting.partition("=")[0] for setting in all_settings(command)} & {"epochs", "steps"}
     planned = recipe.count_steps(len(sets.train))
-    if told or command.epochs or command.steps or command.grid or planned >= LEAST_STEPS:
+    if given or command.epochs or command.steps or command.grid or planned >= LEAST_STEPS:
         return recipe
     sets.notes.append(f"{recipe.epochs:g} epochs would have been {planned} steps; it was trained for {LEAST_STEPS}.")
     return replace(recipe, steps=LEAST_STEPS, evaluate_every=recipe.evaluate_every or LEAST_STEPS // 10)
 
 
-def check_labels(recipe: FinetuneRecipe, sets: Sets) -> None:
-    """A label to be measured by that is never learned is named before the training, not after."""
+def check_labels(recipe: "FinetuneRecipe", sets: "Sets") -> None:
+    """Raise an InputError, before the training, for a label to be measured by that is never learned."""
+    from bertlab.training.finetune import head_config, task_and_fields
+
     with naming(sets.sources[0]):
-        task, settled = settle(recipe, sets.train)
-    config, _ = head_config(recipe, settled)
+        task, fields = task_and_fields(recipe, sets.train)
+    config, _ = head_config(recipe, fields)
     for source, examples in zip(sets.sources, (sets.train, sets.dev, sets.test), strict=True):
         with naming(source):
             task.check(examples, config)
 
 
-def read_sets(command, recipe: FinetuneRecipe) -> Sets:
-    """Examples of the user's files, of a data set of the hub, or of the storyworld."""
-    if command.train and command.dataset:
-        raise InputError("give one of --train and --dataset")
-    if command.train:
-        return file_sets(command, recipe)
-    for option in ("dev", "test"):
-        if getattr(command, option):
-            raise InputError(f"--{option} {getattr(command, option)}: needs --train, the examples to learn from")
-    return hub_sets(command, recipe) if command.dataset else world_sets(recipe)
+def learn(command: Finetune, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -> "FinetuneRecipe":
+    """Train in the run folder, unless that is done already; return the recipe, of a grid the best one."""
+    from bertlab.training.finetune import finetune
+    from bertlab.training.grid import search
+    from bertlab.training.recipes import as_record
+    from bertlab.training.run_folder import check_recipe
+
+    report_once = cache(say)  # each setting of a grid is another run
+
+    def begin(task: "Task", conditions: "Conditions") -> None:
+        report_once(conditions)
+        if not command.grid:
+            write_baselines(out, sets, task)
+
+    if command.grid:
+        data = recipe, sets.train, sets.dev, out
+        best = search(*data, settings=command.settings, on_trial=report_trial, on_start=begin)
+        return best or end_stopped("in the middle of the grid")
+    if command.settings.resume and is_trained(out):
+        check_recipe(out, as_record(recipe))
+        return recipe
+    result = finetune(
+        recipe,
+        sets.train,
+        sets.dev,
+        settings=command.settings,
+        out=out,
+        on_start=begin,
+        on_evaluation=report_evaluation,
+    )
+    if result.stopped:
+        end_stopped(f"at {reached(result.rows)}")
+    return recipe
 
 
-def hub_sets(command, recipe: FinetuneRecipe) -> Sets:
-    """The training split, and the one to choose by; the test splits of the hub often have no labels."""
-    source = hub_set(named(recipe.task).family, command.dataset, command.files, recipe.problem)
-    skipped = command.files.skipped()
-    train, dev = (read_split(source, split, NAMES[recipe.task].pairs, skipped) for split in ("train", source.dev))
-    notes = [f"{source.address}.", CHOSEN]
-    note_skipped(skipped, source.address, notes)
-    return Sets(train, dev, dev, notes, (source.address,) * 3)
+def is_trained(out: Path) -> bool:
+    """Return whether the run was ended after its last step, so that only its measures are missing."""
+    from bertlab.model.weights import WEIGHTS
+    from bertlab.training.engine.checkpoints import Checkpoints
+    from bertlab.training.run_folder import MEASURES
+
+    return (out / WEIGHTS).exists() and not (Checkpoints(out / "resume") or (out / MEASURES).exists())
 
 
-def read_split(source: HubSet, split: str, pairs: bool, skipped: Skipped | None) -> list:
-    examples = read_hub(source, split, skipped=skipped)
-    examples = paired(examples, source.address) if pairs else examples
-    return list(some(examples, f"{source.address}, {split}", skipped))
+def write_baselines(out: Path, sets: "Sets", task: "Task") -> None:
+    """Write baselines.json to the run folder: guesses without a model, to read dev.csv against."""
+    from bertlab.io.atomic import atomic_write
+
+    records = [{"name": name, **measures} for name, measures in task.baselines(sets.train, sets.dev).items()]
+    atomic_write(out / "baselines.json", json.dumps(records, indent=2) + "\n")
 
 
-def world_sets(recipe: FinetuneRecipe) -> Sets:
-    """Examples of the storyworld; dev and test hold combinations that train never shows."""
-    world = named(recipe.task).world
-    if world is None:
-        own = ", ".join(name for name, entry in NAMES.items() if entry.world)
-        raise InputError(f"finetune {recipe.task} learns from a file of yours: name it with --train (without: {own})")
-    sizes = {"train": recipe.examples, "dev": WORLD_DEV, "test": WORLD_TEST}
-    seeds = {"train": recipe.seed, "dev": 0, "test": 0}
-    made = (tqdm(world(seeds[s], n, s), f"{s} examples", n, leave=False, unit="example") for s, n in sizes.items())
-    return Sets(*map(list, made), [STORYWORLD], tuple(sizes))
+def report_evaluation(row: dict[str, float]) -> None:
+    """Print the figures of an evaluation on the dev set, above the progress bar."""
+    import sys
 
+    from tqdm.auto import tqdm
 
-def file_sets(command, recipe: FinetuneRecipe) -> Sets:
-    """Examples of the user's files; without a dev file a tenth of the training file, without a test file dev again."""
-    notes: list[str] = []
-    sources = command.train, command.dev or command.train, command.test or command.dev or command.train
-    train = read_file(command, recipe, command.train, notes)
-    if command.dev:
-        dev = read_file(command, recipe, command.dev, notes)
-    else:
-        with naming(command.train):
-            train, dev = split_off(train, recipe.seed)
-        notes.append(f"{len(dev):,} examples of the training file, drawn by the seed, were kept away from training.")
-    if len(dev) < FEW:
-        notes.append(f"Chosen by {len(dev)} examples, which tell one checkpoint from another only roughly.")
-    if command.test:
-        return Sets(train, dev, read_file(command, recipe, command.test, notes), notes, sources)
-    return Sets(train, dev, dev, [*notes, CHOSEN], sources)
-
-
-def read_file(command, recipe: FinetuneRecipe, path: Path, notes: list[str]) -> list:
-    family = named(recipe.task).family
-    skipped = command.files.skipped()
-    how = {"pairs": NAMES[recipe.task].pairs, "problem": recipe.problem, "skipped": skipped}
-    examples = list(read_examples(family, path, command.files, **how))
-    note_skipped(skipped, path, notes)
-    return examples
-
-
-def note_skipped(skipped: Skipped | None, source: str | Path, notes: list[str]) -> None:
-    """Say what was left out, and note it for the report, which need not know the user's folders."""
-    if skipped and skipped.count:
-        say(str(skipped))
-        notes.append(plain(str(skipped).replace(str(source), Path(source).name)) + ".")
-
-
-def split_off(examples: list, seed: int) -> tuple[list, list]:
-    """(to learn from, to choose by): a tenth, at most 2,000, drawn by the seed."""
-    size = min(MOST_DEV, int(len(examples) * DEV_SHARE))
-    if size < 1:
-        raise InputError(f"{len(examples)} examples are too few to keep some for measuring: give a file with --dev")
-    order = list(range(len(examples)))
-    random.Random(seed).shuffle(order)
-    kept = set(order[:size])
-    return [e for i, e in enumerate(examples) if i not in kept], [e for i, e in enumerate(examples) if i in kept]
-
-
-def show_look(row: dict[str, float]) -> None:
     shown = [f"{name} {value:.3f}" for name, value in row.items() if name != "step" and not INNER.search(name)]
     tqdm.write(f"step {row['step']:,}, dev set: {', '.join(shown)}", file=sys.stderr)
 
 
-def show_trial(setting: str, measures: dict[str, float]) -> None:
+def report_trial(setting: str, measures: dict[str, float]) -> None:
+    """Print what a setting of the grid reached."""
     say(f"{setting}: {measures['best']:.3f} on the dev set")
 
 
-def measure(out: Path, recipe: FinetuneRecipe, sets: Sets, device: str) -> dict[str, float]:
-    """The measures of the saved model on the test set, with report.md about them."""
+def measure(out: Path, recipe: "FinetuneRecipe", sets: "Sets", device: str) -> dict[str, float]:
+    """Return the measures of the saved model on the test set, and write report.md."""
+    from tqdm.auto import tqdm
+
+    from bertlab.evaluation.report import write_report
+    from bertlab.tasks.registry import open_task
+    from bertlab.training.run_folder import read_rows
+
     model, task = open_task(out, device)
-    sizes = [f"{len(part):,}" for part in (sets.train, sets.dev, sets.test)]
-    said = "Learned from {} examples, the checkpoint chosen by {}, measured on {}.".format(*sizes)
+    sizes = [f"{len(examples):,}" for examples in (sets.train, sets.dev, sets.test)]
+    learned = "Learned from {} examples, the checkpoint chosen by {}, measured on {}.".format(*sizes)
     predictions = list(task.predict(model, tqdm(sets.test, unit="example", leave=False)))
     measures = task.measures(sets.test, predictions)
     write_report(
@@ -256,12 +234,14 @@ def measure(out: Path, recipe: FinetuneRecipe, sets: Sets, device: str) -> dict[
         baselines=task.baselines(sets.train, sets.test),
         confusions=task.confusions(sets.test, predictions),
         judged=task.judged(sets.test, predictions),
-        notes=[said, *sets.notes],
+        notes=[learned, *sets.notes],
     )
     return measures
 
 
 def trained_for(out: Path) -> float:
-    """Seconds of the training, those before a kill too; of all settings that a grid tried."""
+    """Return the seconds of the training, those before a kill and of all settings of a grid included."""
+    from bertlab.training.run_folder import read_rows
+
     folders = [*(out / "grid").glob("*")] or [out]
     return sum(rows[-1]["seconds"] for folder in folders if (rows := read_rows(folder / "metrics.csv")))

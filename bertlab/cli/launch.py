@@ -1,34 +1,47 @@
-"""Start the explorer and the chapters, from a checkout or an installed package."""
+"""`bertlab explore` and `bertlab lab`: start the explorer and the chapters, from a checkout or an installed package."""
 
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import bertlab
 from bertlab.errors import InputError, require
 
 
-def explore(port: int) -> None:
-    """Serve app/explore.py with Streamlit until it is stopped."""
-    require("streamlit", "app")
-    app = part("app")
-    path = os.pathsep.join(filter(None, [str(app.parent), os.environ.get("PYTHONPATH")]))  # its pages import `app`
-    command = [sys.executable, "-m", "streamlit", "run", str(app / "explore.py"), "--server.port", str(port)]
-    start(command, os.environ | {"PYTHONPATH": path})
+@dataclass(frozen=True)
+class Explore:
+    """Open the explorer in the browser."""
+
+    port: int = 8501
+    """Where it is served, on this machine only."""
+
+    def run(self) -> None:
+        """Serve app/explore.py with Streamlit until it is stopped."""
+        require("streamlit", "app")
+        app = folder_of("app")
+        path = os.pathsep.join(filter(None, [str(app.parent), os.environ.get("PYTHONPATH")]))  # its pages import `app`
+        command = [sys.executable, "-m", "streamlit", "run", str(app / "explore.py"), "--server.port", str(self.port)]
+        start(command, os.environ | {"PYTHONPATH": path})
 
 
-def lab() -> None:
-    """Open the chapters in JupyterLab until it is stopped."""
-    require("jupyterlab", "course")
-    quiet = ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        quiet.append("--allow-root")  # in a container; Jupyter wants to be told
-    start([sys.executable, "-m", "jupyterlab", f"--notebook-dir={part('notebooks')}", *quiet])
+@dataclass(frozen=True)
+class Lab:
+    """Open the chapters in JupyterLab."""
+
+    def run(self) -> None:
+        """Run JupyterLab until it is stopped."""
+        require("jupyterlab", "course")
+        quiet = ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            quiet.append("--allow-root")  # in a container, where Jupyter refuses otherwise
+        start([sys.executable, "-m", "jupyterlab", f"--notebook-dir={folder_of('notebooks')}", *quiet])
 
 
-def part(name: str) -> Path:
-    """The folder `app` or `notebooks`: beside the package in a checkout, inside it when installed."""
+def folder_of(name: str) -> Path:
+    """Return the folder `app` or `notebooks`: beside the package in a checkout, inside it when installed."""
     package = Path(bertlab.__file__).parent
     for folder in (package / "explorer" / name, package / name, package.parent / name):
         if folder.is_dir():
@@ -36,7 +49,8 @@ def part(name: str) -> Path:
     raise InputError(f"the folder {name!r} is not part of this installation: install bertlab again")
 
 
-def start(command: list[str], environment: dict[str, str] | None = None) -> None:
+def start(command: list[str], environment: dict[str, str] | None = None) -> NoReturn:
+    """Run the command until it ends or Ctrl-C is pressed; then end with its exit code."""
     try:
         code = subprocess.run(command, check=False, env=environment).returncode
     except KeyboardInterrupt:

@@ -1,21 +1,79 @@
-"""FIELD=VALUE on the command line: any field of a recipe, each read as its type says."""
+"""Options that several commands share, and recipes changed by options: --steps 100, --set masking.rate=0.4.
 
+tyro could make an option of every recipe field, but then --help would list some fifty of them for each command.
+"""
+
+import shlex
 from collections.abc import Sequence
 from contextlib import redirect_stderr
-from dataclasses import is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from io import StringIO
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
+
+import tyro
 
 from bertlab.errors import InputError
+
+if TYPE_CHECKING:
+    from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe
+
+T = TypeVar("T")
+Recipe = TypeVar("Recipe", "PretrainRecipe", "FinetuneRecipe")
+Positional = Annotated[T, tyro.conf.Positional]
+Flat = Annotated[T, tyro.conf.OmitArgPrefixes]  # options of a nested record without its name before them
+Settings = Annotated[tuple[tuple[str, ...], ...], tyro.conf.UseAppendAction]  # --set may be given several times
+RECIPE_OPTIONS = ("steps", "batch_size", "learning_rate", "seed")
+FILES = {"text": "FILES", "data": "FOLDER", "store": "FOLDER", "train": "FILE", "dev": "FILE"}
+
+
+class Command(Protocol):
+    """A subcommand with --set."""
+
+    @property
+    def set(self) -> tuple[tuple[str, ...], ...]: ...
+
+
+def all_settings(command: Command) -> list[str]:
+    """Return every FIELD=VALUE of all --set."""
+    return [setting for group in command.set for setting in group]
+
+
+def recipe_from(recipe: Recipe, command: Command, names: Sequence[str]) -> Recipe:
+    """Return the recipe with the fields `names` and those of --set replaced, where the command gives them."""
+    given = {name: value for name in names if (value := getattr(command, name)) is not None}
+    rate = given.pop("learning_rate", None)
+    if rate is not None and rate <= 0:
+        raise InputError(f"--learning-rate {rate}: must be above 0")
+    optim = recipe.optim if rate is None else replace(recipe.optim, learning_rate=rate)
+    return with_settings(replace(recipe, optim=optim, **given), all_settings(command))
+
+
+def command_line(start: str, command: Command, names: Sequence[str]) -> str:
+    """Return the command for the model card: the options given of `names`; the user's files by what they are."""
+    options = _options(command)
+    given = {name: what for name, what in FILES.items() if name in options and options[name][0]}
+    given |= {name: str(options[name][0]) for name in names if options[name][0] != options[name][1]}
+    given |= {"set": shlex.join(all_settings(command))} if "set" in given else {}
+    words = [f"--{name.replace('_', '-')}" + ("" if value == "True" else f" {value}") for name, value in given.items()]
+    return " ".join([f"bertlab {start}", *words])
+
+
+def _options(command: Any) -> dict[str, tuple[Any, Any]]:
+    """Return (value, default) of every option, those of nested records too."""
+    found: dict[str, tuple[Any, Any]] = {}
+    for field in fields(command):
+        value = getattr(command, field.name)
+        found |= _options(value) if is_dataclass(value) else {field.name: (value, field.default)}
+    return found
+
 
 KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "text"}
 
 
-def with_settings(recipe, settings: Sequence[str]):
-    """The recipe with fields replaced, those of its parts by a dot: "steps=100", "masking.rate=0.4".
+def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
+    """Return the recipe with fields replaced, nested ones by a dot: "steps=100", "masking.rate=0.4".
 
-    All at once, so that their order does not matter. InputError names a setting that there is not, or whose value
-    does not fit.
+    All are replaced at once, so their order does not matter. InputError names an unknown field or an unfit value.
     """
     values: dict[str, dict[str, Any]] = {"": {}}
     for setting in settings:
@@ -27,27 +85,25 @@ def with_settings(recipe, settings: Sequence[str]):
             raise InputError(f"--set {setting}: write FIELD=VALUE, a field being one of {known}")
         values.setdefault(group, {})[name] = _parse(kinds[name], text, setting)
     own = values.pop("")
-    parts = {group: replace(getattr(recipe, group), **part) for group, part in values.items()}
-    return replace(recipe, **own, **parts)
+    nested = {group: replace(getattr(recipe, group), **changes) for group, changes in values.items()}
+    return replace(recipe, **own, **nested)
 
 
-def _kinds(recipe, group: str) -> dict[str, Any]:
-    """Field -> type of the recipe itself, or of its part `group`; without fields that are parts in turn."""
-    part = getattr(recipe, group, None) if group else recipe
-    if not is_dataclass(part):
+def _kinds(recipe: object, group: str) -> dict[str, Any]:
+    """Return field -> type of the recipe itself, or of its nested `group`; without the nested groups."""
+    record = getattr(recipe, group, None) if group else recipe
+    if not is_dataclass(record):
         return {}
-    return {name: kind for name, kind in get_type_hints(type(part)).items() if not is_dataclass(kind)}
+    return {name: kind for name, kind in get_type_hints(type(record)).items() if not is_dataclass(kind)}
 
 
-def _all(recipe) -> list[str]:
-    """Every field, those of the parts with a dot."""
-    parts = [name for name, part in vars(recipe).items() if is_dataclass(part)]
-    return [*_kinds(recipe, ""), *(f"{part}.{name}" for part in parts for name in _kinds(recipe, part))]
+def _all(recipe: object) -> list[str]:
+    """Return the names of all fields, nested ones with a dot."""
+    groups = [name for name, value in vars(recipe).items() if is_dataclass(value)]
+    return [*_kinds(recipe, ""), *(f"{group}.{name}" for group in groups for name in _kinds(recipe, group))]
 
 
 def _parse(kind: Any, text: str, setting: str) -> Any:
-    import tyro
-
     several = get_origin(kind) is tuple
     words = text.replace(",", " ").split() if several else [text.capitalize() if kind is bool else text]
     try:

@@ -1,14 +1,13 @@
-"""From text to the batches of a pretraining, made ahead of the step where a GPU would have to wait for them."""
+"""Turn text into the batches of a pretraining, ahead of time if a GPU would have to wait for them."""
 
 import random
 import signal
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import count, islice
 from multiprocessing import get_all_start_methods
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 
 from bertlab.config import IGNORED
@@ -17,23 +16,22 @@ from bertlab.inputs.masking import Masking, mask_tokens
 from bertlab.inputs.pairs import Pair, Pairs, collate, sentence_pairs
 from bertlab.inputs.store import FlatText, TokenStore
 from bertlab.tokenizer import Tokenizer
+from bertlab.training.engine.micro_batches import Batch
 from bertlab.training.recipes import PretrainRecipe
 
 Documents = Sequence[list[list[int]]]  # documents of sentences of token ids
-SEEDS = 1_000_003  # steps and epochs of one seed, and then of the next
+SEEDS = 1_000_003  # so far apart are two seeds: more than any run has steps or epochs
 
 
 def token_ids(texts: Sequence[Sequence[str]], tokenizer: Tokenizer) -> Documents:
-    """Documents of sentences as token ids."""
+    """Tokenize documents of sentences."""
     return [tokenizer.encode_batch(list(sentences)) for sentences in texts]
 
 
-def batches(
-    documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe, start: int = 0
-) -> Iterator[dict[str, Tensor]]:
-    """Batches without end: every epoch draws new pairs, every step new masks.
+def batches(documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe, start: int = 0) -> Iterator[Batch]:
+    """Yield batches without end: every epoch draws new pairs, every step new masks.
 
-    What a step sees depends on the seed and its number alone, so a run can go on after step `start`.
+    The batch of a step depends on the seed and the step's number alone, so a run can go on after step `start`.
     """
     text = documents if isinstance(documents, TokenStore) else FlatText.of(documents)
     step = 0
@@ -41,34 +39,32 @@ def batches(
         if steps is not None and step + steps <= start:
             step += steps
             continue
-        for pairs in islice(rows(text, recipe, max_tokens), steps):
+        for pairs in islice(pairs_of_steps(text, recipe, max_tokens), steps):
             step += 1
             if step > start:
                 generator = torch.Generator().manual_seed(SEEDS * recipe.seed + step)
                 yield step_batch(pairs, tokenizer, generator, recipe)
 
 
-def rows(text: FlatText | TokenStore, recipe: PretrainRecipe, max_tokens: int) -> Iterator[Pairs]:
-    """The pairs of one step after the other, without end."""
-    for pairs in epochs(text, recipe, max_tokens):
+def pairs_of_steps(text: FlatText | TokenStore, recipe: PretrainRecipe, max_tokens: int) -> Iterator[Pairs]:
+    """Yield the pairs of one step after the other, without end."""
+    for pairs in pairs_of_epochs(text, recipe, max_tokens):
         size = min(recipe.batch_size, len(pairs))
         for first in range(0, len(pairs) - size + 1, size):
             yield pairs[first : first + size]
 
 
-def epochs(text: FlatText | TokenStore, recipe: PretrainRecipe, max_tokens: int) -> Iterator[Pairs]:
-    """All text as pairs, again and again, some of them cut to a text alone; a large store comes in parts."""
+def pairs_of_epochs(text: FlatText | TokenStore, recipe: PretrainRecipe, max_tokens: int) -> Iterator[Pairs]:
+    """Yield all text as pairs, again and again, some cut to a single text; a large store comes window by window."""
     for epoch in count():
         rng = random.Random(SEEDS * recipe.seed + epoch)
-        for part in text.windows(rng) if isinstance(text, TokenStore) else [text]:
-            pairs = sentence_pairs(part, max_tokens, rng, recipe.second_task)
+        for window in text.windows(rng) if isinstance(text, TokenStore) else [text]:
+            pairs = sentence_pairs(window, max_tokens, rng, recipe.second_task)
             yield pairs.alone(np.array([rng.random() < recipe.single_share for _ in range(len(pairs))]))
 
 
-def step_batch(
-    pairs: Pairs, tokenizer: Tokenizer, generator: torch.Generator, recipe: PretrainRecipe
-) -> dict[str, Tensor]:
-    """The inputs and labels of one step, for the tasks of the recipe; next_sentence_label only if there is a second."""
+def step_batch(pairs: Pairs, tokenizer: Tokenizer, generator: torch.Generator, recipe: PretrainRecipe) -> Batch:
+    """Return inputs and labels of one step for the recipe's tasks; next_sentence_label only if there is a second."""
     if recipe.objective == "left-to-right":
         return next_token_batch(pairs, tokenizer)
     batch = masked_batch(pairs, tokenizer, generator, recipe.masking)
@@ -79,29 +75,28 @@ def step_batch(
 
 def masked_batch(
     pairs: Pairs | Sequence[Pair], tokenizer: Tokenizer, generator: torch.Generator, masking: Masking
-) -> dict[str, Tensor]:
-    """Pairs with words hidden: input_ids, token_type_ids, attention_mask, labels, next_sentence_label."""
+) -> Batch:
+    """Mask words of the pairs: input_ids, token_type_ids, attention_mask, labels, next_sentence_label."""
     batch = collate(pairs, tokenizer)
     masked = mask_tokens(batch["input_ids"], batch.pop("special_tokens_mask"), tokenizer, generator, masking)
     return batch | {"input_ids": masked.input_ids, "labels": masked.labels}
 
 
-def next_token_batch(pairs: Pairs | Sequence[Pair], tokenizer: Tokenizer) -> dict[str, Tensor]:
-    """Texts for a model that reads from left to right: the label of each token is the one after it, if it is a word."""
+def next_token_batch(pairs: Pairs | Sequence[Pair], tokenizer: Tokenizer) -> Batch:
+    """Return texts for a left-to-right (causal) model: the label of each token is the one after it, if it is a word."""
     batch = collate(pairs, tokenizer)
     inputs = {name: batch[name] for name in ("input_ids", "token_type_ids", "attention_mask")}
     following = torch.nn.functional.pad(batch["input_ids"][:, 1:], (0, 1))  # (B, S)
     return inputs | {"labels": following.masked_fill(tokenizer.special_mask(following), IGNORED)}
 
 
-Batch = dict[str, Tensor]
-AHEAD = 16  # batches that lie ready: enough to draw the pairs of the next epoch meanwhile
+PREFETCHED = 16  # batches that lie ready: enough to draw the pairs of the next epoch meanwhile
 
 
-def ahead(batches: Iterable[Batch], worker: bool) -> Iterator[Batch]:
-    """The same batches; with `worker` another process makes them, ahead of time and in pinned memory.
+def prefetch(batches: Iterable[Batch], worker: bool) -> Generator[Batch, None, None]:
+    """Yield the same batches; with `worker` another process makes them, ahead of time and in pinned memory.
 
-    Close it at the end (contextlib.closing): that ends the process. Ctrl-C is left to the process that trains.
+    Close it at the end (contextlib.closing): that ends the process, which ignores Ctrl-C.
     """
     if not worker:
         yield from batches
@@ -110,7 +105,7 @@ def ahead(batches: Iterable[Batch], worker: bool) -> Iterator[Batch]:
         _Stream(batches),
         batch_size=None,
         num_workers=1,
-        prefetch_factor=AHEAD,
+        prefetch_factor=PREFETCHED,
         pin_memory=torch.cuda.is_available(),
         multiprocessing_context="fork",  # shares the text's memory
         worker_init_fn=_ignore_ctrl_c,
@@ -122,12 +117,12 @@ def ahead(batches: Iterable[Batch], worker: bool) -> Iterator[Batch]:
         yield batch
 
 
-def worker_helps(device: str) -> bool:
-    """Whether training on `device` leaves a core free for a worker: on a GPU, where the system can fork."""
+def can_prefetch(device: str) -> bool:
+    """Return whether training on `device` leaves a core free for a worker: on a GPU, if the system can fork."""
     return device in ("auto", "cuda") and torch.cuda.is_available() and "fork" in get_all_start_methods()
 
 
-class _Stream(IterableDataset):
+class _Stream(IterableDataset[Batch | InputError]):
     def __init__(self, batches: Iterable[Batch]):
         self.batches = batches
 
@@ -138,5 +133,5 @@ class _Stream(IterableDataset):
             yield error
 
 
-def _ignore_ctrl_c(_) -> None:
+def _ignore_ctrl_c(_: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""Fine-tuning: a pretrained encoder and one new layer learn a task together (Devlin et al. 2019, section 4)."""
+"""Fine-tune: a pretrained encoder and one new layer learn a task together (Devlin et al. 2019, section 4)."""
 
 import hashlib
 import random
@@ -6,14 +6,15 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
@@ -27,21 +28,23 @@ from bertlab.tasks.sequence import SequenceTask, problem_of
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
 from bertlab.tokenizer import Tokenizer
-from bertlab.training.dev_set import Looks, Row
+from bertlab.training.dev_set import DevSet
+from bertlab.training.engine.callbacks import Callbacks, call_each
 from bertlab.training.engine.checkpoints import State
-from bertlab.training.engine.conditions import Conditions, settled
+from bertlab.training.engine.conditions import Conditions, fixed_conditions
 from bertlab.training.engine.devices import launch, make_fabric
-from bertlab.training.engine.loop import train
+from bertlab.training.engine.loop import LoopSettings, train
 from bertlab.training.engine.micro_batches import WHOLE, Batch, Shares
 from bertlab.training.engine.optim import freeze
-from bertlab.training.engine.precision import Precision, Products
-from bertlab.training.engine.throughput import encoder_operations
+from bertlab.training.engine.precision import Products
+from bertlab.training.engine.throughput import Row, encoder_operations
 from bertlab.training.recipes import FinetuneRecipe, as_record
-from bertlab.training.run_folder import Run, to_all
+from bertlab.training.run_folder import RunFolder
+from bertlab.training.run_settings import RunSettings
 
 POOL = 50  # batches whose examples are sorted by length together
 LEAST_SAVE = 50  # steps from one state to the next: that of a large model takes seconds to write
-MEANT_FOR = {  # fields of the recipe that only some families heed
+MEANT_FOR = {  # fields of the recipe that only some families use
     "problem": (SequenceTask,),
     "pooling": (SequenceTask, ChoiceTask),
     "layer_mix": (SequenceTask, TokenTask, ChoiceTask),
@@ -49,19 +52,19 @@ MEANT_FOR = {  # fields of the recipe that only some families heed
     "stride": (SpanTask,),
     "label_smoothing": (SequenceTask, TokenTask, ChoiceTask),
 }
-HEAD = ("pooling", "layer_mix", "token_decoder")  # fields of the config that make the head another one
+HEAD = ("pooling", "layer_mix", "token_decoder")  # fields of the config that decide the kind of head
 
 
 @dataclass
 class Finetuned:
-    """The result of a run: the best model in eval mode, its tokenizer and task, the logged rows, the looks at the dev
-    set, the seconds it took in all. `stopped`: Ctrl-C or SIGTERM ended the run, which can be resumed."""
+    """The result of a run: the best model in eval mode, its tokenizer and task, the logged rows, the evaluations on
+    the dev set, the seconds it took in all. `stopped`: Ctrl-C or SIGTERM ended the run, which can be resumed."""
 
     model: PretrainedModel
     tokenizer: Tokenizer
     task: Task
     rows: list[Row]
-    looks: list[Row]
+    evaluations: list[Row]
     seconds: float
     stopped: bool = False
 
@@ -71,95 +74,92 @@ def finetune(
     examples: Sequence,
     dev: Sequence = (),
     *,
+    settings: RunSettings = RunSettings(),  # noqa: B008 (frozen, so safe to share)
     model: PretrainedModel | None = None,
     out: str | Path | None = None,
-    half: bool = False,
-    log_every: int = 20,
-    on_start: Callable[[Task], None] | None = None,
+    on_start: Callable[[Task, Conditions], None] | None = None,
     on_log: Callable[[Row], None] | None = None,
-    on_look: Callable[[Row], None] | None = None,
-    on_settled: Callable[[Conditions], None] | None = None,
-    save_every: int = 500,
-    resume: bool = False,
+    on_evaluation: Callable[[Row], None] | None = None,
+    log_every: int = 20,
     progress: bool = True,
-    device: str = "auto",
-    precision: Precision = "auto",
 ) -> Finetuned:
-    """Train a head for `recipe.task` and the encoder under it on `examples`; the best checkpoint on `dev` is kept.
+    """Train a head for `recipe.task` and the encoder under it on `examples`; keep the checkpoint that is best on `dev`.
 
     `examples` and `dev` are TextExamples, TokenExamples, QAExamples or ChoiceExamples, as the task reads them. `model`
-    is trained instead of one opened by `recipe.model`: it has the head already. Everything that is random follows from
-    the recipe's seed. `out` is the run folder (none: nothing is written), `half` saves the result in 16 bits, as the
-    snapshots of the recipe's `snapshot_steps` always are.
-    `on_start` gets the task before the first step.
+    is trained instead of one opened by `recipe.model`: it has the head already. Everything random follows from the
+    recipe's seed. `out` is the run folder (None: nothing is written); the snapshots of `snapshot_steps` go there in 16
+    bits. `on_start` gets the task, and device, threads and precision, before the first step.
 
-    Every `save_every` steps, and with the looks at the dev set (but for those less than 50 steps apart), the whole
-    state goes to the run folder; `resume` goes on from there after a kill or Ctrl-C, to the same weights as without it.
-    `precision` and `on_settled` are those of `pretrain`.
+    Every `save_every` steps, and at evaluations on the dev set (unless they are less than 50 steps apart), the whole
+    state goes to the run folder. With `resume` a run goes on from there after a kill or Ctrl-C, to the same weights.
     InputError: no examples, a label that does not fit, a run folder in use.
     """
     started = time.perf_counter()
     task, model, features = prepare(recipe, examples, dev, model)
-    fabric = make_fabric(device, 1, precision, products(recipe, model, features))
+    fabric = make_fabric(settings.device, 1, settings.precision, products(recipe, model, features))
     with ExitStack() as held:
-        run = held.enter_context(Run(out, as_record(recipe), resume=resume)) if out else None
+        run = held.enter_context(RunFolder(out, as_record(recipe), resume=settings.resume)) if out else None
         launch(fabric)
-        state = run.go_on(fingerprint(features, dev), None) if run else None
-        conditions = held.enter_context(settled(fabric, state, precision))
+        state = run.resumed_state(fingerprint(features, dev), None) if run else None
+        conditions = held.enter_context(fixed_conditions(fabric, state, settings.precision))
         if run:
-            run.note(conditions)
-        if on_settled:
-            on_settled(conditions)
-        looks = Looks(task, model, dev, recipe.patience, to_all(run and run.log_look, on_look))
+            run.record_conditions(conditions)
+        evaluated = call_each(run.log_evaluation if run else None, on_evaluation)
+        dev_set = DevSet(task, model, dev, recipe.patience, evaluated)
         if state:
-            looks.go_on(state)
+            dev_set.restore(state)
         if on_start:
-            on_start(task)
-
-        steps = recipe.count_steps(len(features))
-        every = recipe.evaluate_every or -(-len(features) // recipe.batch_size)
-        look_steps = [*range(every, steps, every), steps]
-
-        def snapshot(step: int) -> None:
-            if step in look_steps:
-                looks.after(step)
-            if run and step in recipe.snapshot_steps:
-                run.save(model, task.tokenizer, step, dtype=torch.float16)
-
-        def save(state: State | None, stopped: bool) -> None:
-            run.save_state(state and state | looks.state(), stopped)
-
+            on_start(task, conditions)
+        logged = call_each(run.log if run else None, on_log)
+        calls = callbacks(recipe, len(features), dev_set, run, settings.save_every)
         rows = train(
             model,
-            looks.until_enough(batches(features, task.tokenizer, recipe, state["step"] if state else 0)),
+            dev_set.while_patient(batches(features, task.tokenizer, recipe, state["step"] if state else 0)),
             partial(task_loss, smoothing=recipe.label_smoothing),
-            steps=steps,
-            settings=recipe.optim,
+            LoopSettings(recipe.count_steps(len(features)), recipe.optim, seed=recipe.seed, progress=progress),
+            replace(calls, log=logged, log_every=log_every),
             operations=partial(encoder_operations, model.config),
-            log=to_all(run and run.log, on_log),
-            log_every=log_every,
-            snapshot=snapshot,
-            snapshot_steps=[*look_steps, *recipe.snapshot_steps],
-            save=save if run else None,
-            save_every=min(save_every, every * -(-LEAST_SAVE // every)),
             resume=state,
-            progress=progress,
             fabric=fabric,
-            seed=recipe.seed,
         )
-        looks.take_best()
+        dev_set.load_best()
         model.requires_grad_(True)
         task.tune(model.to(fabric.device), dev)
         model.to("cpu")
         if run:
-            run.save(model, task.tokenizer, dtype=torch.float16 if half else None)
-            run.end()
+            run.finish(model, task.tokenizer, settings.half)
     seconds = time.perf_counter() - started + (state["seconds"] if state else 0.0)
-    return Finetuned(model, task.tokenizer, task, rows, looks.rows, seconds, bool(run and run.stopped))
+    return Finetuned(model, task.tokenizer, task, rows, dev_set.rows, seconds, bool(run and run.stopped))
+
+
+def callbacks(
+    recipe: FinetuneRecipe, features: int, dev_set: DevSet, run: RunFolder | None, save_every: int
+) -> Callbacks:
+    """Evaluate on the dev set, and save snapshots and states in the run folder, for so many `features` an epoch."""
+    steps = recipe.count_steps(features)
+    every = recipe.evaluate_every or -(-features // recipe.batch_size)
+    evaluations = [*range(every, steps, every), steps]
+
+    def snapshot(step: int) -> None:
+        if step in evaluations:
+            dev_set.evaluate(step)
+        if run and step in recipe.snapshot_steps:
+            run.snapshot(dev_set.model, dev_set.task.tokenizer, step)
+
+    def save(state: State | None, stopped: bool) -> None:
+        if run:
+            run.save_state(state and state | dev_set.state(), stopped)
+
+    return Callbacks(
+        snapshot=snapshot,
+        snapshot_steps=[*evaluations, *recipe.snapshot_steps],
+        save=save if run else None,
+        save_every=min(save_every, every * -(-LEAST_SAVE // every)),
+    )
 
 
 def products(recipe: FinetuneRecipe, model: PretrainedModel, features: Sequence[Feature]) -> Products:
-    """Those of a step, about."""
+    """Estimate the largest matrix products of a step."""
     whole = sum(feature.length * len(feature.rows) for feature in features)
     tokens = recipe.batch_size * whole // max(1, len(features))
     return Products(tokens, model.config.hidden_size, model.config.intermediate_size)
@@ -168,17 +168,17 @@ def products(recipe: FinetuneRecipe, model: PretrainedModel, features: Sequence[
 def prepare(
     recipe: FinetuneRecipe, examples: Sequence, dev: Sequence, model: PretrainedModel | None
 ) -> tuple[Task, PretrainedModel, list[Feature]]:
-    """The task, the model (by default that of the recipe, with a new head) and the rows that it learns from."""
-    task, settled = settle(recipe, examples)
-    model = model or start_model(recipe, task, settled)
+    """Return the task, the model (by default that of the recipe, with a new head) and the rows it learns from."""
+    task, fields = task_and_fields(recipe, examples)
+    model = model or start_model(recipe, task, fields)
     for some in (examples, dev):
         task.check(some, model.config)
     freeze(model, recipe.freeze)
     return task, model, task.features(examples, model.config, learn=True)
 
 
-def settle(recipe: FinetuneRecipe, examples: Sequence) -> tuple[Task, dict]:
-    """The task of the recipe, and what a head for these examples needs in its config."""
+def task_and_fields(recipe: FinetuneRecipe, examples: Sequence) -> tuple[Task, dict[str, Any]]:
+    """Return the task of the recipe, and the config fields that a head for these examples needs."""
     if not examples:
         raise InputError("there is no example to learn from")
     family = named(recipe.task).family
@@ -189,8 +189,8 @@ def settle(recipe: FinetuneRecipe, examples: Sequence) -> tuple[Task, dict]:
     return task, task.settle(examples)
 
 
-def head_config(recipe: FinetuneRecipe, settled: dict) -> tuple[BertConfig, bool]:
-    """The config of the model that learns, and whether its checkpoint has a head for these labels already."""
+def head_config(recipe: FinetuneRecipe, fields: dict[str, Any]) -> tuple[BertConfig, bool]:
+    """Return the config of the model to train, and whether its checkpoint has a head for these labels already."""
     config = BertConfig.from_pretrained(recipe.model)
     if recipe.max_length > config.max_position_embeddings:
         limit = f"the {config.max_position_embeddings} positions of {recipe.model}"
@@ -199,15 +199,15 @@ def head_config(recipe: FinetuneRecipe, settled: dict) -> tuple[BertConfig, bool
     if recipe.dropout is not None:
         changes |= {"hidden_dropout_prob": recipe.dropout, "attention_probs_dropout_prob": recipe.dropout}
         changes["classifier_dropout"] = None  # that of the hidden states
-    known = keeps_head(recipe, config, settled)
+    known = keeps_head(recipe, config, fields)
     if known:  # its labels stay, in their order
-        settled = {name: value for name, value in settled.items() if name not in ("id2label", "num_labels")}
-    return config.changed(**settled | changes), known
+        fields = {name: value for name, value in fields.items() if name not in ("id2label", "num_labels")}
+    return config.changed(**fields | changes), known
 
 
-def start_model(recipe: FinetuneRecipe, task: Task, settled: dict) -> PretrainedModel:
-    """The pretrained encoder with a new head, drawn from the seed; or with its own, if that is for these labels."""
-    config, known = head_config(recipe, settled)
+def start_model(recipe: FinetuneRecipe, task: Task, fields: dict[str, Any]) -> PretrainedModel:
+    """Return the pretrained encoder with a new head, drawn from the seed; or with its own, if that has these labels."""
+    config, known = head_config(recipe, fields)
     changes = {name: value for name, value in vars(config).items() if name not in ("num_labels", "id2label")}
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         torch.manual_seed(recipe.seed)
@@ -216,24 +216,25 @@ def start_model(recipe: FinetuneRecipe, task: Task, settled: dict) -> Pretrained
             return task.head.from_pretrained(recipe.model, **changes)
         model = task.head(config)
         encoder = BertModel.from_pretrained(recipe.model, **changes)
-    encoder.pooler = encoder.pooler if model.bert.pooler else None
+    bert: BertModel = model.bert  # type: ignore[assignment]  # every head stands on one
+    encoder.pooler = encoder.pooler if bert.pooler else None
     model.bert = encoder
     return model
 
 
-def keeps_head(recipe: FinetuneRecipe, config: BertConfig, settled: dict) -> bool:
-    """Whether the head of the checkpoint, which has this config, is of the same kind and knows these labels."""
+def keeps_head(recipe: FinetuneRecipe, config: BertConfig, fields: dict[str, Any]) -> bool:
+    """Return whether the checkpoint's head, by its config, is of the same kind and has these labels."""
     problem = problem_of(config)
     return (
         family_of(recipe.model) in (None, named(recipe.task).family)  # None: it has no head that could not fit
-        and {*settled.get("id2label", {}).values()} <= {*config.label2id}
-        and settled.get("problem_type", problem) == problem
+        and {*fields.get("id2label", {}).values()} <= {*config.label2id}
+        and fields.get("problem_type", problem) == problem
         and all(getattr(config, name) == getattr(recipe, name) for name in HEAD)
     )
 
 
 def batches(features: Sequence[Feature], tokenizer: Tokenizer, recipe: FinetuneRecipe, start: int) -> Iterator[Batch]:
-    """Batches without end after step `start`; each epoch all features once, in a new order that its number tells."""
+    """Yield batches without end after step `start`; an epoch has each feature once, in an order set by its number."""
     size = recipe.batch_size
     each = -(-len(features) // size)
     epoch = start // each
@@ -245,7 +246,7 @@ def batches(features: Sequence[Feature], tokenizer: Tokenizer, recipe: FinetuneR
 
 
 def by_length(features: Sequence[Feature], size: int, rng: random.Random) -> list[list[int]]:
-    """All numbers of features, shuffled, in batches of like length: so little of a batch is padding."""
+    """Return all numbers of features, shuffled, in batches of similar length: so little of a batch is padding."""
     order = list(range(len(features)))
     rng.shuffle(order)
     made = []
@@ -256,8 +257,10 @@ def by_length(features: Sequence[Feature], size: int, rng: random.Random) -> lis
     return made
 
 
-def task_loss(model, batch: Batch, shares: Shares = WHOLE, smoothing: float = 0.0) -> tuple[Tensor, dict[str, Tensor]]:
-    """The loss that the head itself computes, or cross-entropy with `smoothing` (Szegedy et al. 2016, section 7)."""
+def task_loss(
+    model: nn.Module, batch: Batch, shares: Shares = WHOLE, smoothing: float = 0.0
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Return the loss that the head itself computes, or cross-entropy with `smoothing` (Szegedy et al. 2016)."""
     out = model(**batch, packed=True)
     share = shares["labels" if "labels" in batch else "start_positions"]
     loss = share * (smoothed(out.logits, batch["labels"], smoothing) if smoothing else out.loss)
@@ -265,13 +268,13 @@ def task_loss(model, batch: Batch, shares: Shares = WHOLE, smoothing: float = 0.
 
 
 def smoothed(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
-    # (..., N) -> (B, N) or (B*S, N)
+    """Return cross-entropy with smoothed labels; logits (..., N) -> (B, N) or (B*S, N)."""
     return F.cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
 
 
 def fingerprint(features: Sequence[Feature], dev: Sequence) -> str:
-    """Changes with what is learned from, and with what the best checkpoint is chosen by."""
+    """Return a hash of what is learned from, and of what the best checkpoint is chosen by."""
     digest = hashlib.sha256()
-    for told in chain(((feature.rows, feature.targets) for feature in features), dev):
-        digest.update(repr(told).encode())
+    for item in chain(((feature.rows, feature.targets) for feature in features), dev):
+        digest.update(repr(item).encode())
     return digest.hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""The random weights that pretraining starts from, and what helps a small model off the ground."""
+"""Draw the random weights that pretraining starts from, with what helps a small model off the ground."""
 
 import math
 
@@ -11,29 +11,29 @@ from bertlab.training.recipes import PretrainRecipe
 
 
 def new_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTraining:
-    """A model with random weights; the same seed gives the same weights, whatever ran before."""
+    """Return a model with random weights; they depend on the seed alone, not on what ran before."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         model = BertForPreTraining(recipe.config(tokenizer.vocab_size))
         if recipe.attention_init == "matched":
             layers = model.bert.encoder.layers
             for layer in layers[: len(layers) // 2]:
-                start_from_likeness(layer.attention.qkv.weight)
+                match_queries_and_keys(layer.attention.qkv.weight)  # type: ignore[union-attr,arg-type]  # a ModuleList
     if recipe.position_init == "sinusoid":
         start_from_sinusoids(model.bert.embeddings.position.weight)
     if recipe.second_task == "none":  # nothing teaches them, and several processes would wait for their gradients
-        model.bert.pooler.requires_grad_(False)
-        model.nsp.requires_grad_(False)
+        for unused in filter(None, (model.bert.pooler, model.nsp)):
+            unused.requires_grad_(False)
     return model
 
 
 @torch.no_grad()
-def start_from_likeness(qkv: Tensor, noise: float = 0.02) -> None:
+def match_queries_and_keys(qkv: Tensor, noise: float = 0.02) -> None:
     """Give queries and keys (both H x H, the first two thirds of the rows of qkv) nearly the same weights.
 
-    Then q . k is largest where two tokens are alike: a head begins by finding the same word, or a near place, again
-    (the idea of Trockman and Kolter 2023, "Mimetic initialization of self-attention layers"). Only the lower half of
-    the layers starts so: the upper layers must read the whole text from the beginning for next-sentence prediction.
+    Then q . k is largest for two tokens that are alike: a head begins by finding the same word again, or a nearby
+    position (Trockman and Kolter 2023, "Mimetic initialization of self-attention layers"). Only the lower half of the
+    layers starts so: the upper layers must read the whole text from the beginning for next-sentence prediction.
     """
     width = qkv.size(1)
     queries = torch.randn(width, width) * width**-0.5  # (H, H)
@@ -45,10 +45,10 @@ def start_from_likeness(qkv: Tensor, noise: float = 0.02) -> None:
 def start_from_sinusoids(positions: Tensor, size: float = 0.1) -> None:
     """Fill the position embeddings (P, H) with sines (Vaswani et al. 2017, section 3.5) of root mean square `size`.
 
-    They stay learned parameters; but neighbours now begin alike, so that "the token before me" is found sooner.
+    They stay learned parameters, but neighbours now begin alike, and a head finds "the token before me" sooner.
     """
     count, width = positions.shape
-    place = torch.arange(count)[:, None]  # (P, 1)
+    position = torch.arange(count)[:, None]  # (P, 1)
     frequency = torch.exp(-math.log(1000.0) * torch.arange(0, width, 2) / width)  # (H / 2,)
-    positions[:, 0::2] = torch.sin(place * frequency) * size * 2**0.5
-    positions[:, 1::2] = torch.cos(place * frequency) * size * 2**0.5
+    positions[:, 0::2] = torch.sin(position * frequency) * size * 2**0.5
+    positions[:, 1::2] = torch.cos(position * frequency) * size * 2**0.5

@@ -1,10 +1,10 @@
-"""Named configurations: everything that a training run depends on, in one frozen record."""
+"""Recipes: everything that the result of a training depends on, in one frozen record; the named ones stand below."""
 
 from dataclasses import asdict, dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from bertlab.config import BertConfig
-from bertlab.errors import InputError
+from bertlab.errors import InputError, at_least_one
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import SecondTask, least_tokens
 from bertlab.training.engine.optim import Optimization
@@ -17,7 +17,6 @@ class PretrainRecipe:
     name: str = "storyworld-tiny"
     # text
     documents: int = 20_000  # of the storyworld; 0: text of your own
-    corpus: Literal["", "english"] = ""  # english: the public corpora that bertlab.corpora.english reads
     vocab_size: int = 3500
     lowercase: bool = True
     # model
@@ -45,38 +44,38 @@ class PretrainRecipe:
     snapshot_steps: tuple[int, ...] = ()
     seed: int = 0
 
-    def __post_init__(self):
-        at_least_one(self, "steps", "batch_size", "vocab_size")
+    def __post_init__(self) -> None:
+        at_least_one(steps=self.steps, batch_size=self.batch_size, vocab_size=self.vocab_size)
         if self.documents < 0:
             raise InputError(f"documents={self.documents}: must not be negative")
         if not 0 <= self.single_share <= 1:
             raise InputError(f"single_share={self.single_share}: must be between 0 and 1")
         if self.objective == "left-to-right" and self.second_task != "none":
-            raise InputError(
-                'objective="left-to-right" needs second_task="none": [CLS], which judges the pair, sees none of it'
-            )
+            reason = "[CLS], which judges the pair, sees none of it"
+            raise InputError(f'objective="left-to-right" needs second_task="none": {reason}')
+        if not 0 <= self.seed < 2**32:
+            raise InputError(f"seed={self.seed}: must be between 0 and {2**32 - 1}")
+        self._check_lengths()
+        self.config(self.vocab_size)  # reports an impossible model before any work is done
+
+    def _check_lengths(self) -> None:
         shares = [share for share, _ in self.phases]
         if not (all(share > 0 for share in shares) and sum(shares) < 1):
             raise InputError(f"phases={self.phases}: shares must be above 0 and leave something of the steps")
-        if not 0 <= self.seed < 2**32:
-            raise InputError(f"seed={self.seed}: must be between 0 and {2**32 - 1}")
-        least = least_tokens(self.second_task)
+        least, positions = least_tokens(self.second_task), self.max_position_embeddings
         for tokens in (self.max_tokens, *(tokens for _, tokens in self.phases)):
             if tokens < least:
                 raise InputError(f"max_tokens={tokens} is too short for a text or pair: {least} is the least")
-            if tokens > self.max_position_embeddings:
-                raise InputError(
-                    f"max_tokens={tokens} is more than the model has positions "
-                    f"(max_position_embeddings={self.max_position_embeddings})"
-                )
-        self.config(self.vocab_size)  # an impossible model is named before any work is done
+            if tokens > positions:
+                reason = f"more than the model has positions (max_position_embeddings={positions})"
+                raise InputError(f"max_tokens={tokens} is {reason}")
 
     def schedule(self) -> list[tuple[int | None, int]]:
-        """(steps, max_tokens) of each phase; the last, of None steps, goes on to the end."""
+        """Return (steps, max_tokens) of each phase; the last has None for its steps and goes on to the end."""
         return [(round(share * self.steps), tokens) for share, tokens in self.phases] + [(None, self.max_tokens)]
 
     def config(self, vocab_size: int) -> BertConfig:
-        """The model's configuration, for the vocabulary that the tokenizer really has."""
+        """Return the model's configuration, for the vocabulary size that the tokenizer really has."""
         return BertConfig(
             vocab_size=vocab_size,
             hidden_size=self.hidden_size,
@@ -91,12 +90,12 @@ class PretrainRecipe:
         )
 
 
-WIDE = 512  # hidden size from which on the paper's settings of fine-tuning suit
+WIDE = 512  # from this hidden size on the paper's settings of fine-tuning suit
 
 
 def suited_optimization(hidden_size: int) -> Optimization:
-    """What fine-tunes an encoder of this width well: the paper's AdamW (appendix A.3), or for small ones, which it
-    hardly moves in the steps that a laptop has time for, Muon."""
+    """Return what fine-tunes an encoder of this width well: the paper's AdamW (appendix A.3), or Muon for small ones,
+    which AdamW hardly moves in the steps that a laptop has time for."""
     if hidden_size >= WIDE:
         return Optimization("adamw", learning_rate=3e-5, warmup=0.1, weight_decay=0.01, beta2=0.999)
     return Optimization("muon", learning_rate=2e-3, warmup=0.1)
@@ -126,14 +125,14 @@ class FinetuneRecipe:
     epochs: float = 3.0
     steps: int = 0  # instead of epochs
     label_smoothing: float = 0.0
-    evaluate_every: int = 0  # steps between two looks at the dev set; 0: once an epoch
-    patience: int = 0  # looks without a better figure before the training ends; 0: it goes on to the end
+    evaluate_every: int = 0  # steps between two evaluations on the dev set; 0: once an epoch
+    patience: int = 0  # evaluations in a row without a better figure that end the training; 0: none do
     snapshot_steps: tuple[int, ...] = ()
     optim: Optimization = field(default_factory=lambda: suited_optimization(128))
     seed: int = 0
 
-    def __post_init__(self):
-        at_least_one(self, "batch_size", "examples", "max_length")
+    def __post_init__(self) -> None:
+        at_least_one(batch_size=self.batch_size, examples=self.examples, max_length=self.max_length)
         for name in ("stride", "steps", "evaluate_every", "patience", "seed"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name}={getattr(self, name)}: must not be negative")
@@ -148,19 +147,12 @@ class FinetuneRecipe:
 
     @property
     def name(self) -> str:
-        """Of the run folder and its card."""
+        """The name of the run folder and its card."""
         return f"{self.model.rstrip('/').rpartition('/')[2]}-{self.task}"
 
     def count_steps(self, features: int) -> int:
-        """How many batches are learned from, of so many features an epoch."""
+        """Return the number of steps for so many features an epoch."""
         return self.steps or max(1, round(self.epochs * -(-features // self.batch_size)))
-
-
-def at_least_one(recipe, *names: str) -> None:
-    """InputError naming the first of these fields that is below 1."""
-    for name in names:
-        if getattr(recipe, name) < 1:
-            raise InputError(f"{name}={getattr(recipe, name)}: must be at least 1")
 
 
 PRETRAIN = {
@@ -177,14 +169,13 @@ PRETRAIN = {
         PretrainRecipe(
             name="english-mini",
             documents=0,
-            corpus="english",
             vocab_size=8000,
             hidden_size=256,
             steps=14_000,
             optim=Optimization("muon", learning_rate=3e-3),
             snapshot_steps=(1000, 4000),
         ),
-        PretrainRecipe(  # as it was published: Devlin et al. 2019, section 3 and appendix A.2, without helps of ours
+        PretrainRecipe(  # as it was published: Devlin et al. 2019, section 3 and appendix A.2, without our helps
             name="bert-base",
             documents=0,
             vocab_size=30_522,
@@ -209,11 +200,12 @@ PRETRAIN = {
 
 
 def pretrain_recipe(name: str) -> PretrainRecipe:
+    """Return the recipe of that name. InputError lists the names."""
     if name not in PRETRAIN:
         raise InputError(f"there is no pretraining recipe {name!r}: choose one of {', '.join(PRETRAIN)}")
     return PRETRAIN[name]
 
 
-def as_record(recipe) -> dict:
-    """The recipe as plain data, for recipe.json and the model card."""
+def as_record(recipe: PretrainRecipe | FinetuneRecipe) -> dict[str, Any]:
+    """Return the recipe as plain data, for recipe.json and the model card."""
     return asdict(recipe)

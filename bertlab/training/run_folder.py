@@ -1,4 +1,4 @@
-"""The folder of one run: its recipe, what was measured, its checkpoints. One training writes to it at a time."""
+"""The folder of one run: recipe, measurements, checkpoints. One training writes to it at a time."""
 
 import csv
 import errno
@@ -6,33 +6,36 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 
+import torch
 from filelock import FileLock, Timeout
 
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_folder, atomic_write
 from bertlab.io.gate import read_json
+from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tokenizer import Tokenizer
-from bertlab.training.engine.checkpoints import FORMAT, Checkpoints, State
+from bertlab.training.engine.checkpoints import EVALUATIONS, FORMAT, Checkpoints, State
 from bertlab.training.engine.conditions import Conditions
+from bertlab.training.engine.throughput import Row
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}  # of some network file systems
-
-
 MEASURES = "measures.json"
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold `folder`/.lock; the operating system lets go of it when the process ends, whatever ends it.
+    """Hold `folder`/.lock; the operating system releases it when the process ends, whatever ends it.
 
-    Makes the folder if need be; if nothing was written to it in the end, it goes again. Raises InputError at once if
-    another training holds the lock, and where the folder cannot be written. A file system without locks is named on
-    stderr, and the training goes on without one.
+    Makes the folder if need be, and removes it again if nothing was written to it. InputError at once if another
+    training holds the lock or if the folder cannot be written. On a file system without locks the training goes on
+    without one, and stderr says so.
     """
     path = folder / ".lock"
     lock = FileLock(path, timeout=0)
@@ -56,44 +59,48 @@ def locked(folder: Path) -> Iterator[None]:
             folder.rmdir()
 
 
-class Run:
+class RunFolder:
     """`runs/NAME/`: recipe.json, machine.json, metrics.csv, snapshots step-00100/ ..., and in the folder itself the
     model.
 
-    So the folder of a finished run *is* a checkpoint: `from_pretrained("runs/NAME")`. Until then resume/ holds what an
-    ended one goes on from. From its making until `close`, or the end of a with statement, no other run can use it.
+    So the folder of a finished run *is* a checkpoint: `from_pretrained("runs/NAME")`. Until then resume/ holds what a
+    killed run goes on from. Until `close`, or the end of a with statement, no other run can use the folder.
     """
 
-    def __init__(self, folder: str | Path, recipe: dict, keep: int = 2, resume: bool = False):
-        """A new run, or with `resume` the one that the folder holds. InputError where that does not fit, and where
-        another run is using the folder."""
+    def __init__(self, folder: str | Path, recipe: dict[str, Any], keep: int = 2, resume: bool = False):
+        """Begin a new run, or with `resume` open the unfinished one. InputError if the folder holds something else or
+        another run is using it."""
         self.folder = Path(folder).expanduser()
         self.states = Checkpoints(self.folder / "resume", keep)
-        self.resume, self.stopped, self.inputs = resume, False, {}
+        self.resume, self.stopped = resume, False
+        self.inputs: dict[str, Any] = {}
         with ExitStack() as held:
             self._begin(held, recipe)
             self.close = held.pop_all().close
 
-    def __enter__(self) -> "Run":
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
-    def _begin(self, held: ExitStack, recipe: dict) -> None:
+    def _begin(self, held: ExitStack, recipe: dict[str, Any]) -> None:
         if self.resume:
             self._check_states()  # before the lock makes a folder
             held.enter_context(locked(self.folder))
             self._check_states()
-            return check_recipe(self.folder, recipe)
+            check_recipe(self.folder, recipe)
+            return
         text = json.dumps(recipe, indent=2) + "\n"
-        self._appear(text)
+        self._create(text)
         held.enter_context(locked(self.folder))
         self._check_unused()
         atomic_write(self.folder / "recipe.json", text)
 
-    def _appear(self, recipe: str) -> None:
-        """Make the folder if there is none: whoever sees it sees its recipe."""
+    def _create(self, recipe: str) -> None:
+        """Make the folder if there is none; it appears together with its recipe."""
         if os.path.lexists(self.folder):
             return
         try:
@@ -113,10 +120,10 @@ class Run:
         if any((self.folder / name).exists() for name in ("metrics.csv", "model.safetensors")):
             raise InputError(f"{self.folder} holds a run already: choose another --out or remove it")
 
-    def go_on(self, text: str, minutes: float | None) -> State | None:
-        """The newest state, None for a new run; metrics.csv then ends where the state does.
+    def resumed_state(self, text: str, minutes: float | None) -> State | None:
+        """Return the newest state, or None for a new run; cut metrics.csv and dev.csv back to that state.
 
-        `text` identifies what the run learns from. InputError if it or the limit of `minutes` has changed.
+        `text` is a fingerprint of the training data. InputError if it or the limit of `minutes` has changed.
         """
         self.inputs = {"text": text, "minutes": minutes}
         if not self.resume:
@@ -128,37 +135,42 @@ class Run:
             raise InputError(f"{self.folder} was begun with another text or vocabulary: resume it with the same")
         if state["minutes"] != minutes:
             raise InputError(f"{self.folder} was begun with minutes={state['minutes']}: resume it with the same")
-        for name, log, rows in (("metrics.csv", self.log, "rows"), ("dev.csv", self.log_look, "looks")):
+        for name, log, rows in (("metrics.csv", self.log, "rows"), ("dev.csv", self.log_evaluation, EVALUATIONS)):
             (self.folder / name).unlink(missing_ok=True)
             for row in state.get(rows, ()):
                 log(row)
         return state
 
-    def note(self, conditions: Conditions) -> None:
-        """Keep in machine.json, and in every state, where the run takes place and how it computes."""
+    def record_conditions(self, conditions: Conditions) -> None:
+        """Write to machine.json, and to every state, where the run takes place and how it computes."""
         self.inputs["conditions"] = asdict(conditions)
         atomic_write(self.folder / "machine.json", json.dumps(asdict(conditions), indent=2) + "\n")
 
     def save_state(self, state: State | None, stopped: bool) -> None:
-        """Keep what the run can go on from (None: what was kept last); `stopped`: it ends here."""
+        """Save what the run can go on from (None: the last state stays); `stopped`: the run ends here."""
         if state:
             self.states.save(state | self.inputs)
         self.stopped = stopped
 
-    def end(self) -> None:
-        """The result is saved: unless it was stopped, nothing is left to resume."""
+    def snapshot(self, model: PretrainedModel, tokenizer: Tokenizer, step: int) -> None:
+        """Save the model as it is after `step`, in 16 bits."""
+        self.save(model, tokenizer, step, dtype=torch.float16)
+
+    def finish(self, model: PretrainedModel, tokenizer: Tokenizer, half: bool) -> None:
+        """Save the result, with `half` in 16 bits, and delete the states unless the run was stopped."""
+        self.save(model, tokenizer, dtype=torch.float16 if half else None)
         if not self.stopped:
             self.states.remove()
 
-    def log(self, row: dict[str, float]) -> None:
+    def log(self, row: Row) -> None:
         """Append one row to metrics.csv; the first row names the columns."""
         self._append("metrics.csv", row)
 
-    def log_look(self, row: dict[str, float]) -> None:
-        """Append what was measured on the dev set to dev.csv."""
+    def log_evaluation(self, row: Row) -> None:
+        """Append an evaluation on the dev set to dev.csv."""
         self._append("dev.csv", row)
 
-    def _append(self, name: str, row: dict[str, float]) -> None:
+    def _append(self, name: str, row: Row) -> None:
         path = self.folder / name
         new = not path.exists()
         try:
@@ -170,17 +182,22 @@ class Run:
         except OSError as error:
             raise InputError(f"cannot write {path}: {error.strerror}") from error
 
-    def save(self, model, tokenizer: Tokenizer, step: int | None = None, dtype=None) -> Path:
-        """Save the model: as snapshot of a step, or (None) as the result of the run."""
+    def save(
+        self, model: PretrainedModel, tokenizer: Tokenizer, step: int | None = None, dtype: torch.dtype | None = None
+    ) -> Path:
+        """Save the model as the snapshot of a step, or (None) as the result of the run; return its folder."""
         folder = self.folder if step is None else self.folder / f"step-{step:05d}"
         model.save_pretrained(folder, tokenizer, dtype=dtype)
-        if step is not None:  # a snapshot too tells what it learns
+        if step is not None:  # so a snapshot says too what it learned
             shutil.copy(self.folder / "recipe.json", folder)
         return folder
 
 
-def check_recipe(folder: Path, recipe: dict) -> None:
-    """InputError where the run in the folder was begun with another recipe, or does not tell."""
+def check_recipe(folder: Path, recipe: dict[str, Any]) -> None:
+    """Raise an InputError if the run in the folder was begun with another recipe.
+
+    A field that recipes no longer have is ignored: what it did is in the text, which is compared too.
+    """
     begun = read_json(folder / "recipe.json")
     asked = json.loads(json.dumps(recipe))
     changed = [f"{key} was {begun.get(key)!r}" for key in asked if asked[key] != begun.get(key)]
@@ -188,9 +205,9 @@ def check_recipe(folder: Path, recipe: dict) -> None:
         raise InputError(f"{folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")
 
 
-def read_rows(path: Path) -> list[dict[str, float]]:
-    """The rows of metrics.csv or dev.csv, none where the file is missing; a last line without its end is still being
-    written and left out. InputError names a line that is damaged."""
+def read_rows(path: Path) -> list[Row]:
+    """Read metrics.csv or dev.csv; a missing file has no rows. A last line without its end is still being written and
+    left out. InputError names a damaged line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     except FileNotFoundError:  # no dev set, or no step with a finite gradient
@@ -206,18 +223,8 @@ def read_rows(path: Path) -> list[dict[str, float]]:
     return [_read_row(names, row, f"{path}, line {number}") for number, row in enumerate(rows, start=2)]
 
 
-def _read_row(names: list[str], row: list[str], place: str) -> dict[str, float]:
+def _read_row(names: list[str], row: list[str], place: str) -> Row:
     try:
         return dict(zip(names, map(float, row), strict=True))
     except ValueError as error:
         raise InputError(f"{place}: {len(names)} numbers are expected ({', '.join(names[:3])}, ...)") from error
-
-
-def to_all(*receivers: Callable[[dict[str, float]], None] | None) -> Callable[[dict[str, float]], None]:
-    """One function that hands a row to every receiver that is there."""
-
-    def log(row: dict[str, float]) -> None:
-        for receive in filter(None, receivers):
-            receive(row)
-
-    return log

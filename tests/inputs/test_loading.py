@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from bertlab import InputError
-from bertlab.training.batches import AHEAD, ahead, worker_helps
+from bertlab.training.batches import PREFETCHED, can_prefetch, prefetch
 
 
 def numbered(count=10**6):
@@ -24,19 +24,19 @@ def numbered(count=10**6):
 def test_the_same_batches_from_another_process():
     state = torch.get_rng_state()
     for worker in (False, True):
-        with closing(ahead(numbered(40), worker)) as batches:
+        with closing(prefetch(numbered(40), worker)) as batches:
             made = list(batches)
         assert [batch["input_ids"].tolist() for batch in made] == [[[step] * 3] * 2 for step in range(40)]
         assert all((int(batch["process"]) != os.getpid()) == worker for batch in made)
     assert torch.equal(state, torch.get_rng_state())  # dropout draws what it would without
-    assert AHEAD < 40 and not active_children()
+    assert PREFETCHED < 40 and not active_children()
 
 
 def test_it_ends_with_its_user():
-    with closing(ahead(numbered(), worker=True)) as batches:
+    with closing(prefetch(numbered(), worker=True)) as batches:
         assert len(list(islice(batches, 3))) == 3 and active_children()
     assert not active_children()
-    with pytest.raises(ZeroDivisionError), closing(ahead(numbered(), worker=True)) as batches:
+    with pytest.raises(ZeroDivisionError), closing(prefetch(numbered(), worker=True)) as batches:
         next(batches)
         1 / 0  # noqa: B018
     assert not active_children()
@@ -47,7 +47,7 @@ def test_a_mistake_in_the_text_stays_one_line():
         yield from numbered(2)
         raise InputError("the documents are too alike")
 
-    with closing(ahead(broken(), worker=True)) as batches, pytest.raises(InputError) as caught:
+    with closing(prefetch(broken(), worker=True)) as batches, pytest.raises(InputError) as caught:
         list(batches)
     assert str(caught.value) == "the documents are too alike" and not active_children()
 
@@ -55,10 +55,10 @@ def test_a_mistake_in_the_text_stays_one_line():
 TRAINING = """
 import time
 from contextlib import closing
-from bertlab.training.batches import ahead
+from bertlab.training.batches import prefetch
 from tests.inputs.test_loading import numbered
 
-with closing(ahead(numbered(), worker=True)) as batches:
+with closing(prefetch(numbered(), worker=True)) as batches:
     try:
         print(int(next(batches)["input_ids"][0, 0]), flush=True)
         time.sleep(600)
@@ -80,4 +80,4 @@ def test_ctrl_c_and_kill_leave_no_process(end):
 
 
 def test_no_worker_on_the_processor():
-    assert not worker_helps("cpu") and not worker_helps("mps")
+    assert not can_prefetch("cpu") and not can_prefetch("mps")

@@ -7,7 +7,7 @@ import torch
 
 from bertlab import BertConfig, BertForTokenClassification, InputError
 from bertlab.model.mixing import moved, places_of_words
-from bertlab.training.engine.micro_batches import parts
+from bertlab.training.engine.micro_batches import micro_batches
 
 DECODERS = ["linear", "cnn", "crf"]
 NAMES = dict(enumerate(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]))
@@ -100,7 +100,7 @@ def test_labels_say_where_words_begin(decoder, config, batch):
 def test_parts_of_a_batch_add_up_to_the_whole(decoder, config, batch):
     model = build(config, decoder)
     whole = model(**batch, labels=labels()).loss
-    pieces = parts(batch | {"labels": labels()}, 2)
+    pieces = micro_batches(batch | {"labels": labels()}, 2)
     torch.testing.assert_close(sum(shares["labels"] * model(**part).loss for part, shares in pieces), whole)
 
 

@@ -5,20 +5,20 @@ from functools import partial
 
 import pytest
 import torch
+from toy import fit, on_cpu
 
 from bertlab.model.encoder import MultiHeadAttention
 from bertlab.training.batches import batches
 from bertlab.training.engine.devices import make_fabric
-from bertlab.training.engine.loop import train
 from bertlab.training.initial_weights import new_model
-from bertlab.training.pretrain import pretrain, pretraining_loss, with_places
+from bertlab.training.pretrain import pretrain, pretraining_loss, with_positions
 
 
 def learn(documents, tok, recipe, **options):
     model = new_model(recipe, tok)
     fabric = make_fabric("cpu", precision="float32")
-    settings = {"steps": 4, "settings": recipe.optim, "progress": False, "fabric": fabric}
-    rows = train(model, batches(documents, tok, recipe), pretraining_loss, **settings, **options)
+    settings = {"steps": 4, "optim": recipe.optim, "progress": False, "fabric": fabric}
+    rows = fit(model, batches(documents, tok, recipe), pretraining_loss, **settings, **options)
     return model.state_dict(), rows
 
 
@@ -30,10 +30,10 @@ def assert_same(one, other):
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @pytest.mark.parametrize("micro_batch", [None, 3])
 @pytest.mark.parametrize("unpadded", [False, True])
-def test_places_told_ahead_teach_the_same(unpadded, micro_batch, documents, tok, recipe, monkeypatch):
+def test_positions_found_ahead_teach_the_same(unpadded, micro_batch, documents, tok, recipe, monkeypatch):
     usual, rows = learn(documents, tok, recipe)
     monkeypatch.setattr(MultiHeadAttention, "_nested_is_faster", lambda *_: unpadded)
-    prepare = partial(with_places, unpadded=unpadded)
+    prepare = partial(with_positions, unpadded=unpadded)
     told, other = learn(documents, tok, recipe, prepare=prepare, micro_batch=micro_batch)
     assert_same(usual, told)
     assert rows[-1]["mlm_loss"] == pytest.approx(other[-1]["mlm_loss"], abs=1e-4)
@@ -41,17 +41,17 @@ def test_places_told_ahead_teach_the_same(unpadded, micro_batch, documents, tok,
 
 def test_a_gpu_is_told_where_labels_and_tokens_are(documents, tok, recipe):
     batch = next(batches(documents, tok, recipe))
-    told = with_places(batch, unpadded=True)
+    told = with_positions(batch, unpadded=True)
     assert batch["labels"].flatten()[told["labelled"]].ge(0).all()
     assert len(told["labelled"]) == (batch["labels"] != -100).sum()
     assert len(told["packed"].places) == batch["attention_mask"].sum()
-    assert "packed" not in with_places(batch, unpadded=False)
+    assert "packed" not in with_positions(batch, unpadded=False)
 
 
 def test_gradient_checkpointing_learns_the_same(texts, tok, recipe):
     recipe = replace(recipe, num_hidden_layers=2, hidden_dropout_prob=0.1)
     runs = [
-        pretrain(recipe, texts, tokenizer=tok, progress=False, device="cpu", gradient_checkpointing=chosen)
+        pretrain(recipe, texts, tokenizer=tok, progress=False, settings=on_cpu(gradient_checkpointing=chosen))
         for chosen in (False, True)
     ]
     assert_same(*(run.model.state_dict() for run in runs))
@@ -74,10 +74,10 @@ def test_compiled_layers_learn_the_same(documents, tok, recipe, monkeypatch):
     model.bert.encoder.compile_layers()
     settings = {
         "steps": 4,
-        "settings": recipe.optim,
+        "optim": recipe.optim,
         "progress": False,
         "fabric": make_fabric("cpu", precision="float32"),
     }
-    train(model, batches(documents, tok, recipe), pretraining_loss, **settings)
+    fit(model, batches(documents, tok, recipe), pretraining_loss, **settings)
     assert len(traced) == 1  # one graph of the whole layer, for batches of every length
     assert_same(usual, model.state_dict())

@@ -20,6 +20,7 @@ from bertlab.tasks.registry import make_task, named, open_task
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import batches, by_length, finetune, start_model, task_loss
 from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.run_settings import RunSettings
 
 RED, BLUE = "the red {} is here", "a blue {} was there"
 
@@ -67,8 +68,13 @@ def small(pretrained) -> FinetuneRecipe:
 
 
 @pytest.fixture
+def resumed():
+    return {"progress": False, "settings": RunSettings(device="cpu", resume=True)}
+
+
+@pytest.fixture
 def quick():
-    return {"progress": False, "device": "cpu"}
+    return {"progress": False, "settings": RunSettings(device="cpu")}
 
 
 def weights(model):
@@ -84,7 +90,7 @@ def test_every_family_trains_saves_and_opens_again(task, small, quick, tmp_path)
     examples = FAMILIES[task]
     recipe = replace(small, task=task, max_length=200)
     result = finetune(recipe, examples, examples[:6], out=tmp_path / "run", log_every=2, **quick)
-    assert [row["step"] for row in result.rows] == [2, 4, 6] and result.looks[-1]["step"] == 6
+    assert [row["step"] for row in result.rows] == [2, 4, 6] and result.evaluations[-1]["step"] == 6
     assert not result.model.training
     model, opened = open_task(tmp_path / "run")
     assert type(opened) is type(result.task) and same(weights(model), weights(result.model))
@@ -99,7 +105,7 @@ def test_it_learns(task, small, quick):
     examples = {"sentence": texts, "token": words, "choice": choices}[task]
     recipe = replace(small, task=task, steps=120, batch_size=8, optim=Optimization("muon", learning_rate=1e-2))
     result = finetune(recipe, examples(100), examples(40, seed=5), **quick)
-    assert max(look[result.task.best] for look in result.looks) > 0.9
+    assert max(look[result.task.best] for look in result.evaluations) > 0.9
 
 
 @pytest.mark.parametrize(
@@ -196,7 +202,7 @@ def test_same_seed_same_weights_to_the_bit(small, quick):
 
 
 @pytest.mark.parametrize("stop_at", [3, 5])
-def test_killed_and_resumed_gives_the_same_weights(stop_at, small, quick, tmp_path):
+def test_killed_and_resumed_gives_the_same_weights(stop_at, small, quick, tmp_path, resumed):
     recipe = replace(small, steps=8, evaluate_every=2, dropout=0.1)
     data = texts(24), texts(8, seed=3)
     whole = finetune(recipe, *data, out=tmp_path / "whole", **quick)
@@ -209,16 +215,24 @@ def test_killed_and_resumed_gives_the_same_weights(stop_at, small, quick, tmp_pa
             raise Killed
 
     with pytest.raises(Killed):
-        finetune(recipe, *data, out=tmp_path / "cut", save_every=1, log_every=1, on_log=kill, **quick)
-    result = finetune(recipe, *data, out=tmp_path / "cut", resume=True, **quick)
-    assert same(weights(result.model), weights(whole.model)) and result.looks == whole.looks
+        finetune(
+            recipe,
+            *data,
+            out=tmp_path / "cut",
+            log_every=1,
+            on_log=kill,
+            progress=False,
+            settings=RunSettings(device="cpu", save_every=1),
+        )
+    result = finetune(recipe, *data, out=tmp_path / "cut", **resumed)
+    assert same(weights(result.model), weights(whole.model)) and result.evaluations == whole.evaluations
     assert (tmp_path / "cut" / "dev.csv").read_text() == (tmp_path / "whole" / "dev.csv").read_text()
 
 
-def test_snapshots_are_the_model_as_it_was_and_no_looks(small, quick, tmp_path):
+def test_snapshots_are_the_model_as_it_was_without_evaluations(small, quick, tmp_path):
     recipe = replace(small, snapshot_steps=(0, 3), evaluate_every=4)
     result = finetune(recipe, texts(24), texts(8, seed=3), out=tmp_path / "run", **quick)
-    assert [look["step"] for look in result.looks] == [4, 6]
+    assert [look["step"] for look in result.evaluations] == [4, 6]
     start, middle = (open_task(tmp_path / "run" / f"step-0000{step}")[0] for step in recipe.snapshot_steps)
     begun = start_model(recipe, result.task, result.task.settle(texts(24)))
     assert torch.equal(start.classifier.weight, begun.classifier.weight.half().float())
@@ -227,7 +241,7 @@ def test_snapshots_are_the_model_as_it_was_and_no_looks(small, quick, tmp_path):
     assert [moment.step for moment in read.moments] == [0, 3, 6] and read.finished
 
 
-def test_resume_wants_the_same_examples(small, quick, tmp_path):
+def test_resume_wants_the_same_examples(small, quick, tmp_path, resumed):
     def stop(row):
         raise KeyboardInterrupt
 
@@ -235,7 +249,7 @@ def test_resume_wants_the_same_examples(small, quick, tmp_path):
     assert result.stopped
     for other in ((texts(24, seed=1), texts(9)), (texts(24), texts(9, seed=1))):
         with pytest.raises(InputError, match="another text"):
-            finetune(small, *other, out=tmp_path / "run", resume=True, **quick)
+            finetune(small, *other, out=tmp_path / "run", **resumed)
 
 
 def test_the_best_checkpoint_is_kept_and_enough_is_enough(small, quick):
@@ -250,17 +264,17 @@ def test_the_best_checkpoint_is_kept_and_enough_is_enough(small, quick):
     original, taken = task.measures, {}
     try:
         task.measures = lambda *_: {"accuracy": next(figures)}
-        result = finetune(recipe, texts(24), texts(4), on_look=remember, on_log=None, **quick)
+        result = finetune(recipe, texts(24), texts(4), on_evaluation=remember, on_log=None, **quick)
     finally:
         task.measures = original
-    assert seen == {2: 0.5, 4: 0.9, 6: 0.7, 8: 0.6}  # two looks without a better one: the end
+    assert seen == {2: 0.5, 4: 0.9, 6: 0.7, 8: 0.6}  # two evaluations without a better one: the end
     at_four = finetune(replace(recipe, patience=0, steps=50), texts(24), **quick).model
     assert not same(weights(at_four), weights(result.model)) and not taken
 
 
 def test_without_a_dev_set_the_last_weights_are_kept(small, quick):
     result = finetune(small, texts(24), **quick)
-    assert result.looks == [] and result.rows[-1]["step"] == 6
+    assert result.evaluations == [] and result.rows[-1]["step"] == 6
 
 
 def test_an_epoch_is_every_example_once_in_batches_of_like_length(small, pretrained):

@@ -16,8 +16,11 @@ from bertlab.training.engine.optim import Optimization
 from bertlab.training.grid import NARROW_RATES, PAPER_RATES, grid, search
 from bertlab.training.recipes import FinetuneRecipe
 from bertlab.training.run_folder import locked
+from bertlab.training.run_settings import RunSettings
 
-QUICK = {"progress": False, "device": "cpu"}
+QUICK = {"progress": False, "settings": RunSettings(device="cpu")}
+RESUMED = QUICK | {"settings": RunSettings(device="cpu", resume=True)}
+SAVING = QUICK | {"settings": RunSettings(device="cpu", save_every=5)}
 
 
 def texts(count: int) -> list[TextExample]:
@@ -58,7 +61,7 @@ def test_a_grid_in_use_is_one_line(small, tmp_path):
     (tmp_path / "grid").mkdir()
     for resume in (False, True):
         with locked(tmp_path), pytest.raises(InputError, match="another training is writing to it"):
-            search(small, texts(24), texts(12), tmp_path, resume=resume, **QUICK)
+            search(small, texts(24), texts(12), tmp_path, **(RESUMED if resume else QUICK))
 
 
 def test_the_best_is_kept_whole_and_of_the_others_the_figures(two, small, tmp_path):
@@ -93,13 +96,13 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_result(trial, two, small, t
             raise Killed
 
     with pytest.raises(Killed):
-        search(small, *data, tmp_path / "cut", log_every=4, save_every=5, on_log=kill, **QUICK)
+        search(small, *data, tmp_path / "cut", log_every=4, on_log=kill, **SAVING)
     with pytest.raises(InputError, match="cut holds a run already: go on with --resume"):
         search(small, *data, tmp_path / "cut", **QUICK)
     begun.clear()
     told = {}
     rest = {"on_trial": told.__setitem__, "on_log": lambda row: begun.append(row["step"]), "log_every": 4}
-    search(small, *data, tmp_path / "cut", resume=True, **rest, **QUICK)
+    search(small, *data, tmp_path / "cut", **rest, **RESUMED)
     assert begun[0] > 8 and len(told) == 2  # what was done is not done again, yet told
     assert begun.count(48) == 3 - trial
     assert same(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
@@ -113,7 +116,7 @@ def test_ctrl_c_ends_the_whole_search(two, small, tmp_path):
 
     assert search(small, texts(24), texts(12), tmp_path, log_every=4, on_log=stop, **QUICK) is None
     assert len(list((tmp_path / "grid").iterdir())) == 1
-    assert search(small, texts(24), texts(12), tmp_path, resume=True, **QUICK).optim.learning_rate == 2e-2
+    assert search(small, texts(24), texts(12), tmp_path, **RESUMED).optim.learning_rate == 2e-2
 
 
 def test_mistakes_are_named(two, small, tmp_path):
@@ -121,8 +124,8 @@ def test_mistakes_are_named(two, small, tmp_path):
     with pytest.raises(InputError, match="--dev"):
         search(small, texts(24), [], tmp_path / "new", **QUICK)
     with pytest.raises(InputError, match="new holds no unfinished grid"):
-        search(small, *data, tmp_path / "new", resume=True, **QUICK)
+        search(small, *data, tmp_path / "new", **RESUMED)
     assert not (tmp_path / "new").exists()
     search(small, *data, tmp_path / "old", **QUICK)
     with pytest.raises(InputError, match=r"another recipe \(seed was 0\)"):
-        search(replace(small, seed=1), *data, tmp_path / "old", resume=True, **QUICK)
+        search(replace(small, seed=1), *data, tmp_path / "old", **RESUMED)

@@ -10,13 +10,13 @@ import pytest
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from toy import exploding, line, points, quietly, run, squared
+from toy import exploding, fit, line, points, quietly, run, squared
 
 from bertlab import InputError
-from bertlab.training.engine import throughput as meter
+from bertlab.training.engine import optim, throughput
 from bertlab.training.engine.devices import make_fabric
-from bertlab.training.engine.loop import train, train_step
-from bertlab.training.engine.micro_batches import own_parts
+from bertlab.training.engine.loop import train_step
+from bertlab.training.engine.micro_batches import own_micro_batches
 from bertlab.training.engine.optim import Optimization, make_optimizers
 
 
@@ -33,7 +33,7 @@ def test_learning_rate_follows_the_schedule(monkeypatch):
         torch.optim.AdamW, "step", lambda self, *a, **k: used.append(self.param_groups[0]["lr"]) or step(self, *a, **k)
     )
     settings = Optimization(learning_rate=0.2, warmup=0.1)
-    rates = [row["learning_rate"] for row in run(steps=100, log_every=1, settings=settings)[1]]
+    rates = [row["learning_rate"] for row in run(steps=100, log_every=1, optim=settings)[1]]
     assert used == rates
     assert rates[0] == pytest.approx(0.2 * 0.05)  # the middle of the first of ten steps up
     assert max(rates) == pytest.approx(0.2, rel=0.06) and rates.index(max(rates)) in (9, 10)
@@ -50,17 +50,17 @@ def test_gradients_are_clipped_and_zeroed(monkeypatch):
         return step(self, *args, **kwargs)
 
     monkeypatch.setattr(torch.optim.AdamW, "step", spy)
-    model, _ = run(line(100.0), steps=5, settings=Optimization(learning_rate=1e-3, clip=0.25))
+    model, _ = run(line(100.0), steps=5, optim=Optimization(learning_rate=1e-3, clip=0.25))
     assert norms == pytest.approx([0.25] * 5, rel=1e-3)
     assert all(p.grad is None for p in model.parameters())
     norms.clear()
-    run(line(3.01), steps=3, settings=Optimization(learning_rate=1e-5, clip=1.0))
+    run(line(3.01), steps=3, optim=Optimization(learning_rate=1e-5, clip=1.0))
     assert 0 < max(norms) < 0.5  # a short gradient is left as it is
 
 
 def test_minutes_end_the_run_early_with_the_rate_brought_down(monkeypatch):
     clock = iter(range(10_000))  # a third of a second at every look
-    monkeypatch.setattr(meter.time, "perf_counter", lambda: next(clock) / 3)
+    monkeypatch.setattr(throughput.time, "perf_counter", lambda: next(clock) / 3)
     _, rows = run(steps=5000, minutes=1, log_every=1)
     assert 20 < len(rows) < 60
     rates = [row["learning_rate"] for row in rows]
@@ -69,7 +69,7 @@ def test_minutes_end_the_run_early_with_the_rate_brought_down(monkeypatch):
 
 def test_a_run_that_ends_early_logs_its_last_steps(monkeypatch):
     clock = iter(range(10_000))
-    monkeypatch.setattr(meter.time, "perf_counter", lambda: next(clock) / 3)
+    monkeypatch.setattr(throughput.time, "perf_counter", lambda: next(clock) / 3)
     _, rows = run(steps=5000, minutes=1, log_every=1000)
     assert len(rows) == 1 and 20 < rows[0]["step"] < 100
 
@@ -81,8 +81,8 @@ def test_without_minutes_all_steps_are_done():
 
 def test_batches_may_run_out():
     batches = [batch for batch, _ in zip(points(), range(3), strict=False)]
-    options = {"steps": 10, "settings": Optimization()} | quietly()
-    assert train(line(), batches, squared, **options)[-1]["step"] == 3
+    options = {"steps": 10, "optim": Optimization()} | quietly()
+    assert fit(line(), batches, squared, **options)[-1]["step"] == 3
 
 
 @pytest.mark.parametrize("where", ["log", "loss", "batches", "snapshot", "last row"])
@@ -100,7 +100,7 @@ def test_ctrl_c_keeps_what_was_learned(where):
         for number, batch in enumerate(points()):
             yield stop() if where == "batches" and number == 11 else batch
 
-    options = {"steps": 20, "settings": Optimization(learning_rate=0.1)} | quietly()
+    options = {"steps": 20, "optim": Optimization(learning_rate=0.1)} | quietly()
     if where == "log":
         options |= {"log": stop, "log_every": 11}
     if where == "last row":
@@ -108,7 +108,7 @@ def test_ctrl_c_keeps_what_was_learned(where):
     if where == "snapshot":
         options |= {"snapshot": stop, "snapshot_steps": (11,)}
     model = line()
-    rows = train(model, some(), loss, **options)
+    rows = fit(model, some(), loss, **options)
     assert not model.training and model.weight.item() > 0.5
     assert [row["step"] for row in rows] == [20 if where == "last row" else 11]
 
@@ -121,11 +121,13 @@ def test_other_errors_are_not_swallowed():
         run(log=fail, log_every=2)
 
 
-def test_a_step_without_a_finite_gradient_changes_nothing():
+@pytest.mark.parametrize("name", ["adamw", "sgd", "nadam", "adafactor", "muon"])
+def test_a_step_without_a_finite_gradient_changes_nothing(name):
     model, seen = line(), []
     _, rows = run(
         model,
         steps=3,
+        optim=Optimization(name, learning_rate=0.1),
         loss_function=exploding(2),
         snapshot=lambda step: seen.append(model.weight.item()),
         snapshot_steps=(1, 2, 3),
@@ -145,13 +147,15 @@ class Reads(TorchDispatchMode):
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-def test_a_step_reads_nothing_from_the_device(optimizer):
+def test_a_step_reads_nothing_from_a_gpu(optimizer, monkeypatch):
+    """The processor here stands for one: what it reads at once, a GPU is not asked for."""
+    monkeypatch.setattr(optim, "READ_FREELY", ())
     fabric, model = make_fabric("cpu"), nn.Sequential(nn.Linear(1, 4), nn.Linear(4, 1))
     settings = Optimization(optimizer)
     wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, settings))
-    (part,) = own_parts(next(points()), 0, 1, None)
+    (whole,) = own_micro_batches(next(points()), 0, 1, None)
     with Reads() as reads:
-        finite, _ = train_step(fabric, wrapped, optimizers, [part], squared, 0.1, 1.0)
+        finite, _ = train_step(fabric, wrapped, optimizers, [whole], squared, 0.1, 1.0)
         assert reads.count == 0
         assert bool(finite) and reads.count == 1
 
@@ -163,7 +167,7 @@ def test_a_step_reads_nothing_from_the_device(optimizer):
 def test_a_resumed_training_ends_with_the_same_weights(optimizer):
     torch.manual_seed(0)
     start = nn.Sequential(nn.Linear(1, 4), nn.Dropout(0.2), nn.Linear(4, 1))
-    settings = {"settings": Optimization(optimizer, learning_rate=0.1), "seed": 3, "log_every": 4}
+    settings = {"optim": Optimization(optimizer, learning_rate=0.1), "seed": 3, "log_every": 4}
     saved = []
     save = {"save": lambda state, _: saved.append(pickle.loads(pickle.dumps(state))), "save_every": 8}
     whole, rows = run(copy.deepcopy(start), steps=20, **settings, **save)
@@ -172,7 +176,7 @@ def test_a_resumed_training_ends_with_the_same_weights(optimizer):
         rest = islice(points(), state["step"], None)
         options = {"steps": 20, "resume": state} | quietly() | settings
         model = copy.deepcopy(start)
-        resumed = train(model, rest, squared, **options)
+        resumed = fit(model, rest, squared, **options)
         assert all(torch.equal(a, b) for a, b in zip(model.parameters(), whole.parameters(), strict=True))
         assert [(row["step"], row["loss"]) for row in resumed] == [(row["step"], row["loss"]) for row in rows]
         assert all(row["seconds"] >= state["seconds"] for row in resumed if row["step"] > state["step"])

@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from toy import fit
 
 from bertlab import (
     BertForPreTraining,
@@ -13,9 +14,18 @@ from bertlab import (
     BertModel,
     InputError,
 )
+from bertlab.cli.settings import with_settings
 from bertlab.config import LAYER_MIXES
-from bertlab.training.engine.loop import train
-from bertlab.training.engine.optim import Optimization, freeze, make_optimizers, rate_factor
+from bertlab.training.engine import optim
+from bertlab.training.engine.optim import (
+    OPTIMIZERS,
+    Optimization,
+    freeze,
+    make_optimizers,
+    rate_factor,
+    step_if_finite,
+)
+from bertlab.training.recipes import PretrainRecipe
 
 
 def names_by_group(model, settings):
@@ -99,23 +109,52 @@ def test_rate_is_never_above_the_top_and_has_one_peak(warmup):
     assert factors[top:] == sorted(factors[top:], reverse=True)
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-@pytest.mark.parametrize("bad", [0, 1, 2])
-def test_a_step_with_found_inf_leaves_no_trace(bad, optimizer, config):
-    """Weights, momentum and count of steps are to the bit those of a training without it."""
+# Any optimizer of torch
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_optimizer_learns_and_goes_on_from_its_state(name, config):
     model = BertForPreTraining(config)
-    trainings = [copy.deepcopy(model), copy.deepcopy(model)]
-    for training, finite in zip(trainings, [[0.1, 0.3], [0.1, 0.3]], strict=True):
-        if training is trainings[1]:
-            finite.insert(bad, float("nan"))
-        optimizers = make_optimizers(training, Optimization(optimizer, learning_rate=1e-2))
-        for size in finite:
-            for parameter in training.parameters():
-                parameter.grad = size * (parameter.detach() + 0.01)
-            for one in optimizers:
-                one.found_inf = torch.tensor(float(math.isnan(size)))
-                one.step()
-    assert all(torch.equal(a, b) for a, b in zip(*(training.parameters() for training in trainings), strict=True))
+    optimizers = make_optimizers(model, Optimization(name, learning_rate=1e-2))
+    before = [p.detach().clone() for p in model.parameters()]
+    give_gradients(model, 0.1)
+    step_if_finite(optimizers, torch.tensor(True))
+    assert sum(not p.equal(old) for p, old in zip(model.parameters(), before, strict=True)) > len(before) / 2
+    other = copy.deepcopy(model)
+    again = make_optimizers(other, Optimization(name, learning_rate=1e-2))
+    for one, saved in zip(again, [optimizer.state_dict() for optimizer in optimizers], strict=True):
+        one.load_state_dict(copy.deepcopy(saved))
+    for each, its in ((model, optimizers), (other, again)):
+        give_gradients(each, 0.2)
+        step_if_finite(its, torch.tensor(True))
+    assert all(p.isfinite().all() and p.equal(q) for p, q in zip(model.parameters(), other.parameters(), strict=True))
+
+
+def test_an_optimizer_gets_the_settings_that_it_knows(config):
+    def defaults(name):
+        (optimizer,) = make_optimizers(
+            BertForPreTraining(config), Optimization(name, 0.5, weight_decay=0.25, beta2=0.9)
+        )
+        return optimizer.param_groups[0]
+
+    assert defaults("NAdam")["betas"] == (0.9, 0.9) and defaults("nadam")["lr"] == 0.5
+    assert defaults("SGD")["weight_decay"] == defaults("adafactor")["weight_decay"] == 0.25
+    assert defaults("adamw")["fused"] and defaults("sgd")["fused"] and not defaults("nadam").get("fused")
+    assert "betas" not in defaults("sgd") and "weight_decay" not in defaults("rprop")
+
+
+@pytest.mark.parametrize("name", ["adam w", "lbfgs", "SparseAdam", "Optimizer", ""])
+def test_an_unknown_optimizer_is_one_line_with_the_names(name):
+    with pytest.raises(InputError, match="adafactor.*adamw.*muon.*nadam.*sgd") as caught:
+        Optimization(name)
+    assert f"optim.optimizer={name.lower()}" in str(caught.value) and "lbfgs," not in str(caught.value)
+
+
+def test_any_optimizer_can_be_set_on_the_command_line():
+    recipe = with_settings(PretrainRecipe(), ["optim.optimizer=NAdam", "optim.learning_rate=0.01"])
+    assert recipe.optim == Optimization("nadam", 0.01)
+    with pytest.raises(InputError, match="choose one of adadelta, adafactor, adagrad, adam,"):
+        with_settings(PretrainRecipe(), ["optim.optimizer=adm"])
 
 
 def test_muon_is_that_of_torch(config):
@@ -126,13 +165,79 @@ def test_muon_is_that_of_torch(config):
     taken = {id(p) for p in group["params"]}
     same = [q for p, q in zip(model.parameters(), other.parameters(), strict=True) if id(p) in taken]
     theirs = torch.optim.Muon(same, lr=1e-2, weight_decay=0.01, adjust_lr_fn="match_rms_adamw")
-    ours.found_inf = torch.tensor(0.0)
     for _ in range(3):
         for p, q in zip(group["params"], same, strict=True):
             p.grad, q.grad = p.detach().sin(), q.detach().sin()
         ours.step()
         theirs.step()
     assert all(torch.equal(p, q) for p, q in zip(group["params"], same, strict=True))
+
+
+# Steps without a finite gradient
+
+KINDS = {
+    "sgd": lambda groups: [torch.optim.SGD(groups, lr=1e-2)],
+    "sgd with momentum": lambda groups: [torch.optim.SGD(groups, lr=1e-2, momentum=0.9)],
+    "nadam": lambda groups: [torch.optim.NAdam(groups, lr=1e-2)],
+    "adamw, fused": lambda groups: [torch.optim.AdamW(groups, lr=1e-2, fused=True)],
+    "adamw, not fused": lambda groups: [torch.optim.AdamW(groups, lr=1e-2, fused=False)],
+    "muon": None,
+}
+
+
+def optimizers_of(kind, model):
+    if KINDS[kind] is None:
+        return make_optimizers(model, Optimization(kind, learning_rate=1e-2))
+    return KINDS[kind](list(model.parameters()))
+
+
+def give_gradients(model, size):
+    for parameter in model.parameters():
+        parameter.grad = size * (parameter.detach() + 0.01)
+
+
+def trained(model, kind, sizes):
+    """The weights after each step with a gradient of such a size."""
+    model = copy.deepcopy(model)
+    optimizers, weights = optimizers_of(kind, model), []
+    for size in sizes:
+        give_gradients(model, size)
+        step_if_finite(optimizers, torch.tensor(math.isfinite(size)))
+        weights.append([parameter.detach().clone() for parameter in model.parameters()])
+    return weights
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bad", [0, 1, 2])
+def test_a_skipped_step_leaves_no_trace(bad, kind, config):
+    """Weights, momentum and count of steps are to the bit those of a training without it."""
+    model, sizes = BertForPreTraining(config), [0.1, 0.3]
+    with_it = trained(model, kind, [*sizes[:bad], float("nan"), *sizes[bad:]])
+    without = trained(model, kind, sizes)
+    assert all(torch.equal(a, b) for a, b in zip(with_it[-1], without[-1], strict=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+@pytest.mark.parametrize("where", ["processor", "gpu"])
+def test_a_gradient_that_is_not_finite_changes_no_weight_and_the_next_does(where, bad, kind, config, monkeypatch):
+    """With the processor in place of a GPU, whose numbers are not read."""
+    monkeypatch.setattr(optim, "READ_FREELY", ("cpu",) if where == "processor" else ())
+    model = BertForPreTraining(config)
+    start = [parameter.detach().clone() for parameter in model.parameters()]
+    first, second, third, fourth = trained(model, kind, [bad, 0.1, bad, 0.3])
+    assert all(map(torch.equal, start, first)) and all(map(torch.equal, second, third))
+    for before, after in ((first, second), (third, fourth)):
+        assert all(weight.isfinite().all() for weight in after)
+        assert sum(not torch.equal(*pair) for pair in zip(before, after, strict=True)) > len(start) / 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_finite_step_is_the_same_read_or_not(kind, config, monkeypatch):
+    model = BertForPreTraining(config)
+    read = trained(model, kind, [0.1, 0.3])
+    monkeypatch.setattr(optim, "READ_FREELY", ())
+    assert all(map(torch.equal, read[-1], trained(model, kind, [0.1, 0.3])[-1]))
 
 
 # Learning rates by layer
@@ -169,7 +274,7 @@ def test_a_step_heeds_the_share_of_each_layer(optimizer, config, batch):
     def no_loss(model, batch, shares):
         return 0 * model(**batch).logits.sum(), {}
 
-    train(model, [batch], no_loss, steps=1, settings=settings, progress=False)
+    fit(model, [batch], no_loss, steps=1, optim=settings, progress=False)
     rate = 0.1 * rate_factor(0.5, 0.0)
     for name, share in {"bert.encoder.layers.0": 1 / 4, "bert.encoder.layers.2": 1, "bert.embeddings": 1 / 8}.items():
         for key in (key for key in before if key.startswith(name)):
@@ -206,7 +311,7 @@ def test_what_is_frozen_stays_as_it_is_and_all_else_learns(what, frozen, optimiz
     freeze(model, what)
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
     settings = Optimization(optimizer, learning_rate=0.01, warmup=0.0, weight_decay=0.1)
-    train(model, [batch] * 2, sum_loss, steps=2, settings=settings, progress=False)
+    fit(model, [batch] * 2, sum_loss, steps=2, optim=settings, progress=False)
     for name, parameter in model.named_parameters():
         assert parameter.equal(before[name]) == any(part in name for part in frozen), name
 

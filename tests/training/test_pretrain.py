@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from toy import fit, pretrained
 
 from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT, Pair
 from bertlab.training.batches import batches, masked_batch
-from bertlab.training.engine import loop
 from bertlab.training.engine.devices import make_fabric
 from bertlab.training.initial_weights import new_model, start_from_sinusoids
-from bertlab.training.pretrain import learn_vocabulary, pretrain, pretraining_loss
+from bertlab.training.pretrain import learn_vocabulary, pretraining_loss
 from bertlab.training.recipes import PRETRAIN, pretrain_recipe
 
 COLUMNS = ["step", "mlm_loss", "masked_accuracy", "nsp_loss", "nsp_accuracy", "learning_rate", "seconds"]
@@ -34,7 +34,7 @@ def same(one, other):
 
 
 def train(recipe, texts, tok, **options):
-    return pretrain(recipe, texts, tokenizer=tok, progress=False, device="cpu", **options)
+    return pretrained(recipe, texts, tok, **options)
 
 
 # Batches
@@ -194,7 +194,7 @@ def test_same_seed_same_weights_to_the_bit(optimizer, dropout, texts, tok, recip
 
 
 def test_storyworld_is_the_default_text_and_the_vocabulary_is_learned(recipe):
-    result = pretrain(replace(recipe, steps=2), progress=False, device="cpu")
+    result = pretrained(replace(recipe, steps=2), None, None)
     assert result.tokenizer.vocab_size <= 300 and result.seconds > 0
     assert not result.model.training and result.model.config.vocab_size == result.tokenizer.vocab_size
 
@@ -204,8 +204,8 @@ def test_it_learns_one_batch_by_heart(optimizer, documents, tok, recipe):
     recipe = replace(recipe, hidden_size=32)
     batch = next(batches(documents, tok, recipe))
     settings = replace(recipe.optim, optimizer=optimizer, learning_rate=1e-2)
-    options = {"steps": 120, "settings": settings, "log_every": 10, "progress": False, "fabric": make_fabric("cpu")}
-    rows = loop.train(new_model(recipe, tok), [batch] * 120, pretraining_loss, **options)
+    options = {"steps": 120, "optim": settings, "log_every": 10, "progress": False, "fabric": make_fabric("cpu")}
+    rows = fit(new_model(recipe, tok), [batch] * 120, pretraining_loss, **options)
     assert rows[0]["mlm_loss"] > 2 and rows[-1]["mlm_loss"] < 0.05 and rows[-1]["nsp_loss"] < 0.05
     assert rows[-1]["masked_accuracy"] == 1.0
 

@@ -15,7 +15,7 @@ import two_processes
 from bertlab import BertForPreTraining, InputError
 from bertlab.cli.main import main
 from bertlab.training.engine.devices import make_fabric
-from bertlab.training.engine.loop import Agreement, dropout_seed
+from bertlab.training.engine.loop import SyncedStatus, dropout_seed
 
 FIGURES = ["mlm_loss", "masked_accuracy", "nsp_loss", "nsp_accuracy"]
 
@@ -55,8 +55,8 @@ def test_two_processes_learn_what_one_learns(optimizer, rows, of_one, of_two):
 
 @pytest.mark.parametrize("optimizer", two_processes.CASES)
 def test_rows_at_a_time_change_nothing(optimizer, of_one):
-    parts = two_processes.result(1, **two_processes.CASES[optimizer], micro_batch=2)
-    assert distance(of_one[optimizer]["weights"], parts["weights"]) < 1e-6
+    cut = two_processes.result(1, **two_processes.CASES[optimizer], micro_batch=2)
+    assert distance(of_one[optimizer]["weights"], cut["weights"]) < 1e-6
 
 
 @pytest.mark.parametrize("optimizer", two_processes.CASES)
@@ -139,13 +139,13 @@ def test_fewer_rows_than_processes_are_a_mistake_told_before_anything_is_begun(p
     assert not Path("run").exists()
 
 
-def test_between_two_looks_at_the_clock_time_goes_on():
-    """Asked after every tenth step, it knows in between how much of the minutes is gone."""
+def test_between_two_exchanges_time_goes_on():
+    """Synchronised after every tenth step, it estimates the elapsed share of the minutes in between."""
     fabric = SimpleNamespace(device=torch.device("cpu"), world_size=2, all_reduce=lambda answers, reduce_op: answers)
     clock = iter([0.0, 12.0, 18.0])  # seconds after steps 0, 10, 20
-    meter = SimpleNamespace(gather=lambda: None, seconds=lambda: next(clock), diverged=False)
-    agreed = Agreement(fabric, meter, lambda: False, minutes=0.5)
+    training = SimpleNamespace(gather=lambda: None, seconds=lambda: next(clock), diverged=False)
+    synced = SyncedStatus(fabric, training, lambda: False, minutes=0.5)
     for step in range(1, 26):
         if step in (5, 21, 25):
-            assert agreed.gone(step) == pytest.approx({5: 0.0, 21: 0.6, 25: 0.68}[step])
-        agreed.after(step)
+            assert synced.elapsed(step) == pytest.approx({5: 0.0, 21: 0.6, 25: 0.68}[step])
+        synced.after(step)

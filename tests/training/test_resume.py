@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from toy import pretrained
 
 from bertlab import InputError
 from bertlab.cli.main import main
 from bertlab.training.batches import batches
 from bertlab.training.engine import loop
-from bertlab.training.engine.checkpoints import Checkpoints, between_steps
-from bertlab.training.pretrain import pretrain
+from bertlab.training.engine.checkpoints import Checkpoints, deferred_interrupts
 
 
 def state(step):
@@ -112,7 +112,7 @@ def long(recipe):
 
 
 def train(recipe, texts, tok, **options):
-    return pretrain(recipe, texts, tokenizer=tok, progress=False, device="cpu", log_every=3, **options)
+    return pretrained(recipe, texts, tok, log_every=3, **options)
 
 
 def stop_at(step, monkeypatch, presses=1):
@@ -211,9 +211,9 @@ def test_threads_and_precision_are_those_of_the_beginning(
     record = json.loads((tmp_path / "run" / "machine.json").read_text())
     assert (record["precision"], record["threads"]) == (precision, 3)
     torch.set_num_threads(1)
-    last = train(recipe, texts, tok, out=tmp_path / "run", resume=True, on_settled=seen.append)
+    last = train(recipe, texts, tok, out=tmp_path / "run", resume=True, on_start=lambda *given: seen.extend(given))
     assert torch.get_num_threads() == 1 and not capsys.readouterr().err
-    assert str(seen[0]) == f"on cpu, 3 threads, {precision} (as the run was begun)"
+    assert str(seen[2]) == f"on cpu, 3 threads, {precision} (as the run was begun)"
     a, b = whole.model.state_dict(), last.model.state_dict()
     assert all(torch.equal(a[name], b[name]) for name in a)
     torch.set_num_threads(3)
@@ -252,7 +252,7 @@ def test_a_state_of_the_version_before_has_no_conditions(long, texts, tok, tmp_p
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_what_ends_a_process_ends_the_training_after_a_step(sign):
     before = signal.getsignal(sign)
-    with between_steps() as pressed:
+    with deferred_interrupts() as pressed:
         assert not pressed()
         signal.raise_signal(sign)
         assert pressed() and signal.getsignal(sign) is before  # the second one ends it at once

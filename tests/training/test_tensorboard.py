@@ -5,9 +5,9 @@ import sys
 from dataclasses import replace
 
 import pytest
+from toy import pretrained
 
 from bertlab import InputError
-from bertlab.training.pretrain import pretrain
 
 
 def events(folder):
@@ -20,8 +20,8 @@ def events(folder):
 
 
 def train(recipe, texts, tok, out, **options):
-    options = {"log_every": 2, "save_every": 3, "progress": False, "device": "cpu"} | options
-    return pretrain(recipe, texts, tokenizer=tok, out=out, tensorboard=True, **options)
+    options = {"log_every": 2, "save_every": 3} | options
+    return pretrained(recipe, texts, tok, out=out, tensorboard=True, **options)
 
 
 def test_the_rows_are_read_back_also_of_a_resumed_run(texts, tok, recipe, tmp_path):

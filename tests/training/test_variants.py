@@ -6,6 +6,7 @@ from itertools import islice
 
 import pytest
 import torch
+from toy import pretrained
 
 from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.cli.evaluate import learned as read_learned
@@ -20,7 +21,7 @@ from bertlab.inputs.masking import Masking
 from bertlab.training.batches import batches
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.initial_weights import new_model
-from bertlab.training.pretrain import next_token_loss, pretrain, pretraining_loss
+from bertlab.training.pretrain import next_token_loss, pretraining_loss
 from bertlab.training.recipes import PRETRAIN, PretrainRecipe
 
 LEFT_TO_RIGHT = dict(objective="left-to-right", second_task="none")
@@ -225,8 +226,8 @@ def test_the_worker_makes_no_difference_to_the_weights(texts, tok, recipe, monke
 
     states = []
     for worker in (False, True):
-        monkeypatch.setattr(module, "worker_helps", lambda device, worker=worker: worker)
-        trained = pretrain(replace(recipe, hidden_dropout_prob=0.1), texts, tokenizer=tok, progress=False, device="cpu")
+        monkeypatch.setattr(module, "can_prefetch", lambda device, worker=worker: worker)
+        trained = pretrained(replace(recipe, hidden_dropout_prob=0.1), texts, tok)
         states.append(trained.model.state_dict())
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 

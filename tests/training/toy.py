@@ -1,14 +1,18 @@
 """A training of one weight and one bias, over in a moment."""
 
+from dataclasses import fields
 from itertools import count
 
 import torch
 from torch import nn
 
+from bertlab.training.engine.callbacks import Callbacks
 from bertlab.training.engine.devices import make_fabric
-from bertlab.training.engine.loop import train
+from bertlab.training.engine.loop import LoopSettings, train
 from bertlab.training.engine.micro_batches import WHOLE
 from bertlab.training.engine.optim import Optimization
+from bertlab.training.pretrain import pretrain
+from bertlab.training.run_settings import PretrainSettings
 
 
 def line(weight=0.0):
@@ -34,8 +38,17 @@ def squared(model, batch, shares=WHOLE):
 def run(model=None, **options):
     """(model, rows) of a short training."""
     model = model or line()
-    given = {"steps": 20, "settings": Optimization(learning_rate=0.1)} | quietly() | options
-    return model, train(model, points(), given.pop("loss_function", squared), **given)
+    given = {"steps": 20, "optim": Optimization(learning_rate=0.1)} | quietly() | options
+    return model, fit(model, points(), given.pop("loss_function", squared), **given)
+
+
+def fit(model, batches, loss_function, **options):
+    """`train`, with the options sorted into its settings, its callbacks and the rest."""
+
+    def taken(kind):
+        return kind(**{field.name: options.pop(field.name) for field in fields(kind) if field.name in options})
+
+    return train(model, batches, loss_function, taken(LoopSettings), taken(Callbacks), **options)
 
 
 def quietly():
@@ -52,3 +65,15 @@ def exploding(*bad):
         return loss, {"loss": loss}
 
     return loss_function
+
+
+def on_cpu(**settings):
+    """Settings of a pretraining on the processor."""
+    return PretrainSettings(**{"device": "cpu"} | settings)
+
+
+def pretrained(recipe, texts, tok, **options):
+    """`pretrain` without a progress bar, with the options sorted into its settings and the rest."""
+    names = {field.name for field in fields(PretrainSettings)}
+    settings = {name: options.pop(name) for name in names & options.keys()}
+    return pretrain(recipe, texts, tokenizer=tok, progress=False, settings=on_cpu(**settings), **options)

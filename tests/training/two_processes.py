@@ -7,11 +7,11 @@ from copy import deepcopy
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor
+from toy import fit
 
 from bertlab import BertConfig, BertForPreTraining
 from bertlab.config import IGNORED
 from bertlab.training.engine.devices import launch
-from bertlab.training.engine.loop import train
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.pretrain import pretraining_loss
 
@@ -58,12 +58,12 @@ def result(devices: int, optimizer: str, rate: float, precision: str, resume: di
     launch(fabric)
     torch.manual_seed(0)
     model, states = BertForPreTraining(CONFIG), {}
-    rows = train(
+    rows = fit(
         model,
         batches(resume["step"] if resume else 0),
         pretraining_loss,
         steps=STEPS,
-        settings=Optimization(optimizer, learning_rate=rate, clip=CLIP),
+        optim=Optimization(optimizer, learning_rate=rate, clip=CLIP),
         log_every=8,
         save=lambda state, _: states.update({state["step"]: deepcopy(state)}),
         save_every=10,

@@ -1,4 +1,4 @@
-"""What a training reports to while it runs: progress bar, log, TensorBoard, snapshots, checkpoints."""
+"""Report from a running training: to the progress bar, a log, TensorBoard, snapshots and checkpoints."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,73 +6,100 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
+from bertlab.errors import at_least_one
 from bertlab.training.engine.checkpoints import State
-from bertlab.training.engine.throughput import Meter
+from bertlab.training.engine.micro_batches import Batch
+from bertlab.training.engine.throughput import Row, TrainingLog
+
+
+@dataclass(frozen=True)
+class Callbacks:
+    """Functions that a training calls, and how often.
+
+    `log` gets the row of every `log_every` steps. `snapshot` is called with each step of `snapshot_steps`. `save` gets
+    all that is needed to resume, every `save_every` steps, and whether the training ends here.
+    """
+
+    log: Callable[[Row], None] | None = None
+    log_every: int = 50
+    snapshot: Callable[[int], None] | None = None
+    snapshot_steps: Sequence[int] = ()
+    save: Callable[[State | None, bool], None] | None = None
+    save_every: int = 500
+
+    def __post_init__(self) -> None:
+        at_least_one(log_every=self.log_every, save_every=self.save_every)
 
 
 @dataclass
-class Receivers:
-    """What is called after which steps. In all processes but the first, the functions are None and the bar is silent;
-    yet all of them gather their figures at the same steps.
-    """
+class Reporter:
+    """Makes the calls. All processes gather figures at the same steps, but only the first one has callbacks."""
 
-    meter: Meter
+    callbacks: Callbacks
+    training: TrainingLog
     state: Callable[[int], State]  # of the training after a step
     bar: tqdm
-    log: Callable[[dict[str, float]], None] | None
-    log_every: int
-    snapshot: Callable[[int], None] | None
-    snapshot_steps: Sequence[int]
-    save: Callable[[State | None, bool], None] | None
-    save_every: int
 
     def at_start(self) -> None:
-        if self.snapshot and 0 in self.snapshot_steps:
-            self.snapshot(0)
-        if self.save:  # from now on the run can be resumed
-            self.save(self.state(0), False)
+        calls = self.callbacks
+        if calls.snapshot and 0 in calls.snapshot_steps:
+            calls.snapshot(0)
+        if calls.save:  # from now on the run can be resumed
+            calls.save(self.state(0), False)
 
-    def after(self, step: int, batch: dict, last: bool, ended: bool) -> None:
-        """`last`: of all steps; `ended`: the training stops here before that."""
+    def after(self, step: int, batch: Batch, last: bool, ended: bool) -> None:
+        """`last`: the step is the last of all; `ended`: the training stops here before that."""
+        calls, training = self.callbacks, self.training
         self.bar.update()
-        if step % self.log_every == 0:
+        if step % calls.log_every == 0:
             self.report()
-        if self.snapshot and step in self.snapshot_steps:
-            self.snapshot(step)
-        if last or ended or self.meter.diverged or step % self.save_every == 0:
-            self.meter.gather()
-            if self.save:
-                found = {"batch": batch} if self.meter.diverged else {}
-                self.save(self.state(step) | found, ended or self.meter.diverged)
+        if calls.snapshot and step in calls.snapshot_steps:
+            calls.snapshot(step)
+        if last or ended or training.diverged or step % calls.save_every == 0:
+            training.gather()
+            if calls.save:
+                found = {"batch": batch} if training.diverged else {}
+                calls.save(self.state(step) | found, ended or training.diverged)
 
     def report(self) -> None:
         """Show and log the steps since the last row, if there are any."""
-        self.meter.gather()
-        if not self.meter.pending:
+        self.training.gather()
+        if not self.training.pending:
             return
-        row = self.meter.row()
+        row = self.training.end_row()
         self.bar.set_postfix(self.figures(row))
-        if self.log:
-            self.log(row)
+        if self.callbacks.log:
+            self.callbacks.log(row)
 
-    def figures(self, row: dict[str, float]) -> dict[str, str | int]:
-        """What of a row the bar has room for."""
-        watched = {name: f"{row[name]:.3g}" for name in self.meter.names}
+    def figures(self, row: Row) -> dict[str, str | int]:
+        """Return those figures of a row that the bar has room for."""
+        watched = {name: f"{row[name]:.3g}" for name in self.training.names}
         shares = {"used": "utilisation", "waited": "wait_share"}
         times = {short: f"{row[name]:.0%}" for short, name in shares.items() if name in row}
-        skipped = {"skipped": self.meter.skipped} if self.meter.skipped else {}
+        skipped = {"skipped": self.training.skipped} if self.training.skipped else {}
         return watched | {"tok/s": f"{row['tokens_per_second']:,.0f}"} | times | skipped
 
 
-def tensorboard_log(folder: Path, after: int) -> Callable[[dict[str, float]], None]:
-    """A receiver of rows that writes them to `folder`/tensorboard, where what an earlier try wrote of the steps past
-    `after` is no longer shown.
+def call_each(*functions: Callable[[Row], None] | None) -> Callable[[Row], None]:
+    """Return one function that hands a row to each of these that is not None."""
+
+    def call(row: Row) -> None:
+        for function in filter(None, functions):
+            function(row)
+
+    return call
+
+
+def tensorboard_log(folder: Path, after: int) -> Callable[[Row], None]:
+    """Return a callback that writes rows to `folder`/tensorboard.
+
+    TensorBoard no longer shows what an earlier try wrote there of the steps past `after`.
     """
     from lightning_fabric.loggers import TensorBoardLogger
 
     logger = TensorBoardLogger(folder, name="", version="tensorboard", purge_step=after + 1)
 
-    def log(row: dict[str, float]) -> None:
+    def log(row: Row) -> None:
         logger.log_metrics({name: value for name, value in row.items() if name != "step"}, int(row["step"]))
         logger.save()
 

@@ -1,25 +1,29 @@
-"""What a killed run goes on from: its whole state, saved now and then, checked when it is read."""
+"""Save the whole state of a training now and then, so that a killed run can go on; check it when it is read."""
 
 import hashlib
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch import nn
+from torch.optim import Optimizer
 
 from bertlab.errors import InputError
-from bertlab.training.engine.throughput import Meter
+from bertlab.training.engine.throughput import TrainingLog
 
 FORMAT = 3  # of what a state holds; 2 had no conditions
-State = dict  # step, model, optimizers; what the meter and the run add to it
+EVALUATIONS = "looks"  # what a state calls the evaluations on the dev set; older states must stay readable
+State = dict[str, Any]  # step, model, optimizers; what the log and the run add to it
 
 
 class Checkpoints:
-    """`FOLDER/state-STEP-CHECKSUM.pt`, the newest few. A file appears in one rename, and the older ones go after it."""
+    """`FOLDER/state-STEP-CHECKSUM.pt`, the newest few. A file appears in one rename; only then the oldest goes."""
 
     def __init__(self, folder: str | Path, keep: int = 2):
         if keep < 1:
@@ -39,7 +43,7 @@ class Checkpoints:
                 file.flush()
                 os.fsync(file.fileno())
             part.rename(self.folder / f"state-{state['step']:07d}-{_checksum(part)}.pt")
-        except (OSError, RuntimeError) as error:  # torch tells of a full disk by a RuntimeError
+        except (OSError, RuntimeError) as error:  # torch reports a full disk by a RuntimeError
             reason = getattr(error, "strerror", None) or "is the disk full?"
             message = f"{self.folder}: no checkpoint of step {state['step']} ({reason}); those before it stay"
             raise InputError(message) from error
@@ -49,7 +53,7 @@ class Checkpoints:
             old.unlink(missing_ok=True)
 
     def newest(self) -> State:
-        """The newest state that is whole; says which ones are damaged. InputError where none is left."""
+        """Return the newest state that is whole; name damaged ones on stderr. InputError if none is left."""
         for path in self._paths():
             if state := _read(path):
                 return state
@@ -57,7 +61,7 @@ class Checkpoints:
         raise InputError(f"{self.folder}: no whole checkpoint to go on from; start anew in another folder")
 
     def remove(self) -> None:
-        """Nothing is left to resume."""
+        """Delete all states: the run is over."""
         for path in (*self._paths(), *self.folder.glob(".*.part")):
             path.unlink(missing_ok=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
@@ -68,7 +72,7 @@ class Checkpoints:
 
 
 def _read(path: Path) -> State | None:
-    """The state in a file, None for one that is damaged, whatever the way."""
+    """Return the state in a file; None if it is damaged in whatever way."""
     try:
         if path.stem.rpartition("-")[2] != _checksum(path):
             return None
@@ -83,34 +87,34 @@ def _checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
-def whole_state(model, optimizers, meter: Meter, step: int) -> State:
-    """All that the steps after this one depend on, and the rows logged so far. What is drawn depends on the step."""
+def training_state(model: nn.Module, optimizers: Sequence[Optimizer], training: TrainingLog, step: int) -> State:
+    """Return all that the later steps depend on, and the rows logged so far. Random draws depend on the step alone."""
     states = [optimizer.state_dict() for optimizer in optimizers]
-    return {"format": FORMAT, "step": step, "model": model.state_dict(), "optimizers": states, **meter.state()}
+    return {"format": FORMAT, "step": step, "model": model.state_dict(), "optimizers": states, **training.state()}
 
 
-def restore(state: State, model, optimizers, meter: Meter) -> int:
-    """Put everything back as `whole_state` found it; returns the step."""
+def restore(state: State, model: nn.Module, optimizers: Sequence[Optimizer], training: TrainingLog) -> int:
+    """Put everything back as `training_state` found it; return the step."""
     model.load_state_dict(state["model"])
     for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
         optimizer.load_state_dict(saved)
-    meter.go_on(state)
+    training.restore(state)
     return state["step"]
 
 
 @contextmanager
-def between_steps() -> Iterator[Callable[[], bool]]:
-    """Gives a function that tells whether Ctrl-C was pressed, for the loop to ask when no step is half done.
+def deferred_interrupts() -> Iterator[Callable[[], bool]]:
+    """Yield a function that says whether Ctrl-C was pressed; the loop asks it between steps.
 
-    SIGTERM, by which a system or a queue of jobs ends a process, counts as Ctrl-C. A second one of either interrupts at
-    once. Outside the main thread, where no signals arrive, it is never pressed.
+    SIGTERM, by which a system or a job queue ends a process, counts as Ctrl-C. A second one of either interrupts at
+    once. Outside the main thread no signals arrive, and the answer is always no.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    pressed = []
+    pressed: list[bool] = []
 
-    def note(*_) -> None:
+    def note(*_: object) -> None:
         pressed.append(True)
         put_back()
 

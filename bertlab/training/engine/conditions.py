@@ -1,16 +1,20 @@
-"""What the last bits of a training depend on beside its recipe: kept in its state, and restored where it can be."""
+"""Record what the last bits of a training depend on beside its recipe, and restore it on resuming where possible."""
 
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from bertlab.errors import InputError
 from bertlab.training.engine.devices import choice_of, set_choice
 from bertlab.training.engine.precision import Choice, Precision
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 EXPLAINED = {  # what may differ from one machine to the next, in the words of a message
     "device": "another device",
@@ -25,7 +29,7 @@ LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY", "MKL_
 
 @dataclass(frozen=True)
 class Conditions:
-    """Where a training runs, and how it computes."""
+    """Where a training runs and how it computes."""
 
     device: str  # cpu, or the name of the GPU
     processes: int
@@ -40,40 +44,40 @@ class Conditions:
         threads = f"{self.threads} {'thread' if self.threads == 1 else 'threads'}, "
         return f"on {self.device}, {processes}{threads}{self.precision} ({self.chosen})"
 
-    def differences(self, begun: dict) -> list[str]:
-        """In words, what is not as in the record `begun`."""
+    def differences(self, begun: dict[str, Any]) -> list[str]:
+        """Return in words what differs from the record `begun`."""
         now = asdict(self)
         names = EXPLAINED.keys() - (() if self.device == "cpu" else ON_PROCESSORS)
         return [words for name, words in EXPLAINED.items() if name in names and now[name] != begun.get(name)]
 
 
 @contextmanager
-def settled(fabric, state: dict | None, asked: Precision = "auto") -> Iterator[Conditions]:
-    """Fix the precision, alike in all processes, and the number of threads, until the block ends.
+def fixed_conditions(fabric: "Fabric", state: dict[str, Any] | None, asked: Precision = "auto") -> Iterator[Conditions]:
+    """Fix the precision, the same in all processes, and the number of threads until the block ends.
 
-    Those of the `state` that a run goes on from, else the present ones. Says on stderr if something else is not as it
-    was when the run began, for its end may then differ. InputError if another precision is asked for.
+    A resumed run takes those of its `state`, a new one those at hand. If anything else differs from when the run
+    began, stderr says so, for the result may differ too. InputError if another precision is asked for.
     """
     begun = (state or {}).get("conditions")
-    choice = fabric.broadcast(_goes_on(begun, asked) if begun else choice_of(fabric))
+    choice = fabric.broadcast(_resumed_choice(begun, asked) if begun else choice_of(fabric))
     set_choice(fabric, choice)
     with _threads(_threads_begun(fabric, begun)):
         conditions = _now(fabric, choice)
         if state and fabric.is_global_zero:
-            _say_differences(conditions, begun)
+            _report_differences(conditions, begun)
         yield conditions
 
 
-def _goes_on(begun: dict, asked: Precision) -> Choice:
+def _resumed_choice(begun: dict[str, Any], asked: Precision) -> Choice:
     if asked not in ("auto", begun["precision"]):
         raise InputError(f"precision={asked}: the run was begun in {begun['precision']}; resume it with that")
     return Choice(begun["precision"], "as the run was begun")
 
 
-def _threads_begun(fabric, begun: dict | None) -> int:
-    """Those of a run on one processor. On other devices, or shared out to more processes, they mean something else."""
+def _threads_begun(fabric: "Fabric", begun: dict[str, Any] | None) -> int:
+    """Return the threads to use: those the run began with, if it was and is on processors and in as many processes."""
     alike = begun and begun["device"] == "cpu" == fabric.device.type and begun["processes"] == fabric.world_size
-    return begun["threads"] if alike else torch.get_num_threads()
+    return begun["threads"] if begun and alike else torch.get_num_threads()
 
 
 @contextmanager
@@ -86,21 +90,21 @@ def _threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _now(fabric, choice: Choice) -> Conditions:
+def _now(fabric: "Fabric", choice: Choice) -> Conditions:
     device = fabric.device
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    how = choice.format, choice.reason, str(torch.__version__)
-    return Conditions(name, fabric.world_size, torch.get_num_threads(), *how, instructions())
+    version, threads = str(torch.__version__), torch.get_num_threads()
+    return Conditions(name, fabric.world_size, threads, choice.format, choice.reason, version, instructions())
 
 
-def _say_differences(now: Conditions, begun: dict | None) -> None:
+def _report_differences(now: Conditions, begun: dict[str, Any] | None) -> None:
     found = now.differences(begun) if begun else ["its state does not say on how many threads, or in which precision"]
     if found:
         print(f"bertlab: resumed under other conditions ({'; '.join(found)}): the end may differ", file=sys.stderr)
 
 
 def instructions() -> str:
-    """What the processor offers for vectors and matrices, and the settings that limit its use."""
+    """Name the processor's instruction sets for vectors and matrices, and the settings that limit their use."""
     offered = [name for name, there in torch.cpu.get_capabilities().items() if there is True]
     limits = [f"{name}={os.environ[name]}" for name in LIMITS if name in os.environ]
     return " ".join([torch.backends.cpu.get_cpu_capability(), *sorted(offered), *limits])

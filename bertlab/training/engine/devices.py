@@ -1,4 +1,4 @@
-"""Where training runs: on one device, or in several processes with a device each. The engine is lightning-fabric."""
+"""Run a training on one device, or in several processes with a device each. The engine is lightning-fabric."""
 
 import atexit
 import os
@@ -6,19 +6,26 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from bertlab.errors import InputError
 from bertlab.training.engine.precision import TYPICAL, Choice, Precision, Products, choose
 
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+    from lightning_fabric.plugins import MixedPrecision
 
-def make_fabric(device: str = "auto", devices: int = 1, precision: Precision = "auto", products: Products = TYPICAL):
-    """Fabric on the best device that is there; matrix products in the `precision` asked for, all else in float32.
+
+def make_fabric(
+    device: str = "auto", devices: int = 1, precision: Precision = "auto", products: Products = TYPICAL
+) -> "Fabric":
+    """Return Fabric on the best device there is; matrix products in the `precision` asked for, all else in float32.
 
     precision="auto" measures which one is faster for such `products`, and takes bfloat16 where a GPU computes in it.
-    With `devices` above 1 as many processes train together, once `launch` has started them; torchrun has its own say
-    about how many. InputError for a device that this machine does not have.
+    With `devices` above 1 as many processes train together, once `launch` has started them; under torchrun its own
+    number counts. InputError for a device that this machine does not have.
     """
     from lightning_fabric import Fabric
     from lightning_fabric.plugins.environments import TorchElasticEnvironment
@@ -40,8 +47,8 @@ def make_fabric(device: str = "auto", devices: int = 1, precision: Precision = "
     return fabric
 
 
-def _plugin():
-    """Fabric's mixed precision, which can be switched off: processes settle the precision once they have met."""
+def _plugin() -> "MixedPrecision":
+    """Return Fabric's mixed precision with a switch, for processes agree on the precision after they have started."""
     from lightning_fabric.plugins import MixedPrecision
 
     class Switched(MixedPrecision):
@@ -51,39 +58,41 @@ def _plugin():
         def is_on(self) -> bool:
             return self.choice.format == "bfloat16"
 
-        def forward_context(self):
+        def forward_context(self) -> Any:
             return super().forward_context() if self.is_on else nullcontext()
 
-        def convert_input(self, data):
+        def convert_input(self, data: Any) -> Any:
             return super().convert_input(data) if self.is_on else data
 
-        def convert_output(self, data):
+        def convert_output(self, data: Any) -> Any:
             return super().convert_output(data) if self.is_on else data
 
     return Switched("bf16-mixed", "cpu")
 
 
-def choice_of(fabric) -> Choice:
-    return fabric.strategy.precision.choice
+def choice_of(fabric: "Fabric") -> Choice:
+    """Return the precision that `fabric` computes in, and why."""
+    plugin: Any = fabric.strategy.precision  # that of _plugin
+    return plugin.choice
 
 
-def set_choice(fabric, choice: Choice) -> None:
-    """The precision of all that `fabric` computes from now on."""
-    plugin = fabric.strategy.precision
+def set_choice(fabric: "Fabric", choice: Choice) -> None:
+    """Set the precision of all that `fabric` computes from now on."""
+    plugin: Any = fabric.strategy.precision
     plugin.choice, plugin.device = choice, fabric.device.type
 
 
-def product_type(fabric) -> torch.dtype:
-    """In which matrix products are made."""
+def product_type(fabric: "Fabric") -> torch.dtype:
+    """Return the type that matrix products are computed in."""
     with fabric.autocast():
         kind = fabric.device.type
         return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else torch.get_default_dtype()
 
 
-def launch(fabric) -> None:
+def launch(fabric: "Fabric") -> None:
     """Start the other processes, each with the command line of this one; they end with it, whatever ends it.
 
-    Ctrl-C is kept from them until they train, where `between_steps` heeds it in all of them alike.
+    They ignore Ctrl-C until they train; from then on `deferred_interrupts` handles it in all of them.
     """
     with ignored_ctrl_c() if fabric.world_size > 1 else nullcontext():  # what is ignored here is ignored there
         fabric.launch()
@@ -104,5 +113,5 @@ def ignored_ctrl_c() -> Iterator[None]:
 
 
 def is_first() -> bool:
-    """Whether this is the process that writes and prints; the others only compute."""
+    """Return whether this is the process that writes and prints; the others only compute."""
     return int(os.environ.get("RANK", os.environ.get("LOCAL_RANK", 0))) == 0  # of torchrun, of Fabric

@@ -1,7 +1,7 @@
-"""A batch in parts of rows, for several processes or little memory. Together they teach what the whole one teaches.
+"""Cut a batch into micro-batches of rows, for several processes or little memory. Together they teach what it teaches.
 
-A loss is a mean over labels, and the parts of a batch hold different numbers of them. So each part knows its share of
-every kind of label: mean of the part x share, summed over the parts, is the mean of the whole.
+A loss is a mean over labels, and the micro-batches of a batch hold different numbers of labels. So each one knows its
+share of every kind of label: its mean x its share, summed over the micro-batches, is the mean of the whole batch.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ Batch = dict[str, Tensor]
 
 
 class Shares(dict[str, float]):
-    """By name of a tensor: how much of the batch's labels a part holds. A batch that was not cut holds all: 1."""
+    """By name of a tensor: the share of the batch's labels that a micro-batch holds. An uncut batch holds all: 1."""
 
     def __missing__(self, name: str) -> float:
         return 1.0
@@ -25,31 +25,32 @@ class Shares(dict[str, float]):
 WHOLE = Shares()
 
 
-class Part(NamedTuple):
-    """Some rows of a batch."""
+class MicroBatch(NamedTuple):
+    """Some rows of a batch, and their share of its labels."""
 
     batch: Batch
     shares: Shares
 
 
-def parts(batch: Batch, count: int) -> Iterator[Part]:
-    """`batch` cut into `count` parts whose rows differ by one at most; empty where there are fewer rows."""
-    whole = {name: labels(tensor) for name, tensor in batch.items()}
+def micro_batches(batch: Batch, count: int) -> Iterator[MicroBatch]:
+    """Cut `batch` into `count` micro-batches whose sizes differ by one row at most; some are empty if rows are few."""
+    whole = {name: count_labels(tensor) for name, tensor in batch.items()}
     pieces = {name: tensor.tensor_split(count) for name, tensor in batch.items()}
     for number in range(count):
-        part = {name: pieces[name][number] for name in batch}
-        yield Part(part, Shares({name: labels(tensor) / max(whole[name], 1) for name, tensor in part.items()}))
+        rows = {name: pieces[name][number] for name in batch}
+        shares = {name: count_labels(tensor) / max(whole[name], 1) for name, tensor in rows.items()}
+        yield MicroBatch(rows, Shares(shares))
 
 
-def labels(tensor: Tensor) -> int:
-    """How many of them count: classes that are not ignored; but any number counts, -100.0 too."""
+def count_labels(tensor: Tensor) -> int:
+    """Count the labels: classes other than -100; in a tensor of floats every number is one, -100.0 too."""
     return tensor.numel() if tensor.is_floating_point() else int((tensor != IGNORED).sum())
 
 
-def own_parts(batch: Batch, rank: int, processes: int, micro_batch: int | None) -> list[Part]:
-    """What process `rank` computes of the whole `batch`, at most `micro_batch` rows at a time.
+def own_micro_batches(batch: Batch, rank: int, processes: int, micro_batch: int | None) -> list[MicroBatch]:
+    """Return what process `rank` computes of the whole `batch`, at most `micro_batch` rows at a time.
 
-    InputError where the batch has fewer rows than there are processes.
+    InputError if the batch has fewer rows than there are processes.
     """
     rows = len(next(iter(batch.values())))
     if rows < processes:
@@ -58,5 +59,5 @@ def own_parts(batch: Batch, rank: int, processes: int, micro_batch: int | None) 
         )
     most = -(-rows // processes)
     rounds = -(-most // micro_batch) if micro_batch else 1
-    own = list(parts(batch, processes * rounds))[rank::processes]
-    return [part for part in own if len(next(iter(part.batch.values())))]
+    own = list(micro_batches(batch, processes * rounds))[rank::processes]
+    return [one for one in own if len(next(iter(one.batch.values())))]

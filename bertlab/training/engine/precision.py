@@ -1,4 +1,4 @@
-"""The number format of matrix products: float32, or bfloat16 where a measurement shows that it is faster."""
+"""Choose the number format of matrix products: float32, or bfloat16 where a measurement shows that it is faster."""
 
 import time
 from dataclasses import dataclass, replace
@@ -11,13 +11,13 @@ import torch.nn.functional as F
 from bertlab.errors import InputError
 
 Precision = Literal["auto", "float32", "bfloat16"]
-# The products have to be so many times as fast in bfloat16: the rest of a step is slower, by conversions of its own.
+# Products must be so many times as fast in bfloat16, for conversions make the rest of a step slower.
 # Pretraining steps, on two cores of an Intel Xeon with AMX, batches of 2 to 32 (storyworld-live, english-mini):
 # products 2.1 2.2 2.7 2.9 3.3 4.0 times as fast, steps 0.95 0.96 1.04 1.06 1.11 1.40 times.
 MARGIN = 2.5
 LARGE_MARGIN = 1.5  # large products are most of a step: base, batches of 8, products 2.7 times as fast, steps 1.9
 ROUNDS = 6
-LEAST, LARGE = 1e8, 2e9  # operations of one product: below LEAST, what is done around it takes longer
+LEAST, LARGE = 1e8, 2e9  # operations of one product: below LEAST, the work around it takes longer
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Products:
 
     @property
     def operations(self) -> float:
-        """Of one product."""
+        """Floating-point operations of one product."""
         return 2.0 * self.tokens * self.hidden * self.intermediate
 
 
@@ -49,7 +49,7 @@ TYPICAL = Products(4096, 128, 512)  # of the recipes of this course
 
 
 def choose(asked: Precision, device: str, products: Products) -> Choice:
-    """The format for products on `device` ("cpu", "cuda" or "mps"). InputError for another word than a Precision."""
+    """Choose the format for products on `device` ("cpu", "cuda" or "mps"). InputError for anything but a Precision."""
     if asked in ("float32", "bfloat16"):
         return Choice(asked, "as asked")
     if asked != "auto":
@@ -72,23 +72,22 @@ def _measured(products: Products) -> Choice:
 
 @cache
 def speedup(products: Products) -> float:
-    """How many times as fast the products are in bfloat16 as in float32, measured once a process.
+    """Measure how many times as fast the products are in bfloat16 as in float32, once a process.
 
-    They are made as in training, with the conversions between the formats. The best of some rounds counts, and both
-    formats take turns in each: other work on the machine can slow a round, never make one faster than it is. What
-    remains: where the ratio is within some hundredths of the margin, two runs may choose differently. Fix the format
-    (`precision`) where that matters.
+    They are computed as in training, with the conversions between the formats. Both formats take turns, and the best
+    round of each counts, for other work on the machine can only slow a round down. If the ratio is within some
+    hundredths of the margin, two runs may still choose differently: fix the `precision` where that matters.
     """
     tokens = max(1, int(products.tokens * min(1.0, LARGE / products.operations)))
     few = _ratio(replace(products, tokens=max(1, tokens // 16)), 3)
-    if few < 0.3:  # where the processor has to imitate bfloat16, more of it would take seconds
+    if few < 0.3:  # the processor emulates bfloat16: more products would take seconds
         return few
     return _ratio(replace(products, tokens=tokens), ROUNDS)
 
 
 @torch.inference_mode()
 def _ratio(products: Products, rounds: int) -> float:
-    """Seconds in float32 / seconds in bfloat16, the best of so many rounds after one to warm up."""
+    """Return seconds in float32 / seconds in bfloat16, the best of so many rounds after one to warm up."""
     shapes = (products.tokens, products.hidden), (products.intermediate, products.hidden)
     x, up = (torch.full(shape, 0.01) for shape in shapes)
     down = up.T.contiguous()

@@ -1,11 +1,10 @@
 """The figures of a training: rows of means, speed, the bar, steps that were skipped."""
 
 import pytest
-from toy import exploding, line, points, quietly, run, squared
+from toy import exploding, fit, line, points, quietly, run, squared
 
 from bertlab import InputError
-from bertlab.training.engine import throughput as meter
-from bertlab.training.engine.loop import train
+from bertlab.training.engine import throughput
 from bertlab.training.engine.optim import Optimization
 
 COLUMNS = ["step", "loss", "learning_rate", "seconds", "tokens_per_second", "wait_share"]
@@ -39,7 +38,7 @@ def test_a_row_is_the_mean_since_the_row_before():
 
 def test_speed_counts_tokens_without_padding(monkeypatch):
     clock = iter(range(1000))
-    monkeypatch.setattr(meter.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(throughput.time, "perf_counter", lambda: float(next(clock)))
     row = run(steps=4, log_every=4)[1][0]
     tokens = 4 * 2  # each batch has two ones in its attention_mask
     assert row["tokens_per_second"] == pytest.approx(tokens / row["seconds"])
@@ -47,23 +46,23 @@ def test_speed_counts_tokens_without_padding(monkeypatch):
 
 def test_speed_and_waiting_are_those_of_the_steps_since_the_row_before(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(meter.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(throughput.time, "perf_counter", lambda: now[0])
 
     def pass_time(seconds, result):
         now[0] += seconds
         return result
 
     coming = (pass_time(seconds, batch) for seconds, batch in zip([0, 0, 1, 2], points(), strict=False))
-    options = {"steps": 4, "log_every": 2, "settings": Optimization()} | quietly()
-    first, second = train(line(), coming, lambda *given: pass_time(1.5, squared(*given)), **options)
+    options = {"steps": 4, "log_every": 2, "optim": Optimization()} | quietly()
+    first, second = fit(line(), coming, lambda *given: pass_time(1.5, squared(*given)), **options)
     assert (first["tokens_per_second"], first["wait_share"]) == (2 * 2 / 3, 0)
     assert (second["tokens_per_second"], second["wait_share"]) == (2 * 2 / 6, 3 / 6)
 
 
 def test_utilisation_is_what_the_steps_needed_of_what_was_possible(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(meter.time, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(meter, "product_rate", lambda *_: 1000.0)
+    monkeypatch.setattr(throughput.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(throughput, "product_rate", lambda *_: 1000.0)
 
     def slow(*given):
         now[0] += 2.0

@@ -1,4 +1,4 @@
-"""The parts of a batch are the batch, and each knows its share of every label."""
+"""The micro-batches of a batch are the batch, and each knows its share of every label."""
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bertlab import InputError
 from bertlab.config import IGNORED
-from bertlab.training.engine.micro_batches import WHOLE, own_parts, parts
+from bertlab.training.engine.micro_batches import WHOLE, micro_batches, own_micro_batches
 
 
 def make_batch(rows, seed=0):
@@ -18,9 +18,9 @@ def make_batch(rows, seed=0):
 
 
 @given(rows=st.integers(1, 40), count=st.integers(1, 12), seed=st.integers(0, 9))
-def test_a_mean_of_parts_by_their_shares_is_the_mean_of_the_whole(rows, count, seed):
+def test_a_mean_of_micro_batches_by_their_shares_is_the_mean_of_the_whole(rows, count, seed):
     batch = make_batch(rows, seed)
-    found = list(parts(batch, count))
+    found = list(micro_batches(batch, count))
     assert torch.equal(torch.cat([part["labels"] for part, _ in found]), batch["labels"])
     sizes = [len(part["labels"]) for part, _ in found]
     assert len(found) == count and max(sizes) - min(sizes) <= 1
@@ -35,9 +35,9 @@ def test_each_row_is_computed_once_by_all_together(rows, processes, micro_batch)
     batch = make_batch(rows)
     if rows < processes:
         with pytest.raises(InputError, match=f"{rows} rows .* {processes} processes"):
-            own_parts(batch, 0, processes, micro_batch)
+            own_micro_batches(batch, 0, processes, micro_batch)
         return
-    own = [own_parts(batch, rank, processes, micro_batch) for rank in range(processes)]
+    own = [own_micro_batches(batch, rank, processes, micro_batch) for rank in range(processes)]
     seen = torch.cat([part["input_ids"] for parts in own for part, _ in parts])
     assert sorted(seen.flatten().tolist()) == batch["input_ids"].flatten().tolist()
     work = [sum(len(part["labels"]) for part, _ in parts) for parts in own]
@@ -46,11 +46,11 @@ def test_each_row_is_computed_once_by_all_together(rows, processes, micro_batch)
 
 
 def test_a_whole_batch_holds_all_labels():
-    (part,) = own_parts(make_batch(5), 0, 1, None)
+    (part,) = own_micro_batches(make_batch(5), 0, 1, None)
     assert set(part.shares.values()) == {1.0} and WHOLE["labels"] == WHOLE["anything"] == 1.0
 
 
 def test_any_number_is_a_label():
     """What is ignored among classes, -100, is a number like others where numbers are learned."""
     batch = {"input_ids": torch.ones(3, 2), "labels": torch.tensor([float(IGNORED), 1.0, 2.0])}
-    assert [part.shares["labels"] for part in own_parts(batch, 0, 1, 1)] == pytest.approx([1 / 3] * 3)
+    assert [part.shares["labels"] for part in own_micro_batches(batch, 0, 1, 1)] == pytest.approx([1 / 3] * 3)

@@ -1,0 +1,134 @@
+"""The labelled examples of a fine-tuning: the user's files, a data set of the hub, or the storyworld."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from bertlab.cli.material import STORYWORLD
+from bertlab.cli.messages import say
+from bertlab.corpora.hub_datasets import HubSet, read_hub
+from bertlab.corpora.reading import Skipped
+from bertlab.errors import InputError
+from bertlab.evaluation.report import plain
+from bertlab.tasks.files import FileOptions, hub_set, naming, paired, read_examples, some
+from bertlab.tasks.registry import NAMES, named
+from bertlab.training.recipes import FinetuneRecipe
+
+DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, if no dev file is given
+FEW = 50  # examples to choose by
+CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
+WORLD_DEV, WORLD_TEST = 500, 2000  # examples
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where the examples come from, as the command line names it."""
+
+    train: Path | None = None
+    dev: Path | None = None
+    test: Path | None = None
+    dataset: str | None = None
+    files: FileOptions = FileOptions()
+
+
+@dataclass
+class Sets:
+    """Examples to learn from, to choose the best checkpoint by, to measure it on; what a report says of them; and
+    the files or data sets that they come from, for messages."""
+
+    train: Sequence
+    dev: Sequence
+    test: Sequence
+    notes: list[str]
+    sources: tuple[str | Path, str | Path, str | Path] = ("train", "dev", "test")
+
+
+def read_sets(sources: Sources, recipe: FinetuneRecipe) -> Sets:
+    """Read the examples for the recipe's task. InputError if the sources contradict each other."""
+    if sources.train and sources.dataset:
+        raise InputError("give one of --train and --dataset")
+    if sources.train:
+        return file_sets(sources, sources.train, recipe)
+    for option, path in (("dev", sources.dev), ("test", sources.test)):
+        if path:
+            raise InputError(f"--{option} {path}: needs --train, the examples to learn from")
+    return hub_sets(sources.dataset, sources.files, recipe) if sources.dataset else world_sets(recipe)
+
+
+def hub_sets(name: str, files: FileOptions, recipe: FinetuneRecipe) -> Sets:
+    """Read the training split and the one to choose by; test splits of the hub often have no labels."""
+    source = hub_set(named(recipe.task).family, name, files, recipe.problem)
+    skipped = files.skipped()
+    pairs = bool(NAMES[recipe.task].pairs)
+    train, dev = (read_split(source, split, pairs, skipped) for split in ("train", source.dev))
+    notes = [f"{source.address}.", CHOSEN]
+    note_skipped(skipped, source.address, notes)
+    return Sets(train, dev, dev, notes, (source.address,) * 3)
+
+
+def read_split(source: HubSet, split: str, pairs: bool, skipped: Skipped | None) -> list:
+    """Read one split, and check that its texts are pairs if they must be."""
+    examples = read_hub(source, split, skipped=skipped)
+    examples = paired(examples, source.address) if pairs else examples  # type: ignore[arg-type]  # of texts, here
+    return list(some(examples, f"{source.address}, {split}", skipped))
+
+
+def world_sets(recipe: FinetuneRecipe) -> Sets:
+    """Make examples of the storyworld; dev and test hold combinations that train never shows."""
+    world = named(recipe.task).world
+    if world is None:
+        own = ", ".join(name for name, entry in NAMES.items() if entry.world)
+        raise InputError(f"finetune {recipe.task} learns from a file of yours: name it with --train (without: {own})")
+    wanted = (("train", recipe.seed, recipe.examples), ("dev", 0, WORLD_DEV), ("test", 0, WORLD_TEST))
+    train, dev, test = (
+        list(tqdm(world(seed, count, split), f"{split} examples", count, leave=False, unit="example"))
+        for split, seed, count in wanted
+    )
+    return Sets(train, dev, test, [STORYWORLD])
+
+
+def file_sets(sources: Sources, path: Path, recipe: FinetuneRecipe) -> Sets:
+    """Read the user's files; without a dev file take a tenth of the training file, without a test file dev again."""
+    notes: list[str] = []
+    named_files = path, sources.dev or path, sources.test or sources.dev or path
+    train = read_file(path, sources.files, recipe, notes)
+    if sources.dev:
+        dev = read_file(sources.dev, sources.files, recipe, notes)
+    else:
+        with naming(path):
+            train, dev = split_off(train, recipe.seed)
+        notes.append(f"{len(dev):,} examples of the training file, drawn by the seed, were kept away from training.")
+    if len(dev) < FEW:
+        notes.append(f"Chosen by {len(dev)} examples, which tell one checkpoint from another only roughly.")
+    if sources.test:
+        return Sets(train, dev, read_file(sources.test, sources.files, recipe, notes), notes, named_files)
+    return Sets(train, dev, dev, [*notes, CHOSEN], named_files)
+
+
+def read_file(path: Path, files: FileOptions, recipe: FinetuneRecipe, notes: list[str]) -> list:
+    """Read the examples of a file; add to `notes` what was left out."""
+    family, pairs, skipped = named(recipe.task).family, NAMES[recipe.task].pairs, files.skipped()
+    examples = list(read_examples(family, path, files, pairs=pairs, problem=recipe.problem, skipped=skipped))
+    note_skipped(skipped, path, notes)
+    return examples
+
+
+def note_skipped(skipped: Skipped | None, source: str | Path, notes: list[str]) -> None:
+    """Say what was left out, and note it for the report, without the user's folders."""
+    if skipped and skipped.count:
+        say(skipped)
+        notes.append(plain(str(skipped).replace(str(source), Path(source).name)) + ".")
+
+
+def split_off(examples: list, seed: int) -> tuple[list, list]:
+    """Return (to learn from, to choose by): a tenth, at most 2,000, drawn by the seed."""
+    size = min(MOST_DEV, int(len(examples) * DEV_SHARE))
+    if size < 1:
+        raise InputError(f"{len(examples)} examples are too few to keep some for measuring: give a file with --dev")
+    order = list(range(len(examples)))
+    random.Random(seed).shuffle(order)
+    kept = set(order[:size])
+    return [e for i, e in enumerate(examples) if i not in kept], [e for i, e in enumerate(examples) if i in kept]

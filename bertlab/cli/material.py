@@ -1,0 +1,85 @@
+"""The text that a pretraining learns from and is measured on: files, public corpora, a token store, the storyworld."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertlab.corpora import english
+from bertlab.corpora.documents import read_sources
+from bertlab.errors import InputError
+from bertlab.evaluation.baselines import NeighbourBaselines, Rung
+from bertlab.evaluation.held_out import (
+    Learned,
+    Texts,
+    count_neighbours,
+    held_out,
+    measure_genres,
+    measure_ladder,
+    measure_pretraining,
+    storyworld_test,
+)
+from bertlab.inputs.store import TokenStore
+from bertlab.model import BertForPreTraining
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.batches import Documents
+from bertlab.training.recipes import PretrainRecipe
+
+STORYWORLD = (
+    "The text is bertlab's storyworld, a seeded small town; it is measured on held-out combinations of its words. "
+    "The text is under the Apache 2.0 licence."
+)
+
+
+@dataclass
+class Material:
+    """Documents to learn from (None: the storyworld), held-out ones by genre, and what the card says of them."""
+
+    known: Texts | TokenStore | None
+    new: Mapping[str, Texts | TokenStore]
+    about: str
+    counts: NeighbourBaselines | None = None  # of what a run learns from, since its start
+
+    def baselines(self, documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe) -> list[Rung]:
+        """Measure the baselines on the held-out documents, counted on `documents`."""
+        self.counts = count_neighbours(documents, tokenizer)
+        try:
+            return measure_ladder(list(self.new.values()) or [storyworld_test()], tokenizer, self.counts, recipe)
+        except InputError as error:
+            raise InputError(f"the documents kept for measuring, every 20th: {error}") from error
+
+    def measure(self, model: BertForPreTraining, tokenizer: Tokenizer, learned: Learned) -> dict[str, float]:
+        """Measure the model on the held-out documents, by genre if there are several."""
+        known = self.counts or self.known
+        if known and len(self.new) > 1:
+            return measure_genres(model, tokenizer, known, self.new, learned)
+        return measure_pretraining(model, tokenizer, known, next(iter(self.new.values()), None), learned)
+
+
+def read_material(text: Sequence[Path], data: Path | None, store: Path | None = None) -> Material:
+    """Read the public corpora in the folder `data`, the files `text` or the token store `store`; or the storyworld."""
+    if sum(map(bool, (text, data, store))) > 1:
+        raise InputError("give one of --text, --data and --store")
+    if store:
+        return _stored(TokenStore.open(store))
+    if data:
+        return _public_english(data)
+    if not text:
+        return Material(None, {}, STORYWORLD)
+    known, new = held_out(read_texts(text))
+    return Material(known, {"": new}, f"Trained on {len(known)} documents of own text.")
+
+
+def _stored(store: TokenStore) -> Material:
+    known, new = map(store.part, held_out(range(len(store))))  # type: ignore[arg-type]  # numbers of documents
+    return Material(known, {"": new}, f"Trained on {len(known)} documents of own text, from a token store.")
+
+
+def _public_english(folder: Path) -> Material:
+    train, test = (list(english.read_english(folder, split)) for split in ("train", "test"))
+    new = {genre: [document.sentences for document in test if document.genre == genre] for genre in english.GENRES}
+    return Material([document.sentences for document in train], new, english.describe(train, test))
+
+
+def read_texts(paths: Sequence[Path]) -> list[tuple[str, ...]]:
+    """Read the documents of `read_sources` into memory."""
+    return [tuple(document.sentences) for document in read_sources(paths)]

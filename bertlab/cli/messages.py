@@ -1,0 +1,45 @@
+"""What the commands print: results to stdout, progress and the rest to stderr."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+INTERRUPTED = 130  # the exit code that a shell expects after Ctrl-C
+
+
+def say(message: object) -> None:
+    """Print to stderr: what is for people, not for the next program."""
+    print(message, file=sys.stderr)
+
+
+def print_json(what: object) -> None:
+    """Print one line of JSON to stdout."""
+    print(json.dumps(what, ensure_ascii=False))
+
+
+def print_result(measures: dict[str, float], as_json: bool) -> None:
+    """Print the measures of a model, as a table or as JSON."""
+    from bertlab.evaluation.card import print_measures
+
+    if as_json:
+        print_json(measures)
+    else:
+        print_measures(measures)
+
+
+def report_saved(out: Path, measures: dict[str, float]) -> None:
+    """Print the measures of a finished run, and where it is."""
+    print_result(measures, as_json=False)
+    say(f"saved to {out}; look into it with: bertlab explore, model {out}")
+
+
+def end_stopped(where: str) -> NoReturn:
+    """End the command after Ctrl-C or SIGTERM stopped a training, whose state is saved."""
+    say(f"stopped {where}; the same command with --resume goes on")
+    raise SystemExit(INTERRUPTED)
+
+
+def reached(rows: list[dict[str, Any]]) -> str:
+    """Name the step that a stopped training came to, by its logged rows."""
+    return f"step {rows[-1]['step']:,}" if rows else "the first step"

@@ -1,0 +1,88 @@
+"""`bertlab predict`: what a model predicts for one input, or for each of a file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bertlab.cli.messages import print_json, say
+from bertlab.cli.settings import Flat, Positional
+from bertlab.errors import InputError
+from bertlab.tasks.files import FileOptions
+
+INPUTS = ("text", "pair", "choices", "question", "passage")
+
+
+@dataclass(frozen=True)
+class Predict:
+    """Fill in each [MASK] of a text; or let a fine-tuned model predict what it was taught: the class of a text or pair,
+    the names in it, the answer to a question, the best of several continuations. Of one input, or of each of a file.
+    """
+
+    text: Positional[str | None] = None
+    """A text; for a model without a fine-tuned head, with [MASK] in it."""
+    pair: str | None = None
+    """The second text of a pair."""
+    choices: tuple[str, ...] = ()
+    """Continuations of the text to choose from."""
+    question: str | None = None
+    """A question; needs --passage."""
+    passage: str | None = None
+    """The text that holds the answer."""
+    file: Path | None = None
+    """A file of examples as finetune takes them, labels not needed; needs --out."""
+    out: Path | None = None
+    """Where the predictions go: a line of JSON for each example of --file; .conll: words and their labels."""
+    files: Flat[FileOptions] = FileOptions()
+    model: str | None = None
+    """A bundled name, a folder or a hub id; storyworld-tiny or storyworld-tiny-qa if not given."""
+    top: int = 5
+    """How many guesses to show."""
+    json: bool = False
+    """Print JSON."""
+
+    def run(self) -> None:
+        if self.top < 1:
+            raise InputError(f"--top {self.top}: show at least one guess")
+        if self.file is not None:
+            return self._run_file(self.file)
+        rows = self._rows()
+        if self.json:
+            print_json(rows)
+        else:
+            print("\n".join(map(_line, rows)) or "(no name in this text)")
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """The predictions for one input, by which of its parts were given."""
+        from bertlab.predict import answer_question, choose, classify, family_of, fill_in
+
+        given = {name for name in INPUTS if getattr(self, name) not in (None, ())}
+        model = self.model or ("storyworld-tiny-qa" if self.question else "storyworld-tiny")
+        text, question, passage = self.text or "", self.question or "", self.passage or ""
+        if given == {"question", "passage"}:
+            return answer_question(question, passage, model, self.top)
+        if given == {"text", "choices"}:
+            return choose(text, self.choices, model)
+        if given == {"text", "pair"} or (given == {"text"} and family_of(model)):
+            return classify(text, self.pair, model, self.top)
+        if given == {"text"}:
+            return fill_in(text, model, self.top)
+        raise InputError("give a text, a text and --pair or --choices, both --question and --passage, or --file")
+
+    def _run_file(self, file: Path) -> None:
+        from bertlab.predict import predict_file
+
+        if self.out is None or self.model is None:
+            raise InputError("--file needs --model, a fine-tuned one, and --out, where the predictions go")
+        count, left_out = predict_file(self.model, file, self.out, self.files)
+        if left_out:
+            say(left_out)
+        say(f"wrote {count:,} predictions to {self.out}")
+
+
+def _line(row: dict[str, Any]) -> str:
+    if "kind" in row:
+        return f"{row['kind']:<12}  {row['text']}"
+    if "value" in row:
+        return f"{row['value']:.4f}"
+    mask = f"[MASK] {row['mask']}  " if "mask" in row else ""
+    return f"{mask}{row['probability']:6.1%}  {' '.join(row['text'].split()) or '(no answer in this passage)'}"

@@ -1,0 +1,44 @@
+"""How a training runs on this machine. None of it is part of the recipe; the fields are options of the command line."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bertlab.training.engine.precision import Precision
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """Where to train and what to save."""
+
+    half: bool = False
+    """Save in 16 bits (as the bundled models are): half the size."""
+    resume: bool = False
+    """Go on with the run in the run folder, after a kill or Ctrl-C; give the same options as before."""
+    save_every: int = 500
+    """Save what a run can go on from every so many steps."""
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    """Where to train; auto takes a GPU if there is one."""
+    precision: Precision = "auto"
+    """Number format of matrix products; auto measures which one is faster on this machine."""
+
+
+@dataclass(frozen=True)
+class PretrainSettings(RunSettings):
+    """Where to pretrain, how long, with what help from the hardware, and what to save."""
+
+    minutes: float | None = None
+    """Stop after so many minutes, with the learning rate brought down in time."""
+    keep: int = 2
+    """How many saved states to keep."""
+    tensorboard: bool = False
+    """Write the figures of metrics.csv for TensorBoard too: tensorboard --logdir RUN-FOLDER."""
+    devices: int = 1
+    """How many devices train together, each on its share of every batch (several machines: docs/pretraining.md)."""
+    micro_batch: int | None = None
+    """Pairs of texts that a device works on at a time, if a whole batch does not fit; the result stays the same."""
+    compiled: bool = False
+    """Let torch.compile fuse the layers, for a long run on a GPU; needs a C++ compiler."""
+    unpadded: bool = False
+    """Keep padding out of all layers on a GPU too; helps if the texts differ much in length."""
+    gradient_checkpointing: bool = False
+    """Take less memory and a third more work, for a large model."""
