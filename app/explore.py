@@ -4,9 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.shared import exports, model_bar
-
-PAGES = {  # each a folder of app/pages: its title and icon
+# Every page: its folder in app/pages, which is its address too, with its title and icon. The first one opens first.
+PAGES = {
     "masking": ("Masked words", ":material/visibility_off:"),
     "attention": ("Attention heads", ":material/grid_on:"),
     "embeddings": ("[CLS] embeddings", ":material/scatter_plot:"),
@@ -14,6 +13,7 @@ PAGES = {  # each a folder of app/pages: its title and icon
     "labels": ("Labels", ":material/label:"),
     "training": ("Training", ":material/trending_up:"),
 }
+FIRST = next(iter(PAGES))
 
 STYLE = """<style>
 [data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 4rem 3rem 5rem; }
@@ -29,17 +29,29 @@ STYLE = """<style>
 }
 </style>"""
 
-# An icon by name would be fetched from a font server.
-st.set_page_config(page_title="bertlab explorer", page_icon=str(Path(__file__).with_name("icon.png")), layout="wide")
-st.html(STYLE)
-page = st.navigation(
-    [
-        st.Page(f"pages/{name}/page.py", title=title, icon=icon, url_path=name, default=name == "masking")
+
+def file_of(page: str) -> str:
+    """Return the script of a page, as st.Page and st.page_link name it."""
+    return f"pages/{page}/page.py"
+
+
+def main() -> None:
+    from app.shared import exports, model_bar  # not at the top: they load torch, which PAGES alone does not need
+
+    # Streamlit would fetch an icon that is given by name from a font server.
+    st.set_page_config("bertlab explorer", str(Path(__file__).with_name("icon.png")), layout="wide")
+    st.html(STYLE)
+    pages = [
+        st.Page(file_of(name), title=title, icon=icon, url_path=name, default=name == FIRST)
         for name, (title, icon) in PAGES.items()
     ]
-)
-st.session_state.page, st.session_state.not_in_link = page.url_path, []
-model_bar.show()
-st.session_state.link_places = []
-page.run()
-exports.show_links()
+    page = st.navigation(pages)
+    st.session_state.page, st.session_state.not_in_link = page.url_path or FIRST, []
+    model_bar.show()
+    st.session_state.links_to_show = []
+    page.run()
+    exports.show_links()
+
+
+if __name__ == "__main__":
+    main()

@@ -139,7 +139,7 @@ def test_from_a_file_to_measures_and_predictions(name, trained, cli, place):
     assert {"recipe.json", "metrics.csv", "dev.csv", "report.md", "README.md"} <= set(os.listdir(run))
     assert not (run / "resume").exists()
     read = read_run(run)
-    assert read.finished and {baseline.measure for baseline in read.baselines} & set(read.looks[0])
+    assert read.finished and {baseline.measure for baseline in read.baselines} & set(read.evaluations[0])
     measures = json.loads((run / "measures.json").read_text())
     assert f"finetune {FAMILIES[name][0]} --train FILE --model tiny --steps 2" in (run / "README.md").read_text()
     assert "22 examples" in (run / "report.md").read_text() or name.startswith("squad")

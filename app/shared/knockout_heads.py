@@ -1,57 +1,56 @@
-"""Maps of what each head is worth to an answer, and the choice of heads that are switched off."""
+"""Maps of what each head contributes to an output, and the choice of heads that are switched off."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import streamlit as st
 
-from app.shared import models, progress, state
-from app.shared.state import plain
+from app.shared import layout, models, progress, state
+from app.shared.markdown import plain
 from bertlab.draw.charts.knockout import CELL, Rows, knockout_map, largest
 from bertlab.explain.attention.knockout import Head
 
+ALL_ON = "All heads are on. Press a cell of the map to switch that head off."
 
-def rows(function: Callable, loaded: models.Loaded, *arguments) -> Rows:
-    """The changes that function(model, tokenizer, *arguments) yields layer by layer, drawn as they come."""
+
+def rows(function: Callable[..., Iterator[list[float]]], loaded: models.Loaded, *arguments) -> Rows:
+    """Return the changes that function(model, tokenizer, *arguments) yields layer by layer; draw them as they come."""
     layers = loaded.model.config.num_hidden_layers
 
     def draw(so_far: Rows) -> None:
         chart = knockout_map(so_far, largest(so_far), layers)
-        st.altair_chart(chart, width="stretch", alt=f"What {len(so_far)} of {layers} layers of heads are worth")
+        layout.show_chart(chart, f"Changes without each head, {len(so_far)} of {layers} layers")
 
     return progress.rows(function, loaded, *arguments, total=layers, draw=draw)
 
 
 def show(key: str, maps: Mapping[str, Rows], loaded: models.Loaded) -> tuple[Head, ...]:
-    """The maps side by side on one scale; in the first, which is that of `loaded`, a click switches a head off or on.
+    """Show the maps side by side on one scale; a click in the first, that of `loaded`, switches a head off or on.
 
     Returns the heads that are off. `key` tells the maps of several pages apart, in the link too.
     """
-    st.caption("Press a cell to switch that head off, and again to switch it on. All maps have one scale.")
+    st.caption("Press a cell to switch that head off; press it again to switch it on. All maps have the same scale.")
     shown, scale = st.container(), largest(*maps.values())
-    first, *others = maps.items()
-    off = choose(key, loaded, first[1])
+    (name, changes), *others = maps.items()
+    off = choose(key, loaded, changes)
     columns = shown.columns(len(maps), gap="large")
     with columns[0]:
-        st.markdown(f"**{plain(first[0])}**")
-        chart = knockout_map(first[1], scale, loaded.model.config.num_hidden_layers, off, clickable=True)
-        press = partial(pressed, key)
+        st.markdown(f"**{plain(name)}**")
+        chart = knockout_map(changes, scale, loaded.model.config.num_hidden_layers, off, clickable=True)
         if clicks(key) not in st.session_state:
             st.session_state.pop(f"{key} seen", None)
-        st.altair_chart(
-            chart, width="stretch", key=clicks(key), on_select=press, selection_mode=CELL, alt=spoken(*first)
-        )
+        chosen = dict(key=clicks(key), on_select=partial(switch, key), selection_mode=CELL)
+        layout.show_chart(chart, spoken(name, changes), **chosen)
     for column, (name, changes) in zip(columns[1:], others, strict=True):
         with column:
             st.markdown(f"**{plain(name)}**")
-            chart = knockout_map(changes, scale)
-            st.altair_chart(chart, width="stretch", alt=spoken(name, changes))
+            layout.show_chart(knockout_map(changes, scale), spoken(name, changes))
     return off
 
 
 def choose(key: str, loaded: models.Loaded, changes: Rows) -> tuple[Head, ...]:
-    """The field that lists the heads that are off: to begin with the one whose loss is the greatest."""
+    """Show the field that lists the heads that are off: at first the one whose loss hurts most."""
     config = loaded.model.config
     heads = [written((i, j)) for i in range(config.num_hidden_layers) for j in range(config.num_attention_heads)]
     if key in st.session_state:
@@ -60,7 +59,7 @@ def choose(key: str, loaded: models.Loaded, changes: Rows) -> tuple[Head, ...]:
         none = state.link_value(f"{key}_none")
         st.session_state[key] = [] if none else [written(most_needed(changes))]
     chosen = st.multiselect(
-        "Heads that are off, together (layer-head)",
+        "Heads that are off together (layer-head)",
         heads,
         key=key,
         bind="query-params",
@@ -68,15 +67,15 @@ def choose(key: str, loaded: models.Loaded, changes: Rows) -> tuple[Head, ...]:
         placeholder="None: press a cell of the map, or choose here",
     )
     state.share(f"{key}_none", "" if chosen else "yes")  # an empty field leaves nothing in the link
-    return tuple(tuple(int(number) - 1 for number in head.split("-")) for head in chosen)
+    return tuple((int(layer) - 1, int(number) - 1) for layer, _, number in (head.partition("-") for head in chosen))
 
 
 def clicks(key: str) -> str:
     return f"{key} map"
 
 
-def pressed(key: str) -> None:
-    """Switch the heads whose cells were pressed. The chart tells all cells that were pressed an odd number of times."""
+def switch(key: str) -> None:
+    """Switch the heads whose cells were pressed. The chart reports the cells pressed an odd number of times."""
     now = {f"{cell['layer']}-{cell['head']}" for cell in st.session_state[clicks(key)].selection.get(CELL, [])}
     flipped = now ^ st.session_state.get(f"{key} seen", set())
     st.session_state[f"{key} seen"] = now
@@ -84,7 +83,7 @@ def pressed(key: str) -> None:
 
 
 def most_needed(changes: Rows) -> Head:
-    """The head without which the most is lost."""
+    """Return the head without which the most is lost."""
     return min(((i, j) for i, row in enumerate(changes) for j in range(len(row))), key=lambda at: changes[at[0]][at[1]])
 
 
@@ -93,25 +92,29 @@ def written(head: Head) -> str:
 
 
 def named(heads: Sequence[Head]) -> str:
-    """Heads in words."""
+    """Name heads in words."""
     return " and ".join(f"layer {layer + 1}, head {head + 1}" for layer, head in heads)
 
 
+def titles(off: Sequence[Head]) -> tuple[str, str]:
+    return "With all heads", f"Without {named(off)}" if off else "No head is off"
+
+
 def story(name: str, changes: Rows, control: Rows) -> str:
-    """In words which head an answer hangs on, and whether random weights show as much."""
+    """Say on which head an output depends most, and how large the changes are with random weights."""
     layer, head = most_needed(changes)
     loss = -changes[layer][head]
     if loss < 0.01:
-        return f"No head alone matters to {name}: whichever is off, the others make up for it."
+        return f"No single head matters to {name}: whichever is off, the others make up for it."
     return (
-        f"{name} hangs most on **{named([(layer, head)])}**: without it, its ln p falls by **{loss:.2f}** nats, its "
-        f"p to {share(loss)} of what it was. With random weights no head changes it by more than "
+        f"{name} depends most on **{named([(layer, head)])}**. Without that head ln p falls by **{loss:.2f}** nats, "
+        f"so p falls to {share(loss)} of its value. With random weights no head changes ln p by more than "
         f"{largest(control):.2f}."
     )
 
 
 def share(loss: float) -> str:
-    """exp(-loss) in words."""
+    """Return exp(-loss) in words."""
     if loss < 3:
         return f"{math.exp(-loss):.0%}"
     return f"1/{math.exp(loss):,.0f}" if loss < 7 else "less than a thousandth"
@@ -119,6 +122,5 @@ def share(loss: float) -> str:
 
 def spoken(name: str, changes: Rows) -> str:
     layer, head = most_needed(changes)
-    return (
-        f"Map of heads of {name}: the greatest loss, {changes[layer][head]:+.2f} nats, is at {named([(layer, head)])}"
-    )
+    change = changes[layer][head]
+    return f"Map of the heads of {name}. The greatest loss, {change:+.2f} nats, is at {named([(layer, head)])}"

@@ -1,12 +1,12 @@
-"""The sidebar: which model is looked at, at which step of its training, what it is, and what stands beside it."""
+"""The sidebar: which model is shown, at which step of its training, what it is, and what it is compared with."""
 
 from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
-from app.shared import models, uploads
-from app.shared.state import box, linked_text, plain
+from app.shared import layout, models, state, uploads
+from app.shared.markdown import plain
 from bertlab.draw.tables import SIZES
 from bertlab.errors import InputError
 from bertlab.io.gate import read_bytes
@@ -15,53 +15,53 @@ from bertlab.model.summary import ModelFacts, model_facts
 
 CARD_CHARACTERS = 20_000
 HELP = (
-    "A folder with config.json and model.safetensors, for example one that `bertlab pretrain` wrote; or a BERT of the "
-    "hub as org/name, the one thing here that uses the network."
+    "A folder with config.json and model.safetensors, such as one that `bertlab pretrain` wrote. Or a BERT of the "
+    "Hugging Face hub as org/name: only this uses the network."
 )
 UPLOAD_HELP = (
     "One zip of a model's folder, or its files: config.json, model.safetensors, and vocab.txt or tokenizer.json. They "
-    "are read as data only, stay on this server while your page is open, and nobody else sees them."
+    "are read as data only, stay on this server while your page is open, and nobody else can see them."
 )
 
 
 def show() -> None:
-    """The whole bar. What cannot be opened is told here, and the model before it stays."""
-    with st.sidebar, box():
+    """Show the whole bar. If a model cannot be opened, say why, and keep the one before it."""
+    with st.sidebar, layout.box():
         open_one(choose())
         choose_step()
         compare_with()
         show_facts(models.chosen())
-    say_what_is_shown()
+    name_the_model()
 
 
 def open_one(wanted: str) -> None:
-    """`wanted` or, where it cannot be opened, the model before it; both gone, the bundled one."""
+    """Open `wanted`; if that fails the model before it; if that is gone too, the bundled one."""
     before, tried = st.session_state.get("opened_model"), {}
     for name in (wanted, before or models.DEFAULT_MODEL, models.DEFAULT_MODEL):
         tried[name] = models.problem_of(name)
         if not tried[name]:
             break
     if tried[wanted]:
-        fate = "stays" if name == before else "is shown"
-        st.error(f"{plain(tried[wanted])}\n\n**{models.readable(name)}** {fate}.", icon=":material/edit:")
+        still = "still " if name == before else ""
+        st.error(f"{plain(tried[wanted])}\n\nYou {still}see **{models.readable(name)}**.", icon=":material/edit:")
     st.session_state.opened_model, st.session_state.opened_name = name, models.newest(name)
 
 
-def say_what_is_shown() -> None:
-    """Above the pages that look at the chosen model, since a phone hides the sidebar; the others name theirs."""
+def name_the_model() -> None:
+    """Name the chosen model above a page, since a phone hides the sidebar. Some pages name theirs themselves."""
     if st.session_state.get("page") in ("spans", "labels"):
         return
     versus = st.session_state.get("versus") or models.NOTHING
     beside = "" if versus == models.NOTHING else f", compared with **{models.readable(versus)}**"
-    st.caption(f"Looking at **{models.readable(models.chosen())}**{beside}")
+    st.caption(f"Model: **{models.readable(models.chosen())}**{beside}")
 
 
 def choose() -> str:
-    """An upload goes before a folder, a folder before a bundled model."""
+    """Show the fields for a model. An upload takes precedence over a folder, a folder over a bundled model."""
     names = bundled_models() or [models.DEFAULT_MODEL]
     first = names.index(models.DEFAULT_MODEL) if models.DEFAULT_MODEL in names else 0
     bundled = st.selectbox("Bundled model", names, index=first, key="model", bind="query-params")
-    typed = linked_text(st.text_input, "or a folder or hub id", "folder", placeholder="runs/own-text", help=HELP)
+    typed = state.linked_text(st.text_input, "or a folder or hub id", "folder", placeholder="runs/own-text", help=HELP)
     with st.expander("or upload one", icon=":material/upload:"):
         st.file_uploader(
             "Model files",
@@ -80,19 +80,19 @@ def choose() -> str:
 
 
 def choose_step() -> None:
-    """A slider over the snapshots of a training, where the model has some; it drives every page."""
+    """Show a slider over the snapshots of the model's training, if it has any. It sets the model of every page."""
     steps = models.steps()
     if not steps:
         return
     if st.session_state.get("step") not in steps:
         st.session_state.pop("step", None)
     st.select_slider(
-        "After how many training steps",
+        "Training steps",
         steps,
         steps[-1],
         key="step",
         bind="query-params",
-        help="Snapshots of its training: step 0 is what it began with. Move, and watch it learn on every page.",
+        help="Snapshots of its training, from the initial weights at step 0. Move the slider to watch it learn.",
     )
     name = models.at_step(st.session_state.opened_model, st.session_state.step)
     if wrong := models.problem_of(name):
@@ -109,8 +109,8 @@ def compare_with() -> None:
         key="versus",
         bind="query-params",
         accept_new_options=True,
-        help="A second model stands beside the first where that shows something. You can also type a folder or a hub "
-        "id, or a snapshot such as storyworld-tiny/step-00300.",
+        help="A second model, shown beside the first where that tells you something. You can also type a folder, a "
+        "hub id, or a snapshot such as storyworld-tiny/step-00300.",
     )
 
 
@@ -120,29 +120,29 @@ def _facts(name: str, stamp: str) -> ModelFacts:
 
 
 def show_facts(name: str) -> None:
-    folder = models.place(name)
+    folder = models.folder_of(name)
     facts = _facts(name, str((folder / "config.json").stat().st_mtime_ns))
     size = f"{facts.config['num_hidden_layers']} layers of {facts.config['num_attention_heads']} heads"
     st.caption(f"**{models.readable(name)}**: {size}, {facts.total:,} parameters")
-    with st.expander("What it is", icon=":material/info:"):
+    with st.expander("About this model", icon=":material/info:"):
         st.dataframe(fact_table(facts), hide_index=True)
         show_card(folder)
 
 
 def fact_table(facts: ModelFacts) -> pd.DataFrame:
-    rows = [("kind", facts.architecture)] + [(label, facts.config[field]) for field, label in SIZES.items()]
+    rows = [("class", facts.architecture)] + [(label, facts.config[field]) for field, label in SIZES.items()]
     rows += [(part, count) for part, count in facts.parameters.items()]
     rows += [("all parameters", facts.total), ("memory", f"{facts.memory['float32'] / 1e6:,.1f} MB")]
     if facts.tokenizer:
-        rows.append(("letters", "lower case" if facts.tokenizer.lowercase else "as written"))
+        rows.append(("case", "lower case" if facts.tokenizer.lowercase else "as written"))
     return pd.DataFrame([(name, f"{n:,}" if isinstance(n, int) else str(n)) for name, n in rows], columns=["", " "])
 
 
 def show_card(folder: Path) -> None:
-    """The model card as plain text: as Markdown, a stranger's card could make the page fetch pictures."""
+    """Show the model card as plain text: as Markdown, somebody else's card could make the page fetch pictures."""
     try:
         card = read_bytes(folder / "README.md").decode("utf-8", errors="replace")
     except InputError:
         return
-    with st.popover("Its card", icon=":material/description:"):
+    with st.popover("Model card", icon=":material/description:"):
         st.code(card[:CARD_CHARACTERS], language=None, wrap_lines=True)

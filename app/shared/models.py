@@ -1,4 +1,4 @@
-"""Which models are looked at: the chosen one, the one beside it, and their like with random weights."""
+"""Which models a page shows: the chosen one, the one to compare with, and their controls with random weights."""
 
 import warnings
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.shared.state import plain
+from app.shared.markdown import plain
 from bertlab import (
     BertForPreTraining,
     BertForQuestionAnswering,
@@ -21,6 +21,7 @@ from bertlab.explain.ablation import random_control
 from bertlab.io import hub
 from bertlab.io.gate import read_json
 from bertlab.io.locate import locate, snapshots
+from bertlab.model.checkpoint import PretrainedModel
 from bertlab.model.weights import Weights, weights_file
 from bertlab.tasks.registry import family_of
 
@@ -28,12 +29,12 @@ DEFAULT_MODEL = "storyworld-tiny"
 NOTHING, RANDOM = "nothing", "random weights"
 END = "end"  # of the training, where a model has snapshots
 CLASSIFIER = "classifier"  # the heads for texts, words and choices all have this name
-DRAWN_TOKENS = 128  # more than this nobody reads in a picture
-KEPT_MODELS, KEPT_CONTROLS, KEPT_BYTES = 8, 3, "400MB"  # for all sessions together
+DRAWN_TOKENS = 128  # nobody reads more than this in a picture
+KEPT_MODELS, KEPT_CONTROLS, KEPT_BYTES = 8, 3, "400MB"  # shared by all sessions
 READ_FILES = {*hub.SMALL_FILES, "model.safetensors.index.json", "pytorch_model.bin.index.json"}  # beside the weights
 
 # task -> model class, published name of the head that it needs, the bundled checkpoint that has it
-TASKS = {
+TASKS: dict[str, tuple[type[PretrainedModel], str | None, str]] = {
     "encoder": (BertModel, None, DEFAULT_MODEL),
     "fill": (BertForPreTraining, "cls.predictions", DEFAULT_MODEL),
     "answer": (BertForQuestionAnswering, "qa_outputs", "storyworld-tiny-qa"),
@@ -41,7 +42,7 @@ TASKS = {
     "word labels": (BertForTokenClassification, CLASSIFIER, "storyworld-tiny-entities"),
 }
 
-# A head that a checkpoint lacks is told on the page (Loaded.has), not in the server's log.
+# The page says which head a checkpoint lacks (Loaded.has); the server's log need not.
 warnings.filterwarnings("ignore", ".*newly initialised")
 
 
@@ -49,35 +50,35 @@ warnings.filterwarnings("ignore", ".*newly initialised")
 class Loaded:
     """A model ready to use; `stamp` changes when the files in its folder do.
 
-    `name` is for readers, `source` is what from_pretrained takes in a notebook, `heads` are the published names of the
-    stored tensors that are no part of the encoder. `random`: its weights were drawn, not learned.
+    `name` is for visitors, `source` is what from_pretrained takes in a notebook, `heads` are the published names of the
+    stored tensors outside the encoder. `random`: its weights were drawn, not learned.
     """
 
     name: str
     source: str
     stamp: str
-    model: object
+    model: PretrainedModel
     tokenizer: Tokenizer
     heads: frozenset[str] = frozenset()
     random: bool = False
 
     @property
     def limit(self) -> int:
-        """The most tokens that are drawn."""
+        """The largest number of tokens that is drawn."""
         return min(self.model.config.max_position_embeddings, DRAWN_TOKENS)
 
     def has(self, head: str) -> bool:
-        """Whether the checkpoint holds this head, such as "cls.seq_relationship"; else its weights are random."""
+        """Return whether the checkpoint has this head, such as "cls.seq_relationship"; else its weights are random."""
         return any(name.startswith(head) for name in self.heads)
 
 
 def chosen() -> str:
-    """What the model bar has opened: a bundled name, a folder or a hub id, with the step of a snapshot."""
+    """Return what the model bar has opened: a bundled name, a folder or a hub id, with the step of a snapshot."""
     return st.session_state.get("opened_name", DEFAULT_MODEL)
 
 
 def problem_of(name: str) -> str:
-    """Why the model of this name (of a training under way, its last snapshot) cannot be opened, "" if it can."""
+    """Return why a model (of an unfinished training its last snapshot) cannot be opened; "" if it can."""
     try:
         open_model("encoder", newest(name))
     except InputError as error:
@@ -86,29 +87,29 @@ def problem_of(name: str) -> str:
 
 
 def at_step(name: str, step: str) -> str:
-    """The name under which a model's snapshot is opened, or the model itself for the end of its training."""
+    """Return the name that opens a model's snapshot, or the model itself at the end of its training."""
     return name if step == END else f"{name}/step-{int(step):05d}"
 
 
 def steps() -> list[str]:
-    """The training steps of which the chosen model has snapshots, and the end if it came; [] where it has none."""
+    """Return the steps at which the chosen model has snapshots, and END if its training ended; [] without any."""
     return steps_of(st.session_state.get("opened_model", DEFAULT_MODEL))
 
 
 def steps_of(name: str) -> list[str]:
-    folder = place(name)
+    folder = folder_of(name)
     found = [str(step) for step in snapshots(folder)]
     ended = [END] if weights_file(folder) else []
     return found + ended if found else []
 
 
 def newest(name: str) -> str:
-    """The model itself or, of a training that is under way, its last snapshot. InputError where there is no model."""
+    """Return the model itself, or the last snapshot of an unfinished training. Raises InputError without a model."""
     return at_step(name, (steps_of(name) or [END])[-1])
 
 
-def place(name: str) -> Path:
-    """The folder of a model. The hub is asked at most once in ten minutes."""
+def folder_of(name: str) -> Path:
+    """Return the folder of a model. The hub is asked at most once in ten minutes."""
     return _hub_folder(name) if hub.is_id(name) and not Path(name).is_dir() else locate(name)
 
 
@@ -118,21 +119,21 @@ def _hub_folder(name: str) -> Path:
 
 
 def model_for(task: str) -> Loaded:
-    """The chosen model with the head that `task` needs, or the bundled one that has it, saying so."""
+    """Return the chosen model if it has the head for `task`, or else a bundled one, and say so."""
     name, fallback = chosen(), TASKS[task][2]
     loaded = open_model(task, name)
     if loaded is None:
         if name != DEFAULT_MODEL:  # the default and its fine-tuned twin need no explanation
-            box = f"**{readable(name)}** has no head for this, so **{fallback}** is shown."
-            st.info(box, icon=":material/info:")
+            text = f"**{readable(name)}** has no head for this task, so you see **{fallback}**."
+            st.info(text, icon=":material/info:")
         loaded = open_model(task, fallback)
     if loaded is None:
-        raise InputError(f"{fallback} has no trained head for this: choose another model")
+        raise InputError(f"{fallback} has no trained head for this task: choose another model")
     return loaded
 
 
 def beside(task: str) -> Loaded | None:
-    """The model of "compare with"; None where none is chosen, or it has no head for `task`, saying so."""
+    """Return the model to compare with; None if none is chosen, or if it has no head for `task`, which is said."""
     name = st.session_state.get("versus") or NOTHING
     if name == NOTHING:
         return None
@@ -143,40 +144,41 @@ def beside(task: str) -> Loaded | None:
     except InputError as error:
         raise InputError(f"compare with {name}: {error}") from error
     if loaded is None:
-        st.info(f"**{readable(name)}** has no head for this, so nothing stands beside.", icon=":material/info:")
+        text = f"**{readable(name)}** has no head for this task, so there is no comparison."
+        st.info(text, icon=":material/info:")
     return loaded
 
 
 def upload_name(name: str) -> str | None:
-    """The file that the model of this name was uploaded as; None for one that was not."""
+    """Return the name of the uploaded file that a model came from; None if it was not uploaded."""
     return st.session_state.get("upload_names", {}).get(name)
 
 
 def readable(name: str) -> str:
-    """The name of a model for Markdown; an uploaded one is known by the name of its file."""
+    """Return the name of a model for Markdown; that of its file if it was uploaded."""
     return plain(upload_name(name) or name)
 
 
 def head_start(name: str) -> bool:
-    """Whether this model's recipe gave it more to begin with than random weights (see docs/plateau.md)."""
+    """Return whether the recipe gave this model more than random initial weights (see docs/plateau.md)."""
     try:
-        recipe = place(name.partition("/step-")[0]) / "recipe.json"
-        told = read_json(recipe) if recipe.exists() else {}
+        recipe = folder_of(name.partition("/step-")[0]) / "recipe.json"
+        fields = read_json(recipe) if recipe.exists() else {}
     except InputError:
         return False
-    return told.get("position_init") == "sinusoid" or told.get("attention_init") == "matched"
+    return fields.get("position_init") == "sinusoid" or fields.get("attention_init") == "matched"
 
 
 def open_model(task: str, name: str) -> Loaded | None:
-    """The model with the head for `task`, None if its checkpoint lacks that. InputError where it cannot be opened."""
-    folder = place(name)
+    """Return the model with the head for `task`; None if its checkpoint lacks that. Raises InputError if damaged."""
+    folder = folder_of(name)
     loaded = _open(task, name, f"{task} {folder.resolve()} {contents(folder)}")
     upload = upload_name(name)
     return replace(loaded, name=upload, source=Path(upload).stem) if loaded and upload else loaded
 
 
 def contents(folder: Path) -> list[tuple[str, int, int]]:
-    """Name, time and size of the files that a model is read from. InputError for a folder that cannot be read."""
+    """Return name, time and size of the files of a model. Raises InputError for a folder that cannot be read."""
     try:
         files = [
             file for file in folder.iterdir() if file.suffix in (".safetensors", ".bin") or file.name in READ_FILES
@@ -204,7 +206,7 @@ def _control(stamp: str, _loaded: Loaded) -> Loaded:
 
 
 def control_of(loaded: Loaded) -> Loaded:
-    """The same architecture with random weights; of such a one, itself."""
+    """Return the same architecture with random weights; a model with random weights is its own control."""
     return loaded if loaded.random else replace(_control(loaded.stamp, loaded), source=loaded.source)
 
 
@@ -214,6 +216,6 @@ def _compute(name: str, stamp: str, arguments: tuple, _function: Callable, _load
 
 
 def compute(function: Callable, loaded: Loaded, *arguments):
-    """function(model, tokenizer, *arguments), remembered for all sessions."""
+    """Return function(model, tokenizer, *arguments), cached for all sessions."""
     name = f"{function.__module__}.{function.__qualname__}"
     return _compute(name, loaded.stamp, arguments, function, loaded)

@@ -1,4 +1,4 @@
-"""A model from the reader's browser: read as data alone, bounded in size, in a folder of this session."""
+"""A model from the visitor's browser: read only as data, limited in size, in a folder of this session."""
 
 import shutil
 import tempfile
@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 import streamlit as st
 
@@ -20,17 +20,16 @@ CHUNK = 1 << 20
 
 
 def unpack(uploads: Sequence[BinaryIO], folder: Path) -> None:
-    """Write the model that was uploaded, as one zip or as its files, into an empty `folder`.
+    """Write an uploaded model, one zip or single files, into an empty `folder`.
 
-    Only the files of a checkpoint are taken, by their bare names: no path of a zip is followed. Raises InputError, with
-    `folder` empty again, for anything else and for more than MOST_MEGABYTES, whatever the zip says of its sizes.
+    Only the files of a checkpoint are taken, by their bare names, so no path inside a zip is followed. Raises
+    InputError, with `folder` empty again, for any other file and for more than MOST_MEGABYTES, whatever sizes the zip
+    claims.
     """
     try:
         zips = [upload for upload in uploads if upload.name.lower().endswith(".zip")]
         if zips and len(uploads) > 1:
-            raise InputError(
-                f"{zips[0].name} is not alone: give one zip, or the files of one model, and remove the rest"
-            )
+            raise InputError(f"{zips[0].name} is not the only file: give one zip, or the files of one model")
         if zips:
             _unzip(zips[0], folder)
         else:
@@ -52,31 +51,31 @@ def _unzip(upload: BinaryIO, folder: Path) -> None:
                 with packed.open(info) as file:
                     _keep(Path(info.filename).name, file, folder)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
-        raise InputError(f"{upload.name}: no zip that can be read ({error})") from error
+        raise InputError(f"{upload.name}: not a readable zip ({error})") from error
 
 
 def _one_folder(packed: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
-    """The files beside the config.json that lies highest: snapshots and the like below it are left out."""
+    """Return the files beside the topmost config.json; snapshots and the like below it are left out."""
     configs = [Path(info.filename) for info in packed.infolist() if Path(info.filename).name == "config.json"]
     if not configs:
-        raise InputError(f"{name} holds no config.json: zip the folder that save_pretrained wrote")
+        raise InputError(f"{name} has no config.json: zip the folder that save_pretrained wrote")
     home = min(configs, key=lambda path: len(path.parts)).parent
     files = [info for info in packed.infolist() if not info.is_dir() and Path(info.filename).parent == home]
     return [info for info in files if Path(info.filename).name in FILES | WEIGHTS]
 
 
-def _keep(name: str, source: BinaryIO, folder: Path) -> None:
+def _keep(name: str, source: IO[bytes], folder: Path) -> None:
     if name not in FILES | WEIGHTS:
-        raise InputError(f"{name}: not a file of a model; wanted are {', '.join(sorted(FILES | WEIGHTS))}, or one zip")
+        raise InputError(f"{name}: no file of a model: give {', '.join(sorted(FILES | WEIGHTS))}, or one zip of them")
     if (folder / name).exists():
-        raise InputError(f"{name} is there twice: give one of each")
+        raise InputError(f"{name} was given twice: give each file once")
     room = (MOST_MEGABYTES if name in WEIGHTS else TEXT_MEGABYTES) * 1_000_000
     with open(folder / name, "wb") as file:
         while chunk := source.read(CHUNK):
             room -= len(chunk)
             if room < 0:
                 most = MOST_MEGABYTES if name in WEIGHTS else TEXT_MEGABYTES
-                raise InputError(f"{name} is larger than the {most:,} MB that are taken here: open it as a folder")
+                raise InputError(f"{name} is larger than {most:,} MB, the limit for uploads: open it as a folder")
             file.write(chunk)
 
 
@@ -88,9 +87,9 @@ def _complete(folder: Path) -> None:
 
 
 def uploaded() -> str | None:
-    """The folder of the model in the upload field, None if there is none; it goes when the session ends.
+    """Return the folder of the uploaded model, None if there is none. It is removed when the session ends.
 
-    Raises InputError, at every rerun, for one that cannot be used; the one before it then stays usable.
+    Raises InputError, at every rerun, for an upload that cannot be used; the one before it stays usable.
     """
     uploads = st.session_state.get("upload") or []
     key = tuple(upload.file_id for upload in uploads)
@@ -98,24 +97,26 @@ def uploaded() -> str | None:
         return None
     if st.session_state.get("upload_key", ()) != key:
         st.session_state.upload_key = key
-        st.session_state.upload_problem = _take(uploads) if uploads else forget()
+        if not uploads:
+            forget()
+        st.session_state.upload_problem = _take(uploads) if uploads else None
     if problem := st.session_state.get("upload_problem"):
         raise InputError(problem)
     return current()
 
 
 def current() -> str | None:
-    """The folder of the last upload that could be used."""
+    """Return the folder of the last upload that could be used."""
     return next(iter(st.session_state.get("upload_names", {})), None)
 
 
 def set_aside() -> None:
-    """Let another model be shown although an upload lies in the field; a new upload is shown again."""
+    """Show another model although the upload field has one; a new upload is shown again."""
     st.session_state.upload_aside = st.session_state.get("upload_key", ())
 
 
 def _take(uploads: Sequence[BinaryIO]) -> str | None:
-    """Unpack them for this session in place of those before; what is wrong with them, None if nothing."""
+    """Unpack them for this session, replacing those before. Returns what is wrong with them; None if nothing."""
     home = tempfile.TemporaryDirectory(prefix="bertlab-")
     try:
         unpack(uploads, Path(home.name))

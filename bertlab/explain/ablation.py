@@ -1,4 +1,4 @@
-"""What a part of the model is good for: leave it out, or compare with the same architecture with random weights."""
+"""What a component contributes: leave it out, or compare with the same architecture with random weights."""
 
 import copy
 from collections.abc import Collection
@@ -28,7 +28,7 @@ class SilentAttention(Silent):
 
 
 class WithoutResidual(nn.Module):
-    """A layer that passes on what its sublayers say and forgets what they were given; for eval mode (no dropout)."""
+    """A layer without residual connections: it passes on only what its sublayers give; for eval mode (no dropout)."""
 
     def __init__(self, layer: nn.Module):
         super().__init__()
@@ -41,10 +41,10 @@ class WithoutResidual(nn.Module):
 
 
 def ablated(model: nn.Module, without: Collection[str], layers: Collection[int] | None = None) -> nn.Module:
-    """A copy of `model` in eval mode whose encoder layers (numbers from 0; None: all) lack the parts named in PARTS.
+    """Return a copy of `model` in eval mode whose encoder layers (from 0; None: all) lack some of PARTS.
 
-    A sublayer that is out adds nothing; LayerNorm and activation that are out pass on what they get. Raises
-    InputError for a part there is not.
+    A missing sublayer adds nothing; a missing LayerNorm or activation passes on its input. Raises InputError for an
+    unknown part.
     """
     if unknown := [part for part in without if part not in PARTS]:
         raise InputError(f"part {unknown[0]!r} is unknown; known: {', '.join(PARTS)}")
@@ -69,10 +69,10 @@ def _layer_without(layer: nn.Module, without: Collection[str]) -> nn.Module:
 
 @dataclass(frozen=True)
 class Signal:
-    """How a text fares on its way through L layers; each list has L+1 numbers, the first for the embeddings.
+    """How a text changes on its way through L layers; each list has L+1 numbers, the first for the embeddings.
 
-    `sizes` are root mean squares of the states. `differences` are the shares of the states, from 0 to 1, that tell
-    the tokens of a text apart: |X - mean over tokens| / |X|. `gradients` are lengths of the gradient that arrives there
+    `sizes` are root mean squares of the states. `differences` are the shares of the states, from 0 to 1, that
+    distinguish its tokens: |X - mean over tokens| / |X|. `gradients` are lengths of the gradient that arrives there
     from the last layer, where it has the length 1.
     """
 
@@ -82,7 +82,7 @@ class Signal:
 
 
 def signal(model: nn.Module, batch: Batch, seed: int = 0) -> Signal:
-    """The Signal of one text (1, S); the gradient is that of the last states times a random direction."""
+    """Return the Signal of one text (1, S); the gradient is that of the last states times a random direction."""
     bert = getattr(model, "bert", model)
     with torch.enable_grad():
         states = bert(**batch, output_hidden_states=True).hidden_states  # L+1 x (1, S, H)
@@ -97,7 +97,7 @@ def signal(model: nn.Module, batch: Batch, seed: int = 0) -> Signal:
 
 
 def _difference(state: Tensor) -> float:
-    """How much of a state (S, H) tells its tokens apart; 0 where nothing is left of it."""
+    """Return how much of a state (S, H) distinguishes its tokens; 0 if nothing is left of it."""
     return float((state - state.mean(0)).norm() / state.norm().clamp(min=torch.finfo(state.dtype).tiny))
 
 
@@ -114,14 +114,14 @@ class DrawFrom(TorchFunctionMode):
 
 
 def random_model(kind, config, seed: int = 0):
-    """A model of class `kind` with freshly drawn weights, in eval mode.
+    """Return a model of class `kind` with freshly drawn weights, in eval mode.
 
-    Follows from the seed alone, whatever other threads do, and leaves the global random state as it was.
+    It depends on the seed alone, whatever other threads do, and leaves the global random state unchanged.
     """
     with DrawFrom(torch.Generator().manual_seed(seed)):
         return kind(config).eval()
 
 
 def random_control(model, seed: int = 0):
-    """random_model of the same class and config."""
+    """Return a random_model of the same class and config."""
     return random_model(type(model), model.config, seed)

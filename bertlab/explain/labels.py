@@ -1,4 +1,4 @@
-"""What a fine-tuned classifier says of a text, or of each of its words, with the row of input it read."""
+"""What a fine-tuned classifier predicts for a text, or for each of its words, with the row of input it read."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,8 +9,10 @@ from bertlab.corpora.examples import TokenExample
 from bertlab.errors import InputError
 from bertlab.explain.text import Encoded, clean, encode, longest
 from bertlab.inputs.features import Batch, WordsFeature
+from bertlab.model import BertForSequenceClassification, BertForTokenClassification
 from bertlab.tasks.sequence import TextPrediction, text_prediction
 from bertlab.tasks.token import OUTSIDE, TokenPrediction, TokenTask, words_of
+from bertlab.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Name:
 
 @dataclass(frozen=True)
 class LabelledWords:
-    """The words of `text`: first and last+1 character of each in `spans`, its first token in `places`.
+    """The words of `text`: first and last+1 character of each in `spans`, its first token in `positions`.
 
     `batch` is the row (1, S) that the model read, with a word_mask, and `tokens` are its S tokens. Words that did not
     fit are left out; `dropped` counts their tokens, `unknown` the tokens that became [UNK]. `kinds` are all kinds of
@@ -43,7 +45,7 @@ class LabelledWords:
     text: str
     spans: list[tuple[int, int]]
     prediction: TokenPrediction
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     batch: Batch
     tokens: list[str]
     dropped: int
@@ -52,7 +54,7 @@ class LabelledWords:
 
     @property
     def names(self) -> list[Name]:
-        """The names that B- and I- labels mark; where labels are of another kind (NOUN), each word with its own."""
+        """The names that B- and I- labels mark; with labels of another kind (NOUN), each word with its own."""
         labels = self.prediction.labels
         if any(label in self.kinds for label in labels):
             return [Name(*span, label) for span, label in zip(self.spans, labels, strict=True) if label != OUTSIDE]
@@ -61,12 +63,18 @@ class LabelledWords:
 
 
 def name_kinds(labels: Iterable[str]) -> list[str]:
-    """The kinds of name of labels such as B-person and I-person; where one is of another kind (NOUN), the labels."""
+    """Return the kinds of labels such as B-person and I-person; if one is of another kind (NOUN), the labels."""
     named = sorted(set(labels) - {OUTSIDE})
     return sorted({label[2:] for label in named}) if all(label[1:2] == "-" for label in named) else named
 
 
-def label_text(model, tokenizer, text: str, pair: str | None = None, limit: int | None = None) -> LabelledText:
+def label_text(
+    model: BertForSequenceClassification,
+    tokenizer: Tokenizer,
+    text: str,
+    pair: str | None = None,
+    limit: int | None = None,
+) -> LabelledText:
     """Classify a text or pair, cut to `limit` tokens or the model's length.
 
     Raises InputError when the text is empty.
@@ -78,7 +86,9 @@ def label_text(model, tokenizer, text: str, pair: str | None = None, limit: int 
     return LabelledText(prediction, int(logits.argmax()) if prediction.probabilities else 0, encoded)
 
 
-def label_words(model, tokenizer, text: str, limit: int | None = None) -> LabelledWords:
+def label_words(
+    model: BertForTokenClassification, tokenizer: Tokenizer, text: str, limit: int | None = None
+) -> LabelledWords:
     """Label the words of a text, as many as fit `limit` tokens or the model's length.
 
     Raises InputError when the text is empty.
@@ -91,14 +101,14 @@ def label_words(model, tokenizer, text: str, limit: int | None = None) -> Labell
     words = tuple(text[start:stop] for start, stop in spans)
     row, *others = task.features([TokenExample("", words)], model.config, learn=False)
     fitting = len(row.places)
-    said = next(task.predict(model, [TokenExample("", words[:fitting])]))
+    prediction = next(task.predict(model, [TokenExample("", words[:fitting])]))
     batch = task.inputs([row], model)
     ids = batch["input_ids"][0]  # (1, S) -> (S,)
     dropped = row.cut + sum(len(_without_special(other)) + other.cut for other in others)
     unknown = int((ids == tokenizer.unk_token_id).sum())
     tokens = tokenizer.convert_ids_to_tokens(ids)
     kinds = name_kinds(model.config.id2label.values())
-    return LabelledWords(text, spans[:fitting], said, row.places, batch, tokens, dropped, unknown, kinds)
+    return LabelledWords(text, spans[:fitting], prediction, row.places, batch, tokens, dropped, unknown, kinds)
 
 
 def _without_special(feature: WordsFeature) -> list[int]:

@@ -37,7 +37,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a guess without a network reaches: `value` is to be read beside the curve `measure`."""
+    """What guessing without a network reaches: `value` belongs to the curve `measure`."""
 
     name: str
     measure: str
@@ -48,8 +48,8 @@ class Baseline:
 class TrainingRun:
     """One run folder.
 
-    `rows` are those of metrics.csv, means since the row before; `looks` those of dev.csv. `moments` are the models
-    that can be opened, in order: snapshots and, once it is saved, the result. `finished`: nothing is left to do.
+    `rows` are those of metrics.csv, means since the row before; `evaluations` those of dev.csv. `moments` are
+    the models that can be opened, in order: snapshots and, once it is saved, the result. `finished`: nothing is left to do.
     `written` is when the newest figures came, in seconds since 1970. `measured_later`: the run did not write its
     baselines at its start, so they are those of its measures, with 15% of the words hidden.
     """
@@ -57,7 +57,7 @@ class TrainingRun:
     name: str
     recipe: dict
     rows: list[Row]
-    looks: list[Row]
+    evaluations: list[Row]
     baselines: list[Baseline]
     moments: list[Moment]
     finished: bool
@@ -71,25 +71,25 @@ class TrainingRun:
 
     @property
     def planned(self) -> int | None:
-        """Steps in all; None where that follows from the number of examples, which the folder does not tell."""
+        """All steps of the run; None if they follow from the number of examples, which the folder does not record."""
         return self.recipe.get("steps") or None
 
     @property
     def loss(self) -> str | None:
-        """The name of the loss to look at, in nats."""
+        """The name of the loss, in nats."""
         return next((name for name in self.measures if name.endswith("loss")), None)
 
     def beaten_at(self, baseline: Baseline) -> int | None:
-        """The first step that was logged with a better figure; None where there is none yet."""
-        rows = self.looks if self.looks and baseline.measure in self.looks[0] else self.rows
+        """Return the first logged step with a better figure; None if there is none yet."""
+        rows = self.evaluations if self.evaluations and baseline.measure in self.evaluations[0] else self.rows
         sign = -1 if baseline.measure.endswith("loss") else 1
         better = (sign * row.get(baseline.measure, math.nan) > sign * baseline.value for row in rows)
         return next((int(row["step"]) for row, passed in zip(rows, better, strict=True) if passed), None)
 
     @property
     def shares(self) -> list[str]:
-        """Names of what grows from 0 to 1 while it learns: of the dev set where there is one."""
-        rows = self.looks or self.rows
+        """Names of the measures that grow from 0 to 1 during training: those of the dev set if there is one."""
+        rows = self.evaluations or self.rows
         names = [
             name
             for name in (rows[0] if rows else ())
@@ -99,26 +99,26 @@ class TrainingRun:
 
     @property
     def measures(self) -> list[str]:
-        """The columns of `rows` that tell what is learned."""
+        """The columns of `rows` that show what is learned."""
         return [name for name in self.rows[0] if name not in NOT_LEARNING] if self.rows else []
 
 
 def read_run(name: str | Path) -> TrainingRun:
-    """The run of a folder, or of a bundled model.
+    """Return the run of a folder, or of a bundled model.
 
     Raises InputError for a folder that no run wrote, and names the file and the line that is damaged.
     """
     name = str(name).strip()
     folder = _folder(name)
     recipe = read_json(folder / "recipe.json")
-    rows, looks = read_rows(folder / "metrics.csv"), read_rows(folder / "dev.csv")
+    rows, evaluations = read_rows(folder / "metrics.csv"), read_rows(folder / "dev.csv")
     ended = weights_file(folder) is not None
     return TrainingRun(
         name,
         recipe,
         rows,
-        looks,
-        _baselines(folder, [*rows[0], *(looks and looks[0])] if rows else []),
+        evaluations,
+        _baselines(folder, [*rows[0], *(evaluations and evaluations[0])] if rows else []),
         _moments(name, folder, rows, ended),
         finished=ended and not Checkpoints(folder / "resume"),
         written=max(_modified(folder / file) for file in ("recipe.json", "metrics.csv", "dev.csv")),
@@ -127,22 +127,22 @@ def read_run(name: str | Path) -> TrainingRun:
 
 
 def _folder(name: str) -> Path:
-    """Never one of the hub, which holds models but no runs."""
+    """Return the run folder; never one of the hub, which has models but no runs."""
     try:
         folder = locate(name) if name in bundled_models() else Path(name).expanduser()
         there = bool(name) and folder.is_dir()
     except (OSError, RuntimeError):  # too long for the file system; ~user without a home
         there = False
     if not there:
-        raise InputError(f"{name[:80]!r} is no run folder; bundled: {', '.join(bundled_models())}")
+        raise InputError(f"{name[:80]!r} is no run folder. Bundled runs: {', '.join(bundled_models())}")
     if not (folder / "recipe.json").is_file():
-        told = "it has no recipe.json, which every training of bertlab writes first"
-        raise InputError(f"{name} is no run folder: {told}; storyworld-tiny is one")
+        why = "it has no recipe.json, which every training of bertlab writes first"
+        raise InputError(f"{name} is no run folder: {why}. storyworld-tiny is one")
     return folder
 
 
 def _modified(path: Path) -> float:
-    """0 where it is missing: what goes on after a kill writes its files anew."""
+    """Return the time of the last change; 0 if the file is missing: a resumed run writes its files again."""
     try:
         return path.stat().st_mtime
     except FileNotFoundError:
@@ -150,7 +150,7 @@ def _modified(path: Path) -> float:
 
 
 def _moments(name: str, folder: Path, rows: Sequence[Row], ended: bool) -> list[Moment]:
-    """By step. Snapshots appear whole, in one rename; where the last step has one, the result stands for it."""
+    """Return the models by step. Snapshots appear complete, by a rename; the result replaces the last step's."""
     found = {step: f"{name}/{path.name}" for step, path in snapshots(folder).items()}
     if ended:
         found[int(rows[-1]["step"]) if rows else 0] = name
@@ -158,7 +158,7 @@ def _moments(name: str, folder: Path, rows: Sequence[Row], ended: bool) -> list[
 
 
 def _baselines(folder: Path, measures: Sequence[str]) -> list[Baseline]:
-    """Those that the run wrote at its start; of older runs, those of its measures at the end."""
+    """Return the baselines written at the start of the run; for older runs, those measured at its end."""
     names = {theirs: measure for measure, theirs in AGAINST.items() if measure in measures}
     coin = [Baseline("coin toss", measure, 0.5) for measure in PAIRS if measure in measures]
     if (path := folder / BASELINES).is_file():
@@ -170,15 +170,15 @@ def _baselines(folder: Path, measures: Sequence[str]) -> list[Baseline]:
 
 def _measured(path: Path, names: dict[str, str]) -> list[Baseline]:
     uniform = math.log(BertConfig.from_pretrained(path.parent).vocab_size)
-    told, found = read_json(path), [Baseline("uniform: ln V", names["loss"], uniform)]
+    measures, found = read_json(path), [Baseline("uniform: ln V", names["loss"], uniform)]
     for name, kind in SIMPLE.items():
         keys = {f"{kind}_{theirs}": measure for theirs, measure in names.items()}
-        found += [Baseline(name, measure, float(told[key])) for key, measure in keys.items() if key in told]
+        found += [Baseline(name, measure, float(measures[key])) for key, measure in keys.items() if key in measures]
     return found
 
 
 def _written(path: Path, names: dict[str, str]) -> list[Baseline]:
-    """`names` are those of the curves that are called otherwise there."""
+    """`names`: the names in the file -> the names of the curves, where they differ."""
     try:
         records = parse_json(read_text(path), path)
         return [

@@ -1,4 +1,4 @@
-"""One text, or a set of them, through the snapshots of a training: how what a model does comes about."""
+"""What the snapshots of a training do with one text or a set of texts: how a model learns."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class AnswerFrame:
 
 @dataclass(frozen=True)
 class HeadFrame:
-    """What every head looks at after `step` steps."""
+    """Where every head attends after `step` steps."""
 
     step: int
     maps: AttentionMaps
@@ -72,7 +72,7 @@ def word_film(moments: Sequence[Moment], text: str, pair: str | None = None, gap
         encoded = encode(tokenizer, text, pair, longest(model))
         positions = (encoded.input_ids == tokenizer.mask_token_id).nonzero()[:, 0].tolist()  # (S,) -> M
         if gap >= len(positions):
-            raise InputError("the text holds no [MASK] to fill: write [MASK] in place of a word")
+            raise InputError("the text has no [MASK] to fill: write [MASK] in place of a word")
         yield WordFrame(moment.step, position_log_probabilities(model, encoded.batch, positions)[gap].exp())
 
 
@@ -107,7 +107,7 @@ def heads_by_change(scores: Tensor) -> list[tuple[int, int]]:
     """Layer and head of all heads, from 0, those first in which a role other than "broad" grew most; (T, L, A, R)."""
     named = scores[..., : ROLES.index("broad")]
     grown = (named[-1] - named[0]).nan_to_num(-1.0).amax(-1)  # (L, A, R-1) -> (L, A)
-    return [divmod(place, scores.size(2)) for place in grown.flatten().argsort(descending=True).tolist()]
+    return [divmod(index, scores.size(2)) for index in grown.flatten().argsort(descending=True).tolist()]
 
 
 def cloud_film(

@@ -13,8 +13,10 @@ from bertlab.errors import InputError
 from bertlab.explain.text import clean
 from bertlab.inputs.features import Batch
 from bertlab.inputs.spans import MAX_LENGTH, SpanFeature
+from bertlab.model import BertForQuestionAnswering
 from bertlab.tasks.answers import MAX_ANSWER_TOKENS, N_BEST, AnswerPrediction, Span, Window, log_total
 from bertlab.tasks.span import SpanTask
+from bertlab.tokenizer import Tokenizer
 
 
 class PassageWindow(NamedTuple):
@@ -44,8 +46,8 @@ class Answer:
     `start_probabilities` and `end_probabilities` are (S,), as the head was trained: a softmax over all positions.
     `passage` is the text that the characters of the spans and the `offsets` of the tokens count in. `passage_slice` are
     the first and last+1 of its tokens in the window; answers start in `start_slice`, since the others have more context
-    in another window, and have at most `max_answer_tokens`. "No answer" is said where `no_answer_score`, by how much it
-    beats the best span, is more than `threshold`. `dropped` counts the tokens of the question that were cut off,
+    in another window, and have at most `max_answer_tokens`. "No answer" is predicted if `no_answer_score`, the
+    margin over the best span, exceeds `threshold`. `dropped` counts the tokens of the question that were cut off,
     `unknown` those that became [UNK].
     """
 
@@ -86,8 +88,8 @@ def span_grid(start_logits: Tensor, end_logits: Tensor, legal: Tensor, log_total
 
 
 def answer(
-    model,
-    tokenizer,
+    model: BertForQuestionAnswering,
+    tokenizer: Tokenizer,
     question: str,
     passage: str,
     n: int = N_BEST,
@@ -105,7 +107,12 @@ def answer(
 
 @torch.inference_mode()
 def read_passage(
-    model, tokenizer, question: str, passage: str, n: int = N_BEST, max_answer_tokens: int = MAX_ANSWER_TOKENS
+    model: BertForQuestionAnswering,
+    tokenizer: Tokenizer,
+    question: str,
+    passage: str,
+    n: int = N_BEST,
+    max_answer_tokens: int = MAX_ANSWER_TOKENS,
 ) -> Iterator[Window]:
     """The windows of a passage, as many as count_windows, each as the model reads it; InputError as `answer`."""
     task = _task(model, tokenizer, n, max_answer_tokens)
@@ -113,14 +120,14 @@ def read_passage(
         yield from task.windows(model, [feature])
 
 
-def count_windows(model, tokenizer, question: str, passage: str) -> int:
+def count_windows(model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str) -> int:
     """In how many windows a passage is read; InputError as `answer`."""
     return len(_features(_task(model, tokenizer), model, question, passage))
 
 
 def answer_from(
-    model,
-    tokenizer,
+    model: BertForQuestionAnswering,
+    tokenizer: Tokenizer,
     passage: str,
     windows: Sequence[Window],
     n: int = N_BEST,
@@ -131,12 +138,14 @@ def answer_from(
     if window is not None and not 0 <= window < len(windows):
         raise InputError(f"window={window}: the passage has the windows 0 to {len(windows) - 1}")
     task, passage = _task(model, tokenizer, n, max_answer_tokens), clean(passage)
-    said = task.decide(model, passage, windows)
-    drawn = windows[said.candidates[0].window if window is None else window]
-    return _answer(task, said, windows, drawn, passage, model.config.no_answer_threshold)
+    predicted = task.decide(model, passage, windows)
+    drawn = windows[predicted.candidates[0].window if window is None else window]
+    return _answer(task, predicted, windows, drawn, passage, model.config.no_answer_threshold)
 
 
-def window_batch(model, tokenizer, question: str, passage: str, window: int) -> Batch:
+def window_batch(
+    model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str, window: int
+) -> Batch:
     """The row (1, S) that `answer` makes of window number `window`.
 
     Raises InputError as `answer` does.
@@ -145,12 +154,14 @@ def window_batch(model, tokenizer, question: str, passage: str, window: int) -> 
     return task.inputs([_features(task, model, question, passage)[window]], model)
 
 
-def _task(model, tokenizer, n: int = N_BEST, max_answer_tokens: int = MAX_ANSWER_TOKENS) -> SpanTask:
+def _task(
+    model: BertForQuestionAnswering, tokenizer: Tokenizer, n: int = N_BEST, max_answer_tokens: int = MAX_ANSWER_TOKENS
+) -> SpanTask:
     max_length = min(MAX_LENGTH, model.config.max_position_embeddings)
     return SpanTask(tokenizer, max_length, max_answer_tokens=max_answer_tokens, n_best=n)
 
 
-def _features(task: SpanTask, model, question: str, passage: str) -> list[SpanFeature]:
+def _features(task: SpanTask, model: BertForQuestionAnswering, question: str, passage: str) -> list[SpanFeature]:
     question, passage = clean(question), clean(passage)
     if not question or not passage:
         raise InputError(f"the {'passage' if question else 'question'} is empty: write at least one word")
@@ -159,24 +170,29 @@ def _features(task: SpanTask, model, question: str, passage: str) -> list[SpanFe
 
 
 def _answer(
-    task: SpanTask, said: AnswerPrediction, windows: Sequence[Window], drawn: Window, passage: str, threshold: float
+    task: SpanTask,
+    predicted: AnswerPrediction,
+    windows: Sequence[Window],
+    drawn: Window,
+    passage: str,
+    threshold: float,
 ) -> Answer:
-    row, places, starts = drawn.feature.rows[0], drawn.feature.passage, drawn.feature.max_context
+    row, inside, starts = drawn.feature.rows[0], drawn.feature.passage, drawn.feature.max_context
     start, end = (logits[: len(row.ids)].cpu() for logits in (drawn.start_logits, drawn.end_logits))  # (S,)
-    place = torch.arange(len(row.ids))  # (S,)
-    legal = legal_spans(_within(place, starts), _within(place, places), task.max_answer_tokens)
+    position = torch.arange(len(row.ids))  # (S,)
+    legal = legal_spans(_within(position, starts), _within(position, inside), task.max_answer_tokens)
     grid = span_grid(start, end, legal, log_total(windows))
-    grid[0, 0] = said.no_answer_probability
-    spans = _weighed(said)
+    grid[0, 0] = predicted.no_answer_probability
+    spans = _ranked(predicted)
     return Answer(
         best=spans[0],
         spans=spans[: task.n_best],
-        no_answer_probability=said.no_answer_probability,
+        no_answer_probability=predicted.no_answer_probability,
         tokens=task.tokenizer.convert_ids_to_tokens(row.ids),
         start_probabilities=start.softmax(0),
         end_probabilities=end.softmax(0),
         grid=grid,
-        passage_slice=(places.start, places.stop),
+        passage_slice=(inside.start, inside.stop),
         passage=passage,
         dropped=windows[0].feature.cut,
         unknown=row.ids.count(task.tokenizer.unk_token_id),
@@ -184,26 +200,26 @@ def _answer(
         window=drawn.feature.window,
         offsets=tuple(row.offsets),
         start_slice=(starts.start, starts.stop),
-        no_answer_score=said.no_answer_score,
+        no_answer_score=predicted.no_answer_score,
         threshold=threshold,
         max_answer_tokens=task.max_answer_tokens,
     )
 
 
-def _within(place: Tensor, places: range) -> Tensor:
-    return (places.start <= place) & (place < places.stop)
+def _within(position: Tensor, inside: range) -> Tensor:
+    return (inside.start <= position) & (position < inside.stop)
 
 
-def _weighed(said: AnswerPrediction) -> list[Span]:
-    """What is said, and then the other spans and no answer by their score."""
-    found = said.candidates
-    nothing = Span(0, 0, 0, 0, "", found[0].score + said.no_answer_score, said.no_answer_probability)
-    best = found[0] if said.text else nothing
+def _ranked(predicted: AnswerPrediction) -> list[Span]:
+    """Return the prediction first, and then the other spans and no answer by their score."""
+    found = predicted.candidates
+    nothing = Span(0, 0, 0, 0, "", found[0].score + predicted.no_answer_score, predicted.no_answer_probability)
+    best = found[0] if predicted.text else nothing
     return sorted([nothing, *found], key=lambda span: (span is not best, -span.score))
 
 
 def _seen(window: Window) -> PassageWindow:
-    offsets, places = window.feature.rows[0].offsets, window.feature.passage
-    score, first, last = window.best[0] if window.best else (float("-inf"), places.start, places.start)
-    edges = offsets[places.start][0], offsets[places.stop - 1][1], offsets[first][0], offsets[last][1]
+    offsets, inside = window.feature.rows[0].offsets, window.feature.passage
+    score, first, last = window.best[0] if window.best else (float("-inf"), inside.start, inside.start)
+    edges = offsets[inside.start][0], offsets[inside.stop - 1][1], offsets[first][0], offsets[last][1]
     return PassageWindow(*edges, score, window.no_answer)

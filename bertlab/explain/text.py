@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 
 from bertlab.errors import InputError
+from bertlab.model.checkpoint import PretrainedModel
+from bertlab.tokenizer import Tokenizer
 
 _MASK = re.compile(r"\[mask\]", re.IGNORECASE)
 
@@ -42,18 +44,18 @@ def clean(text: str) -> str:
     return _MASK.sub("[MASK]", kept).strip()
 
 
-def frame_mask(tokenizer, input_ids: torch.Tensor) -> torch.Tensor:
+def frame_mask(tokenizer: Tokenizer, input_ids: torch.Tensor) -> torch.Tensor:
     """True at [CLS] and [SEP], which stand around every text: bool of the same shape."""
     return torch.isin(input_ids, input_ids.new_tensor([tokenizer.cls_token_id, tokenizer.sep_token_id]))
 
 
-def longest(model, limit: int | None = None) -> int:
+def longest(model: PretrainedModel, limit: int | None = None) -> int:
     """How many tokens of a text the model reads: `limit`, but never more than it has positions."""
     positions = model.config.max_position_embeddings
     return min(limit or positions, positions)
 
 
-def encode(tokenizer, text: str, pair: str | None = None, limit: int = 512) -> Encoded:
+def encode(tokenizer: Tokenizer, text: str, pair: str | None = None, limit: int = 512) -> Encoded:
     """Encode one text or pair, cut to `limit` tokens ([CLS] and [SEP] included).
 
     Raises InputError when nothing but spaces or control characters is left of `text`.

@@ -14,6 +14,8 @@ from torch import Tensor
 
 from bertlab.errors import InputError
 from bertlab.explain.text import clean, frame_mask, longest
+from bertlab.model.checkpoint import PretrainedModel
+from bertlab.tokenizer import Tokenizer
 
 Pooling = Literal["cls", "mean", "max"]
 Method = Literal["pca", "tsne", "umap"]
@@ -23,7 +25,11 @@ _umap = Lock()  # its compiled loops may not run in two threads at once: with so
 
 
 def vector_rows(
-    model, tokenizer, texts: Sequence[str], pooling: Pooling = "cls", limit: int | None = None
+    model: PretrainedModel,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    pooling: Pooling = "cls",
+    limit: int | None = None,
 ) -> Iterator[np.ndarray]:
     """The vector of one text after another at each layer, (L+1, H) each, [0] being the embeddings.
 
@@ -44,7 +50,7 @@ def vector_rows(
 
 
 @torch.inference_mode()
-def _layers(model, batch: dict[str, Tensor], own: Tensor, pooling: Pooling) -> Tensor:
+def _layers(model: PretrainedModel, batch: dict[str, Tensor], own: Tensor, pooling: Pooling) -> Tensor:
     states = getattr(model, "bert", model)(**batch, output_hidden_states=True).hidden_states  # L+1 x (B, S, H)
     return torch.stack([pool(state, own, pooling) for state in states]).float()  # (L+1, B, H)
 
@@ -60,7 +66,11 @@ def pool(states: Tensor, own: Tensor, pooling: Pooling) -> Tensor:
 
 
 def text_vectors(
-    model, tokenizer, texts: Sequence[str], pooling: Pooling = "cls", limit: int | None = None
+    model: PretrainedModel,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    pooling: Pooling = "cls",
+    limit: int | None = None,
 ) -> np.ndarray:
     """(L+1, N, H): what `vector_rows` gives, as one array."""
     return np.stack(list(vector_rows(model, tokenizer, texts, pooling, limit)), axis=1)
@@ -75,11 +85,11 @@ class Projection:
 
 
 def project(vectors: np.ndarray, method: Method = "pca", seed: int = 0) -> Projection:
-    """Vectors (N, H) laid flat: along the two directions of largest variance (PCA), or so that near ones stay near
-    (t-SNE, van der Maaten & Hinton 2008; UMAP, McInnes et al. 2018).
+    """Project vectors (N, H) to two dimensions: along the directions of largest variance (PCA), or so that neighbours
+    stay together (t-SNE, van der Maaten & Hinton 2008; UMAP, McInnes et al. 2018).
 
-    Only of PCA do distances and directions mean anything: the other two stretch some and shrink others, and draw
-    clumps even where there are none. Vectors that are all alike (the [CLS] embedding before the first layer) become
+    Distances and directions mean something only with PCA: the other two stretch some distances, shrink others, and
+    draw clumps even where there are none. Vectors that are all alike (the embedding of [CLS]) become
     one point, with no variance. Raises InputError for fewer than three with UMAP.
     """
     if all_alike(vectors):
@@ -92,7 +102,7 @@ def project(vectors: np.ndarray, method: Method = "pca", seed: int = 0) -> Proje
 
 
 def all_alike(vectors: np.ndarray) -> bool:
-    """Whether vectors (N, H) differ by rounding alone, or there is only one."""
+    """Return whether vectors (N, H) differ by rounding alone, or there is only one."""
     return len(vectors) < 2 or bool(np.abs(vectors - vectors.mean(0)).max() <= 1e-4 * np.abs(vectors).max())
 
 
@@ -191,18 +201,18 @@ def anisotropy(vectors: np.ndarray) -> float:
     (Ethayarajh 2019, who takes words). Raises InputError for fewer than two."""
     count = len(vectors)
     if count < 2:
-        raise InputError("one vector has no other to compare it with: give two texts or more")
+        raise InputError("one vector alone has nothing to compare with: give two texts or more")
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)  # (N, H)
     total = units.sum(0)  # (H,), whose square holds the cosine of every ordered pair, and N of a text with itself
     return float((total @ total - count) / (count * (count - 1)))
 
 
-def nearest(vectors: np.ndarray, place: int, count: int = 5) -> list[tuple[int, float]]:
-    """The `count` vectors of (N, H) nearest to that at `place`, each with its distance, in all H dimensions,
+def nearest(vectors: np.ndarray, index: int, count: int = 5) -> list[tuple[int, float]]:
+    """The `count` vectors of (N, H) nearest to number `index`, each with its distance, in all H dimensions,
     standardised as in `neighbour_accuracy`."""
     scaled = _standardised(vectors)
-    distances = np.linalg.norm(scaled - scaled[place], axis=1)  # (N, H) -> (N,)
-    order = [int(i) for i in distances.argsort(kind="stable") if i != place]
+    distances = np.linalg.norm(scaled - scaled[index], axis=1)  # (N, H) -> (N,)
+    order = [int(i) for i in distances.argsort(kind="stable") if i != index]
     return [(i, float(distances[i])) for i in order[:count]]
 
 

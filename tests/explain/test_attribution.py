@@ -27,13 +27,13 @@ def test_pushes_on_a_text_sum_to_the_way_from_the_baseline(classifier, tok, labe
     assert pushed.score == pytest.approx(torch.tensor(p).logit().item(), abs=1e-4)
     assert abs(pushed.score - pushed.baseline) > 0.05
     assert float(pushed.values.sum()) == pytest.approx(pushed.score - pushed.baseline, abs=5e-3)
-    assert pushed.gap == pytest.approx(0, abs=5e-3)
+    assert pushed.delta == pytest.approx(0, abs=5e-3)
 
 
 def test_pushes_on_a_word(tagger, tok):
     said = label_words(tagger, tok, TEXT)
     pushes = [attribute_word(tagger, tok, TEXT, word) for word in range(len(said.spans))]
-    assert all(abs(pushed.gap) < 5e-3 and pushed.tokens == said.tokens for pushed in pushes)
+    assert all(abs(pushed.delta) < 5e-3 and pushed.tokens == said.tokens for pushed in pushes)
     for pushed, p in zip(pushes, said.prediction.probabilities, strict=True):
         assert pushed.score == pytest.approx(torch.tensor(p).logit().item(), abs=1e-4)
 
@@ -46,7 +46,7 @@ def test_labels_that_are_no_rivals(classifier, tok, problem):
     logits = model(**tok([TEXT])).logits[0].detach()
     assert said.label == (0 if problem == "regression" else int(logits.argmax()))
     assert pushed.score == pytest.approx(float(logits[said.label]), abs=1e-5)
-    assert abs(pushed.gap) < 5e-3
+    assert abs(pushed.delta) < 5e-3
 
 
 def variant(model, **changes):
@@ -62,7 +62,7 @@ def test_pushes_on_a_fill(model, tok):
     guess = int(p.argmax())
     pushed = attribute_fill(model, tok, batch, position, guess)
     assert pushed.score == pytest.approx(float(p[guess].logit()), abs=1e-4)
-    assert abs(pushed.gap) < 5e-3 and abs(pushed.score - pushed.baseline) > 0.05
+    assert abs(pushed.delta) < 5e-3 and abs(pushed.score - pushed.baseline) > 0.05
     assert pushed.tokens[position] == "[MASK]"
 
 
@@ -74,7 +74,7 @@ def test_pushes_on_an_answer(reader, tok, span):
     sure = out.start_logits[0].softmax(0)[span[0]].log() + out.end_logits[0].softmax(0)[span[1]].log()
     pushed = attribute_span(reader, tok, batch, *span)
     assert pushed.score == pytest.approx(float(sure), abs=1e-4)
-    assert abs(pushed.gap) < 1e-2 and abs(pushed.score - pushed.baseline) > 0.05
+    assert abs(pushed.delta) < 1e-2 and abs(pushed.score - pushed.baseline) > 0.05
 
 
 def test_progress_goes_from_none_to_all(classifier, tok):
@@ -111,7 +111,7 @@ def test_a_gap_is_seen_where_the_path_has_too_few_steps(classifier, tok, monkeyp
     exact = attribute_text(classifier, tok, TEXT)
     monkeypatch.setattr("bertlab.explain.attribution.STEPS", 2)
     rough = attribute_text(classifier, tok, TEXT)
-    assert abs(rough.gap) > 10 * abs(exact.gap)
+    assert abs(rough.delta) > 10 * abs(exact.delta)
 
 
 class Linear(nn.Module):
@@ -156,14 +156,14 @@ def test_tokens_that_cannot_matter_get_nothing(classifier, tok):
 
 def test_a_model_that_reads_from_left_to_right_is_pushed_by_nothing_on_the_right(tagger, tok):
     tagger = variant(tagger, is_decoder=True)
-    word, place = 2, label_words(tagger, tok, TEXT).places[2]
+    word, place = 2, label_words(tagger, tok, TEXT).positions[2]
     values = attribute_word(tagger, tok, TEXT, word).values
     assert (values[1 : place + 1] != 0).all() and (values[place + 1 :] == 0).all()
 
 
 @pytest.mark.parametrize("decoder", ["cnn", "crf"])
 def test_heads_that_read_words(tagger, tok, decoder):
-    assert abs(attribute_word(variant(tagger, token_decoder=decoder), tok, TEXT, 1).gap) < 5e-3
+    assert abs(attribute_word(variant(tagger, token_decoder=decoder), tok, TEXT, 1).delta) < 5e-3
 
 
 def test_twice_the_same_and_no_gradient_is_left(classifier, tok):

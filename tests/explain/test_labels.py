@@ -31,9 +31,9 @@ def test_words_are_labelled_as_the_task_does(tagger, tok, text, limit):
     said = label_words(tagger, tok, text, limit)
     words = tuple(said.text[start:stop] for start, stop in said.spans)
     assert said.prediction == next(TokenTask(tok, limit).predict(tagger, [TokenExample("1", words)]))
-    assert len(said.places) == len(words) == len(said.prediction.labels)
+    assert len(said.positions) == len(words) == len(said.prediction.labels)
     assert len(said.tokens) <= limit
-    for word, place in zip(words, said.places, strict=True):
+    for word, place in zip(words, said.positions, strict=True):
         assert said.tokens[place] in ("[UNK]", word) or word.lower().startswith(said.tokens[place])
     assert said.unknown == said.tokens.count("[UNK]")
 

@@ -69,9 +69,9 @@ def test_the_bundled_run_and_where_its_older_baselines_come_from():
 def test_a_fine_tuning_is_read_by_its_dev_set():
     run = read_run("storyworld-tiny-sentiment")
     assert run.shares[0] == "accuracy" and run.loss == "loss"
-    assert all({"accuracy", "accuracy_low", "accuracy_high"} <= row.keys() for row in run.looks)
+    assert all({"accuracy", "accuracy_low", "accuracy_high"} <= row.keys() for row in run.evaluations)
     table = curve_table(run, ["accuracy"])
-    assert (table["low"] <= table["value"]).all() and len(table) == len(run.looks)
+    assert (table["low"] <= table["value"]).all() and len(table) == len(run.evaluations)
 
 
 def test_a_line_that_is_being_written_waits(folder):

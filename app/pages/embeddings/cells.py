@@ -1,5 +1,7 @@
-"""Notebook cells of the embeddings; a test runs every one. `models` are pairs: what from_pretrained takes, and whether
-random weights stand in its place."""
+"""Notebook cells of the embeddings; a test runs every one.
+
+`models` are pairs: what from_pretrained takes, and whether random weights take its place.
+"""
 
 from collections.abc import Sequence
 
@@ -7,7 +9,7 @@ Models = Sequence[tuple[str, bool]]
 
 
 def each(models: Models, pooling: str, limit: int) -> str:
-    """The head of a loop over the models, which makes `vectors` of `texts`."""
+    """Return the start of a loop over the models, which makes `vectors` of `texts`."""
     return f"""for name, random in {list(models)!r}:
     model = BertModel.from_pretrained(name)
     model = random_control(model) if random else model
@@ -51,25 +53,25 @@ alt.hconcat(*(layer_lines(table, name, {layer}, chances.get(name)) for name in d
 
 
 def neighbours(
-    models: Models, texts: str, pooling: str, limit: int, layer: int, place: int, count: int, yours: int
+    models: Models, texts: str, pooling: str, limit: int, layer: int, index: int, count: int, yours: int
 ) -> str:
-    """`yours`: how many texts at the end are the reader's own, which are nobody's neighbours."""
+    """`yours`: how many texts at the end are the visitor's own; they are no neighbours of others."""
     return f"""from bertlab import BertModel, Tokenizer
 from bertlab.explain.ablation import random_control
 from bertlab.explain.vectors import nearest, text_vectors
 
 {texts}
-print(labels[{place}], texts[{place}], sep=": ")
+print(labels[{index}], texts[{index}], sep=": ")
 found = {{}}
 {each(models, pooling, limit)}
-    near = nearest(vectors[min({layer}, len(vectors) - 1)], {place}, {count + yours})
+    near = nearest(vectors[min({layer}, len(vectors) - 1)], {index}, {count + yours})
     near = [(labels[i], round(distance, 2), texts[i]) for i, distance in near if i < len(texts) - {yours}]
     found["random weights" if random else name] = near[:{count}]
 found"""
 
 
 def bundled_texts(name: str, count: int) -> str:
-    """`name` is a function of the story world."""
+    """`name` is a function of bertlab.corpora.storyworld."""
     return f"""from bertlab.corpora.storyworld import {name}
 
 examples = list({name}(seed=0, count={count}, split="test"))
@@ -88,13 +90,13 @@ def file_texts(name: str, text_column: str, label_column: str | None, most: int,
 from bertlab.corpora.reading import Skipped
 from bertlab.corpora.tabular import read_table
 
-# {ascii(name)} lies beside this notebook.
+# Put {ascii(name)} beside this notebook.
 examples = list(islice(read_table({name!r}, {options}, skipped=Skipped()), {most}))
 texts, labels = [e.text for e in examples], [{label} for e in examples]"""
 
 
 def with_yours(source: str, yours: Sequence[str], label: str) -> str:
-    """The texts of `source`, and the reader's own behind them."""
+    """Return the lines of `source`, and lines that append the visitor's own texts."""
     if not yours:
         return source
     return f"{source}\nyours = {list(yours)!r}\ntexts += yours\nlabels += [{label!r}] * len(yours)"

@@ -1,42 +1,40 @@
-"""[CLS] embeddings: one point a text, layer by layer, and where labels come apart."""
+"""[CLS] embeddings: one point for each text, layer by layer, and where labels separate."""
 
 import streamlit as st
 
-from app.pages.embeddings import clouds as embeddings_clouds
-from app.pages.embeddings import measures as embeddings_measures
-from app.pages.embeddings import neighbours as embeddings_neighbours
-from app.pages.embeddings import picture as embeddings_picture
-from app.pages.embeddings import sets as embeddings_sets
-from app.shared import models, state
+from app.pages.embeddings import clouds, measures, nearest_texts, projection, texts
+from app.shared import layout, models, state
 
 
 def show() -> None:
-    texts = embeddings_sets.choose()
+    chosen = texts.choose()
     if st.session_state.get("embeddings_file"):
         state.unlinked("file")
-    if texts is None:
+    if chosen is None:
         return
     loaded = models.model_for("encoder")
-    look = embeddings_clouds.look(loaded)
-    embeddings_clouds.say_what_is_missing(loaded, texts)
-    clouds = embeddings_clouds.clouds(loaded, texts, look)
-    measured = None  # as long as the reader stops it
-    with state.box():
-        measured = [embeddings_clouds.measures(cloud) for cloud in clouds]
-    with state.box():
-        embeddings_picture.show(clouds, measured)
-    with state.box():
-        embeddings_neighbours.show(clouds)
+    look = clouds.choose_look(loaded)
+    clouds.notices(loaded, chosen)
+    shown = clouds.clouds(loaded, chosen, look)
+    measured = None  # as long as the visitor stops it
+    with layout.box():
+        measured = [clouds.measures(cloud) for cloud in shown]
+    with layout.box():
+        if measured:
+            measures.show_verdict(shown, measured)
+        projection.show(shown)
+    with layout.box():
+        nearest_texts.show(shown)
     if measured:
-        with state.box():
-            embeddings_measures.show(clouds, measured)
+        with layout.box():
+            measures.show_layers(shown, measured)
 
 
-state.heading(
+layout.heading(
     "[CLS] embeddings",
-    "The [CLS] token stands before every text, and its vector is what a classifier reads. Each point is the vector "
-    "of one text. Texts that the model takes to be alike lie together: does it see what the labels say, and at which "
-    "layer?",
+    "The [CLS] token stands before every text, and a classifier reads its vector. Each point is the vector of one "
+    "text, projected to two dimensions. Similar vectors lie close together. Do they share a label, and from which "
+    "layer on?",
 )
-with state.box():
+with layout.box():
     show()

@@ -1,12 +1,12 @@
-"""Labels: what fine-tuned models say of a text and of its words, and which tokens pushed them to it."""
+"""Labels: the class of a text and the labels of its words, by fine-tuned models, with what contributed to each."""
 
 from collections.abc import Iterator
 
 import streamlit as st
 
-from app.pages.labels import text as labels_text
-from app.pages.labels import words as labels_words
-from app.shared import models, state
+from app.pages.labels import views
+from app.shared import layout, models, state
+from app.shared.markdown import plain
 from bertlab.errors import InputError
 from bertlab.explain.labels import label_text, label_words
 from bertlab.explain.text import clean
@@ -21,57 +21,60 @@ EXAMPLES = {
 }
 
 
-def looked_at(task: str) -> Iterator[tuple[models.Loaded, str]]:
-    """The models that label: the chosen one, and that to compare with unless it has random weights, which stand beside
-    each anyway; with an ending for the names of their files."""
+def models_for(task: str) -> Iterator[tuple[models.Loaded, str]]:
+    """Yield the chosen model and the one to compare with, each with an ending for its file names.
+
+    A second model with random weights is left out, since those stand beside each model anyway.
+    """
     first, second = models.model_for(task), models.beside(task)
     yield first, ""
     if second is not None and not second.random and second.stamp != first.stamp:
         yield second, "-compared"
 
 
-def say_once(*counts: int) -> None:
-    """What was left out, unless it was told of another model already."""
-    if counts not in told:
-        told.add(counts)
-        state.notices(*counts)
+def notice_once(*counts: int) -> None:
+    """Warn of tokens that were left out, unless the same was said for another model."""
+    if counts not in noticed:
+        noticed.add(counts)
+        layout.notices(*counts)
 
 
 def show_text() -> None:
     st.subheader("The whole text", anchor=False)
-    for loaded, ending in looked_at("text label"):
-        said = models.compute(label_text, loaded, text, pair, loaded.limit)
-        say_once(said.encoded.dropped, said.encoded.unknown, len(said.encoded.tokens))
-        st.caption(f"Labelled by **{state.plain(loaded.name)}**.")
-        labels_text.show(loaded, said, text, pair, f"text-label{ending}")
+    for loaded, ending in models_for("text label"):
+        labelled = models.compute(label_text, loaded, text, pair, loaded.limit)
+        notice_once(labelled.encoded.dropped, labelled.encoded.unknown, len(labelled.encoded.tokens))
+        st.caption(f"Labelled by **{plain(loaded.name)}**.")
+        views.show_text(loaded, labelled, text, pair, f"text-label{ending}")
 
 
 def show_words() -> None:
     st.subheader("Each word", anchor=False)
     word = None
-    for loaded, ending in looked_at("word labels"):
-        said = models.compute(label_words, loaded, text, loaded.limit)
-        say_once(said.dropped, said.unknown, len(said.tokens))
-        st.caption(f"Labelled by **{state.plain(loaded.name)}**.")
-        word = labels_words.show(loaded, said, text, f"word-labels{ending}", word)
+    for loaded, ending in models_for("word labels"):
+        labelled = models.compute(label_words, loaded, text, loaded.limit)
+        notice_once(labelled.dropped, labelled.unknown, len(labelled.tokens))
+        st.caption(f"Labelled by **{plain(loaded.name)}**.")
+        word = views.show_words(loaded, labelled, text, f"word-labels{ending}", word)
 
 
-state.heading(
+layout.heading(
     "Labels",
-    "A fine-tuned BERT gives a text its class, or each word its label. Which tokens pushed it there? *Integrated "
-    "gradients* share out the score of the label among them: blue tokens pushed towards it, orange ones away from it.",
+    "A fine-tuned BERT gives a text its class, or each word its label. Which tokens contributed? *Integrated "
+    "gradients* divide the score of the label among them: blue tokens raise it, orange ones lower it.",
 )
 st.caption(
-    "The score is the log-odds of the label, in nats; where a model gives a number, this number. It is followed from a "
-    "text of nothing but [PAD] to yours, and the pushes must add up to the whole way: the check under each picture "
-    "tells how nearly they do. Colours are stretched to the largest push of each picture."
+    "The score is the log-odds of the label, in nats; for a model that predicts a number, that number. The gradients "
+    "are followed from a baseline of nothing but [PAD] to your text, and the attributions must add up to the whole "
+    "difference: the check under each picture shows how nearly they do. Colours are scaled to the largest attribution "
+    "of each picture."
 )
 state.example_pills("Try", {name: {"label_text": text, "label_pair": ""} for name, text in EXAMPLES.items()})
 text, pair = state.text_fields("label_", TEXT)
-told: set[tuple[int, ...]] = set()
-with state.box():
+noticed: set[tuple[int, ...]] = set()
+with layout.box():
     if not clean(text):
         raise InputError("the text is empty: write at least one word")
     for view in (show_text, show_words):
-        with state.box():
+        with layout.box():
             view()

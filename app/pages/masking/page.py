@@ -1,12 +1,7 @@
-"""Masked words: what BERT writes in the gaps and why, and both tasks of its pretraining."""
+"""Masked words: what BERT would write in the gaps and why, and both tasks of its pretraining."""
 
-from app.pages.masking import draw as masking_draw
-from app.pages.masking import fills as masking_fills
-from app.pages.masking import gaps as masking_gaps
-from app.pages.masking import lens as masking_lens
-from app.pages.masking import next as masking_next
-from app.pages.masking import sweep as masking_sweep
-from app.shared import models, state
+from app.pages.masking import fill_in, layer_by_layer, mask, next_sentence, pretraining_draw, whole_text
+from app.shared import layout, models, state
 from bertlab.explain.text import encode
 
 EXAMPLES = {
@@ -16,27 +11,28 @@ EXAMPLES = {
     "the store": {"text": "the man went to the [MASK].", "pair": "he bought a gallon of milk."},
     "penguins": {"text": "penguins are flightless [MASK].", "pair": ""},
 }
-OF_GAPS = {"Fill in": masking_fills, "Layer by layer": masking_lens}
-OF_THE_TEXT = {"Whole text": masking_sweep, "Pretraining's draw": masking_draw, "Next sentence": masking_next}
+OF_MASKED_WORDS = {"Fill in": fill_in, "Layer by layer": layer_by_layer}
+OF_THE_TEXT = {"Whole text": whole_text, "Pretraining's draw": pretraining_draw, "Next sentence": next_sentence}
 
 
 def show(text: str, pair: str | None) -> None:
     loaded, beside = models.model_for("fill"), models.beside("fill")
     encoded = encode(loaded.tokenizer, text, pair, loaded.limit)
-    state.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
-    with state.open_tab("masking", [*OF_GAPS, *OF_THE_TEXT]) as name:
+    layout.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
+    with layout.open_tab("masking", [*OF_MASKED_WORDS, *OF_THE_TEXT]) as name:
         if name in OF_THE_TEXT:
-            OF_THE_TEXT[name].show(masking_gaps.asked(loaded, beside, encoded, text, pair))
-        elif gaps := masking_gaps.choose(encoded):
-            OF_GAPS[name].show(masking_gaps.asked(loaded, beside, encoded, text, pair, gaps), encoded, gaps)
+            OF_THE_TEXT[name].show(mask.queries(loaded, beside, encoded, text, pair))
+        elif positions := mask.choose(encoded):
+            queries = mask.queries(loaded, beside, encoded, text, pair, positions)
+            OF_MASKED_WORDS[name].show(queries, encoded, positions)
 
 
-state.heading(
+layout.heading(
     "Masked words",
-    "BERT learns by filling gaps. Hide words of your own text and see what it would write there, reading the "
-    "words on *both* sides, and which of them made it write that.",
+    "BERT learns by filling gaps. Hide words of your own text to see what BERT would write there. It reads the "
+    "words on *both* sides, and you can see which of them decide.",
 )
 state.example_pills("Try", EXAMPLES)
 text, pair = state.text_fields()
-with state.box():
+with layout.box():
     show(text, pair)

@@ -1,44 +1,40 @@
-"""Answer spans: how BERT marks an answer in a passage, and what the answer hangs on."""
+"""Answer spans: how BERT marks an answer in a passage, and what the answer depends on."""
 
 import streamlit as st
 
-from app.pages.spans import answer as spans_answer
-from app.pages.spans import grid as spans_grid
-from app.pages.spans import heads as spans_heads
-from app.pages.spans import text as spans_text
-from app.pages.spans import why as spans_why
+from app.pages.spans import reading, starts_and_ends, the_answer, which_head, why
 from app.pages.spans.reading import Reading
-from app.shared import models, state
+from app.shared import layout, models
+from app.shared.markdown import plain
 
 VIEWS = {
-    "The answer": spans_answer,
-    "Starts and ends": spans_grid,
-    "Why this answer?": spans_why,
-    "Which head?": spans_heads,
+    "The answer": the_answer,
+    "Starts and ends": starts_and_ends,
+    "Why this answer?": why,
+    "Which head?": which_head,
 }
 
 
 def show(question: str, passage: str) -> None:
     loaded, beside = models.model_for("answer"), models.beside("answer")
-    asks = [Reading(loaded, question, passage)]
+    readings = [Reading(loaded, question, passage)]
     if beside and beside.stamp == loaded.stamp:
-        st.info(
-            f"**{state.plain(loaded.name)}** answers in any case, so nothing stands beside.", icon=":material/info:"
-        )
+        text = f"**{plain(loaded.name)}** answers in both cases, so there is no comparison."
+        st.info(text, icon=":material/info:")
     elif beside:
-        asks.append(Reading(beside, question, passage, "-beside"))
-    found = asks[0].found
-    state.notices(found.dropped, found.unknown, len(found.tokens))
-    with state.open_tab("spans", VIEWS) as name:
-        VIEWS[name].show(asks)
+        readings.append(Reading(beside, question, passage, "-beside"))
+    found = readings[0].found
+    layout.notices(found.dropped, found.unknown, len(found.tokens))
+    with layout.open_tab("spans", VIEWS) as name:
+        VIEWS[name].show(readings)
 
 
-state.heading(
+layout.heading(
     "Answer spans",
-    "A fine-tuned BERT answers by marking: for each token it says how well an answer could start there and "
-    "end there. If the [CLS] token scores best, the passage holds no answer. It can only copy, and it can be "
-    "wrong.",
+    "A fine-tuned BERT answers by marking a span of the passage: each token gets a logit for the start and one for "
+    "the end of the answer. If [CLS] gets the highest ones, the passage contains no answer. The model can only copy, "
+    "and it can be wrong.",
 )
-question, passage = spans_text.text_fields()
-with state.box():
+question, passage = reading.fields()
+with layout.box():
     show(question, passage)

@@ -1,24 +1,54 @@
-"""A question put to a model about a passage, and the windows in which it reads that."""
+"""A question about a passage: the fields for both, and the windows in which a model reads them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.shared import models, progress, state
+import streamlit as st
+
+from app.shared import layout, models, progress, state
 from bertlab.explain.attention.knockout import Head, windows_without
 from bertlab.explain.spans import Answer, answer_from, count_windows, read_passage
 from bertlab.tasks.answers import Window
 
-DRAWN = 48  # tokens that a readable square holds
-SHADES = (  # how to read a shaded passage
-    "Blue from the left: the answer may start with this word. Orange from the right: it may end with it. An answer is "
-    "underlined. Rest the pointer on a word for its numbers."
+QUESTION = "What did Rex eat?"
+PASSAGE = (
+    "Ruth Hill was a baker of Ashford. She lived on Elm Street with Rex, her dog. Ruth went to the toy shop. "
+    "She bought a red kite from the toymaker for nine coins. “Nine coins for a red kite?” cried Mark. "
+    "“The price of the toy shop,” said Ruth. Rex ate bread near the garden."
 )
+DRAWN = 48  # tokens that fit into a readable square
+SHADES = (  # how to read a shaded passage
+    "Blue from the left: the answer may start with this word. Orange from the right: it may end with it. The answer is "
+    "underlined. Point at a word to see its probabilities."
+)
+
+
+@st.cache_data(show_spinner=False)
+def examples() -> list[tuple[str, str]]:
+    """Return a few held-out questions of the story world with their passages; the first has no answer."""
+    from bertlab.corpora.storyworld import questions
+
+    chosen: dict[str, tuple[str, str]] = {}
+    for example in questions(seed=0, count=60, split="test"):
+        kind = "none" if example.is_impossible else example.kind
+        chosen.setdefault(kind, (example.question, example.context))
+    kept = [chosen.pop("none", None), *chosen.values()][:5]
+    return [texts for texts in kept if texts]
+
+
+def fields(prefix: str = "") -> tuple[str, str]:
+    """Show the fields for question and passage; `prefix` keeps the keys of two views apart."""
+    keys = f"{prefix}question", f"{prefix}passage"
+    offered = {texts[0]: dict(zip(keys, texts, strict=True)) for texts in examples()}
+    state.example_pills("Try a question that the model has not seen in training", offered)
+    question = state.linked_text(st.text_input, "Your question", keys[0], QUESTION)
+    return question, state.linked_text(st.text_area, "Your passage", keys[1], PASSAGE, height=150)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One model, a question and a passage of any length; `key` tells the models apart."""
+    """One model, a question, and a passage of any length; `key` tells the models apart."""
 
     loaded: models.Loaded
     question: str
@@ -32,23 +62,23 @@ class Reading:
 
     @cached_property
     def found(self) -> Answer:
-        """The answer, in the window with the best span."""
+        """The answer, with the arrays of the window that has the best span."""
         return self._answer(self.windows)
 
     def window(self, number: int) -> Answer:
-        """The answer, in the window of that number."""
+        """Return the answer with the arrays of that window."""
         return self._answer(self.windows, number)
 
     def without(self, off: tuple[Head, ...]) -> Answer:
-        """The answer with these heads switched off."""
+        """Return the answer with these heads switched off."""
         return self._answer(self._read(windows_without, off)) if off else self.found
 
-    def _read(self, function: Callable, *arguments) -> list[Window]:
-        """No answer is given before the last window is read: after a press of Stop, state.Stopped is raised."""
+    def _read(self, function: Callable[..., Iterator[Window]], *arguments) -> list[Window]:
+        """Read all windows: only then there is an answer. Raises Stopped if the visitor presses Stop."""
         total = models.compute(count_windows, self.loaded, self.question, self.passage)
         found = progress.rows(function, self.loaded, self.question, self.passage, *arguments, total=total)
         if len(found) < total:
-            raise state.Stopped
+            raise layout.Stopped
         return found
 
     def _answer(self, windows: list[Window], number: int | None = None) -> Answer:
@@ -56,32 +86,32 @@ class Reading:
 
     @property
     def control(self) -> "Reading":
-        """The same of random weights."""
+        """The same for random weights."""
         return Reading(models.control_of(self.loaded), self.question, self.passage)
 
     @property
-    def place(self) -> tuple[int, int, int]:
-        """Window, first and last token of what is said; "no answer" is [CLS] of the window with the best span."""
-        found = self.found
-        return found.window, found.best.start_token, found.best.end_token
+    def span(self) -> tuple[int, int, int]:
+        """Window, first and last token of the answer; "no answer" is [CLS] of the window with the best span."""
+        return self.found.window, self.found.best.start_token, self.found.best.end_token
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
+        """The text of the answer."""
         return self.found.best.text or "no answer"
 
 
 def drawn_tokens(found: Answer) -> range:
-    """The passage tokens to draw: all of the window, or those around its best span."""
+    """Return the passage tokens to draw: all of the window, or those around its best span."""
     start, stop = found.passage_slice
     if stop - start <= DRAWN:
         return range(start, stop)
-    middle = int(found.grid[1:].max(1).values.argmax()) + 1  # (S-1, S) -> the likeliest start but [CLS]
+    middle = int(found.grid[1:].max(1).values.argmax()) + 1  # (S-1, S) -> the likeliest start except [CLS]
     first = max(start, min(middle - DRAWN // 2, stop - DRAWN))
     return range(first, first + DRAWN)
 
 
 def percent(probability: float) -> str:
-    """A probability that is not quite 0 or 1 does not look as if it were."""
+    """Format a probability so that one that is nearly 0 or 1 does not look like 0 or 1."""
     if 0.999 < probability < 1:
         return "> 99.9%"
     return "< 0.1%" if 0 < probability < 0.001 else f"{probability:.1%}"

@@ -1,4 +1,4 @@
-"""Notebook cells of the training page; a test runs every one. `most`: so many snapshots are shown."""
+"""Notebook cells of the training page; a test runs every one. `most`: the largest number of snapshots shown."""
 
 
 def curves(run: str, log_steps: bool) -> str:

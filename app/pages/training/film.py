@@ -1,4 +1,4 @@
-"""What the films of a training share: the snapshots that are shown, and the text that is shown to them."""
+"""What all films of a training share: the snapshots they show, and the fields for a text."""
 
 from collections.abc import Sequence
 
@@ -18,21 +18,21 @@ EXAMPLES = {
 
 
 def moments_of(run: TrainingRun) -> tuple[Moment, ...]:
-    """The snapshots, or a dozen of many, evenly picked."""
+    """Return the snapshots to show: all, or a dozen evenly picked ones."""
     chosen = picked(run.moments, MOST_MOMENTS)
     if len(chosen) < len(run.moments):
-        st.caption(f"{len(chosen)} of {len(run.moments)} snapshots are shown, from the first to the last.")
+        st.caption(f"You see {len(chosen)} of {len(run.moments)} snapshots, evenly picked from the first to the last.")
     return chosen
 
 
 def last_model(task: str, run: TrainingRun) -> models.Loaded:
-    """The last snapshot, or the result of the run."""
+    """Open the last snapshot, or the result of the run."""
     return models.open_model(task, run.moments[-1].source)
 
 
-def settled(said: Sequence) -> int:
-    """The place from which on all are as the last one."""
-    return next(i for i in range(len(said)) if set(said[i:]) == {said[-1]})
+def settled(outputs: Sequence) -> int:
+    """Return the index from which on all outputs equal the last one."""
+    return next(i for i in range(len(outputs)) if set(outputs[i:]) == {outputs[-1]})
 
 
 def text_fields() -> tuple[str, str | None]:

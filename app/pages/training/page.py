@@ -1,37 +1,30 @@
-"""Training: the curves of a run, and its snapshots as a film; the chosen step drives the other pages."""
+"""Training: the curves of a run, and a film of its snapshots; the chosen step is shown on the other pages too."""
 
 from pathlib import Path
 
 import streamlit as st
 
-from app.pages.training import answers as training_answers
-from app.pages.training import cloud as training_cloud
-from app.pages.training import curves as training_curves
-from app.pages.training import heads as training_heads
-from app.pages.training import words as training_words
-from app.shared import models, state, uploads
+from app.explore import PAGES, file_of
+from app.pages.training import answer_found, cls_topics, gap_fills, head_forms, learning_curves
+from app.shared import layout, models, uploads
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.io.locate import bundled_models
 
 CHOSEN = "the chosen model"
 RUNS = Path("runs")  # where `bertlab pretrain` writes
-FILMS = {  # with the task that a run needs a head for
-    "A gap fills": (training_words, "fill"),
-    "An answer is found": (training_answers, "answer"),
-    "A head forms": (training_heads, "encoder"),
-    "[CLS] and topics": (training_cloud, "encoder"),
+FILMS = {  # each with the task whose head a run needs
+    "A gap fills": (gap_fills, "fill"),
+    "An answer is found": (answer_found, "answer"),
+    "A head forms": (head_forms, "encoder"),
+    "[CLS] and topics": (cls_topics, "encoder"),
 }
-PAGES = {  # with the task that a model needs a head for, to be shown there
-    "masking": ("Masked words", ":material/visibility_off:", "fill"),
-    "attention": ("Attention heads", ":material/grid_on:", "encoder"),
-    "embeddings": ("[CLS] embeddings", ":material/scatter_plot:", "encoder"),
-    "spans": ("Answer spans", ":material/question_answer:", "answer"),
-}
+NEEDED = {"masking": "fill", "spans": "answer"}  # the task whose head a page needs; other pages need the encoder
+NOT_LINKED = ("labels", "training")  # classifiers have no snapshots; this page
 
 
 def choose_run(place) -> str:
-    """The model of the bar, another bundled one, a folder under runs/, or any folder typed by hand."""
+    """Ask for the model of the bar, another bundled one, a folder under runs/, or any folder typed by hand."""
     found = sorted(str(recipe.parent) for recipe in RUNS.glob("*/recipe.json"))
     chosen = place.selectbox(
         "Training run",
@@ -39,29 +32,29 @@ def choose_run(place) -> str:
         key="run",
         bind="query-params",
         accept_new_options=True,
-        help="What `bertlab pretrain` and `bertlab finetune` write, while they run or afterwards. Type any folder.",
+        help="What `bertlab pretrain` and `bertlab finetune` write, during training or afterwards. Type any folder.",
     )
     return st.session_state.opened_model if chosen in (None, CHOSEN) else chosen
 
 
 def choose_moment(place, run: TrainingRun) -> Moment:
-    """The snapshot that all pages show; this slider and that of the model bar are one."""
+    """Ask for the snapshot that all pages show; this slider and that of the model bar stay the same."""
     moments = {str(moment.step): moment for moment in run.moments}
     current = next((m for m in run.moments if m.source == models.chosen()), run.moments[-1])
     st.session_state.training_step = str(current.step)
     place.select_slider(
-        "After how many training steps",
+        "Training steps",
         list(moments),
         format_func=lambda step: f"{int(step):,}",
         key="training_step",
-        on_change=look_everywhere,
+        on_change=show_everywhere,
         args=[run],
     )
     return moments[st.session_state.training_step]
 
 
-def look_everywhere(run: TrainingRun) -> None:
-    """Let the model bar, and so every page, show the chosen step of the run."""
+def show_everywhere(run: TrainingRun) -> None:
+    """Set the model bar, and so every page, to the chosen step of the run."""
     moment = next(moment for moment in run.moments if str(moment.step) == st.session_state.training_step)
     if run.name != st.session_state.opened_model:
         uploads.set_aside()
@@ -73,51 +66,52 @@ def look_everywhere(run: TrainingRun) -> None:
 
 
 def show_links(run: TrainingRun, moment: Moment) -> None:
-    """To the pages that show the chosen step; of a run that is not in the model bar, first a way to put it there."""
+    """Link to the pages that can show the chosen step. A run outside the model bar first gets a button for that."""
     if moment.source != models.chosen():
-        said = f"Show step {moment.step:,} on all pages"
-        st.button(said, icon=":material/open_in_new:", on_click=look_everywhere, args=[run])
+        text = f"Show step {moment.step:,} on all pages"
+        st.button(text, icon=":material/open_in_new:", on_click=show_everywhere, args=[run])
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"See step {moment.step:,} on", width="content")
-        for page, (title, icon, task) in PAGES.items():
-            if models.open_model(task, moment.source) is not None:
-                st.page_link(f"pages/{page}/page.py", label=title, icon=icon)
+        for page, (title, icon) in PAGES.items():
+            if page not in NOT_LINKED and models.open_model(NEEDED.get(page, "encoder"), moment.source) is not None:
+                st.page_link(file_of(page), label=title, icon=icon)
 
 
 def films(run: TrainingRun) -> dict:
-    """What shows the snapshots of this run, by what it learned."""
+    """Return the views of snapshots that suit what this run learned."""
     last = run.moments[-1].source
-    return {name: part for name, (part, task) in FILMS.items() if models.open_model(task, last) is not None}
+    return {name: film for name, (film, task) in FILMS.items() if models.open_model(task, last) is not None}
 
 
 def cell_source(name: str) -> str:
-    """What a notebook cell opens: of an upload, a folder of that name."""
+    """Return what a notebook cell opens: for an upload, a folder of its name."""
     upload = models.upload_name(name)
     return Path(upload).stem if upload else name
 
 
 def show(place, run: TrainingRun) -> None:
     """`place` is where the slider goes."""
-    if film := len(run.moments) > 1:
+    moment = None
+    if len(run.moments) > 1:
         moment = choose_moment(place, run)
         show_links(run, moment)
     else:
-        how = "`--set snapshot_steps=0,100,1000` keeps some"
-        st.caption(f"This run kept no snapshots, so there is no film of it; {how}.")
-    views = {"Learning curves": training_curves} | (films(run) if film else {})
-    with state.open_tab("training", views) as name:
-        views[name].show(run, cell_source(run.name), moment.step if film else None)
+        how = "To keep some, train with `--set snapshot_steps=0,100,1000`"
+        st.caption(f"This run kept no snapshots, so only its curves can be shown. {how}.")
+    views = {"Learning curves": learning_curves} | (films(run) if moment else {})
+    with layout.open_tab("training", views) as name:
+        views[name].show(run, cell_source(run.name), moment.step if moment else None)
 
 
-state.heading(
+layout.heading(
     "Training",
-    "How a model came to know what it knows. Its loss fell below one simple guess after another; its snapshots, opened "
-    "one by one, show a gap being filled better and a head finding its place.",
+    "How a model came to know what it knows. See its loss fall below one simple baseline after another, and open its "
+    "snapshots one by one: a gap is filled better and better, and a head takes on its role.",
 )
 left, right = st.columns([2, 3], gap="medium")
-with state.box():
+with layout.box():
     chosen = choose_run(left)
     if models.upload_name(chosen):
-        raise InputError("an uploaded model brings no record of its training: choose a run")
+        raise InputError("an uploaded model has no record of its training: choose a run")
     show(right, read_run(chosen))

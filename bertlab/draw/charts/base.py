@@ -1,7 +1,7 @@
 """Altair charts of what bertlab.explain computes. Backgrounds stay clear, so light and dark both work."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO, StringIO
 
 import altair as alt
@@ -60,24 +60,24 @@ def attention_table(tokens: Sequence[str], weights: Tensor) -> pd.DataFrame:
 
 
 def attention_heatmap(tokens: Sequence[str], weights: Tensor) -> alt.Chart:
-    """One head (S, S) as a matrix: rows look, columns are looked at."""
+    """Draw one head (S, S) as a matrix: rows attend, columns are attended to."""
     label = alt.Axis(labelExpr=token_names(range(len(tokens)), tokens), labelOverlap=True, **_PLAIN)
     step = alt.Step(max(6, min(24, 640 // len(tokens))))
     return (
         alt.Chart(attention_table(tokens, weights))
         .mark_rect()
         .encode(
-            x=alt.X("to:O", title="looked at", axis=label),
-            y=alt.Y("from:O", title="looking", axis=label),
+            x=alt.X("to:O", title="attended to", axis=label),
+            y=alt.Y("from:O", title="attending", axis=label),
             color=alt.Color("weight:Q", scale=alt.Scale(scheme="cividis", domainMin=0)),
         )
         .properties(width=step, height=step)
     )
 
 
-def token_names(places: range, tokens: Sequence[str]) -> str:
-    """A Vega expression from a position to its token: equal tokens at two places stay two labels."""
-    return f"({json.dumps({str(i): tokens[i] for i in places})})[datum.value]"
+def token_names(positions: Iterable[int], tokens: Sequence[str] | Mapping[int, str]) -> str:
+    """Return a Vega expression from a position to its token: equal tokens at two positions stay two labels."""
+    return f"({json.dumps({str(i): tokens[i] for i in positions})})[datum.value]"
 
 
 def token_axis(names: str) -> alt.Axis:
@@ -85,30 +85,30 @@ def token_axis(names: str) -> alt.Axis:
     return alt.Axis(labelExpr=names, labelFontSize=12, labelLimit=110, **_PLAIN)
 
 
-def attribution_table(pushed: Attribution, control: Attribution) -> pd.DataFrame:
-    """One row a token: how much it pushed the label, and how much with random weights."""
-    pushes = {"push": pushed.values.tolist(), "random weights": control.values.tolist()}
-    return pd.DataFrame({"position": range(len(pushed.tokens)), "token": pushed.tokens, **pushes})
+def attribution_table(found: Attribution, control: Attribution) -> pd.DataFrame:
+    """Return one row a token: its attribution, and that with random weights."""
+    values = {"contribution": found.values.tolist(), "random weights": control.values.tolist()}
+    return pd.DataFrame({"position": range(len(found.tokens)), "token": found.tokens, **values})
 
 
-def attribution_bars(pushed: Attribution, control: Attribution) -> alt.Chart:
-    """A row for each token with two bars, on one scale: its push, and below it the push with random weights."""
-    table = attribution_table(pushed, control)
-    signs = table["push"].map(lambda push: "towards" if push >= 0 else "away")
+def attribution_bars(found: Attribution, control: Attribution) -> alt.Chart:
+    """Draw a row for each token with two bars on one scale: its contribution, and below it that with random weights."""
+    table = attribution_table(found, control)
+    signs = table["contribution"].map(lambda value: "for it" if value >= 0 else "against it")
     long = table.assign(signs=signs).melt(["position", "token", "signs"], var_name="weights", value_name="value")
-    long["what"] = long["signs"].where(long["weights"] == "push", "random weights")
-    scale = alt.Scale(domain=["towards", "away", "random weights"], range=[BLUE, ORANGE, GREY])
+    long["what"] = long["signs"].where(long["weights"] == "contribution", "random weights")
+    scale = alt.Scale(domain=["for it", "against it", "random weights"], range=[BLUE, ORANGE, GREY])
     legend = alt.Legend(title=None, orient="top", labelFontSize=12, columnPadding=5)  # all three on a phone
-    names = token_names(range(len(pushed.tokens)), pushed.tokens)
+    names = token_names(range(len(found.tokens)), found.tokens)
     return (
         alt.Chart(long)
         .mark_bar(cornerRadiusEnd=2)
         .encode(
             y=alt.Y("position:O", title=None, axis=token_axis(names), scale=alt.Scale(paddingInner=0.2)),
-            yOffset=alt.YOffset("weights:N", sort=["push", "random weights"]),
-            x=alt.X("value:Q", title="push", axis=alt.Axis(gridOpacity=0.4, orient="top")),
+            yOffset=alt.YOffset("weights:N", sort=["contribution", "random weights"]),
+            x=alt.X("value:Q", title="contribution", axis=alt.Axis(gridOpacity=0.4, orient="top")),
             color=alt.Color("what:N", scale=scale, legend=legend),
-            tooltip=["token", "what", alt.Tooltip("value", title="push", format="+.4f")],
+            tooltip=["token", "what", alt.Tooltip("value", title="contribution", format="+.4f")],
         )
         .properties(height=alt.Step(ROW, **{"for": "position"}))
     )

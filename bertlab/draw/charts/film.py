@@ -34,7 +34,7 @@ def word_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart:
 
 
 def answer_table(frames: Sequence[AnswerFrame]) -> pd.DataFrame:
-    """One row a step for the likeliest span and one for no answer: what would be said, and its probability."""
+    """One row a step for the likeliest span and one for no answer: its text and probability."""
     rows = []
     for frame in frames:
         found = frame.answer
@@ -77,9 +77,9 @@ def accuracy_steps(table: pd.DataFrame, chance: float, step: int | None = None) 
     """The accuracies of an accuracy_table against steps, above chance."""
     rule = alt.Chart(pd.DataFrame({"accuracy": [chance]})).encode(y="accuracy:Q")
     dashed = rule.mark_rule(strokeDash=[5, 4], color=GREY)
-    said = rule.mark_text(align="right", dy=10, dx=-3, fontSize=12, color=GREY, text=f"chance {chance:.0%}")
+    label = rule.mark_text(align="right", dy=10, dx=-3, fontSize=12, color=GREY, text=f"chance {chance:.0%}")
     lines = _lines(table, "vector", "accuracy", "label named by neighbours", step)
-    return alt.layer(dashed, said.encode(x=alt.value("width")), lines).properties(height=340)
+    return alt.layer(dashed, label.encode(x=alt.value("width")), lines).properties(height=340)
 
 
 def _lines(
@@ -105,8 +105,8 @@ def _lines(
     return alt.layer(*layers).properties(height=height)
 
 
-def head_tile(frame: HeadFrame, layer: int, head: int, said: str = "") -> alt.Chart:
-    """One head (counted from 0) at one moment as a small matrix: rows look, columns are looked at."""
+def head_tile(frame: HeadFrame, layer: int, head: int, subtitle: str = "") -> alt.Chart:
+    """Draw one head (from 0) at one moment as a small matrix: rows attend, columns are attended to."""
     tokens, weights = frame.maps.tokens, frame.maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
     i, j = np.indices(weights.shape).reshape(2, -1)  # (S * S,) each
     names = np.array(tokens, dtype=object)
@@ -116,7 +116,7 @@ def head_tile(frame: HeadFrame, layer: int, head: int, said: str = "") -> alt.Ch
     colour = alt.Color("weight:Q", scale=alt.Scale(scheme="cividis", domain=[0, 1]), legend=None)
     side = max(SIDE // len(tokens), 1) * len(tokens)  # whole pixels, or the page shines through between the cells
     return (
-        alt.Chart(cells, title=_title(frame.step, said))
+        alt.Chart(cells, title=_title(frame.step, subtitle))
         .mark_rect()
         .encode(
             x=alt.X("j:O", axis=alt.Axis(**_BARE), title=None, scale=alt.Scale(padding=0)),
@@ -132,9 +132,9 @@ def cloud_tile(frame: CloudFrame, points: np.ndarray, labels: Sequence[str], tex
     """The projected vectors (N, 2) of one moment; each label has a colour and a shape."""
     names = sorted(set(labels))
     table = pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "label": list(labels), "text": list(texts)})
-    said = f"{frame.neighbours.accuracy:.0%}" if frame.neighbours else ""
+    subtitle = f"{frame.neighbours.accuracy:.0%}" if frame.neighbours else ""
     return (
-        alt.Chart(table, title=_title(frame.step, said))
+        alt.Chart(table, title=_title(frame.step, subtitle))
         .mark_point(filled=True, size=22, opacity=0.85)
         .encode(
             x=alt.X("x:Q", axis=alt.Axis(**_BARE), title=None),
@@ -147,9 +147,9 @@ def cloud_tile(frame: CloudFrame, points: np.ndarray, labels: Sequence[str], tex
     )
 
 
-def _title(step: int, said: str) -> alt.TitleParams:
-    look = dict(anchor="start", fontSize=13, subtitleColor=GREY, offset=4)
-    return alt.TitleParams(f"step {step:,}", subtitle=said or alt.Undefined, **look)
+def _title(step: int, subtitle: str) -> alt.TitleParams:
+    style = dict(anchor="start", fontSize=13, subtitleColor=GREY, offset=4)
+    return alt.TitleParams(f"step {step:,}", subtitle=subtitle or alt.Undefined, **style)
 
 
 def class_key(labels: Sequence[str]) -> str:

@@ -95,8 +95,8 @@ def measure_map(measures: Measures) -> alt.LayerChart:
         for name in measures.values
     ]
     long = pd.concat(shares)
-    places = list(long["position"].unique())
-    names = alt.Axis(labelExpr=token_names(places, measures.tokens), labelFontSize=13, labelLimit=110, **_BARE)
+    positions = list(long["position"].unique())
+    names = alt.Axis(labelExpr=token_names(positions, measures.tokens), labelFontSize=13, labelLimit=110, **_BARE)
     top = alt.Axis(orient="top", labelAngle=0, labelFontSize=12, **_BARE)
     base = alt.Chart(long).encode(
         x=alt.X("measure:N", sort=list(measures.values), title=None, axis=top),

@@ -20,9 +20,9 @@ WEIGHTS = ["this model", "random weights"]
 def lens_table(lens: Lens) -> pd.DataFrame:
     """One row a layer and guess, with probability and rank of the last layer's answer beside."""
     rows = [
-        (layer, place, token, p, lens.answer, lens.probabilities[layer], lens.ranks[layer])
+        (layer, rank, token, p, lens.answer, lens.probabilities[layer], lens.ranks[layer])
         for layer, fill in enumerate(lens.layers)
-        for place, (token, p) in enumerate(zip(fill.tokens, fill.probabilities, strict=True), 1)
+        for rank, (token, p) in enumerate(zip(fill.tokens, fill.probabilities, strict=True), 1)
     ]
     columns = ["layer", "guess", "token", "probability", "answer", "p(answer)", "rank of answer"]
     return pd.DataFrame(rows, columns=columns)
@@ -110,7 +110,7 @@ def sweep_table(rows: Sequence[Surprisal]) -> pd.DataFrame:
 
 
 def surprisal_bars(rows: Sequence[Surprisal], vocab_size: int) -> alt.LayerChart:
-    """The surprisal of each token, and what blind guessing would come to."""
+    """The surprisal of each token, and what uniform guessing would give."""
     table = sweep_table(rows).rename(columns={"surprisal": "nats"})
     return _nats(table, ["token", "guess", "rank"], "surprisal in nats", vocab_size)
 
@@ -125,27 +125,27 @@ def loss_table(guesses: Sequence[Guess], actions: Sequence[str]) -> pd.DataFrame
 
 
 def loss_bars(guesses: Sequence[Guess], actions: Sequence[str], vocab_size: int) -> alt.LayerChart:
-    """The loss at each chosen token, and what blind guessing would come to."""
+    """The loss at each chosen token, and what uniform guessing would give."""
     table = loss_table(guesses, actions).rename(columns={"true token": "token", "loss": "nats"})
     return _nats(table, ["token", "action", "its guess"], "loss in nats", vocab_size)
 
 
-def _nats(table: pd.DataFrame, told: list[str], title: str, vocab_size: int) -> alt.LayerChart:
+def _nats(table: pd.DataFrame, shown: list[str], title: str, vocab_size: int) -> alt.LayerChart:
     """A row for each position with a bar of the column nats, labelled with tokens, and a dashed line at ln V."""
     names = token_names(table["position"], dict(zip(table["position"], table["token"], strict=True)))
-    blind = math.log(vocab_size)
+    uniform = math.log(vocab_size)
     bars = (
         alt.Chart(table)
         .mark_bar(color=ORANGE, cornerRadiusEnd=2)
         .encode(
             y=alt.Y("position:O", title=None, axis=token_axis(names), scale=alt.Scale(paddingInner=0.25)),
             x=alt.X("nats:Q", title=title, axis=alt.Axis(gridOpacity=0.4, orient="top")),
-            tooltip=[*told, alt.Tooltip("nats", title=title, format=".3f")],
+            tooltip=[*shown, alt.Tooltip("nats", title=title, format=".3f")],
         )
     )
-    rule = alt.Chart(pd.DataFrame({"nats": [blind]})).mark_rule(strokeDash=[5, 4], color=GREY).encode(x="nats:Q")
-    said = _small_title(f"dashed: blind guessing among {vocab_size:,} tokens, {blind:.1f}")
-    return (bars + rule).properties(height=alt.Step(ROW), title=said)
+    rule = alt.Chart(pd.DataFrame({"nats": [uniform]})).mark_rule(strokeDash=[5, 4], color=GREY).encode(x="nats:Q")
+    note = _small_title(f"dashed: uniform guessing among {vocab_size:,} tokens, {uniform:.1f}")
+    return (bars + rule).properties(height=alt.Step(ROW), title=note)
 
 
 def _small_title(text: str) -> alt.Title:
@@ -157,7 +157,7 @@ def verdict_table(verdicts: Mapping[str, Sequence[NextSentence]]) -> pd.DataFram
     rows = [
         (model, order, verdict.first, verdict.second, verdict.probability, verdict.log_odds)
         for model, both in verdicts.items()
-        for order, verdict in zip(("as written", "turned round"), both, strict=True)
+        for order, verdict in zip(("as written", "texts swapped"), both, strict=True)
     ]
     return pd.DataFrame(rows, columns=["model", "order", "first", "second", "probability", "log-odds"])
 
@@ -165,7 +165,7 @@ def verdict_table(verdicts: Mapping[str, Sequence[NextSentence]]) -> pd.DataFram
 def verdict_bars(verdicts: Mapping[str, Sequence[NextSentence]]) -> alt.LayerChart:
     """The probability that the second text follows, a bar for each model and order; 50% is no opinion."""
     table = verdict_table(verdicts)
-    orders = ["as written", "turned round"]
+    orders = ["as written", "texts swapped"]
     label = alt.Axis(labelLimit=120, labelFontSize=13, **_BARE)
     base = alt.Chart(table).encode(
         y=alt.Y("model:N", sort=list(verdicts), title=None, axis=label),

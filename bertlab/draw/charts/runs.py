@@ -1,4 +1,4 @@
-"""Learning curves on their ladder of baselines, as Altair charts that light and dark pages both can hold."""
+"""Learning curves above their ladder of baselines, as Altair charts for light and dark pages."""
 
 from collections.abc import Callable, Sequence
 
@@ -36,7 +36,7 @@ def curve_table(run: TrainingRun, measures: Sequence[str]) -> pd.DataFrame:
     rows = [
         (int(row["step"]), measure, row[measure], row.get(f"{measure}_low"), row.get(f"{measure}_high"))
         for measure in measures
-        for row in _thinned(run.looks if run.looks and measure in run.looks[0] else run.rows)
+        for row in _thinned(run.evaluations if run.evaluations and measure in run.evaluations[0] else run.rows)
     ]
     return pd.DataFrame(rows, columns=["step", "measure", "value", "low", "high"])
 
@@ -55,29 +55,29 @@ def run_curves(run: TrainingRun, log_steps: bool = False) -> alt.HConcatChart:
 
 def panels(run: TrainingRun) -> dict[str, Callable[..., alt.LayerChart]]:
     """What draws the loss and the shares, by name, whichever of them there is."""
-    every = {"loss": (loss_curve, run.loss), "share guessed right": (share_curves, run.shares)}
+    every = {"loss": (loss_curve, run.loss), "share correct": (share_curves, run.shares)}
     return {name: draw for name, (draw, there) in every.items() if there}
 
 
 def loss_curve(run: TrainingRun, log_steps: bool = False, step: int | None = None) -> alt.LayerChart:
     """The loss of the training against steps; `step` is marked."""
-    rungs = [baseline for baseline in run.baselines if baseline.measure == run.loss]
-    top = max([rung.value for rung in rungs] + [row[run.loss] for row in run.rows])
+    baselines = [baseline for baseline in run.baselines if baseline.measure == run.loss]
+    top = max([baseline.value for baseline in baselines] + [row[run.loss] for row in run.rows])
     title = "loss (nats per word)" if run.loss in NAMES else "loss of the training (nats)"
     y = alt.Y("value:Q", title=title, scale=alt.Scale(domain=[0, 1.05 * top]), axis=alt.Axis(gridOpacity=0.4))
-    return _curves(run, [run.loss], y, _ladder(rungs, ".2f", above=True), _steps(run, log_steps), step)
+    return _curves(run, [run.loss], y, _dashed(baselines, ".2f", above=True), _steps(run, log_steps), step)
 
 
 def share_curves(run: TrainingRun, log_steps: bool = False, step: int | None = None) -> alt.LayerChart:
     """What grows while the model learns: the share of words guessed right, or the measures of the dev set."""
     measures = run.shares[:MOST_SHARES]
-    shown = measures[:1] if run.looks else measures  # the other figures of a dev set tell much the same
-    rungs = [baseline for baseline in run.baselines if baseline.measure in shown and baseline.value >= 0.01]
-    title = "on held-out examples" if run.looks else "share guessed right"
-    least = min([0.0] + [row[name] for row in run.looks for name in measures])
+    shown = measures[:1] if run.evaluations else measures  # the other figures of a dev set show much the same
+    baselines = [baseline for baseline in run.baselines if baseline.measure in shown and baseline.value >= 0.01]
+    title = "on held-out examples" if run.evaluations else "share correct"
+    least = min([0.0] + [row[name] for row in run.evaluations for name in measures])
     scale = alt.Scale(domain=[least, 1])
     y = alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(format="%", gridOpacity=0.4))
-    return _curves(run, measures, y, _ladder(rungs, ".0%", above=False), _steps(run, log_steps), step)
+    return _curves(run, measures, y, _dashed(baselines, ".0%", above=False), _steps(run, log_steps), step)
 
 
 def _steps(run: TrainingRun, log_steps: bool) -> alt.X:
@@ -96,7 +96,7 @@ def _curves(
     run: TrainingRun,
     measures: Sequence[str],
     y: alt.Y,
-    ladder: Sequence[alt.Chart],
+    dashed: Sequence[alt.Chart],
     x: alt.X,
     step: int | None,
 ) -> alt.LayerChart:
@@ -106,7 +106,7 @@ def _curves(
     point = alt.OverlayMarkDef(size=55, filled=True) if len(table) <= MARKED_POINTS * len(measures) else False
     tooltip = ["curve:N", alt.Tooltip("step:Q", format=","), alt.Tooltip("value:Q", format=".4f")]
     lines = base.mark_line(strokeWidth=2.5, point=point).encode(y=y, tooltip=tooltip)
-    layers = [*ladder, lines]
+    layers = [*dashed, lines]
     if table["low"].notna().any():
         layers.insert(0, base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=None), y2="high:Q"))
     if step is not None:
@@ -116,19 +116,19 @@ def _curves(
 
 
 def _colour(names: Sequence[str]) -> alt.Color:
-    colours = [BLUE, *OKABE_ITO[2:]][: len(names)]  # orange is the ladder's
-    look = dict(title=None, orient="top", labelFontSize=13, symbolStrokeWidth=3, symbolOpacity=1, columns=2)
-    legend = alt.Legend(**look) if len(names) > 1 else None
+    colours = [BLUE, *OKABE_ITO[2:]][: len(names)]  # orange is for the baselines
+    style = dict(title=None, orient="top", labelFontSize=13, symbolStrokeWidth=3, symbolOpacity=1, columns=2)
+    legend = alt.Legend(**style) if len(names) > 1 else None
     return alt.Color("curve:N", scale=alt.Scale(domain=list(names), range=colours), legend=legend)
 
 
-def _ladder(rungs: Sequence[Baseline], form: str, above: bool) -> list[alt.Chart]:
+def _dashed(baselines: Sequence[Baseline], form: str, above: bool) -> list[alt.Chart]:
     """Dashed lines with their names and values at the right end, on the side that a model that learns has left."""
     layers = []
-    for rung in rungs:
-        base = alt.Chart(pd.DataFrame({"value": [rung.value]})).encode(y="value:Q")
-        side = dict(baseline="bottom", dy=-2) if above or rung.value < LOWEST else dict(baseline="top", dy=4)
-        text = f"{rung.name} {rung.value:{form}}"
+    for baseline in baselines:
+        base = alt.Chart(pd.DataFrame({"value": [baseline.value]})).encode(y="value:Q")
+        side = dict(baseline="bottom", dy=-2) if above or baseline.value < LOWEST else dict(baseline="top", dy=4)
+        text = f"{baseline.name} {baseline.value:{form}}"
         words = base.mark_text(align="right", dx=-3, fontSize=12, color=GREY, text=text, **side)
         layers += [base.mark_rule(strokeDash=[5, 4], color=ORANGE, strokeWidth=1.5), words.encode(x=alt.value("width"))]
     return layers

@@ -43,15 +43,15 @@ def span_heatmap(answer: Answer, tokens: range) -> alt.LayerChart:
     """Start (rows) x end (columns) probabilities; what cannot be an answer is grey, the best span framed."""
     label = alt.Axis(labelExpr=token_names(tokens, answer.tokens), labelOverlap=True, labelLimit=110, **_BARE)
     scale = alt.Scale(domain=list(tokens))
-    places = {
+    axes = {
         "x": alt.X("end:O", scale=scale, title="answer ends with", axis=label),
         "y": alt.Y("start:O", scale=scale, title="answer starts with", axis=label),
     }
-    masked = alt.Chart(masked_table(answer, tokens)).encode(**places, tooltip=["why not:N"])
+    masked = alt.Chart(masked_table(answer, tokens)).encode(**axes, tooltip=["why not:N"])
     reasons = [BACKWARDS, LONG, ELSEWHERE]
     greys = alt.Opacity("why not:N", scale=alt.Scale(domain=reasons, range=[0.13, 0.3, 0.45]), legend=None)
     base = alt.Chart(span_table(answer, tokens)).encode(
-        **places, tooltip=["span", "first", "last", alt.Tooltip("probability", format=".4f")]
+        **axes, tooltip=["span", "first", "last", alt.Tooltip("probability", format=".4f")]
     )
     legend = alt.Legend(title="probability", format=".0%", orient="top", gradientLength=150)
     colour = alt.Color("probability:Q", scale=alt.Scale(scheme="cividis", domainMin=0), legend=legend)
@@ -91,7 +91,7 @@ def boundary_bars(answer: Answer, tokens: range) -> alt.Chart:
 
 
 def best_table(answer: Answer) -> pd.DataFrame:
-    """One row a span of the n-best list, what is said first."""
+    """Return one row a span of the n-best list, the prediction first."""
     rows = [
         (rank, span.text or "(no answer)", span.probability, span.score, str(span.window + 1) if span.text else "all")
         for rank, span in enumerate(answer.spans, 1)
@@ -144,7 +144,7 @@ def window_bars(answer: Answer) -> alt.LayerChart:
 
 def threshold_table(answer: Answer) -> pd.DataFrame:
     """The two numbers that decide between an answer and none: the no-answer score and the threshold."""
-    rows = [("no answer less best span", answer.no_answer_score), ("threshold", answer.threshold)]
+    rows = [("no answer minus best span", answer.no_answer_score), ("threshold", answer.threshold)]
     return pd.DataFrame(rows, columns=["what", "score"])
 
 
@@ -160,7 +160,7 @@ def threshold_line(answer: Answer) -> alt.LayerChart | None:
     x = alt.X(
         "score:Q",
         scale=alt.Scale(domain=[-reach, reach]),
-        title="score of no answer less that of the best span",
+        title="score of no answer minus that of the best span",
         axis=axis,
     )
     line = alt.Chart(threshold_table(answer)).encode(x=x, tooltip=["what", alt.Tooltip("score", format=".2f")])
@@ -172,7 +172,7 @@ def threshold_line(answer: Answer) -> alt.LayerChart | None:
     point = line.transform_filter(alt.datum.what != "threshold").mark_point(
         filled=True, size=190, color=BLUE, opacity=1
     )
-    notes = pd.DataFrame({"score": [-reach, reach], "note": ["answers", "says nothing"], "side": ["left", "right"]})
+    notes = pd.DataFrame({"score": [-reach, reach], "note": ["the best span", "no answer"], "side": ["left", "right"]})
     texts = alt.Chart(notes).encode(x=x, text="note:N")
     left = texts.transform_filter(alt.datum.side == "left").mark_text(
         align="left", dx=6, dy=-16, color=GREY, fontSize=13

@@ -1,4 +1,4 @@
-"""Four answers to "which tokens does this place take from?", and how far they agree.
+"""Four measures of how much a position takes from each token, and how far they agree.
 
 Raw attention; attention rollout (Abnar and Zuidema 2020, section 3); attention weighted by the length of what is
 carried (Kobayashi et al. 2020, section 2.2); integrated gradients. Jain and Wallace 2019, "Attention is not
@@ -14,14 +14,16 @@ from torch import Tensor
 
 from bertlab.explain.attribution import Progress, attribute_fill
 from bertlab.explain.text import frame_mask
-from bertlab.explain.words.fill import masked_row
+from bertlab.explain.words.fill import MaskedLM, masked_row
 from bertlab.inputs.features import Batch
+from bertlab.model.checkpoint import PretrainedModel
+from bertlab.tokenizer import Tokenizer
 
-FEWEST = 4  # tokens; an order of fewer says nothing
+FEWEST = 4  # tokens; a ranking of fewer says nothing
 
 
 def rollout(weights: Tensor) -> Tensor:
-    """(L, A, S, S) -> (L, S, S): how much of what stands at i after a layer came from the input at j.
+    """Return how much of the state at i after each layer comes from the input at j, (L, A, S, S) -> (L, S, S).
 
     Each layer passes on half of what it is given (the residual connection) and half of what its heads gather, on
     average; the layers are multiplied. Rows sum to one.
@@ -35,10 +37,10 @@ def rollout(weights: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def value_weighted(model, batch: Batch) -> Tensor:
-    """(L, A, S, S): the length of the vector that head a of layer l carries from token j to token i of a row (1, S).
+def value_weighted(model: PretrainedModel, batch: Batch) -> Tensor:
+    """Return the length of the vector that each head carries from token j to token i of a row (1, S), (L, A, S, S).
 
-    It is weight x |(x_j W_V + b_V) W_O|: a token that is much looked at may have nothing to give.
+    It is weight x |(x_j W_V + b_V) W_O|: a token that gets much attention may have little to give.
     """
     bert = getattr(model, "bert", model)
     out = bert(**batch, output_attentions=True, output_hidden_states=True)
@@ -50,7 +52,7 @@ def value_weighted(model, batch: Batch) -> Tensor:
 
 
 def _carried(attention, states: Tensor) -> Tensor:
-    """What each head would carry from each token, were its weight 1: (S, H) -> (A, S, H)."""
+    """Return what each head would carry from each token at weight 1: (S, H) -> (A, S, H)."""
     value = attention.qkv(states).chunk(3, dim=-1)[2].unflatten(-1, (attention.heads, -1))  # (S, H) -> (S, A, D)
     out = attention.out.weight.unflatten(-1, (attention.heads, -1))  # (H, H) -> (H, A, D)
     return torch.einsum("sad,had->ash", value, out)
@@ -58,10 +60,10 @@ def _carried(attention, states: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Measures:
-    """How much the place at `position` takes from each token by each of four measures: values[name] (S,).
+    """How much `position` takes from each token by each of four measures: values[name] (S,).
 
-    Attention and its norms are means over all layers and heads. `compared` (S,) are the tokens that an order is asked
-    of: not [CLS] and [SEP], which integrated gradients keep, and not the place itself.
+    Attention and its norms are means over all layers and heads. `compared` (S,) are the tokens that are
+    ranked: not [CLS] and [SEP], which integrated gradients keep, and not the position itself.
     """
 
     tokens: list[str]
@@ -85,8 +87,8 @@ class Measures:
 
 
 def measures(
-    model,
-    tokenizer,
+    model: MaskedLM,
+    tokenizer: Tokenizer,
     text: str,
     pair: str | None,
     masked: Sequence[int],
@@ -95,7 +97,7 @@ def measures(
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> Measures:
-    """What gap number `gap` of a text or pair takes from each token; gradients are those of `token` there.
+    """Return what masked position number `gap` takes from each token; the gradients are those of `token` there.
 
     Raises InputError as masked_row does, and for a token that is not in the vocabulary.
     """
@@ -103,13 +105,13 @@ def measures(
     position = gaps[gap]
     with torch.inference_mode():
         weights = torch.stack([layer[0] for layer in model.bert(**batch, output_attentions=True).attentions])
-    pushes = attribute_fill(model, tokenizer, batch, position, tokenizer.id_of(token), progress)
+    contributions = attribute_fill(model, tokenizer, batch, position, tokenizer.id_of(token), progress)
     values = {
         "attention": weights.mean((0, 1))[position],  # (L, A, S, S) -> (S,)
         "rollout": rollout(weights)[-1, position],
         "value-weighted": value_weighted(model, batch).mean((0, 1))[position],
-        "gradients": pushes.values.abs(),
+        "gradients": contributions.values.abs(),
     }
     framing = frame_mask(tokenizer, batch["input_ids"])[0].tolist()  # (1, S) -> S
     compared = [i != position and not kept for i, kept in enumerate(framing)]
-    return Measures(pushes.tokens, position, compared, {name: value.tolist() for name, value in values.items()})
+    return Measures(contributions.tokens, position, compared, {name: value.tolist() for name, value in values.items()})

@@ -1,4 +1,4 @@
-"""What each head does with a text, in one word where one word tells it: previous, next, itself, ..., broad."""
+"""The role of each head on a text, if it has a clear one: previous, next, itself, ..., broad."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class HeadRoles:
     """How much of the weight of each head (L, A) goes where each of the R roles says.
 
     `scores` (L, A, R) are shares from 0 to 1, nan where the text cannot tell (no token comes twice, say);
-    `uniform` (R,) is what a head would get that looks at all tokens alike. `best` (L, A) is the place in ROLES
+    `uniform` (R,) is the share in uniform attention. `best` (L, A) is the index in ROLES
     of the role with the largest share, -1 where none has more than half of the weight.
     """
 
@@ -26,16 +26,16 @@ class HeadRoles:
     best: Tensor
 
     def name(self, layer: int, head: int) -> str | None:
-        """The role of one head, counted from 0; None where no role fits."""
+        """Return the role of one head, counted from 0; None if no role fits."""
         best = int(self.best[layer, head])
         return ROLES[best] if best >= 0 else None
 
 
 def head_roles(maps: AttentionMaps) -> HeadRoles:
-    """Roles of all heads on one text, after the patterns of Clark et al. 2019 (What Does BERT Look At?, section 3).
+    """Return the roles of all heads on one text, after the patterns of Clark et al. 2019, section 3.
 
     The score of a role is the weight on its tokens, averaged over the words that have such a token ([CLS] and
-    [SEP] look nowhere of interest and are left out as lookers). For "broad" it is the part of the weight that
+    [SEP] attend to nothing of interest and are left out as rows). For "broad" it is the part of the weight that
     lies as in uniform attention: sum over j of min(w_ij, 1/S). Compare with the roles of random_control(model).
     """
     targets = _targets(maps.tokens)  # (R-1, S, S)
@@ -56,7 +56,7 @@ def _word(tokens: list[str]) -> Tensor:
 
 
 def _targets(tokens: list[str]) -> Tensor:
-    """(R-1, S, S): is token j what token i would look at in each role but "broad"?"""
+    """Return for each role except "broad" whether it sends token i to token j, bool (R-1, S, S)."""
     size, word = len(tokens), _word(tokens)
     itself = torch.eye(size, dtype=torch.bool)
     previous = torch.ones(size, size).tril(-1).triu(-1).bool()  # (S, S)

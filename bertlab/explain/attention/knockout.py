@@ -1,4 +1,4 @@
-"""What a head is good for: switch it off, and see what becomes of a guess or of an answer.
+"""What a head contributes: switch it off, and see how a prediction or an answer changes.
 
 Michel, Levy, Neubig 2019, "Are Sixteen Heads Really Better than One?": a head is off where its output is set to zero.
 """
@@ -10,19 +10,22 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.explain.spans import Answer, answer, read_passage, window_batch
-from bertlab.explain.words.fill import Fill, fill_positions, masked_row
+from bertlab.explain.words.fill import Fill, MaskedLM, fill_positions, masked_row
 from bertlab.inputs.features import Batch
+from bertlab.model import BertForQuestionAnswering
+from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.answers import Window
+from bertlab.tokenizer import Tokenizer
 
 Score = Callable[[nn.Module, Tensor], Tensor]  # (model, last hidden states (B, S, H)) -> (B,), a log-probability
 Head = tuple[int, int]  # layer and head, both from 0
 
 
 @torch.inference_mode()
-def knockouts(model, batch: Batch, score: Score) -> Iterator[list[float]]:
-    """How much `score` of a row (1, S) changes when one head alone is off: A changes in nats for each of L layers.
+def knockouts(model: PretrainedModel, batch: Batch, score: Score) -> Iterator[list[float]]:
+    """Yield how much `score` of a row (1, S) changes when one head alone is off: for each layer A changes in nats.
 
-    The layers below a head do not notice it: their states are computed once. The heads of a layer are rows of one
+    The layers below a head do not depend on it, so their states are computed once. The heads of a layer are rows of one
     batch. The model reads in both directions, and the row has no padding.
     """
     states = model.bert(**batch, output_hidden_states=True).hidden_states  # L+1 x (1, S, H)
@@ -36,8 +39,8 @@ def knockouts(model, batch: Batch, score: Score) -> Iterator[list[float]]:
         yield (score(model, x) - whole).tolist()
 
 
-def head_mask(model, off: Sequence[Head]) -> Tensor:
-    """(L, A), 0 at the heads that are off and 1 elsewhere."""
+def head_mask(model: PretrainedModel, off: Sequence[Head]) -> Tensor:
+    """Return a mask (L, A), 0 at the heads that are off and 1 elsewhere."""
     mask = torch.ones(model.config.num_hidden_layers, model.config.num_attention_heads)
     for layer, head in off:
         mask[layer, head] = 0
@@ -45,18 +48,18 @@ def head_mask(model, off: Sequence[Head]) -> Tensor:
 
 
 def word_score(position: int, token_id: int) -> Score:
-    """ln p of writing `token_id` at `position`."""
+    """Return a Score: ln p of `token_id` at `position`."""
 
-    def score(model, hidden: Tensor) -> Tensor:
+    def score(model: PretrainedModel, hidden: Tensor) -> Tensor:
         return model.mlm(hidden[:, position]).log_softmax(-1)[:, token_id]  # (B, H) -mlm-> (B, V) -> (B,)
 
     return score
 
 
 def span_score(start: int, end: int) -> Score:
-    """ln p(start) + ln p(end) of an answer from token `start` to `end`, both softmaxes over all positions."""
+    """Return a Score: ln p(start) + ln p(end) of the answer from `start` to `end`, each over all positions."""
 
-    def score(model, hidden: Tensor) -> Tensor:
+    def score(model: PretrainedModel, hidden: Tensor) -> Tensor:
         starts, ends = model.span(hidden).log_softmax(1).unbind(-1)  # (B, S, H) -span-> (B, S, 2) -> 2 x (B, S)
         return starts[:, start] + ends[:, end]
 
@@ -64,8 +67,8 @@ def span_score(start: int, end: int) -> Score:
 
 
 def fill_knockouts(
-    model,
-    tokenizer,
+    model: MaskedLM,
+    tokenizer: Tokenizer,
     text: str,
     pair: str | None,
     masked: Sequence[int],
@@ -73,7 +76,7 @@ def fill_knockouts(
     token: str,
     limit: int | None = None,
 ) -> Iterator[list[float]]:
-    """`knockouts` for ln p of `token` in gap number `gap` of a text or pair; see masked_row for the gaps.
+    """Return `knockouts` for ln p of `token` at masked position number `gap` of a text or pair; see masked_row.
 
     Raises InputError as masked_row does, and for a token that is not in the vocabulary.
     """
@@ -82,9 +85,15 @@ def fill_knockouts(
 
 
 def answer_knockouts(
-    model, tokenizer, question: str, passage: str, window: int, start: int, end: int
+    model: BertForQuestionAnswering,
+    tokenizer: Tokenizer,
+    question: str,
+    passage: str,
+    window: int,
+    start: int,
+    end: int,
 ) -> Iterator[list[float]]:
-    """`knockouts` for the answer from token `start` to `end` of window number `window`; (0, 0) is "no answer".
+    """Return `knockouts` for the answer from token `start` to `end` of window number `window`; (0, 0) is "no answer".
 
     Raises InputError when the question or the passage is empty.
     """
@@ -93,7 +102,7 @@ def answer_knockouts(
 
 @dataclass(frozen=True)
 class FillWithout:
-    """The likeliest tokens in one gap with all heads and with some off; `change` is that of one token's ln p."""
+    """The likeliest tokens at one masked position with all heads and with some off, and the change in ln p of one token."""
 
     before: Fill
     after: Fill
@@ -101,8 +110,8 @@ class FillWithout:
 
 
 def fill_without(
-    model,
-    tokenizer,
+    model: MaskedLM,
+    tokenizer: Tokenizer,
     text: str,
     pair: str | None,
     masked: Sequence[int],
@@ -112,7 +121,7 @@ def fill_without(
     k: int = 8,
     limit: int | None = None,
 ) -> FillWithout:
-    """What is written in gap number `gap` when the heads `off` are switched off together; see fill_knockouts."""
+    """Return what the model writes at masked position `gap` without the heads `off`; see fill_knockouts."""
     batch, gaps = masked_row(model, tokenizer, text, pair, masked, limit)
     change = change_without(model, batch, word_score(gaps[gap], tokenizer.id_of(token)), off)
     without = batch | {"head_mask": head_mask(model, off)}
@@ -120,33 +129,44 @@ def fill_without(
     return FillWithout(before, after, change)
 
 
-def answer_without(model, tokenizer, question: str, passage: str, off: Sequence[Head]) -> Answer:
-    """What the model answers when the heads `off` are switched off together, in all windows."""
+def answer_without(
+    model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str, off: Sequence[Head]
+) -> Answer:
+    """Return what the model answers when the heads `off` are switched off together, in all windows."""
     return answer(WithoutHeads(model, off), tokenizer, question, passage)
 
 
-def windows_without(model, tokenizer, question: str, passage: str, off: Sequence[Head]) -> Iterator[Window]:
-    """The windows from which answer_from makes the answer of answer_without, as they are read."""
+def windows_without(
+    model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str, off: Sequence[Head]
+) -> Iterator[Window]:
+    """Yield the windows from which answer_from makes the answer of answer_without, as they are read."""
     return read_passage(WithoutHeads(model, off), tokenizer, question, passage)
 
 
 def answer_change(
-    model, tokenizer, question: str, passage: str, window: int, start: int, end: int, off: Sequence[Head]
+    model: BertForQuestionAnswering,
+    tokenizer: Tokenizer,
+    question: str,
+    passage: str,
+    window: int,
+    start: int,
+    end: int,
+    off: Sequence[Head],
 ) -> float:
-    """How much span_score of one answer changes when the heads `off` are switched off together, in nats."""
+    """Return how much span_score of one answer changes when the heads `off` are switched off together, in nats."""
     return change_without(model, window_batch(model, tokenizer, question, passage, window), span_score(start, end), off)
 
 
 @torch.inference_mode()
-def change_without(model, batch: Batch, score: Score, off: Sequence[Head]) -> float:
-    """How much `score` of a row (1, S) changes when the heads `off` are switched off together."""
+def change_without(model: PretrainedModel, batch: Batch, score: Score, off: Sequence[Head]) -> float:
+    """Return how much `score` of a row (1, S) changes when the heads `off` are switched off together."""
     masks = torch.ones_like(head_mask(model, ())), head_mask(model, off)
     before, after = (score(model, model.bert(**batch, head_mask=mask).last_hidden_state) for mask in masks)
     return float(after - before)
 
 
 class WithoutHeads(nn.Module):
-    """A model with some heads off, for what calls it without a head_mask; the model itself stays as it is."""
+    """A model with some heads off, for callers that pass no head_mask; the model itself stays as it is."""
 
     def __init__(self, model: nn.Module, off: Sequence[Head]):
         super().__init__()

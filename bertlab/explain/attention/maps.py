@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 
 from bertlab.explain.text import encode, longest
+from bertlab.model.checkpoint import PretrainedModel
+from bertlab.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,10 @@ class AttentionMaps:
 
 
 @torch.inference_mode()
-def attention_maps(model, tokenizer, text: str, pair: str | None = None, limit: int | None = None) -> AttentionMaps:
-    """Attention weights of all heads for a text or pair, cut to `limit` tokens or the model's length.
+def attention_maps(
+    model: PretrainedModel, tokenizer: Tokenizer, text: str, pair: str | None = None, limit: int | None = None
+) -> AttentionMaps:
+    """Return the attention weights of all heads for a text or pair, cut to `limit` tokens or the model's length.
 
     Raises InputError when the text is empty.
     """
@@ -44,8 +48,10 @@ class Neurons:
 
 
 @torch.inference_mode()
-def neurons(model, tokenizer, text: str, pair: str | None = None, limit: int = 512) -> Neurons:
-    """Queries, keys and weights of all heads for a text or pair, cut to `limit` tokens or the model's length.
+def neurons(
+    model: PretrainedModel, tokenizer: Tokenizer, text: str, pair: str | None = None, limit: int = 512
+) -> Neurons:
+    """Return queries, keys and weights of all heads for a text or pair, cut to `limit` tokens or the model's length.
 
     Raises InputError when the text is empty.
     """
@@ -54,9 +60,9 @@ def neurons(model, tokenizer, text: str, pair: str | None = None, limit: int = 5
     batch = encode(tokenizer, text, pair, len(maps.tokens)).batch
     states = bert(**batch, output_hidden_states=True).hidden_states[:-1]  # L x (1, S, H)
     heads = model.config.num_attention_heads
-    made = torch.stack(
+    projected = torch.stack(
         [layer.attention.qkv(state[0]) for layer, state in zip(bert.encoder.layers, states, strict=True)]
     )
     # (L, S, 3H) -split-> (L, S, 3, A, D) -permute-> 3 x (L, A, S, D)
-    queries, keys, _ = made.unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4).float()
+    queries, keys, _ = projected.unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4).float()
     return Neurons(maps, queries, keys)

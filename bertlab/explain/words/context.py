@@ -1,4 +1,4 @@
-"""Which words around a gap decide what a model writes there: uncovered from the gap on, or left out one by one."""
+"""Which words around a masked position decide the prediction there: uncovered step by step, or masked one by one."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,13 @@ import torch
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.explain.words.fill import Fill, fill_positions, masked_row
+from bertlab.explain.words.fill import Fill, MaskedLM, fill_positions, masked_row
+from bertlab.tokenizer import Tokenizer
 
 ROWS = 64  # at a time
 
 
-def only_gap(model, tokenizer, text: str) -> tuple[dict[str, Tensor], int]:
+def only_gap(model: MaskedLM, tokenizer: Tokenizer, text: str) -> tuple[dict[str, Tensor], int]:
     """A text with one [MASK] as a row (1, S), and where its gap is. InputError for none or several."""
     batch, positions = masked_row(model, tokenizer, text)
     if len(positions) > 1:
@@ -19,7 +20,9 @@ def only_gap(model, tokenizer, text: str) -> tuple[dict[str, Tensor], int]:
     return batch, positions[0]
 
 
-def uncovered(model, tokenizer, text: str, left: int, right: int, k: int = 5) -> tuple[list[str], Fill]:
+def uncovered(
+    model: MaskedLM, tokenizer: Tokenizer, text: str, left: int, right: int, k: int = 5
+) -> tuple[list[str], Fill]:
     """The tokens that are left when only so many on each side of the gap are in sight, all others [MASK], and the k
     likeliest words for the gap."""
     batch, gap = only_gap(model, tokenizer, text)
@@ -30,12 +33,12 @@ def uncovered(model, tokenizer, text: str, left: int, right: int, k: int = 5) ->
 
 
 def covered(size: int, gap: int, left: int, right: int) -> Tensor:
-    """Bool (S,): the places further from the gap than `left` and `right`, but for [CLS] and [SEP] at the ends."""
-    place = torch.arange(size)
-    return ((place < gap - left) | (place > gap + right)) & (place > 0) & (place < size - 1)
+    """Bool (S,): the positions further from the gap than `left` and `right`, except [CLS] and [SEP] at the ends."""
+    position = torch.arange(size)
+    return ((position < gap - left) | (position > gap + right)) & (position > 0) & (position < size - 1)
 
 
-def uncover(model, tokenizer, text: str, words: Sequence[str]) -> Tensor:
+def uncover(model: MaskedLM, tokenizer: Tokenizer, text: str, words: Sequence[str]) -> Tensor:
     """Probability at the gap of each of W `words` with 0, 1, ... tokens in sight to its left and to its right:
     (W, left + 1, right + 1)."""
     batch, gap = only_gap(model, tokenizer, text)
@@ -46,7 +49,7 @@ def uncover(model, tokenizer, text: str, words: Sequence[str]) -> Tensor:
     return found.T.reshape(len(words), len(lefts), len(rights))  # (W, L * R) -> (W, L, R)
 
 
-def leave_one_out(model, tokenizer, text: str, words: Sequence[str]) -> Tensor:
+def leave_one_out(model: MaskedLM, tokenizer: Tokenizer, text: str, words: Sequence[str]) -> Tensor:
     """Probability at the gap of each of W `words` when one more token is [MASK], each in turn: (W, S).
 
     At the gap itself, at [CLS] and [SEP] nothing more is hidden.
@@ -59,14 +62,14 @@ def leave_one_out(model, tokenizer, text: str, words: Sequence[str]) -> Tensor:
 
 @torch.inference_mode()
 def _probabilities(
-    model, tokenizer, batch: dict[str, Tensor], gap: int, hidden: Tensor, words: Sequence[str]
+    model: MaskedLM, tokenizer: Tokenizer, batch: dict[str, Tensor], gap: int, hidden: Tensor, words: Sequence[str]
 ) -> Tensor:
-    """(N, W): at the gap of the row (1, S), with N sets of further places `hidden` (N, S)."""
+    """(N, W): at the gap of the row (1, S), with N sets of further positions `hidden` (N, S)."""
     wanted = [tokenizer.id_of(word) for word in words]
     parts = []
-    for places in hidden.split(ROWS):
-        rows = {name: tensor.repeat(len(places), 1) for name, tensor in batch.items()}  # (1, S) -> (n, S)
-        rows["input_ids"][places] = tokenizer.mask_token_id
+    for more in hidden.split(ROWS):
+        rows = {name: tensor.repeat(len(more), 1) for name, tensor in batch.items()}  # (1, S) -> (n, S)
+        rows["input_ids"][more] = tokenizer.mask_token_id
         states = model.bert(**rows).last_hidden_state[:, gap]  # (n, S, H) -> (n, H)
         parts.append(model.mlm(states).float().softmax(-1)[:, wanted])  # (n, V) -> (n, W)
     return torch.cat(parts)

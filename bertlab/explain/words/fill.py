@@ -1,4 +1,4 @@
-"""What the model would write in each masked place."""
+"""What the model would write at each masked position."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,10 @@ from torch import Tensor
 
 from bertlab.errors import InputError
 from bertlab.explain.text import encode, longest
+from bertlab.model import BertForMaskedLM, BertForPreTraining
+from bertlab.tokenizer import Tokenizer
+
+MaskedLM = BertForMaskedLM | BertForPreTraining
 
 
 @dataclass(frozen=True)
@@ -24,34 +28,39 @@ class Fill:
 
 
 def fill_mask(
-    model,
-    tokenizer,
+    model: MaskedLM,
+    tokenizer: Tokenizer,
     text: str,
     pair: str | None = None,
     k: int = 10,
     masked: Sequence[int] = (),
     limit: int | None = None,
 ) -> list[Fill]:
-    """Fill in each [MASK] of a text or pair, and each of the positions `masked`, whose tokens are hidden first.
+    """Return a Fill for each [MASK] of a text or pair and for each of the positions `masked`, which are masked first.
 
     Text beyond `limit` tokens or the model's length is left out. Raises InputError when the text is empty or nothing
-    in it is masked, and for a model that reads from left to right.
+    in it is masked, and for a left-to-right model.
     """
     batch, positions = masked_row(model, tokenizer, text, pair, masked, limit)
     return fill_positions(model, tokenizer, batch, positions, k)
 
 
 def masked_row(
-    model, tokenizer, text: str, pair: str | None = None, masked: Sequence[int] = (), limit: int | None = None
+    model: MaskedLM,
+    tokenizer: Tokenizer,
+    text: str,
+    pair: str | None = None,
+    masked: Sequence[int] = (),
+    limit: int | None = None,
 ) -> tuple[dict[str, Tensor], list[int]]:
-    """A text or pair as a row (1, S) with the positions `masked` hidden, and where it is masked, typed [MASK]s too.
+    """Return a text or pair as a row (1, S) with [MASK] at `masked`, and all its masked positions, typed ones too.
 
-    Raises InputError as fill_mask does, and for a position where there is no token.
+    Raises InputError as fill_mask does, and for a position without a token.
     """
     refuse_left_to_right(model)
     encoded = encode(tokenizer, text, pair, longest(model, limit))
     count = len(encoded.tokens)
-    if not all(0 <= place < count for place in masked):
+    if not all(0 <= position < count for position in masked):
         raise InputError(f"masked={list(masked)}: the text has the positions 0 to {count - 1}")
     ids = encoded.batch["input_ids"].clone()  # (1, S)
     ids[0, list(masked)] = tokenizer.mask_token_id
@@ -61,19 +70,21 @@ def masked_row(
     return encoded.batch | {"input_ids": ids}, positions
 
 
-def refuse_left_to_right(model) -> None:
-    """InputError for a model that has no use for [MASK]."""
+def refuse_left_to_right(model: MaskedLM) -> None:
+    """Raise InputError for a left-to-right (causal) language model, which has no use for [MASK]."""
     if model.config.is_decoder:
-        raise InputError("this model reads from left to right: it continues texts and has never met [MASK]")
+        raise InputError("this is a left-to-right model: it continues texts and has never seen [MASK]. Choose a BERT")
 
 
-def fill_positions(model, tokenizer, batch: dict[str, Tensor], positions: Sequence[int], k: int) -> list[Fill]:
-    """The model's distribution over tokens at each of `positions` of a one-row batch (1, S)."""
+def fill_positions(
+    model: MaskedLM, tokenizer: Tokenizer, batch: dict[str, Tensor], positions: Sequence[int], k: int
+) -> list[Fill]:
+    """Return the `k` likeliest tokens at each of `positions` of a one-row batch (1, S)."""
     return likeliest(tokenizer, position_log_probabilities(model, batch, positions), positions, k)
 
 
-def likeliest(tokenizer, log_probabilities: Tensor, positions: Sequence[int], k: int) -> list[Fill]:
-    """The Fill of each row of log-probabilities (M, V), which belong to M positions."""
+def likeliest(tokenizer: Tokenizer, log_probabilities: Tensor, positions: Sequence[int], k: int) -> list[Fill]:
+    """Return the Fill of each row of log-probabilities (M, V) at M positions."""
     entropy = -(log_probabilities.exp() * log_probabilities).sum(-1)  # (M, V) -> (M,)
     best = log_probabilities.exp().topk(min(k, log_probabilities.shape[-1]), dim=-1)  # (M, k)
     return [
@@ -85,12 +96,14 @@ def likeliest(tokenizer, log_probabilities: Tensor, positions: Sequence[int], k:
 
 
 @torch.inference_mode()
-def position_log_probabilities(model, batch: dict[str, Tensor], positions: Sequence[int]) -> Tensor:
-    """(M, V) log-probabilities of every vocabulary entry at M positions of a one-row batch."""
+def position_log_probabilities(model: MaskedLM, batch: dict[str, Tensor], positions: Sequence[int]) -> Tensor:
+    """Return the log-probabilities (M, V) of the whole vocabulary at M positions of a one-row batch."""
     return position_logits(model, batch, list(positions))[0].float().log_softmax(-1)  # (1, M, V) -> (M, V)
 
 
-def position_logits(model, batch: dict[str, Tensor], positions: int | list[int]) -> Tensor:
-    """(B, V) scores of the vocabulary at one position of each row, or (B, M, V) at M of them; at no others, which
-    would be most of the work."""
+def position_logits(model: MaskedLM, batch: dict[str, Tensor], positions: int | list[int]) -> Tensor:
+    """Return the logits (B, V) at one position of each row, or (B, M, V) at M of them.
+
+    The head is not applied at other positions, which would be most of the work.
+    """
     return model.mlm(model.bert(**batch).last_hidden_state[:, positions])  # (B, S, H) -> (B, M, H) -mlm-> (B, M, V)

@@ -1,4 +1,4 @@
-"""What the masked-word head reads from the states in between: the logit lens (nostalgebraist 2020)."""
+"""What the masked-word head predicts from the states between layers: the logit lens (nostalgebraist 2020)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,13 @@ import torch
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.explain.words.fill import Fill, likeliest, masked_row
+from bertlab.explain.words.fill import Fill, MaskedLM, likeliest, masked_row
+from bertlab.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
 class Lens:
-    """One position, read after each of L layers; place 0 of each list stands for the embeddings.
+    """One position, read after each of L layers; index 0 of each list stands for the embeddings.
 
     `layers` are the L+1 fill-ins. `probabilities` and `ranks` (1 = best) are those of `answer`, the likeliest token
     after the last layer.
@@ -31,14 +32,14 @@ class Lens:
 
     @property
     def settled(self) -> int:
-        """The layer from which on the answer leads to the end."""
+        """The layer from which the answer leads until the end."""
         behind = [layer for layer, rank in enumerate(self.ranks) if rank > 1]
         return behind[-1] + 1 if behind else 0
 
 
 def logit_lens(
-    model,
-    tokenizer,
+    model: MaskedLM,
+    tokenizer: Tokenizer,
     text: str,
     pair: str | None = None,
     position: int | None = None,
@@ -48,7 +49,7 @@ def logit_lens(
 ) -> Lens:
     """Read the masked `position` (None: the first) of a text or pair after every layer, `k` tokens each.
 
-    The head learned to read the last layer alone, and its matrix is the table of input embeddings: a word that it does
+    The head was trained on the last layer only, and its matrix is the table of input embeddings: a word that it does
     not find in an early state may be there in another basis (Belrose et al. 2023 train a lens for each layer).
 
     `masked` and `limit` are as in fill_mask. Raises InputError as that does, and when `position` is not masked.
@@ -66,7 +67,7 @@ def logit_lens(
 
 
 @torch.inference_mode()
-def layer_log_probabilities(model, batch: dict[str, Tensor], position: int) -> Tensor:
+def layer_log_probabilities(model: MaskedLM, batch: dict[str, Tensor], position: int) -> Tensor:
     """(L+1, V): the head's log-probabilities at one position of a row (1, S), after the embeddings and each layer."""
     states = model.bert(**batch, output_hidden_states=True).hidden_states  # L+1 x (1, S, H)
     at_position = torch.stack([state[0, position] for state in states])  # L+1 x (1, S, H) -> (L+1, H)

@@ -1,13 +1,15 @@
-"""One draw of the 80/10/10 masking, and how well the model guesses what it hides."""
+"""One draw of the 80/10/10 masking, and how well the model predicts the chosen tokens."""
 
 from dataclasses import dataclass
 from statistics import fmean
 
 import torch
+from torch import Tensor
 
 from bertlab.explain.text import encode, longest
-from bertlab.explain.words.fill import position_log_probabilities
+from bertlab.explain.words.fill import MaskedLM, position_log_probabilities
 from bertlab.inputs.masking import Masking, mask_tokens
+from bertlab.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,8 @@ class SampledMasking:
 
 
 def sample_masking(
-    model,
-    tokenizer,
+    model: MaskedLM,
+    tokenizer: Tokenizer,
     text: str,
     pair: str | None = None,
     rate: float = 0.15,
@@ -53,7 +55,7 @@ def sample_masking(
     mask: float = 0.8,
     random: float = 0.1,
 ) -> SampledMasking:
-    """Mask a text as pretraining does (paper section 3.1) and let the model guess the chosen tokens.
+    """Mask a text as pretraining does (paper section 3.1) and let the model predict the chosen tokens.
 
     Of these a share `mask` becomes [MASK], a share `random` a random token; the rest stays. `loss` is the mean
     -ln p(true token) over them, in nats. Raises InputError when the text is empty.
@@ -67,16 +69,18 @@ def sample_masking(
     after = tokenizer.convert_ids_to_tokens(masked.input_ids[0])
     chosen = [position for position, action in enumerate(actions) if action]
     batch = encoded.batch | {"input_ids": masked.input_ids}
-    scores = position_log_probabilities(model, batch, chosen)  # (M, V)
+    log_p = position_log_probabilities(model, batch, chosen)  # (M, V)
     guesses = [
         _guess(position, actions[position], encoded.tokens, after, row, int(ids[0, position]), tokenizer)
-        for position, row in zip(chosen, scores, strict=True)
+        for position, row in zip(chosen, log_p, strict=True)
     ]
     loss = fmean(guess.loss for guess in guesses) if guesses else 0.0
     return SampledMasking(encoded.tokens, after, actions, special[0].tolist(), guesses, loss)
 
 
-def _guess(position, action, before, after, row, truth: int, tokenizer) -> Guess:
+def _guess(
+    position: int, action: int, before: list[str], after: list[str], row: Tensor, truth: int, tokenizer: Tokenizer
+) -> Guess:
     guess = tokenizer.convert_ids_to_tokens(int(row.argmax()))
     rank = int((row > row[truth]).sum()) + 1
     p, loss = float(row[truth].exp()), -float(row[truth])

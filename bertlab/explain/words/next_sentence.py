@@ -6,6 +6,8 @@ import torch
 
 from bertlab.errors import InputError
 from bertlab.explain.text import clean, encode, longest
+from bertlab.model import BertForPreTraining
+from bertlab.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -18,13 +20,15 @@ class NextSentence:
     log_odds: float
 
 
-def next_sentence(model, tokenizer, text: str, pair: str, limit: int | None = None) -> NextSentence:
-    """The verdict on a pair, cut to `limit` tokens or the model's length.
+def next_sentence(
+    model: BertForPreTraining, tokenizer: Tokenizer, text: str, pair: str, limit: int | None = None
+) -> NextSentence:
+    """Return the verdict on a pair, cut to `limit` tokens or the model's length.
 
     Raises InputError when either text is empty, and for a model without a head for this.
     """
     if not hasattr(model, "nsp"):
-        raise InputError("this model was not made for pairs: it has no next-sentence head")
+        raise InputError("this model has no next-sentence head: choose one that was pretrained with pairs")
     if not clean(pair):
         raise InputError("the second text is empty: write what may follow the first")
     batch = encode(tokenizer, text, pair, longest(model, limit)).batch
@@ -35,6 +39,8 @@ def next_sentence(model, tokenizer, text: str, pair: str, limit: int | None = No
     return NextSentence(clean(text), clean(pair), float(torch.tensor(log_odds).sigmoid()), log_odds)
 
 
-def both_orders(model, tokenizer, text: str, pair: str, limit: int | None = None) -> tuple[NextSentence, NextSentence]:
-    """The verdicts on the pair as given and the other way round; they need not sum to 1."""
+def both_orders(
+    model: BertForPreTraining, tokenizer: Tokenizer, text: str, pair: str, limit: int | None = None
+) -> tuple[NextSentence, NextSentence]:
+    """Return the verdicts on the pair as given and with its texts swapped; they need not sum to 1."""
     return next_sentence(model, tokenizer, text, pair, limit), next_sentence(model, tokenizer, pair, text, limit)

@@ -1,4 +1,4 @@
-"""Which texts are laid out: a bundled set, the reader's own lines or file, and sentences added to any of them."""
+"""Which texts are shown: a bundled set, the visitor's own lines or file, and sentences added to any of them."""
 
 import tempfile
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
@@ -12,6 +12,7 @@ import streamlit as st
 
 from app.pages.embeddings import cells
 from app.shared import state
+from app.shared.markdown import plain
 from bertlab.corpora.reading import Skipped
 from bertlab.corpora.records import Record, read_records
 from bertlab.corpora.tabular import LABELS, TEXTS, Columns, text_examples
@@ -20,9 +21,9 @@ from bertlab.errors import InputError
 
 OPINIONS, TOPICS, OWN, FILE = "opinions", "topics", "my own lines", "a file"
 LEADS = {
-    OPINIONS: "Two short sentences each, *good* or *bad*. Good and bad words stand in both, and “not” or “although” "
-    "turns them round: who only counts words cannot tell them apart.",
-    TOPICS: "Two sentences each on one of six topics. Here the words alone already tell much.",
+    OPINIONS: "Two short sentences each, *good* or *bad*. Both contain good and bad words, and “not” or “although” "
+    "reverses them: counting words cannot tell them apart.",
+    TOPICS: "Two sentences each on one of six topics. Here the words alone give much away.",
 }
 MAKERS = {OPINIONS: "sentiment", TOPICS: "labelled_sentences"}  # functions of the story world
 OWN_DEFAULT = """animals | my dog is hairy.
@@ -41,7 +42,7 @@ FILE_TYPES = ["csv", "tsv", "jsonl", "txt"]
 
 @dataclass(frozen=True)
 class TextSet:
-    """Texts with their labels, the lines of code that make them, and the reader's additions, which have no label."""
+    """Texts with their labels, the code that makes them, and the visitor's own sentences, which have no label."""
 
     texts: tuple[str, ...]
     labels: tuple[str, ...]
@@ -57,7 +58,7 @@ class TextSet:
         return self.labels + (YOURS,) * len(self.yours)
 
     def first(self, count: int) -> "TextSet":
-        """The first texts alone."""
+        """Return only the first `count` texts."""
         yours = self.yours[: max(0, count - len(self.texts))]
         return replace(self, texts=self.texts[:count], labels=self.labels[:count], yours=yours)
 
@@ -67,7 +68,7 @@ class TextSet:
 
 
 def choose() -> TextSet | None:
-    """The fields that choose the texts; None as long as a file is wanted and none is there."""
+    """Show the fields for the texts. Returns None while the file is missing."""
     names = [OPINIONS, TOPICS, OWN, FILE]
     source = st.segmented_control(
         "Which texts", names, default=OPINIONS, required=True, key="embeddings_set", bind="query-params"
@@ -96,14 +97,14 @@ def _storyworld(name: str) -> tuple[list[str], list[str]]:
 
 
 def own_texts() -> tuple[Sequence[str], Sequence[str], str]:
-    label = "One text a line; with a label in front: `label | text`, or label, Tab, text"
+    label = "One text a line, with its label: `label | text`, or label, Tab, text"
     texts, labels = labelled_lines(state.linked_text(st.text_area, label, "lines", OWN_DEFAULT, height=220))
     texts, labels = bounded(texts, "lines"), labels[:MOST_TEXTS]
     return texts, labels, cells.own_texts(texts, labels)
 
 
 def labelled_lines(text: str) -> tuple[list[str], list[str]]:
-    """Texts and labels of lines `text`, `label<TAB>text` or `label | text`; blank lines are passed over."""
+    """Return texts and labels of lines `text`, `label<TAB>text` or `label | text`; blank lines are skipped."""
     texts, labels = [], []
     for line in filter(str.strip, text.splitlines()):
         label, mark, rest = line.partition("\t")
@@ -115,23 +116,23 @@ def labelled_lines(text: str) -> tuple[list[str], list[str]]:
 
 
 def bounded(texts: Sequence[str], kind: str) -> Sequence[str]:
-    """The texts that are shown, at most MOST_TEXTS, saying what was cut."""
+    """Return at most MOST_TEXTS texts, and say what was cut. Raises InputError for fewer than three."""
     if len(texts) < 3:
-        raise InputError(f"a picture needs at least three {kind} of text")
+        raise InputError(f"a projection needs at least three {kind} of text: add some")
     if len(texts) > MOST_TEXTS:
-        said = f"There are more than {MOST_TEXTS} {kind}: the first {MOST_TEXTS} are shown."
-        st.warning(said, icon=":material/content_cut:")
+        text = f"There are more than {MOST_TEXTS} {kind}: only the first {MOST_TEXTS} are shown."
+        st.warning(text, icon=":material/content_cut:")
     return texts[:MOST_TEXTS]
 
 
 def uploaded_texts() -> tuple[Sequence[str], Sequence[str], str] | None:
     upload = st.file_uploader(
-        "A table of texts, with a column of labels if there are any",
+        "A table of texts, with a column of labels if there are labels",
         FILE_TYPES,
         key="embeddings_file",
         max_upload_size=MOST_MEGABYTES,
         help="CSV or TSV whose first line names the columns, or JSON lines; or a text file without labels, one text "
-        "a line. It stays on this server while your page is open, nobody else sees it, and no link holds it.",
+        "a line. It stays on this server while your page is open, nobody else can see it, and no link contains it.",
     )
     if upload is None:
         st.info("Choose a file above, for example a CSV with columns text and label.", icon=":material/upload_file:")
@@ -140,14 +141,14 @@ def uploaded_texts() -> tuple[Sequence[str], Sequence[str], str] | None:
     text, label = choose_columns(file_columns(*file))
     texts, labels, left_out = file_texts(*file, text, label)
     if left_out:
-        st.warning(state.plain(left_out), icon=":material/content_cut:")
+        st.warning(plain(left_out), icon=":material/content_cut:")
     code = cells.file_texts(upload.name, text, label, MOST_TEXTS, NO_LABEL)
     return bounded(texts, "rows"), labels[:MOST_TEXTS], code
 
 
 @st.cache_data(max_entries=KEPT_FILES, show_spinner="Reading the file")
 def file_columns(file_id: str, name: str, _content: bytes) -> list[str]:
-    """The names of the columns. InputError where there are no rows."""
+    """Return the names of the columns. Raises InputError if there are no rows."""
     skipped = Skipped()
     with closing(file_records(name, _content, skipped)) as records:
         first = next(records, None)
@@ -161,7 +162,7 @@ def file_columns(file_id: str, name: str, _content: bytes) -> list[str]:
 def file_texts(
     file_id: str, name: str, _content: bytes, text: str, label: str | None
 ) -> tuple[list[str], list[str], str]:
-    """Texts and labels of the first rows, one more than are shown if there are so many; which rows were left out."""
+    """Return texts and labels of the first rows, up to one more than are shown, and which rows were left out."""
     skipped, columns = Skipped(), Columns(text, None, label)
     with closing(file_records(name, _content, skipped)) as records:
         found = text_examples(records, name, columns, "single_label_classification", label is not None, skipped)
@@ -170,23 +171,23 @@ def file_texts(
 
 
 def file_records(name: str, content: bytes, skipped: Skipped) -> Iterator[Record]:
-    """The rows of an uploaded file. Errors name the file, never the place where it was put for reading."""
+    """Yield the rows of an uploaded file. Errors name the file, never the folder it was put into for reading."""
     with tempfile.TemporaryDirectory(prefix="bertlab-") as folder:
-        place = f"{folder}/"
-        path = Path(place) / Path(name).name
+        prefix = f"{folder}/"
+        path = Path(prefix) / Path(name).name
         path.write_bytes(content)
         try:
             check_encoding(name, content)
             for record in read_records(path, skipped=skipped):
-                yield replace(record, where=record.where.replace(place, ""))
+                yield replace(record, where=record.where.replace(prefix, ""))
         except InputError as error:
-            raise InputError(f"the file {str(error).replace(place, '')}") from error
+            raise InputError(f"the file {str(error).replace(prefix, '')}") from error
         finally:
-            skipped.first = skipped.first.replace(place, "")
+            skipped.first = skipped.first.replace(prefix, "")
 
 
 def check_encoding(name: str, content: bytes) -> None:
-    """UTF-16 tells of itself by its first two bytes, and is read as such."""
+    """Raise InputError unless the file is UTF-8, or UTF-16, which its first two bytes show."""
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return
     try:
@@ -196,7 +197,7 @@ def check_encoding(name: str, content: bytes) -> None:
 
 
 def choose_columns(names: list[str]) -> tuple[str, str | None]:
-    """Which column holds the texts and which the labels, to begin with those that have the usual names."""
+    """Ask which column has the texts and which the labels; at first those with the usual names."""
     text = next((name for name in TEXTS if name in names), names[0])
     label = next((name for name in LABELS if name in names and name != text), NO_LABEL)
     if len(names) == 1:
@@ -210,7 +211,7 @@ def choose_columns(names: list[str]) -> tuple[str, str | None]:
 
 
 def added() -> list[str]:
-    """The reader's own sentences, marked in the pictures by a star."""
+    """Return the visitor's own sentences, which stars mark in the pictures."""
     with st.expander("Add sentences of your own", icon=":material/star:"):
         label = "One a line; stars mark them in the pictures"
         typed = state.linked_text(st.text_area, label, "embeddings_yours", placeholder="Nobody found the soup bad.")

@@ -1,20 +1,20 @@
-"""All heads on one canvas, and where in the model which role is played."""
+"""All heads on one canvas, and where in the model each role is played."""
 
 import pandas as pd
 import streamlit as st
 
 from app.pages.attention import cells
-from app.shared import models, state
+from app.shared import layout, models, state
 from app.shared.exports import exports
 from bertlab.draw.charts import base as charts
 from bertlab.draw.charts.roles import control_maps, role_maps, role_table, trained_maps
 from bertlab.draw.html.canvas import ModelHeads, attention_component
 from bertlab.explain.attention.heads import head_roles
-from bertlab.explain.attention.maps import AttentionMaps, attention_maps
+from bertlab.explain.attention.maps import attention_maps
 
 KEY = "heads"
-# What the link calls a choice on the canvas -> the canvas's own name and value of it.
-CHOICES = {
+# The name of a choice in the link -> the canvas's own name and value of it.
+CHOICES: dict[str, tuple[str, str | bool]] = {
     "arcs": ("arcs", True),
     "control": ("control", True),
     "own": ("scale", "head"),
@@ -23,23 +23,23 @@ CHOICES = {
 }
 
 HEAD_START = (
-    " This model did not begin with random weights alone: its recipe gave it positions as sine waves, and lower heads "
-    "that look for what is alike. So a pattern that the control lacks may have been there from the start: choose "
-    "step 0 of its training to see."
+    " The training of this model started from more than random weights: its recipe gave it sinusoidal positions, and "
+    "lower heads that attend to similar tokens. So a pattern that the control lacks may have been there from the "
+    "start. Choose step 0 of its training to see."
 )
 
 
 def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     heads, other = heads_of(loaded, text, pair), models.beside("encoder")
-    state.notices(heads.maps.dropped, heads.maps.unknown, len(heads.maps.tokens))
+    layout.notices(heads.maps.dropped, heads.maps.unknown, len(heads.maps.tokens))
     both = [heads] + ([heads_of(other, text, pair)] if other else [])
     view = attention_component(both, KEY, first_view())
     st.session_state.attention_seen = view
     keep_in_link(view)
     st.caption(
-        "Attention is not explanation: a weight says how much of a token's vector a head mixes in, not why "
-        "the model answers as it does. Look at the random-weights control before you read meaning "
-        "into a pattern." + (HEAD_START if models.head_start(loaded.source) else "")
+        "Attention is not explanation. A weight says how much of a token's vector a head mixes in, not why the model "
+        "predicts what it does. Look at the random-weights control before you read meaning into a pattern."
+        + (HEAD_START if models.head_start(loaded.source) else "")
     )
     export_head(loaded, other, heads, view, text, pair)
     if heads.control is not None:
@@ -47,19 +47,18 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
 
 
 def heads_of(loaded: models.Loaded, text: str, pair: str | None) -> ModelHeads:
-    """One model's attention, and that of its like with random weights unless it has such itself."""
+    """Return the attention of a model and, unless its weights are random, that of its control."""
     maps = models.compute(attention_maps, loaded, text, pair, loaded.limit)
     if loaded.random:
         return ModelHeads(loaded.name, maps)
-    return ModelHeads(
-        loaded.name, maps, models.compute(attention_maps, models.control_of(loaded), text, pair, loaded.limit)
-    )
+    control = models.compute(attention_maps, models.control_of(loaded), text, pair, loaded.limit)
+    return ModelHeads(loaded.name, maps, control)
 
 
 def first_view() -> dict:
-    """What a new canvas shows first: what was looked at before, or what the link names.
+    """Return what a new canvas shows first: what was shown before, or what the link names.
 
-    It stays as it is while the canvas is there, so that the weights are sent only once.
+    It stays the same while the canvas is there, so the weights are sent only once.
     """
     if KEY not in st.session_state or "attention_view" not in st.session_state:
         st.session_state.attention_view = st.session_state.get("attention_seen") or linked_view()
@@ -69,7 +68,7 @@ def first_view() -> dict:
 def linked_view() -> dict:
     layer, _, head = (state.link_value("head") or "").partition("-")
     numbers = layer.isdecimal() and head.isdecimal()
-    view = {"layer": max(int(layer) - 1, 0), "head": max(int(head) - 1, 0)} if numbers else {}
+    view: dict = {"layer": max(int(layer) - 1, 0), "head": max(int(head) - 1, 0)} if numbers else {}
     flags = (state.link_value("show") or "").split(",")
     return view | {"role": state.link_value("role") or ""} | dict(CHOICES[flag] for flag in flags if flag in CHOICES)
 
@@ -83,36 +82,34 @@ def keep_in_link(view: dict) -> None:
 def export_head(
     loaded: models.Loaded, other: models.Loaded | None, heads: ModelHeads, view: dict, text: str, pair: str | None
 ) -> None:
-    """The chosen head of the first model as table, files and cell."""
-    shown: AttentionMaps = heads.control if view.get("control") and heads.control else heads.maps
+    """Show the chosen head of the first model as table, files and cell."""
+    shown = heads.control if view.get("control") and heads.control else heads.maps
     layer = min(view.get("layer", 0), shown.weights.shape[0] - 1)
     head = min(view.get("head", 0), shown.weights.shape[1] - 1)
     weights = shown.weights[layer, head]  # (L, A, S, S) -> (S, S)
     chosen = {"layer": layer, "head": head} | ({"role": view["role"]} if view.get("role") else {})
     chosen |= {name: value for name, value in CHOICES.values() if view.get(name) == value}
-    code = cells.attention(
-        loaded.source, text, pair, models.DRAWN_TOKENS, chosen, other and (other.source, other.random)
-    )
+    second = (other.source, other.random) if other else None
+    code = cells.attention(loaded.source, text, pair, models.DRAWN_TOKENS, chosen, second)
     table = charts.attention_table(shown.tokens, weights)
     exports(f"attention-layer{layer + 1}-head{head + 1}", table, code, charts.attention_heatmap(shown.tokens, weights))
 
 
 def show_roles(loaded: models.Loaded, heads: ModelHeads, text: str, pair: str | None) -> None:
-    st.subheader("Where in the model which role is played", anchor=False)
+    st.subheader("Which role is played where", anchor=False)
     st.markdown(
-        "One small map for each role: rows are layers, columns are heads, bright is much of the head's weight. "
-        "A frame marks the heads that give the role more than half. Below is the same with random weights: "
+        "Each role has a small map: rows are layers, columns are heads, and bright means a large share of the head's "
+        "attention. A frame marks the heads that give the role more than half. The maps below have random weights: "
         "what is bright there too was not learned."
     )
-    roles = head_roles(heads.maps)
-    table = role_table(roles, head_roles(heads.control))
-    st.altair_chart(trained_maps(table), width="stretch", alt=spoken(table))
-    st.altair_chart(control_maps(table), width="stretch", alt="The same maps with random weights.")
+    table = role_table(head_roles(heads.maps), head_roles(heads.control))
+    layout.show_chart(trained_maps(table), spoken(table))
+    layout.show_chart(control_maps(table), "The same maps with random weights.")
     exports("head-roles", table, cells.roles(loaded.source, text, pair, loaded.limit), role_maps(table))
 
 
 def spoken(table: pd.DataFrame) -> str:
-    """The maps of roles in words."""
+    """Describe the maps of roles in words."""
     named = table[table["named"]].groupby("role", sort=False).size()
     counts = ", ".join(f"{role}: {count}" for role, count in named.items()) or "none"
-    return f"Maps of the roles of all heads by layer. Heads that give a role more than half of their weight: {counts}."
+    return f"Maps of the roles of all heads. Heads that give a role more than half of their attention: {counts}."

@@ -1,18 +1,21 @@
-"""The [CLS] vectors of labelled sentences through a training: when classes separate, and whether they stay so."""
+"""[CLS] and topics: the vectors of labelled sentences, snapshot by snapshot, and when their topics separate."""
+
+from collections.abc import Iterator
 
 import streamlit as st
 
 from app.pages.training import cells
 from app.pages.training.film import MOST_MOMENTS, last_model, moments_of
-from app.shared import progress
+from app.shared import layout, progress
 from app.shared.exports import exports
+from bertlab import BertModel, Tokenizer
 from bertlab.draw.charts.film import accuracy_steps, accuracy_table, class_key, cloud_tile, strip, unfitted
 from bertlab.explain.runs import PAIRS, Moment, TrainingRun
 from bertlab.explain.snapshots import CloudFrame, cloud_film
-from bertlab.explain.vectors import project
+from bertlab.explain.vectors import Pooling, project
 
 COUNT = 120  # sentences
-VECTORS = {"[CLS]": "cls", "mean of its tokens": "mean"}
+VECTORS: dict[str, Pooling] = {"[CLS]": "cls", "mean of its tokens": "mean"}
 
 
 @st.cache_data(show_spinner=False)
@@ -23,8 +26,15 @@ def sentences() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(s.text for s in made), tuple(s.label for s in made)
 
 
-def film(model, tokenizer, moments: tuple[Moment, ...], texts: tuple[str, ...], labels: tuple[str, ...], pooling: str):
-    """For progress.rows; the models are those of the moments."""
+def film(
+    model: BertModel,
+    tokenizer: Tokenizer,
+    moments: tuple[Moment, ...],
+    texts: tuple[str, ...],
+    labels: tuple[str, ...],
+    pooling: Pooling,
+) -> Iterator[CloudFrame]:
+    """Call cloud_film for progress.rows; it opens the models of the moments instead of `model`."""
     return cloud_film(moments, texts, labels, pooling)
 
 
@@ -33,38 +43,39 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     moments, loaded = moments_of(run), last_model("encoder", run)
     texts, labels = sentences()
     options = dict(default="[CLS]", required=True, key="film_vector", bind="query-params")
-    vector = st.segmented_control("What stands for a text", list(VECTORS), **options)
+    vector = st.segmented_control("Vector of a text", list(VECTORS), **options)
     frames = progress.rows(film, loaded, moments, texts, labels, VECTORS[vector], total=len(moments))
     if not frames:
         return
-    st.markdown(told(frames, vector == "[CLS]" and any(name in PAIRS for name in run.measures)))
+    st.markdown(story(frames, vector == "[CLS]" and any(name in PAIRS for name in run.measures)))
     tiles = [cloud_tile(frame, project(frame.vectors).points, labels, texts) for frame in frames]
     with st.container(horizontal=True, gap="medium"):
         for frame, tile in zip(frames, tiles, strict=True):
             alt = f"Vectors of {COUNT} sentences after {frame.step:,} steps"
-            st.altair_chart(unfitted(tile), width="content", alt=alt)
+            layout.show_chart(unfitted(tile), alt, width="content")
     st.html(class_key(labels))
     st.caption(
-        f"Each point is one of {COUNT} sentences of the storyworld, its colour and shape their subject; the figure is "
-        "how often the five nearest neighbours name it, in all dimensions of the last layer. Each picture has axes of "
-        "its own (PCA): compare what lies together, not where."
+        f"Each point is one of {COUNT} sentences of the storyworld; its colour and shape show its topic. The "
+        "percentage is how often the five nearest neighbours name the topic, in all dimensions of the last layer. Each "
+        "picture has its own axes (PCA): compare which points lie together, not where they lie."
     )
     table = accuracy_table({vector: frames})
     chart = accuracy_steps(table, frames[0].neighbours.chance, step)
-    st.altair_chart(chart, width="stretch", alt="How often neighbours name the subject, by training step")
+    layout.show_chart(chart, "How often neighbours name the topic, by training step")
     exports("cls-by-step", table, cells.cloud(source, MOST_MOMENTS, COUNT, VECTORS[vector]), strip(tiles))
 
 
-def told(frames: list[CloudFrame], judges_pairs: bool) -> str:
+def story(frames: list[CloudFrame], judges_pairs: bool) -> str:
+    """Say when the neighbours name the topic best; `judges_pairs`: [CLS] is trained for next sentences."""
     best = max(frames, key=lambda frame: frame.neighbours.accuracy)
     first, last, chance = frames[0], frames[-1], frames[0].neighbours.chance
-    said = f"Neighbours name a sentence's subject best at step **{best.step:,}**: {best.neighbours.accuracy:.0%} "
-    said += f"(chance {chance:.0%}). "
+    text = f"Neighbours name the topic of a sentence best at step **{best.step:,}**: {best.neighbours.accuracy:.0%} "
+    text += f"(chance {chance:.0%}). "
     if first.step == 0:
-        said += f"Random weights, at step 0, reach {first.neighbours.accuracy:.0%}: only what lies above was learned. "
+        text += f"Random weights (step 0) reach {first.neighbours.accuracy:.0%}: only what exceeds that was learned. "
     if last is not best:
-        said += f"At step {last.step:,} it is {last.neighbours.accuracy:.0%}. "
+        text += f"At step {last.step:,} it is {last.neighbours.accuracy:.0%}. "
     if judges_pairs and last.neighbours.accuracy < best.neighbours.accuracy - best.neighbours.spread:
-        said += "Nobody asked [CLS] for subjects: what it learns to tell here is whether two texts belong together. "
-        said += "Choose the mean of its tokens above to see whether the words still tell."
-    return said
+        text += "This training never asked [CLS] for topics: it asks [CLS] whether two texts belong together. Choose "
+        text += "the mean of the tokens above to see whether the words still show the topic."
+    return text

@@ -2,19 +2,19 @@
 
 import streamlit as st
 
-from app.pages.attention import knockout_cells as cells
-from app.shared import models, state
+from app.pages.attention import cells
+from app.shared import layout, models
 from app.shared.exports import exports
 from bertlab.draw.charts import base as charts
 from bertlab.draw.html import bertviz
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps, neurons
 
 VIEWS = {
-    "heads": "Lines run from each token to the tokens it looks at, a colour for each head. Double-click a colour to "
-    "see that head alone; move over a token to see its lines alone.",
+    "heads": "Lines run from each token to the tokens it attends to; each head has a colour. Double-click a colour to "
+    "see only that head. Point at a token to see only its lines.",
     "model": "All layers (down) and heads (across) at once. Click one to enlarge it.",
-    "neurons": "Move over a token, then press the plus beside it: its query meets the key of every token, number by "
-    "number, and the softmax of the sums is the attention.",
+    "neurons": "Point at a token, then press the plus beside it. Its query meets the key of every token, number by "
+    "number; the softmax of the scaled sums is the attention.",
 }
 
 
@@ -26,11 +26,11 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
         layer = number("Layer", "bertviz_layer", loaded.model.config.num_hidden_layers)
         head = number("Head", "bertviz_head", loaded.model.config.num_attention_heads)
     maps, html = drawn(view, loaded, text, pair, layer, head)
-    state.notices(maps.dropped, maps.unknown, len(maps.tokens))
+    layout.notices(maps.dropped, maps.unknown, len(maps.tokens))
     st.iframe(html, alt=f"bertviz, {view} view of {loaded.name}")
     st.caption(
-        "bertviz counts layers and heads from 0; the fields above count from 1, as everywhere else here. They say what "
-        "the view opens with and what the table below holds."
+        "bertviz counts layers and heads from 0. The fields above count from 1, as the other views do; they choose "
+        "what the view opens with and what the table below contains."
     )
     weights = maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
     code = cells.bertviz(loaded, text, pair, view, layer, head, len(maps.tokens))
@@ -39,21 +39,23 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
 
 
 def choose_weights(loaded: models.Loaded) -> models.Loaded:
-    """The model, the one beside it, or random weights, whose patterns were not learned."""
+    """Ask for the model, the one beside it, or random weights, whose patterns were not learned."""
     offered = [loaded, models.beside("encoder"), models.control_of(loaded)]
     by_name = {one.name: one for one in offered if one}
     return by_name[st.selectbox("Weights", list(by_name), key="bertviz_weights", bind="query-params", width=220)]
 
 
 def number(label: str, key: str, most: int) -> int:
-    """A field that counts from 1; the number from 0."""
+    """Show a field that counts from 1. Returns the number from 0."""
     if st.session_state.get(key, 1) > most:
         st.session_state[key] = most
     return st.number_input(label, 1, most, key=key, bind="query-params", width=120) - 1
 
 
-def drawn(view: str, loaded: models.Loaded, text, pair, layer: int, head: int) -> tuple[AttentionMaps, str]:
-    """What is drawn and its HTML. Longer texts are cut: the picture grows with their square."""
+def drawn(
+    view: str, loaded: models.Loaded, text: str, pair: str | None, layer: int, head: int
+) -> tuple[AttentionMaps, str]:
+    """Return the attention and its HTML. Long texts are cut: the picture grows with the square of their length."""
     dark = st.context.theme.type == "dark"
     if view == "neurons":
         found = models.compute(neurons, loaded, text, pair, min(loaded.limit, bertviz.LONGEST_NEURONS))

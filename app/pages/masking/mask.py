@@ -1,0 +1,140 @@
+"""Which tokens are masked, and the query that each of one or two models therefore gets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app.shared import models, state
+from app.shared.markdown import chip_names, plain
+from bertlab.errors import InputError
+from bertlab.explain.text import Encoded, clean, encode
+
+
+@dataclass(frozen=True)
+class Query:
+    """A text or pair for one model, with the tokens at `masked` hidden; `key` tells the models apart.
+
+    `cut_off`: a masked position lies beyond what this model reads.
+    """
+
+    loaded: models.Loaded
+    text: str
+    pair: str | None
+    masked: tuple[int, ...] = ()
+    key: str = ""
+    cut_off: bool = False
+
+    @property
+    def name(self) -> str:
+        """The model's name for Markdown."""
+        return plain(self.loaded.name)
+
+    def check(self) -> None:
+        """Raise InputError if the model does not read as far as the last masked position."""
+        if self.cut_off:
+            raise InputError(f"{self.loaded.name} cuts this text into more tokens than it reads: shorten the text")
+
+
+def choose(encoded: Encoded) -> list[int]:
+    """Show a chip for every token; pressed ones are masked, and typed [MASK]s stay so. Returns the positions."""
+    typed = [i for i, token in enumerate(encoded.tokens) if token == "[MASK]"]
+    positions = [i for i in range(len(encoded.tokens)) if not encoded.special[i]]
+    key = f"gaps {hash(tuple(encoded.tokens))}"  # kept when only the model or its step changes
+    if key not in st.session_state:
+        linked = [int(i) for i in (state.link_value("mask") or "").split(",") if i.isdecimal()]
+        st.session_state[key] = sorted({i for i in linked if i in positions} | set(typed))
+
+    def hold() -> None:
+        st.session_state[key] = sorted({*st.session_state[key], *typed})
+
+    state.keep(key)
+    locked = " (a typed [MASK] stays: it hides no word)" if typed else ""
+    masked = st.pills(
+        f"Press a word to mask it, press it again to show it{locked}",
+        positions,
+        selection_mode="multi",
+        key=key,
+        format_func=chip_names(encoded.tokens).__getitem__,
+        on_change=hold,
+        help="A word that is not in the vocabulary is split into pieces. ## marks a piece that continues a word.",
+        persist_state="session",
+    )
+    state.share("mask", ",".join(str(i) for i in sorted(masked) if i not in typed))
+    if not masked:
+        say_nothing_is_masked(cut=bool(encoded.dropped) and not typed)
+    return sorted(masked)
+
+
+def say_nothing_is_masked(cut: bool) -> None:
+    if cut:
+        text = "Nothing is masked in the part that fits. Press a word, or write [MASK] earlier."
+        st.info(text, icon=":material/edit:")
+    else:
+        st.info("Nothing is masked. Press a word, or type [MASK] in the text.", icon=":material/touch_app:")
+
+
+def choose_one(encoded: Encoded, positions: Sequence[int]) -> int:
+    """Ask for one of several masked positions. Returns its number, counted from 0."""
+    if len(positions) == 1:
+        return 0
+    key = f"gap {hash((tuple(encoded.tokens), tuple(positions)))}"
+    if key not in st.session_state:
+        linked = state.link_value("gap") or ""
+        st.session_state[key] = int(linked) - 1 if linked.isdecimal() and 0 < int(linked) <= len(positions) else 0
+    names = [context(encoded, position) for position in positions]
+    state.keep(key)
+    number = st.pills(
+        "Which gap",
+        range(len(positions)),
+        key=key,
+        format_func=names.__getitem__,
+        required=True,
+        persist_state="session",
+    )
+    state.share("gap", str(number + 1) if number else "")
+    return number
+
+
+def queries(
+    loaded: models.Loaded,
+    beside: models.Loaded | None,
+    encoded: Encoded,
+    text: str,
+    pair: str | None,
+    positions: Sequence[int] = (),
+) -> list[Query]:
+    """Return the query for the model and for the one beside it.
+
+    If the second model cuts text into other tokens, its text has [MASK] written in place of the masked words.
+    """
+    typed = {i for i, token in enumerate(encoded.tokens) if token == "[MASK]"}
+    by_hand = tuple(i for i in positions if i not in typed)
+    own = Query(loaded, text, pair, by_hand)
+    if beside is None:
+        return [own]
+    if beside.tokenizer.vocab == loaded.tokenizer.vocab and beside.limit == loaded.limit:
+        return [own, Query(beside, text, pair, by_hand, "-beside")]
+    written = [write_masks(part, encoded, segment, by_hand) for segment, part in enumerate((text, pair or ""))]
+    ids = encode(beside.tokenizer, *written, beside.limit).input_ids
+    cut_off = int((ids == beside.tokenizer.mask_token_id).sum()) < len(positions)
+    return [own, Query(beside, written[0], written[1] or None, key="-beside", cut_off=cut_off)]
+
+
+def write_masks(text: str, encoded: Encoded, segment: int, positions: Sequence[int]) -> str:
+    """Return the first (`segment` 0) or second text with [MASK] in place of its tokens at `positions`."""
+    text = clean(text)
+    for position in sorted(positions, reverse=True):
+        if encoded.token_type_ids[position] == segment:
+            start, end = encoded.offsets[position].tolist()
+            text = f"{text[:start]}[MASK]{text[end:]}"
+    return text
+
+
+def context(encoded: Encoded, position: int) -> str:
+    """Return a masked position with a few tokens to either side, for Markdown."""
+    words = [i for i in range(len(encoded.tokens)) if not encoded.special[i]]
+    before = [encoded.tokens[i] for i in words if position - 4 < i < position]
+    after = [encoded.tokens[i] for i in words if position < i < position + 4]
+    left, right = (plain(" ".join(tokens).replace(" ##", "")) for tokens in (before, after))
+    return f"{left} **▢** {right}"

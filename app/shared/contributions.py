@@ -1,0 +1,77 @@
+"""What each token contributes to an output: its attributions as a sentence, as marked text and as bars."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import altair as alt
+import streamlit as st
+
+from app.shared import models, progress
+from app.shared.layout import show_chart
+from app.shared.markdown import numbered, plain, signed
+from bertlab.draw.charts import base as charts
+from bertlab.draw.html.marked import attribution_strip
+from bertlab.explain.attribution import Attribution
+from bertlab.vocabulary import SPECIAL_TOKENS
+
+UNKNOWN = "[UNK]"  # the one special token that stands for a word
+NOTICEABLE = 0.05  # nats; nobody would see the effect of less
+Contribution = tuple[str, float]  # a word for Markdown, and its attribution
+
+
+def with_control(
+    function: Callable[..., Attribution], loaded: models.Loaded, *arguments
+) -> tuple[Attribution, Attribution]:
+    """Return the attributions of the model and those of the same architecture with random weights."""
+    control = models.control_of(loaded)
+    return progress.watched(function, loaded, *arguments), progress.watched(function, control, *arguments)
+
+
+def show_marked(found: Attribution) -> None:
+    """Show the text with its attributions as colours."""
+    st.html(attribution_strip(found.tokens, found.values.tolist()))
+
+
+def show_bars(found: Attribution, control: Attribution, alt: str) -> alt.Chart:
+    """Show the attributions of both models on one scale. Returns the chart."""
+    bars = charts.attribution_bars(found, control)
+    show_chart(bars, f"{alt}, beside random weights", rows=len(found.tokens))
+    return bars
+
+
+def completeness(found: Attribution) -> str:
+    """Return in numbers the check that integrated gradients carry with them: the sum against the difference."""
+    start, score, total = (signed(x, ".3f") for x in (found.baseline, found.score, found.values.sum()))
+    return (
+        f"Check: the attributions sum to {total}. The output rises from {start} for the baseline (nothing but [PAD]) "
+        f"to {score} for your text. Difference: {abs(found.delta):.4f}."
+    )
+
+
+def words(found: Attribution, positions: Iterable[int]) -> list[Contribution]:
+    """Return the words and punctuation marks at `positions`, each with the summed attributions of its pieces."""
+    merged: list[tuple[str, float]] = []
+    for position in positions:
+        token, value = found.tokens[position], float(found.values[position])
+        if token.startswith("##") and merged:
+            merged[-1] = merged[-1][0] + token[2:], merged[-1][1] + value
+        elif token not in SPECIAL_TOKENS or token == UNKNOWN:
+            merged.append((token, value))
+    return list(zip(numbered([word for word, _ in merged]), (value for _, value in merged), strict=True))
+
+
+def strongest(contributions: Sequence[Contribution]) -> list[str]:
+    """Return the two words that contribute most, with their values; fewer where fewer are noticeable."""
+    ranked = sorted((one for one in contributions if one[1] >= NOTICEABLE), key=lambda one: -one[1])[:2]
+    return [f"{word} ({signed(value, '+.1f')})" for word, value in ranked]
+
+
+def in_a_sentence(output: str, found: Attribution) -> str:
+    """Say which words of the text contribute most to an output, and which one counts most against it."""
+    contributions, output = words(found, range(len(found.tokens))), f"“**{plain(output)}**”"
+    towards = strongest(contributions)
+    if not towards:
+        return f"No word of the text contributes noticeably to {output}."
+    word, value = min(contributions, key=lambda one: one[1])
+    against = f"; {word} counts against it ({signed(value, '+.1f')})" if value <= -NOTICEABLE else ""
+    verb = "contribute" if towards[1:] else "contributes"
+    return f"In this text, {' and '.join(towards)} {verb} most to {output}{against}."

@@ -1,0 +1,97 @@
+"""How a page is laid out: its heading and tabs, views that fail alone, charts, and two models side by side."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import Protocol, TypeVar
+
+import streamlit as st
+from altair import TopLevelMixin
+
+from app.shared import models
+from app.shared.markdown import plain
+from bertlab.errors import InputError
+
+ROWS_IN_SIGHT = 30  # rows of a chart that stand on the page without scrolling
+SCROLLED_HEIGHT = 620  # pixels
+# Altair keeps in global variables how it turns a chart into JSON, and Streamlit changes them while it draws. Whoever
+# draws a chart or writes one to a file holds this lock.
+CHARTS = Lock()
+
+
+class Stopped(Exception):
+    """The visitor stopped the computation that a view needs."""
+
+
+class OfModel(Protocol):
+    """What a view shows of one model."""
+
+    @property
+    def loaded(self) -> models.Loaded: ...
+
+
+Shown = TypeVar("Shown", bound=OfModel)
+
+
+def heading(title: str, lead: str) -> None:
+    """Show the title of a page and the sentences that say what it is about."""
+    st.title(title, anchor=False)
+    st.markdown(lead)
+
+
+@contextmanager
+def box() -> Iterator[None]:
+    """Run one view. Show its errors in a box, never as a traceback, and let the rest of the page go on."""
+    try:
+        yield
+    except Stopped:
+        pass
+    except InputError as error:
+        message = str(error)
+        st.error(plain(message[:1].upper() + message[1:]), icon=":material/edit:")
+    except Exception as error:
+        logging.getLogger(__name__).exception("A view of the explorer failed")
+        name = plain(type(error).__name__)
+        st.error(
+            f"This view failed ({name}). The others still work, and the server's log has the details. "
+            "Try another text or another model.",
+            icon=":material/error:",
+        )
+
+
+@contextmanager
+def open_tab(page: str, names: Iterable[str]) -> Iterator[str]:
+    """Show the tabs of a page and run the view of the one that is open. Yields its name; the link holds it too."""
+    made = st.tabs(list(names), key=f"{page}_tab", on_change="rerun", bind="query-params")
+    tab, name = next((tab, name) for tab, name in zip(made, names, strict=True) if tab.open)
+    with tab, box():
+        yield name
+
+
+def notices(dropped: int, unknown: int, total: int) -> None:
+    """Warn of tokens that were cut off or are not in the vocabulary."""
+    if dropped:
+        text = f"The text is too long for this model: {dropped:,} tokens were left out, {total} are shown."
+        st.warning(text, icon=":material/content_cut:")
+    if unknown:
+        text = f"{unknown} of {total} tokens are [UNK]: this model's vocabulary does not contain them."
+        st.warning(text, icon=":material/help:")
+
+
+def show_chart(chart: TopLevelMixin, alt: str, rows: int = 0, width: str = "stretch", **options) -> None:
+    """Draw a chart, described by `alt` for screen readers. One with many `rows` scrolls, so each stays readable."""
+    height = SCROLLED_HEIGHT if rows > ROWS_IN_SIGHT else "content"
+    with st.container(height=height, width=width, border=False), CHARTS:
+        st.altair_chart(chart, width=width, alt=alt, **options)
+
+
+def side_by_side(each: Sequence[Shown], view: Callable[[Shown], None]) -> None:
+    """Show a view of one model over the whole width, or of two in columns with their names above."""
+    if len(each) == 1:
+        view(each[0])
+        return
+    for column, one in zip(st.columns(len(each), gap="large"), each, strict=True):
+        with column, box():
+            st.markdown(f"**{models.readable(one.loaded.name)}**")
+            view(one)

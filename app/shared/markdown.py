@@ -1,0 +1,45 @@
+"""Text and numbers on their way into Markdown: whatever a visitor typed is shown as it is."""
+
+import re
+from collections.abc import Sequence
+
+from bertlab.errors import printable
+
+# Streamlit's Markdown turns these into emoji, icons, arrows, dashes and links although every sign is escaped. An
+# invisible joiner keeps the signs apart.
+_JOINED = re.compile(r":(?=[\w/+-]+:)|:(?=//)|[-<>~](?=[-=>])|(?<=\bwww)(?=\.)|(?=@)", re.IGNORECASE)
+JOINER = "\u2060"
+
+
+def plain(text: str) -> str:
+    """Return `text` on one line with all of Markdown's commands escaped."""
+    one_line = _JOINED.sub(lambda found: found[0] + JOINER, printable(" ".join(text.split())))
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", one_line)  # all ASCII punctuation
+
+
+def signed(number: float, form: str = "+.2f") -> str:
+    """Format a number with a true minus sign."""
+    return format(number, form).replace("-", "−")
+
+
+def chip_names(tokens: Sequence[str]) -> list[str]:
+    """Return labels for chips. Streamlit tells chips apart by label, so equal tokens get invisible joiners."""
+    return [plain(token) + JOINER * tokens[:i].count(token) for i, token in enumerate(tokens)]
+
+
+def numbered(words: Sequence[str]) -> list[str]:
+    """Return the words in bold; those that occur more than once with their ordinal: "the 2nd **the**"."""
+    return [
+        (f"the {ordinal(words[: i + 1].count(word))} " if words.count(word) > 1 else "") + f"**{visible(word)}**"
+        for i, word in enumerate(words)
+    ]
+
+
+def visible(word: str) -> str:
+    """Put a punctuation mark in quotes, since alone it would be overlooked."""
+    return plain(word) if any(map(str.isalnum, word)) else f"“{plain(word)}”"
+
+
+def ordinal(number: int) -> str:
+    teens = number % 100 in (11, 12, 13)
+    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
