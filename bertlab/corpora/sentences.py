@@ -25,7 +25,7 @@ BOUNDARY = re.compile(
 )
 SPEAKER = re.compile(rf"(?:(?:Mr|Mrs|Miss|Dr)\.?\s+)?[^\W\d_]+\s+(?:{'|'.join(SAID.split())})\b")
 LIST_NUMBER = re.compile(r"\s*\d{1,2}")
-LAST_WORD = re.compile(r"[^\s(\[\"'“‘«—-]*\Z")
+BEFORE_WORD = re.compile(r"[\s(\[\"'“‘«—-]")
 
 
 class Heading(str):
@@ -59,7 +59,7 @@ def _ends_sentence(before: str, boundary: re.Match) -> bool:
     if boundary["stop"] != ".":
         # "Who goes there?" Ann asked.
         return not (boundary["close"] and SPEAKER.match(boundary.string, boundary.end()))
-    word = LAST_WORD.search(before)[0]
+    word = BEFORE_WORD.split(before)[-1]
     if word.lower() == "no" and following[0].isdigit() or LIST_NUMBER.fullmatch(before):
         return False
     initial = re.fullmatch(r"(?:\w\.)*[^\W\d_]", word) and word != "I"
