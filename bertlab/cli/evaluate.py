@@ -10,12 +10,12 @@ from bertlab.cli.finetune import WORLD_TEST
 from bertlab.cli.pretrain import read_material, say
 from bertlab.errors import InputError
 from bertlab.evaluation.held_out import Learned
-from bertlab.evaluation.measures import SECOND
+from bertlab.evaluation.measures import SECOND_TASK_MEASURES
 from bertlab.io.gate import present, read_json
 from bertlab.io.locate import locate
 from bertlab.model import BertForPreTraining
-from bertlab.tasks.files import FileOptions, naming, read_examples
-from bertlab.tasks.registry import NAMES, Name, family_of, open_task, taught
+from bertlab.tasks.files import FileOptions, naming
+from bertlab.tasks.registry import family_of, open_task
 from bertlab.tasks.sequence import problem_of
 from bertlab.tokenizer import Tokenizer
 
@@ -40,16 +40,14 @@ def evaluate_model(
 def evaluate_task(name: str, data: Path | None, columns: FileOptions) -> dict[str, float]:
     """Measures of a fine-tuned model on a file, or on held-out combinations of the storyworld if it learned there."""
     model, task = open_task(name, device="auto")
-    entry = NAMES.get(taught(name), Name(type(task), ""))
+    known = task.learned
     if data:
-        skipped = columns.skipped()
-        pairs = entry.pairs if taught(name) else None
-        how = {"pairs": pairs, "problem": problem_of(model.config), "skipped": skipped}
-        examples = list(read_examples(type(task), data, columns, **how))
-        if skipped and skipped.count:
-            say(str(skipped))
-    elif entry.world:
-        examples = list(islice(entry.world(0, WORLD_TEST, "test"), WORLD_TEST))
+        options = columns.reading(problem_of(model.config), known.pairs if known else None)
+        examples = list(task.read_examples(data, options))
+        if options.skipped and options.skipped.count:
+            say(str(options.skipped))
+    elif known and known.storyworld:
+        examples = list(islice(known.storyworld(0, WORLD_TEST, "test"), WORLD_TEST))
     else:
         raise InputError(f"{name} was not taught a task of the storyworld: measure it with --data FILE")
     with naming(data or name):
@@ -66,7 +64,7 @@ def learned(name: str) -> Learned:
     told = read_json(path)
     try:
         found = Learned(told.get("second_task", "next"), int(told.get("max_tokens", Learned.max_tokens)))
-        if found.second_task not in SECOND or found.max_tokens < 5:
+        if found.second_task not in SECOND_TASK_MEASURES or found.max_tokens < 5:
             raise ValueError(f"second_task={found.second_task!r}, max_tokens={found.max_tokens}")
     except (ValueError, TypeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error

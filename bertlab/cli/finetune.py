@@ -29,13 +29,11 @@ from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 from bertlab.evaluation.card import write_card
 from bertlab.evaluation.report import plain, write_report
-from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.io.atomic import atomic_write
 from bertlab.model.weights import WEIGHTS
 from bertlab.tasks.base import Task
-from bertlab.tasks.files import hub_set, naming, paired, read_examples, some
-from bertlab.tasks.registry import NAMES, named, open_task
-from bertlab.tasks.span import SpanTask
+from bertlab.tasks.files import naming, some
+from bertlab.tasks.registry import TASKS, find_task, open_task
 from bertlab.training.engine.checkpoints import Checkpoints
 from bertlab.training.finetune import finetune, head_config, settle
 from bertlab.training.grid import search
@@ -86,7 +84,7 @@ def run_finetune(command) -> None:
     say(f"measuring on {len(sets.test):,} examples ...")
     measures = measure(out, recipe, sets, command.device)
     line = command_line(f"finetune {command.task}", command, OPTIONS)
-    about = f"{recipe.model}, fine-tuned: {NAMES[recipe.task].about}. " + " ".join(sets.notes)
+    about = f"{recipe.model}, fine-tuned: {find_task(recipe.task).about}. " + " ".join(sets.notes)
     free = not (command.train or command.dataset)
     write_card(out, recipe.name, about, as_record(recipe), measures, trained_for(out), line, free)
     finish(out, measures)
@@ -110,8 +108,7 @@ def recipe_of(command) -> FinetuneRecipe:
     if command.grid and (given := tried(command)):
         raise InputError(f"--grid tries values of its own: leave out {given[0]}")
     config = BertConfig.from_pretrained(command.model)
-    span = named(command.task).family is SpanTask
-    length = min(MAX_LENGTH if span else FinetuneRecipe.max_length, config.max_position_embeddings)
+    length = min(find_task(command.task).family.usual_length, config.max_position_embeddings)
     recipe = FinetuneRecipe(command.task, max_length=length, optim=suited_optimization(config.hidden_size))
     if not (command.train or command.dataset):
         recipe = replace(recipe, epochs=1.0, evaluate_every=WORLD_LOOKS)  # stories do not run out
@@ -160,25 +157,24 @@ def read_sets(command, recipe: FinetuneRecipe) -> Sets:
 
 def hub_sets(command, recipe: FinetuneRecipe) -> Sets:
     """The training split, and the one to choose by; the test splits of the hub often have no labels."""
-    source = hub_set(named(recipe.task).family, command.dataset, command.files, recipe.problem)
-    skipped = command.files.skipped()
-    train, dev = (read_split(source, split, NAMES[recipe.task].pairs, skipped) for split in ("train", source.dev))
+    task, skipped = find_task(recipe.task), command.files.skipped()
+    source = task.family.hub_set(command.dataset, command.files.columns, recipe.problem)
+    train, dev = (read_split(source, split, task.pairs, skipped) for split in ("train", source.dev))
     notes = [f"{source.address}.", CHOSEN]
     note_skipped(skipped, source.address, notes)
     return Sets(train, dev, dev, notes, (source.address,) * 3)
 
 
 def read_split(source: HubSet, split: str, pairs: bool, skipped: Skipped | None) -> list:
-    examples = read_hub(source, split, skipped=skipped)
-    examples = paired(examples, source.address) if pairs else examples
+    examples = read_hub(source, split, pairs=pairs, skipped=skipped)
     return list(some(examples, f"{source.address}, {split}", skipped))
 
 
 def world_sets(recipe: FinetuneRecipe) -> Sets:
     """Examples of the storyworld; dev and test hold combinations that train never shows."""
-    world = named(recipe.task).world
+    world = find_task(recipe.task).storyworld
     if world is None:
-        own = ", ".join(name for name, entry in NAMES.items() if entry.world)
+        own = ", ".join(name for name, task in TASKS.items() if task.storyworld)
         raise InputError(f"finetune {recipe.task} learns from a file of yours: name it with --train (without: {own})")
     sizes = {"train": recipe.examples, "dev": WORLD_DEV, "test": WORLD_TEST}
     seeds = {"train": recipe.seed, "dev": 0, "test": 0}
@@ -205,11 +201,10 @@ def file_sets(command, recipe: FinetuneRecipe) -> Sets:
 
 
 def read_file(command, recipe: FinetuneRecipe, path: Path, notes: list[str]) -> list:
-    family = named(recipe.task).family
-    skipped = command.files.skipped()
-    how = {"pairs": NAMES[recipe.task].pairs, "problem": recipe.problem, "skipped": skipped}
-    examples = list(read_examples(family, path, command.files, **how))
-    note_skipped(skipped, path, notes)
+    task = find_task(recipe.task)
+    options = command.files.reading(recipe.problem, task.pairs)
+    examples = list(task.family.read_examples(path, options))
+    note_skipped(options.skipped, path, notes)
     return examples
 
 
@@ -255,7 +250,7 @@ def measure(out: Path, recipe: FinetuneRecipe, sets: Sets, device: str) -> dict[
         evaluations=read_rows(out / "dev.csv"),
         baselines=task.baselines(sets.train, sets.test),
         confusions=task.confusions(sets.test, predictions),
-        judged=task.judged(sets.test, predictions),
+        comparisons=task.compare(sets.test, predictions),
         notes=[said, *sets.notes],
     )
     return measures

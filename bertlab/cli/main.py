@@ -31,7 +31,7 @@ class Evaluate:
 
     def run(self) -> None:
         from bertlab.cli.evaluate import evaluate_model
-        from bertlab.evaluation.card import print_measures
+        from bertlab.evaluation.wording import print_measures
 
         measures = evaluate_model(self.model, self.text, self.data, self.files)
         if self.json:
@@ -101,20 +101,17 @@ class Predict:
             print("\n".join(map(_line, rows)) or "(no name in this text)")
 
     def _rows(self) -> list[dict]:
-        from bertlab.predict import answer_question, choose, classify, family_of, fill_in
+        from bertlab.predict import fill_in, is_readable, predict_one
+        from bertlab.tasks.registry import family_of
 
-        inputs = ("text", "pair", "choices", "question", "passage")
-        given = {name for name in inputs if getattr(self, name) not in (None, ())}
+        values = {name: getattr(self, name) for name in ("text", "pair", "choices", "question", "passage")}
+        given = {name: value for name, value in values.items() if value not in (None, ())}
+        if not is_readable(given):
+            raise InputError("give a text, a text and --pair or --choices, both --question and --passage, or --file")
         model = self.model or ("storyworld-tiny-qa" if self.question else "storyworld-tiny")
-        if given == {"question", "passage"}:
-            return answer_question(self.question, self.passage, model, self.top)
-        if given == {"text", "choices"}:
-            return choose(self.text, self.choices, model)
-        if given == {"text", "pair"} or (given == {"text"} and family_of(model)):
-            return classify(self.text, self.pair, model, self.top)
-        if given == {"text"}:
+        if self.text is not None and len(given) == 1 and not family_of(model):
             return fill_in(self.text, model, self.top)
-        raise InputError("give a text, a text and --pair or --choices, both --question and --passage, or --file")
+        return predict_one(model, given, self.top)
 
     def _run_file(self) -> None:
         from bertlab.predict import predict_file

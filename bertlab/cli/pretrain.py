@@ -12,15 +12,15 @@ from bertlab.corpora import english
 from bertlab.corpora.documents import read_sources
 from bertlab.corpora.hub_datasets import read_dataset
 from bertlab.errors import InputError
-from bertlab.evaluation.baselines import NeighbourBaselines, Rung
+from bertlab.evaluation.baselines import Baseline, NeighbourBaselines
 from bertlab.evaluation.card import write_card
 from bertlab.evaluation.held_out import (
     Learned,
     Texts,
     count_neighbours,
     held_out,
+    measure_baselines,
     measure_genres,
-    measure_ladder,
     measure_pretraining,
     storyworld_test,
 )
@@ -63,11 +63,11 @@ class Material:
     about: str
     counts: NeighbourBaselines | None = None  # of what a run learns from, since its start
 
-    def ladder(self, documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe) -> list[Rung]:
+    def ladder(self, documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe) -> list[Baseline]:
         """Baselines on the held-out documents, counted on `documents`."""
         self.counts = count_neighbours(documents, tokenizer)
         try:
-            return measure_ladder(list(self.new.values()) or [storyworld_test()], tokenizer, self.counts, recipe)
+            return measure_baselines(list(self.new.values()) or [storyworld_test()], tokenizer, self.counts, recipe)
         except InputError as error:
             raise InputError(f"the documents kept for measuring, every 20th: {error}") from error
 
@@ -202,7 +202,7 @@ def override(recipe, command, names: tuple[str, ...]):
 
 
 def finish(out: Path, measures: dict[str, float]) -> None:
-    from bertlab.evaluation.card import print_measures
+    from bertlab.evaluation.wording import print_measures
 
     print_measures(measures)
     say(f"saved to {out}; look into it with: bertlab explore, model {out}")

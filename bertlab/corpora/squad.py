@@ -22,7 +22,7 @@ class Question(NamedTuple):
 def read_squad(
     path: str | Path, *, labelled: bool = True, encoding: str = "utf-8", skipped: Skipped | None = None
 ) -> Iterator[QAExample]:
-    """Yield the questions of a SQuAD 1.1 or 2.0 JSON file in file order: the first answer, other right ones in `others`.
+    """Yield the questions of a SQuAD 1.1 or 2.0 JSON file in file order, other right answers in `others`.
 
     With `labelled=False` answers are ignored and may be missing. InputError names the file, article, paragraph and
     question where something is wrong; with `skipped` such a question is left out and counted.
@@ -51,7 +51,9 @@ def qa_examples(questions: Iterable[Question], labelled: bool, skipped: Skipped 
     def read(question: Question) -> QAExample:
         example = _example(*question, labelled)
         if example.id in seen:
-            raise InputError(f"{question.where}: the id {example.id} is that of an earlier question; each needs its own")
+            raise InputError(
+                f"{question.where}: the id {example.id} is that of an earlier question; each needs its own"
+            )
         seen.add(example.id)
         return example
 

@@ -149,7 +149,7 @@ BAD = {
     "no labels": (word_rows, {"tokens": ["a"]}, "row 1: there is no column 'ner_tags', only tokens"),
     "no answers": (question_rows, SQUAD, r'row 1 \(id q1\): "answers" is missing'),
     "no starts": (question_rows, SQUAD | {"answers": {"text": ["Ash"]}}, r'row 1 \(id q1\): "answer_start" is missing'),
-    "no context": (question_rows, {"id": "q1", "question": "Who?"}, r'row 1 \(id q1\): "context" holds no text but None'),
+    "no context": (question_rows, {"id": "q1", "question": "?"}, r'row 1 \(id q1\): "context" holds no text but None'),
     "no text": (text_examples, {"label": "x"}, "there is no column 'text', only label"),
     "no choices": (choice_examples, {"text": "x", "label": 0}, "there is no column 'choices', only text, label"),
 }
