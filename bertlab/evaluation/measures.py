@@ -130,7 +130,7 @@ def evaluate_probes(model: BertForPreTraining, tokenizer: Tokenizer, probes: Seq
     first = masked.argmax(-1)
     hits: dict[str, list[bool]] = {}
     for row, probe in enumerate(probes):
-        answer, foil = tokenizer.convert_tokens_to_ids([probe.answer, probe.foil])
+        answer, foil = (tokenizer.convert_tokens_to_ids(word) for word in (probe.answer, probe.foil))
         for name in ("probes", f"probes_{probe.family}"):
             hits.setdefault(name, []).append(bool(first[row] == answer))
             hits.setdefault(f"{name}_pair", []).append(bool(masked[row, answer] > masked[row, foil]))

@@ -126,7 +126,7 @@ def text_prediction(config: BertConfig, logits: Tensor) -> TextPrediction:
 
 def text_predictions(config: BertConfig, logits: Tensor) -> list[TextPrediction]:
     """Return the prediction for each of B texts from their logits (B, N)."""
-    problem, names = problem_of(config), list(config.id2label.values())
+    problem, names = problem_of(config), list(config.label2id)
     if problem == "regression":
         return [TextPrediction(number, {}) for number in logits[:, 0].tolist()]
     several = problem == "multi_label_classification"

@@ -99,11 +99,11 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
     def features(self, examples: Sequence[TokenExample], config: BertConfig, learn: bool) -> list[WordsFeature]:
         features = word_features(examples, self.tokenizer, self.max_length, config.label2id if learn else None)
         if learn and config.token_decoder == "crf":
-            check_steps(examples, features, list(config.id2label.values()))
+            check_steps(examples, features, list(config.label2id))
         return features
 
     def decode(self, model: PretrainedModel, examples: Sequence[TokenExample]) -> list[TokenPrediction]:
-        head, names = cast(BertForTokenClassification, model), model.config.id2label
+        head, names = cast(BertForTokenClassification, model), list(model.config.label2id)
         rows: list[dict[int, LabelledRow]] = [{} for _ in examples]  # of each example by their first word
         for chosen, out in self.outputs(model, self.features(examples, model.config, learn=False)):
             mask = word_mask(chosen, out.logits)

@@ -194,5 +194,6 @@ def test_numbers_and_sets_are_compared_too(task):
     (one,) = task.compare(examples(1.0), [TextPrediction(3.5, {})])
     assert (one.gold, one.predicted, one.error) == ("1.000", "3.500", 2.5)
     (one,) = task.compare(examples(("a",)), [TextPrediction((), {"a": 0.25, "b": 0.5})])
-    assert (one.gold, one.predicted) == ("a", "none") and one.error == pytest.approx(2.079, abs=1e-3)  # -ln 0.25 - ln 0.5
+    assert (one.gold, one.predicted) == ("a", "none")
+    assert one.error == pytest.approx(2.079, abs=1e-3)  # -ln 0.25 - ln 0.5
     assert task.confusions(examples(1.0), [TextPrediction(3.5, {})]) is None
