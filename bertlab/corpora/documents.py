@@ -6,9 +6,10 @@ from pathlib import Path
 
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import Document
+from bertlab.corpora.markdown import blocks
 from bertlab.corpora.pydoc import read_docstrings
 from bertlab.corpora.reading import read_text
-from bertlab.corpora.sentences import Heading, blocks, split_sentences
+from bertlab.corpora.sentences import Heading, split_sentences
 from bertlab.corpora.squad import read_squad
 from bertlab.errors import InputError
 
