@@ -24,12 +24,13 @@ import torch
 from bertlab.cli.examples import Sets, world_sets
 from bertlab.cli.finetune import Finetune, recipe_of
 from bertlab.explain.ablation import random_control
-from bertlab.tasks.registry import NAMES, make_task, named
+from bertlab.tasks.registry import TASKS as ALL_TASKS
+from bertlab.tasks.registry import find_task
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.finetune import finetune, start_model
 from bertlab.training.recipes import FinetuneRecipe
 
-TASKS = tuple(name for name, entry in NAMES.items() if entry.world)
+TASKS = tuple(name for name, task in ALL_TASKS.items() if task.storyworld)
 WARM, TIMED = 5, 20  # steps
 HEAD = ("task", "measure", "pretrained", "random", "gain", "guess", "seconds", "steps")
 
@@ -57,21 +58,20 @@ class Compared:
 def steps_within(seconds: float, recipe: FinetuneRecipe) -> int:
     """How many steps the training takes in that time, by the pace of a few."""
     steps = WARM + TIMED
-    examples = list(named(recipe.task).world(recipe.seed, steps * recipe.batch_size, "train"))
+    examples = list(find_task(recipe.task).storyworld(recipe.seed, steps * recipe.batch_size, "train"))
     rows = finetune(replace(recipe, steps=steps), examples, log_every=WARM, progress=False).rows
     return max(1, round(seconds * TIMED / (rows[-1]["seconds"] - rows[0]["seconds"])))
 
 
 def task_of(recipe: FinetuneRecipe):
-    return make_task(
-        named(recipe.task).family, Tokenizer.from_pretrained(recipe.model), recipe.max_length, recipe.stride
-    )
+    tokenizer = Tokenizer.from_pretrained(recipe.model)
+    return find_task(recipe.task).family(tokenizer, recipe.max_length, recipe.stride)
 
 
 def untrained(recipe: FinetuneRecipe, examples: Sequence):
     """The model that fine-tuning starts from, but no weight of it has seen a text."""
     task = task_of(recipe)
-    return random_control(start_model(recipe, task, task.settle(examples)), recipe.seed)
+    return random_control(start_model(recipe, task, task.head_fields(examples)), recipe.seed)
 
 
 def learn(recipe: FinetuneRecipe, sets: Sets, model=None) -> Figure:
@@ -104,7 +104,7 @@ def row(name: str, found: Sequence[Compared]) -> list[str]:
     gain = fmean(a.value - b.value for a, b in zip(pretrained, random, strict=True))
     seconds = fmean(figure.seconds for figure in pretrained)
     figures = [in_words(pretrained), in_words(random), f"{gain:+.3f}", f"{fmean(one.guess for one in found):.3f}"]
-    return [name, named(name).family.best, *figures, f"{seconds:.0f}", f"{found[0].steps:,}"]
+    return [name, find_task(name).family.best, *figures, f"{seconds:.0f}", f"{found[0].steps:,}"]
 
 
 def line(cells: Sequence[str]) -> str:

@@ -75,7 +75,7 @@ def item(feature: Feature) -> dict:
 
 def learn(recipe: FinetuneRecipe, task: Task, examples: Sequence) -> tuple[PretrainedModel, float, int]:
     """The model after the recipe's steps, opened by bertlab so that it is measured alike; seconds and steps."""
-    settled = task.settle(examples)
+    settled = task.head_fields(examples)
     with tempfile.TemporaryDirectory() as place:
         folder, features = checkpoint(recipe, task, examples, Path(place))
         steps = recipe.count_steps(len(features))
@@ -89,7 +89,7 @@ def learn(recipe: FinetuneRecipe, task: Task, examples: Sequence) -> tuple[Pretr
 
 def checkpoint(recipe: FinetuneRecipe, task: Task, examples: Sequence, folder: Path) -> tuple[Path, list[Feature]]:
     """What bertlab's fine-tuning starts from, as a folder, and the rows that it learns from."""
-    model = start_model(recipe, task, task.settle(examples))
+    model = start_model(recipe, task, task.head_fields(examples))
     model.save_pretrained(folder, task.tokenizer)
     return folder, task.features(examples, model.config, learn=True)
 

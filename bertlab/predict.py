@@ -1,28 +1,24 @@
 """Predictions as plain rows, as the command line prints and writes them."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
 from bertlab.errors import InputError, printable
 from bertlab.explain.words.fill import fill_mask
 from bertlab.io.atomic import atomic_lines
 from bertlab.model import BertForPreTraining
-from bertlab.tasks.base import Task
-from bertlab.tasks.choice import ChoiceTask
-from bertlab.tasks.files import FileOptions, read_examples
-from bertlab.tasks.registry import NAMES, family_of, open_task, taught
-from bertlab.tasks.sequence import SequenceTask
-from bertlab.tasks.span import SpanTask
-from bertlab.tasks.token import TokenTask, words_of
+from bertlab.model.checkpoint import PretrainedModel
+from bertlab.tasks.base import Given, Prediction, Task
+from bertlab.tasks.files import FileOptions
+from bertlab.tasks.registry import FAMILIES, open_task
 from bertlab.tokenizer import Tokenizer
 
 
 def fill_in(text: str, model: str, top: int) -> list[dict]:
-    """For each [MASK], counted from 1, the `top` likeliest tokens with their probabilities."""
+    """Return the `top` likeliest tokens for each [MASK], counted from 1, with their probabilities."""
     tokenizer = Tokenizer.from_pretrained(model)
     fills = fill_mask(BertForPreTraining.from_pretrained(model), tokenizer, text, k=top)
     return [
@@ -32,107 +28,73 @@ def fill_in(text: str, model: str, top: int) -> list[dict]:
     ]
 
 
-def answer_question(question: str, passage: str, model: str, top: int) -> list[dict]:
-    """The `top` likeliest answers with their probabilities, first what is said; "" is "no answer"."""
-    opened, task = _open(model, SpanTask)
-    check_texts(task.tokenizer, question=question, passage=passage)
-    task.n_best = top
-    said = next(task.predict(opened, [QAExample(question[:40], question, passage, "", -1)]))
-    spans = [(span.text, span.probability) for span in said.candidates] + [("", said.no_answer_probability)]
-    spans.sort(key=lambda span: (span != (said.text, said.probability), -span[1]))
-    return [{"text": text, "probability": probability} for text, probability in spans[:top]]
+def predict_one(model: str, given: Given, top: int = 5) -> list[dict]:
+    """Return what a fine-tuned model predicts for one input, as rows to print.
+
+    `given` is what its task reads: {"text": ...}, {"text": ..., "pair": ...}, {"text": ..., "choices": (...)} or
+    {"question": ..., "passage": ...}. The rows are those of Task.predict_given. InputError: the model reads something
+    else, or a text is empty.
+    """
+    opened, task = open_task(model)
+    check_names(task, model, given)
+    check_texts(task.tokenizer, given)
+    return task.predict_given(opened, given, top)
 
 
-def classify(text: str, pair: str | None, model: str, top: int) -> list[dict]:
-    """The `top` likeliest classes with their probabilities, the number, or the entities of a text or pair."""
-    opened, task = _open(model, SequenceTask, TokenTask)
-    if isinstance(task, TokenTask):
-        if pair is not None:
-            raise InputError(f"{model} labels the words of one text: leave out --pair")
-        return _entities(opened, task, text)
-    if pair is None and wants_pairs(model):
-        raise InputError(f"{model} judges pairs of texts: give the second one with --pair")
-    check_texts(task.tokenizer, text=text, **({} if pair is None else {"pair": pair}))
-    prediction = next(task.predict(opened, [TextExample("", text, pair)]))
-    if not prediction.probabilities:
-        return [{"value": prediction.label}]
-    ranked = sorted(prediction.probabilities.items(), key=lambda item: -item[1])
-    return [{"text": printable(name), "probability": probability} for name, probability in ranked[:top]]
+def is_readable(names: Iterable[str]) -> bool:
+    """Return whether there is a family that makes a prediction from just these inputs."""
+    return any(set(names) == set(form) for family in FAMILIES for form in family.given)
 
 
-def _entities(model, task: TokenTask, text: str) -> list[dict]:
-    """The names in a text: kind, text, and first and last + 1 character."""
-    check_texts(task.tokenizer, text=text)
-    spans = words_of(text, task.tokenizer)
-    example = TokenExample("", tuple(text[start:end] for start, end in spans))
-    found = next(task.predict(model, [example])).entities
-    places = [(spans[entity.first][0], spans[entity.last][1], entity.kind) for entity in found]
-    return [{"kind": printable(kind), "text": text[a:b], "start": a, "end": b} for a, b, kind in places]
+def check_names(task: Task, model: str, given: Given) -> None:
+    """Raise InputError where the task does not read just these inputs."""
+    if any(set(given) == set(form) for form in task.given):
+        return
+    forms = ", or ".join(" and ".join(form) for form in task.given)
+    foreign = " and ".join(f"--{name}" for name in given if not any(name in form for form in task.given))
+    advice = f"leave out {foreign}" if foreign else "give just that"
+    raise InputError(f"{model} has a {task.head.__name__}, which reads {forms}: {advice}, or name another --model")
 
 
-def choose(text: str, choices: tuple[str, ...], model: str) -> list[dict]:
-    """The choices with their probabilities, likeliest first."""
-    opened, task = _open(model, ChoiceTask)
-    if len(choices) < 2:
-        raise InputError("--choices: give two or more to choose from")
-    check_texts(task.tokenizer, text=text, **{f"choice {number}": choice for number, choice in enumerate(choices, 1)})
-    shares = next(task.predict(opened, [ChoiceExample("", text, choices)])).probabilities
-    ranked = sorted(zip(choices, shares, strict=True), key=lambda item: -item[1])
-    return [{"text": choice, "probability": share} for choice, share in ranked]
+def check_texts(tokenizer: Tokenizer, given: Given) -> None:
+    """Raise InputError for a text without any token."""
+    for name, value in given.items():
+        texts = {name: value} if isinstance(value, str) else {f"choice {i}": text for i, text in enumerate(value, 1)}
+        for place, text in texts.items():
+            if not tokenizer.tokenize(text):
+                raise InputError(f"the {place} is empty: write at least one word")
 
 
-def check_texts(tokenizer: Tokenizer, **texts: str) -> None:
-    """InputError for a text of which nothing is left to read."""
-    for name, text in texts.items():
-        if not tokenizer.tokenize(text):
-            raise InputError(f"the {name} is empty: write at least one word")
+def predict_file(model: str, path: Path, out: Path, files: FileOptions, device: str = "auto") -> tuple[int, str]:
+    """Write the prediction for each example of a file as a line of JSON, while the examples are read; the file appears
+    when it is complete. Return the number of predictions, and in words what was left out.
 
-
-def wants_pairs(model: str) -> bool:
-    """Whether it is a run folder that learned from pairs."""
-    name = taught(model)
-    return bool(name) and NAMES[name].pairs
-
-
-def _open(model: str, *families: type[Task]):
-    if (family := family_of(model)) not in families:
-        what = f"it has a {family.head.__name__}" if family else "it has no head for a task"
-        raise InputError(
-            f"{model} cannot answer that: {what}; fine-tune one (bertlab finetune) or name another --model"
-        )
-    return open_task(model)
-
-
-def predict_file(model: str, path: Path, out: Path, columns: FileOptions, device: str = "auto") -> tuple[int, str]:
-    """Write the prediction of each example of a file as a line of JSON, as the examples are read; the file appears when
-    all are there. Returns how many, and what was left out in words.
-
-    Where `out` ends in .conll, words and their labels are written instead, as CoNLL columns.
+    Another format of the model's family is chosen by the ending of `out`: .conll gives words and labels as columns.
     """
     opened, task = open_task(model, device)
-    skipped = columns.skipped()
-    pairs = wants_pairs(model) if taught(model) else None
-    examples = read_examples(type(task), path, columns, pairs=pairs, labelled=False, skipped=skipped)
-    lines = conll_lines if out.suffix == ".conll" else json_lines
-    if lines is conll_lines and not isinstance(task, TokenTask):
-        raise InputError(f"{out}: {model} does not label words; write .jsonl")
-    count = atomic_lines(out, lines(opened, task, tqdm(examples, unit="example", delay=1)))
-    return count, str(skipped) if skipped and skipped.count else ""
+    as_text = file_format(task, model, out)
+    options = files.reading(pairs=task.learned.pairs if task.learned else None, labelled=False)
+    examples = task.read_examples(path, options)
+    predictions = named_predictions(opened, task, tqdm(examples, unit="example", delay=1))
+    count = atomic_lines(out, (as_text(identity, prediction) for identity, prediction in predictions))
+    return count, str(options.skipped) if options.skipped and options.skipped.count else ""
 
 
-def json_lines(model, task: Task, examples: Iterable) -> Iterator[str]:
-    for identity, prediction in named_predictions(model, task, examples):
-        yield json.dumps({"id": identity, **prediction.as_row()}, ensure_ascii=False) + "\n"
+def file_format(task: Task, model: str, out: Path) -> Callable[[str, Prediction], str]:
+    """Return what turns (id, prediction) into lines of the file. InputError: its ending is that of another family."""
+    if out.suffix in task.line_formats:
+        return lambda identity, prediction: task.line_formats[out.suffix](prediction)
+    if any(out.suffix in family.line_formats for family in FAMILIES):
+        raise InputError(f"{out}: a {task.head.__name__}, as {model} is, does not predict what {out.suffix} files hold")
+    return json_line
 
 
-def conll_lines(model, task: TokenTask, examples: Iterable) -> Iterator[str]:
-    for _, prediction in named_predictions(model, task, examples):
-        words = zip(prediction.words, prediction.labels, strict=True)
-        yield "".join(f"{word}\t{label}\n" for word, label in words) + "\n"
+def json_line(identity: str, prediction: Prediction) -> str:
+    return json.dumps({"id": identity, **prediction.as_row()}, ensure_ascii=False) + "\n"
 
 
-def named_predictions(model, task: Task, examples: Iterable) -> Iterator[tuple[str, object]]:
-    """(id, prediction) of each example; the examples are not kept."""
+def named_predictions(model: PretrainedModel, task: Task, examples: Iterable) -> Iterator[tuple[str, Prediction]]:
+    """Yield (id, prediction) of each example, without keeping the examples."""
     ids: list[str] = []
 
     def noted() -> Iterator:

@@ -161,7 +161,7 @@ def test_without_pretraining_only_the_weights_differ(monkeypatch):
     module = benchmark("finetune_storyworld", monkeypatch)
     recipe = module.recipe_of(module.Finetune("sentiment"))
     task, examples = module.task_of(recipe), list(storyworld.sentiment(0, 9))
-    started = module.start_model(recipe, task, task.settle(examples))
+    started = module.start_model(recipe, task, task.head_fields(examples))
     untrained = module.untrained(recipe, examples)
     assert untrained.config == started.config and type(untrained) is type(started)
     words = [model.bert.embeddings.word.weight for model in (untrained, started)]

@@ -19,7 +19,7 @@ from bertlab.cli.finetune import trained_for
 from bertlab.cli.main import main
 from bertlab.corpora.storyworld.export import write_storyworld
 from bertlab.explain.runs import read_run
-from bertlab.tasks.files import FileOptions, read_examples
+from bertlab.tasks.files import FileOptions
 from bertlab.tasks.registry import open_task
 from bertlab.training.engine import loop
 
@@ -146,7 +146,7 @@ def test_from_a_file_to_measures_and_predictions(name, trained, cli, place):
 
     model, task = open_task(run)
     problem = model.config.problem_type or "single_label_classification"
-    examples = list(read_examples(type(task), place / file, FileOptions(), pairs=name == "pair", problem=problem))
+    examples = list(task.read_examples(place / file, FileOptions().reading(problem, name == "pair")))
     said = list(task.predict(model, examples))
     code, out, _ = cli(f"evaluate {name} --data {file} --json")
     found = json.loads(out)
@@ -167,7 +167,7 @@ def test_words_and_labels_as_conll(trained, cli, place):
     run = trained("token")
     assert cli(f"predict --model {run} --file words.conll --out said.conll")[0] == 0
     model, task = open_task(place / run)
-    said, gold = (list(read_examples(type(task), place / n, FileOptions())) for n in ("said.conll", "words.conll"))
+    said, gold = (list(task.read_examples(place / n, FileOptions().reading())) for n in ("said.conll", "words.conll"))
     assert [e.words for e in said] == [e.words for e in gold]
     assert [e.labels for e in said] == [p.labels for p in task.predict(model, gold)]
 

@@ -8,7 +8,7 @@ import pytest
 from bertlab import BertForQuestionAnswering, InputError
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
 from bertlab.explain.spans import answer
-from bertlab.predict import answer_question, choose, classify, fill_in, predict_file
+from bertlab.predict import fill_in, predict_file, predict_one
 from bertlab.tasks.files import FileOptions
 from bertlab.tasks.registry import open_task
 from bertlab.training.engine.optim import Optimization
@@ -45,26 +45,27 @@ def models(pretrained, tmp_path_factory) -> Path:
 def test_classes_by_probability(models):
     model, task = open_task(models / "sentence")
     (said,) = task.predict(model, [TextExample("", "a red dog")])
-    rows = classify("a red dog", None, str(models / "sentence"), 5)
+    rows = predict_one(str(models / "sentence"), {"text": "a red dog"})
     assert [row["text"] for row in rows] == sorted(said.probabilities, key=said.probabilities.get, reverse=True)
     assert {row["text"]: row["probability"] for row in rows} == said.probabilities
-    assert classify("a red dog", None, str(models / "sentence"), 2) == rows[:2]
+    assert predict_one(str(models / "sentence"), {"text": "a red dog"}, top=2) == rows[:2]
 
 
 def test_numbers_and_pairs(models):
     model, task = open_task(models / "number")
     (said,) = task.predict(model, [TextExample("", "a red dog")])
-    assert classify("a red dog", None, str(models / "number"), 5) == [{"value": said.label}]
+    assert predict_one(str(models / "number"), {"text": "a red dog"}) == [{"value": said.label}]
     model, task = open_task(models / "pair")
     (said,) = task.predict(model, [TextExample("", "a red dog", "it is red")])
-    assert classify("a red dog", "it is red", str(models / "pair"), 1)[0]["text"] == said.label
+    (row,) = predict_one(str(models / "pair"), {"text": "a red dog", "pair": "it is red"}, top=1)
+    assert row["text"] == said.label
 
 
 def test_names_are_parts_of_the_text(models, monkeypatch):
     model = open_task(models / "token")[0]
     monkeypatch.setattr(type(model), "decode", lambda self, logits, mask: [[1] * int(row.sum()) for row in mask])
     text = "a  Red\x01 dog!"
-    rows = classify(text, None, str(models / "token"), 5)
+    rows = predict_one(str(models / "token"), {"text": text})
     assert [row["text"] for row in rows] == ["a", "Red", "dog", "!"]
     assert all(text[row["start"] : row["end"]] == row["text"] and row["kind"] == "colour" for row in rows)
 
@@ -73,7 +74,7 @@ def test_choices_by_probability(models):
     model, task = open_task(models / "choice")
     choices = ("a red one", "a blue one", "a blue one", "none")
     (said,) = task.predict(model, [ChoiceExample("", "a dog", choices)])
-    rows = choose("a dog", choices, str(models / "choice"))
+    rows = predict_one(str(models / "choice"), {"text": "a dog", "choices": choices})
     assert [row["probability"] for row in rows] == sorted(said.probabilities, reverse=True)
     assert sorted(row["text"] for row in rows) == sorted(choices)
 
@@ -83,43 +84,58 @@ def test_answers_as_the_task_reads_the_passage(models):
     model, task = open_task(models / "qa")
     assert (task.max_length, task.stride) == (40, 10)
     (said,) = task.predict(model, [QAExample("", "what colour?", passage, "", -1)])
-    rows = answer_question("what colour?", passage, str(models / "qa"), 5)
+    given = {"question": "what colour?", "passage": passage}
+    rows = predict_one(str(models / "qa"), given)
     assert rows[0] == {"text": said.text, "probability": said.probability}
-    assert len(answer_question("what colour?", passage, str(models / "qa"), 9)) == 9
+    assert len(predict_one(str(models / "qa"), given, top=9)) == 9
     rest = [row["probability"] for row in rows[1:]]
     assert rest == sorted(rest, reverse=True)
 
 
 def test_answers_of_the_bundled_model_are_those_of_the_explorer():
     asked = "Who bought a kite?", "Rosa went to the store. There she bought a kite."
-    rows = answer_question(*asked, "storyworld-tiny-qa", 3)
+    rows = predict_one("storyworld-tiny-qa", dict(zip(("question", "passage"), asked, strict=True)), top=3)
     _, task = open_task("storyworld-tiny-qa")
     shown = answer(BertForQuestionAnswering.from_pretrained("storyworld-tiny-qa"), task.tokenizer, *asked, n=3)
     assert [row["text"] for row in rows] == [span.text for span in shown.spans]
     assert [row["probability"] for row in rows] == pytest.approx([span.probability for span in shown.spans], abs=1e-6)
 
 
-MISTAKES = {
-    "a pair for words": (lambda at: classify("a", "b", at("token"), 1), "leave out --pair"),
-    "no pair": (lambda at: classify("a", None, at("pair"), 1), "judges pairs of texts"),
-    "nothing to read": (lambda at: classify("\x01\u200b", None, at("sentence"), 1), "the text is empty"),
-    "no words": (lambda at: classify(" ", None, at("token"), 1), "the text is empty"),
-    "empty pair": (lambda at: classify("a", "", at("pair"), 1), "the pair is empty"),
-    "one choice": (lambda at: choose("a", ("b",), at("choice")), "--choices: give two"),
-    "empty choice": (lambda at: choose("a", ("b", "\t"), at("choice")), "choice 2 is empty"),
-    "empty question": (lambda at: answer_question("", "a", at("qa"), 1), "the question is empty"),
-    "classes for a question": (lambda at: answer_question("a", "a", at("sentence"), 1), "BertForSequenceClassif"),
-    "no head": (lambda at: choose("a", ("b", "c"), "storyworld-tiny"), "it has no head for a task"),
-    "no mask": (lambda at: fill_in("a dog", "storyworld-tiny", 1), "MASK"),
-    "broken Unicode": (lambda at: classify("a \ud800", None, at("sentence"), 1), "surrogate"),
+PASSAGE = {"question": "a", "passage": "a"}
+MISTAKES = {  # model, what is given, message
+    "a pair for words": ("token", {"text": "a", "pair": "b"}, "which reads text: leave out --pair"),
+    "no pair": ("pair", {"text": "a"}, "judges pairs of texts"),
+    "nothing to read": ("sentence", {"text": "\x01\u200b"}, "the text is empty"),
+    "no words": ("token", {"text": " "}, "the text is empty"),
+    "empty pair": ("pair", {"text": "a", "pair": ""}, "the pair is empty"),
+    "one choice": ("choice", {"text": "a", "choices": ("b",)}, "--choices: give two"),
+    "empty choice": ("choice", {"text": "a", "choices": ("b", "\t")}, "choice 2 is empty"),
+    "no choices": ("choice", {"text": "a"}, "BertForMultipleChoice, which reads text and choices: give just that"),
+    "empty question": ("qa", PASSAGE | {"question": ""}, "the question is empty"),
+    "classes for a question": ("sentence", PASSAGE, "BertForSequenceClassif.*leave out --question and --passage"),
+    "broken Unicode": ("sentence", {"text": "a \ud800"}, "surrogate"),
 }
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_are_named(name, models):
-    ask, message = MISTAKES[name]
+    model, given, message = MISTAKES[name]
     with pytest.raises(InputError, match=message):
-        ask(lambda model: str(models / model))
+        predict_one(str(models / model), given)
+
+
+def test_a_pretrained_model_fills_in_masks_alone():
+    with pytest.raises(InputError, match="has no head for a task: fine-tune it first"):
+        predict_one("storyworld-tiny", {"text": "a", "choices": ("b", "c")})
+    with pytest.raises(InputError, match="MASK"):
+        fill_in("a dog", "storyworld-tiny", 1)
+
+
+def test_columns_are_written_for_words_alone(models, tmp_path):
+    source = tmp_path / "a.jsonl"
+    source.write_text('{"text": "a dog"}\n')
+    with pytest.raises(InputError, match="said.conll: .*BertForSequenceClassification.*does not predict"):
+        predict_file(str(models / "sentence"), source, tmp_path / "said.conll", FileOptions())
 
 
 def test_a_file_is_read_bit_by_bit_and_appears_whole(models, tmp_path):

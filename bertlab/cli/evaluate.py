@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from bertlab.cli.messages import print_result, say
 from bertlab.cli.settings import Flat, Positional
 from bertlab.errors import InputError
-from bertlab.tasks.files import FileOptions, naming, read_examples
+from bertlab.tasks.files import FileOptions, naming
 
 if TYPE_CHECKING:
+    from bertlab.corpora.tabular import Problem
     from bertlab.evaluation.held_out import Learned
     from bertlab.tasks.base import Task
 
@@ -59,42 +60,37 @@ def evaluate_task(name: str, data: Path | None, files: FileOptions) -> dict[str,
 
     model, task = open_task(name, device="auto")
     if data:
-        examples = file_examples(name, data, files, type(task), problem_of(model.config))
+        examples = file_examples(task, data, files, problem_of(model.config))
     else:
-        examples = world_examples(name)
+        examples = world_examples(name, task)
     with naming(data or name):
         task.check(examples, model.config)
     predictions = list(task.predict(model, tqdm(examples, unit="example", leave=False)))
     return task.measures(examples, predictions)
 
 
-def file_examples(name: str, data: Path, files: FileOptions, family: "type[Task]", problem: str) -> list:
+def file_examples(task: "Task", data: Path, files: FileOptions, problem: "Problem") -> list:
     """Read a file as the model was taught to."""
-    from bertlab.tasks.registry import NAMES, taught
-
-    skipped, learned_task = files.skipped(), taught(name)
-    pairs = NAMES[learned_task].pairs if learned_task else None
-    examples = list(read_examples(family, data, files, pairs=pairs, problem=problem, skipped=skipped))
-    if skipped and skipped.count:
-        say(skipped)
+    options = files.reading(problem, task.learned.pairs if task.learned else None)
+    examples = list(task.read_examples(data, options))
+    if options.skipped and options.skipped.count:
+        say(options.skipped)
     return examples
 
 
-def world_examples(name: str) -> list:
+def world_examples(name: str, task: "Task") -> list:
     """Make held-out examples of the storyworld's task that the model learned."""
     from bertlab.cli.examples import WORLD_TEST
-    from bertlab.tasks.registry import NAMES, taught
 
-    entry = NAMES.get(taught(name))
-    if not (entry and entry.world):
+    if task.learned is None or task.learned.storyworld is None:
         raise InputError(f"{name} was not taught a task of the storyworld: measure it with --data FILE")
-    return list(islice(entry.world(0, WORLD_TEST, "test"), WORLD_TEST))
+    return list(islice(task.learned.storyworld(0, WORLD_TEST, "test"), WORLD_TEST))
 
 
 def learned(name: str) -> "Learned":
     """Return what a run folder or snapshot says that its model learned; for others, what the paper's learned."""
     from bertlab.evaluation.held_out import Learned
-    from bertlab.evaluation.measures import SECOND
+    from bertlab.evaluation.measures import SECOND_TASK_MEASURES
     from bertlab.io.gate import present, read_json
     from bertlab.io.locate import locate
 
@@ -104,7 +100,7 @@ def learned(name: str) -> "Learned":
     recipe = read_json(path)
     try:
         found = Learned(recipe.get("second_task", "next"), int(recipe.get("max_tokens", Learned.max_tokens)))
-        if found.second_task not in SECOND or found.max_tokens < 5:
+        if found.second_task not in SECOND_TASK_MEASURES or found.max_tokens < 5:
             raise ValueError(f"second_task={found.second_task!r}, max_tokens={found.max_tokens}")
     except (ValueError, TypeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error

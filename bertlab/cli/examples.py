@@ -13,8 +13,8 @@ from bertlab.corpora.hub_datasets import HubSet, read_hub
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 from bertlab.evaluation.report import plain
-from bertlab.tasks.files import FileOptions, hub_set, naming, paired, read_examples, some
-from bertlab.tasks.registry import NAMES, named
+from bertlab.tasks.files import FileOptions, naming, some
+from bertlab.tasks.registry import TASKS, find_task
 from bertlab.training.recipes import FinetuneRecipe
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, if no dev file is given
@@ -60,10 +60,9 @@ def read_sets(sources: Sources, recipe: FinetuneRecipe) -> Sets:
 
 def hub_sets(name: str, files: FileOptions, recipe: FinetuneRecipe) -> Sets:
     """Read the training split and the one to choose by; test splits of the hub often have no labels."""
-    source = hub_set(named(recipe.task).family, name, files, recipe.problem)
-    skipped = files.skipped()
-    pairs = bool(NAMES[recipe.task].pairs)
-    train, dev = (read_split(source, split, pairs, skipped) for split in ("train", source.dev))
+    task, skipped = find_task(recipe.task), files.skipped()
+    source = task.family.hub_set(name, files.columns, recipe.problem)
+    train, dev = (read_split(source, split, task.pairs, skipped) for split in ("train", source.dev))
     notes = [f"{source.address}.", CHOSEN]
     note_skipped(skipped, source.address, notes)
     return Sets(train, dev, dev, notes, (source.address,) * 3)
@@ -71,16 +70,15 @@ def hub_sets(name: str, files: FileOptions, recipe: FinetuneRecipe) -> Sets:
 
 def read_split(source: HubSet, split: str, pairs: bool, skipped: Skipped | None) -> list:
     """Read one split, and check that its texts are pairs if they must be."""
-    examples = read_hub(source, split, skipped=skipped)
-    examples = paired(examples, source.address) if pairs else examples  # type: ignore[arg-type]  # of texts, here
+    examples = read_hub(source, split, pairs=pairs, skipped=skipped)
     return list(some(examples, f"{source.address}, {split}", skipped))
 
 
 def world_sets(recipe: FinetuneRecipe) -> Sets:
     """Make examples of the storyworld; dev and test hold combinations that train never shows."""
-    world = named(recipe.task).world
+    world = find_task(recipe.task).storyworld
     if world is None:
-        own = ", ".join(name for name, entry in NAMES.items() if entry.world)
+        own = ", ".join(name for name, task in TASKS.items() if task.storyworld)
         raise InputError(f"finetune {recipe.task} learns from a file of yours: name it with --train (without: {own})")
     wanted = (("train", recipe.seed, recipe.examples), ("dev", 0, WORLD_DEV), ("test", 0, WORLD_TEST))
     train, dev, test = (
@@ -110,9 +108,10 @@ def file_sets(sources: Sources, path: Path, recipe: FinetuneRecipe) -> Sets:
 
 def read_file(path: Path, files: FileOptions, recipe: FinetuneRecipe, notes: list[str]) -> list:
     """Read the examples of a file; add to `notes` what was left out."""
-    family, pairs, skipped = named(recipe.task).family, NAMES[recipe.task].pairs, files.skipped()
-    examples = list(read_examples(family, path, files, pairs=pairs, problem=recipe.problem, skipped=skipped))
-    note_skipped(skipped, path, notes)
+    task = find_task(recipe.task)
+    options = files.reading(recipe.problem, task.pairs)
+    examples = list(task.family.read_examples(path, options))
+    note_skipped(options.skipped, path, notes)
     return examples
 
 

@@ -78,7 +78,7 @@ class Finetune:
         """Train, or go through the grid; then measure and write the card."""
         from bertlab.cli.examples import Sources, read_sets
         from bertlab.evaluation.card import write_card
-        from bertlab.tasks.registry import NAMES
+        from bertlab.tasks.registry import find_task
         from bertlab.training.recipes import as_record
 
         recipe = recipe_of(self)
@@ -90,7 +90,7 @@ class Finetune:
         say(f"measuring on {len(sets.test):,} examples ...")
         measures = measure(out, recipe, sets, self.settings.device)
         line = command_line(f"finetune {self.task}", self, IN_CARD)
-        about = f"{recipe.model}, fine-tuned: {NAMES[recipe.task].about}. " + " ".join(sets.notes)
+        about = f"{recipe.model}, fine-tuned: {find_task(recipe.task).about}. " + " ".join(sets.notes)
         free = not (self.train or self.dataset)
         write_card(out, recipe.name, about, as_record(recipe), measures, trained_for(out), line, free)
         report_saved(out, measures)
@@ -98,9 +98,7 @@ class Finetune:
 
 def recipe_of(command: Finetune) -> "FinetuneRecipe":
     """Return the recipe that the options ask for; what they leave open suits the model and the task."""
-    from bertlab.inputs.spans import MAX_LENGTH
-    from bertlab.tasks.registry import named
-    from bertlab.tasks.span import SpanTask
+    from bertlab.tasks.registry import find_task
     from bertlab.training.recipes import FinetuneRecipe, suited_optimization
 
     if command.steps is not None and command.steps < 1:
@@ -108,8 +106,7 @@ def recipe_of(command: Finetune) -> "FinetuneRecipe":
     if command.grid and (given := tried_by_grid(command)):
         raise InputError(f"--grid tries values of its own: leave out {given[0]}")
     config = BertConfig.from_pretrained(command.model)
-    span = named(command.task).family is SpanTask
-    length = min(MAX_LENGTH if span else FinetuneRecipe.max_length, config.max_position_embeddings)
+    length = min(find_task(command.task).family.usual_length, config.max_position_embeddings)
     recipe = FinetuneRecipe(command.task, max_length=length, optim=suited_optimization(config.hidden_size))
     if not (command.train or command.dataset):
         recipe = replace(recipe, epochs=1.0, evaluate_every=WORLD_EVALUATIONS)  # stories do not run out
@@ -233,7 +230,7 @@ def measure(out: Path, recipe: "FinetuneRecipe", sets: "Sets", device: str) -> d
         evaluations=read_rows(out / "dev.csv"),
         baselines=task.baselines(sets.train, sets.test),
         confusions=task.confusions(sets.test, predictions),
-        judged=task.judged(sets.test, predictions),
+        comparisons=task.compare(sets.test, predictions),
         notes=[learned, *sets.notes],
     )
     return measures

@@ -7,14 +7,14 @@ from pathlib import Path
 from bertlab.corpora import english
 from bertlab.corpora.documents import read_sources
 from bertlab.errors import InputError
-from bertlab.evaluation.baselines import NeighbourBaselines, Rung
+from bertlab.evaluation.baselines import Baseline, NeighbourBaselines
 from bertlab.evaluation.held_out import (
     Learned,
     Texts,
     count_neighbours,
     held_out,
+    measure_baselines,
     measure_genres,
-    measure_ladder,
     measure_pretraining,
     storyworld_test,
 )
@@ -39,11 +39,11 @@ class Material:
     about: str
     counts: NeighbourBaselines | None = None  # of what a run learns from, since its start
 
-    def baselines(self, documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe) -> list[Rung]:
+    def baselines(self, documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe) -> list[Baseline]:
         """Measure the baselines on the held-out documents, counted on `documents`."""
         self.counts = count_neighbours(documents, tokenizer)
         try:
-            return measure_ladder(list(self.new.values()) or [storyworld_test()], tokenizer, self.counts, recipe)
+            return measure_baselines(list(self.new.values()) or [storyworld_test()], tokenizer, self.counts, recipe)
         except InputError as error:
             raise InputError(f"the documents kept for measuring, every 20th: {error}") from error
 

@@ -20,7 +20,7 @@ def print_json(what: object) -> None:
 
 def print_result(measures: dict[str, float], as_json: bool) -> None:
     """Print the measures of a model, as a table or as JSON."""
-    from bertlab.evaluation.card import print_measures
+    from bertlab.evaluation.wording import print_measures
 
     if as_json:
         print_json(measures)

@@ -53,20 +53,16 @@ class Predict:
 
     def _rows(self) -> list[dict[str, Any]]:
         """The predictions for one input, by which of its parts were given."""
-        from bertlab.predict import answer_question, choose, classify, family_of, fill_in
+        from bertlab.predict import fill_in, is_readable, predict_one
+        from bertlab.tasks.registry import family_of
 
-        given = {name for name in INPUTS if getattr(self, name) not in (None, ())}
+        given = {name: value for name in INPUTS if (value := getattr(self, name)) not in (None, ())}
+        if not is_readable(given):
+            raise InputError("give a text, a text and --pair or --choices, both --question and --passage, or --file")
         model = self.model or ("storyworld-tiny-qa" if self.question else "storyworld-tiny")
-        text, question, passage = self.text or "", self.question or "", self.passage or ""
-        if given == {"question", "passage"}:
-            return answer_question(question, passage, model, self.top)
-        if given == {"text", "choices"}:
-            return choose(text, self.choices, model)
-        if given == {"text", "pair"} or (given == {"text"} and family_of(model)):
-            return classify(text, self.pair, model, self.top)
-        if given == {"text"}:
-            return fill_in(text, model, self.top)
-        raise InputError("give a text, a text and --pair or --choices, both --question and --passage, or --file")
+        if self.text is not None and len(given) == 1 and not family_of(model):
+            return fill_in(self.text, model, self.top)
+        return predict_one(model, given, self.top)
 
     def _run_file(self, file: Path) -> None:
         from bertlab.predict import predict_file

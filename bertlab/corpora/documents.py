@@ -1,4 +1,4 @@
-"""Documents of sentences: from plain text, novels and Markdown, or by the name of a text that is always there."""
+"""Documents of sentences: from plain text, novels and Markdown, or from a text that is always at hand."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,9 +6,10 @@ from pathlib import Path
 
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import Document
+from bertlab.corpora.markdown import blocks
 from bertlab.corpora.pydoc import read_docstrings
 from bertlab.corpora.reading import read_text
-from bertlab.corpora.sentences import Heading, blocks, split_sentences
+from bertlab.corpora.sentences import Heading, split_sentences
 from bertlab.corpora.squad import read_squad
 from bertlab.errors import InputError
 
@@ -28,12 +29,11 @@ ITALICS = re.compile(r"(?<!\w)_([^_]+)_(?!\w)")  # as Project Gutenberg marks th
 
 
 def read_documents(paths: str | Path | Iterable[str | Path]) -> Iterator[Document]:
-    """Documents of text and Markdown files (UTF-8), or of all `*.txt` and `*.md` files of a folder.
+    """Yield the documents of text and Markdown files (UTF-8), or of all `*.txt` and `*.md` files of a folder.
 
-    A heading starts a new document, and so does the paragraph after 50 sentences: one novel gives many, which
-    next-sentence prediction needs. Left out are headings, Project Gutenberg's own words, and of Markdown (files
-    ending in .md) whatever is no running text.
-    InputError names a file that is missing, is not UTF-8 or holds no text.
+    A heading starts a new document, and so does the paragraph after 50 sentences: one novel gives many documents, which
+    next-sentence prediction needs. Headings and Project Gutenberg's own words are left out, and of Markdown (.md)
+    everything but running text. InputError names a file that is missing, is not UTF-8 or holds no text.
     """
     paths = [paths] if isinstance(paths, str | Path) else paths
     for path in map(Path, paths):
@@ -67,11 +67,11 @@ def _markdown(text: str) -> Iterator[Heading | list[str]]:
 
 
 def assemble(title: str, parts: Iterable[Heading | list[str]], genre: str = "") -> Iterator[Document]:
-    """Documents from headings and paragraphs (each its sentences) in their order.
+    """Yield documents from headings and paragraphs (lists of sentences) in their order.
 
     A heading starts a new document, named after it, and so does the paragraph after 50 sentences.
     """
-    name, sentences = title, []
+    name, sentences = title, list[str]()
     for part in parts:
         heading = isinstance(part, Heading)
         if sentences and (heading or len(sentences) >= DOCUMENT_SENTENCES):
@@ -89,10 +89,10 @@ STORYWORLD_DOCUMENTS = 20_000  # it has no end
 
 
 def read_sources(paths: Iterable[Path]) -> Iterator[Document]:
-    """The documents of files and folders, one file at a time.
+    """Yield the documents of files and folders, one file at a time.
 
-    Where no file has that name, pydoc stands for the docstrings of Python and of all installed packages, storyworld
-    for 20,000 documents of it with seed 0.
+    Unless a file has that name, pydoc means the docstrings of Python and all installed packages, and storyworld its
+    first 20,000 documents with seed 0.
     """
     for path in paths:
         if path == Path("pydoc") and not path.exists():

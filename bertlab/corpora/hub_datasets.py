@@ -1,39 +1,37 @@
 """Data sets of the Hugging Face hub, or of a folder with their files: rows, and labelled examples by name."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Literal
 
 from bertlab.corpora.conll import as_bio, check_label, check_word
-from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
+from bertlab.corpora.examples import QAExample, TokenExample
 from bertlab.corpora.reading import Skipped, usable
 from bertlab.corpora.records import Record
 from bertlab.corpora.squad import Question, qa_examples
-from bertlab.corpora.tabular import Columns, Problem, choice_examples, text_examples
+from bertlab.corpora.tabular import Columns, Problem, ReadOptions, choice_examples, text_examples
 from bertlab.errors import InputError
 
 CONFIGURED = re.compile(r"(\w[\w.-]*/\w[\w.-]*)/(\w[\w.-]*)")
 
 
 def read_dataset(name: str, column: str = "text") -> Iterator[str]:
-    """The text in `column` of each row of the training split, none of it in memory before its turn.
+    """Yield the text in `column` of each row of the training split, one row in memory at a time.
 
-    `name` and errors are as in `read_rows`; InputError too where there is no such column, or a row (named by its
-    number) holds something else there.
+    `name` and errors are those of `read_rows`; InputError also names a missing column, and the row that holds no text.
     """
     for number, row in enumerate(read_rows(name), start=1):
         yield _text(row, column, f"{name}, row {number}")
 
 
 def read_rows(name: str, split: str = "train", **options: str) -> Iterator[dict[str, object]]:
-    """The rows of a split as they come, each number that stands for a class as the name of that class.
+    """Yield the rows of a split, each class number replaced by the name of its class.
 
     `name` is org/name or org/name/configuration on the hub, or a folder (of JSON lines, Parquet, CSV ...); `options`
-    are those of `datasets.load_dataset`. InputError: it cannot be had or read on.
+    are those of `datasets.load_dataset`. InputError: the data set cannot be fetched, or not be read to its end.
     """
     try:
         from datasets import load_dataset
@@ -57,7 +55,7 @@ def read_rows(name: str, split: str = "train", **options: str) -> Iterator[dict[
 
 
 def _named(value: object, feature: object) -> object:
-    """A class, or a list of them, by name; -1 stands where none is known, and becomes None."""
+    """Return a class, or a list of classes, by name; -1, which marks an unknown one, becomes None."""
     if isinstance(value, list):
         return [_named(item, getattr(feature, "feature", None)) for item in value]
     names = getattr(feature, "names", None)
@@ -74,21 +72,21 @@ def _text(row: dict, column: str, where: str) -> str:
     return row[column]
 
 
-Family = Literal["sequence", "token", "span", "choice"]
-Example = TextExample | TokenExample | QAExample | ChoiceExample
+Reader = Callable[[Iterator[Record], str, ReadOptions], Iterator]  # rows, what errors call them, options -> examples
 
 
 @dataclass(frozen=True)
 class HubSet:
-    """Where a data set is (as in `read_rows`), and what it is for; columns are found by their usual names if not given.
+    """Where a data set is (as in `read_rows`), and how its rows become examples; columns that are not given are found
+    by their usual names.
 
-    `revision` is the branch of Parquet files that the hub makes of sets whose own files are a program. `unknown` is
-    the number that stands where a row has no label; for classes that is known to be -1. `dev` is the split to choose
-    a checkpoint by, for sets without one the test split.
+    `revision` is the branch of Parquet files that the hub makes of data sets whose own files are a program. `unknown`
+    is the number that marks a missing label; of classes it is known to be -1. `dev` is the split to choose a checkpoint
+    by, the test split where a data set has no other.
     """
 
     address: str
-    family: Family
+    reader: Reader
     columns: Columns = Columns()
     problem: Problem = "single_label_classification"
     revision: str | None = None
@@ -96,66 +94,43 @@ class HubSet:
     dev: str = "validation"
 
 
-SENTENCE = Columns(text="sentence", label="label")
-SENTENCES = Columns("sentence1", "sentence2", "label")
-INFERENCE = Columns("premise", "hypothesis", "label")
-WORDS = Columns(text="tokens", label="ner_tags")
-PARQUET = "refs/convert/parquet"
-
-HUB = {
-    "cola": HubSet("nyu-mll/glue/cola", "sequence", SENTENCE),
-    "sst2": HubSet("nyu-mll/glue/sst2", "sequence", SENTENCE),
-    "mrpc": HubSet("nyu-mll/glue/mrpc", "sequence", SENTENCES),
-    "stsb": HubSet("nyu-mll/glue/stsb", "sequence", SENTENCES, "regression", unknown=-1),
-    "qqp": HubSet("nyu-mll/glue/qqp", "sequence", Columns("question1", "question2", "label")),
-    "mnli": HubSet("nyu-mll/glue/mnli", "sequence", INFERENCE, dev="validation_matched"),
-    "qnli": HubSet("nyu-mll/glue/qnli", "sequence", Columns("question", "sentence", "label")),
-    "rte": HubSet("nyu-mll/glue/rte", "sequence", SENTENCES),
-    "wnli": HubSet("nyu-mll/glue/wnli", "sequence", SENTENCES),
-    "snli": HubSet("stanfordnlp/snli", "sequence", INFERENCE),
-    "imdb": HubSet("stanfordnlp/imdb", "sequence", Columns("text", label="label"), dev="test"),
-    "ag_news": HubSet("fancyzhx/ag_news", "sequence", Columns("text", label="label"), dev="test"),
-    "squad": HubSet("rajpurkar/squad", "span"),
-    "squad_v2": HubSet("rajpurkar/squad_v2", "span"),
-    "wnut_17": HubSet("leondz/wnut_17", "token", WORDS, revision=PARQUET),
-    "conll2003": HubSet("eriktks/conll2003", "token", WORDS, revision=PARQUET),
-    "swag": HubSet("allenai/swag/regular", "choice", Columns("startphrase", label="label")),
-}
-
-
 def read_hub(
-    source: str | HubSet, split: str = "train", *, labelled: bool = True, skipped: Skipped | None = None
-) -> Iterator[Example]:
-    """The examples of a split, one by one, of a data set by its name in `HUB` or of any that a HubSet describes.
+    source: str | HubSet,
+    split: str = "train",
+    *,
+    pairs: bool | None = None,
+    labelled: bool = True,
+    skipped: Skipped | None = None,
+) -> Iterator:
+    """Yield the examples of a split of a data set, given by its name in `HUB` or as a HubSet.
 
-    Rows without a known label, as in the test splits of GLUE, are mistakes unless `labelled=False`. InputError names
-    the data set and the row; with `skipped` that row is left out and counted.
+    `pairs`, `labelled` and `skipped` are those of ReadOptions; rows without a known label, as in the test splits of
+    GLUE, are mistakes unless `labelled=False`. InputError names the data set and the row.
     """
     if isinstance(source, str):
         if source not in HUB:
             raise InputError(f"{source}: no data set that is known by its name, as are {', '.join(HUB)}")
         source = HUB[source]
-    records = _records(source, split)
-    if source.family == "sequence":
-        yield from text_examples(records, source.address, source.columns, source.problem, labelled, skipped)
-    elif source.family == "choice":
-        yield from choice_examples(records, source.address, source.columns, labelled, skipped)
-    elif source.family == "span":
-        yield from qa_examples(map(_question, records), labelled, skipped)
-    else:
-        yield from usable(records, partial(_token_example, columns=source.columns, labelled=labelled), skipped)
+    options = ReadOptions(source.columns, source.problem, pairs, labelled, skipped=skipped)
+    yield from source.reader(_records(source, split), source.address, options)
 
 
 def _records(source: HubSet, split: str) -> Iterator[Record]:
     options = {"revision": source.revision} if source.revision else {}
     for number, row in enumerate(read_rows(source.address, split, **options), start=1):
-        if source.unknown is not None and row.get(source.columns.label) == source.unknown:
-            row[source.columns.label] = None
+        label = source.columns.label
+        if label is not None and source.unknown is not None and row.get(label) == source.unknown:
+            row[label] = None
         yield Record(f"{source.address}, {split}, row {number}", number, row)
 
 
+def question_rows(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[QAExample]:
+    """Yield the questions of rows with the columns of SQuAD."""
+    return qa_examples(map(_question, records), options.labelled, options.skipped)
+
+
 def _question(record: Record) -> Question:
-    """With its answers as in a SQuAD file, where each has its text and start; the hub has all texts and all starts."""
+    """Return a row as a SQuAD file has it: each answer with its text and start. The hub lists texts and starts."""
     entry = dict(record.values)
     if isinstance(answers := entry.get("answers"), dict):
         columns = [answers.get(name) for name in ("text", "answer_start")]
@@ -164,8 +139,14 @@ def _question(record: Record) -> Question:
     return Question(entry, entry.get("context"), record.where)
 
 
+def word_rows(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[TokenExample]:
+    """Yield the sentences of rows with a list of words and one of labels."""
+    read = partial(_token_example, columns=options.columns, labelled=options.labelled)
+    return usable(records, read, options.skipped)
+
+
 def _token_example(record: Record, columns: Columns, labelled: bool) -> TokenExample:
-    names = columns.text or WORDS.text, columns.label or WORDS.label
+    names = columns.text or "tokens", columns.label or "ner_tags"
     words = [check_word(word, record.place(names[0])) for word in _list(record, names[0])]
     if not labelled:
         return TokenExample(str(record.number), tuple(words))
@@ -180,3 +161,30 @@ def _list(record: Record, column: str) -> list:
     if not isinstance(values, list) or not values:
         raise InputError(f"{record.place(column)} holds no list but {values!r:.40}")
     return values
+
+
+SENTENCE = Columns(text="sentence", label="label")
+SENTENCES = Columns("sentence1", "sentence2", "label")
+INFERENCE = Columns("premise", "hypothesis", "label")
+WORDS = Columns(text="tokens", label="ner_tags")
+PARQUET = "refs/convert/parquet"
+
+HUB = {
+    "cola": HubSet("nyu-mll/glue/cola", text_examples, SENTENCE),
+    "sst2": HubSet("nyu-mll/glue/sst2", text_examples, SENTENCE),
+    "mrpc": HubSet("nyu-mll/glue/mrpc", text_examples, SENTENCES),
+    "stsb": HubSet("nyu-mll/glue/stsb", text_examples, SENTENCES, "regression", unknown=-1),
+    "qqp": HubSet("nyu-mll/glue/qqp", text_examples, Columns("question1", "question2", "label")),
+    "mnli": HubSet("nyu-mll/glue/mnli", text_examples, INFERENCE, dev="validation_matched"),
+    "qnli": HubSet("nyu-mll/glue/qnli", text_examples, Columns("question", "sentence", "label")),
+    "rte": HubSet("nyu-mll/glue/rte", text_examples, SENTENCES),
+    "wnli": HubSet("nyu-mll/glue/wnli", text_examples, SENTENCES),
+    "snli": HubSet("stanfordnlp/snli", text_examples, INFERENCE),
+    "imdb": HubSet("stanfordnlp/imdb", text_examples, Columns("text", label="label"), dev="test"),
+    "ag_news": HubSet("fancyzhx/ag_news", text_examples, Columns("text", label="label"), dev="test"),
+    "squad": HubSet("rajpurkar/squad", question_rows),
+    "squad_v2": HubSet("rajpurkar/squad_v2", question_rows),
+    "wnut_17": HubSet("leondz/wnut_17", word_rows, WORDS, revision=PARQUET),
+    "conll2003": HubSet("eriktks/conll2003", word_rows, WORDS, revision=PARQUET),
+    "swag": HubSet("allenai/swag/regular", choice_examples, Columns("startphrase", label="label")),
+}

@@ -70,7 +70,7 @@ def installed() -> list[Path]:
 
 def _modules(folders: list[Path]) -> list[tuple[str, Path]]:
     """(name, file), sorted by name; packages below a standard library belong to whoever names their folder."""
-    found = {}
+    found: dict[str, Path] = {}
     for folder in folders:
         for path in folder.rglob("*.py"):
             parts = path.relative_to(folder).with_suffix("").parts

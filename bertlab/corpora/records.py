@@ -13,7 +13,7 @@ from bertlab.errors import InputError
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".txt")
 LARGEST = 2**31 - 1  # characters of a CSV cell; the module's own 131,072 are less than some documents
-QUOTING = {  # files ending in .tsv are written without quoting, those of GLUE for example: a " is a "
+QUOTING: dict[str, dict] = {  # files ending in .tsv are written without quoting, those of GLUE for example: a " is a "
     ".csv": {"strict": True},
     ".tsv": {"delimiter": "\t", "quoting": csv.QUOTE_NONE},
 }
@@ -21,7 +21,7 @@ QUOTING = {  # files ending in .tsv are written without quoting, those of GLUE f
 
 @dataclass(frozen=True)
 class Record:
-    """One row: where it stands in words, the number of its line or row, and what its columns hold."""
+    """One row: its place in words, the number of its line or row, and the values of its columns."""
 
     where: str
     number: int
@@ -33,18 +33,18 @@ class Record:
         return self.values[column]
 
     def place(self, column: str) -> str:
-        """A column of this row, for messages."""
+        """Name a column of this row, for messages."""
         return f"{self.where}: {column!r}"
 
 
 def read_records(
     path: Path, encoding: str = "utf-8", skipped: Skipped | None = None, column: str | None = None
 ) -> Iterator[Record]:
-    """The rows of a .csv, .tsv, .jsonl or .json (one object a line) or .txt file (each line as column "text").
+    """Yield the rows of a .csv, .tsv, .jsonl or .json (one object a line) or .txt file (each line as column "text").
 
-    The first line of CSV and TSV names the columns; where `column` is a number, and not among the names, there is no
-    such line, and columns are called "0", "1", ... InputError names a file of another kind and the line where
-    something is wrong; with `skipped` such a row is left out and counted, unless all after it would be in doubt.
+    The first line of CSV and TSV names the columns. If `column` is a number and not among the names, there is no such
+    line, and columns are called "0", "1", ... InputError names a file of another kind, or the line where something is
+    wrong; with `skipped` such a row is left out and counted, unless it makes all later rows doubtful.
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
@@ -88,7 +88,7 @@ def _csv(path: Path, encoding: str, skipped: Skipped | None, column: str, quotin
 
 
 def _cells(path: Path, encoding: str, quoting: dict) -> Iterator[tuple[int, list[str]]]:
-    """(number of its first line, cells) of each row that is not blank."""
+    """Yield (number of its first line, cells) of each row that is not blank."""
     csv.field_size_limit(LARGEST)
     number = 1
     with open_text(path, encoding, newline="") as file:

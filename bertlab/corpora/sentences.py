@@ -1,10 +1,8 @@
-"""Sentences of running text, of Markdown and of tokenised corpora."""
+"""Sentences of running text and of tokenised corpora."""
 
-import html
 import re
-from collections.abc import Iterator
 
-# After these, and after initials, a full stop ends a sentence only where one of the words below follows:
+# After these, and after initials, a full stop ends a sentence only if one of the words below follows:
 # "at 5 p.m. The train left", but "at 5 p.m. Mr. Fox left".
 ABBREVIATIONS = frozenset(
     "mr mrs ms messrs mme mlle dr st rev hon prof gen col capt lieut lt sgt maj sen rep gov pres esq jr sr "
@@ -25,7 +23,7 @@ BOUNDARY = re.compile(
 )
 SPEAKER = re.compile(rf"(?:(?:Mr|Mrs|Miss|Dr)\.?\s+)?[^\W\d_]+\s+(?:{'|'.join(SAID.split())})\b")
 LIST_NUMBER = re.compile(r"\s*\d{1,2}")
-LAST_WORD = re.compile(r"[^\s(\[\"'“‘«—-]*\Z")
+BEFORE_WORD = re.compile(r"[\s(\[\"'“‘«—-]")
 
 
 class Heading(str):
@@ -33,9 +31,9 @@ class Heading(str):
 
 
 def split_sentences(text: str) -> list[str]:
-    """Sentences of one paragraph, spaces and line breaks within them made single spaces.
+    """Return the sentences of one paragraph, with single spaces between their words.
 
-    Not cut: after abbreviations and initials ("Mr. J. R. Smith"), before a small letter ("No!" he said).
+    There is no cut after abbreviations and initials ("Mr. J. R. Smith") or before a small letter ("No!" he said).
     """
     sentences, start = [], 0
     for boundary in BOUNDARY.finditer(text):
@@ -48,7 +46,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def split_text(text: str) -> list[str]:
-    """Sentences of a text whose paragraphs stand between blank lines."""
+    """Return the sentences of a text whose paragraphs are separated by blank lines."""
     return [sentence for paragraph in re.split(r"\n\s*\n", text) for sentence in split_sentences(paragraph)]
 
 
@@ -59,86 +57,11 @@ def _ends_sentence(before: str, boundary: re.Match) -> bool:
     if boundary["stop"] != ".":
         # "Who goes there?" Ann asked.
         return not (boundary["close"] and SPEAKER.match(boundary.string, boundary.end()))
-    word = LAST_WORD.search(before)[0]
+    word = BEFORE_WORD.split(before)[-1]
     if word.lower() == "no" and following[0].isdigit() or LIST_NUMBER.fullmatch(before):
         return False
     initial = re.fullmatch(r"(?:\w\.)*[^\W\d_]", word) and word != "I"
     return not (initial or word.lower() in ABBREVIATIONS) or following.lower() in OPENERS
-
-
-# What spans lines; taken out first, in this order.
-FRONT_MATTER = re.compile(r"\A---\s*\n.*?\n(?:---|\.\.\.)\s*(?:\n|\Z)", re.DOTALL)
-FENCE = re.compile(r"^([ >]*)(`{3,}|~{3,})[^\n]*\n.*?(?:^[ >]*\2[`~]*\s*$|\Z)", re.DOTALL | re.MULTILINE)
-HTML_BLOCK = re.compile(r"<!--.*?-->|<(script|style|pre|table|svg)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
-
-INLINE = [
-    (re.compile(pattern), replacement)
-    for pattern, replacement in [
-        (r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])", ""),  # an image
-        (r"\[\^[^\]]+\]", ""),  # a footnote's mark
-        (r"\[([^\]]*)\](?:\((?:[^()]|\([^)]*\))*\)|\[[^\]]*\])", r"\1"),  # [text](address), [text][name]
-        (r"<(?:https?|mailto):[^>]*>|https?://[^\s)]+", ""),
-        (r"</?[a-zA-Z][^<>]*>", ""),
-        (r"(?<!\\)(`+)(.+?)\1", r"\2"),
-        (r"(?<![\w\\*])(\*{1,3})(?=\S)([^*]+?)(?<=\S)\1(?![\w*])", r"\2"),
-        (r"(?<![\w\\])(_{1,3})(?=\S)([^_]+?)(?<=\S)\1(?!\w)", r"\2"),
-        (r"~~(.+?)~~", r"\1"),
-        (r"\\([\\`*_{}\[\]()#+.!|<>~-])", r"\1"),
-    ]
-]
-ATX = re.compile(r" {0,3}#{1,6}[ \t]+(.+?)[ \t#]*")
-SETEXT = re.compile(r" {0,3}(?:=+|-{2,})\s*")
-RULE = re.compile(r"\s*(?:[-*_]\s*){3,}")
-DEFINITION = re.compile(r" {0,3}\[[^\]]+\]:.*")
-TABLE = re.compile(r"\s*\|.*|\s*:?-{2,}:?\s*\|.*")
-ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
-BLOCK_QUOTE = re.compile(r"^\s{0,3}>\s?")
-
-
-def blocks(text: str) -> Iterator[Heading | str]:
-    """Headings and paragraphs in their order; an item of a list is a paragraph."""
-    text = FENCE.sub("\n", FRONT_MATTER.sub("", text))
-    for part in re.split(r"\n\s*?\n", HTML_BLOCK.sub("\n", text)):
-        for block in _part(_lines(part)):
-            plain = type(block)(_plain(block))
-            if plain.strip():
-                yield plain
-
-
-def _lines(part: str) -> list[str]:
-    """The lines between two blank lines, without tables, definitions of links and the marks of quotations."""
-    lines = [BLOCK_QUOTE.sub("", line) for line in part.strip("\n").split("\n")]
-    if re.match(r" {4}|\t", lines[0]) and not ITEM.match(lines[0]):  # code, or what goes on in a list
-        return []
-    ruled = [i for i, line in enumerate(lines) if TABLE.fullmatch(line) and "--" in line]
-    if ruled:  # the line above names the columns, all lines below are rows
-        lines = lines[: max(ruled[0] - 1, 0)]
-    return [line for line in lines if not TABLE.fullmatch(line) and not DEFINITION.fullmatch(line)]
-
-
-def _part(lines: list[str]) -> Iterator[Heading | str]:
-    """Headings, items and running text of lines that stand together."""
-    paragraph: list[str] = []
-    for line in lines:
-        title = ATX.fullmatch(line)
-        if paragraph and SETEXT.fullmatch(line):
-            yield Heading(" ".join(paragraph))
-            paragraph = []
-        elif title:
-            yield from (" ".join(paragraph), Heading(title[1]))
-            paragraph = []
-        elif RULE.fullmatch(line) or ITEM.match(line):
-            yield " ".join(paragraph)
-            paragraph = [] if RULE.fullmatch(line) else [ITEM.sub("", line, count=1)]
-        else:
-            paragraph.append(line.strip())
-    yield " ".join(paragraph)
-
-
-def _plain(text: str) -> str:
-    for pattern, replacement in INLINE:
-        text = pattern.sub(replacement, text)
-    return html.unescape(text).strip()
 
 
 # Spaces only, never line breaks: a line is a sentence or a paragraph of its corpus.
@@ -160,9 +83,9 @@ QUOTE = re.compile(r"( ?)(?<!\S)([\"'])(?!\S)( ?)")
 
 
 def detokenize(text: str) -> str:
-    """One paragraph with its marks and endings put back to the words they belong to.
+    """Return a paragraph with punctuation and endings joined to the words they belong to.
 
-    A straight quotation mark opens and closes by turns; what its paragraph leaves open is not guessed at.
+    Straight quotation marks open and close in turn; one that its paragraph leaves open is not guessed at.
     """
     text = _place_quotes(text)
     for pattern, replacement in RULES:
@@ -171,7 +94,7 @@ def detokenize(text: str) -> str:
 
 
 def _place_quotes(text: str) -> str:
-    """Give each lone `"` or `'` to the word that it opens or closes."""
+    """Join each lone `"` or `'` to the word that it opens or closes."""
     is_open = {'"': False, "'": False}
 
     def place(match: re.Match) -> str:

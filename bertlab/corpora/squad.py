@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from types import UnionType
+from typing import Any, NamedTuple
 
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.reading import Skipped, check_text, read_text, usable
@@ -11,20 +12,20 @@ from bertlab.errors import InputError
 
 
 class Question(NamedTuple):
-    """One question as the file has it, its passage, and where it stands in words."""
+    """One question as the file has it, its passage, and its place in words."""
 
     entry: dict
-    context: str
+    context: object
     where: str
 
 
 def read_squad(
     path: str | Path, *, labelled: bool = True, encoding: str = "utf-8", skipped: Skipped | None = None
 ) -> Iterator[QAExample]:
-    """Questions of a SQuAD 1.1 or 2.0 JSON file in file order: the first answer, and in `others` what else is right.
+    """Yield the questions of a SQuAD 1.1 or 2.0 JSON file in file order, other right answers in `others`.
 
-    With `labelled=False` answers are not looked at, and need not be there. InputError names the file and the article,
-    paragraph and question where something is wrong; with `skipped` such a question is left out and counted.
+    With `labelled=False` answers are ignored and may be missing. InputError names the file, article, paragraph and
+    question where something is wrong; with `skipped` such a question is left out and counted.
     """
     path = Path(path)
     try:
@@ -44,23 +45,25 @@ def _questions(path: Path, articles: list) -> Iterator[Question]:
 
 
 def qa_examples(questions: Iterable[Question], labelled: bool, skipped: Skipped | None) -> Iterator[QAExample]:
-    """Checked examples; an id that comes again is a mistake, because predictions are stored by it."""
+    """Yield checked examples. An id may occur only once, because predictions are stored by it."""
     seen: set[str] = set()
 
     def read(question: Question) -> QAExample:
         example = _example(*question, labelled)
         if example.id in seen:
-            raise InputError(f"{question.where}: the id {example.id} stands at a question before; each needs its own")
+            raise InputError(
+                f"{question.where}: the id {example.id} is that of an earlier question; each needs its own"
+            )
         seen.add(example.id)
         return example
 
     return usable(questions, read, skipped)
 
 
-def _example(entry: dict, context: str, where: str, labelled: bool) -> QAExample:
+def _example(entry: dict, context: object, where: str, labelled: bool) -> QAExample:
     identity = str(_field(entry, "id", str | int, where))
     where = f"{where} (id {identity})"
-    check_text(context, f'{where}: "context"')
+    context = check_text(context, f'{where}: "context"')
     question = check_text(_field(entry, "question", str, where), f'{where}: "question"')
     if not labelled or entry.get("is_impossible") or not _field(entry, "answers", list, where):
         return QAExample(identity, question, context, "", -1)
@@ -70,11 +73,11 @@ def _example(entry: dict, context: str, where: str, labelled: bool) -> QAExample
         found = context.find(first) if first else -1
         hint = f" (it stands at {found})" if found >= 0 else ""
         raise InputError(f"{where}: the answer {first!r:.80} is not at character {start} of its context{hint}")
-    others = tuple(text for text in dict.fromkeys(others) if text not in ("", first))
-    return QAExample(identity, question, context, first, start, others=others)
+    also_right = tuple(text for text in dict.fromkeys(others) if text not in ("", first))
+    return QAExample(identity, question, context, first, start, others=also_right)
 
 
-def _field(entry: dict, name: str, kind, where: str):
+def _field(entry: object, name: str, kind: type | UnionType, where: str) -> Any:
     if not isinstance(entry, dict) or not isinstance(entry.get(name), kind):
         raise InputError(f'{where}: "{name}" is missing or of the wrong type')
     return entry[name]

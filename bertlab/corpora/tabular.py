@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -18,7 +18,7 @@ from bertlab.errors import InputError
 Problem = Literal["single_label_classification", "regression", "multi_label_classification"]
 
 # What the published data sets call their columns; the first name that a file has counts.
-TEXTS = {  # each with its pair
+TEXTS: dict[str, str | None] = {  # each with its pair
     "text": "pair",
     "sentence1": "sentence2",
     "premise": "hypothesis",
@@ -27,7 +27,8 @@ TEXTS = {  # each with its pair
     "#1 String": "#2 String",
     "sentence": None,
 }
-BEGINNINGS = dict.fromkeys(("text", "startphrase", "ctx", "sent1", "premise", "question"))  # of multiple choice
+# The texts of multiple choice have no pair.
+BEGINNINGS: dict[str, str | None] = dict.fromkeys(("text", "startphrase", "ctx", "sent1", "premise", "question"))
 LABELS = ("label", "gold_label", "labels", "score", "Quality", "is_duplicate")
 IDS = ("id", "idx", "index", "pairID")
 CHOICE_LISTS = ("choices", "endings")
@@ -44,6 +45,23 @@ class Columns:
     choices: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class ReadOptions:
+    """How examples are read from a file or a data set.
+
+    `pairs`: True where each example needs a second text, False to read one only from a column that `columns` names,
+    None to take it wherever a usual column holds it. Without `labelled` the labels need not be there. With `skipped`,
+    rows that cannot be used are left out and counted there; without it the first one is an InputError.
+    """
+
+    columns: Columns = Columns()
+    problem: Problem = "single_label_classification"
+    pairs: bool | None = None
+    labelled: bool = True
+    encoding: str = "utf-8"
+    skipped: Skipped | None = None
+
+
 def read_table(
     path: str | Path,
     *,
@@ -55,28 +73,30 @@ def read_table(
     encoding: str = "utf-8",
     skipped: Skipped | None = None,
 ) -> Iterator[TextExample]:
-    """Texts or pairs of texts of a .csv, .tsv or .jsonl file, or of a .txt file without labels, a text a line.
+    """Yield the texts or pairs of a .csv, .tsv or .jsonl file, or of a .txt file without labels, a text a line.
 
     Columns that are not named are found by the names that published data sets give them: text, sentence1 and
-    sentence2, premise and hypothesis ..., label, gold_label ... Numbers name those of a CSV or TSV file without a
-    line of names. Several labels are a JSON list, or stand between | or commas, and may be none. An example's id is
-    that of its row, or the number of its line. InputError names the line; with `skipped` a bad row is left out, and
-    counted.
+    sentence2, premise and hypothesis ..., label, gold_label ... Numbers name the columns of a CSV or TSV file without
+    a header. Several labels are a JSON list, or are separated by | or commas; there may be none. An example's id is
+    that of its row, or its line number. InputError names the line; with `skipped` a bad row is left out and counted.
     """
-    records = read_records(Path(path), encoding, skipped, text_column)
     columns = Columns(text_column, pair_column, label_column)
-    yield from text_examples(records, str(path), columns, problem, labelled, skipped)
+    options = ReadOptions(columns, problem, None, labelled, encoding, skipped)
+    return text_examples(_rows(path, options), str(path), options)
 
 
-def text_examples(
-    records: Iterator[Record], source: str, columns: Columns, problem: Problem, labelled: bool, skipped: Skipped | None
-) -> Iterator[TextExample]:
-    """The examples of rows from anywhere; `source` is what errors call it."""
-    if problem not in get_args(Problem):
-        raise InputError(f"problem={problem!r}: choose one of {', '.join(get_args(Problem))}")
-    first, records = _begun(records, source, skipped)
-    columns = _settled(columns, TEXTS, first, source, labelled)
-    yield from usable(records, partial(_text_example, columns=columns, problem=problem), skipped)
+def text_examples(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[TextExample]:
+    """Yield the texts or pairs of rows from anywhere; errors call it `source`."""
+    if options.problem not in get_args(Problem):
+        raise InputError(f"problem={options.problem!r}: choose one of {', '.join(get_args(Problem))}")
+    first, records = _peek(records, source, options.skipped)
+    columns = _found_columns(options.columns, TEXTS, first, source, options.labelled)
+    if options.pairs and columns.pair is None:
+        raise InputError(f"{source}: no column holds the second texts; name it with --pair-column")
+    if options.pairs is False and options.columns.pair is None:
+        columns = replace(columns, pair=None)
+    read = partial(_text_example, columns=columns, problem=options.problem)
+    yield from usable(records, read, options.skipped)
 
 
 def read_choices(
@@ -89,37 +109,41 @@ def read_choices(
     encoding: str = "utf-8",
     skipped: Skipped | None = None,
 ) -> Iterator[ChoiceExample]:
-    """Texts with several ways to go on, of a .jsonl file with lists "choices", or columns ending0, ending1, ...
+    """Yield texts with several continuations, from a .jsonl file with lists "choices" or columns ending0, ending1, ...
 
     The label is the number of the right choice, from 0, or its text. All rows have equally many choices. Columns that
-    are not named are found by the usual names, those of SWAG for example. Errors are as in `read_table`.
+    are not named are found by their usual names, SWAG's for example. Errors are those of `read_table`.
     """
-    records = read_records(Path(path), encoding, skipped, text_column)
     columns = Columns(text_column, None, label_column, tuple(choice_columns))
-    yield from choice_examples(records, str(path), columns, labelled, skipped)
+    options = ReadOptions(columns, labelled=labelled, encoding=encoding, skipped=skipped)
+    return choice_examples(_rows(path, options), str(path), options)
 
 
-def choice_examples(
-    records: Iterator[Record], source: str, columns: Columns, labelled: bool, skipped: Skipped | None
-) -> Iterator[ChoiceExample]:
-    """The examples of rows from anywhere; `source` is what errors call it."""
-    first, records = _begun(records, source, skipped)
-    columns = replace(columns, choices=columns.choices or _usual_choices(first.values))
-    columns = _settled(columns, BEGINNINGS, first, source, labelled)
+def choice_examples(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[ChoiceExample]:
+    """Yield the choices of rows from anywhere; errors call it `source`."""
+    first, records = _peek(records, source, options.skipped)
+    columns = replace(options.columns, choices=options.columns.choices or _usual_choices(first.values))
+    columns = _found_columns(columns, BEGINNINGS, first, source, options.labelled)
     count = len(_choices(first, columns))
-    yield from usable(records, partial(_choice_example, columns=columns, count=count), skipped)
+    yield from usable(records, partial(_choice_example, columns=columns, count=count), options.skipped)
 
 
-def _begun(records: Iterator[Record], source: str, skipped: Skipped | None) -> tuple[Record, Iterator[Record]]:
-    """The first row, and all rows."""
+def _rows(path: str | Path, options: ReadOptions) -> Iterator[Record]:
+    return read_records(Path(path), options.encoding, options.skipped, options.columns.text)
+
+
+def _peek(records: Iterator[Record], source: str, skipped: Skipped | None) -> tuple[Record, Iterator[Record]]:
+    """Return the first row, and all rows."""
     if (first := next(records, None)) is None:
         why = f" that can be used: {skipped}" if skipped and skipped.count else ""
         raise InputError(f"{source}: there are no rows{why}")
     return first, chain([first], records)
 
 
-def _settled(wanted: Columns, texts: dict[str, str | None], first: Record, source: str, labelled: bool) -> Columns:
-    """The columns by the names that they have in the first row."""
+def _found_columns(
+    wanted: Columns, texts: Mapping[str, str | None], first: Record, source: str, labelled: bool
+) -> Columns:
+    """Return the columns by the names that they have in the first row."""
     names = first.values
     text = wanted.text or next((name for name in texts if name in names), "text")
     partner = None if wanted.text else texts.get(text)
@@ -133,9 +157,9 @@ def _settled(wanted: Columns, texts: dict[str, str | None], first: Record, sourc
 
 
 def _usual_choices(names: dict) -> tuple[str, ...]:
-    numbered = [name for name in names if CHOICE.fullmatch(name)]
+    numbered = {name: int(match[1]) for name in names if (match := CHOICE.fullmatch(name))}
     if numbered:
-        return tuple(sorted(numbered, key=lambda name: int(CHOICE.fullmatch(name)[1])))
+        return tuple(sorted(numbered, key=lambda name: numbered[name]))
     return (next((name for name in CHOICE_LISTS if name in names), "choices"),)
 
 
@@ -151,13 +175,14 @@ def _id(record: Record) -> str:
     return str(next(named, record.number))
 
 
-def _text(record: Record, column: str) -> str:
+def _text(record: Record, column: str | None) -> str:
+    assert column is not None  # _found_columns names it
     return check_text(record.value(column), record.place(column))
 
 
 def _label(record: Record, column: str, problem: Problem) -> str | float | tuple[str, ...]:
     value, where = record.value(column), record.place(column)
-    if value is None or (column == "gold_label" and value == "-"):  # SNLI: those who judged it did not agree
+    if value is None or (column == "gold_label" and value == "-"):  # SNLI: its annotators did not agree
         raise InputError(f"{where} holds no label but {value!r}; --on-error skip leaves such rows out")
     if problem == "multi_label_classification":
         return _classes(value, where)
@@ -172,7 +197,7 @@ def _class(value: object, where: str) -> str:
 
 def _number(value: object, where: str) -> float:
     try:
-        number = math.nan if isinstance(value, bool) else float(value)
+        number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]  # anything else is the TypeError
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):

@@ -1,4 +1,4 @@
-"""What the chapters need and nothing else does: exercise checkers, panels to play with, live plots, the ladder."""
+"""What the chapters need and nothing else does: exercise checkers, panels to play with, live plots, baselines."""
 
 from bertlab.course.checks.attention import check_attend, check_masked_weights, check_previous_head
 from bertlab.course.checks.base import Mistake
@@ -31,12 +31,11 @@ from bertlab.course.checks.tokens import (
 from bertlab.course.checks.tour import check_best_span, check_left_of_gap, check_likeliest, check_pair_inputs
 from bertlab.course.checks.training import check_adamw_step, check_rate_factor, check_train_step
 from bertlab.course.matching import Matching, load_matching
-from bertlab.evaluation.baselines import Rung, ladder
+from bertlab.evaluation.baselines import masked_baselines
 
 __all__ = [
     "Matching",
     "Mistake",
-    "Rung",
     "check_actions",
     "check_adamw_step",
     "check_attend",
@@ -78,6 +77,6 @@ __all__ = [
     "check_text_score",
     "check_train_step",
     "check_whole_words",
-    "ladder",
     "load_matching",
+    "masked_baselines",
 ]

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from bertlab.draw.figures.training import learning_curves
-from bertlab.evaluation.baselines import Rung
+from bertlab.evaluation.baselines import Baseline
 
 
 class LivePlot:
     """Pass it as `on_log` to a training; when that ends the last drawing stays as a picture."""
 
-    def __init__(self, rungs: Sequence[Rung], steps: int):
+    def __init__(self, rungs: Sequence[Baseline], steps: int):
         """`rungs` are drawn as dashed lines; the horizontal axis ends at `steps`."""
         from IPython.display import display
 

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from bertlab.corpora import storyworld
 from bertlab.errors import InputError
-from bertlab.evaluation.baselines import NeighbourBaselines, Rung, ladder, next_token_ladder
+from bertlab.evaluation.baselines import Baseline, NeighbourBaselines, masked_baselines, next_token_baselines
 from bertlab.evaluation.measures import evaluate_left_to_right, evaluate_pretraining, evaluate_probes
 from bertlab.inputs.pairs import SecondTask
 from bertlab.inputs.store import TokenStore
@@ -19,22 +19,22 @@ Texts = Sequence[Sequence[str]]  # documents of sentences
 Known = Texts | TokenStore | NeighbourBaselines  # a text to count the baselines on, or these as counted already
 TEST_DOCUMENTS, COUNTED_DOCUMENTS, LEAST_DOCUMENTS = 600, 6000, 10
 TEST_TOKENS, COUNTED_TOKENS = 500_000, 5_000_000
-LADDER_PAIRS = 500
+BASELINE_PAIRS = 500
 COUNTS = ("masked_tokens", "pairs", "next_tokens", "texts")
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What a model was taught, and so is to be measured on."""
+    """What a model was pretrained on, and is therefore measured on."""
 
     second_task: SecondTask = "next"
-    max_tokens: int = 128  # measured with no more, so that models can be compared
+    max_tokens: int = 128  # measured with at most these, so that models can be compared
 
 
 def held_out(texts: Texts, every: int = 20) -> tuple[list, list]:
-    """(documents to learn from, documents to measure on): every 20th, at least two, is kept away from training.
+    """Split documents: (those to learn from, every 20th, at least two, to measure on).
 
-    InputError where fewer than four documents leave nothing to pair sentences with.
+    InputError: there are fewer than four documents, which leaves nothing to pair sentences with.
     """
     if len(texts) < 4:
         raise InputError(f"the text makes {len(texts)} documents; at least 4 are needed: give more or longer files")
@@ -50,22 +50,23 @@ def measure_pretraining(
     new: Texts | TokenStore | None = None,
     learned: Learned = Learned(),  # noqa: B008 (frozen, so safe to share)
 ) -> dict[str, float]:
-    """Masked words, next sentences and baselines on `new` text (counted on `known`); by default on held-out
-    combinations of the storyworld, with the right-context probes. Of token stores a sample is taken.
+    """Measure masked words, next sentences and baselines (counted on `known`) on `new` text, by default on held-out
+    combinations of the storyworld, with the right-context probes. Token stores are sampled.
 
-    Of a model that reads from left to right next tokens are measured instead, and no probes.
+    A left-to-right language model is measured on next tokens instead, without probes.
     """
-    probes = {}
+    probes: dict[str, float] = {}
     if new is None:
         known = known or [d.sentences for d in storyworld.documents(0, COUNTED_DOCUMENTS)]
         new = storyworld_test()
         if not model.config.is_decoder:
             probes = evaluate_probes(model, tokenizer, storyworld.probes())
-    return _measure(model, tokenizer, new, known and _baselines(tokenizer, known), learned) | probes
+    counts = _baselines(tokenizer, known) if known else None
+    return _measure(model, tokenizer, new, counts, learned) | probes
 
 
 def storyworld_test() -> Texts:
-    """Held-out combinations."""
+    """Return documents of the storyworld with combinations that training never shows."""
     return [d.sentences for d in storyworld.documents(0, TEST_DOCUMENTS, "test")]
 
 
@@ -76,8 +77,8 @@ def measure_genres(
     genres: Mapping[str, Texts],
     learned: Learned = Learned(),  # noqa: B008
 ) -> dict[str, float]:
-    """The same measures on held-out texts of several genres: as `masked_top1:novel` those of each genre, before
-    them their mean, in which each genre counts alike."""
+    """Measure the same on held-out texts of several genres: first the means over genres, then, as `masked_top1:novel`,
+    the measures of each."""
     baselines = _baselines(tokenizer, known)
     found = {genre: _measure(model, tokenizer, texts, baselines, learned) for genre, texts in genres.items()}
     names = [name for name in next(iter(found.values())) if name not in COUNTS]
@@ -86,21 +87,21 @@ def measure_genres(
 
 
 def count_neighbours(documents: Documents, tokenizer: Tokenizer) -> NeighbourBaselines:
-    """The baselines of a text that is token ids already; of a store, of a sample."""
+    """Count the baselines on documents of token ids; on a sample of a store."""
     sample = _sample(documents, COUNTED_DOCUMENTS, COUNTED_TOKENS)
     return NeighbourBaselines(sample, tokenizer.vocab_size, tokenizer.all_special_ids)
 
 
-def measure_ladder(
-    new: Sequence[Texts | TokenStore], tokenizer: Tokenizer, baselines: NeighbourBaselines, recipe: PretrainRecipe
-) -> list[Rung]:
-    """What the loss of a training with `recipe` is read against: baselines on `new` text, hidden as that hides it."""
+def measure_baselines(
+    new: Sequence[Texts | TokenStore], tokenizer: Tokenizer, counts: NeighbourBaselines, recipe: PretrainRecipe
+) -> list[Baseline]:
+    """Measure the baselines that the loss of a training with `recipe` is compared with, on `new` text masked alike."""
     documents = [document for texts in new for document in _ids(texts, tokenizer)]
-    given = documents, tokenizer, baselines
+    size = recipe.max_tokens
     if recipe.objective == "left-to-right":
-        return next_token_ladder(*given, max_tokens=recipe.max_tokens, texts=LADDER_PAIRS)
-    size = {"max_tokens": recipe.max_tokens, "pairs": LADDER_PAIRS}
-    return ladder(*given, recipe.masking, recipe.second_task, **size)
+        return next_token_baselines(documents, tokenizer, counts, max_tokens=size, texts=BASELINE_PAIRS)
+    how = recipe.masking, recipe.second_task
+    return masked_baselines(documents, tokenizer, counts, *how, max_tokens=size, pairs=BASELINE_PAIRS)
 
 
 def _baselines(tokenizer: Tokenizer, known: Known) -> NeighbourBaselines:
@@ -110,14 +111,14 @@ def _baselines(tokenizer: Tokenizer, known: Known) -> NeighbourBaselines:
 
 
 def _ids(texts: Texts | TokenStore, tokenizer: Tokenizer) -> Documents:
-    """Documents to measure on, as token ids."""
+    """Return documents to measure on, as token ids."""
     if isinstance(texts, TokenStore):
         return _sample(texts, TEST_DOCUMENTS, TEST_TOKENS)
     return token_ids(texts, tokenizer)
 
 
 def _sample(documents: Documents, most: int, tokens: int) -> Documents:
-    """Of a store at most so many documents, fewer where they are long; what is in memory, as it is."""
+    """Return at most `most` documents of a store, about `tokens` tokens; documents in memory as they are."""
     if not isinstance(documents, TokenStore):
         return documents
     length = documents.header.tokens / documents.header.documents

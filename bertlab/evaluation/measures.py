@@ -1,7 +1,7 @@
-"""How good a model is, on text that it has not seen, beside what simpler guesses reach."""
+"""How good a pretrained model is on text that it has not seen, beside simple baselines."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -9,14 +9,14 @@ from torch import Tensor
 from bertlab.config import IGNORED
 from bertlab.corpora.storyworld import Probe
 from bertlab.evaluation.baselines import (
-    Gaps,
+    Asked,
     NeighbourBaselines,
-    climb,
+    loss_and_hits,
     masked_batches,
     masked_words,
+    measure_guesses,
     next_token_batches,
     next_words,
-    score,
     simple_guesses,
 )
 from bertlab.inputs.masking import Masking
@@ -27,7 +27,7 @@ from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents
 
 BATCH = 50
-SECOND = {  # measures of the second task
+SECOND_TASK_MEASURES: dict[SecondTask, tuple[str, ...]] = {
     "next": ("nsp_accuracy", "nsp_accuracy_masked"),
     "order": ("order_accuracy", "order_accuracy_masked"),
     "none": (),
@@ -46,48 +46,49 @@ def evaluate_pretraining(
     seed: int = 0,
     second_task: SecondTask = "next",
 ) -> dict[str, float]:
-    """Masked-word loss and top-1 (15%, 80/10/10, as in the paper) and next-sentence accuracy on `documents`.
+    """Return masked-word loss and top-1 (15%, 80/10/10, as in the paper) and next-sentence accuracy on `documents`.
 
-    Next sentences are judged twice, which takes a second pass: on the text as it is (nsp_accuracy), as the model is
-    used, and with those words hidden (nsp_accuracy_masked), as in training, to be read beside its figures in
-    metrics.csv. A model that learned another `second_task` is measured on that: order_accuracy, or nothing.
-    With `baselines`, masked words also by word frequency and by the two neighbours.
+    Next sentences are predicted twice, which takes a second pass: from the intact text (nsp_accuracy), as the model is
+    used, and from the masked one (nsp_accuracy_masked), as in training, to compare with metrics.csv. A model with
+    another `second_task` is measured on that: order_accuracy, or nothing. With `baselines`, masked words are also
+    guessed by word frequency and by the two neighbours.
     """
-    sample = {"max_tokens": max_tokens, "pairs": pairs, "seed": seed}
-    batches = list(masked_batches(documents, tokenizer, Masking(), second_task, **sample))
-    names = SECOND[second_task]
-    sums = torch.tensor([_judge(model, batch, names) for batch in batches], dtype=torch.float64).sum(0).tolist()
-    loss, hits, tokens, *judged, rows = sums
+    size = {"max_tokens": max_tokens, "pairs": pairs, "seed": seed}
+    batches = list(masked_batches(documents, tokenizer, Masking(), second_task, **size))
+    names = SECOND_TASK_MEASURES[second_task]
+    sums = torch.tensor([_batch_sums(model, batch, names) for batch in batches], dtype=torch.float64).sum(0).tolist()
+    loss, hits, tokens, *right_pairs, rows = sums
     figures = {"masked_top1": hits / tokens, "masked_loss": loss / tokens}
     if baselines:
-        figures |= _simple(baselines, [masked_words(batch) for batch in batches], "bigram")
-    figures |= {name: right / rows for name, right in zip(names, judged, strict=True)}
+        figures |= _baseline_figures(baselines, [masked_words(batch) for batch in batches], "bigram")
+    figures |= {name: right / rows for name, right in zip(names, right_pairs, strict=True)}
     return figures | {"masked_tokens": int(tokens), "pairs": int(rows)}
 
 
-def _judge(model: BertForPreTraining, batch: dict[str, Tensor], names: Sequence[str]) -> tuple[float, ...]:
-    """Sums over a batch: masked loss, masked words right, masked words; second task right, if it has `names`, intact
-    and masked; pairs."""
+def _batch_sums(model: BertForPreTraining, batch: dict[str, Tensor], names: Sequence[str]) -> tuple[float, ...]:
+    """Return sums over a batch: masked loss, masked words right, masked words; pairs right from the intact and from the
+    masked text, if the second task has `names`; pairs."""
     out = model.eval()(**batch, masked_only=True, packed=True)
-    masked = score(out.prediction_logits.float().log_softmax(-1), out.masked_labels)
-    return *masked, len(out.masked_labels), *(_judge_pairs(model, batch, out) if names else ()), len(batch["labels"])
+    masked = loss_and_hits(out.prediction_logits.float().log_softmax(-1), out.masked_labels)
+    right_pairs = _right_pairs(model, batch, out) if names else ()
+    return *masked, len(out.masked_labels), *right_pairs, len(batch["labels"])
 
 
-def _judge_pairs(model: BertForPreTraining, batch: dict[str, Tensor], out: PreTrainingOutput) -> tuple[float, float]:
-    """How many pairs it takes for what they are, by the intact text and by the masked one, of which `out` tells."""
+def _right_pairs(model: BertForPreTraining, batch: dict[str, Tensor], out: PreTrainingOutput) -> tuple[float, float]:
+    """Return how many sentence pairs are classified correctly from the intact text, and from the masked one: `out`."""
     intact = torch.where(batch["labels"] == IGNORED, batch["input_ids"], batch["labels"])
     plain = model(**(batch | {"input_ids": intact}), masked_only=True, packed=True)
     label = batch["next_sentence_label"]
-    right = (float((given.seq_relationship_logits.argmax(-1) == label).sum()) for given in (plain, out))
-    return tuple(right)
+    first, second = (float((one.seq_relationship_logits.argmax(-1) == label).sum()) for one in (plain, out))
+    return first, second
 
 
-def _simple(baselines: NeighbourBaselines, gaps: list[Gaps], last: str) -> dict[str, float]:
-    """Top-1 and loss of word frequency and of the neighbours, which are called `last`."""
-    _, frequency, neighbours = climb(simple_guesses(baselines), gaps)
-    figures = {}
-    for name, rung in {"unigram": frequency, last: neighbours}.items():
-        figures |= {f"{name}_top1": rung.top1, f"{name}_loss": rung.loss}
+def _baseline_figures(baselines: NeighbourBaselines, batches: list[Asked], last: str) -> dict[str, float]:
+    """Return top-1 and loss of word frequency and of the neighbours, which are called `last`."""
+    _, frequency, neighbours = measure_guesses(simple_guesses(baselines), batches)
+    figures: dict[str, float] = {}
+    for name, baseline in {"unigram": frequency, last: neighbours}.items():
+        figures |= {f"{name}_top1": baseline.top1, f"{name}_loss": baseline.loss}
     return figures
 
 
@@ -102,41 +103,40 @@ def evaluate_left_to_right(
     texts: int = 2000,
     seed: int = 0,
 ) -> dict[str, float]:
-    """Loss, perplexity and top-1 of every token that follows others, in texts as long as fit; special tokens do not
-    count. With `baselines` also by word frequency and by the token before."""
-    sample = {"max_tokens": max_tokens, "texts": texts, "seed": seed}
-    batches = list(next_token_batches(documents, tokenizer, **sample))
+    """Return loss, perplexity and top-1 of every next token, in texts as long as fit; special tokens do not count.
+    With `baselines`, tokens are also guessed by word frequency and by the token before."""
+    batches = list(next_token_batches(documents, tokenizer, max_tokens=max_tokens, texts=texts, seed=seed))
     sums = torch.zeros(3, dtype=torch.float64)
     for batch in batches:
         out = model.eval()(**batch, masked_only=True, packed=True)
         logs = out.prediction_logits.float().log_softmax(-1)  # (M, V)
-        sums += torch.tensor([*score(logs, out.masked_labels), len(logs)])
+        sums += torch.tensor([*loss_and_hits(logs, out.masked_labels), len(logs)])
     loss, hits, tokens = sums.tolist()
     figures = {"next_token_top1": hits / tokens, "next_token_loss": loss / tokens}
     if baselines:
-        gaps = [next_words(batch, tokenizer.pad_token_id) for batch in batches]
-        figures |= _simple(baselines, gaps, "previous")
+        words = [next_words(batch, tokenizer.pad_token_id) for batch in batches]
+        figures |= _baseline_figures(baselines, words, "previous")
     rows = sum(len(batch["input_ids"]) for batch in batches)
     return figures | {"perplexity": math.exp(loss / tokens), "next_tokens": int(tokens), "texts": rows}
 
 
 @torch.inference_mode()
 def evaluate_probes(model: BertForPreTraining, tokenizer: Tokenizer, probes: Sequence[Probe]) -> dict[str, float]:
-    """Share of probes whose answer is the model's first guess of all words, in all and by family; and, as
-    `..._pair`, whose answer gets more than its foil."""
+    """Return the share of probes whose answer is the model's first guess, in all and by family; and, as `..._pair`, of
+    those whose answer is likelier than its foil."""
     batch = tokenizer([probe.text for probe in probes])
-    logits = torch.cat([model.eval()(**part).prediction_logits for part in _parts(batch)])  # (N, S, V)
-    gap = logits[batch["input_ids"] == tokenizer.mask_token_id]  # (N, V): one mask each
-    first = gap.argmax(-1)
+    logits = torch.cat([model.eval()(**part).prediction_logits for part in _batches(batch)])  # (N, S, V)
+    masked = logits[batch["input_ids"] == tokenizer.mask_token_id]  # (N, V): one mask each
+    first = masked.argmax(-1)
     hits: dict[str, list[bool]] = {}
     for row, probe in enumerate(probes):
-        answer, foil = tokenizer.convert_tokens_to_ids([probe.answer, probe.foil])
+        answer, foil = (tokenizer.convert_tokens_to_ids(word) for word in (probe.answer, probe.foil))
         for name in ("probes", f"probes_{probe.family}"):
             hits.setdefault(name, []).append(bool(first[row] == answer))
-            hits.setdefault(f"{name}_pair", []).append(bool(gap[row, answer] > gap[row, foil]))
+            hits.setdefault(f"{name}_pair", []).append(bool(masked[row, answer] > masked[row, foil]))
     return {name: sum(values) / len(values) for name, values in hits.items()}
 
 
-def _parts(batch: dict[str, Tensor]):
+def _batches(batch: dict[str, Tensor]) -> Iterator[dict[str, Tensor]]:
     rows = len(batch["input_ids"])
     return ({key: value[i : i + BATCH] for key, value in batch.items()} for i in range(0, rows, BATCH))

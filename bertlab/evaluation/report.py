@@ -1,4 +1,4 @@
-"""The report of a run: what was measured, beside what, what is taken for what, and where the model is most wrong."""
+"""The report of a run: measures beside baselines, confusions, and the worst mistakes of the model."""
 
 import re
 import warnings
@@ -6,12 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bertlab.evaluation.card import meaning
+from bertlab.evaluation.wording import meaning
 from bertlab.io.atomic import atomic_folder
-from bertlab.tasks.base import Judged
+from bertlab.tasks.base import Comparison
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_LABELS, REST = 12, "all others"
 WORST, LONGEST = 20, 240  # examples that are shown, letters of each
@@ -30,37 +34,37 @@ def write_report(
     evaluations: Sequence[Measures] = (),
     baselines: Mapping[str, Measures] | None = None,
     confusions: Sequence[tuple[str, str]] | None = None,
-    judged: Sequence[Judged] = (),
+    comparisons: Sequence[Comparison] = (),
     notes: Sequence[str] = (),
 ) -> None:
     """Write report.md and its figures, confusions.png and curves.png, into the run folder: all of them or none.
 
-    `rows` are those of metrics.csv, `evaluations` measures on the way with their `step`, `baselines` measures of what
-    the model is compared with, by name. `confusions` are (right, said), `notes` paragraphs of Markdown. What there is
-    nothing for is left out. Raises InputError, naming the folder, where it cannot be written.
+    `rows` are those of metrics.csv, `evaluations` measures during the training with their `step`, `baselines` measures
+    by name. `confusions` are (right, predicted), `notes` paragraphs of Markdown. Empty sections are left out.
+    InputError, naming the folder: it cannot be written.
     """
     from bertlab.draw.figures.report import confusion_heatmap, training_curves
 
-    parts = [f"# {plain(title)}", *notes, measures_table(measures, baselines or {})]
+    sections = [f"# {plain(title)}", *notes, measures_table(measures, baselines or {})]
     figures = {}
     if rows or evaluations:
         figures["curves.png"] = _png(training_curves(rows, evaluations))
-        parts += ["## The training", "![Loss and measures against steps](curves.png)"]
+        sections += ["## The training", "![Loss and measures against steps](curves.png)"]
     if confusions:
         labels, counts = confusion_counts(confusions)
         figures["confusions.png"] = _png(confusion_heatmap(labels, counts))
-        parts += ["## What is taken for what", "![Heat map of the table below](confusions.png)"]
-        parts += [confusions_table(labels, counts)]
-    if wrong := worst(judged):
-        parts += ["## Where it is most wrong", judged_table(wrong)]
+        sections += ["## Confusion matrix", "![Heat map of the table below](confusions.png)"]
+        sections += [confusions_table(labels, counts)]
+    if wrong := worst(comparisons):
+        sections += ["## Where it is most wrong", mistakes_table(wrong)]
     with atomic_folder(folder) as work:
         for name, content in figures.items():
             (work / name).write_bytes(content)
-        (work / "report.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+        (work / "report.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
 
 
 def measures_table(measures: Measures, baselines: Mapping[str, Measures]) -> str:
-    """One row a measure, with its interval where there is one, and a column for each baseline."""
+    """Return one row a measure, with its interval where there is one, and a column for each baseline."""
     head = ["measure", "value", "95% interval", *baselines]
     names = [name for name in measures if not name.endswith(("_low", "_high"))]
     return _table(head, [_measure_row(name, measures, baselines) for name in names])
@@ -80,46 +84,49 @@ def _number(value: float | None) -> str:
 
 
 def confusion_counts(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], np.ndarray]:
-    """Labels, frequent ones first, and how often each (row) was taken for each (column), (C, C).
+    """Return labels, frequent ones first, and how often each right one (row) was predicted as each (column): (C, C).
 
     Of more than 12 labels those past the 12 most frequent are counted together, as the last.
     """
     labels = [label for label, _ in Counter(label for pair in pairs for label in pair).most_common()]
+    kept = {label: label for label in labels[:MOST_LABELS]}
     if len(labels) > MOST_LABELS:
-        kept = set(labels[:MOST_LABELS])
-        pairs = [tuple(label if label in kept else REST for label in pair) for pair in pairs]
-        labels = [*labels[:MOST_LABELS], REST]
-    counted = Counter(pairs)
-    return labels, np.array([[counted[right, said] for said in labels] for right in labels])
+        labels = [*kept, REST]
+    counted = Counter((kept.get(right, REST), kept.get(predicted, REST)) for right, predicted in pairs)
+    return labels, np.array([[counted[right, predicted] for predicted in labels] for right in labels])
 
 
 def confusions_table(labels: Sequence[str], counts: np.ndarray) -> str:
-    """Rows are what is right, columns what was said."""
+    """Return a table whose rows are right labels and whose columns are predicted ones."""
     rows = [[label, *(f"{count:,}" for count in row)] for label, row in zip(labels, counts.tolist(), strict=True)]
-    text = _table(["right \\ said", *labels], rows)
+    text = _table(["right \\ predicted", *labels], rows)
     if REST in labels:
-        text += f"\n\n“{REST}” counts rare labels together: on the diagonal it holds mistakes among them too."
+        text += f"\n\n“{REST}” counts rare labels together: its diagonal cell includes mistakes among them."
     return text
 
 
-def worst(judged: Sequence[Judged]) -> list[Judged]:
-    """The 20 examples that are furthest off, worst first; none where what is said is right."""
-    return sorted((one for one in judged if one.wrong > 0 and one.gold != one.said), key=lambda one: -one.wrong)[:WORST]
+def worst(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return the 20 wrong predictions with the largest errors, worst first."""
+    wrong = [one for one in comparisons if one.error > 0 and one.gold != one.predicted]
+    return sorted(wrong, key=lambda one: -one.error)[:WORST]
 
 
-def judged_table(judged: Sequence[Judged]) -> str:
-    rows = [[one.id, one.shown, one.gold or "(nothing)", one.said or "(nothing)", f"{one.wrong:.2f}"] for one in judged]
-    return _table(["example", "text", "right", "said", "how far off"], rows)
+def mistakes_table(comparisons: Sequence[Comparison]) -> str:
+    rows = [
+        [one.id, one.text, one.gold or "(nothing)", one.predicted or "(nothing)", f"{one.error:.2f}"]
+        for one in comparisons
+    ]
+    return _table(["example", "text", "right", "predicted", "how far off"], rows)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of Markdown; what is in the cells is text and nothing else."""
+    """Return a Markdown table whose cells show their text literally."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in [[*map(plain, line)] for line in lines])
 
 
 def plain(text: str) -> str:
-    """A text in one line that Markdown shows as it is; of a long one the beginning and the end."""
+    """Return a text as one line that Markdown shows literally; of a long text the beginning and the end."""
     text = " ".join(CONTROL.sub(" ", text).split())
     if len(text) > LONGEST:
         text = f"{text[: LONGEST * 2 // 3].rstrip()} … {text[-LONGEST // 3 :].lstrip()}"
@@ -127,8 +134,8 @@ def plain(text: str) -> str:
     return SPECIAL.sub(r"\\\1", text)
 
 
-def _png(figure) -> bytes:
-    """The figure as bytes; a letter that the font lacks is drawn as a box."""
+def _png(figure: "Figure") -> bytes:
+    """Return the figure as PNG bytes; a letter that the font lacks is drawn as a box."""
     file = BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")

@@ -1,1 +1,1 @@
-"""What BERT is compared with: its relatives, small and right."""
+"""What BERT is compared with: its relatives, small and correct."""

@@ -1,8 +1,8 @@
-"""A left-to-right reader, as GPT is one (Radford et al. 2018): BERT's own encoder, but no token sees what stands to its
-right, and each is asked for the next word (Devlin et al. 2019, section 5.1, "LTR").
+"""A left-to-right (causal) language model like GPT (Radford et al. 2018): BERT's own encoder, but each token sees only
+the tokens before it, and predicts the next one (Devlin et al. 2019, section 5.1, "LTR").
 
 The encoder is bertlab.model's with config.is_decoder, the loss bertlab.training.pretrain.next_token_loss: size, text,
-steps and optimizer are those of the BERT beside it. What stands here is what such a reader can be asked.
+steps and optimizer are those of the BERT beside it. The functions here ask such a model for words and texts.
 
 Shapes: N texts, S tokens, V vocabulary.
 """
@@ -22,27 +22,27 @@ BATCH = 64  # texts at a time
 
 
 def left_to_right(recipe: PretrainRecipe) -> PretrainRecipe:
-    """The same recipe, but each token is guessed from those before it, and from them alone."""
+    """Return the same recipe, with each token predicted from the tokens before it alone."""
     return replace(recipe, name=f"{recipe.name}-left-to-right", objective="left-to-right", second_task="none")
 
 
 @torch.inference_mode()
 def next_log_probabilities(model: BertForPreTraining, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
-    """ln p of every word as the one that comes after each of N texts: (N, V)."""
+    """Return ln p of every word as the next one after each of N texts: (N, V)."""
     refuse_both_sides(model)
-    parts = []
+    log_probabilities = []
     for first in range(0, len(texts), BATCH):
         batch = tokenizer(texts[first : first + BATCH])
-        last = batch["attention_mask"].sum(1) - 2  # (N,): before [SEP], for the text goes on
+        last = batch["attention_mask"].sum(1) - 2  # (N,): the last token before [SEP]
         logits = model(**batch).prediction_logits[torch.arange(len(last)), last]  # (N, S, V) -> (N, V)
-        parts.append(logits.float().log_softmax(-1))
-    return torch.cat(parts)
+        log_probabilities.append(logits.float().log_softmax(-1))
+    return torch.cat(log_probabilities)
 
 
 def gap_log_probabilities(model: BertForPreTraining, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
-    """What it makes of the gaps of N texts, each with one [MASK], from what stands to the left: (N, V).
+    """Return ln p of every word at the [MASK] of each of N texts, from the words to its left alone: (N, V).
 
-    InputError names a text that has no [MASK] or more than one.
+    InputError names a text without [MASK], or with more than one.
     """
     for text in texts:
         if text.count(tokenizer.mask_token) != 1:
@@ -52,9 +52,9 @@ def gap_log_probabilities(model: BertForPreTraining, tokenizer: Tokenizer, texts
 
 @torch.inference_mode()
 def text_log_probabilities(model: BertForPreTraining, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
-    """ln p of each of N whole texts, the sum of what each word gets from those before it (the chain rule): (N,).
+    """Return ln p of each of N whole texts: by the chain rule, the sum of ln p(word | words before it): (N,).
 
-    So a left-to-right reader does judge a gap by what comes after it: put each candidate in, and read all again.
+    So a left-to-right model can use what comes after a gap: fill in each candidate, and compare the whole texts.
     """
     refuse_both_sides(model)
     totals = []
@@ -69,8 +69,8 @@ def text_log_probabilities(model: BertForPreTraining, tokenizer: Tokenizer, text
 
 @torch.inference_mode()
 def write(model: BertForPreTraining, tokenizer: Tokenizer, text: str, tokens: int, generator: torch.Generator) -> str:
-    """`text` gone on with for so many `tokens` or as far as the model has positions, each drawn from the model's
-    probabilities; special tokens never are."""
+    """Continue `text` by at most `tokens` tokens, as far as the model has positions. Each is drawn from the model's
+    probabilities, special tokens excepted."""
     refuse_both_sides(model)
     ids = [tokenizer.cls_token_id, *tokenizer.encode_batch([text])[0]]
     for _ in range(min(tokens, model.config.max_position_embeddings - len(ids))):
@@ -81,8 +81,6 @@ def write(model: BertForPreTraining, tokenizer: Tokenizer, text: str, tokens: in
 
 
 def refuse_both_sides(model: BertForPreTraining) -> None:
-    """InputError for a model that sees what it would be asked to guess."""
+    """Raise InputError for a model that sees the words it is asked to predict."""
     if not model.config.is_decoder:
-        raise InputError(
-            "this model sees both sides: only one that reads from left to right can be asked what comes next"
-        )
+        raise InputError("this model sees both sides: only a left-to-right model can predict what comes next")

@@ -22,13 +22,15 @@ NOISE_POWER = 0.75  # rare words serve as noise more often than they occur (Miko
 
 
 class Word2Vec(nn.Module):
-    """Two vectors for each word: one for being seen (`seen`), one for being guessed (`guessed`).
+    """Two vectors for each word: `seen` where it is a neighbour, `guessed` where it is asked for.
 
-    What is seen counts as the mean of its vectors: in which order it stands makes no difference.
+    The neighbours count as the mean of their vectors: their order makes no difference.
     """
 
+    noise: Tensor  # (V,)
+
     def __init__(self, frequencies: Tensor, size: int = 64, pad_token_id: int = 0):
-        """`frequencies` (V,): how often each word occurs in the text that will be learned from."""
+        """`frequencies` (V,): how often each word occurs in the training text."""
         super().__init__()
         self.pad_token_id = pad_token_id
         self.seen = nn.Embedding(len(frequencies), size, padding_idx=pad_token_id)
@@ -38,21 +40,21 @@ class Word2Vec(nn.Module):
         self.register_buffer("noise", noise / noise.sum())
 
     def forward(self, words: Tensor) -> Tensor:
-        """The mean vector of words (N, C), padding left out: (N, D)."""
+        """Return the mean vector of words (N, C) without padding: (N, D)."""
         count = (words != self.pad_token_id).sum(1, keepdim=True).clamp(min=1)  # (N, 1)
         return self.seen(words).sum(1) / count  # (N, C, D) -sum-> (N, D); the vector of padding is 0
 
     def log_probabilities(self, words: Tensor) -> Tensor:
-        """What the words (N, C) say about the one that is asked for: ln p of every word (N, V).
+        """Return ln p of every word, given the words (N, C) that are seen: (N, V).
 
         Negative sampling learns ln p(word | seen) - ln noise(word), up to a constant (Levy and Goldberg 2014).
         """
-        scores = self(words) @ self.guessed.weight.T  # (N, D) @ (D, V) -> (N, V)
-        return (scores + self.noise.log()).log_softmax(-1)
+        logits = self(words) @ self.guessed.weight.T  # (N, D) @ (D, V) -> (N, V)
+        return (logits + self.noise.log()).log_softmax(-1)
 
 
 def negative_sampling_loss(seen: Tensor, right: Tensor, noise: Tensor) -> Tensor:
-    """Tell the right word from noise: the mean of -ln s(seen . right) - sum_k ln s(-seen . noise_k), s the sigmoid.
+    """Return the mean of -ln s(seen . right) - sum_k ln s(-seen . noise_k), with s the sigmoid.
 
     seen (N, D), right (N, D), noise (N, K, D) (Mikolov et al. 2013b, equation 4).
     """
@@ -62,7 +64,7 @@ def negative_sampling_loss(seen: Tensor, right: Tensor, noise: Tensor) -> Tensor
 
 
 def windows(texts: Iterable[Sequence[int]], window: int, pad_token_id: int = 0) -> tuple[Tensor, Tensor]:
-    """Every word of `texts` (N,) and its neighbours (N, 2W), W on the left, W on the right, padding past the ends."""
+    """Return every word of `texts` (N,) and its W left and W right neighbours (N, 2W), with padding past the ends."""
     edge = [pad_token_id] * window
     row = torch.tensor([word for text in texts for word in (*edge, *text)] + edge + [pad_token_id])
     spans = row.unfold(0, 2 * window + 1, 1)  # (T + ends, 2W + 1)
@@ -71,8 +73,8 @@ def windows(texts: Iterable[Sequence[int]], window: int, pad_token_id: int = 0) 
 
 
 def examples(words: Tensor, neighbours: Tensor, kind: Kind, pad_token_id: int = 0) -> tuple[Tensor, Tensor]:
-    """What is seen (N, C) and what is asked for (N,): CBOW asks for the word and shows all its neighbours (C = 2W),
-    skip-gram asks for each neighbour and shows the word alone (C = 1)."""
+    """Return the words that are seen (N, C) and the one asked for (N,). CBOW asks for the word and shows all its
+    neighbours (C = 2W), skip-gram asks for each neighbour and shows the word alone (C = 1)."""
     if kind == "cbow":
         return neighbours, words
     there = neighbours != pad_token_id  # (N, 2W)
@@ -91,8 +93,10 @@ def train_word2vec(
     learning_rate: float = 0.02,
     seed: int = 0,
 ) -> Word2Vec:
-    """Word vectors from `texts` (token ids); the same seed gives the same vectors. InputError for another kind, for
-    numbers below 1 and where no word has a neighbour."""
+    """Train word vectors on `texts` (token ids); the same seed gives the same vectors.
+
+    InputError: another kind, a number below 1, or no word with a neighbour.
+    """
     if kind not in ("cbow", "skip-gram"):
         raise InputError(f"kind={kind!r}: choose cbow or skip-gram")
     for name, value in {"size": size, "window": window, "epochs": epochs, "batch_size": batch_size}.items():
@@ -110,19 +114,23 @@ def train_word2vec(
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     for _ in range(epochs):
         for rows in torch.randperm(len(asked), generator=generator).split(batch_size):
-            noise = model.noise.multinomial(len(rows) * NOISE_WORDS, True, generator=generator)  # (N * K,)
-            noise = model.guessed(noise.view(len(rows), NOISE_WORDS))  # (N, K) -> (N, K, D)
-            loss = negative_sampling_loss(model(seen[rows]), model.guessed(asked[rows]), noise)
+            loss = _batch_loss(model, seen[rows], asked[rows], generator)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
     return model.requires_grad_(False)
 
 
-def gap_log_probabilities(model: Word2Vec, tokenizer: Tokenizer, texts: Sequence[str], window: int = 5) -> Tensor:
-    """What CBOW makes of the gaps of N texts, each with one [MASK], from W words on either side: (N, V).
+def _batch_loss(model: Word2Vec, seen: Tensor, asked: Tensor, generator: torch.Generator) -> Tensor:
+    noise = model.noise.multinomial(len(asked) * NOISE_WORDS, True, generator=generator)  # (N * K,)
+    noise = model.guessed(noise.view(len(asked), NOISE_WORDS))  # (N, K) -> (N, K, D)
+    return negative_sampling_loss(model(seen), model.guessed(asked), noise)
 
-    InputError names a text that has no [MASK] or more than one.
+
+def gap_log_probabilities(model: Word2Vec, tokenizer: Tokenizer, texts: Sequence[str], window: int = 5) -> Tensor:
+    """Return ln p of every word at the [MASK] of each of N texts, from W words on either side: (N, V).
+
+    InputError names a text without [MASK], or with more than one.
     """
     ids = tokenizer.encode_batch(texts)
     for text, row in zip(texts, ids, strict=True):
@@ -133,9 +141,9 @@ def gap_log_probabilities(model: Word2Vec, tokenizer: Tokenizer, texts: Sequence
 
 
 def nearest(table: Tensor, tokenizer: Tokenizer, word: str, k: int = 8) -> list[tuple[str, float]]:
-    """The k words whose rows of `table` (V, H) have the largest cosine with that of `word`, with the cosines.
+    """Return the k words whose rows of `table` (V, H) have the largest cosine with that of `word`, with the cosines.
 
-    Any table of word vectors will do, BERT's own too. InputError for a word that is not one piece of the vocabulary.
+    Any table of word vectors will do, BERT's own too. InputError: the word is not one piece of the vocabulary.
     """
     number = tokenizer.id_of(word)
     rows = F.normalize(table.detach(), dim=-1)  # (V, H)

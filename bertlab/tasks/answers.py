@@ -1,7 +1,7 @@
-"""From start and end logits to an answer: the spans that may be one, over all windows of a passage, and "no answer".
+"""From start and end logits to an answer: all legal spans in all windows of a passage, and "no answer".
 
-Devlin et al. 2019, sections 4.2 and 4.3: a span scores its start logit plus its end logit, "no answer" those of [CLS];
-nothing is answered where that beats the best span by more than a threshold.
+Devlin et al. 2019, sections 4.2 and 4.3: the score of a span is its start logit plus its end logit, that of "no answer"
+the two logits at [CLS]. The model answers unless "no answer" beats the best span by more than a threshold.
 """
 
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ ALWAYS_ANSWER = 1e9  # a threshold that no difference of logits reaches; JSON ha
 
 @dataclass(frozen=True)
 class Span:
-    """An answer: tokens of the row of window number `window`, both inclusive, and characters of the passage.
+    """An answer: its tokens in the row of window number `window`, both inclusive, and its characters in the passage.
 
-    `score` is start logit + end logit, `probability` its share in the softmax over all spans that may be an answer, in
-    all windows, and "no answer". "No answer" is the span with text "", at [CLS].
+    `score` is start logit + end logit, `probability` its share in the softmax over all legal spans of all windows and
+    "no answer". "No answer" is the span with text "", at [CLS].
     """
 
     start_token: int
@@ -40,10 +40,10 @@ class Span:
 
 @dataclass(frozen=True)
 class AnswerPrediction(Prediction):
-    """What is said, `text`, is exactly `passage[start_char:end_char]`, or "" for no answer.
+    """The predicted `text` is exactly `passage[start_char:end_char]`, or "" for no answer.
 
-    `score` and `probability` are those of what is said; `no_answer_score` is by how much "no answer" beats the best
-    span, the number that the threshold is held against. `candidates` are the best spans, best first, whatever is said.
+    `score` and `probability` are those of the prediction; `no_answer_score` is the score of "no answer" less that of
+    the best span, which the threshold is compared with. `candidates` are the best spans, best first, in either case.
     """
 
     text: str
@@ -62,8 +62,8 @@ class AnswerPrediction(Prediction):
 
 @dataclass(frozen=True)
 class Window:
-    """One window as the model reads it: logits (S,), its score of "no answer", the log of the summed exp of the scores
-    of all spans that start here, and the best of these: (score, first token, last token)."""
+    """One window and what the model makes of it: logits (S,), the score of "no answer", the log-sum-exp of the scores
+    of all spans that start here, and the best of these spans as (score, first token, last token)."""
 
     feature: SpanFeature
     start_logits: Tensor
@@ -76,10 +76,10 @@ class Window:
 def read_windows(
     start_logits: Tensor, end_logits: Tensor, features: Sequence[SpanFeature], n: int, max_answer_tokens: int
 ) -> list[Window]:
-    """Windows from their logits (B, S).
+    """Return the windows with these logits (B, S) and their `n` best spans.
 
-    A span lies in the passage, ends where it starts or later, takes at most `max_answer_tokens`, and starts with a
-    token that has the most context in this window, so that no span is read twice.
+    A legal span lies in the passage, ends where it starts or later, has at most `max_answer_tokens` tokens, and starts
+    with a token that has the most context in this window, so that no span is counted twice.
     """
     start, end = start_logits.float(), end_logits.float()  # (B, S)
     starts = start.masked_fill(~_inside([feature.max_context for feature in features], start), -torch.inf)
@@ -97,39 +97,39 @@ def read_windows(
     return [Window(*window) for window in windows]
 
 
-def _inside(places: Sequence[range], like: Tensor) -> Tensor:
-    """(B, S) bool: the places of each row."""
-    first, stop = torch.tensor([(p.start, p.stop) for p in places], device=like.device).T[:, :, None]  # (B, 1) each
-    place = torch.arange(like.size(1), device=like.device)  # (S,)
-    return (first <= place) & (place < stop)
+def _inside(positions: Sequence[range], like: Tensor) -> Tensor:
+    """Return a mask (B, S) of these positions of each row."""
+    first, stop = torch.tensor([(p.start, p.stop) for p in positions], device=like.device).T[:, :, None]  # (B, 1) each
+    position = torch.arange(like.size(1), device=like.device)  # (S,)
+    return (first <= position) & (position < stop)
 
 
 def no_answer_score(windows: Sequence[Window]) -> float:
-    """The least of the windows', as published: an answer is missing only if it is missing from every window."""
+    """Return the least score of the windows, as published: no answer at all means none in any window."""
     return min(window.no_answer for window in windows)
 
 
 def log_total(windows: Sequence[Window]) -> float:
-    """The log of the summed exp of the scores of all spans of a passage and of no answer."""
+    """Return the log-sum-exp of the scores of all spans of a passage and of "no answer"."""
     sums = [no_answer_score(windows), *(window.log_sum for window in windows)]
     return float(torch.tensor(sums, dtype=torch.float64).logsumexp(0))
 
 
 def decide(passage: str, windows: Sequence[Window], threshold: float, n: int) -> AnswerPrediction:
-    """What is said of a passage after all its windows, and the `n` best spans."""
+    """Return the prediction for a passage from all its windows, with the `n` best spans."""
     no_answer, total = no_answer_score(windows), log_total(windows)
-    found = sorted(((*span, window.feature) for window in windows for span in window.best), key=lambda found: -found[0])
+    found = sorted(((*span, window.feature) for window in windows for span in window.best), key=lambda span: -span[0])
     spans = tuple(_span(*best, passage, total) for best in found[:n])
     best, none = spans[0], Span(0, 0, 0, 0, "", no_answer, exp(no_answer - total))
     difference = no_answer - best.score
-    said = none if difference > threshold else best
-    place = said.text, said.start_char, said.end_char
-    return AnswerPrediction(*place, said.score, said.probability, difference, none.probability, spans)
+    predicted = none if difference > threshold else best
+    answer = predicted.text, predicted.start_char, predicted.end_char, predicted.score, predicted.probability
+    return AnswerPrediction(*answer, difference, none.probability, spans)
 
 
 def _span(score: float, start: int, end: int, feature: SpanFeature, passage: str, total: float) -> Span:
     offsets = feature.rows[0].offsets
     first, last = offsets[start][0], offsets[end][1]
-    while last < len(passage) and combining(passage[last]):  # an accent that stands behind its letter belongs to it
+    while last < len(passage) and combining(passage[last]):  # an accent that follows its letter belongs to it
         last += 1
     return Span(start, end, first, last, passage[first:last], score, min(1.0, exp(score - total)), feature.window)

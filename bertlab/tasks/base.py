@@ -1,111 +1,215 @@
-"""What is particular about a task family, in one shape: the same trainer, evaluation and prediction serve all four."""
+"""What a task family is: one class that holds everything particular about it.
+
+Training, evaluation, prediction and the command line reach a family through this class alone, so a new one is a file
+and a call of `bertlab.tasks.registry.register`.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from math import log
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import torch
 
 from bertlab.config import BertConfig
+from bertlab.corpora.hub_datasets import HUB, HubSet
+from bertlab.corpora.records import Record, read_records
+from bertlab.corpora.tabular import Columns, Problem, ReadOptions
+from bertlab.errors import InputError
 from bertlab.inputs.features import Batch, Feature, collate
 from bertlab.model.checkpoint import PretrainedModel
+from bertlab.tasks.files import some
 from bertlab.tokenizer import Tokenizer
 
 CHUNK = 1024  # examples that are read at a time, and sorted by length
-TOKENS, GPU_TOKENS = 1024, 16_384  # of model input at a time: enough for full speed, few enough to need little padding
+CPU_TOKENS, GPU_TOKENS = 1024, 16_384  # of input at a time: enough for full speed, few enough to need little padding
+
+Given = Mapping[str, Any]  # what a user typed for one prediction: text, pair, choices, question, passage
 
 
 class Prediction:
-    """What a model says of one example; each family has its own, a frozen dataclass."""
+    """The model's prediction for one example; each family has its own, a frozen dataclass."""
 
     def as_row(self) -> dict:
-        """As plain data, for a line of JSON."""
-        return asdict(self)
+        """Return it as plain data, for a line of JSON."""
+        return asdict(self)  # type: ignore[call-overload]  # subclasses are dataclasses
+
+
+class AnyExample(Protocol):
+    """An example of any family: it has an id."""
+
+    @property
+    def id(self) -> str: ...
+
+
+Example = TypeVar("Example", bound=AnyExample)
+Predicted = TypeVar("Predicted", bound=Prediction)
+Row = TypeVar("Row", bound=Feature)
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One example beside its prediction, for a report: `shown` is its text, `wrong` 0 for a perfect answer and more
-    the further off it is (-log of the probability of the right class, say)."""
+class Comparison:
+    """An example beside its prediction, for a report. `error` is 0 for a perfect prediction and grows with the mistake:
+    the surprisal of the right class, say."""
 
     id: str
-    shown: str
+    text: str
     gold: str
-    said: str
-    wrong: float
+    predicted: str
+    error: float
 
 
-class Task(ABC):
-    """One family: how its examples become rows, and what the head's scores for them mean."""
+@dataclass(frozen=True)
+class TaskName:
+    """A name by which users call a family: what it is for, in words, and the storyworld's examples of it (seed, count,
+    split). `pairs`: each example has two texts."""
 
-    head: type[PretrainedModel]
-    best: str  # the measure by which checkpoints are compared; higher is better
+    about: str
+    storyworld: Callable[[int, int, str], Iterator] | None = None
+    pairs: bool = False
 
-    def __init__(self, tokenizer: Tokenizer, max_length: int):
+
+@dataclass(frozen=True, kw_only=True)
+class NamedTask(TaskName):
+    """The same, with its family."""
+
+    family: "type[Task]"
+
+
+class Task(ABC, Generic[Example, Predicted]):
+    """A task family: its names, its head, and how its examples are read, encoded, predicted, measured and shown."""
+
+    names: ClassVar[Mapping[str, TaskName]]
+    head: ClassVar[type[PretrainedModel]]
+    best: str  # the measure that checkpoints are compared by; higher is better
+    target: ClassVar[str] = "labels"  # the tensor that holds what the loss is a mean over
+    options: ClassVar[frozenset[str]] = (
+        frozenset()
+    )  # fields of FinetuneRecipe that not every family heeds, but this one
+    usual_length: ClassVar[int] = 128  # tokens of a row
+    given: ClassVar[tuple[tuple[str, ...], ...]] = (("text",),)  # what one prediction is made from: any one of these
+    line_formats: ClassVar[
+        Mapping[str, Callable[[Any], str]]
+    ] = {}  # by file ending: a prediction as lines, beside JSON
+    learned: NamedTask | None = None  # of a run folder: the task that it was fine-tuned for
+
+    def __init__(self, tokenizer: Tokenizer, max_length: int, stride: int = 0):
+        """`stride` is for families that read a long text in windows: tokens from one to the next, 0 for the usual."""
         self.tokenizer, self.max_length = tokenizer, max_length
 
+    # Reading
+
+    @staticmethod
     @abstractmethod
-    def settle(self, examples: Sequence) -> dict:
-        """Fields of the config (num_labels, id2label, problem_type) that a head for these examples needs."""
+    def read_rows(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator:
+        """Yield the examples of rows with named columns, from a file or the hub; errors call them `source`."""
+
+    @classmethod
+    def read_file(cls, path: Path, options: ReadOptions) -> Iterator[Example]:
+        """Yield the examples of a file; by default one of rows (.csv, .tsv, .jsonl, .txt)."""
+        records = read_records(path, options.encoding, options.skipped, options.columns.text)
+        return cls.read_rows(records, str(path), options)
+
+    @classmethod
+    def read_examples(cls, path: Path, options: ReadOptions) -> Iterator[Example]:
+        """Yield the examples of a file. InputError names the file and line of a bad row, or a file without examples."""
+        return some(cls.read_file(path, options), path, options.skipped)
+
+    @classmethod
+    def hub_set(cls, name: str, columns: Columns, problem: Problem) -> HubSet:
+        """Return a data set by its short name (sst2, squad, ...), or any by its address with these columns.
+
+        InputError: the short name is that of a data set for another family.
+        """
+        if name not in HUB:
+            return HubSet(name, cls.read_rows, columns, problem)
+        if HUB[name].reader is not cls.read_rows:
+            fitting = ", ".join(other for other in HUB if HUB[other].reader is cls.read_rows)
+            raise InputError(f"--dataset {name}: is for another task; for this one there are {fitting or 'none'}")
+        return HUB[name]
+
+    # Learning
 
     @abstractmethod
-    def check(self, examples: Iterable, config: BertConfig) -> None:
-        """InputError for an example without a label, or with one that a model with this config cannot give."""
+    def head_fields(self, examples: Sequence[Example]) -> dict[str, Any]:
+        """Return the fields of the config (num_labels, id2label, problem_type) that a head for these examples needs."""
 
     @abstractmethod
-    def features(self, examples: Sequence, config: BertConfig, learn: bool) -> list[Feature]:
-        """Rows of the examples, in their order; with `learn`, for examples that were checked, with their targets."""
+    def check(self, examples: Iterable[Example], config: BertConfig) -> None:
+        """Raise InputError for an example without a label, or with one that a model with this config cannot give."""
 
     @abstractmethod
-    def decode(self, model: PretrainedModel, examples: Sequence, features: Sequence[Feature]) -> list[Prediction]:
-        """One prediction for each example, from a model in eval mode."""
+    def features(self, examples: Sequence[Example], config: BertConfig, learn: bool) -> Sequence[Feature]:
+        """Return the rows of the examples, in their order; with `learn`, of checked examples, with their targets."""
 
-    @abstractmethod
-    def measures(self, examples: Sequence, predictions: Sequence[Prediction]) -> dict[str, float]:
-        """How good the predictions are, by the measures that the field has for this family."""
+    def tune(self, model: PretrainedModel, examples: Sequence[Example]) -> None:  # noqa: B027 (most families need none)
+        """Choose on the dev set what no gradient teaches."""
 
-    @abstractmethod
-    def judged(self, examples: Sequence, predictions: Sequence[Prediction]) -> list[Judged]:
-        """Each example beside its prediction, for a report."""
+    # Predicting
 
-    def baselines(self, known: Sequence, examples: Sequence) -> dict[str, dict[str, float]]:
-        """What guesses that need no model reach on `examples`, having seen `known`: their names in words, measures."""
-        return {}
+    def read_output(self, config: BertConfig, out: Any) -> list[Predicted]:
+        """Return the predictions for a batch from the output of the head. Needed unless `decode` is replaced."""
+        raise NotImplementedError
 
-    def confusions(self, examples: Sequence, predictions: Sequence[Prediction]) -> list[tuple[str, str]] | None:
-        """(right, said) class of each thing that has one; None where there are no classes."""
-        return None
+    def decode(self, model: PretrainedModel, examples: Sequence[Example]) -> list[Predicted]:
+        """Return one prediction for each example, from a model in eval mode; by default each example is one row."""
+        found: dict[int, Predicted] = {}
+        for chosen, out in self.outputs(model, self.features(examples, model.config, learn=False)):
+            predictions = self.read_output(model.config, out)
+            found |= zip((feature.example for feature in chosen), predictions, strict=True)
+        return [found[number] for number in range(len(examples))]
 
-    def tune(self, model: PretrainedModel, examples: Sequence) -> None:  # noqa: B027 (most families need none)
-        """Settle on the dev set what no gradient teaches."""
-
-    def predict(self, model: PretrainedModel, examples: Iterable) -> Iterator[Prediction]:
-        """A prediction for each example, in their order; about a thousand of them are in memory at a time."""
+    def predict(self, model: PretrainedModel, examples: Iterable[Example]) -> Iterator[Predicted]:
+        """Yield a prediction for each example, in their order; about a thousand examples are in memory at a time."""
         examples = iter(examples)
         while chunk := list(islice(examples, CHUNK)):
             with torch.inference_mode():  # not around the yield: it would hold for the caller too
-                predictions = self.decode(model.eval(), chunk, self.features(chunk, model.config, learn=False))
+                predictions = self.decode(model.eval(), chunk)
             yield from predictions
 
-    def outputs(self, model: PretrainedModel, features: Sequence[Feature]) -> Iterator[tuple[list[Feature], object]]:
-        """(features, output of the model) batch by batch, those of like length together: so little of a batch is
-        padding that packing would cost more than it saves."""
+    def outputs(self, model: PretrainedModel, features: Sequence[Row]) -> Iterator[tuple[list[Row], Any]]:
+        """Yield (features, output of the model) batch by batch. Features of like length share a batch: so little of it
+        is padding that packing would cost more than it saves."""
         on_cpu = next(model.parameters()).device.type == "cpu"
-        for chosen in batches(features, TOKENS if on_cpu else GPU_TOKENS):
+        for chosen in batches(features, CPU_TOKENS if on_cpu else GPU_TOKENS):
             yield chosen, model(**self.inputs(chosen, model))
 
     def inputs(self, features: Sequence[Feature], model: PretrainedModel) -> Batch:
-        """The batch of these features on the model's device, without targets."""
+        """Return the batch of these features on the model's device, without targets."""
         device = next(model.parameters()).device
         batch = collate([Feature(feature.rows) for feature in features], self.tokenizer)
         return {name: tensor.to(device) for name, tensor in batch.items()}
 
+    @abstractmethod
+    def predict_given(self, model: PretrainedModel, given: Given, top: int) -> list[dict]:
+        """Return the prediction for one input as rows to print: "text" with "probability", "value", or "kind", "text",
+        "start" and "end". At most `top` rows where they are alternatives."""
 
-def batches(features: Iterable[Feature], tokens: int) -> Iterator[list[Feature]]:
-    """The features by length, as many at a time as fill at most `tokens` with their padding; at least one."""
-    chosen: list[Feature] = []
+    # Measuring
+
+    @abstractmethod
+    def measures(self, examples: Sequence[Example], predictions: Sequence[Predicted]) -> dict[str, float]:
+        """Return how good the predictions are, by the field's measures for this family, `best` among them."""
+
+    def baselines(self, known: Sequence[Example], examples: Sequence[Example]) -> dict[str, dict[str, float]]:
+        """Return the measures on `examples` of guesses that need no model but have seen `known`, by name."""
+        return {}
+
+    @abstractmethod
+    def compare(self, examples: Sequence[Example], predictions: Sequence[Predicted]) -> list[Comparison]:
+        """Return each example beside its prediction, for a report."""
+
+    def confusions(self, examples: Sequence[Example], predictions: Sequence[Predicted]) -> list[tuple[str, str]] | None:
+        """Return the (right, predicted) class of each thing that has one; None where there are no classes."""
+        return None
+
+
+def batches(features: Iterable[Row], tokens: int) -> Iterator[list[Row]]:
+    """Yield the features by length, as many at a time as fill at most `tokens` with their padding; at least one."""
+    chosen: list[Row] = []
     for feature in sorted(features, key=lambda feature: feature.length):
         if chosen and (len(chosen) + 1) * len(feature.rows) * feature.length > tokens:
             yield chosen
@@ -115,6 +219,12 @@ def batches(features: Iterable[Feature], tokens: int) -> Iterator[list[Feature]]
         yield chosen
 
 
-def surprise(probability: float) -> float:
-    """-log of the probability that the right answer got; 0 where it got all."""
+def surprisal(probability: float) -> float:
+    """Return -ln of the probability of the right answer, in nats: 0 where it is 1."""
     return -log(max(probability, 1e-12))
+
+
+def ranked(probabilities: Iterable[tuple[str, float]]) -> list[dict]:
+    """Return (text, probability) pairs as rows, likeliest first."""
+    rows = sorted(probabilities, key=lambda pair: -pair[1])
+    return [{"text": text, "probability": probability} for text, probability in rows]

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bertlab.config import BertConfig
+from bertlab.corpora import storyworld
 from bertlab.corpora.examples import ChoiceExample
+from bertlab.corpora.tabular import choice_examples
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, choice_features
-from bertlab.model import BertForMultipleChoice
-from bertlab.tasks.base import Judged, Prediction, Task, surprise
+from bertlab.model import BertForMultipleChoice, ClassifierOutput
+from bertlab.model.checkpoint import PretrainedModel
+from bertlab.tasks.base import Comparison, Given, Prediction, Task, TaskName, ranked, surprisal
 from bertlab.tasks.measures import score_choices
 
 
@@ -20,19 +24,22 @@ class ChoicePrediction(Prediction):
     probabilities: tuple[float, ...]
 
 
-class ChoiceTask(Task):
+class ChoiceTask(Task[ChoiceExample, ChoicePrediction]):
     """All examples have the same number of choices."""
 
+    names = {"choice": TaskName("which of several continuations is right", storyworld.choices)}
     head = BertForMultipleChoice
     best = "accuracy"
+    options = frozenset({"pooling", "layer_mix", "label_smoothing"})
+    given = (("text", "choices"),)
+    read_rows = staticmethod(choice_examples)
 
-    def settle(self, examples: Sequence[ChoiceExample]) -> dict:
+    def head_fields(self, examples: Sequence[ChoiceExample]) -> dict[str, Any]:
         return {}
 
     def check(self, examples: Iterable[ChoiceExample], config: BertConfig) -> None:
         for example in examples:
-            if example.label is None:
-                raise InputError(f"example {example.id}: does not tell which choice is right")
+            _right(example)
 
     def features(self, examples: Sequence[ChoiceExample], config: BertConfig, learn: bool) -> list[Feature]:
         for example in examples:
@@ -41,22 +48,37 @@ class ChoiceTask(Task):
                 raise InputError(f"example {example.id}: has {counts}: give all the same number")
         return choice_features(examples, self.tokenizer, self.max_length)
 
-    def decode(self, model, examples: Sequence[ChoiceExample], features: Sequence[Feature]) -> list[ChoicePrediction]:
-        found: dict[int, ChoicePrediction] = {}
-        for chosen, out in self.outputs(model, features):
-            shares = out.logits.float().softmax(-1)  # (B, C)
-            rows = zip(chosen, shares.argmax(-1).tolist(), shares.tolist(), strict=True)
-            found |= {feature.example: ChoicePrediction(choice, tuple(row)) for feature, choice, row in rows}
-        return [found[number] for number in range(len(examples))]
+    def read_output(self, config: BertConfig, out: ClassifierOutput) -> list[ChoicePrediction]:
+        shares = out.logits.float().softmax(-1)  # (B, C)
+        rows = zip(shares.argmax(-1).tolist(), shares.tolist(), strict=True)
+        return [ChoicePrediction(choice, tuple(row)) for choice, row in rows]
+
+    def predict_given(self, model: PretrainedModel, given: Given, top: int) -> list[dict]:
+        text, choices = given["text"], given["choices"]
+        if len(choices) < 2:
+            raise InputError("--choices: give two or more to choose from")
+        prediction = next(self.predict(model, [ChoiceExample("", text, choices)]))
+        return ranked(zip(choices, prediction.probabilities, strict=True))  # all of them, whatever `top` is
 
     def measures(self, examples: Sequence[ChoiceExample], predictions: Sequence[ChoicePrediction]) -> dict[str, float]:
-        return score_choices([example.label for example in examples], [p.choice for p in predictions])
+        return score_choices([_right(example) for example in examples], [p.choice for p in predictions])
 
-    def baselines(self, known: Sequence[ChoiceExample], examples: Sequence[ChoiceExample]):
+    def baselines(
+        self, known: Sequence[ChoiceExample], examples: Sequence[ChoiceExample]
+    ) -> dict[str, dict[str, float]]:
         return {"by chance": {"accuracy": 1 / len(examples[0].choices)}}
 
-    def judged(self, examples: Sequence[ChoiceExample], predictions: Sequence[ChoicePrediction]) -> list[Judged]:
-        return [
-            Judged(e.id, e.text, e.choices[e.label], e.choices[p.choice], surprise(p.probabilities[e.label]))
-            for e, p in zip(examples, predictions, strict=True)
-        ]
+    def compare(self, examples: Sequence[ChoiceExample], predictions: Sequence[ChoicePrediction]) -> list[Comparison]:
+        compared = []
+        for e, p in zip(examples, predictions, strict=True):
+            right = _right(e)
+            error = surprisal(p.probabilities[right])
+            compared.append(Comparison(e.id, e.text, e.choices[right], e.choices[p.choice], error))
+        return compared
+
+
+def _right(example: ChoiceExample) -> int:
+    """Return the number of the right choice; InputError for an example that does not name it."""
+    if example.label is None:
+        raise InputError(f"example {example.id}: does not tell which choice is right")
+    return example.label

@@ -1,105 +1,94 @@
-"""The tasks by the names that commands and recipes call them."""
+"""All task families, and all tasks by the names that commands and recipes use."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import torch
 
 from bertlab.config import classes_of
-from bertlab.corpora import storyworld
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.io.gate import brief, present, read_json
 from bertlab.io.locate import locate
 from bertlab.model.checkpoint import PretrainedModel
-from bertlab.tasks.base import Task
+from bertlab.tasks.base import NamedTask, Task
 from bertlab.tasks.choice import ChoiceTask
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
 from bertlab.tokenizer import Tokenizer
 
-
-@dataclass(frozen=True)
-class Name:
-    """A family, what it is for in words, and the storyworld's examples of it (seed, count, split)."""
-
-    family: type[Task]
-    about: str
-    world: Callable[[int, int, str], Iterator] | None = None
-    pairs: bool = False  # of two texts each
+FAMILIES: list[type[Task]] = []
+TASKS: dict[str, NamedTask] = {}
+Family = TypeVar("Family", bound=type[Task])
 
 
-NAMES = {
-    "sentence": Name(SequenceTask, "a class, a number or several classes for each text"),
-    "pair": Name(SequenceTask, "the same for each pair of texts", pairs=True),
-    "token": Name(TokenTask, "a label for each word"),
-    "qa": Name(SpanTask, "questions whose answer is a span of a passage", storyworld.questions),
-    "choice": Name(ChoiceTask, "which of several continuations is right", storyworld.choices),
-    "sentiment": Name(SequenceTask, "what a text thinks of its subject", storyworld.sentiment),
-    "entailment": Name(
-        SequenceTask,
-        "whether the second text follows from the first",
-        storyworld.entailment,
-        pairs=True,
-    ),
-    "matching": Name(SequenceTask, "whether two texts mean the same", storyworld.matching, pairs=True),
-    "entities": Name(TokenTask, "names and what they name", storyworld.entities),
-}
+def register(family: Family) -> Family:
+    """Make a family known to all commands, under its names. Also a class decorator."""
+    if taken := TASKS.keys() & family.names.keys():
+        raise ValueError(f"{family.__name__}: there is a task {min(taken)!r} already")
+    FAMILIES.append(family)
+    TASKS.update({name: NamedTask(**vars(task), family=family) for name, task in family.names.items()})
+    return family
 
 
-def make_task(family: type[Task], tokenizer: Tokenizer, max_length: int, stride: int = 0) -> Task:
-    """The task of that family; `stride` is for long passages (0: a third of `max_length`)."""
-    return SpanTask(tokenizer, max_length, stride or None) if family is SpanTask else family(tokenizer, max_length)
+for _family in (SequenceTask, TokenTask, SpanTask, ChoiceTask):  # a new family of bertlab's own: one more here
+    register(_family)
 
 
-def named(name: str) -> Name:
-    if name not in NAMES:
-        raise InputError(f"there is no task {name!r}: choose one of {', '.join(NAMES)}")
-    return NAMES[name]
+def find_task(name: str) -> NamedTask:
+    """Return the task of that name. InputError lists the names there are."""
+    if name not in TASKS:
+        raise InputError(f"there is no task {name!r}: choose one of {', '.join(TASKS)}")
+    return TASKS[name]
+
+
+def foreign_options(family: type[Task]) -> list[str]:
+    """Return the fields of FinetuneRecipe that other families heed and this one does not."""
+    return sorted(frozenset().union(*(other.options for other in FAMILIES)) - family.options)
 
 
 def open_task(model: str | Path, device: str = "cpu") -> tuple[PretrainedModel, Task]:
-    """A fine-tuned checkpoint (a bundled name, a folder or a hub id) with its head, and the task that reads for it.
+    """Open a fine-tuned checkpoint (a bundled name, a folder or a hub id) with its head and its task.
 
     >>> model, task = open_task("storyworld-tiny-sentiment")
     >>> list(task.predict(model, [TextExample("1", "The soup was good.")]))
 
-    `device` may be "auto": a GPU if there is one. InputError for one without a head of a task.
+    `device` may be "auto": a GPU if there is one. InputError: the checkpoint has no head for a task.
     """
     folder = locate(model)
     family = family_of(folder)
     if family is None:
         raise InputError(f"{model} has no head for a task: fine-tune it first (bertlab finetune)")
     if device == "auto":
-        device = torch.accelerator.current_accelerator(check_available=True) or "cpu"
+        device = str(torch.accelerator.current_accelerator(check_available=True) or "cpu")
     opened = family.head.from_pretrained(model, device=device)
     recipe = folder / "recipe.json"
     max_length = min(_whole(recipe, "max_length", MAX_LENGTH), opened.config.max_position_embeddings)
-    return opened, make_task(family, Tokenizer.from_pretrained(model), max_length, _whole(recipe, "stride", 0))
+    task = family(Tokenizer.from_pretrained(model), max_length, _whole(recipe, "stride", 0))
+    task.learned = learned_task(folder)
+    return opened, task
 
 
 def family_of(model: str | Path) -> type[Task] | None:
-    """The family that a checkpoint was fine-tuned for, as its config.json says; None for one without such a head."""
+    """Return the family of a checkpoint's head, by its config.json; None where no family has such a head."""
     kinds = classes_of(locate(model))
-    families = (SequenceTask, TokenTask, SpanTask, ChoiceTask)
-    return next((family for family in families if family.head.__name__ in kinds), None)
+    return next((family for family in FAMILIES if family.head.__name__ in kinds), None)
 
 
-def taught(model: str | Path) -> str:
-    """The name of the task that a run folder learned; "" for another checkpoint."""
+def learned_task(model: str | Path) -> NamedTask | None:
+    """Return the task that a run folder was fine-tuned for; None for another checkpoint."""
     name = _recorded(locate(model) / "recipe.json").get("task")
-    return name if isinstance(name, str) and name in NAMES else ""
+    return TASKS.get(name) if isinstance(name, str) else None
 
 
-def _recorded(recipe: Path) -> dict:
-    """The fields of a recipe.json; none where there is no such file."""
+def _recorded(recipe: Path) -> dict[str, Any]:
+    """Return the fields of a recipe.json; none where there is no such file."""
     return read_json(recipe) if present(recipe) else {}
 
 
 def _whole(recipe: Path, name: str, default: int) -> int:
-    """A length in tokens that a recipe gives. InputError for anything but a whole number."""
+    """Return a length in tokens from a recipe. InputError: it is not a whole number."""
     value = _recorded(recipe).get(name, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < min(default, 1):
         raise InputError(f"{recipe}: {name} must be a positive whole number, not {brief(value)}")

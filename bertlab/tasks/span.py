@@ -1,15 +1,22 @@
 """Question answering: the answer is a part of a passage, or missing (Devlin et al. 2019, sections 4.2 and 4.3)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import torch
 
 from bertlab.config import BertConfig
+from bertlab.corpora import storyworld
 from bertlab.corpora.examples import QAExample
+from bertlab.corpora.hub_datasets import question_rows
+from bertlab.corpora.squad import read_squad
+from bertlab.corpora.tabular import ReadOptions
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_LENGTH, SpanFeature, span_features, usual_stride
 from bertlab.model import BertForQuestionAnswering
+from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.answers import (
     ALWAYS_ANSWER,
     MAX_ANSWER_TOKENS,
@@ -19,92 +26,111 @@ from bertlab.tasks.answers import (
     decide,
     read_windows,
 )
-from bertlab.tasks.base import Judged, Task
+from bertlab.tasks.base import Comparison, Given, Task, TaskName, ranked
 from bertlab.tasks.measures import answer_score, score_answers
 from bertlab.tokenizer import Tokenizer
 
 NO_ANSWER = "no answer"
 
 
-class SpanTask(Task):
+class SpanTask(Task[QAExample, AnswerPrediction]):
     """Questions on passages; a passage that does not fit is read in windows that start `stride` tokens apart, by
     default a third of `max_length` (the published 128 of 384).
 
-    "No answer" is said where its score less that of the best span is more than config.no_answer_threshold.
+    The prediction is "no answer" where its score exceeds that of the best span by more than config.no_answer_threshold.
     """
 
+    names = {"qa": TaskName("questions whose answer is a span of a passage", storyworld.questions)}
     head = BertForQuestionAnswering
     best = "f1"
+    target = "start_positions"
+    options = frozenset({"stride"})
+    usual_length = MAX_LENGTH
+    given = (("question", "passage"),)
+    read_rows = staticmethod(question_rows)
 
     def __init__(
         self,
         tokenizer: Tokenizer,
         max_length: int = MAX_LENGTH,
-        stride: int | None = None,
+        stride: int = 0,
         max_answer_tokens: int = MAX_ANSWER_TOKENS,
         n_best: int = N_BEST,
     ):
         super().__init__(tokenizer, max_length)
-        self.stride = usual_stride(max_length) if stride is None else stride
+        self.stride = stride or usual_stride(max_length)
         self.max_answer_tokens, self.n_best = max_answer_tokens, n_best
         for name, value in {"max_answer_tokens": max_answer_tokens, "n_best": n_best}.items():
             if value < 1:
                 raise InputError(f"{name} must be at least 1, not {value}")
 
-    def settle(self, examples: Sequence[QAExample]) -> dict:
-        """Who has seen no question without an answer (SQuAD 1.1) never says "no answer"."""
+    @classmethod
+    def read_file(cls, path: Path, options: ReadOptions) -> Iterator[QAExample]:
+        """Yield the questions of a SQuAD file."""
+        return read_squad(path, labelled=options.labelled, encoding=options.encoding, skipped=options.skipped)
+
+    def head_fields(self, examples: Sequence[QAExample]) -> dict[str, Any]:
+        """A model that has seen no question without an answer (SQuAD 1.1) always answers."""
         return {"no_answer_threshold": 0.0 if any(e.is_impossible for e in examples) else ALWAYS_ANSWER}
 
     def check(self, examples: Iterable[QAExample], config: BertConfig) -> None:
         """A question without an answer is a label too: nothing can be wrong here."""
 
-    def tune(self, model: BertForQuestionAnswering, examples: Sequence[QAExample]) -> None:
+    def features(self, examples: Sequence[QAExample], config: BertConfig, learn: bool) -> list[SpanFeature]:
+        return span_features(examples, self.tokenizer, self.max_length, self.stride, learn)
+
+    def tune(self, model: PretrainedModel, examples: Sequence[QAExample]) -> None:
         """Choose no_answer_threshold by the F1 on these examples."""
         if any(example.is_impossible for example in examples):
             threshold = tune_threshold(examples, list(self.predict(model, examples)))
             model.config = model.config.changed(no_answer_threshold=threshold)
 
-    def baselines(self, known: Sequence[QAExample], examples: Sequence[QAExample]) -> dict[str, dict[str, float]]:
-        return {"never an answer": score_answers([right_answers(e) for e in examples], [""] * len(examples))}
-
-    def features(self, examples: Sequence[QAExample], config: BertConfig, learn: bool) -> list[SpanFeature]:
-        return span_features(examples, self.tokenizer, self.max_length, self.stride, learn)
-
-    def decode(
-        self, model: BertForQuestionAnswering, examples: Sequence[QAExample], features: Sequence[SpanFeature]
-    ) -> list[AnswerPrediction]:
+    def decode(self, model: PretrainedModel, examples: Sequence[QAExample]) -> list[AnswerPrediction]:
         found = defaultdict(list)
-        for window in self.windows(model, features):
+        for window in self.windows(model, self.features(examples, model.config, learn=False)):
             found[window.feature.example].append(window)
         return [self.decide(model, example.context, found[number]) for number, example in enumerate(examples)]
 
-    def windows(self, model: BertForQuestionAnswering, features: Sequence[SpanFeature]) -> list[Window]:
-        """The features as the model reads them, by example and window."""
+    def windows(self, model: PretrainedModel, features: Sequence[SpanFeature]) -> list[Window]:
+        """Return the features with what the model makes of them, by example and window."""
         windows = []
         for chosen, out in self.outputs(model, features):
             windows += read_windows(out.start_logits, out.end_logits, chosen, self.n_best, self.max_answer_tokens)
         return sorted(windows, key=lambda window: (window.feature.example, window.feature.window))
 
-    def decide(self, model: BertForQuestionAnswering, passage: str, windows: Sequence[Window]) -> AnswerPrediction:
-        """What is said of a passage after all its windows."""
+    def decide(self, model: PretrainedModel, passage: str, windows: Sequence[Window]) -> AnswerPrediction:
+        """Return the prediction for a passage from all its windows."""
         return decide(passage, windows, model.config.no_answer_threshold, self.n_best)
 
+    def predict_given(self, model: PretrainedModel, given: Given, top: int) -> list[dict]:
+        """Return the prediction and then the likeliest other answers; the text "" is "no answer"."""
+        self.n_best = top
+        example = QAExample(given["question"][:40], given["question"], given["passage"], "", -1)
+        best = next(self.predict(model, [example]))
+        spans = [(span.text, span.probability) for span in best.candidates] + [("", best.no_answer_probability)]
+        predicted = {"text": best.text, "probability": best.probability}
+        return sorted(ranked(spans), key=lambda row: row != predicted)[:top]
+
     def measures(self, examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> dict[str, float]:
-        """Those of score_answers; where some questions have no answer also best_f1, what the best threshold would give,
-        0..1."""
-        figures = score_answers([right_answers(e) for e in examples], [said.text for said in predictions])
+        """Return the measures of score_answers; where some questions have no answer also `best_f1`, 0..1: the F1 with
+        the best threshold."""
+        figures = score_answers([right_answers(e) for e in examples], [p.text for p in predictions])
         if any(example.is_impossible for example in examples):
             figures["best_f1"] = _best_threshold(examples, predictions)[1]
         return figures
 
-    def judged(self, examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> list[Judged]:
-        """The worst are the wrong answers that the model was surest of."""
-        judged = []
-        for example, said in zip(examples, predictions, strict=True):
-            wrong = (1 - answer_score(right_answers(example), said.text)[1]) * said.probability
-            shown = f"{example.question} {example.context}"
-            judged.append(Judged(example.id, shown, example.answer or NO_ANSWER, said.text or NO_ANSWER, wrong))
-        return judged
+    def baselines(self, known: Sequence[QAExample], examples: Sequence[QAExample]) -> dict[str, dict[str, float]]:
+        return {"never an answer": score_answers([right_answers(e) for e in examples], [""] * len(examples))}
+
+    def compare(self, examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> list[Comparison]:
+        """The worst errors are the wrong answers with the highest probability."""
+        compared = []
+        for example, found in zip(examples, predictions, strict=True):
+            error = (1 - answer_score(right_answers(example), found.text)[1]) * found.probability
+            text = f"{example.question} {example.context}"
+            answers = example.answer or NO_ANSWER, found.text or NO_ANSWER
+            compared.append(Comparison(example.id, text, *answers, error))
+        return compared
 
     def confusions(
         self, examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]
@@ -113,36 +139,37 @@ class SpanTask(Task):
         if not any(example.is_impossible for example in examples):
             return None
         return [
-            (NO_ANSWER if example.is_impossible else "answer", "answer" if said.text else NO_ANSWER)
-            for example, said in zip(examples, predictions, strict=True)
+            (NO_ANSWER if example.is_impossible else "answer", "answer" if found.text else NO_ANSWER)
+            for example, found in zip(examples, predictions, strict=True)
         ]
 
 
 def tune_threshold(examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> float:
-    """The no_answer_threshold with the best F1 on these examples, some of which have no answer."""
+    """Return the no_answer_threshold with the best F1 on these examples, some of which have no answer."""
     return _best_threshold(examples, predictions)[0]
 
 
 def _best_threshold(examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> tuple[float, float]:
-    """Threshold and F1, of all thresholds: answering the surest question alone, the surest two, ... or none or all, as
-    in SQuAD's evaluation script. It lies halfway between two differences, where rounding cannot reach it."""
+    """Return the best of all thresholds and its F1, as SQuAD's evaluation script does: answer no question, the surest
+    one, the surest two, ... or all. The threshold lies halfway between two differences, where rounding cannot reach it.
+    """
     pairs = zip(examples, predictions, strict=True)
     gains = torch.tensor([_gain(*pair) for pair in pairs], dtype=torch.float64)  # (N,)
-    differences = torch.tensor([said.no_answer_score for said in predictions], dtype=torch.float64)
+    differences = torch.tensor([found.no_answer_score for found in predictions], dtype=torch.float64)
     differences, order = differences.sort()
     edges = torch.cat([differences[:1] - 2, differences, differences[-1:] + 2])  # (N+2,)
     none = torch.tensor([float(sum(example.is_impossible for example in examples))], dtype=torch.float64)
     totals = torch.cat([none, none + gains[order].cumsum(0)])  # (N+1,): F1 with so many answered
-    totals[edges[1:] == edges[:-1]] = -torch.inf  # no threshold parts questions of one difference
+    totals[edges[1:] == edges[:-1]] = -torch.inf  # no threshold separates equal differences
     best = int(totals.argmax())
     return float(edges[best] + edges[best + 1]) / 2, float(totals[best]) / len(examples)
 
 
-def _gain(example: QAExample, said: AnswerPrediction) -> float:
-    """What answering with the best span gives over not answering."""
-    return -1.0 if example.is_impossible else answer_score(right_answers(example), said.candidates[0].text)[1]
+def _gain(example: QAExample, found: AnswerPrediction) -> float:
+    """Return the F1 that answering with the best span gains over not answering."""
+    return -1.0 if example.is_impossible else answer_score(right_answers(example), found.candidates[0].text)[1]
 
 
 def right_answers(example: QAExample) -> tuple[str, ...]:
-    """All that count as right; ("",) where there is none."""
+    """Return all answers that count as right; ("",) where there is none."""
     return (example.answer, *example.others)

@@ -1,30 +1,38 @@
 """A label for each word, such as the kind of name it belongs to (Devlin et al. 2019, section 5.3)."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
 from bertlab.config import BertConfig
+from bertlab.corpora import storyworld
+from bertlab.corpora.conll import read_conll
 from bertlab.corpora.examples import TokenExample
-from bertlab.errors import InputError
-from bertlab.inputs.features import Batch, WordsFeature, word_features
+from bertlab.corpora.hub_datasets import word_rows
+from bertlab.corpora.tabular import ReadOptions
+from bertlab.errors import InputError, printable
+from bertlab.inputs.features import Batch, Feature, WordsFeature, word_features
 from bertlab.model import BertForTokenClassification
+from bertlab.model.checkpoint import PretrainedModel
 from bertlab.model.crf import forbidden_steps
-from bertlab.tasks.base import Judged, Prediction, Task
+from bertlab.tasks.base import Comparison, Given, Prediction, Task, TaskName
 from bertlab.tasks.measures import score_entities
-from bertlab.tasks.sequence import check_labels
+from bertlab.tasks.sequence import check_label
 from bertlab.tokenizer import Tokenizer
 
 OUTSIDE = "O"
+LabelledRow = tuple[list[str], list[float]]  # the label of each word, and its probability
 
 
 @dataclass(frozen=True)
 class Entity:
-    """Words `first` to `last`, both inclusive, are one name of that kind."""
+    """One name of that kind: words `first` to `last`, both inclusive."""
 
     kind: str
     first: int
@@ -47,96 +55,136 @@ class TokenPrediction(Prediction):
     def as_row(self) -> dict:
         return asdict(self) | {"entities": [asdict(entity) for entity in self.entities]}
 
+    def as_conll(self) -> str:
+        """Return words and labels as columns, with a blank line after them."""
+        return "".join(f"{word}\t{label}\n" for word, label in zip(self.words, self.labels, strict=True)) + "\n"
 
-class TokenTask(Task):
-    """Labels stand at the first piece of each word. A sentence that does not fit is read in several rows."""
 
+class TokenTask(Task[TokenExample, TokenPrediction]):
+    """Labels belong to the first piece of each word. A sentence that does not fit is read in several rows."""
+
+    names = {
+        "token": TaskName("a label for each word"),
+        "entities": TaskName("names and what they name", storyworld.entities),
+    }
     head = BertForTokenClassification
     best = "f1"
+    options = frozenset({"layer_mix", "token_decoder", "label_smoothing"})
+    line_formats = {".conll": TokenPrediction.as_conll}
+    read_rows = staticmethod(word_rows)
 
-    def settle(self, examples: Sequence[TokenExample]) -> dict:
+    @classmethod
+    def read_file(cls, path: Path, options: ReadOptions) -> Iterator[TokenExample]:
+        """Yield the sentences of a CoNLL file."""
+        how: dict[str, Any] = {"labelled": options.labelled, "encoding": options.encoding, "skipped": options.skipped}
+        if options.columns.text is not None:
+            how["word_column"] = _number("--text-column", options.columns.text)
+        if options.columns.label is not None:
+            how["label_column"] = _number("--label-column", options.columns.label)
+        return read_conll(path, **how)
+
+    def head_fields(self, examples: Sequence[TokenExample]) -> dict[str, Any]:
         seen = {label for example in examples for label in example.labels or ()}
         kinds = sorted({label[2:] for label in seen if label != OUTSIDE})
-        marks = "BIES" if any(label[:2] in ("E-", "S-") for label in seen) else "BI"
+        prefixes = "BIES" if any(label[:2] in ("E-", "S-") for label in seen) else "BI"
         if not kinds:
             raise InputError(f"no word of the {len(examples)} sentences is labelled: there is nothing to learn")
-        names = [OUTSIDE, *(f"{mark}-{kind}" for kind in kinds for mark in marks)]
+        names = [OUTSIDE, *(f"{prefix}-{kind}" for kind in kinds for prefix in prefixes)]
         return {"id2label": dict(enumerate(names))}
 
     def check(self, examples: Iterable[TokenExample], config: BertConfig) -> None:
         for example in examples:
-            check_labels(example.id, example.labels, config)
+            check_label(example.id, example.labels, config)
 
     def features(self, examples: Sequence[TokenExample], config: BertConfig, learn: bool) -> list[WordsFeature]:
         features = word_features(examples, self.tokenizer, self.max_length, config.label2id if learn else None)
         if learn and config.token_decoder == "crf":
-            check_steps(examples, features, list(config.id2label.values()))
+            check_steps(examples, features, list(config.label2id))
         return features
 
-    def decode(self, model, examples: Sequence[TokenExample], features: Sequence[WordsFeature]):
-        names = model.config.id2label
-        parts: list[dict[int, tuple[list[str], list[float]]]] = [{} for _ in examples]  # by their first word
-        for chosen, out in self.outputs(model, features):
+    def decode(self, model: PretrainedModel, examples: Sequence[TokenExample]) -> list[TokenPrediction]:
+        head, names = cast(BertForTokenClassification, model), list(model.config.label2id)
+        rows: list[dict[int, LabelledRow]] = [{} for _ in examples]  # of each example by their first word
+        for chosen, out in self.outputs(model, self.features(examples, model.config, learn=False)):
             mask = word_mask(chosen, out.logits)
             shares = out.logits.float().softmax(-1).amax(-1)  # (B, S, N) -> (B, S)
-            rows = zip(chosen, model.decode(out.logits, mask), shares.tolist(), strict=True)
-            for feature, labels, row in rows:
-                said = [names[label] for label in labels], [row[place] for place in feature.places]
-                parts[feature.example][feature.first_word] = said
+            for feature, labels, row in zip(chosen, head.decode(out.logits, mask), shares.tolist(), strict=True):
+                labelled = [names[label] for label in labels], [row[position] for position in feature.places]
+                rows[feature.example][feature.first_word] = labelled
         certain = model.config.token_decoder != "crf"
-        return [_joined(example, found, certain) for example, found in zip(examples, parts, strict=True)]
+        return [_joined(example, found, certain) for example, found in zip(examples, rows, strict=True)]
 
-    def inputs(self, features: Sequence[WordsFeature], model) -> Batch:
+    def inputs(self, features: Sequence[Feature], model: PretrainedModel) -> Batch:
         batch = super().inputs(features, model)
-        return batch | {"word_mask": word_mask(features, batch["input_ids"])}
+        words = cast(Sequence[WordsFeature], features)  # features() makes no others
+        return batch | {"word_mask": word_mask(words, batch["input_ids"])}
+
+    def predict_given(self, model: PretrainedModel, given: Given, top: int) -> list[dict]:
+        """Return the names in a text: kind, text, and first and last + 1 character. All of them, whatever `top` is."""
+        text = given["text"]
+        spans = words_of(text, self.tokenizer)
+        found = next(self.predict(model, [TokenExample("", tuple(text[a:b] for a, b in spans))])).entities
+        places = [(printable(one.kind), spans[one.first][0], spans[one.last][1]) for one in found]
+        return [{"kind": kind, "text": text[a:b], "start": a, "end": b} for kind, a, b in places]
 
     def measures(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> dict[str, float]:
-        return score_entities([list(e.labels) for e in examples], [list(p.labels) for p in predictions])
+        return score_entities([list(e.labels or ()) for e in examples], [list(p.labels) for p in predictions])
 
-    def baselines(self, known: Sequence[TokenExample], examples: Sequence[TokenExample]):
-        counts: dict[str, Counter] = {}
+    def baselines(self, known: Sequence[TokenExample], examples: Sequence[TokenExample]) -> dict[str, dict[str, float]]:
+        counts: dict[str, Counter[str]] = {}
         for example in known:
-            for word, label in zip(example.words, example.labels, strict=True):
+            for word, label in zip(example.words, example.labels or (), strict=True):
                 counts.setdefault(word, Counter())[label] += 1
         usual = {word: seen.most_common(1)[0][0] for word, seen in counts.items()}
-        said = [TokenPrediction(e.words, tuple(usual.get(word, OUTSIDE) for word in e.words), None) for e in examples]
-        return {"each word's most frequent label": self.measures(examples, said)}
+        guesses = [TokenPrediction(e.words, tuple(usual.get(w, OUTSIDE) for w in e.words), None) for e in examples]
+        return {"each word's most frequent label": self.measures(examples, guesses)}
 
-    def judged(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> list[Judged]:
-        judged = []
+    def compare(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> list[Comparison]:
+        """The error is the number of names that are missing, wrong or too many."""
+        compared = []
         for example, prediction in zip(examples, predictions, strict=True):
-            right, said = set(entities(example.words, example.labels)), set(prediction.entities)
-            judged.append(
-                Judged(example.id, " ".join(example.words), _listed(right), _listed(said), float(len(right ^ said)))
-            )
-        return judged
+            gold, predicted = set(entities(example.words, example.labels or ())), set(prediction.entities)
+            text, error = " ".join(example.words), float(len(gold ^ predicted))
+            compared.append(Comparison(example.id, text, _listed(gold), _listed(predicted), error))
+        return compared
 
-    def confusions(self, examples, predictions) -> list[tuple[str, str]]:
+    def confusions(
+        self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]
+    ) -> list[tuple[str, str]]:
         pairs = zip(examples, predictions, strict=True)
-        return [(_kind(a), _kind(b)) for e, p in pairs for a, b in zip(e.labels, p.labels, strict=True)]
+        return [(_kind(a), _kind(b)) for e, p in pairs for a, b in zip(e.labels or (), p.labels, strict=True)]
 
 
-def _joined(example: TokenExample, parts: dict[int, tuple[list[str], list[float]]], certain: bool) -> TokenPrediction:
-    ordered = [parts[first] for first in sorted(parts)]
+def _number(option: str, column: str) -> int:
+    """Return the number of a column of a CoNLL file, whose columns have no names."""
+    try:
+        return int(column)
+    except ValueError:
+        raise InputError(f"{option} {column}: columns of CoNLL files are numbers, from 0") from None
+
+
+def _joined(example: TokenExample, rows: dict[int, LabelledRow], certain: bool) -> TokenPrediction:
+    ordered = [rows[first] for first in sorted(rows)]
     labels = tuple(label for labels, _ in ordered for label in labels)
     return TokenPrediction(example.words, labels, tuple(p for _, sure in ordered for p in sure) if certain else None)
 
 
 def check_steps(examples: Sequence[TokenExample], features: Sequence[WordsFeature], names: Sequence[str]) -> None:
-    """InputError for rows whose labels follow each other as the names forbid: a CRF could not learn them."""
+    """Raise InputError for rows in which labels follow each other as their names forbid: a CRF cannot learn them."""
     forbidden, names = forbidden_steps(names).tolist(), ["no word", *names]
     for feature in features:
-        path = [0, *(feature.targets["labels"][place] + 1 for place in feature.places), 0]
+        labels = cast(list[int], feature.targets["labels"])
+        path = [0, *(labels[position] + 1 for position in feature.places), 0]
         for before, after in pairwise(path):
             if forbidden[before][after]:
                 raise InputError(
                     f"example {examples[feature.example].id}: in a row of it the labels go from {names[before]} to "
-                    f"{names[after]}, which a CRF never says: repair them, or leave out token_decoder=crf"
+                    f"{names[after]}, which a CRF never predicts: repair them, or leave out token_decoder=crf"
                 )
 
 
 def word_mask(features: Sequence[WordsFeature], like: Tensor) -> Tensor:
-    """(B, S) bool: the first piece of each word; S is the length of `like` (B, S, ...), whose device it is on."""
+    """Return a mask (B, S) of the first piece of each word, of the length and on the device of `like` (B, S, ...)."""
     mask = torch.zeros(like.shape[:2], dtype=torch.bool)
     for row, feature in enumerate(features):
         mask[row, list(feature.places)] = True
@@ -144,16 +192,16 @@ def word_mask(features: Sequence[WordsFeature], like: Tensor) -> Tensor:
 
 
 def words_of(text: str, tokenizer: Tokenizer) -> list[tuple[int, int]]:
-    """First and last + 1 character of each word of a plain text, as BERT splits it before it makes pieces."""
+    """Return first and last + 1 character of each word of a text, as BERT splits it before it makes pieces."""
     encoding = tokenizer.encodings(text)[0]
-    spans: dict[int, tuple[int, int]] = {}
+    spans: dict[int | None, tuple[int, int]] = {}
     for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
         spans[word] = (spans.get(word, (start, end))[0], end)
     return list(spans.values())
 
 
 def entities(words: Sequence[str], labels: Sequence[str]) -> list[Entity]:
-    """The names that the labels of a sentence mark, as seqeval reads them."""
+    """Return the names that the labels of a sentence mark, as seqeval reads them."""
     from seqeval.metrics.sequence_labeling import get_entities
 
     return [Entity(kind, a, b, " ".join(words[a : b + 1])) for kind, a, b in get_entities(list(labels))]

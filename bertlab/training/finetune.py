@@ -22,11 +22,8 @@ from bertlab.inputs.features import Feature, collate
 from bertlab.model import BertModel
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.base import Task
-from bertlab.tasks.choice import ChoiceTask
-from bertlab.tasks.registry import family_of, make_task, named
-from bertlab.tasks.sequence import SequenceTask, problem_of
-from bertlab.tasks.span import SpanTask
-from bertlab.tasks.token import TokenTask
+from bertlab.tasks.registry import family_of, find_task, foreign_options
+from bertlab.tasks.sequence import problem_of
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.dev_set import DevSet
 from bertlab.training.engine.callbacks import Callbacks, call_each
@@ -44,14 +41,6 @@ from bertlab.training.run_settings import RunSettings
 
 POOL = 50  # batches whose examples are sorted by length together
 LEAST_SAVE = 50  # steps from one state to the next: that of a large model takes seconds to write
-MEANT_FOR = {  # fields of the recipe that only some families use
-    "problem": (SequenceTask,),
-    "pooling": (SequenceTask, ChoiceTask),
-    "layer_mix": (SequenceTask, TokenTask, ChoiceTask),
-    "token_decoder": (TokenTask,),
-    "stride": (SpanTask,),
-    "label_smoothing": (SequenceTask, TokenTask, ChoiceTask),
-}
 HEAD = ("pooling", "layer_mix", "token_decoder")  # fields of the config that decide the kind of head
 
 
@@ -115,7 +104,7 @@ def finetune(
         rows = train(
             model,
             dev_set.while_patient(batches(features, task.tokenizer, recipe, state["step"] if state else 0)),
-            partial(task_loss, smoothing=recipe.label_smoothing),
+            partial(task_loss, smoothing=recipe.label_smoothing, target=task.target),
             LoopSettings(recipe.count_steps(len(features)), recipe.optim, seed=recipe.seed, progress=progress),
             replace(calls, log=logged, log_every=log_every),
             operations=partial(encoder_operations, model.config),
@@ -181,12 +170,12 @@ def task_and_fields(recipe: FinetuneRecipe, examples: Sequence) -> tuple[Task, d
     """Return the task of the recipe, and the config fields that a head for these examples needs."""
     if not examples:
         raise InputError("there is no example to learn from")
-    family = named(recipe.task).family
-    for name in (name for name, families in MEANT_FOR.items() if family not in families):
+    family = find_task(recipe.task).family
+    for name in foreign_options(family):
         if (value := getattr(recipe, name)) != getattr(FinetuneRecipe, name):
             raise InputError(f"{name}={value}: means nothing for the task {recipe.task}")
-    task = make_task(family, Tokenizer.from_pretrained(recipe.model), recipe.max_length, recipe.stride)
-    return task, task.settle(examples)
+    task = family(Tokenizer.from_pretrained(recipe.model), recipe.max_length, recipe.stride)
+    return task, task.head_fields(examples)
 
 
 def head_config(recipe: FinetuneRecipe, fields: dict[str, Any]) -> tuple[BertConfig, bool]:
@@ -226,7 +215,7 @@ def keeps_head(recipe: FinetuneRecipe, config: BertConfig, fields: dict[str, Any
     """Return whether the checkpoint's head, by its config, is of the same kind and has these labels."""
     problem = problem_of(config)
     return (
-        family_of(recipe.model) in (None, named(recipe.task).family)  # None: it has no head that could not fit
+        family_of(recipe.model) in (None, find_task(recipe.task).family)  # None: it has no head that could not fit
         and {*fields.get("id2label", {}).values()} <= {*config.label2id}
         and fields.get("problem_type", problem) == problem
         and all(getattr(config, name) == getattr(recipe, name) for name in HEAD)
@@ -258,12 +247,12 @@ def by_length(features: Sequence[Feature], size: int, rng: random.Random) -> lis
 
 
 def task_loss(
-    model: nn.Module, batch: Batch, shares: Shares = WHOLE, smoothing: float = 0.0
+    model: nn.Module, batch: Batch, shares: Shares = WHOLE, smoothing: float = 0.0, target: str = "labels"
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """Return the loss that the head itself computes, or cross-entropy with `smoothing` (Szegedy et al. 2016)."""
+    """Return the loss that the head itself computes, or cross-entropy with `smoothing` (Szegedy et al. 2016): a mean
+    over the entries of `target`."""
     out = model(**batch, packed=True)
-    share = shares["labels" if "labels" in batch else "start_positions"]
-    loss = share * (smoothed(out.logits, batch["labels"], smoothing) if smoothing else out.loss)
+    loss = shares[target] * (smoothed(out.logits, batch["labels"], smoothing) if smoothing else out.loss)
     return loss, {"loss": loss}
 
 

@@ -1,10 +1,10 @@
 """What a reader chose about heads and words stays, in the link too; what the model said does not."""
 
 import pytest
+from app.pages.attention.measures import alike
 from pages import opened as page
 from test_knockout_page import PAIR, TEXT, fine, followed, opened, said
 
-from app.pages.attention.measures import alike
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.explain.words.fill import fill_mask
 

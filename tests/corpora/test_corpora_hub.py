@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
-from bertlab.corpora.hub_datasets import HUB, HubSet, read_hub
+from bertlab.corpora.hub_datasets import HUB, HubSet, question_rows, read_hub, word_rows
 from bertlab.corpora.reading import Skipped
-from bertlab.corpora.tabular import Columns
+from bertlab.corpora.tabular import Columns, choice_examples, text_examples
 from bertlab.errors import InputError
 
 
@@ -125,8 +125,8 @@ def test_choices(tmp_path, at):
 def test_own_sets(tmp_path):
     """Of any folder, by the usual names of columns or by its own."""
     folder = jsonl(tmp_path, "train", {"text": "a", "label": "x", "body": "b", "tags": ["y", "z"]})
-    assert list(read_hub(HubSet(folder, "sequence"))) == [TextExample("1", "a", None, "x")]
-    own = HubSet(folder, "sequence", Columns("body", label="tags"), "multi_label_classification")
+    assert list(read_hub(HubSet(folder, text_examples))) == [TextExample("1", "a", None, "x")]
+    own = HubSet(folder, text_examples, Columns("body", label="tags"), "multi_label_classification")
     assert list(read_hub(own)) == [TextExample("1", "b", None, ("y", "z"))]
 
 
@@ -134,39 +134,39 @@ def test_own_words_and_questions(tmp_path):
     folder = jsonl(
         tmp_path, "train", SQUAD | {"words": ["a"], "tags": ["S-x"], "answers": [{"text": "Ash", "answer_start": 4}]}
     )
-    assert list(read_hub(HubSet(folder, "token", Columns("words", label="tags")))) == [
+    assert list(read_hub(HubSet(folder, word_rows, Columns("words", label="tags")))) == [
         TokenExample("1", ("a",), ("S-x",))
     ]
-    assert [one.answer for one in read_hub(HubSet(folder, "span"))] == ["Ash"]
+    assert [one.answer for one in read_hub(HubSet(folder, question_rows))] == ["Ash"]
 
 
 BAD = {
-    "no list": ("token", {"tokens": "a", "ner_tags": ["O"]}, "row 1: 'tokens' holds no list but 'a'"),
-    "nothing": ("token", {"tokens": [], "ner_tags": []}, "row 1: 'tokens' holds no list"),
-    "no word": ("token", {"tokens": ["a", ""], "ner_tags": ["O", "O"]}, "row 1: 'tokens': '' is no word"),
-    "too few": ("token", {"tokens": ["a", "b"], "ner_tags": ["O"]}, "row 1: 2 words, but 1 labels"),
-    "numbers": ("token", {"tokens": ["a"], "ner_tags": [3]}, "row 1: 'ner_tags': '3' is no label of an entity"),
-    "no labels": ("token", {"tokens": ["a"]}, "row 1: there is no column 'ner_tags', only tokens"),
-    "no answers": ("span", SQUAD, r'row 1 \(id q1\): "answers" is missing'),
-    "no starts": ("span", SQUAD | {"answers": {"text": ["Ash"]}}, r'row 1 \(id q1\): "answer_start" is missing'),
-    "no context": ("span", {"id": "q1", "question": "Who?"}, r'row 1 \(id q1\): "context" holds no text but None'),
-    "no text": ("sequence", {"label": "x"}, "there is no column 'text', only label"),
-    "no choices": ("choice", {"text": "x", "label": 0}, "there is no column 'choices', only text, label"),
+    "no list": (word_rows, {"tokens": "a", "ner_tags": ["O"]}, "row 1: 'tokens' holds no list but 'a'"),
+    "nothing": (word_rows, {"tokens": [], "ner_tags": []}, "row 1: 'tokens' holds no list"),
+    "no word": (word_rows, {"tokens": ["a", ""], "ner_tags": ["O", "O"]}, "row 1: 'tokens': '' is no word"),
+    "too few": (word_rows, {"tokens": ["a", "b"], "ner_tags": ["O"]}, "row 1: 2 words, but 1 labels"),
+    "numbers": (word_rows, {"tokens": ["a"], "ner_tags": [3]}, "row 1: 'ner_tags': '3' is no label of an entity"),
+    "no labels": (word_rows, {"tokens": ["a"]}, "row 1: there is no column 'ner_tags', only tokens"),
+    "no answers": (question_rows, SQUAD, r'row 1 \(id q1\): "answers" is missing'),
+    "no starts": (question_rows, SQUAD | {"answers": {"text": ["Ash"]}}, r'row 1 \(id q1\): "answer_start" is missing'),
+    "no context": (question_rows, {"id": "q1", "question": "?"}, r'row 1 \(id q1\): "context" holds no text but None'),
+    "no text": (text_examples, {"label": "x"}, "there is no column 'text', only label"),
+    "no choices": (choice_examples, {"text": "x", "label": 0}, "there is no column 'choices', only text, label"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_rows_are_named(tmp_path, name):
-    family, row, said = BAD[name]
+    reader, row, message = BAD[name]
     folder = jsonl(tmp_path, "train", row)
-    with pytest.raises(InputError, match=f"^{folder}.*{said}"):
-        list(read_hub(HubSet(folder, family)))
+    with pytest.raises(InputError, match=f"^{folder}.*{message}"):
+        list(read_hub(HubSet(folder, reader)))
 
 
 def test_bad_rows_are_left_out(tmp_path):
     skipped = Skipped()
     folder = jsonl(tmp_path, "train", {"tokens": ["a"], "ner_tags": ["?"]}, {"tokens": ["b"], "ner_tags": ["O"]})
-    assert [one.words for one in read_hub(HubSet(folder, "token"), skipped=skipped)] == [("b",)]
+    assert [one.words for one in read_hub(HubSet(folder, word_rows), skipped=skipped)] == [("b",)]
     assert skipped.count == 1
 
 
@@ -197,10 +197,10 @@ def test_unknown_names_and_no_network():
     with pytest.raises(
         InputError, match="^org/none: cannot be read after row 0 .*; check the name and the network, or give"
     ):
-        list(read_hub(HubSet("org/none", "sequence")))
+        list(read_hub(HubSet("org/none", text_examples)))
 
 
 def test_a_split_that_is_not_there(tmp_path):
     folder = jsonl(tmp_path, "train", {"text": "a", "label": "b"})
     with pytest.raises(InputError, match="cannot be read after row 0 .*dev"):
-        list(read_hub(HubSet(folder, "sequence"), "dev"))
+        list(read_hub(HubSet(folder, text_examples), "dev"))

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from bertlab.corpora.documents import read_documents
-from bertlab.corpora.sentences import Heading, blocks
+from bertlab.corpora.markdown import blocks
+from bertlab.corpora.sentences import Heading
 
 GONE = {
     "fence": "```python\nprint('x')\n\nmore = 1\n```",
@@ -34,6 +35,8 @@ PLAIN = {
     "link": ("See [the *manual*](https://a.b/c_(d) 'Title') now.", "See the manual now."),
     "reference": ("See [the manual][m] now[^1].", "See the manual now."),
     "address": ("See <https://a.b> or https://a.b/c now.", "See  or  now."),
+    "address of a person": ("Write to Ann <ann@a.b>.", "Write to Ann ."),
+    "html in code": ("The page `<a href='b'>` and `__init__.py` stay.", "The page <a href='b'> and __init__.py stay."),
     "stress": ("It is *one*, **two**, ***three***, _four_ and __five__.", "It is one, two, three, four and five."),
     "code": ("Call `f(x)` or ``a`b``.", "Call f(x) or a`b."),
     "no stress": ("2 * 3 * 4 and snake_case_name stay.", "2 * 3 * 4 and snake_case_name stay."),

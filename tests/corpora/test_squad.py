@@ -122,7 +122,7 @@ def test_a_bad_question_is_named_or_left_out(tmp_path, name):
 
 def test_an_id_that_comes_again(tmp_path):
     path = write(tmp_path, squad(question(), question(id="q8"), question(question="Again?")))
-    with pytest.raises(InputError, match="question 3: the id q7 stands at a question before"):
+    with pytest.raises(InputError, match="question 3: the id q7 is that of an earlier question"):
         list(read_squad(path))
     skipped = Skipped()
     assert [example.question for example in read_squad(path, skipped=skipped)] == ["Who?", "Who?"]

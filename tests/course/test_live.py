@@ -2,8 +2,8 @@
 
 import IPython.display
 
-from bertlab.course import Rung
 from bertlab.course.live import LivePlot
+from bertlab.evaluation.baselines import Baseline
 
 
 class Handle:
@@ -17,7 +17,7 @@ class Handle:
 def test_every_row_is_drawn(monkeypatch):
     handle = Handle()
     monkeypatch.setattr(IPython.display, "display", lambda figure, display_id: handle)
-    plot = LivePlot([Rung("uniform: ln V", 8.1, 0.0)], 100)
+    plot = LivePlot([Baseline("uniform: ln V", 8.1, 0.0)], 100)
     for step in (50, 100):
         plot({"step": step, "mlm_loss": 5.0, "masked_accuracy": 0.1, "nsp_accuracy": 0.5, "seconds": 3.2})
     assert len(handle.drawn) == 2

@@ -1,4 +1,4 @@
-"""Panels and the ladder, on a small random model."""
+"""Panels and baselines, on a small random model."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bertlab import BertConfig, BertForPreTraining, BertForQuestionAnswering, Tokenizer
-from bertlab.course import ladder, panels
+from bertlab.course import masked_baselines, panels
 from bertlab.evaluation.baselines import NeighbourBaselines
 from bertlab.explain.attention.maps import attention_maps
 from bertlab.inputs.masking import Masking
@@ -43,10 +43,10 @@ def test_question_panel_answers(tok):
     assert "the question is empty" in result.value
 
 
-def test_ladder_goes_down(tok):
+def test_baselines_go_down(tok):
     documents = [tok.encode_batch(["the animal didn't cross the street", text]) for text in TEXTS * 4]
     baselines = NeighbourBaselines(documents, tok.vocab_size, tok.all_special_ids)
-    uniform, unigram, bigram = ladder(documents, tok, baselines, Masking(), pairs=20)
+    uniform, unigram, bigram = masked_baselines(documents, tok, baselines, Masking(), pairs=20)
     assert uniform.loss == pytest.approx(math.log(tok.vocab_size), abs=1e-5)
     assert uniform.loss > unigram.loss > bigram.loss
     assert bigram.top1 > unigram.top1

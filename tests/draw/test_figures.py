@@ -5,9 +5,9 @@ from io import BytesIO
 import pytest
 import torch
 
-from bertlab.course import Rung
 from bertlab.draw.figures import base as figures
 from bertlab.draw.figures.training import learning_curves
+from bertlab.evaluation.baselines import Baseline
 from bertlab.explain.attention.maps import AttentionMaps
 from bertlab.explain.spans import Answer, legal_spans, span_grid
 from bertlab.explain.words.fill import Fill
@@ -17,7 +17,7 @@ TOKENS = ["[CLS]", "a", "$x$", "<b>", "[SEP]"]
 MAPS = AttentionMaps(TOKENS, [0] * 5, torch.rand(3, 2, 5, 5).softmax(-1))
 FILL = Fill(1, ["a", "$5_"], [0.7, 0.2], 0.8)
 ROWS = [{"step": 50, "mlm_loss": 4.0, "masked_accuracy": 0.2, "nsp_accuracy": 0.5}]
-RUNGS = [Rung("uniform: ln V", 8.1, 0.0)]
+RUNGS = [Baseline("uniform: ln V", 8.1, 0.0)]
 
 
 def answer() -> Answer:
@@ -52,6 +52,6 @@ def test_figure_is_drawn(name):
 
 
 def test_the_name_of_a_rung_stands_where_the_curve_does_not_end():
-    loss, _ = learning_curves(ROWS, [*RUNGS, Rung("frequency", 3.9, 0.0)], 100).axes
+    loss, _ = learning_curves(ROWS, [*RUNGS, Baseline("frequency", 3.9, 0.0)], 100).axes
     sides = {text.get_text(): text.get_verticalalignment() for text in loss.texts}
     assert sides == {"uniform: ln V": "bottom", "frequency": "top"}

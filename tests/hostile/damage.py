@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from bertlab.model.summary import model_facts
-from bertlab.predict import answer_question, classify, fill_in
+from bertlab.predict import fill_in, predict_one
 
 SAFE, PICKLE = "model.safetensors", "pytorch_model.bin"
 QUERY = "bert.encoder.layer.0.attention.self.query.weight"
@@ -20,9 +20,9 @@ Damage = Callable[[Path], None]
 # How each kind of checkpoint is asked.
 ASKED = {
     "pretraining": lambda folder: fill_in("my [MASK] is hairy", folder, 3),
-    "sentence": lambda folder: classify("my dog is hairy", None, folder, 3),
-    "token": lambda folder: classify("my dog is hairy", None, folder, 3),
-    "qa": lambda folder: answer_question("who is hairy ?", "my dog is hairy", folder, 3),
+    "sentence": lambda folder: predict_one(folder, {"text": "my dog is hairy"}, 3),
+    "token": lambda folder: predict_one(folder, {"text": "my dog is hairy"}, 3),
+    "qa": lambda folder: predict_one(folder, {"question": "who is hairy ?", "passage": "my dog is hairy"}, 3),
 }
 ARGUMENTS = {
     "pretraining": ["my [MASK] is hairy"],

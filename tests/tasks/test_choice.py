@@ -38,11 +38,11 @@ def test_mistakes_are_named(task):
         )
 
 
-def test_measured_judged_and_guessed(task):
+def test_measures_comparisons_and_baselines(task):
     examples = [ChoiceExample("1", "a", ("b", "c"), 0), ChoiceExample("2", "a", ("b", "c"), 1)]
     said = [ChoicePrediction(1, (0.1, 0.9)), ChoicePrediction(1, (0.4, 0.6))]
     assert task.measures(examples, said)["accuracy"] == 0.5
     assert task.baselines(examples, examples) == {"by chance": {"accuracy": 0.5}}
-    first, second = task.judged(examples, said)
-    assert (first.gold, first.said) == ("b", "c") and first.wrong > second.wrong
-    assert task.settle(examples) == {} and task.confusions(examples, said) is None
+    first, second = task.compare(examples, said)
+    assert (first.gold, first.predicted) == ("b", "c") and first.error > second.error
+    assert task.head_fields(examples) == {} and task.confusions(examples, said) is None

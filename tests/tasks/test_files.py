@@ -6,9 +6,9 @@ import pytest
 
 from bertlab import InputError
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
-from bertlab.corpora.reading import Skipped
+from bertlab.corpora.tabular import text_examples
 from bertlab.tasks.choice import ChoiceTask
-from bertlab.tasks.files import FileOptions, hub_set, naming, read_examples
+from bertlab.tasks.files import FileOptions, naming
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
@@ -23,6 +23,7 @@ FILES = {
     "f.jsonl": json.dumps({"text": "a", "choices": ["b", "c"], "label": 1}),
     "g.csv": "ask,left,right,label\na,b,c,0\n",
 }
+UNLABELLED = FileOptions().reading(labelled=False)
 NAMED = FileOptions(text_column="one", pair_column="two", label_column="kind")
 READ = {  # family, file, columns, example
     "text": (SequenceTask, "a.csv", FileOptions(), TextExample("2", "a dog", None, "x")),
@@ -56,35 +57,35 @@ def files(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", READ)
 def test_each_family_reads_its_files(name, files):
     family, file, columns, example = READ[name]
-    assert list(read_examples(family, files / file, columns)) == [example]
+    assert list(family.read_examples(files / file, columns.reading())) == [example]
 
 
 def test_without_labels(files):
     (files / "a.csv").write_text("text\na dog\n")
-    assert next(read_examples(SequenceTask, files / "a.csv", FileOptions(), labelled=False)).label is None
+    assert next(SequenceTask.read_examples(files / "a.csv", UNLABELLED)).label is None
     (files / "c.conll").write_text("Ann\nruns\n")
-    assert next(read_examples(TokenTask, files / "c.conll", FileOptions(), labelled=False)).labels is None
+    assert next(TokenTask.read_examples(files / "c.conll", UNLABELLED)).labels is None
 
 
 def test_numbers_and_several_classes(files):
     (files / "a.csv").write_text("text,label\na dog,1\n")
     for problem, label in (("regression", 1.0), ("multi_label_classification", ("1",))):
-        assert next(read_examples(SequenceTask, files / "a.csv", FileOptions(), problem=problem)).label == label
+        assert next(SequenceTask.read_examples(files / "a.csv", FileOptions().reading(problem))).label == label
 
 
 def test_mistakes_name_the_file_or_the_option(files):
     (files / "none.conll").write_text("\n")
     (files / "bad.csv").write_text("text,label\n,x\n,y\n")
-    columns = FileOptions(label_column="tag")
-    for message, family, file, how in (
-        ("a.csv: no column holds the second texts", SequenceTask, "a.csv", {"pairs": True}),
-        ("--label-column tag: columns of CoNLL files are numbers", TokenTask, "c.conll", {"columns": columns}),
-        ("none.conll: holds no example$", TokenTask, "none.conll", {}),
-        ("none.conll: holds no example$", TokenTask, "none.conll", {"skipped": Skipped()}),
-        ("that can be used: left out 2 rows; .*line 2", SequenceTask, "bad.csv", {"skipped": Skipped()}),
+    tagged, usual, skip = FileOptions(label_column="tag"), FileOptions(), FileOptions(on_error="skip")
+    for message, family, file, options in (
+        ("a.csv: no column holds the second texts", SequenceTask, "a.csv", usual.reading(pairs=True)),
+        ("--label-column tag: columns of CoNLL files are numbers", TokenTask, "c.conll", tagged.reading()),
+        ("none.conll: holds no example$", TokenTask, "none.conll", usual.reading()),
+        ("none.conll: holds no example$", TokenTask, "none.conll", skip.reading()),
+        ("that can be used: left out 2 rows; .*line 2", SequenceTask, "bad.csv", skip.reading()),
     ):
         with pytest.raises(InputError, match=message):
-            list(read_examples(family, files / file, how.pop("columns", FileOptions()), **how))
+            list(family.read_examples(files / file, options))
 
 
 def test_naming_the_source():
@@ -93,11 +94,14 @@ def test_naming_the_source():
 
 
 def test_data_sets_of_the_hub():
-    assert hub_set(SequenceTask, "sst2", FileOptions(), "single_label_classification").address == "nyu-mll/glue/sst2"
-    own = hub_set(SequenceTask, "me/mine", NAMED, "regression")
-    assert (own.family, own.columns.text, own.columns.pair, own.problem) == ("sequence", "one", "two", "regression")
-    with pytest.raises(InputError, match="--dataset squad: is for another task; for this one there are conll2003|wnut"):
-        hub_set(TokenTask, "squad", FileOptions(), "single_label_classification")
+    classes = "single_label_classification"
+    assert SequenceTask.hub_set("sst2", FileOptions().columns, classes).address == "nyu-mll/glue/sst2"
+    own = SequenceTask.hub_set("me/mine", NAMED.columns, "regression")
+    assert (own.reader, own.columns.text, own.columns.pair, own.problem) == (text_examples, "one", "two", "regression")
+    with pytest.raises(
+        InputError, match="--dataset squad: is for another task; for this one there are wnut_17, conll2003"
+    ):
+        TokenTask.hub_set("squad", FileOptions().columns, classes)
 
 
 def test_a_second_text_is_read_where_it_is_wanted(tmp_path):
@@ -105,5 +109,6 @@ def test_a_second_text_is_read_where_it_is_wanted(tmp_path):
     path.write_text("premise,hypothesis,label\none,two,yes\n")
     named = FileOptions(text_column="premise", pair_column="hypothesis")
     wanted = [(None, FileOptions()), (True, FileOptions()), (False, named)]
-    assert [next(read_examples(SequenceTask, path, columns, pairs=p)).pair for p, columns in wanted] == ["two"] * 3
-    assert next(read_examples(SequenceTask, path, FileOptions(), pairs=False)).pair is None
+    for pairs, columns in wanted:
+        assert next(SequenceTask.read_examples(path, columns.reading(pairs=pairs))).pair == "two"
+    assert next(SequenceTask.read_examples(path, FileOptions().reading(pairs=False))).pair is None

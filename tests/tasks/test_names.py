@@ -8,7 +8,7 @@ import torch
 
 from bertlab import BertForMultipleChoice, BertForPreTraining, BertForTokenClassification, InputError, Tokenizer
 from bertlab.tasks.choice import ChoiceTask
-from bertlab.tasks.registry import NAMES, family_of, make_task, named, open_task, taught
+from bertlab.tasks.registry import TASKS, family_of, find_task, learned_task, open_task
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
@@ -24,15 +24,15 @@ def saved(head, pretrained, folder, recipe=None, **changes):
 
 
 def test_names_of_the_storyworld_give_examples_of_their_family(tok):
-    for name, entry in NAMES.items():
-        assert named(name) is entry and entry.about
-        task = make_task(entry.family, tok, 64)
-        if entry.world:
-            (example,) = entry.world(0, 1, "dev")
-            task.settle([example, *entry.world(1, 20, "train")])
+    for name, entry in TASKS.items():
+        assert find_task(name) is entry and entry.about
+        task = entry.family(tok, 64)
+        if entry.storyworld:
+            (example,) = entry.storyworld(0, 1, "dev")
+            task.head_fields([example, *entry.storyworld(1, 20, "train")])
             assert (getattr(example, "pair", None) is not None) == entry.pairs
     with pytest.raises(InputError, match="no task 'poetry': choose one of sentence, pair"):
-        named("poetry")
+        find_task("poetry")
 
 
 @pytest.mark.parametrize(
@@ -60,21 +60,22 @@ def test_stride_and_length_are_those_of_the_training(pretrained, tmp_path):
     assert isinstance(task, SpanTask) and (task.max_length, task.stride) == (90, 20)
 
 
-def test_what_a_run_was_taught(pretrained, tmp_path):
-    assert taught(pretrained) == ""
-    assert taught(saved(BertForMultipleChoice, pretrained, tmp_path / "a", {"task": "choice"})) == "choice"
-    assert taught(saved(BertForMultipleChoice, pretrained, tmp_path / "b", {"task": "poetry"})) == ""
+def test_what_a_run_has_learned(pretrained, tmp_path):
+    assert learned_task(pretrained) is None
+    run = saved(BertForMultipleChoice, pretrained, tmp_path / "a", {"task": "choice"})
+    assert learned_task(run) is open_task(run)[1].learned is TASKS["choice"]
+    assert learned_task(saved(BertForMultipleChoice, pretrained, tmp_path / "b", {"task": "poetry"})) is None
     for text in ("{", "[]"):
         folder = saved(BertForMultipleChoice, pretrained, tmp_path / "c", text)
         with pytest.raises(InputError, match="recipe.json"):
-            taught(folder)
+            learned_task(folder)
 
 
 def test_a_model_without_a_head(pretrained):
     assert family_of(pretrained) is None and BertForPreTraining.from_pretrained(pretrained)
     with pytest.raises(InputError, match="has no head for a task: fine-tune it first"):
         open_task(pretrained)
-    assert family_of("storyworld-tiny-qa") is SpanTask and SequenceTask is NAMES["pair"].family
+    assert family_of("storyworld-tiny-qa") is SpanTask and SequenceTask is TASKS["pair"].family
 
 
 def test_a_gpu_is_taken_where_there_is_one(monkeypatch):

@@ -31,18 +31,18 @@ def predictions(names, *shares) -> list[TextPrediction]:
 
 
 def test_settled_by_the_labels(task):
-    single = task.settle(examples("b", "a", "b"))
+    single = task.head_fields(examples("b", "a", "b"))
     assert single == {"problem_type": "single_label_classification", "id2label": {0: "a", 1: "b"}}
     assert task.best == "accuracy"
-    several = task.settle(examples(("b",), (), ("c", "a")))
+    several = task.head_fields(examples(("b",), (), ("c", "a")))
     assert several == {"problem_type": "multi_label_classification", "id2label": {0: "a", 1: "b", 2: "c"}}
     assert task.best == "micro_f1"
-    assert task.settle(examples(1.0, 2.0)) == {"problem_type": "regression", "num_labels": 1}
+    assert task.head_fields(examples(1.0, 2.0)) == {"problem_type": "regression", "num_labels": 1}
     assert task.best == "spearman"
 
 
 def test_names_of_different_case_are_different_classes(task):
-    assert list(task.settle(examples("red", "Red", "RED"))["id2label"].values()) == ["RED", "Red", "red"]
+    assert list(task.head_fields(examples("red", "Red", "RED"))["id2label"].values()) == ["RED", "Red", "red"]
 
 
 def test_labels_that_are_numbers_are_in_their_order():
@@ -58,7 +58,7 @@ def test_the_order_of_labels_is_always_the_same():
 @pytest.mark.parametrize("names", [["not_equivalent", "equivalent"], ["not_duplicate", "duplicate"]])
 def test_of_two_classes_the_second_is_the_positive_one(names, task):
     """As in MRPC and QQP: the F1 that GLUE reports is that of the second."""
-    assert list(task.settle(examples(*names))["id2label"].values()) == names
+    assert list(task.head_fields(examples(*names))["id2label"].values()) == names
     assert sorted_labels({"nothing", "a", "notable", "no-a"}) == ["no-a", "a", "notable", "nothing"]
 
 
@@ -72,7 +72,7 @@ def test_of_two_classes_the_second_is_the_positive_one(names, task):
 )
 def test_labels_that_teach_nothing(labels, message, task):
     with pytest.raises(InputError, match=message):
-        task.settle(examples(*labels))
+        task.head_fields(examples(*labels))
 
 
 @pytest.mark.parametrize(
@@ -183,15 +183,17 @@ def test_what_guessing_reaches(task):
 
 def test_the_worst_are_those_that_were_least_likely(task):
     said = predictions(["a", "b"], [0.9, 0.1], [0.6, 0.4], [0.2, 0.8])
-    judged = task.judged(examples("b", "b", "b"), said)
-    assert [one.said for one in judged] == ["a", "a", "b"] and judged[0].wrong > judged[1].wrong > judged[2].wrong > 0
-    assert judged[0].wrong == pytest.approx(2.302, abs=1e-3)  # -ln 0.1
+    compared = task.compare(examples("b", "b", "b"), said)
+    assert [one.predicted for one in compared] == ["a", "a", "b"]
+    assert compared[0].error > compared[1].error > compared[2].error > 0
+    assert compared[0].error == pytest.approx(2.302, abs=1e-3)  # -ln 0.1
     assert task.confusions(examples("b", "b", "b"), said) == [("b", "a"), ("b", "a"), ("b", "b")]
 
 
-def test_numbers_and_sets_are_judged_too(task):
-    (one,) = task.judged(examples(1.0), [TextPrediction(3.5, {})])
-    assert (one.gold, one.said, one.wrong) == ("1.000", "3.500", 2.5)
-    (one,) = task.judged(examples(("a",)), [TextPrediction((), {"a": 0.25, "b": 0.5})])
-    assert (one.gold, one.said) == ("a", "none") and one.wrong == pytest.approx(2.079, abs=1e-3)  # -ln 0.25 - ln 0.5
+def test_numbers_and_sets_are_compared_too(task):
+    (one,) = task.compare(examples(1.0), [TextPrediction(3.5, {})])
+    assert (one.gold, one.predicted, one.error) == ("1.000", "3.500", 2.5)
+    (one,) = task.compare(examples(("a",)), [TextPrediction((), {"a": 0.25, "b": 0.5})])
+    assert (one.gold, one.predicted) == ("a", "none")
+    assert one.error == pytest.approx(2.079, abs=1e-3)  # -ln 0.25 - ln 0.5
     assert task.confusions(examples(1.0), [TextPrediction(3.5, {})]) is None

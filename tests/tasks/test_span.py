@@ -191,9 +191,9 @@ def test_measures():
     assert not {"no_answer", "best_f1"} & set(task.measures(examples[:2], said[:2]))
     assert task.confusions(examples, said)[:3] == [("answer", "answer"), ("answer", "no answer"), ("no answer",) * 2]
     assert task.confusions(examples[:2], said[:2]) is None
-    judged = task.judged(examples, said)
-    assert [one.wrong for one in judged] == [0, 0.5, 0, 0.5, 0]
-    assert (judged[3].gold, judged[3].said) == ("no answer", "hat")
+    compared = task.compare(examples, said)
+    assert [one.error for one in compared] == [0, 0.5, 0, 0.5, 0]
+    assert (compared[3].gold, compared[3].predicted) == ("no answer", "hat")
 
 
 @settings(max_examples=30)
@@ -217,8 +217,8 @@ def test_threshold_equals_trying_all(drawn):
 
 def test_who_never_saw_a_question_without_answer_always_answers(reader):
     task = SpanTask(TOK, 24)
-    assert task.settle([ask("rex", "rex")]) == {"no_answer_threshold": ALWAYS_ANSWER}
-    assert task.settle([ask("rex", "rex"), ask("")]) == {"no_answer_threshold": 0.0}
+    assert task.head_fields([ask("rex", "rex")]) == {"no_answer_threshold": ALWAYS_ANSWER}
+    assert task.head_fields([ask("rex", "rex"), ask("")]) == {"no_answer_threshold": 0.0}
     assert json.loads(json.dumps(ALWAYS_ANSWER)) == ALWAYS_ANSWER
     examples = [ask(context=" ".join(WORDS))]
     assert next(task.predict(with_threshold(reader, ALWAYS_ANSWER), examples)).text

@@ -33,11 +33,13 @@ def model(request, config):
 
 
 def test_settled_by_the_labels_that_occur(task):
-    assert task.settle([example("a b c", "O B-y I-x")]) == {"id2label": dict(enumerate("O B-x I-x B-y I-y".split()))}
-    marks = task.settle([example("a b", "O S-x")])["id2label"].values()
+    assert task.head_fields([example("a b c", "O B-y I-x")]) == {
+        "id2label": dict(enumerate("O B-x I-x B-y I-y".split()))
+    }
+    marks = task.head_fields([example("a b", "O S-x")])["id2label"].values()
     assert list(marks) == ["O", "B-x", "I-x", "E-x", "S-x"]
     with pytest.raises(InputError, match="no word of the 1 sentences is labelled"):
-        task.settle([example("a b", "O O")])
+        task.head_fields([example("a b", "O O")])
 
 
 @pytest.mark.parametrize(
@@ -136,15 +138,15 @@ def test_words_of_any_text_are_parts_of_it_in_order(tok, text):
     assert all(not text[start:end].isspace() for start, end in spans)
 
 
-def test_measured_judged_and_guessed(task):
+def test_measures_comparisons_and_baselines(task):
     gold = [example("the red dog", "O B-x O"), example("a red hat", "O B-x I-x", "2")]
     said = [TokenPrediction(e.words, e.labels, None) for e in gold]
     assert task.measures(gold, said)["f1"] == 1.0
     wrong = [said[0], replace(said[1], labels=("O", "B-x", "O"))]
     assert task.measures(gold, wrong)["f1"] == 0.5
-    judged = task.judged(gold, wrong)
-    assert [one.wrong for one in judged] == [0.0, 2.0]
-    assert (judged[1].gold, judged[1].said) == ("red hat (x)", "red (x)")
+    compared = task.compare(gold, wrong)
+    assert [one.error for one in compared] == [0.0, 2.0]
+    assert (compared[1].gold, compared[1].predicted) == ("red hat (x)", "red (x)")
     assert task.confusions(gold, wrong)[-2:] == [("x", "x"), ("x", "O")]
     (figures,) = task.baselines([gold[0]], gold).values()
     assert figures["recall"] == 0.5

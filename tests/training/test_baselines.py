@@ -11,7 +11,7 @@ from bertlab.cli.main import main
 from bertlab.cli.material import read_material
 from bertlab.corpora import storyworld
 from bertlab.evaluation import held_out as evaluate
-from bertlab.evaluation.baselines import NeighbourBaselines, ladder
+from bertlab.evaluation.baselines import NeighbourBaselines, masked_baselines
 from bertlab.inputs.store_writing import write_store
 from bertlab.training.batches import token_ids
 from bertlab.training.recipes import PRETRAIN
@@ -123,12 +123,12 @@ RUN = ("--steps", "2", "--batch-size", "4", "--out", "run", "--device", "cpu")
 
 
 def written(folder):
-    return {rung["name"]: (rung["loss"], rung["top1"]) for rung in json.loads((folder / "baselines.json").read_text())}
+    return {one["name"]: (one["loss"], one["top1"]) for one in json.loads((folder / "baselines.json").read_text())}
 
 
 @pytest.mark.parametrize("source", ["--text", "--store"])
 def test_a_run_says_at_its_start_what_is_to_beat(source, text, tok, capsys, monkeypatch):
-    """The ladder is that of its held-out text, hidden as it hides text to learn from; counted once."""
+    """The baselines are those of its held-out text, hidden as it hides text to learn from; counted once."""
     if source == "--store":
         write_store("store", [d.sentences for d in storyworld.documents(0, 40)], tok, progress=False)
     counted, count = [], NeighbourBaselines.__init__
@@ -144,8 +144,8 @@ def test_a_run_says_at_its_start_what_is_to_beat(source, text, tok, capsys, monk
     if source == "--text":
         known, new = token_ids(known, tokenizer), token_ids(new, tokenizer)
     counts = NeighbourBaselines(known, tokenizer.vocab_size, tokenizer.all_special_ids)
-    rungs = ladder(new, tokenizer, counts, PRETRAIN["own-text"].masking, pairs=500)
-    assert found == {rung.name: pytest.approx((rung.loss, rung.top1)) for rung in rungs}
+    baselines = masked_baselines(new, tokenizer, counts, PRETRAIN["own-text"].masking, pairs=500)
+    assert found == {baseline.name: pytest.approx((baseline.loss, baseline.top1)) for baseline in baselines}
     assert found["uniform: ln V"][0] == pytest.approx(math.log(tokenizer.vocab_size))
 
 

@@ -16,7 +16,7 @@ from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.corpora.examples import ChoiceExample, TextExample, TokenExample
 from bertlab.corpora.storyworld import questions
 from bertlab.explain.runs import read_run
-from bertlab.tasks.registry import make_task, named, open_task
+from bertlab.tasks.registry import find_task, open_task
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import batches, by_length, finetune, start_model, task_loss
 from bertlab.training.recipes import FinetuneRecipe
@@ -156,8 +156,8 @@ def test_numbers_and_several_classes(labels, small, quick):
 
 
 def test_start_keeps_the_encoder_and_draws_the_head_from_the_seed(small, pretrained):
-    task = make_task(named("sentence").family, Tokenizer.from_pretrained(pretrained), 64)
-    settled = task.settle(texts(10))
+    task = find_task("sentence").family(Tokenizer.from_pretrained(pretrained), 64)
+    settled = task.head_fields(texts(10))
     with warnings.catch_warnings(action="error"):  # that the head is new is no surprise here
         model = start_model(small, task, settled)
     encoder = weights(BertForPreTraining.from_pretrained(pretrained).bert)
@@ -175,20 +175,20 @@ def test_dropout_is_that_of_the_head_too(small, pretrained, tmp_path):
     told = json.loads((folder / "config.json").read_text()) | {"classifier_dropout": 0.4}
     (folder / "config.json").write_text(json.dumps(told))
     recipe = replace(small, model=str(folder))
-    task = make_task(named("sentence").family, Tokenizer.from_pretrained(pretrained), 64)
+    task = find_task("sentence").family(Tokenizer.from_pretrained(pretrained), 64)
     for dropout, wanted in ((None, 0.4), (0.1, 0.1), (0.0, 0.0)):
-        assert start_model(replace(recipe, dropout=dropout), task, task.settle(texts(10))).dropout.p == wanted
+        assert start_model(replace(recipe, dropout=dropout), task, task.head_fields(texts(10))).dropout.p == wanted
 
 
 def test_a_head_for_the_same_labels_is_kept_and_another_is_new(small, quick, tmp_path):
     first = finetune(small, texts(24), out=tmp_path / "one", **quick)
     recipe = replace(small, model=str(tmp_path / "one"))
     tokenizer = first.tokenizer
-    task = make_task(named("sentence").family, tokenizer, 64)
-    kept = start_model(recipe, task, task.settle(texts(10)))
+    task = find_task("sentence").family(tokenizer, 64)
+    kept = start_model(recipe, task, task.head_fields(texts(10)))
     assert torch.equal(kept.classifier.weight, first.model.classifier.weight)
     others = [replace(e, label=f"{e.label}{number % 2}") for number, e in enumerate(texts(10))]
-    new = start_model(recipe, task, task.settle(others))
+    new = start_model(recipe, task, task.head_fields(others))
     assert new.classifier.weight.shape[0] == 4
     assert torch.equal(new.bert.pooler.dense.weight, first.model.bert.pooler.dense.weight)
 
@@ -234,7 +234,7 @@ def test_snapshots_are_the_model_as_it_was_without_evaluations(small, quick, tmp
     result = finetune(recipe, texts(24), texts(8, seed=3), out=tmp_path / "run", **quick)
     assert [look["step"] for look in result.evaluations] == [4, 6]
     start, middle = (open_task(tmp_path / "run" / f"step-0000{step}")[0] for step in recipe.snapshot_steps)
-    begun = start_model(recipe, result.task, result.task.settle(texts(24)))
+    begun = start_model(recipe, result.task, result.task.head_fields(texts(24)))
     assert torch.equal(start.classifier.weight, begun.classifier.weight.half().float())
     assert not same(weights(middle), weights(start)) and not same(weights(middle), weights(result.model))
     read = read_run(tmp_path / "run")
@@ -260,7 +260,7 @@ def test_the_best_checkpoint_is_kept_and_enough_is_enough(small, quick):
         seen[row["step"]] = row["accuracy"]
 
     recipe = replace(small, steps=50, evaluate_every=2, patience=2)
-    task = named("sentence").family
+    task = find_task("sentence").family
     original, taken = task.measures, {}
     try:
         task.measures = lambda *_: {"accuracy": next(figures)}
@@ -279,7 +279,7 @@ def test_without_a_dev_set_the_last_weights_are_kept(small, quick):
 
 def test_an_epoch_is_every_example_once_in_batches_of_like_length(small, pretrained):
     tok = Tokenizer.from_pretrained(pretrained)
-    features = make_task(named("choice").family, tok, 64).features(choices(203), None, learn=True)
+    features = find_task("choice").family(tok, 64).features(choices(203), None, learn=True)
     order = by_length(features, 4, random.Random(0))
     assert sorted(number for batch in order for number in batch) == list(range(203))
     assert Counter(map(len, order)) == {4: 50, 3: 1}
@@ -292,9 +292,9 @@ def test_an_epoch_is_every_example_once_in_batches_of_like_length(small, pretrai
 
 def test_batches_go_on_where_they_were(small, pretrained):
     tok = Tokenizer.from_pretrained(pretrained)
-    task = make_task(named("sentence").family, tok, 64)
+    task = find_task("sentence").family(tok, 64)
     examples = texts(10)
-    model = start_model(small, task, task.settle(examples))
+    model = start_model(small, task, task.head_fields(examples))
     features = task.features(examples, model.config, learn=True)
     whole = list(islice(batches(features, tok, small, 0), 8))
     for start in (1, 3, 5):
@@ -304,8 +304,8 @@ def test_batches_go_on_where_they_were(small, pretrained):
 
 @torch.no_grad()
 def test_smoothing_mixes_in_the_other_classes(small, pretrained):
-    task = make_task(named("sentence").family, Tokenizer.from_pretrained(pretrained), 64)
-    model = start_model(small, task, task.settle(texts(10)))
+    task = find_task("sentence").family(Tokenizer.from_pretrained(pretrained), 64)
+    model = start_model(small, task, task.head_fields(texts(10)))
     tok = Tokenizer.from_pretrained(pretrained)
     batch = tok(["a red hat", "a blue hat"]) | {"labels": torch.tensor([0, 1])}
     plain = float(task_loss(model, batch)[0])

@@ -16,13 +16,13 @@ from bertlab.draw.figures.base import WIDTH
 from bertlab.draw.figures.report import confusion_heatmap, training_curves
 from bertlab.errors import InputError
 from bertlab.evaluation.report import CONTROL, REST, confusion_counts, plain, worst, write_report
-from bertlab.tasks.base import Judged
+from bertlab.tasks.base import Comparison
 
 MEASURES = {"accuracy": 0.9, "accuracy_low": 0.85, "accuracy_high": 0.95, "f1:per|son": 0.5, "unheard_of": 3.0}
 ROWS = [{"step": step, "class_loss": 1 / step, "learning_rate": 1e-4} for step in (10, 20)]
 EVALUATIONS = [MEASURES | {"step": step} for step in (10, 20)]
 PAIRS = [("no", "no"), ("no", "yes"), ("yes", "yes")]
-JUDGED = [Judged(f"{n}", f"text {n}", "no", "yes" if n % 2 else "no", n / 10) for n in range(1, 60)]
+COMPARISONS = [Comparison(f"{n}", f"text {n}", "no", "yes" if n % 2 else "no", n / 10) for n in range(1, 60)]
 
 
 def cells(line: str) -> list[str]:
@@ -38,7 +38,7 @@ def table(text: str, first: str) -> list[list[str]]:
 
 
 def test_a_whole_report(tmp_path):
-    options = {"rows": ROWS, "evaluations": EVALUATIONS, "confusions": PAIRS, "judged": JUDGED}
+    options = {"rows": ROWS, "evaluations": EVALUATIONS, "confusions": PAIRS, "comparisons": COMPARISONS}
     baselines = {"always “no”": {"accuracy": 0.6}}
     write_report(tmp_path / "run", "A title", MEASURES, **options, baselines=baselines, notes=["A *note*."])
     assert {path.name for path in (tmp_path / "run").iterdir()} == {"report.md", "curves.png", "confusions.png"}
@@ -48,14 +48,14 @@ def test_a_whole_report(tmp_path):
     assert head == ["measure", "value", "95% interval", "always “no”"]
     assert accuracy == ["accuracy", "0.900", "0.850 to 0.950", "0.600"]
     assert person[:2] == [r"per\|son: F1", "0.500"] and unknown[:2] == [r"unheard\_of", "3.000"]
-    assert table(text, r"right \\ said")[2:] == [["no", "1", "1"], ["yes", "0", "1"]]
+    assert table(text, r"right \\ predicted")[2:] == [["no", "1", "1"], ["yes", "0", "1"]]
     rows = table(text, "example")[2:]
     assert len(rows) == 20 and rows[0] == ["59", "text 59", "no", "yes", "5.90"]
     assert "](curves.png)" in text and "](confusions.png)" in text
 
 
 def test_what_there_is_nothing_for_is_left_out(tmp_path):
-    write_report(tmp_path, "A title", {"rmse": 0.5}, judged=[Judged("1", "a", "x", "x", 0.0)])
+    write_report(tmp_path, "A title", {"rmse": 0.5}, comparisons=[Comparison("1", "a", "x", "x", 0.0)])
     assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
     assert "##" not in (tmp_path / "report.md").read_text(encoding="utf-8")
 
@@ -113,7 +113,7 @@ def test_long_texts_show_both_ends():
 
 
 def test_the_worst_are_wrong_and_in_order():
-    found = worst(JUDGED)
+    found = worst(COMPARISONS)
     assert [one.id for one in found] == [f"{n}" for n in range(59, 19, -2)]
 
 

@@ -15,7 +15,7 @@ from app.shared import state
 from app.shared.markdown import plain
 from bertlab.corpora.reading import Skipped
 from bertlab.corpora.records import Record, read_records
-from bertlab.corpora.tabular import LABELS, TEXTS, Columns, text_examples
+from bertlab.corpora.tabular import LABELS, TEXTS, Columns, ReadOptions, text_examples
 from bertlab.draw.charts.projection import YOURS
 from bertlab.errors import InputError
 
@@ -163,9 +163,10 @@ def file_texts(
     file_id: str, name: str, _content: bytes, text: str, label: str | None
 ) -> tuple[list[str], list[str], str]:
     """Return texts and labels of the first rows, up to one more than are shown, and which rows were left out."""
-    skipped, columns = Skipped(), Columns(text, None, label)
+    skipped = Skipped()
+    options = ReadOptions(Columns(text, None, label), labelled=label is not None, skipped=skipped)
     with closing(file_records(name, _content, skipped)) as records:
-        found = text_examples(records, name, columns, "single_label_classification", label is not None, skipped)
+        found = text_examples(records, name, options)
         kept = list(islice(found, MOST_TEXTS + 1))
     return [e.text for e in kept], [e.label or NO_LABEL for e in kept], str(skipped) if skipped.count else ""
 

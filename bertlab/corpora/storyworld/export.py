@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from bertlab.corpora import storyworld
@@ -56,7 +56,7 @@ def _csv(examples: Iterator[TextExample]) -> str:
 
 def _conll(examples: Iterator[TokenExample]) -> str:
     """A word and its label on a line, a blank line between two sentences."""
-    sentences = (zip(example.words, example.labels, strict=True) for example in examples)
+    sentences = (zip(example.words, example.labels or (), strict=True) for example in examples)
     return "\n".join("".join(f"{word}\t{label}\n" for word, label in sentence) for sentence in sentences)
 
 
@@ -65,7 +65,7 @@ def _json_lines(examples: Iterator[ChoiceExample]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-FORMATS = {
+FORMATS: dict[str, tuple[str, Callable[[Iterator], str]]] = {
     "documents": (".txt", _plain),
     "questions": (".json", _squad),
     "sentiment": (".csv", _csv),

@@ -127,7 +127,9 @@ def _draw_habits(rng: random.Random) -> dict[str, str]:
 
 def _unmark(text: str) -> tuple[str, dict[str, tuple[int, int]]]:
     """Take the slot marks out, keep where each slot stands."""
-    out, spans, open_slot, start, at = [], {}, "", 0, 0
+    out: list[str] = []
+    spans: dict[str, tuple[int, int]] = {}
+    open_slot, start, at = "", 0, 0
     for match in _MARK.finditer(text):
         out.append(text[at : match.start()])
         at = match.end()

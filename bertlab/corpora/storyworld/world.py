@@ -5,6 +5,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from bertlab.corpora.storyworld.lexicon import table, words
 from bertlab.corpora.storyworld.telling import Sentence, Teller
@@ -159,7 +160,7 @@ class World:
         """A phrase from the lexicon in the tense of the document: "break a wheel" -> "broke a wheel"."""
         return self.teller.inflect(phrase, many)
 
-    def tell(self, pattern: str, asks: dict[str, str] | None = None, **slots: str | Thing) -> Sentence:
+    def tell(self, pattern: str, asks: dict[str, str] | None = None, /, **slots: Any) -> Sentence:
         """One sentence in this world.
 
         `{hero}`, `{friend}`, `{pet}` and every Thing are mentioned anew each time: by name, trade, attributes ...

@@ -103,8 +103,8 @@ def gift(w: World) -> Iterator[Sentence]:
 
 def habits(w: World) -> Iterator[Sentence]:
     """Small things that {he} does with what is {his}: the pronouns agree."""
-    patterns = ("{he} <wash> {his} hands.", "{he} <call> {his} mother.", "{he} <brush> {his} hair.")
-    patterns += ("{he} <close> {his} eyes.", "{he} <open> {his} door.", "{he} <read> {his} letters.")
+    patterns = ["{he} <wash> {his} hands.", "{he} <call> {his} mother.", "{he} <brush> {his} hair."]
+    patterns += ["{he} <close> {his} eyes.", "{he} <open> {his} door.", "{he} <read> {his} letters."]
     first, second = w.rng.sample(patterns, 2)
     yield w.tell("Every {day} " + first.replace("{he}", "{H}"))
     yield w.tell("[After that|Later] " + second)

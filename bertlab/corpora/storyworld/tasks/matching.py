@@ -97,8 +97,8 @@ def matching(seed: int = 0, count: int | None = None, split: str = "train") -> I
         second.tense = w.teller.tense
         one, other = w.rng.sample(frame.tellings, 2)
         slots = (same, same if label == "1" else swapped)
-        texts = [
+        text, pair = (
             teller.tell(pattern, filled).text
             for teller, pattern, filled in zip((w.teller, second), (one, other), slots, strict=True)
-        ]
-        yield TextExample(name, *texts, label)
+        )
+        yield TextExample(name, text, pair, label)

@@ -1,0 +1,54 @@
+"""Measures in words, as cards, reports and the command line show them."""
+
+MEANING = {
+    "masked_top1": "masked word, first guess right",
+    "unigram_top1": "… guessing the most frequent word",
+    "bigram_top1": "… guessing from both neighbours",
+    "masked_loss": "masked word, loss in nats",
+    "unigram_loss": "… of word frequency",
+    "bigram_loss": "… of both neighbours",
+    "nsp_accuracy": "next sentence, right",
+    "nsp_accuracy_masked": "… with the masked words hidden, as in training",
+    "order_accuracy": "sentence order, right",
+    "order_accuracy_masked": "… with the masked words hidden, as in training",
+    "next_token_top1": "next word, first guess right",
+    "previous_top1": "… guessing from the word before",
+    "next_token_loss": "next word, loss in nats",
+    "previous_loss": "… of the word before",
+    "perplexity": "next word, perplexity",
+    "probes": "right-context probes, first guess of all words right",
+    "probes_crossing": "… who or what was too tired, too wide",
+    "probes_fitting": "… what was too big, too small",
+    "probes_pronoun": "… he or she",
+    "accuracy": "accuracy",
+    "macro_f1": "F1, mean of the classes",
+    "micro_f1": "F1 of all labels together",
+    "positive_f1": "F1 of the second class",
+    "matthews": "Matthews correlation",
+    "pearson": "Pearson correlation",
+    "spearman": "Spearman rank correlation",
+    "rmse": "root of the mean squared error",
+    "f1": "F1",
+    "exact": "exact match",
+    "precision": "precision",
+    "recall": "recall",
+    "token_accuracy": "words with the right label",
+    "no_answer": "questions without an answer, seen as such",
+    "has_answer_f1": "questions with an answer, F1",
+    "best_f1": "F1 with the best threshold for no answer",
+}
+
+
+def meaning(name: str) -> str | None:
+    """Return a measure in words, None for one that is not shown; `masked_top1:novel` is that of one genre."""
+    base, _, genre = name.partition(":")
+    words = MEANING.get(base)
+    return f"{genre}: {words}" if words and genre else words
+
+
+def print_measures(measures: dict[str, float]) -> None:
+    """Print each measure that has a meaning, in words."""
+    rows = [(words, value) for name, value in measures.items() if (words := meaning(name))]
+    width = max((len(words) for words, _ in rows), default=0)
+    for words, value in rows:
+        print(f"{words:<{width}}  {value:.3f}")

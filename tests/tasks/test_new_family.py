@@ -1,0 +1,99 @@
+"""A new task family is one file and one registration: training, evaluation and prediction find the rest."""
+
+import json
+from pathlib import Path
+
+import pytest
+import rating
+from rating import BertForRating, RatingTask, Review
+
+from bertlab import InputError
+from bertlab.cli.evaluate import evaluate_model
+from bertlab.cli.main import main
+from bertlab.predict import predict_file, predict_one
+from bertlab.tasks.files import FileOptions
+from bertlab.tasks.registry import FAMILIES, TASKS, find_task, open_task, register
+from bertlab.training.engine.optim import Optimization
+from bertlab.training.finetune import finetune
+from bertlab.training.recipes import FinetuneRecipe
+
+REVIEWS = [Review(str(n), f"the {'dog' if n % 2 else 'man'} number {n} is here", 5.0 * (n % 2)) for n in range(24)]
+
+
+@pytest.fixture(autouse=True)
+def registered():
+    register(RatingTask)
+    yield
+    FAMILIES.remove(RatingTask)
+    del TASKS["rating"]
+
+
+@pytest.fixture
+def table(tmp_path) -> Path:
+    path = tmp_path / "reviews.csv"
+    path.write_text("text,stars\n" + "".join(f"{e.text},{e.stars}\n" for e in REVIEWS))
+    return path
+
+
+def test_it_is_one_short_file():
+    lines = Path(rating.__file__).read_text().splitlines()
+    assert sum(bool(line.strip()) for line in lines) < 60
+
+
+def test_it_learns_and_opens_again(pretrained, tmp_path):
+    settings = {"max_length": 32, "batch_size": 8, "steps": 80, "optim": Optimization("adamw", learning_rate=1e-2)}
+    recipe = FinetuneRecipe("rating", pretrained, **settings)
+    result = finetune(recipe, REVIEWS, REVIEWS[:8], out=tmp_path / "run", progress=False, device="cpu")
+    model, task = open_task(tmp_path / "run")
+    assert type(model) is BertForRating and type(task) is RatingTask and task.learned is find_task("rating")
+    measures = task.measures(REVIEWS, list(task.predict(model, REVIEWS)))
+    assert measures["within_one"] > 0.8 and result.looks[-1]["within_one"] > 0.8  # a constant reaches half
+
+
+def test_the_commands_work_with_it(pretrained, table, tmp_path, capsys):
+    run = tmp_path / "run"
+    quick = "--steps 2 --batch-size 4 --max-length 32 --device cpu".split()
+    main(["finetune", "rating", "--model", str(pretrained), "--train", str(table), "--out", str(run), *quick])
+    assert {"README.md", "report.md", "dev.csv"} <= {path.name for path in run.iterdir()}
+    assert "how many stars a text gives" in (run / "README.md").read_text()
+
+    model, task = open_task(run)
+    predictions = list(task.predict(model, REVIEWS))
+    assert evaluate_model(str(run), data=table) == task.measures(REVIEWS, predictions)
+    (row,) = predict_one(str(run), {"text": REVIEWS[0].text})
+    assert row["value"] == pytest.approx(predictions[0].stars, abs=1e-5)
+    assert predict_file(str(run), table, tmp_path / "out.jsonl", FileOptions()) == (24, "")
+    stars = [json.loads(line)["stars"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert stars == pytest.approx([p.stars for p in predictions], abs=1e-5)
+    capsys.readouterr()
+    main(["predict", REVIEWS[0].text, "--model", str(run)])
+    assert capsys.readouterr().out.strip() == f"{predictions[0].stars:.4f}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "token_decoder=crf"], "token_decoder=crf: means nothing for the task rating"),
+        ([], "name it with --train"),
+        (["--dataset", "sst2"], "is for another task; for this one there are none"),
+    ],
+)
+def test_its_mistakes_are_named(arguments, message, pretrained, table, capsys):
+    train = ["--train", str(table)] if "--set" in arguments else []
+    with pytest.raises(SystemExit):
+        main(["finetune", "rating", "--model", str(pretrained), *arguments, *train])
+    assert message in capsys.readouterr().err
+
+
+def test_a_bad_row_and_a_wrong_input_are_named(table, pretrained, tmp_path):
+    table.write_text("text,stars\na dog,5\n,1\n")
+    with pytest.raises(InputError, match="line 3 is empty"):
+        list(RatingTask.read_examples(table, FileOptions().reading()))
+    with pytest.raises(InputError, match="reviews.csv, line 2: there is no column 'stars'"):
+        table.write_text("text\na dog\n")
+        list(RatingTask.read_examples(table, FileOptions().reading()))
+
+
+def test_a_name_can_be_registered_once():
+    with pytest.raises(ValueError, match="there is a task 'rating' already"):
+        register(RatingTask)
