@@ -8,7 +8,7 @@ import rating
 from rating import BertForRating, RatingTask, Review
 
 from bertlab import InputError
-from bertlab.cli.evaluate import evaluate_model
+from bertlab.cli.evaluate import evaluate_task
 from bertlab.cli.main import main
 from bertlab.predict import predict_file, predict_one
 from bertlab.tasks.files import FileOptions
@@ -16,6 +16,7 @@ from bertlab.tasks.registry import FAMILIES, TASKS, find_task, open_task, regist
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune
 from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.run_settings import RunSettings
 
 REVIEWS = [Review(str(n), f"the {'dog' if n % 2 else 'man'} number {n} is here", 5.0 * (n % 2)) for n in range(24)]
 
@@ -43,7 +44,7 @@ def test_it_is_one_short_file():
 def test_it_learns_and_opens_again(pretrained, tmp_path):
     settings = {"max_length": 32, "batch_size": 8, "steps": 80, "optim": Optimization("adamw", learning_rate=1e-2)}
     recipe = FinetuneRecipe("rating", pretrained, **settings)
-    result = finetune(recipe, REVIEWS, REVIEWS[:8], out=tmp_path / "run", progress=False, device="cpu")
+    result = finetune(recipe, REVIEWS, REVIEWS[:8], settings=RunSettings(device="cpu"), out=tmp_path / "run", progress=False)
     model, task = open_task(tmp_path / "run")
     assert type(model) is BertForRating and type(task) is RatingTask and task.learned is find_task("rating")
     measures = task.measures(REVIEWS, list(task.predict(model, REVIEWS)))
@@ -59,7 +60,7 @@ def test_the_commands_work_with_it(pretrained, table, tmp_path, capsys):
 
     model, task = open_task(run)
     predictions = list(task.predict(model, REVIEWS))
-    assert evaluate_model(str(run), data=table) == task.measures(REVIEWS, predictions)
+    assert evaluate_task(str(run), table, FileOptions()) == task.measures(REVIEWS, predictions)
     (row,) = predict_one(str(run), {"text": REVIEWS[0].text})
     assert row["value"] == pytest.approx(predictions[0].stars, abs=1e-5)
     assert predict_file(str(run), table, tmp_path / "out.jsonl", FileOptions()) == (24, "")
