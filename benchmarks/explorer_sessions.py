@@ -1,6 +1,6 @@
-"""Twenty readers of one explorer at once: does each get the answers to the own text, and does memory stay flat?
+"""Twenty readers of one explorer at once: does each get the answers to their own text, and does memory stay flat?
 
-    python benchmarks/explorer_sessions.py                # needs Chromium or Chrome; memory is told on Linux only
+    python benchmarks/explorer_sessions.py                # needs Chromium or Chrome; memory on Linux only
 
 Twenty pages are open in twenty browser profiles; half look at the heads of one model, half at the fill-ins of another.
 In every round all of them change their text at the same moment, to one that nobody else has. What each page then
@@ -37,7 +37,7 @@ def opened(kind: str, name: str):
 
 
 class Heads:
-    """A reader of the attention page: the strongest pair of the first head is told in words below it."""
+    """A reader of the attention page: the words below name the strongest pair of the first head."""
 
     page, model = "attention", HEADS_MODEL
 
@@ -97,7 +97,7 @@ class Reader:
 
 
 def turn_of_all(readers: list[Reader], turn: int) -> tuple[list[float], int]:
-    """Seconds until each reader has the own answer, and how many never had it or saw an error."""
+    """Seconds until each reader has their own answer, and how many never had it or saw an error."""
     for reader in readers:
         reader.ask(turn)
     for reader in readers:

@@ -10,7 +10,7 @@ FOLDER holds the data sets as their makers give them; one that is not there is l
     nli_dev/snli_dev.csv                           the dev set of SNLI, Bowman et al. 2015, a fifth of it the test set
     squad/train-v1.1.head.json, xquad.en.json      some of SQuAD 1.1, Rajpurkar et al. 2016; XQuAD, Artetxe et al. 2020
 
-What one text says is not in two sets: sentences of MR, first texts of SNLI and passages of SQuAD are drawn as a whole.
+No text is in two sets: examples with the same sentence (MR), first text (SNLI) or passage (SQuAD) stay together.
 A tenth of what is learned from is the dev set, but WNUT-17 has its own.
 
 "bertlab" is `bertlab finetune` with its defaults, the checkpoint of the best epoch on the dev set; "random" the same
@@ -18,12 +18,12 @@ from freshly drawn weights. "bertlab, AdamW" and "Trainer" learn from the same r
 have the same AdamW, batch size and number of steps; the last checkpoint counts. The learning rate is the one of three
 with which "bertlab, AdamW" ends best on the dev set. Trainer draws its batches at random and pads them to their longest
 row, as it does by default; it is in float32, bertlab in bfloat16 where the processor is fast at it. Seconds are those
-of training, with bertlab's looks at the dev set, without tokenizing. Measured are whole test sets; in brackets is the
-95% interval that the test examples give.
+of training, with bertlab's evaluations on the dev set, without tokenizing. Whole test sets are measured; in brackets
+is the 95% interval that the test examples give.
 
 Speed: all train for some steps by turns, in every round on the same batches of tokenized rows of like length, which
-spares padding to both; the first steps of each turn are not timed. The allocator is told to keep memory, as in
-bertlab's training, for all of them.
+spares padding to both; the first steps of each turn are not timed. For all of them the allocator
+keeps freed memory, as in bertlab's training.
 """
 
 import argparse

@@ -1,15 +1,15 @@
-"""Whether a training that is killed, at any moment, goes on to the same weights as one that is not.
+"""Does a training that is killed at any moment end with the same weights as one that is not?
 
     python benchmarks/kills.py                                         # pretraining, 100 kills; some minutes
     python benchmarks/kills.py --command finetune --points 20 --precision bfloat16 --threads 2
 
 A small run is killed by SIGKILL and resumed, again and again, on another number of threads each time; in the end its
-weights are compared, bit for bit, with those of a run that nothing interrupted. A kill falls at a random moment after
+weights are compared, bit for bit, with those of a run that nothing interrupted. A kill comes at a random moment after
 the start, while a state is being written, or after some progress (a row of metrics, a state). Runs are repeated until
 so many kills have fallen. Exit code 1 if weights differ, or if a resumed run found a damaged state.
 
-Every run is a process of its own, forked from one that has imported everything and computed nothing: so a run takes
-less than a second, of which the imports would take three. For Linux and macOS.
+Every run is a process of its own, forked from one that has imported everything and computed nothing. So it
+takes less than a second; the imports alone would take three. For Linux and macOS.
 """
 
 import argparse
@@ -50,13 +50,13 @@ WEIGHTS = "model.safetensors"
 
 @dataclass
 class Kills:
-    """Runs of one command in one folder, and the kills that fell on them."""
+    """Runs of one command in one folder, and their kills."""
 
     command: str
     precision: str
     threads: int
     chance: random.Random
-    fallen: Counter = field(default_factory=Counter)  # by kind of moment
+    done: Counter = field(default_factory=Counter)  # by kind of moment
     runs: int = 0
 
     def whole(self) -> None:
@@ -66,8 +66,8 @@ class Kills:
         self._end(self._start(self._line("whole"), self.threads))
 
     def until(self, points: int) -> bool:
-        """Kill and resume until so many kills have fallen; whether all runs ended with the weights of `whole`."""
-        while self.fallen.total() < points:
+        """Kill and resume that many times; return whether all runs ended with the weights of `whole`."""
+        while self.done.total() < points:
             shutil.rmtree("run", ignore_errors=True)
             self._one_run(points)
             self.runs += 1
@@ -82,7 +82,7 @@ class Kills:
                 return None  # killed after the training, while it was measured
             threads = self.threads + (start % 2 if again else 0)
             process = self._start(self._line("run") + (" --resume" if again else ""), threads)
-            if self.fallen.total() == points:
+            if self.done.total() == points:
                 return self._end(process)
             kind = self.chance.choice(["at random", "while saving", "after progress"])
             self._wait(process, getattr(self, kind.replace(" ", "_"))())
@@ -90,7 +90,7 @@ class Kills:
             process.join()
             if process.exitcode != -signal.SIGKILL:
                 return self._end(process)
-            self.fallen[kind] += 1
+            self.done[kind] += 1
 
     def at_random(self) -> Callable[[], bool]:
         end = time.monotonic() + self.chance.uniform(0, 1.5)
@@ -161,10 +161,10 @@ def main() -> None:
         kills.whole()
         same = kills.until(options.points)
         os.chdir("/")
-    moments = ", ".join(f"{count} {kind}" for kind, count in sorted(kills.fallen.items()))
+    moments = ", ".join(f"{count} {kind}" for kind, count in sorted(kills.done.items()))
     verdict = "all ended with the same weights" if same else "the last ended with OTHER weights"
     setting = f"{options.command}, {options.precision}, {options.threads} and {options.threads + 1} threads"
-    print(f"{setting}: {kills.fallen.total()} kills ({moments}) of {kills.runs} runs: {verdict}")
+    print(f"{setting}: {kills.done.total()} kills ({moments}) of {kills.runs} runs: {verdict}")
     sys.exit(not same)
 
 

@@ -1,4 +1,4 @@
-"""What needs no network: linear models of scikit-learn on words, and an answer by shared words.
+"""Baselines without a network: linear models of scikit-learn on words, and an answer by shared words.
 
 The one constant that each linear model has, C of scikit-learn, is the best of CONSTANTS on the dev set.
 """
@@ -95,7 +95,7 @@ def class_measures(sets: Sets, vectorizer) -> Measures:
 
 def word_measures(sets: Sets) -> Measures:
     """A linear classifier (support vectors) for each word by itself: the word, its shape, beginning and end, and those
-    of two words on both sides. No label is told of the words before, as a CRF would."""
+    of two words on both sides. Unlike a CRF, it sees no label of the words before."""
     vectorizer = CountVectorizer(analyzer=list, binary=True)  # of lists of traits, as they are
     rows = vectorizer.fit_transform(word_rows(sets.train))
     labels = [label for example in sets.train for label in example.labels]

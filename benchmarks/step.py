@@ -7,8 +7,8 @@ A step is forward, the losses of masked words and next sentences, backward, and 
 which 80% are filled, a vocabulary of 30,522. Each contestant has a process of its own, and they take turns step by
 step, so other work on the machine slows all of them.
 
-- "transformers" is its BertForPreTraining as it comes, in a plain loop; "memory kept" the same with the allocator told
-  to keep freed memory, as bertlab tells it for its own process; "bfloat16" the same under autocast.
+- "transformers" is its BertForPreTraining as it comes, in a plain loop; "memory kept" the same with an
+  allocator that keeps freed memory, as it does in bertlab's own process; "bfloat16" the same under autocast.
 - nn.TransformerEncoder has embeddings, tied decoder and next-sentence layer around it.
 - "bertlab, loop of your own" is the loop of the README in float32; the last two are steps of `bertlab pretrain`. A star
   marks the precision that it measures to be the faster one here, and so takes by itself.

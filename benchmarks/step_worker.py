@@ -67,7 +67,7 @@ def theirs(size: str, autocast: bool = False) -> Step:
 
 
 def theirs_helped(size: str) -> Step:
-    """The same, with glibc told to keep freed memory, as bertlab tells it: M_MMAP_MAX and M_TRIM_THRESHOLD."""
+    """The same, but glibc keeps freed memory, as with bertlab: M_MMAP_MAX and M_TRIM_THRESHOLD."""
     libc = ctypes.CDLL(None)
     libc.mallopt(-4, 0)
     libc.mallopt(-1, 2**31 - 1)

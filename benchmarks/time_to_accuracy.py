@@ -7,7 +7,7 @@ All start from the same weights and go through the same batches with the same ma
 the learning rate comes down with the time; on all cores. "bertlab" is the training of `bertlab pretrain --minutes`;
 "transformers" is its BertForPreTraining with fused attention in a plain loop, in float32 as it comes; the third is the
 same under autocast to bfloat16. Muon sees queries, keys and values as one matrix in bertlab, as three in transformers.
-The allocator is told to keep memory, as in bertlab's training, for all of them.
+For all of them the allocator keeps freed memory, as in bertlab's training.
 
 Copies of the weights are measured when the time is over, on held-out text with 15% of the words masked: the first after
 2 seconds or more, each at 0.8 times the seconds of the next. Off the plateau is the first with a masked loss 0.5 nats

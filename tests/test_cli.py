@@ -112,6 +112,16 @@ def test_data_writes_what_the_readers_read(tmp_path):
     assert len(list(read_documents([write_storyworld("documents", tmp_path / "d", 5, 0, "dev")]))) >= 1
 
 
+SLOW = "lightning_fabric transformers datasets scipy bertlab.corpora.storyworld bertlab.corpora.english "
+SLOW += "bertlab.evaluation bertlab.explain bertlab.predict bertlab.training.pretrain bertlab.training.finetune"
+
+
+def test_help_waits_for_nothing_slow(tmp_path):
+    script = "import sys, bertlab.cli.main; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert sorted(set(SLOW.split()) & set(done.stdout.split())) == []
+
+
 MISTAKES = {
     "unknown model": (("predict", "a [MASK]", "--model", "no-such-model"), "no-such-model"),
     "folder that is no checkpoint": (("predict", "a [MASK]", "--model", "."), "config.json is missing"),

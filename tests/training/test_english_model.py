@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bertlab.cli import pretrain as commands
 from bertlab.cli.main import main
+from bertlab.cli.material import read_material
 from bertlab.corpora import storyworld
 from bertlab.corpora.english import GENRES, SOURCES, read_english
 from bertlab.evaluation.held_out import measure_genres, measure_pretraining
@@ -69,11 +69,18 @@ def test_the_card_names_the_data_its_licences_and_every_genre(run, folder):
 
 
 def test_training_never_sees_the_held_out_documents(folder):
-    material = commands.read_material((), folder)
+    material = read_material((), folder)
     assert list(material.new) == ["novel", "wikipedia", "spoken", "written"]
     assert [d.sentences for d in read_english(folder)] == material.known
     for genre, texts in material.new.items():
         assert texts == [d.sentences for d in read_english(folder, "test") if d.genre == genre]
+
+
+def test_any_recipe_learns_from_the_corpora(folder, tmp_path):
+    options = ["--out", str(tmp_path / "run"), "--steps", "2", "--batch-size", "4", "--device", "cpu"]
+    main(["pretrain", "storyworld-live", "--data", str(folder), *options])
+    card = (tmp_path / "run" / "README.md").read_text()
+    assert SOURCES[0].name in card and "bertlab pretrain storyworld-live --data FOLDER --steps 2" in card
 
 
 def test_evaluate_by_genre(run, folder, capsys):
@@ -100,7 +107,6 @@ def test_a_genre_is_measured_as_text_of_its_own(tok, recipe, texts):
 MISTAKES = {
     "no folder given": (["pretrain", "english-mini"], "--data"),
     "folder without corpora": (["pretrain", "english-mini", "--data", "."], "litbank_novels"),
-    "folder for another recipe": (["pretrain", "storyworld-tiny", "--data", "."], "english-mini"),
     "both": (["pretrain", "english-mini", "--data", ".", "--text", "a.txt"], "one of --text, --data"),
     "evaluate without corpora": (["evaluate", "storyworld-tiny", "--data", "."], "litbank_novels"),
 }

@@ -18,6 +18,7 @@ from toy import pretrained
 
 from bertlab import InputError
 from bertlab.cli.main import main
+from bertlab.explain.runs import read_run
 from bertlab.training.batches import batches
 from bertlab.training.engine import loop
 from bertlab.training.engine.checkpoints import Checkpoints, deferred_interrupts
@@ -244,6 +245,14 @@ def test_a_state_of_the_version_before_has_no_conditions(long, texts, tok, tmp_p
     states.save(state | {"format": 2})
     assert not train(long, texts, tok, out=tmp_path / "run", resume=True).stopped
     assert "its state does not say on how many threads" in capsys.readouterr().err
+
+
+def test_a_run_of_an_older_version_may_name_fields_that_are_gone(long, texts, tok, tmp_path, monkeypatch):
+    begun(long, texts, tok, tmp_path / "run", monkeypatch)
+    path = tmp_path / "run" / "recipe.json"
+    path.write_text(json.dumps({"corpus": ""} | json.loads(path.read_text())))
+    assert not train(long, texts, tok, out=tmp_path / "run", resume=True).stopped
+    assert read_run(tmp_path / "run").finished
 
 
 # Ended from outside

@@ -252,7 +252,7 @@ def test_what_a_store_decides_is_not_to_be_set(story, tmp_path, capsys):
         with pytest.raises(SystemExit) as ended:
             main(["pretrain", "--store", str(tmp_path / "ids"), "--set", setting, "--out", str(tmp_path / "run")])
         said = capsys.readouterr().err.splitlines()[-1]
-        assert ended.value.code == 2 and f"--set {setting.partition('=')[0]}: says nothing beside --store" in said
+        assert ended.value.code == 2 and f"--set {setting.partition('=')[0]}: has no effect beside --store" in said
 
 
 def test_the_card_tells_every_option_that_matters(story, tmp_path):
