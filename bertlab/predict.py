@@ -52,8 +52,9 @@ def check_names(task: Task, model: str, given: Given) -> None:
         return
     forms = ", or ".join(" and ".join(form) for form in task.given)
     foreign = " and ".join(f"--{name}" for name in given if not any(name in form for form in task.given))
-    advice = f"leave out {foreign}" if foreign else "give just that"
-    raise InputError(f"{model} has a {task.head.__name__}, which reads {forms}: {advice}, or name another --model")
+    advice = f"Leave out {foreign}" if foreign else "Give just that"
+    reads = f"it has a {task.head.__name__}, which reads {forms}"
+    raise InputError(f"{model} cannot answer that: {reads}. {advice}, or name another --model")
 
 
 def check_texts(tokenizer: Tokenizer, given: Given) -> None:

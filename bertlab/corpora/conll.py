@@ -1,4 +1,4 @@
-"""Sentences word by word, as the shared tasks of CoNLL wrote them: a line for each word, its label in a column."""
+"""Labelled words in the format of the CoNLL shared tasks: one word a line, its label in a column."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,10 +25,11 @@ def read_conll(
     encoding: str = "utf-8",
     skipped: Skipped | None = None,
 ) -> Iterator[TokenExample]:
-    """Sentences of a file with a word a line, a blank line after each sentence, columns cut at tabs or else at blanks.
+    """Yield the sentences of a file with one word a line, a blank line after each sentence, and columns separated by
+    tabs, or else by blanks.
 
-    Columns are counted from 0, and from the right with -1. -DOCSTART- lines and, before a sentence, comments ("# ...")
-    are left out. Labels are of BIO or BIOES; those of IOB1 become BIO. A sentence's id is the number of its first line.
+    Columns are counted from 0, and from the right with -1. -DOCSTART- lines, and comments ("# ...") before a sentence,
+    are left out. Labels are BIO or BIOES; IOB1 becomes BIO. A sentence's id is the number of its first line.
     InputError names the line where something is wrong; with `skipped` such a sentence is left out and counted.
     """
     path = Path(path)
@@ -56,7 +57,7 @@ def _sentences(path: Path, encoding: str) -> Iterator[list[Line]]:
 
 
 def _without_comments(lines: list[Line]) -> list[Line]:
-    """The sentence, less the lines "# ..." before it; but "#" may be its first word, and then has a word's columns."""
+    """Return the sentence without the lines "# ..." before it, unless "#" is its first word: then it has columns."""
     width = len(_split(lines[-1][1], lines))
     for place, (_, line) in enumerate(lines):
         if not line.startswith("# ") or (place < len(lines) - 1 and len(_split(line, lines)) == width):
@@ -65,14 +66,14 @@ def _without_comments(lines: list[Line]) -> list[Line]:
 
 
 def _split(line: str, lines: Sequence[Line]) -> list[str]:
-    """The columns of a line as this sentence, by its last line, has them."""
+    """Return the columns of a line, separated as in the last line of its sentence."""
     if "\t" in lines[-1][1]:
         return [cell.strip(" \r\n") for cell in line.split("\t")]
     return BLANKS.split(line.strip(" \r\n"))
 
 
 def _rows(lines: Sequence[Line], path: str) -> list[tuple[str, list[str]]]:
-    """(where in words, columns) of each line; all must have equally many."""
+    """Return (place in words, columns) of each line; all must have equally many."""
     rows = [(f"{path}, line {number}", _split(line, lines)) for number, line in lines]
     width = len(rows[0][1])
     for where, row in rows:
@@ -88,21 +89,21 @@ def _cell(row: list[str], column: int, option: str, where: str) -> str:
 
 
 def check_word(word: object, where: str) -> str:
-    """The word, if it is one; it may be a blank of another kind, as in tweets."""
+    """Return the word, if it is one; it may be an unusual blank, as in tweets."""
     if not isinstance(word, str) or not word or "\0" in word:
         raise InputError(f"{where}: {word!r:.40} is no word")
     return word
 
 
 def check_label(label: str, where: str) -> str:
-    """The label, if it is one of an entity: O, B-x, I-x, E-x or S-x."""
+    """Return the label, if it is one of an entity: O, B-x, I-x, E-x or S-x."""
     if not LABEL.fullmatch(label):
         raise InputError(f"{where}: {label!r} is no label of an entity (O, B-x, I-x, E-x, S-x); see --label-column")
     return label
 
 
 def as_bio(labels: Sequence[str]) -> tuple[str, ...]:
-    """The same labels, but an entity that begins with I-, as in IOB1, begins with B-; BIO and BIOES stay."""
+    """Return the same labels, but with B- where an entity begins with I-, as in IOB1; BIO and BIOES stay."""
     before = ["O", *labels]
     return tuple(
         f"B-{label[2:]}" if label[0] == "I" and previous not in (f"B-{label[2:]}", label) else label

@@ -1,11 +1,11 @@
-"""The few shapes in which every corpus hands over its text, whatever it was read from."""
+"""Documents and labelled examples: what every corpus yields, whatever it was read from."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Document:
-    """Sentences in their order: the unit within which one sentence can follow another.
+    """Sentences in their order. Only within a document does one sentence follow another.
 
     `genre` groups documents for reporting, where the corpus knows genres.
     """
@@ -21,10 +21,8 @@ class Document:
 
 @dataclass(frozen=True)
 class TextExample:
-    """A text, or a pair of texts, and what it is: a class, a number, or any number of classes.
-
-    `label` is a str, a float or a tuple of str accordingly, None where it is not known.
-    """
+    """A text, or a pair of texts, with its label: a class (str), a number (float), any number of classes (tuple of
+    str), or None where it is unknown."""
 
     id: str
     text: str
@@ -34,7 +32,7 @@ class TextExample:
 
 @dataclass(frozen=True)
 class TokenExample:
-    """A sentence as words, and the label of each: "O", "B-person", "I-person" ... (None where they are not known)."""
+    """A sentence as words, with the label of each: "O", "B-person", "I-person" ... (None where they are unknown)."""
 
     id: str
     words: tuple[str, ...]
@@ -43,7 +41,7 @@ class TokenExample:
 
 @dataclass(frozen=True)
 class ChoiceExample:
-    """A text and several ways it may go on; `label` is the number of the right one, from 0 (None: not known)."""
+    """A text and several continuations; `label` is the number of the right one, from 0 (None where it is unknown)."""
 
     id: str
     text: str
@@ -55,8 +53,8 @@ class ChoiceExample:
 class QAExample:
     """A question on a passage, as in SQuAD: the answer is `context[answer_start:][:len(answer)]`.
 
-    A question that the passage does not answer has `answer` "" and `answer_start` -1. `others` are more answers
-    that count as right. `kind` groups questions for reporting, where the corpus knows kinds.
+    A question that the passage does not answer has `answer` "" and `answer_start` -1. `others` are further right
+    answers. `kind` groups questions for reporting, where the corpus knows kinds.
     """
 
     id: str

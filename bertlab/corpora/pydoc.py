@@ -53,9 +53,12 @@ LEAST_WORDS, WORD_SHARE = 4, 0.8  # of a sentence: fewer, or more names and symb
 
 
 def read_docstrings(folders: Iterable[str | Path] | None = None, *, progress: bool = False) -> Iterator[Document]:
-    """A Document for each module below `folders` whose docstrings hold prose; by default the standard library and
-    all installed packages. Sentences that an earlier module had already are left out; files that are no Python
-    are skipped. The same files give the same documents in the same order."""
+    """Yield a Document for each module below `folders` whose docstrings hold prose; by default the standard library
+    and all installed packages.
+
+    Sentences of an earlier module are left out, files that are not Python are skipped. The same files give the same
+    documents in the same order.
+    """
     folders = [Path(folder) for folder in folders] if folders is not None else installed()
     for folder in folders:
         if not folder.is_dir():
@@ -64,12 +67,12 @@ def read_docstrings(folders: Iterable[str | Path] | None = None, *, progress: bo
 
 
 def installed() -> list[Path]:
-    """The folders of the standard library and of the packages of this environment."""
+    """Return the folders of the standard library and of the packages of this environment."""
     return list(dict.fromkeys(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")))
 
 
 def _modules(folders: list[Path]) -> list[tuple[str, Path]]:
-    """(name, file), sorted by name; packages below a standard library belong to whoever names their folder."""
+    """Return (name, file), sorted by name; packages inside the standard library's folder need naming theirs."""
     found: dict[str, Path] = {}
     for folder in folders:
         for path in folder.rglob("*.py"):
@@ -92,7 +95,7 @@ def _documents(modules: list[tuple[str, Path]], progress: bool) -> Iterator[Docu
 
 
 def docstrings(path: Path) -> list[str]:
-    """The docstrings of a file from top to bottom; none where it cannot be read or is no Python of this version."""
+    """Return the docstrings of a file from top to bottom; none if it is unreadable or not Python of this version."""
     try:
         source = path.read_bytes()
         if b'"""' not in source and b"'''" not in source:
@@ -111,7 +114,7 @@ def _line(node: ast.AST) -> int:
 
 
 def prose(docstring: str) -> list[str]:
-    """The sentences of its running text.
+    """Return the sentences of a docstring's running text.
 
     Left out: sections that list parameters and the like, whatever is indented, sessions, code, tables, lists,
     fields, signatures; then sentences of few words, without an end, or made of names and symbols.
@@ -121,7 +124,7 @@ def prose(docstring: str) -> list[str]:
 
 
 def _paragraphs(docstring: str) -> Iterator[str]:
-    """What stands between blank lines, at the margin, and in no listing section."""
+    """Yield the paragraphs that are not indented and not in a listing section."""
     listing = False
     for block in re.split(r"\n\s*\n", docstring.strip()):
         lines = block.split("\n")

@@ -1,4 +1,4 @@
-"""Text files in whatever encoding they have, and what becomes of rows that cannot be used."""
+"""Text files of any encoding, and rows that cannot be used."""
 
 import codecs
 import re
@@ -19,7 +19,7 @@ Example = TypeVar("Example")
 
 @dataclass
 class Skipped:
-    """Rows that a reader left out: how many, and why the first. A reader without one stops at the first bad row."""
+    """Counts the rows that a reader leaves out, and keeps the reason of the first."""
 
     count: int = 0
     first: str = ""
@@ -33,7 +33,7 @@ class Skipped:
 
 
 def usable(rows: Iterable[Row], read: Callable[[Row], Example], skipped: Skipped | None) -> Iterator[Example]:
-    """`read(row)` of each row; one that raises InputError ends it all or, with `skipped`, is left out and counted."""
+    """Yield `read(row)` of each row. A row that raises InputError is left out and counted if there is `skipped`."""
     for row in rows:
         try:
             example = read(row)
@@ -46,7 +46,7 @@ def usable(rows: Iterable[Row], read: Callable[[Row], Example], skipped: Skipped
 
 
 def check_text(text: object, where: str) -> str:
-    """The text, if it is one that a model can read; InputError says what is wrong at `where`."""
+    """Return the text, if a model can read it; InputError names what is wrong, and `where`."""
     if not isinstance(text, str):
         raise InputError(f"{where} holds no text but {text!r:.40}")
     if not text.strip():
@@ -59,14 +59,14 @@ def check_text(text: object, where: str) -> str:
 
 
 def read_text(path: Path, encoding: str = "utf-8") -> str:
-    """All text of a file; errors as in `open_text`."""
+    """Return all text of a file; errors are those of `open_text`."""
     with open_text(path, encoding) as file:
         return file.read()
 
 
 @contextmanager
 def open_text(path: Path, encoding: str = "utf-8", newline: str | None = None) -> Iterator[TextIO]:
-    """The file opened for reading, a byte order mark left out; one of UTF-16 is believed.
+    """Open a file for reading, without its byte order mark; a mark of UTF-16 overrides `encoding`.
 
     InputError names a file that cannot be read, an unknown encoding, or the byte that does not fit it.
     """
@@ -92,15 +92,15 @@ def _codec(path: Path, encoding: str) -> str:
 
 
 def _place(error: UnicodeError, file: TextIO) -> str:
-    """Where in the file the error is, which itself tells the place in a piece of it."""
+    """Return where in the file the error is; the error itself counts from the start of a chunk."""
     if not isinstance(error, UnicodeDecodeError):
         return "(no byte order mark: utf-16-le or utf-16-be?)"
     return f"at byte {file.buffer.tell() - len(error.object) + error.start}"
 
 
 def _advice(path: Path) -> str:
-    """What to do about the encoding. cp1252 is asked for first: where it fits, several others fit as well, and rank
-    before it though it is by far the most frequent."""
+    """Return what to do about the encoding. cp1252 is tried first: where it fits, rarer encodings fit too, and would
+    rank before it."""
     from charset_normalizer import from_bytes
 
     with path.open("rb") as file:

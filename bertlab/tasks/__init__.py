@@ -1,1 +1,1 @@
-"""The task families of the paper: what each reads, what its head's scores mean, how good they are."""
+"""The task families of the paper, each a class: how examples are read, encoded, predicted, measured and shown."""

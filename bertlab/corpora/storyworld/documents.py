@@ -1,4 +1,4 @@
-"""Documents, questions, labelled sentences: the public face of the small town."""
+"""Documents, questions and labelled sentences of the small town."""
 
 import random
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def documents(seed: int = 0, count: int | None = None, split: str = "train") -> 
 
 
 def tell_document(rng: random.Random, split: str) -> list[Sentence]:
-    """An opening, a few scenes that share one state, reasons and small habits between them, a closing."""
+    """Write an opening, a few scenes that share one state with reasons and small habits between them, and a closing."""
     world = World(rng, split)
     middle = list(dict.fromkeys(rng.sample(scenes.SCENES, rng.randint(3, 4))))
     for extra in (rng.choice(scenes.BECAUSE), rng.choice(scenes.BECAUSE), people.habits):
@@ -37,7 +37,7 @@ def tell_document(rng: random.Random, split: str) -> list[Sentence]:
 
 
 def _flowing(sentences: Iterator[Sentence], rng: random.Random) -> Iterator[Sentence]:
-    """As this author puts them: some join two sentences often, some seldom, each with a mark of their own."""
+    """Join some sentences in pairs: each author does so at a rate, and with a mark, of their own."""
     rate, mark = rng.choice((0.2, 0.5, 0.8)), rng.choice(("; ", " – "))
     for sentence in sentences:
         if sentence.text.endswith(".") and rng.random() < rate:
@@ -53,7 +53,7 @@ def questions(seed: int = 0, count: int | None = None, split: str = "train") -> 
 
 
 def _question(rng: random.Random, split: str, name: str) -> QAExample:
-    """A window of a document and a question: about the window, or about what the window does not tell."""
+    """Return a question and a passage of a document, which answers it or, in a third of the cases, does not."""
     impossible = rng.random() < 1 / 3
     while True:
         sentences = tell_document(rng, split)
@@ -62,14 +62,14 @@ def _question(rng: random.Random, split: str, name: str) -> QAExample:
         index, question, slot = rng.choice([(i, q, a) for i, s in enumerate(sentences) for q, a in s.asks])
         start, end = sentences[index].spans[slot]
         answer, kind = sentences[index].text[start:end], slot.rstrip("'")
-        told = [sentences[i] for i in window]
-        answers = {s.answer(question).lower() for s in told if question in dict(s.asks)}
+        shown = [sentences[i] for i in window]
+        answers = {s.answer(question).lower() for s in shown if question in dict(s.asks)}
         if impossible:
-            passage = [s.text for s in told if answer.lower() not in s.text.lower()]
+            passage = [s.text for s in shown if answer.lower() not in s.text.lower()]
             if len(passage) >= 2 and answers <= {answer.lower()}:
                 return QAExample(name, question, " ".join(passage), "", -1, kind=kind)
         elif index in window and len(answers) == 1:
-            passage = [s.text for s in told]
+            passage = [s.text for s in shown]
             offset = sum(len(text) + 1 for text in passage[: index - first]) + start
             return QAExample(name, question, " ".join(passage), answer, offset, kind=kind)
 

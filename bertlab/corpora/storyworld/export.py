@@ -13,13 +13,13 @@ from bertlab.io.atomic import atomic_write
 
 
 def write_storyworld(kind: str, out: Path, count: int, seed: int, split: str) -> Path:
-    """Write `count` documents, questions or examples of a task; returns the file, with the ending of its format.
+    """Write `count` documents, questions or examples of a task, and return the file, with the ending of its format.
 
     documents: plain text, a blank line between two; questions: SQuAD 2.0 JSON; sentiment, entailment, matching: CSV
     with columns text, (pair,) label; entities: CoNLL, word and label in two columns; choices: JSON lines.
     """
     if kind not in FORMATS:
-        raise InputError(f"{kind!r} is none of what the storyworld writes: {', '.join(FORMATS)}")
+        raise InputError(f"{kind!r} is no kind of text that the storyworld writes: {', '.join(FORMATS)}")
     if count < 1:
         raise InputError(f"--count {count}: write at least one")
     ending, as_text = FORMATS[kind]

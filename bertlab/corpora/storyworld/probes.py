@@ -1,4 +1,4 @@
-"""Masked sentences whose answer stands to the right of the mask: a left-to-right model cannot know it."""
+"""Masked sentences whose clue is to the right of the mask: a left-to-right model cannot know the answer."""
 
 import random
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from bertlab.errors import InputError
 
 @dataclass(frozen=True)
 class Probe:
-    """`text` holds one [MASK]; `answer` is right, `foil` fits everything that stands left of the mask as well."""
+    """`text` holds one [MASK]; `answer` is right, `foil` fits everything to the left of the mask as well."""
 
     text: str
     answer: str
@@ -19,7 +19,7 @@ class Probe:
 
 
 def probes(seed: int = 0, count: int = 200, split: str = "test") -> list[Probe]:
-    """`count` probes of each family: "crossing", "fitting", "pronoun". Combinations belong to `split`."""
+    """Return `count` probes of each family: "crossing", "fitting", "pronoun". Combinations belong to `split`."""
     if split not in SPLITS:
         raise InputError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
     rng = random.Random(f"probes-{split}-{seed}")

@@ -19,7 +19,7 @@ _VERB = re.compile(r"<([a-z ]+)(\+?)>")
 _SLOT = re.compile(r"\{(\w+)\}")
 _MARK = re.compile("\x01(\\w+)\x02|\x03")
 _ARTICLE = re.compile("\\b([Aa]) (?=(?:\x01\\w+\x02)?[aeiou])(?!(?:\x01\\w+\x02)?(?:one|uni|use))")
-_FIRST = re.compile(r"^\W*\w|(?<=[.!?] )\w|(?<=: [“‘\"])\w")  # what is written large
+_FIRST = re.compile(r"^\W*\w|(?<=[.!?] )\w|(?<=: [“‘\"])\w")  # what is capitalised
 _WORD = re.compile(r"(?<![{\w])([A-Za-z]+)(?![\w}])|[^\w\s{}\[\]<>|+']")
 _QUOTED = re.compile(r"“([^“”]*)([,?!])” (<\w+>) (\{\w+\})\.")
 ONE_THING = "item vehicle seller shop place first second third agent barrier blamed thing container helper".split()
@@ -29,7 +29,7 @@ PLAIN_HABIT = 0.4  # how often an author writes the plain form of a word that ha
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence, where its slots stand in it (character spans), and what can be asked about it."""
+    """One sentence, the character spans of its slots, and the questions that it answers."""
 
     text: str
     spans: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -37,13 +37,13 @@ class Sentence:
     opening: str = ""  # the first letter as it is within a sentence
 
     def answer(self, question: str) -> str:
-        """What this sentence answers to one of its questions."""
+        """Return the answer to one of this sentence's questions."""
         return self.text[slice(*self.spans[dict(self.asks)[question]])]
 
     def joined(self, mark: str, other: "Sentence") -> "Sentence":
-        """Both as one sentence: "June paints." and "Kenji sings." -> "June paints; Kenji sings."
+        """Return both as one sentence: "June paints." and "Kenji sings." -> "June paints; Kenji sings."
 
-        Slots of the other whose names are taken here get a ' behind theirs.
+        Slots of the other whose names are taken here get a ' after theirs.
         """
         text = other.opening + other.text[1:]
         shift = len(self.text) - 1 + len(mark)
@@ -56,7 +56,7 @@ class Sentence:
 class Teller:
     """One author: a tense, and habits of wording that last for a document.
 
-    With `plain`, an author whose every word is the plain one of the lexicon's [habits].
+    A `plain` author uses only the plain words of the lexicon's [habits].
     """
 
     def __init__(self, rng: random.Random, plain: bool = False):
@@ -73,7 +73,7 @@ class Teller:
         asks: dict[str, str] | None = None,
         plain: dict[str, str] | None = None,
     ) -> Sentence:
-        """The sentence of a pattern. `asks` maps question patterns, filled from `plain`, to the slots that answer."""
+        """Write the sentence of a pattern. `asks` maps question patterns, filled from `plain`, to slots that answer."""
         if self._speaker_first:
             pattern = _QUOTED.sub(lambda m: f"{m[4]} {m[3]}: “{m[1]}{m[2].replace(',', '.')}”", pattern)
         text, spans = self._render(_WORD.sub(self._habitual, pattern), slots)
@@ -105,7 +105,7 @@ class Teller:
         return self._choices[options]
 
     def inflect(self, verb: str, many: bool = False) -> str:
-        """The verb of a phrase in this author's tense, for one or many."""
+        """Inflect the verb of a phrase for this author's tense, for one or many."""
         head, _, rest = verb.partition(" ")
         if head == "be" and many:
             return " ".join(filter(None, ("were" if self.tense == "past" else "are", rest)))
@@ -115,7 +115,7 @@ class Teller:
 
 
 def _draw_habits(rng: random.Random) -> dict[str, str]:
-    """What this author writes for each word that has other forms; both quotation marks are of one kind."""
+    """Draw what this author writes for each word that has other forms; quotation marks come as a pair."""
     habits = {}
     for word, forms in lexicon()["habits"].items():
         plain, *others = forms.split("|")
@@ -126,7 +126,7 @@ def _draw_habits(rng: random.Random) -> dict[str, str]:
 
 
 def _unmark(text: str) -> tuple[str, dict[str, tuple[int, int]]]:
-    """Take the slot marks out, keep where each slot stands."""
+    """Remove the slot marks and return the span of each slot."""
     out: list[str] = []
     spans: dict[str, tuple[int, int]] = {}
     open_slot, start, at = "", 0, 0

@@ -11,7 +11,7 @@ from bertlab.corpora.storyworld.lexicon import table, words
 from bertlab.corpora.storyworld.telling import Sentence, Teller
 
 REGIONS = 20  # parts of the country, each with its own people, towns, trades and animals
-LEAST = 6  # a shorter list is shared out to fewer parts, so that each has as many entries as this
+LEAST = 6  # entries of a list for each part; a shorter list is shared among fewer parts
 SPLITS = ("train", "dev", "test")
 _DOING = re.compile(
     r"(\{(?:hero|H|friend)\})( <(?!be|have|own|do|want|need|love|hate|hurt|get|keep|lose|live))"
@@ -42,7 +42,7 @@ PRONOUNS = {
 
 
 def split_of(*parts: str) -> str:
-    """The split that a combination of words belongs to: 1 in 20 is kept for test, 1 in 20 for dev."""
+    """Return the split that a combination of words belongs to: 1 in 20 is kept for test, 1 in 20 for dev."""
     bucket = zlib.crc32("|".join(parts).encode()) % 20
     return {0: "test", 1: "dev"}.get(bucket, "train")
 
@@ -73,9 +73,9 @@ class World:
 
     rng: random.Random
     split: str = "train"
-    plain: bool = False  # told by an author without habits of wording
+    plain: bool = False  # the author has no habits of wording
     slots: dict[str, str] = field(default_factory=dict)
-    about_hero: bool = False  # was the last sentence about the hero alone? only then may a pronoun stand for the name
+    about_hero: bool = False  # the last sentence was about the hero alone: only then may a pronoun replace the name
 
     def __post_init__(self):
         self.region = self.rng.randrange(REGIONS)
@@ -84,12 +84,12 @@ class World:
         self._draw_life()
 
     def local(self, entries: Sequence) -> Sequence:
-        """The entries of a list that belong to the region of this document: names and trades differ by region."""
+        """Return the entries of a list that belong to this document's region: names and trades differ by region."""
         parts = max(1, min(REGIONS, len(entries) // LEAST))
         return entries[self.region % parts :: parts]
 
     def pair(self, firsts: Sequence, seconds: Sequence) -> tuple:
-        """A combination of one of each that belongs to this document's split."""
+        """Draw a combination of one of each that belongs to this document's split."""
         for _ in range(2000):
             first, second = self.rng.choice(firsts), self.rng.choice(seconds)
             if split_of(_key(first), _key(second)) == self.split:
@@ -97,7 +97,7 @@ class World:
         raise RuntimeError(f"no combination for split {self.split!r}")
 
     def _combinations(self, firsts: Sequence, seconds: Sequence) -> list[tuple]:
-        """All combinations of one of each that belong to this document's split."""
+        """Return all combinations of one of each that belong to this document's split."""
         return [(a, b) for a in firsts for b in seconds if split_of(_key(a), _key(b)) == self.split]
 
     def _draw_people(self) -> None:
@@ -157,29 +157,29 @@ class World:
         return self.rng.choice(table(section, name))
 
     def verb(self, phrase: str, many: bool = False) -> str:
-        """A phrase from the lexicon in the tense of the document: "break a wheel" -> "broke a wheel"."""
+        """Inflect a phrase of the lexicon for the tense of the document: "break a wheel" -> "broke a wheel"."""
         return self.teller.inflect(phrase, many)
 
     def tell(self, pattern: str, asks: dict[str, str] | None = None, /, **slots: Any) -> Sentence:
-        """One sentence in this world.
+        """Write one sentence in this world; `slots` are texts and Things.
 
         `{hero}`, `{friend}`, `{pet}` and every Thing are mentioned anew each time: by name, trade, attributes ...
         `{name_full}` is a Thing with all attributes, `{H}` the hero or, where it is clear who is meant, a pronoun.
-        Questions name people by their plain names.
+        Questions call people by their plain names.
         """
         things = {key: value for key, value in slots.items() if isinstance(value, Thing)}
         plain = self.slots | slots | {f"{key}_full": str(thing) for key, thing in things.items()}
         plain |= {key: thing.noun for key, thing in things.items()}
-        told = plain | {key: thing.mention(self.rng) for key, thing in things.items()} | self._people()
+        filled = plain | {key: thing.mention(self.rng) for key, thing in things.items()} | self._people()
         if self.about_hero and self.rng.random() < 0.4:
-            told["H"] = self.slots["he"]
+            filled["H"] = self.slots["he"]
         self.about_hero = ("{H}" in pattern or "{hero}" in pattern) and "{friend}" not in pattern
         if "{adverb}" not in pattern and self.rng.random() < 0.4:
             pattern = _DOING.sub(r"\1 {adverb}\2", pattern, count=1)
-        return self.teller.tell(pattern, told, asks, plain)
+        return self.teller.tell(pattern, filled, asks, plain)
 
     def _people(self) -> dict[str, str]:
-        """How the people of this world are called this time."""
+        """Choose how this sentence mentions the people and the pet."""
         forms = HERO_FORMS if self.rng.random() < 0.85 else ("{hero}",)
         hero = self.rng.choice(forms).format(**self.slots)
         friend = self.rng.choice(FRIEND_FORMS).format(**self.slots)
@@ -187,11 +187,11 @@ class World:
         return {"hero": hero, "H": hero, "friend": friend, "pet": pet}
 
     def thing(self, noun: str, *lists: tuple[str, str]) -> Thing:
-        """A noun with one attribute from each (section, name) list."""
+        """Return a noun with one attribute from each (section, name) list."""
         return Thing(noun, tuple(self.choice(*names) for names in lists))
 
     def item(self) -> tuple[Thing, str, str]:
-        """Something from a shop, with quality, colour and material, and its shop and seller.
+        """Draw something from a shop, with quality, colour and material, and its shop and seller.
 
         Noun and colour are a combination of the split.
         """
@@ -202,13 +202,13 @@ class World:
         return Thing(noun, attributes[: self.rng.randint(2, 3)]), row[0], row[1]
 
     def place(self) -> tuple[Thing, tuple[str, ...]]:
-        """Somewhere to go to, and its row: place, sight, what one does there, what one brings."""
+        """Draw a place to visit, and its row: place, sight, what one does there, what one brings."""
         row, quality = self.pair(table("places", "outings"), words("places", "qualities"))
         return Thing(row[0], (quality,)), row
 
 
 def _key(value) -> str:
-    """The word that stands for a row, a person or itself in a combination."""
+    """Return the word that represents a row, a person or itself in a combination."""
     if isinstance(value, Person):
         return value.name
     return value if isinstance(value, str) else value[0]

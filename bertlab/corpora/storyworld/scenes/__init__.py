@@ -1,4 +1,4 @@
-"""The scenes that documents are made of: each tells a few sentences and moves the state of its world on."""
+"""The scenes that documents are made of: each writes a few sentences and changes the state of its world."""
 
 from bertlab.corpora.storyworld.scenes import errands, home, nature, people, reasons, trips
 

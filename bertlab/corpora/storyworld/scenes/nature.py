@@ -30,7 +30,7 @@ def facts(w: World) -> Iterator[Sentence]:
 
 
 def _told_or_read(pattern: str, w: World) -> str:
-    """The fact as it is, or out of the book."""
+    """State the fact as it is, or as the book says it."""
     return pattern if w.rng.random() < 0.4 else f"“{pattern[:-1]},” <read> {{hero}}."
 
 

@@ -1,4 +1,4 @@
-"""Who they are, what they do for a living, what they feel and say to each other."""
+"""People: who they are, what they do for a living, what they feel and say to each other."""
 
 from collections.abc import Iterator
 

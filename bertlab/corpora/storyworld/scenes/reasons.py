@@ -1,4 +1,4 @@
-"""Why something did not happen: sentences whose "it" is settled by the last word.
+"""Why something did not happen: sentences in which the last word decides what "it" is.
 
 The animal didn't cross the street because it was too tired.   (it = the animal)
 The animal didn't cross the street because it was too wide.    (it = the street)
@@ -13,8 +13,14 @@ from bertlab.corpora.storyworld.world import World, split_of
 _NOT = "[didn't|did not]"
 
 
-def draw_reason(w: World, firsts: Sequence[str], seconds: Sequence[str], first_adjectives, second_adjectives):
-    """(first, second, the one to blame, adjective): the three words are a combination of the document's split."""
+def draw_reason(
+    w: World,
+    firsts: Sequence[str],
+    seconds: Sequence[str],
+    first_adjectives: Sequence[str],
+    second_adjectives: Sequence[str],
+) -> tuple[str, str, str, str]:
+    """Draw (first, second, the one to blame, adjective); words and adjective are a combination of the split."""
     for _ in range(2000):
         first, second = w.rng.choice(firsts), w.rng.choice(seconds)
         to_blame = w.rng.randrange(2)
@@ -69,7 +75,7 @@ def fitting(w: World) -> Iterator[Sentence]:
 
 
 def _reason(w: World, start: str, result: str, slots: dict[str, str]) -> Iterator[Sentence]:
-    """The reason after or before what did not happen; now and then somebody says it again."""
+    """State the reason after or before what did not happen; now and then somebody repeats it."""
     asks = {"What was too {adjective}?": "blamed"}
     order = w.rng.random()
     reason = start + (IT if order < 0.25 else NAMED) if order < 0.7 else NAMED[:-1] + ", so " + result

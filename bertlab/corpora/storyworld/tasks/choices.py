@@ -1,7 +1,7 @@
-"""How does it go on? Of four ways only one fits what was told.
+"""How does it go on? Of four continuations only one fits the beginning.
 
-The four differ in what goes with another story: all in that, or two times two in that and in who it is told of. Each
-part of the right one stands in wrong ones of other examples as often, so the choices alone do not give it away.
+The four differ in details of other stories, or, two by two, in these details and in the person. Each part of the right
+one occurs as often in wrong ones of other examples, so the choices alone do not leak the label.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Story:
-    """How a row begins a story and how it goes on: {c0}, {c1} ... are its columns, <c4> a verb in one."""
+    """How a row begins a story and how it continues: {c0}, {c1} ... are its columns, <c4> a verb in one."""
 
     rows: tuple[Row, ...]
     begins: tuple[str, ...]
@@ -81,7 +81,7 @@ OPENINGS = (
 
 
 def choices(seed: int = 0, count: int | None = None, split: str = "train") -> Iterator[ChoiceExample]:
-    """Yield beginnings with four ways to go on; of whom what is told is a combination of the split."""
+    """Yield beginnings with four continuations; person and story are a combination of the split."""
     for name, w in worlds("choices", seed, count, split):
         story = w.rng.choice(stories())
         hero, row = w.pair(people(), story.rows)
@@ -94,17 +94,17 @@ def choices(seed: int = 0, count: int | None = None, split: str = "train") -> It
 
 
 def _ways(w: World, story: Story, row: Row, slots: dict[str, str]) -> list[str]:
-    """Four different ways to go on, the right one first."""
+    """Write four different continuations, the right one first."""
     pattern = w.rng.choice(story.goes_on)
-    told: dict[str, Row] = {}
+    ways: dict[str, Row] = {}
     for other in (row, *w.rng.sample(story.rows, len(story.rows))):
         of_hero = (row[0], *other[1:])  # the story stays what it is about
-        told.setdefault(_tell(w, pattern, of_hero, slots), of_hero)
+        ways.setdefault(_tell(w, pattern, of_hero, slots), of_hero)
     if w.rng.random() < 0.5:
-        return list(told)[:4]
+        return list(ways)[:4]
     gender = "man" if slots["he"] == "she" else "woman"
     elsewhere = slots | {key: PRONOUNS[gender][key] for key in ("he", "him", "his")}
-    return [_tell(w, pattern, each, who) for who in (slots, elsewhere) for each in list(told.values())[:2]]
+    return [_tell(w, pattern, each, who) for who in (slots, elsewhere) for each in list(ways.values())[:2]]
 
 
 def _slots(w: World) -> dict[str, str]:
@@ -113,7 +113,7 @@ def _slots(w: World) -> dict[str, str]:
 
 
 def _tell(w: World, pattern: str, row: Row, slots: dict[str, str]) -> str:
-    """The pattern with this row's columns; a verb column is told in the tense of the author."""
+    """Fill the pattern with this row's columns; a verb column takes the tense of the author."""
     for number, column in enumerate(row):
         pattern = pattern.replace(f"<c{number}>", f"<{column}>")
     return w.teller.tell(pattern, slots | {f"c{number}": column for number, column in enumerate(row)}).text

@@ -1,6 +1,6 @@
 """Named entities where the names are also common words: rose, may, hill, baker, basil, biscuit.
 
-Only what stands around a word tells whether it names a person, a place (a town or a street), a pet or nothing.
+Only the words around a word show whether it names a person, a place (a town or a street), a pet or nothing.
 """
 
 import re
@@ -67,7 +67,7 @@ def entities(seed: int = 0, count: int | None = None, split: str = "train") -> I
 
 
 def labelled_words(sentence: Sentence, kinds: dict[str, str]) -> list[tuple[str, str]]:
-    """The words of a sentence and their labels, from where its slots stand; `kinds` tells which of these name what."""
+    """Return the words of a sentence and their labels; `kinds` maps the slots that are names to their kind."""
     named = [(*span, kinds[slot]) for slot, span in sentence.spans.items() if slot in kinds]
     pairs = []
     for match in _WORD.finditer(sentence.text):
@@ -78,7 +78,7 @@ def labelled_words(sentence: Sentence, kinds: dict[str, str]) -> list[tuple[str,
 
 
 def _slots(w: World) -> tuple[dict[str, str], dict[str, str]]:
-    """Names, and beside them common words that are spelt the same; and the kind of each slot that is a name."""
+    """Return slots, of names and of common words with the same spelling, and the kind of each slot that is a name."""
     own = _own(w, "person")
     anybody = [person for person in people() if person.name in own]
     first, family = w.pair(anybody, words("people", "surnames"))
@@ -104,7 +104,7 @@ def _slots(w: World) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _anything(w: World, taken: set[str]) -> tuple[str, str]:
-    """A name that is no common word, and its kind; or a common word that is no name. None that is taken."""
+    """Draw a name that is no common word, with its kind, or a common word that is no name; none that is taken."""
     kind = w.rng.choice(("person", "place", "pet", ""))
     if not kind:
         return w.rng.choice(
@@ -116,7 +116,7 @@ def _anything(w: World, taken: set[str]) -> tuple[str, str]:
 
 
 def _own(w: World, kind: str) -> tuple[str, ...]:
-    """Names that this world may hold: in dev and test often only such as train never has."""
+    """Return names that this world may hold: in dev and test often only those that train never shows."""
     return _names(kind, frozenset(("train", w.split) if w.rng.random() < 0.4 else (w.split,)))
 
 
@@ -128,7 +128,7 @@ def _names(kind: str, splits: frozenset[str]) -> tuple[str, ...]:
 
 @cache
 def _doubtful() -> set[str]:
-    """Words that name several things, or something and nothing."""
+    """Return the words that name several things, or are both a name and a common word."""
     lists = [words(*NAMES[kind]) for kind in NAMES] + [words("people", "men"), words("people", "surnames")]
     lists += [words("names", key) for key in lexicon()["names"]] + [words("food", "ingredients")]
     counts = Counter(word for each in lists for word in set(each))

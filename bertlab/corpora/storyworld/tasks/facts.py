@@ -11,14 +11,14 @@ from bertlab.corpora.storyworld.world import PRONOUNS, Person, World
 
 
 def worlds(task: str, seed: int, count: int | None, split: str) -> Iterator[tuple[str, World]]:
-    """An id and a world for each example. The same (task, seed, split) always gives the same worlds."""
+    """Yield an id and a world for each example. The same (task, seed, split) always gives the same worlds."""
     for number, rng in enumerate(generators(task, seed, count, split)):
         yield f"storyworld-{task}-{split}-{seed}-{number}", World(rng, split)
 
 
 @cache
 def people() -> tuple[Person, ...]:
-    """Everybody in the country; a name that women and men bear stands for nobody here."""
+    """Return everybody in the country, except those whose name both women and men bear."""
     women, men = words("people", "women"), words("people", "men")
     return tuple(
         [Person(name, "woman") for name in women if name not in men]
@@ -27,37 +27,37 @@ def people() -> tuple[Person, ...]:
 
 
 def others(person: Person) -> list[Person]:
-    """Everybody else."""
+    """Return everybody else."""
     return [other for other in people() if other != person]
 
 
 def called(person: Person, key: str, prefix: str = "") -> dict[str, str]:
-    """Slots of a person: {key} the name; {he}, {him} and {his} in the right gender, with the prefix before them."""
+    """Return the slots of a person: {key} is the name; {he}, {him} and {his} have the right gender, and the prefix."""
     forms = {prefix + form: PRONOUNS[person.gender][form] for form in ("he", "him", "his")}
     return {key: person.name.title()} | forms
 
 
-Value = tuple[str, str]  # as told, as claimed: "baker", "bakery"
+Value = tuple[str, str]  # as stated, as claimed: "baker", "bakery"
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that a person has one of.
+    """Something that a person has one of: a job, a pet, a home.
 
-    `told` is how it is told, `claims` are what follows; {noun} in them is one of `nouns`.
+    `statement` is a pattern that states it, `claims` are patterns that follow; {noun} in them is one of `nouns`.
     """
 
     values: tuple[Value, ...]
-    told: str
+    statement: str
     claims: tuple[str, ...] = ()
     nouns: tuple[str, ...] = ()
 
     def others(self, value: Value) -> tuple[Value, ...]:
-        """The values whose claim is another one."""
+        """Return the values with another claim."""
         return tuple(other for other in self.values if other[1] != value[1])
 
     def beside(self, rng: random.Random) -> tuple["Fact", "Fact"]:
-        """(instead, more): what may be told in place of this fact, of the same thing if it is of one, and besides."""
+        """Return a fact that may replace this one, about the same thing if it is about one, and a further fact."""
         things = [fact for fact in facts() if fact.nouns and fact != self]
         lives = [fact for fact in facts() if not fact.nouns and fact != self]
         instead = things[0] if self.nouns else rng.choice([*lives, rng.choice(things)])
@@ -79,18 +79,18 @@ def facts() -> tuple[Fact, ...]:
     goods = tuple((g.strip(), row[0]) for row in table("shops", "goods") for g in row[2].split(",") if " of " not in g)
     months = tuple((month.title(), season) for season, month, _ in table("mind", "seasons"))
     things = words("sentiment", "things")
-    thing = "The {noun} of {who} <be> {told}."
+    thing = "The {noun} of {who} <be> {stated}."
     return (
-        Fact(_columns("work", "jobs", 0, 1), "{who} <be> a {told}.",
-             ("{who} <work> as a {told}.", "{who} <work> at the {claimed}.")),
-        Fact(tuple((pet, kinds[pet]) for pet in words("animals", "pets")), "{who} <have> a {told}.",
-             ("{who} <own> a {told}.", "The pet of {who} <be> a {claimed}.")),
-        Fact(months, "{who} <have> {his} birthday in {told}.",
-             ("The birthday of {who} <be> in {told}.", "The birthday of {who} <be> in {claimed}.")),
-        Fact(goods, "{who} <get> a {told} as a gift.",
-             ("The gift for {who} <be> a {told}.", "The gift for {who} <be> from the {claimed}.")),
-        Fact(_twice([town.title() for town in words("places", "towns")]), "{who} <live> in {told}.",
-             ("The home of {who} <be> in {told}.",)),
-        Fact(_twice(words("facts", "colours")), "{who} <have> a {told} {noun}.", (thing,), things),
-        Fact(_twice(words("facts", "materials")), "{who} <own> a {told} {noun}.", (thing,), things),
+        Fact(_columns("work", "jobs", 0, 1), "{who} <be> a {stated}.",
+             ("{who} <work> as a {stated}.", "{who} <work> at the {claimed}.")),
+        Fact(tuple((pet, kinds[pet]) for pet in words("animals", "pets")), "{who} <have> a {stated}.",
+             ("{who} <own> a {stated}.", "The pet of {who} <be> a {claimed}.")),
+        Fact(months, "{who} <have> {his} birthday in {stated}.",
+             ("The birthday of {who} <be> in {stated}.", "The birthday of {who} <be> in {claimed}.")),
+        Fact(goods, "{who} <get> a {stated} as a gift.",
+             ("The gift for {who} <be> a {stated}.", "The gift for {who} <be> from the {claimed}.")),
+        Fact(_twice([town.title() for town in words("places", "towns")]), "{who} <live> in {stated}.",
+             ("The home of {who} <be> in {stated}.",)),
+        Fact(_twice(words("facts", "colours")), "{who} <have> a {stated} {noun}.", (thing,), things),
+        Fact(_twice(words("facts", "materials")), "{who} <own> a {stated} {noun}.", (thing,), things),
     )  # fmt: skip

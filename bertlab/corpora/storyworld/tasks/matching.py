@@ -1,7 +1,7 @@
-"""Do two sentences say the same? Words alone do not tell.
+"""Do two sentences mean the same? Their words alone do not show it.
 
-Every pair says one thing in two ways, by two authors with their own words; in half of the pairs the second has two
-things swapped, who gave and who got, or which of two lamps is red. So both halves share as many words with each other.
+Two authors state one thing, each in their own words; in half of the pairs the second has two things swapped: who gave
+and who got, or which of two lamps is red. So the pairs of both labels share equally many words.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,21 +18,21 @@ Slots = dict[str, str]
 
 @dataclass(frozen=True)
 class Frame:
-    """Something that happens, and the ways to tell it. `draw` gives its slots as they are and with two swapped."""
+    """Something that happens, and patterns that state it. `draw` returns its slots as they are and with two swapped."""
 
     draw: Callable[[World], tuple[Slots, Slots]]
     tellings: tuple[str, ...]
 
 
 def _swapped(first: Slots, second: Slots, rest: Slots) -> tuple[Slots, Slots]:
-    """Slots of the one and of the other, which have the same names but for a 1 or 2 at their end."""
+    """Return slots as they are and swapped; those of the first end in 1, those of the second in 2."""
     ones, twos = ({f"{key}{n}": value for key, value in part.items()} for n, part in ((1, first), (2, second)))
     sones, stwos = ({f"{key}{n}": value for key, value in part.items()} for n, part in ((1, second), (2, first)))
     return ones | twos | rest, sones | stwos | rest
 
 
 def two_people(w: World) -> tuple[Slots, Slots]:
-    """Two people and an item, a place, a hobby: what one does to the other."""
+    """Draw two people and an item, a place, a hobby: what one does to the other."""
     a, item = w.pair(people(), words("sentiment", "things"))
     b = w.rng.choice(others(a))
     rest = {"item": item, "place": w.place()[0].noun}
@@ -88,7 +88,7 @@ FRAMES = (
 
 
 def matching(seed: int = 0, count: int | None = None, split: str = "train") -> Iterator[TextExample]:
-    """Yield pairs labelled "1" (they say the same) or "0"."""
+    """Yield pairs labelled "1" (they mean the same) or "0"."""
     for name, w in worlds("matching", seed, count, split):
         label = w.rng.choice("01")
         frame = w.rng.choice(FRAMES)

@@ -1,7 +1,7 @@
 """Opinions: good or bad, with negation and with a second opinion that does not count.
 
-The rule: of two clauses that contrast the main one counts: the one behind "but", the one that "although" does not
-stand before. Clauses with "and" agree. A negation turns its word round: what is not bland is good.
+The rule: of two contrasting clauses the main one counts, which is the one after "but", or the one without "although".
+Clauses joined by "and" agree. A negation reverses its word: what is not bland is good.
 """
 
 from collections.abc import Iterator
@@ -37,11 +37,11 @@ def sentiment(seed: int = 0, count: int | None = None, split: str = "train") -> 
     """Yield texts labelled "good" or "bad"; dev and test combine things with words as train never does."""
     for name, w in worlds("sentiment", seed, count, split):
         label = w.rng.choice(("good", "bad"))
-        yield TextExample(name, " ".join(_told(w, label)), label=label)
+        yield TextExample(name, " ".join(_sentences(w, label)), label=label)
 
 
-def _told(w: World, label: str) -> list[str]:
-    """What happened, and the opinions of it."""
+def _sentences(w: World, label: str) -> list[str]:
+    """Write what happened, and opinions about it."""
     slots = w.slots | {"hero": w.slots["name"], "friend": w.slots["fname"]}
     opening = [w.teller.tell(w.rng.choice(OPENINGS), slots).text] if w.rng.random() < OPENED else []
     theme = w.rng.choice(themes())
@@ -56,7 +56,7 @@ def _told(w: World, label: str) -> list[str]:
 
 
 def _opinion(w: World, theme: Theme, label: str) -> Sentence:
-    """One clause of this polarity: a plain word, or the opposite one negated."""
+    """Write one clause of this polarity: with a plain word, or with the opposite one negated."""
     negated = w.rng.random() < 0.5
     nouns, good, bad = theme
     noun, word = w.pair(nouns, good if (label == "good") != negated else bad)
@@ -65,7 +65,7 @@ def _opinion(w: World, theme: Theme, label: str) -> Sentence:
 
 
 def themes() -> list[Theme]:
-    """(nouns, good words, bad words) that go with each other."""
+    """Return (nouns, good words, bad words) that go with each other."""
     nouns = {
         "food": (*words("sentiment", "dishes"), *words("food", "sweets")[:4]),
         "places": tuple(row[0] for row in table("places", "outings")),
