@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.request import urlopen
 
+from app.explore import FIRST
+from app.explore import PAGES as TITLES
+
 ROOT = Path(__file__).parents[1]
 APP = ROOT / "app" / "explore.py"
-PAGES = {name: name for name in ("attention", "embeddings", "spans", "labels", "training")} | {"masking": ""}
+PAGES = {name: "" if name == FIRST else name for name in TITLES}  # each page and its address
 # What a reader came for: heads, a chart or a marked text. Before that a page shows only its heading and fields.
 FIRST_VIEW = ".said, .passage, [data-testid=stVegaLiteChart] :is(svg, canvas)"
 BUSY = "[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]"

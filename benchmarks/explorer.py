@@ -165,7 +165,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=5, help="how often pages are opened and grids drawn")
     arguments = parser.parse_args()
-    table = Table("", "bar, ms", "median, ms", "slowest, ms", "times")
+    table = Table("", "limit, ms", "median, ms", "slowest, ms", "times")
     for what, bar, found in lines(arguments.times):
         figures = (bar, statistics.median(found), max(found))
         table.add_row(what, *(f"{1000 * value:,.0f}" for value in figures), str(len(found)))

@@ -40,7 +40,7 @@ def show_bars(found: Attribution, control: Attribution, alt: str) -> alt.Chart:
 
 def completeness(found: Attribution) -> str:
     """Return in numbers the check that integrated gradients carry with them: the sum against the difference."""
-    start, score, total = (signed(x, ".3f") for x in (found.baseline, found.score, found.values.sum()))
+    start, score, total = (signed(x, ".3f") for x in (found.baseline, found.score, float(found.values.sum())))
     return (
         f"Check: the attributions sum to {total}. The output rises from {start} for the baseline (nothing but [PAD]) "
         f"to {score} for your text. Difference: {abs(found.delta):.4f}."

@@ -40,8 +40,8 @@ def show(key: str, maps: Mapping[str, Rows], loaded: models.Loaded) -> tuple[Hea
         chart = knockout_map(changes, scale, loaded.model.config.num_hidden_layers, off, clickable=True)
         if clicks(key) not in st.session_state:
             st.session_state.pop(f"{key} seen", None)
-        chosen = dict(key=clicks(key), on_select=partial(switch, key), selection_mode=CELL)
-        layout.show_chart(chart, spoken(name, changes), **chosen)
+        press = partial(switch, key)
+        layout.show_chart(chart, spoken(name, changes), key=clicks(key), on_select=press, selection_mode=CELL)
     for column, (name, changes) in zip(columns[1:], others, strict=True):
         with column:
             st.markdown(f"**{plain(name)}**")

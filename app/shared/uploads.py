@@ -66,7 +66,7 @@ def _one_folder(packed: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
 
 def _keep(name: str, source: IO[bytes], folder: Path) -> None:
     if name not in FILES | WEIGHTS:
-        raise InputError(f"{name}: no file of a model: give {', '.join(sorted(FILES | WEIGHTS))}, or one zip of them")
+        raise InputError(f"{name}: not a file of a model. Give {', '.join(sorted(FILES | WEIGHTS))}, or one zip")
     if (folder / name).exists():
         raise InputError(f"{name} was given twice: give each file once")
     room = (MOST_MEGABYTES if name in WEIGHTS else TEXT_MEGABYTES) * 1_000_000

@@ -3,16 +3,22 @@
 import copy
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from bertlab.config import BertConfig
 from bertlab.errors import InputError
+from bertlab.explain.text import bert_of
 from bertlab.inputs.features import Batch
-from bertlab.model.checkpoint import DRAWS
+from bertlab.model.checkpoint import DRAWS, PretrainedModel
+from bertlab.model.encoder import Layer
 
 PARTS = ("attention", "feed-forward", "residual", "norm", "activation")
+
+Model = TypeVar("Model", bound=PretrainedModel)
 
 
 class Silent(nn.Module):
@@ -22,7 +28,7 @@ class Silent(nn.Module):
         return torch.zeros_like(x)
 
 
-class SilentAttention(Silent):
+class SilentAttention(nn.Module):
     def forward(self, x: Tensor, *_) -> tuple[Tensor, None]:
         return torch.zeros_like(x), None
 
@@ -30,7 +36,7 @@ class SilentAttention(Silent):
 class WithoutResidual(nn.Module):
     """A layer without residual connections: it passes on only what its sublayers give; for eval mode (no dropout)."""
 
-    def __init__(self, layer: nn.Module):
+    def __init__(self, layer: Layer):
         super().__init__()
         self.layer = layer
 
@@ -40,7 +46,7 @@ class WithoutResidual(nn.Module):
         return self.layer.feed_forward_norm(self.layer.feed_forward(x)), probabilities
 
 
-def ablated(model: nn.Module, without: Collection[str], layers: Collection[int] | None = None) -> nn.Module:
+def ablated(model: PretrainedModel, without: Collection[str], layers: Collection[int] | None = None) -> PretrainedModel:
     """Return a copy of `model` in eval mode whose encoder layers (from 0; None: all) lack some of PARTS.
 
     A missing sublayer adds nothing; a missing LayerNorm or activation passes on its input. Raises InputError for an
@@ -49,13 +55,13 @@ def ablated(model: nn.Module, without: Collection[str], layers: Collection[int] 
     if unknown := [part for part in without if part not in PARTS]:
         raise InputError(f"part {unknown[0]!r} is unknown; known: {', '.join(PARTS)}")
     changed = copy.deepcopy(model).eval()
-    encoder = getattr(changed, "bert", changed).encoder
-    for number in range(len(encoder.layers)) if layers is None else layers:
-        encoder.layers[number] = _layer_without(encoder.layers[number], without)
+    every = bert_of(changed).encoder.layers
+    for number in range(len(every)) if layers is None else layers:
+        every[number] = _layer_without(every[number], without)
     return changed
 
 
-def _layer_without(layer: nn.Module, without: Collection[str]) -> nn.Module:
+def _layer_without(layer: Any, without: Collection[str]) -> nn.Module:
     if "attention" in without:
         layer.attention = SilentAttention()
     if "activation" in without:
@@ -81,9 +87,9 @@ class Signal:
     gradients: list[float]
 
 
-def signal(model: nn.Module, batch: Batch, seed: int = 0) -> Signal:
+def signal(model: PretrainedModel, batch: Batch, seed: int = 0) -> Signal:
     """Return the Signal of one text (1, S); the gradient is that of the last states times a random direction."""
-    bert = getattr(model, "bert", model)
+    bert = bert_of(model)
     with torch.enable_grad():
         states = bert(**batch, output_hidden_states=True).hidden_states  # L+1 x (1, S, H)
         direction = torch.randn(states[-1].shape, generator=torch.Generator().manual_seed(seed))
@@ -113,7 +119,7 @@ class DrawFrom(TorchFunctionMode):
         return function(*args, **(kwargs or {}) | own)
 
 
-def random_model(kind, config, seed: int = 0):
+def random_model(kind: type[Model], config: BertConfig, seed: int = 0) -> Model:
     """Return a model of class `kind` with freshly drawn weights, in eval mode.
 
     It depends on the seed alone, whatever other threads do, and leaves the global random state unchanged.
@@ -122,6 +128,6 @@ def random_model(kind, config, seed: int = 0):
         return kind(config).eval()
 
 
-def random_control(model, seed: int = 0):
+def random_control(model: Model, seed: int = 0) -> Model:
     """Return a random_model of the same class and config."""
     return random_model(type(model), model.config, seed)

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from bertlab.explain.labels import label_text, label_words
-from bertlab.explain.text import frame_mask
+from bertlab.explain.text import bert_of, frame_mask
 from bertlab.explain.words.fill import MaskedLM, position_logits
 from bertlab.inputs.features import Batch
 from bertlab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
@@ -94,7 +95,7 @@ def attribute_fill(
 ) -> Attribution:
     """Return what each token of a row (1, S) adds to the log-odds of writing `token_id` at `position` (label_score)."""
 
-    def score(model: PretrainedModel, batch: Batch) -> Tensor:
+    def score(model: MaskedLM, batch: Batch) -> Tensor:
         return label_score(position_logits(model, batch, position), token_id)
 
     return integrated_gradients(model, tokenizer, batch, score, progress)
@@ -125,7 +126,7 @@ def integrated_gradients(
     model: PretrainedModel,
     tokenizer: Tokenizer,
     batch: Batch,
-    score: Callable[[nn.Module, Batch], Tensor],
+    score: Callable[[Any, Batch], Tensor],
     progress: Progress | None = None,
 ) -> Attribution:
     """Return the Attribution of one row (1, S) for any `score(model, batch)`, (B,) for a batch of B rows.
@@ -148,7 +149,7 @@ def integrated_gradients(
             done += len(ids)
         return score(model, {"input_ids": ids} | {name: tensor.expand(len(ids), -1) for name, tensor in others.items()})
 
-    method = LayerIntegratedGradients(scores, model.bert.embeddings.word)
+    method = LayerIntegratedGradients(scores, bert_of(model).embeddings.word)
     gradients = method.attribute(ids, baseline, n_steps=STEPS, internal_batch_size=ROWS)  # (1, S, H)
     if progress:
         progress(STEPS, STEPS)
@@ -158,7 +159,7 @@ def integrated_gradients(
     return Attribution(tokens, gradients[0].sum(-1).detach(), reached, start)  # (1, S, H) -> (S,)
 
 
-def _hookable(model: nn.Module) -> nn.Module:
+def _hookable(model: PretrainedModel) -> PretrainedModel:
     """Return the model with its own modules around the same weights, so nobody else sees captum's hooks."""
     return deepcopy(model, {id(tensor): tensor for tensor in chain(model.parameters(), model.buffers())})
 

@@ -49,8 +49,8 @@ class TrainingRun:
     """One run folder.
 
     `rows` are those of metrics.csv, means since the row before; `evaluations` those of dev.csv. `moments` are
-    the models that can be opened, in order: snapshots and, once it is saved, the result. `finished`: nothing is left to do.
-    `written` is when the newest figures came, in seconds since 1970. `measured_later`: the run did not write its
+    the models that can be opened, in order: snapshots and, once it is saved, the result. `finished`: no step is
+    left. `written` is when the newest figures came, in seconds since 1970. `measured_later`: the run did not write its
     baselines at its start, so they are those of its measures, with 15% of the words hidden.
     """
 

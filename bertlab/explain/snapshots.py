@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -20,6 +21,8 @@ from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 
 MOST_WORDS = 8
+
+Model = TypeVar("Model", bound=PretrainedModel)
 
 
 @dataclass(frozen=True)
@@ -119,5 +122,5 @@ def cloud_film(
         yield CloudFrame(moment.step, vectors, neighbour_accuracy(vectors, labels))
 
 
-def _opened(kind: type[PretrainedModel], moment: Moment) -> tuple[PretrainedModel, Tokenizer]:
+def _opened(kind: type[Model], moment: Moment) -> tuple[Model, Tokenizer]:
     return kind.from_pretrained(moment.source), Tokenizer.from_pretrained(moment.source)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from bertlab.errors import InputError
+from bertlab.model import BertModel
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 
@@ -53,6 +54,11 @@ def longest(model: PretrainedModel, limit: int | None = None) -> int:
     """How many tokens of a text the model reads: `limit`, but never more than it has positions."""
     positions = model.config.max_position_embeddings
     return min(limit or positions, positions)
+
+
+def bert_of(model: PretrainedModel) -> BertModel:
+    """Return the encoder below the head of a model; the model itself if it has no head."""
+    return getattr(model, "bert", model)
 
 
 def encode(tokenizer: Tokenizer, text: str, pair: str | None = None, limit: int = 512) -> Encoded:

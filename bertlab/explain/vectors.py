@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.explain.text import clean, frame_mask, longest
+from bertlab.explain.text import bert_of, clean, frame_mask, longest
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 
@@ -51,7 +51,7 @@ def vector_rows(
 
 @torch.inference_mode()
 def _layers(model: PretrainedModel, batch: dict[str, Tensor], own: Tensor, pooling: Pooling) -> Tensor:
-    states = getattr(model, "bert", model)(**batch, output_hidden_states=True).hidden_states  # L+1 x (B, S, H)
+    states = bert_of(model)(**batch, output_hidden_states=True).hidden_states  # L+1 x (B, S, H)
     return torch.stack([pool(state, own, pooling) for state in states]).float()  # (L+1, B, H)
 
 

@@ -3,6 +3,9 @@
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+from app.explore import FIRST
 
 APP = Path(__file__).parents[2] / "app" / "explore.py"
 LONGEST = 500  # seconds of one run, for a page that hangs: pytest ends a test after 600
@@ -22,11 +25,11 @@ PLAIN = ["html", "controls", "chinese", "one word", "very long"]  # half of them
 MARKED = ["html", "right to left", "emoji", "only marks", "very long"]  # for pages that mark letters of a text
 
 
-def opened(page: str = "masking", **link) -> AppTest:
+def opened(page: str = FIRST, **link) -> AppTest:
     """A page as the reader of this link first sees it."""
     app = AppTest.from_file(str(APP), default_timeout=LONGEST)
-    if page != "masking":
-        app.switch_page(f"pages/{page}/page.py")
+    if page != FIRST:
+        app._page_hash = calc_hash(page)  # switch_page() knows only after a run which file has which address
     for key, value in link.items():
         app.query_params[key] = value
     return app.run()

@@ -56,7 +56,7 @@ def test_move_the_layer(tab, server):
     slider = tab.get_by_role("slider").last
     slider.focus()
     slider.press("Home")
-    tab.get_by_text("All points are one").first.wait_for()
+    tab.get_by_text("All points coincide").first.wait_for()
     unharmed(tab)
 
 

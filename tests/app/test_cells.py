@@ -11,7 +11,7 @@ from app.pages.attention import cells as attention
 from app.pages.embeddings import cells as embeddings
 from app.pages.labels import cells as labels
 from app.pages.training import cells as training
-from app.shared import opening
+from app.shared import exports
 from bertlab import BertModel
 
 TEXT = 'he said "it\'s" [MASK] \\n.'
@@ -96,6 +96,6 @@ def test_cell_of_answers_by_step(folders, tmp_path):
 
 def test_a_cell_can_open_the_control(folders):
     names: dict = {}
-    exec(opening.opened("BertModel", folders["pretrained"], random=True), names)
+    exec(exports.model_lines("BertModel", folders["pretrained"], random=True), names)
     trained = BertModel.from_pretrained(folders["pretrained"])
     assert not torch.equal(names["model"].embeddings.word.weight, trained.embeddings.word.weight)

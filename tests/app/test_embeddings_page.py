@@ -24,7 +24,7 @@ def with_file(folders, name: str, content: bytes) -> AppTest:
 def test_first_screen_says_where_the_labels_come_apart():
     app = page()
     assert fine(app), said(app)
-    assert "Where do *bad* and *good* come apart?" in shown(app)
+    assert "Where do *bad* and *good* separate?" in shown(app)
     assert "In **storyworld-tiny** at **no layer**" in shown(app)
     assert "In **storyworld-tiny-sentiment** at **layers 3 and 4**" in shown(app)
     assert "In **random weights** at **no layer**" in shown(app)
@@ -34,7 +34,7 @@ def test_random_weights_that_tell_labels_apart_are_not_hidden(folders):
     app = page(embeddings_set="topics", embeddings_vector="mean")
     assert fine(app), said(app)
     assert "the 6 labels" in shown(app)
-    assert any("Random weights tell them apart as well" in caption.value for caption in app.caption)
+    assert any("Random weights separate the labels as well" in caption.value for caption in app.caption)
 
 
 def test_models_that_stand_side_by_side(folders):
@@ -91,7 +91,7 @@ def test_own_lines_with_labels(folders):
     assert "at least three lines" in said(app)
     app.text_area(key="lines").set_value("a\tone\nb | two\nthree\n<b>x</b> | <i>\n" * 200).run()
     assert not app.exception and not app.error
-    assert "the first 500 are shown" in said(app)
+    assert "only the first 500 are shown" in said(app)
     app.text_area(key="lines").set_value("one\ntwo\nthree").run()
     assert fine(app) and "at least two labels" in said(app)
 
@@ -153,4 +153,4 @@ def test_files_that_cannot_be_read_are_named(folders, wrong):
 def test_rows_without_text_are_left_out_and_counted(folders):
     app = with_file(folders, "a.csv", (CSV + ",a\n" + "x,b\n" * 600).encode())
     assert fine(app), said(app)
-    assert "left out 1 row" in said(app) and "the first 500 are shown" in said(app)
+    assert "left out 1 row" in said(app) and "only the first 500 are shown" in said(app)

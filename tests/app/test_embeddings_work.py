@@ -4,7 +4,7 @@ import streamlit
 from pages import fine, said
 from test_embeddings_page import CSV, page, shown, with_file
 
-from app.pages.embeddings import sets as embeddings_sets
+from app.pages.embeddings import texts
 from app.shared import progress
 
 
@@ -20,10 +20,10 @@ def test_measuring_can_be_stopped_and_goes_on(folders, monkeypatch):
     lines = "\n".join(f"{'ab'[i % 2]} | the dog number {i}" for i in range(12))
     app = page(folder=folders["pretrained"], embeddings_set="my own lines", lines=lines)
     assert fine(app) and any("Stopped after 2 of 3" in caption.value for caption in app.caption)
-    assert "come apart?" not in shown(app) and len(app.main.dataframe[0].value) == 24  # the points are there
-    (go_on,) = [button for button in app.button if button.label == "Go on"]
+    assert "separate?" not in shown(app) and len(app.main.dataframe[0].value) == 24  # the points are there
+    (go_on,) = [button for button in app.button if button.label == "Continue"]
     go_on.click().run()
-    assert fine(app) and "come apart?" in shown(app) and "Layer by layer" in shown(app)
+    assert fine(app) and "separate?" in shown(app) and "Layer by layer" in shown(app)
 
 
 def test_a_file_is_read_once_and_no_further_than_is_shown(folders, monkeypatch):
@@ -32,10 +32,10 @@ def test_a_file_is_read_once_and_no_further_than_is_shown(folders, monkeypatch):
             read.append(record.number)
             yield record
 
-    read, read_records = [], embeddings_sets.read_records
-    monkeypatch.setattr(embeddings_sets, "read_records", counted)
+    read, read_records = [], texts.read_records
+    monkeypatch.setattr(texts, "read_records", counted)
     app = with_file(folders, "a.csv", (CSV + "x,b\n" * 5_000).encode())
-    assert fine(app) and "more than 500 rows: the first 500 are shown" in said(app)
+    assert fine(app) and "more than 500 rows: only the first 500 are shown" in said(app)
     assert len(app.main.dataframe[0].value) == 2 * 500  # in the model and in random weights
     first = len(read)
     assert first <= 1 + 501

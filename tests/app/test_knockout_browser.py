@@ -50,5 +50,5 @@ def test_words_of_a_passage_are_shaded_and_a_link_opens_another_window(tab, serv
     assert "linear-gradient" in best.first.evaluate("word => getComputedStyle(word).backgroundImage")
     passage = "+".join(["the+dog+sleeps."] * 150)
     show(tab, server, "spans", f"?passage={passage}&window=3")
-    tab.get_by_text("Window 3, blue, is shown").wait_for()
+    tab.get_by_text("You see window 3 (blue)").wait_for()
     unharmed(tab)

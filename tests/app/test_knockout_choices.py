@@ -1,10 +1,10 @@
 """What a reader chose about heads and words stays, in the link too; what the model said does not."""
 
 import pytest
-from app.pages.attention.measures import alike
 from pages import opened as page
 from test_knockout_page import PAIR, TEXT, fine, followed, opened, said
 
+from app.pages.attention.explanation import alike
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.explain.words.fill import fill_mask
 
@@ -51,7 +51,7 @@ def test_the_followed_word_is_that_of_the_model_until_another_is_chosen():
 
 @pytest.mark.parametrize(
     ("correlation", "words"),
-    [(0.26, "weakly alike"), (0.5, "fairly alike"), (-0.9, "much opposed"), (-0.05, "unrelated")],
+    [(0.26, "weakly similar"), (0.5, "moderately similar"), (-0.9, "strongly opposed"), (-0.05, "unrelated")],
 )
 def test_the_size_of_a_correlation_in_words(correlation, words):
     assert alike(correlation) == words

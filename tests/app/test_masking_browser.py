@@ -27,7 +27,7 @@ def test_press_a_coloured_token(tab, server):
     depths = [float(colour.rpartition(",")[2].rstrip(")")) for colour in colours]
     assert depths[0] < 0.05 < depths[1] < depths[2]  # my, dog, walks
     chips.nth(1).click()
-    tab.get_by_text("The model gives dog a chance of").wait_for()
+    tab.get_by_text("The model gives dog a probability of").wait_for()
     assert "at=1" in tab.url
     unharmed(tab)
 
@@ -35,6 +35,6 @@ def test_press_a_coloured_token(tab, server):
 def test_why_a_pressed_word_was_guessed(tab, server):
     show(tab, server, "masking", "?text=my+dog+is+hairy.")
     tab.locator("[data-testid=stButtonGroup]").nth(1).get_by_text("hairy", exact=True).click()
-    tab.get_by_text("speak most for").wait_for()
+    tab.get_by_text("contribute most to").wait_for()
     tab.wait_for_url("**mask=4*")
     unharmed(tab)

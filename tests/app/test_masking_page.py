@@ -66,7 +66,7 @@ def test_why_this_word_adds_up():
     (fills, why) = tables(app)
     assert fills["token"][0] == "hairy" and "**dog** (+8.9)" in said(app)
     _, names = run(cells(app)[1])
-    assert list(why["push"]) == pytest.approx(names["pushed"].values.tolist(), abs=1e-5)
+    assert list(why["contribution"]) == pytest.approx(names["found"].values.tolist(), abs=1e-5)
     assert list(why["random weights"]) == pytest.approx(names["control"].values.tolist(), abs=1e-5)
 
 
@@ -176,7 +176,7 @@ def test_verdicts_on_a_pair():
     model, tok = open_both("storyworld-tiny")
     shown = tables(app)[0].set_index(["model", "order"])["probability"]
     for name, judge in (("random weights", random_control(model)), ("storyworld-tiny", model)):
-        for order, texts in (("as written", (TEXT, PAIR)), ("turned round", (PAIR, TEXT))):
+        for order, texts in (("as written", (TEXT, PAIR)), ("texts swapped", (PAIR, TEXT))):
             logits = judge(**tok([texts[0]], [texts[1]])).seq_relationship_logits[0].detach()
             assert shown[name, order] == pytest.approx(float(logits.softmax(-1)[0]), abs=1e-5)
 
@@ -197,7 +197,7 @@ def test_a_model_without_the_head_for_pairs_says_so(folders, tmp_path):
     BertForMaskedLM(config).save_pretrained(tmp_path, tok)
     app = opened("Next sentence", folder=str(tmp_path), text=TEXT, pair=PAIR)
     assert fine(app), said(app)
-    assert "without a head for next sentences" in said(app) and not tables(app)
+    assert "without a next-sentence head" in said(app) and not tables(app)
     assert fine(opened(folder=str(tmp_path), text=TEXT, pair=PAIR))
 
 

@@ -45,7 +45,7 @@ def test_the_model_in_place_stays_when_another_cannot_be_opened(folders, tmp_pat
     (broken / "model.safetensors").write_bytes(b"cut")
     app.text_input(key="folder").set_value(str(broken)).run()
     assert not app.exception
-    assert "damaged" in app.error[0].value and "stays" in app.error[0].value
+    assert "damaged" in app.error[0].value and "You still see" in app.error[0].value
     assert "2 layers of 3 heads" in facts(app) and "broken" not in facts(app)
     assert any("Show me the cell" in expander.label for expander in app.expander)
 
@@ -63,7 +63,7 @@ def test_hostile_checkpoints_are_refused_in_a_box(folders, tmp_path):
         damage(broken)
         app.text_input(key="folder").set_value(str(broken)).run()
         assert not app.exception and len(app.error) == 1, words
-        assert words in app.error[0].value and "stays" in app.error[0].value
+        assert words in app.error[0].value and "You still see" in app.error[0].value
         assert "2 layers of 3 heads" in facts(app)
 
 
@@ -104,7 +104,7 @@ def test_a_folder_that_vanishes_leaves_the_page(folders, tmp_path):
     shutil.rmtree(mine)
     app.run()
     assert not app.exception and app.title
-    assert "storyworld-tiny** is shown" in boxes(app)
+    assert "You see **storyworld-tiny**" in boxes(app)
 
 
 def test_a_damaged_snapshot_leaves_the_model(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 from pages import MARKED, ODD, PLAIN, boxes, fine, opened, said
 from torch.nn.modules.module import register_module_forward_pre_hook
 
-PAGES = ["masking", "attention", "embeddings", "spans", "labels", "training"]
+from app.explore import PAGES
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -96,7 +96,7 @@ def test_changed_checkpoint_is_read_again(folders, tmp_path):
 def test_missing_head_falls_back_to_the_bundled_model_and_says_so(page, head, folders):
     app = opened(page, folder=folders[head])
     assert fine(app), said(app)
-    assert "has no head for this" in said(app)
+    assert "has no head for this task" in said(app)
 
 
 def test_examples_fill_the_fields(folders):
@@ -123,7 +123,7 @@ def test_labels_of_a_model_of_ones_own(folders):
     app = opened("labels", folder=folders["classifier"], label_text="my dog is hairy", label_pair="he likes walks")
     assert fine(app), said(app)
     assert list(app.main.dataframe[0].value["probability"]) == pytest.approx(sorted_shares(folders["classifier"]))
-    assert len([caption for caption in app.caption if caption.value.startswith("Check: the pushes sum to")]) == 4
+    assert len([caption for caption in app.caption if caption.value.startswith("Check: the attributions sum to")]) == 4
 
 
 def sorted_shares(folder: str) -> list[float]:
@@ -138,7 +138,7 @@ def sorted_shares(folder: str) -> list[float]:
 def test_a_model_that_gives_a_number(folders):
     app = opened("labels", folder=folders["number"])
     assert fine(app), said(app)
-    assert "The number" in [metric.label for metric in app.metric]
+    assert "Predicted number" in [metric.label for metric in app.metric]
 
 
 @pytest.mark.parametrize("word", ["999", "-1", "²"])

@@ -1,4 +1,4 @@
-"""Long work on a page: rows as they come, Stop and Go on, and results that are made once."""
+"""Long computations on a page: rows as they come, Stop and Continue, and results that are computed once."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,8 @@ from app.shared import progress
 
 ROWS_PAGE = """
 from types import SimpleNamespace
-import progress, state, streamlit as st
+import streamlit as st
+from app.shared import layout, progress
 
 kept = st.session_state
 
@@ -27,7 +28,7 @@ def draw(rows):
         next(iter(kept["works"].values())).stopped = True
         st.rerun()
 
-with state.box():
+with layout.box():
     loaded = SimpleNamespace(model=None, tokenizer=None, stamp="x")
     rows = progress.rows(counted, loaded, 12, total=12, draw=draw)
     st.text(f"all {rows}")
@@ -54,7 +55,7 @@ def test_rows_come_once_and_are_kept(app):
     assert len(app.button) == 0  # the bar is gone
 
 
-def test_stop_keeps_what_is_there_and_go_on_continues(app):
+def test_stop_keeps_the_rows_and_continue_goes_on(app):
     app.session_state["press at"] = 5
     app.run()
     assert "Stopped after 5 of 12" in app.caption[0].value
@@ -83,7 +84,8 @@ def test_a_rerun_may_ask_for_rows_before_the_thread_before_it_has_ended():
 
 
 WATCHED_PAGE = """
-import progress, state, streamlit as st
+import streamlit as st
+from app.shared import layout, progress
 from types import SimpleNamespace
 
 def slow(model, tokenizer, fails, progress):
@@ -93,7 +95,7 @@ def slow(model, tokenizer, fails, progress):
     return "made"
 
 loaded = SimpleNamespace(model=None, tokenizer=None, stamp="y")
-with state.box():
+with layout.box():
     st.text(progress.watched(slow, loaded, st.session_state.get("fails", False)))
 st.text("the rest")
 """
@@ -111,7 +113,8 @@ def test_a_view_that_breaks_shows_a_box_and_the_rest_goes_on():
 
 
 WAITED_PAGE = """
-import progress, state, streamlit as st
+import streamlit as st
+from app.shared import layout, progress
 from threading import Event
 
 kept = st.session_state
@@ -123,20 +126,20 @@ def make():
     return "made"
 
 starts = kept.setdefault("starts", [])
-told = progress.Bar.tell
+show = progress.Bar.show
 
-def press_stop(bar, share, said):  # as a reader who presses Stop at once: its callback, and a rerun that breaks in
-    told(bar, share, said)
+def press_stop(bar, share, message):  # as a reader who presses Stop at once: its callback, and a rerun that breaks in
+    show(bar, share, message)
     if not kept.get("pressed"):
         kept["pressed"] = bar.work.stopped = True
         st.rerun()
 
-progress.Bar.tell = press_stop
+progress.Bar.show = press_stop
 try:
-    with state.box():
+    with layout.box():
         st.text(progress.waited(("waited", "z", ()), make, "Working"))
 finally:
-    progress.Bar.tell = told
+    progress.Bar.show = show
 st.text("the rest")
 """
 

@@ -47,7 +47,7 @@ def test_the_answer_is_that_of_the_library(folders):
 
 def test_no_answer_is_told_with_the_threshold():
     app = opened(question="Who sold the horse?", passage="Ruth Hill was a baker. She bought a red kite.")
-    assert app.metric[0].value == "no answer" and "nothing is answered" in said(app)
+    assert app.metric[0].value == "no answer" and "predicts **no answer**" in said(app)
 
 
 def test_a_model_that_never_says_no_answer(folders, tmp_path):
@@ -55,20 +55,20 @@ def test_a_model_that_never_says_no_answer(folders, tmp_path):
     model.config = model.config.changed(no_answer_threshold=1e9)
     model.save_pretrained(tmp_path / "always", tok)
     app = opened(folder=str(tmp_path / "always"), question=QUESTION, passage=PASSAGE)
-    assert fine(app) and "it never says that there is none" in said(app)
+    assert fine(app) and "it never predicts “no answer”" in said(app)
 
 
 def test_windows_can_be_looked_at_and_are_in_the_link(folders):
     passage = "the dog likes the baker. " * 25
     app = opened(folder=folders["reader"], question=QUESTION, passage=passage)
     assert "overlapping windows" in said(app)
-    (field,) = [box for box in app.main.selectbox if box.label == "Window that is shown"]
+    (field,) = [box for box in app.main.selectbox if box.label == "Window to show"]
     other = 1 if field.value != 1 else 2
     field.set_value(other).run()
     assert fine(app) and app.query_params["window"] in (str(other), [str(other)])
-    assert f"Window {other}, blue, is shown" in said(app)
+    assert f"You see window {other} (blue)" in said(app)
     again = opened(folder=folders["reader"], question=QUESTION, passage=passage, window=str(other))
-    assert f"Window {other}, blue, is shown" in said(again)
+    assert f"You see window {other} (blue)" in said(again)
     wrong = opened(folder=folders["reader"], question=QUESTION, passage=passage, window="99")
     assert fine(wrong), said(wrong)
 
@@ -92,10 +92,10 @@ def test_each_window_is_read_once_and_a_stop_can_be_taken_back(folders, monkeypa
     monkeypatch.setattr(progress.Bar, "__call__", press_stop)
     app = opened(folder=folders["reader"], question=QUESTION, passage=passage)
     assert fine(app) and not app.metric and f"Stopped after 2 of {count}" in said(app)
-    (go_on,) = [button for button in app.button if button.label == "Go on"]
+    (go_on,) = [button for button in app.button if button.label == "Continue"]
     go_on.click().run()
     assert fine(app) and app.metric[0].label == "Answer"
-    (field,) = [box for box in app.main.selectbox if box.label == "Window that is shown"]
+    (field,) = [box for box in app.main.selectbox if box.label == "Window to show"]
     field.set_value(1 if field.value != 1 else 2).run()
     assert fine(app) and sum(reads) == count > 3
 
@@ -124,7 +124,7 @@ def test_whose_answer_each_map_is_about(folders):
     assert fine(app), said(app)
     for name in (folders["reader"], "storyworld-tiny-qa"):
         text = answer(*read(name), QUESTION, PASSAGE).best.text or "no answer"
-        assert f"**{name}** says “{text}”" in said(app)
+        assert f"**{name}** answers “{text}”" in said(app)
     assert f"random weights is about the answer of {folders['reader']}" in said(app)
 
 
@@ -155,4 +155,4 @@ def test_odd_passages(tab, passage, folders):
 
 def test_the_model_that_answers_anyway_is_not_shown_twice():
     app = opened(model="storyworld-tiny", versus="storyworld-tiny-qa")
-    assert fine(app) and "answers in any case" in said(app) and len(app.metric) == 3
+    assert fine(app) and "answers in both cases" in said(app) and len(app.metric) == 3

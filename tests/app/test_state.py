@@ -1,12 +1,14 @@
 """What all pages share: text that stays text, links that hold every choice, examples."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
+import altair as alt
+import pandas as pd
 import pytest
-from pages import opened
-from streamlit.elements import vega_charts
+from pages import APP, opened
 
-from app.shared import exports, state
+from app.shared import exports, layout, markdown
 
 
 @pytest.mark.parametrize(
@@ -25,16 +27,16 @@ from app.shared import exports, state
     ],
 )
 def test_no_command_of_markdown_is_left_whole(text):
-    shown = state.plain(text)
-    assert re.sub(rf"[\\{state.JOINER}]", "", shown) == " ".join(text.split())
+    shown = markdown.plain(text)
+    assert re.sub(rf"[\\{markdown.JOINER}]", "", shown) == " ".join(text.split())
     bare = shown.replace("\\", "")
     assert not re.search(r"\n|www\.|://|:[\w/+-]+:|->|--|<-|>=|\w@", bare)
 
 
 @pytest.mark.parametrize("text", ["*a* _b_ `c`", "[d](e) ![f](g)", "<b> $x$ | y", "1. one", "# head", "tail\\"])
 def test_every_sign_of_markdown_is_escaped(text):
-    assert re.sub(r"\\[!-/:-@\[-`{-~]", "", state.plain(text)).isalnum() or set(
-        re.sub(r"\\[!-/:-@\[-`{-~]", "", state.plain(text))
+    assert re.sub(r"\\[!-/:-@\[-`{-~]", "", markdown.plain(text)).isalnum() or set(
+        re.sub(r"\\[!-/:-@\[-`{-~]", "", markdown.plain(text))
     ) <= set("abcdefgxytail1oneh d")
 
 
@@ -67,10 +69,30 @@ def test_an_example_can_be_pressed_again():
         app.text_area(key="text").set_value("something else").run()
 
 
-def test_pictures_are_made_under_the_lock_that_streamlit_draws_under():
-    with exports.ALTAIR_LOCK:
-        assert vega_charts._altair_globals_lock.locked()
-    assert exports.drawn(lambda chart: exports.ALTAIR_LOCK.locked(), None)
+def test_charts_are_drawn_and_written_under_one_lock(monkeypatch):
+    """Streamlit changes Altair's globals while it draws; a chart written to a file meanwhile would lose its data."""
+    drawn = []
+    monkeypatch.setattr(layout.st, "altair_chart", lambda chart, **options: drawn.append(layout.CHARTS.locked()))
+    layout.show_chart(None, "nothing")
+    assert drawn == [True]
+    assert exports.written(lambda chart: layout.CHARTS.locked(), None)
+    others = [path for path in APP.parent.rglob("*.py") if "altair_chart(" in path.read_text(encoding="utf-8")]
+    assert [path.name for path in others] == ["layout.py"]
+
+
+def test_a_chart_written_while_others_are_drawn_keeps_its_data():
+    table = pd.DataFrame({"x": [1, 2]})
+    chart = alt.Chart(table).mark_point().encode(x="x")
+
+    def draw():
+        for _ in range(100):
+            layout.show_chart(chart, "two points")
+
+    with ThreadPoolExecutor(1) as threads:
+        drawing = threads.submit(draw)
+        written = [exports.written(lambda chart: str(chart.to_dict()), chart) for _ in range(100)]
+        drawing.result()
+    assert len(set(written)) == 1 and "{'x': 2}" in written[0]
 
 
 def test_every_link_of_a_page_holds_what_is_chosen_below_it():

@@ -47,7 +47,7 @@ def test_every_tab_shows_the_bundled_run(tab):
     assert fine(app), said(app)
     assert [button.key for button in app.main.get("download_button")]
     assert any("Show me the cell" in expander.label for expander in app.expander)
-    expected = ["two neighbours (3.91)", "animal", "the token", "Neighbours name"]
+    expected = ["two neighbours (3.91)", "animal", "ends with", "Neighbours name"]
     assert expected[TABS.index(tab)] in said(app)
 
 
@@ -77,7 +77,7 @@ def test_a_fine_tuning_is_read_against_what_needs_no_model():
 def test_a_question_through_a_fine_tuning():
     app = opened("An answer is found", model=READER)
     assert fine(app), said(app)
-    story = "the model says “bread”. It has said so since step 400; at step 100 it still said that there is no answer"
+    story = "the model answers “bread”. It has done so since step 400; at step 100 it still answered that there is no answer"
     assert story in said(app)
     assert all(f"**Step {step}**" in said(app) for step in ("0", "100", "400", "1,800"))
     assert [tab.label for tab in app.tabs] == [TABS[0], "An answer is found", *TABS[2:]]
@@ -99,7 +99,7 @@ def test_the_step_drives_the_answer_spans():
 def test_a_run_under_way(under_way):
     app = opened(run=str(under_way))
     assert fine(app), said(app)
-    assert "Under way: its last figures came" in said(app) and len(app.tabs) == len(TABS)
+    assert "Under way: the last figures came" in said(app) and len(app.tabs) == len(TABS)
     for name in ("metrics.csv", "recipe.json"):
         os.utime(under_way / name, (1e9, 1e9))
     assert "No new figures for" in said(app.run()) and "--resume" in said(app)
@@ -159,7 +159,7 @@ def test_the_step_drives_all_pages(mine):
     app.select_slider(key="training_step").set_value("300").run()
     assert fine(app), said(app)
     assert app.select_slider(key="step").value == "300"
-    assert "Looking at **storyworld-tiny/step-00300**" in said(app)
+    assert "Model: **storyworld-tiny/step-00300**" in said(app)
     app.select_slider(key="step").set_value("end").run()
     assert app.select_slider(key="training_step").value == "7000"
     app.selectbox(key="run").set_value(mine).run()
@@ -184,10 +184,10 @@ def test_only_pages_that_can_show_the_step_are_linked(folders, tmp_path):
 
 def test_a_run_is_put_into_the_model_bar(mine):
     app = opened(run=mine)
-    assert "Looking at **storyworld-tiny**" in said(app)
+    assert "Model: **storyworld-tiny**" in said(app)
     next(button for button in app.main.button if button.label == "Show step 100 on all pages").click().run()
     assert fine(app), said(app)
-    assert f"Looking at **{mine}**" in said(app) and app.text_input(key="folder").value == mine
+    assert f"Model: **{mine}**" in said(app) and app.text_input(key="folder").value == mine
     assert "See step 100 on" in said(app)
 
 
@@ -203,8 +203,8 @@ def test_the_model_bar_opens_a_run_under_way(under_way):
 def test_the_figures_are_those_of_the_chosen_step(mine):
     assert figures(opened(run=mine))["Steps"] == "100"
     app = opened(folder=mine, step="50")
-    assert figures(app) == {"Steps": "50", "Loss": "6.00 nats", "Masked words, right": "20%", "Time": "25 s"} | {
-        "Next sentence, right": "50%"
+    assert figures(app) == {"Steps": "50", "Loss": "6.00 nats", "Masked words, correct": "20%", "Time": "25 s"} | {
+        "Next sentence, correct": "50%"
     }
     app.select_slider(key="training_step").set_value("0").run()
     assert fine(app) and figures(app)["Steps"] == "0" and figures(app)["Loss"] == "–"

@@ -19,12 +19,12 @@ def test_an_uploaded_zip_is_shown_and_a_bad_one_leaves_it(tab, server, folders, 
     show(tab, server, "attention")
     tab.get_by_text("or upload one").click()
     upload(tab, tmp_path / "bad.zip")
-    tab.get_by_text("bad.zip: no zip that can be read").wait_for()
-    assert tab.get_by_text("Looking at storyworld-tiny").count() == 1
+    tab.get_by_text("bad.zip: not a readable zip").wait_for()
+    assert tab.get_by_text("Model: storyworld-tiny").count() == 1
     tab.get_by_role("button", name="Remove bad.zip").click()
-    tab.get_by_text("bad.zip: no zip that can be read").wait_for(state="detached")
+    tab.get_by_text("bad.zip: not a readable zip").wait_for(state="detached")
     upload(tab, tmp_path / "mine.zip")
-    tab.get_by_text("Looking at mine.zip").wait_for()
+    tab.get_by_text("Model: mine.zip").wait_for()
     settle(tab)
     assert tab.locator(".thumb").count() == 2 * 3  # layers, heads
     unharmed(tab)

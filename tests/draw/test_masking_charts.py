@@ -65,5 +65,5 @@ def test_the_table_of_losses_and_the_line_of_blind_guessing():
 
 def test_the_table_of_verdicts():
     table = masking_charts.verdict_table(VERDICTS)
-    assert list(table["order"]) == ["as written", "turned round"] and list(table["probability"]) == [0.9, 0.4]
+    assert list(table["order"]) == ["as written", "texts swapped"] and list(table["probability"]) == [0.9, 0.4]
     assert list(table["first"]) == ["a", "b"]

@@ -114,7 +114,7 @@ def test_what_is_no_run_is_named(tmp_path):
     with pytest.raises(InputError, match=r"no run folder: it has no recipe\.json"):
         read_run(tmp_path)
     for name in ("no-such-run", "", "google/bert", "x" * 5000, "\x00"):
-        with pytest.raises(InputError, match="no run folder; bundled: "):
+        with pytest.raises(InputError, match="no run folder. Bundled runs: "):
             read_run(name)
 
 

@@ -44,7 +44,9 @@ def test_it_is_one_short_file():
 def test_it_learns_and_opens_again(pretrained, tmp_path):
     settings = {"max_length": 32, "batch_size": 8, "steps": 80, "optim": Optimization("adamw", learning_rate=1e-2)}
     recipe = FinetuneRecipe("rating", pretrained, **settings)
-    result = finetune(recipe, REVIEWS, REVIEWS[:8], settings=RunSettings(device="cpu"), out=tmp_path / "run", progress=False)
+    result = finetune(
+        recipe, REVIEWS, REVIEWS[:8], settings=RunSettings(device="cpu"), out=tmp_path / "run", progress=False
+    )
     model, task = open_task(tmp_path / "run")
     assert type(model) is BertForRating and type(task) is RatingTask and task.learned is find_task("rating")
     measures = task.measures(REVIEWS, list(task.predict(model, REVIEWS)))

@@ -10,7 +10,7 @@ from bertlab.draw.charts import base as charts
 from bertlab.draw.charts.roles import control_maps, role_maps, role_table, trained_maps
 from bertlab.draw.html.canvas import ModelHeads, attention_component
 from bertlab.explain.attention.heads import head_roles
-from bertlab.explain.attention.maps import attention_maps
+from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 
 KEY = "heads"
 # The name of a choice in the link -> the canvas's own name and value of it.
@@ -43,7 +43,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     )
     export_head(loaded, other, heads, view, text, pair)
     if heads.control is not None:
-        show_roles(loaded, heads, text, pair)
+        show_roles(loaded, heads.maps, heads.control, text, pair)
 
 
 def heads_of(loaded: models.Loaded, text: str, pair: str | None) -> ModelHeads:
@@ -95,14 +95,14 @@ def export_head(
     exports(f"attention-layer{layer + 1}-head{head + 1}", table, code, charts.attention_heatmap(shown.tokens, weights))
 
 
-def show_roles(loaded: models.Loaded, heads: ModelHeads, text: str, pair: str | None) -> None:
+def show_roles(loaded: models.Loaded, maps: AttentionMaps, control: AttentionMaps, text: str, pair: str | None) -> None:
     st.subheader("Which role is played where", anchor=False)
     st.markdown(
         "Each role has a small map: rows are layers, columns are heads, and bright means a large share of the head's "
         "attention. A frame marks the heads that give the role more than half. The maps below have random weights: "
         "what is bright there too was not learned."
     )
-    table = role_table(head_roles(heads.maps), head_roles(heads.control))
+    table = role_table(head_roles(maps), head_roles(control))
     layout.show_chart(trained_maps(table), spoken(table))
     layout.show_chart(control_maps(table), "The same maps with random weights.")
     exports("head-roles", table, cells.roles(loaded.source, text, pair, loaded.limit), role_maps(table))

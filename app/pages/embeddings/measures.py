@@ -27,8 +27,8 @@ Measured = Sequence[Sequence[LayerMeasures]]  # by model, then by layer
 
 def show_verdict(clouds: Sequence[Cloud], measured: Measured) -> None:
     """Say for each model at which layers the labels separate."""
-    found = [[layer.neighbours for layer in layers] for layers in measured]
-    if None in (layer for layers in found for layer in layers):
+    found = [[layer.neighbours for layer in layers if layer.neighbours] for layers in measured]
+    if any(len(layers) < len(all_layers) for layers, all_layers in zip(found, measured, strict=True)):
         text = "Give at least two labels with four texts each to see where they separate."
         st.info(text, icon=":material/label:")
         return
@@ -82,9 +82,9 @@ def show_layers(clouds: Sequence[Cloud], measured: Measured) -> None:
     named = {cloud.loaded.name: layers for cloud, layers in zip(clouds, measured, strict=True)}
     table = measure_table(named)
     guess = measured[0][0].neighbours
-    chances = {"accuracy": guess and guess.chance}
+    chance = guess.chance if guess else None
     charts = {
-        name: layer_lines(table, name, clouds[0].layer, chances.get(name))
+        name: layer_lines(table, name, clouds[0].layer, chance if name == "accuracy" else None)
         for name in MEANINGS
         if table[name].notna().all()
     }

@@ -2,7 +2,7 @@
 
 import tempfile
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -99,7 +99,7 @@ def _storyworld(name: str) -> tuple[list[str], list[str]]:
 def own_texts() -> tuple[Sequence[str], Sequence[str], str]:
     label = "One text a line, with its label: `label | text`, or label, Tab, text"
     texts, labels = labelled_lines(state.linked_text(st.text_area, label, "lines", OWN_DEFAULT, height=220))
-    texts, labels = bounded(texts, "lines"), labels[:MOST_TEXTS]
+    texts, labels = list(bounded(texts, "lines")), labels[:MOST_TEXTS]
     return texts, labels, cells.own_texts(texts, labels)
 
 
@@ -171,7 +171,7 @@ def file_texts(
     return [e.text for e in kept], [e.label or NO_LABEL for e in kept], str(skipped) if skipped.count else ""
 
 
-def file_records(name: str, content: bytes, skipped: Skipped) -> Iterator[Record]:
+def file_records(name: str, content: bytes, skipped: Skipped) -> Generator[Record, None, None]:
     """Yield the rows of an uploaded file. Errors name the file, never the folder it was put into for reading."""
     with tempfile.TemporaryDirectory(prefix="bertlab-") as folder:
         prefix = f"{folder}/"

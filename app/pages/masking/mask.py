@@ -115,10 +115,10 @@ def queries(
         return [own]
     if beside.tokenizer.vocab == loaded.tokenizer.vocab and beside.limit == loaded.limit:
         return [own, Query(beside, text, pair, by_hand, "-beside")]
-    written = [write_masks(part, encoded, segment, by_hand) for segment, part in enumerate((text, pair or ""))]
-    ids = encode(beside.tokenizer, *written, beside.limit).input_ids
+    text, pair = (write_masks(part, encoded, segment, by_hand) for segment, part in enumerate((text, pair or "")))
+    ids = encode(beside.tokenizer, text, pair, beside.limit).input_ids
     cut_off = int((ids == beside.tokenizer.mask_token_id).sum()) < len(positions)
-    return [own, Query(beside, written[0], written[1] or None, key="-beside", cut_off=cut_off)]
+    return [own, Query(beside, text, pair or None, key="-beside", cut_off=cut_off)]
 
 
 def write_masks(text: str, encoded: Encoded, segment: int, positions: Sequence[int]) -> str:

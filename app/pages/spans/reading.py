@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import streamlit as st
 
 from app.shared import layout, models, progress, state
+from bertlab import BertForQuestionAnswering
 from bertlab.explain.attention.knockout import Head, windows_without
 from bertlab.explain.spans import Answer, answer_from, count_windows, read_passage
 from bertlab.tasks.answers import Window
@@ -82,7 +84,8 @@ class Reading:
         return found
 
     def _answer(self, windows: list[Window], number: int | None = None) -> Answer:
-        return answer_from(self.loaded.model, self.loaded.tokenizer, self.passage, windows, window=number)
+        model = cast(BertForQuestionAnswering, self.loaded.model)
+        return answer_from(model, self.loaded.tokenizer, self.passage, windows, window=number)
 
     @property
     def control(self) -> "Reading":

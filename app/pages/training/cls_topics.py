@@ -60,22 +60,24 @@ def show(run: TrainingRun, source: str, step: int) -> None:
         "picture has its own axes (PCA): compare which points lie together, not where they lie."
     )
     table = accuracy_table({vector: frames})
-    chart = accuracy_steps(table, frames[0].neighbours.chance, step)
+    chance = max(map(labels.count, labels)) / len(labels)
+    chart = accuracy_steps(table, chance, step)
     layout.show_chart(chart, "How often neighbours name the topic, by training step")
     exports("cls-by-step", table, cells.cloud(source, MOST_MOMENTS, COUNT, VECTORS[vector]), strip(tiles))
 
 
 def story(frames: list[CloudFrame], judges_pairs: bool) -> str:
     """Say when the neighbours name the topic best; `judges_pairs`: [CLS] is trained for next sentences."""
-    best = max(frames, key=lambda frame: frame.neighbours.accuracy)
-    first, last, chance = frames[0], frames[-1], frames[0].neighbours.chance
-    text = f"Neighbours name the topic of a sentence best at step **{best.step:,}**: {best.neighbours.accuracy:.0%} "
-    text += f"(chance {chance:.0%}). "
-    if first.step == 0:
-        text += f"Random weights (step 0) reach {first.neighbours.accuracy:.0%}: only what exceeds that was learned. "
-    if last is not best:
-        text += f"At step {last.step:,} it is {last.neighbours.accuracy:.0%}. "
-    if judges_pairs and last.neighbours.accuracy < best.neighbours.accuracy - best.neighbours.spread:
+    found = [(frame.step, frame.neighbours) for frame in frames if frame.neighbours]
+    (first_step, first), (last_step, last) = found[0], found[-1]
+    best_step, best = max(found, key=lambda one: one[1].accuracy)
+    text = f"Neighbours name the topic of a sentence best at step **{best_step:,}**: {best.accuracy:.0%} "
+    text += f"(chance {first.chance:.0%}). "
+    if first_step == 0:
+        text += f"Random weights (step 0) reach {first.accuracy:.0%}: only what exceeds that was learned. "
+    if last_step != best_step:
+        text += f"At step {last_step:,} it is {last.accuracy:.0%}. "
+    if judges_pairs and last.accuracy < best.accuracy - best.spread:
         text += "This training never asked [CLS] for topics: it asks [CLS] whether two texts belong together. Choose "
         text += "the mean of the tokens above to see whether the words still show the topic."
     return text

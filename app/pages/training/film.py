@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.shared import models, state
+from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun
 from bertlab.explain.snapshots import picked
 
@@ -26,8 +27,11 @@ def moments_of(run: TrainingRun) -> tuple[Moment, ...]:
 
 
 def last_model(task: str, run: TrainingRun) -> models.Loaded:
-    """Open the last snapshot, or the result of the run."""
-    return models.open_model(task, run.moments[-1].source)
+    """Open the last snapshot, or the result of the run. Raises InputError if it has no head for `task`."""
+    loaded = models.open_model(task, run.moments[-1].source)
+    if loaded is None:
+        raise InputError(f"{run.name} has no head for this task: choose another run")
+    return loaded
 
 
 def settled(outputs: Sequence) -> int:

@@ -69,7 +69,12 @@ def role_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart:
 
 def accuracy_table(films: dict[str, Sequence[CloudFrame]]) -> pd.DataFrame:
     """One row a step and name of a film: how often neighbours name the label."""
-    rows = [(frame.step, name, frame.neighbours.accuracy) for name, film in films.items() for frame in film]
+    rows = [
+        (frame.step, name, frame.neighbours.accuracy)
+        for name, film in films.items()
+        for frame in film
+        if frame.neighbours
+    ]
     return pd.DataFrame(rows, columns=["step", "vector", "accuracy"])
 
 

@@ -14,10 +14,10 @@ def one_query(tokens: Sequence[str], asking: int, weights: Tensor) -> Figure:
     """The token at `asking` above, all tokens below; lines are as thick as the weights (S,)."""
     fig, ax = canvas(2.5)
     step = (WIDTH - 0.2) / len(tokens)
-    places = [0.1 + (i + 0.5) * step for i in range(len(tokens))]
-    box(ax, min(max(places[asking] - 0.5, 0.1), WIDTH - 1.1), 0.15, 1.0, tokens[asking], ORANGE)
-    for i, (token, x, weight) in enumerate(zip(tokens, places, weights.tolist(), strict=True)):
-        ax.plot([places[asking], x], [0.45, 1.62], color=BLUE, lw=14 * weight, alpha=0.75, solid_capstyle="butt")
+    positions = [0.1 + (i + 0.5) * step for i in range(len(tokens))]
+    box(ax, min(max(positions[asking] - 0.5, 0.1), WIDTH - 1.1), 0.15, 1.0, tokens[asking], ORANGE)
+    for i, (token, x, weight) in enumerate(zip(tokens, positions, weights.tolist(), strict=True)):
+        ax.plot([positions[asking], x], [0.45, 1.62], color=BLUE, lw=14 * weight, alpha=0.75, solid_capstyle="butt")
         box(ax, x - step / 2 + 0.02, 1.62, step - 0.04, token, ORANGE if i == asking else "white", size=7.5)
         ax.text(x, 2.12, f"{weight:.2f}", ha="center", va="center", size=8.5, color=INK)
     ax.text(WIDTH / 2, 2.36, "weight; all together 1", ha="center", va="center", size=9, color="#555555")
@@ -27,14 +27,14 @@ def one_query(tokens: Sequence[str], asking: int, weights: Tensor) -> Figure:
 def scores_and_weights(tokens: Sequence[str], scores: Tensor, weights: Tensor) -> Figure:
     """One token's scores (S,) above, and below what the softmax makes of them."""
     fig = figure(3.3)
-    places = range(len(tokens))
+    positions = range(len(tokens))
     above, below = fig.subplots(2, 1, sharex=True)
     for ax, values, colour, name in ((above, scores, ORANGE, "score"), (below, weights, BLUE, "weight")):
-        clean(ax, "left").bar(places, values.tolist(), color=colour, width=0.7)
+        clean(ax, "left").bar(positions, values.tolist(), color=colour, width=0.7)
         ax.axhline(0, color=INK, lw=0.8)
         ax.set_ylabel(name)
         ax.tick_params(axis="x", length=0)
-    below.set_xticks(places, tokens, rotation=90, size=9, parse_math=False)
+    below.set_xticks(positions, tokens, rotation=90, size=9, parse_math=False)
     return fig
 
 
@@ -43,17 +43,17 @@ def matrices(weights: Mapping[str, Tensor], tokens: Sequence[str], label: str = 
     across = 2 if len(weights) == 4 else len(weights)
     down = -(-len(weights) // across)
     fig = figure(down * (0.85 + min((WIDTH - 1.4) / across, 2.6)))
-    places = range(len(tokens))
+    positions = range(len(tokens))
     axes = fig.subplots(down, across, sharex=True, sharey=True, squeeze=False)
     for ax, (name, matrix) in zip(axes.flat, weights.items(), strict=True):
         image = clean(ax).imshow(matrix.numpy(), cmap="cividis", vmin=0, vmax=1)
         ax.set_title(name, size=10)
         ax.tick_params(length=0)
     for ax in axes[-1]:
-        ax.set_xticks(places, tokens, rotation=90, size=8, parse_math=False)
+        ax.set_xticks(positions, tokens, rotation=90, size=8, parse_math=False)
         ax.set_xlabel("looked at", size=9)
     for ax in axes[:, 0]:
-        ax.set_yticks(places, tokens, size=8, parse_math=False)
+        ax.set_yticks(positions, tokens, size=8, parse_math=False)
         ax.set_ylabel("asking", size=9)
     fig.colorbar(image, ax=axes, shrink=0.7, aspect=25).set_label(label, size=9)
     return fig

@@ -1,4 +1,4 @@
-"""Matplotlib figures of what a model reads, guesses and looks at. Each function returns a figure 800 pixels wide."""
+"""Matplotlib figures of what a model reads, predicts and attends to. Each function returns one 800 pixels wide."""
 
 from collections.abc import Mapping, Sequence
 
@@ -61,32 +61,32 @@ def box(ax: Axes, x: float, y: float, width: float, text: str, colour: str, size
 
 def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], colour: str = INK, **style) -> None:
     """An arrow with a filled head; `style` as FancyArrowPatch takes it."""
-    look = dict(arrowstyle="-|>", mutation_scale=11, lw=1.3, shrinkA=0) | style
-    ax.add_patch(FancyArrowPatch(start, end, color=colour, **look))
+    options: dict = dict(arrowstyle="-|>", mutation_scale=11, lw=1.3, shrinkA=0) | style
+    ax.add_patch(FancyArrowPatch(start, end, color=colour, **options))
 
 
 def masking_strip(before: Sequence[str], after: Sequence[str], actions: Sequence[int]) -> Figure:
     """Tokens after masking in boxes coloured by what was done; under each chosen one the token to be guessed."""
     widths = [max(0.085 * max(len(old), len(new)) + 0.16, 0.34) for old, new in zip(before, after, strict=True)]
-    places, x, row = [], 0.1, 0
+    positions, x, row = [], 0.1, 0
     for width in widths:
         if x + width > WIDTH - 0.1:
             x, row = 0.1, row + 1
-        places.append((x, 0.5 + 0.72 * row))
+        positions.append((x, 0.5 + 0.72 * row))
         x += width + 0.07
     fig, ax = canvas(1.1 + 0.72 * row)
     for index, name in enumerate(ACTION_NAMES[1:], start=1):
         box(ax, 0.1 + 1.75 * (index - 1), 0.1, 1.6, name, ACTION_COLOURS[index], size=9, height=0.24)
-    for (x, y), width, old, new, action in zip(places, widths, before, after, actions, strict=True):
+    for (x, y), width, old, new, action in zip(positions, widths, before, after, actions, strict=True):
         box(ax, x, y, width, new, ACTION_COLOURS[action])
         if action:
-            below = dict(ha="center", va="center", size=9, family="monospace", color="#555555", parse_math=False)
+            below: dict = dict(ha="center", va="center", size=9, family="monospace", color="#555555", parse_math=False)
             ax.text(x + width / 2, y + 0.42, old, **below)
     return fig
 
 
 def three_embeddings(tokens: Sequence[str], token_type_ids: Sequence[int]) -> Figure:
-    """What is added up at each place: the token's vector, its segment's, its position's (paper, figure 2)."""
+    """Draw what is added up at each position: the token's vector, its segment's, its position's (paper, figure 2)."""
     fig, ax = canvas(2.35)
     left, step = 1.15, (WIDTH - 1.25) / len(tokens)
     segments = ["A" if kind == 0 else "B" for kind in token_type_ids]
@@ -112,14 +112,14 @@ def fill_bars(fills: Mapping[str, Fill], mark: Sequence[str] = ()) -> Figure:
     rows = max(len(fill.tokens) for fill in fills.values())
     fig = figure(0.75 + 0.27 * rows)
     for ax, (title, fill) in zip(fig.subplots(1, len(fills), squeeze=False)[0], fills.items(), strict=True):
-        places = range(len(fill.tokens))
+        positions = range(len(fill.tokens))
         colours = [ORANGE if token in mark else BLUE for token in fill.tokens]
-        ax.barh(places, fill.probabilities, color=colours, height=0.7)
-        for y, value in zip(places, fill.probabilities, strict=True):
+        ax.barh(positions, fill.probabilities, color=colours, height=0.7)
+        for y, value in zip(positions, fill.probabilities, strict=True):
             share = f"{value:.0%}" if value >= 0.005 else "<1%"
             ax.text(value + 0.02, y, share, va="center", size=9, color=INK)
         ax.set(xlim=(0, 1.15), xticks=[0, 0.5, 1])
-        ax.set_yticks(places, fill.tokens, parse_math=False)
+        ax.set_yticks(positions, fill.tokens, parse_math=False)
         ax.set_xlabel("probability", size=9)
         ax.set_title(title, size=10, loc="left")
         ax.tick_params(axis="y", length=0, labelsize=10)
@@ -151,7 +151,7 @@ def heads_grid(maps: AttentionMaps, control: AttentionMaps) -> Figure:
     """All heads of a trained model, and beside them the same heads with random weights, on one scale 0..1."""
     layers, heads = maps.weights.shape[:2]
     fig = figure(0.75 + (WIDTH - 0.9) / (2 * heads) * layers)
-    *halves, right = fig.subfigures(1, 3, width_ratios=[1, 1, 0.16], wspace=0.02)
+    *halves, right = np.ravel(fig.subfigures(1, 3, width_ratios=[1, 1, 0.16], wspace=0.02))
     for half, part, name in zip(halves, (maps, control), ("trained", "random weights (control)"), strict=True):
         axes = half.subplots(layers, heads, squeeze=False)
         half.suptitle(name, size=11)
@@ -169,12 +169,12 @@ def heads_grid(maps: AttentionMaps, control: AttentionMaps) -> Figure:
 def one_head(maps: AttentionMaps, layer: int, head: int, control: AttentionMaps) -> Figure:
     """One head (counted from 0) as a matrix with its tokens, and the same head with random weights."""
     fig = figure(0.6 + 0.24 * len(maps.tokens))
-    places = range(len(maps.tokens))
+    positions = range(len(maps.tokens))
     for ax, part, name in zip(fig.subplots(1, 2), (maps, control), ("trained", "random weights"), strict=True):
         image = _thumbnail(ax, part.weights[layer, head])
         ax.set_title(f"layer {layer + 1}, head {head + 1}: {name}", size=10)
-        ax.set_xticks(places, maps.tokens, rotation=90, size=8, parse_math=False)
-        ax.set_yticks(places, maps.tokens, size=8, parse_math=False)
+        ax.set_xticks(positions, maps.tokens, rotation=90, size=8, parse_math=False)
+        ax.set_yticks(positions, maps.tokens, size=8, parse_math=False)
         ax.set_xlabel("looked at", size=9)
         ax.set_ylabel("looking", size=9)
     fig.colorbar(image, ax=fig.axes, shrink=0.8, aspect=30).set_label("attention weight", size=9)
@@ -203,23 +203,23 @@ def change_grid(changes: Tensor, label: str) -> Figure:
 
 def answer_bars(answer: Answer) -> Figure:
     """For each token of the passage: how probable as start and as end of the answer; [CLS] is "no answer"."""
-    places = [0, *range(*answer.passage_slice)]
-    x = np.arange(len(places))
+    positions = [0, *range(*answer.passage_slice)]
+    x = np.arange(len(positions))
     fig = figure(2.8)
     ax = clean(fig.subplots(), "left", "bottom")
-    ax.bar(x - 0.2, answer.start_probabilities[places].numpy(), 0.4, color=BLUE, label="start")
+    ax.bar(x - 0.2, answer.start_probabilities[positions].numpy(), 0.4, color=BLUE, label="start")
     ax.bar(
         x + 0.2,
-        answer.end_probabilities[places].numpy(),
+        answer.end_probabilities[positions].numpy(),
         0.4,
         color=ORANGE,
         hatch="///",
         edgecolor="white",
         label="end",
     )
-    names = ["no answer", *(answer.tokens[i] for i in places[1:])]
+    names = ["no answer", *(answer.tokens[i] for i in positions[1:])]
     ax.set_xticks(x, names, rotation=90, size=8.5, parse_math=False)
-    ax.set(ylim=(0, 1), ylabel="probability", xlim=(-0.8, len(places) - 0.2))
+    ax.set(ylim=(0, 1), ylabel="probability", xlim=(-0.8, len(positions) - 0.2))
     ax.legend(frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
     return fig
 
@@ -229,11 +229,11 @@ def bars(values: Mapping[str, float], label: str, limit: float | None = None, co
     fig = figure(0.65 + 0.34 * len(values))
     ax = clean(fig.subplots(), "bottom")
     limit = limit or 1.15 * max(values.values())
-    places = range(len(values))
-    ax.barh(places, list(values.values()), color=colours or BLUE, height=0.68)
-    for y, value in zip(places, values.values(), strict=True):
+    positions = range(len(values))
+    ax.barh(positions, list(values.values()), color=colours or BLUE, height=0.68)
+    for y, value in zip(positions, values.values(), strict=True):
         ax.text(value + 0.01 * limit, y, f"{value:.2f}", va="center", size=10, color=INK)
-    ax.set(yticks=places, yticklabels=list(values), xlim=(0, limit), xlabel=label)
+    ax.set(yticks=positions, yticklabels=list(values), xlim=(0, limit), xlabel=label)
     ax.tick_params(axis="y", length=0, labelsize=10.5)
     ax.invert_yaxis()
     return fig

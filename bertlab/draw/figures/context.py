@@ -28,14 +28,16 @@ def who_sees_what(tokens: Sequence[str], gap: int, readers: Mapping[str, tuple[s
         y = 0.2 + 0.75 * row
         ax.text(0.1, y + 0.1, name, va="center", size=10.5, weight="bold", color=INK)
         ax.text(0.1, y + 0.34, remark, va="center", size=8.5, color="#555555")
-        for place, (token, start, end) in enumerate(zip(tokens, [left, *ends[:-1]], ends, strict=True)):
-            colour = ORANGE if place == gap else BLUE if seen[place] else PALE
+        for index, (token, start, end) in enumerate(zip(tokens, [left, *ends[:-1]], ends, strict=True)):
+            colour = ORANGE if index == gap else BLUE if seen[index] else PALE
             _token(ax, start, y, end - start - 0.05, token, colour)
     return fig
 
 
 def _token(ax: Axes, x: float, y: float, width: float, text: str, colour: str) -> None:
-    style = dict(boxstyle="round,pad=0,rounding_size=0.05", facecolor="white" if colour == PALE else colour + "33")
+    style: dict = dict(
+        boxstyle="round,pad=0,rounding_size=0.05", facecolor="white" if colour == PALE else colour + "33"
+    )
     ax.add_patch(FancyBboxPatch((x, y), width, 0.33, edgecolor=colour, lw=1.2, **style))
     ink = "#AAAAAA" if colour == PALE else INK
     ax.text(x + width / 2, y + 0.17, text, ha="center", va="center", size=8.5, color=ink, parse_math=False)
@@ -68,10 +70,10 @@ def reader_bars(
     ax = clean(fig.subplots(), "left", "bottom")
     width, x = 0.8 / len(scores), np.arange(len(families))
     for number, ((name, values), colour) in enumerate(zip(scores.items(), OKABE_ITO, strict=False)):
-        place = x + width * (number + 0.5) - 0.4
-        ax.bar(place, values.mean(0).numpy(), width * 0.92, color=colour, alpha=0.55, label=name)
+        index = x + width * (number + 0.5) - 0.4
+        ax.bar(index, values.mean(0).numpy(), width * 0.92, color=colour, alpha=0.55, label=name)
         for seed in values.numpy():
-            ax.scatter(place, seed, color=colour, edgecolor="white", s=26, marker=MARKERS[number], zorder=3)
+            ax.scatter(index, seed, color=colour, edgecolor="white", s=26, marker=MARKERS[number], zorder=3)
     if chance is not None:
         ax.axhline(chance, color=GREY, ls="--", lw=1.2, zorder=0)
         ax.text(len(families) - 0.33, chance, "a coin", color=GREY, size=9, va="bottom", ha="right")

@@ -17,8 +17,8 @@ def ids_and_labels(tokens: Sequence[str], ids: Sequence[int], labels: Sequence[i
     left, step = 1.05, (WIDTH - 1.15) / len(tokens)
     for row, name in enumerate(("token", "input_ids", "labels")):
         ax.text(0.1, 0.32 + 0.45 * row, name, va="center", size=10, weight="bold", color=INK)
-    for place, (token, number, label, action) in enumerate(zip(tokens, ids, labels, actions, strict=True)):
-        x, width = left + place * step, step - 0.05
+    for index, (token, number, label, action) in enumerate(zip(tokens, ids, labels, actions, strict=True)):
+        x, width = left + index * step, step - 0.05
         asked = ACTION_COLOURS[action]
         box(ax, x, 0.17, width, token, asked, size=7.5)
         box(ax, x, 0.62, width, str(number), asked, size=7.5)

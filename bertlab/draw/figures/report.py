@@ -17,14 +17,14 @@ MOST_LINES, MOST_MARKERS = 4, 50
 
 
 def confusion_heatmap(labels: Sequence[str], counts: np.ndarray) -> Figure:
-    """Counts (C, C) in their cells, rows = what is right, columns = what was said; colours are shares of the row."""
+    """Counts (C, C) in their cells, rows = the truth, columns = the prediction; colours are shares of the row."""
     names = [_short(label) for label in labels]
     longest = LETTER * max(map(len, names))
     room = WIDTH - longest - 1.5
     width = min(max(WIDEST, longest + 0.1), room / len(names))
     upright = width < longest  # names too long to stand side by side
     fig = figure(0.9 + max(1.0, CELL * len(names)) + (longest if upright else 0.1))
-    fig.get_layout_engine().set(rect=(0, 0, 1 - (room - width * len(names)) / WIDTH, 1))
+    fig.set_layout_engine("constrained", rect=(0, 0, 1 - (room - width * len(names)) / WIDTH, 1))
     ax = clean(fig.subplots())
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)  # (C, C)
     image = ax.imshow(shares, cmap="cividis", vmin=0, vmax=1, aspect="auto")
@@ -80,8 +80,8 @@ def _measures(ax: Axes, evaluations: Sequence[Mapping[str, float]]) -> None:
         values = [row[name] for row in evaluations]
         ax.plot(steps, values, color=colour, marker=marker, ms=5, lw=2, label=name.replace("_", " "))
         if all(f"{name}_low" in row for row in evaluations):
-            ends = ([row[f"{name}_{end}"] for row in evaluations] for end in ("low", "high"))
-            ax.fill_between(steps, *ends, color=colour, alpha=0.15, lw=0)
+            low, high = ([row[f"{name}_{end}"] for row in evaluations] for end in ("low", "high"))
+            ax.fill_between(steps, low, high, color=colour, alpha=0.15, lw=0)
     _axes(ax, "on held-out examples")
     ax.set_ylim(min(0, ax.get_ylim()[0]), 1.02)
     ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize=9)  # clear of the lines

@@ -19,35 +19,35 @@ def way_to_numbers(words: Sequence[CutWord]) -> Figure:
     widths = [max(sum(row) + 0.05 * (len(row) - 1), name) for row, name in zip(pieces, names, strict=True)]
     stretch = (WIDTH - LEFT - 0.1 - 0.12 * (len(words) - 1)) / sum(widths)
     fig, ax = canvas(2.2)
-    for row, name in enumerate(("written", "cleaned", "pieces", "numbers")):
-        ax.text(0.1, 0.3 + 0.53 * row, name, va="center", size=11, weight="bold", color=INK)
+    for number, name in enumerate(("written", "cleaned", "pieces", "numbers")):
+        ax.text(0.1, 0.3 + 0.53 * number, name, va="center", size=11, weight="bold", color=INK)
     x = LEFT
-    for word, row, width in zip(words, pieces, widths, strict=True):
+    for word, shares, width in zip(words, pieces, widths, strict=True):
         width *= stretch
         box(ax, x, 0.15, width, word.written, "white")
         box(ax, x, 0.68, width, word.cleaned, "white" if word.cleaned == word.written else PINK)
-        step = (width - 0.05 * (len(row) - 1)) / sum(row)
-        place = x
-        for piece, share, number in zip(word.pieces, row, word.ids, strict=True):
-            colour = ORANGE if piece == "[UNK]" else GREEN if len(row) > 1 else BLUE
-            box(ax, place, 1.21, share * step, piece, colour)
-            box(ax, place, 1.74, share * step, str(number), colour, size=9)
-            place += share * step + 0.05
+        step = (width - 0.05 * (len(shares) - 1)) / sum(shares)
+        left = x
+        for piece, share, number in zip(word.pieces, shares, word.ids, strict=True):
+            colour = ORANGE if piece == "[UNK]" else GREEN if len(shares) > 1 else BLUE
+            box(ax, left, 1.21, share * step, piece, colour)
+            box(ax, left, 1.74, share * step, str(number), colour, size=9)
+            left += share * step + 0.05
         x += width + 0.12
     return fig
 
 
 def match_steps(word: str, tries: Sequence[Try]) -> Figure:
-    """One row for each look into the vocabulary: the letters that were tried, blue where they are a piece."""
+    """Draw one row for each look-up in the vocabulary: the letters that were tried, blue where they are a piece."""
     cell = min(0.4, (WIDTH - 3.2) / len(word))
     fig, ax = canvas(0.25 + 0.29 * len(tries))
     for row, (start, end, known) in enumerate(tries):
         y = 0.12 + 0.29 * row
         piece = ("##" if start else "") + word[start:end]
-        for place in range(start, len(word)):
-            colour = "white" if place >= end else BLUE if known else ORANGE
-            box(ax, 0.1 + place * cell, y, cell - 0.03, word[place], colour, size=9, height=0.24)
-        verdict = dict(weight="bold", color=BLUE) if known else dict(color=GREY)
+        for letter in range(start, len(word)):
+            colour = "white" if letter >= end else BLUE if known else ORANGE
+            box(ax, 0.1 + letter * cell, y, cell - 0.03, word[letter], colour, size=9, height=0.24)
+        verdict: dict = dict(weight="bold", color=BLUE) if known else dict(color=GREY)
         text = f"{piece}  is a piece" if known else f"{piece}  is none"
         x = 0.25 + len(word) * cell
         ax.text(x, y + 0.12, text, va="center", size=9.5, family="monospace", parse_math=False, **verdict)

@@ -15,11 +15,11 @@ Row = Mapping[str, float]  # step, mlm_loss, masked_accuracy and perhaps nsp_acc
 
 
 def learning_curves(
-    rows: Sequence[Row], rungs: Sequence, steps: int, title: str = "", log_steps: bool = False
+    rows: Sequence[Row], baselines: Sequence, steps: int, title: str = "", log_steps: bool = False
 ) -> Figure:
     """Loss (left) and accuracy (right) against steps; dashed lines are what the simpler guesses reach.
 
-    `rungs` are those of bertlab.evaluation.baselines. `log_steps` stretches the beginning of a long training.
+    `baselines` are those of bertlab.evaluation.baselines. `log_steps` stretches the beginning of a long training.
     """
     fig = figure(3.6)
     loss, accuracy = fig.subplots(1, 2)
@@ -30,11 +30,15 @@ def learning_curves(
     if rows and "nsp_accuracy" in rows[0]:
         _curve(accuracy, x, [row["nsp_accuracy"] for row in rows], GREEN, "s", "next sentence")
     last = rows[-1] if rows else {"mlm_loss": 0, "masked_accuracy": 0}
-    for rung in rungs:
-        _rung(loss, rung.loss, rung.name, last["mlm_loss"])
-        if rung.top1 > 0.01:
-            _rung(accuracy, rung.top1, rung.name, last["masked_accuracy"])
-    loss.set(xlabel="step", ylabel="loss (nats per masked word)", ylim=(0, 1.08 * max(rung.loss for rung in rungs)))
+    for baseline in baselines:
+        _dashed(loss, baseline.loss, baseline.name, last["mlm_loss"])
+        if baseline.top1 > 0.01:
+            _dashed(accuracy, baseline.top1, baseline.name, last["masked_accuracy"])
+    loss.set(
+        xlabel="step",
+        ylabel="loss (nats per masked word)",
+        ylim=(0, 1.08 * max(baseline.loss for baseline in baselines)),
+    )
     accuracy.set(xlabel="step", ylabel="share guessed right", ylim=(0, 1))
     for ax in (loss, accuracy):
         clean(ax, "left", "bottom")
@@ -52,7 +56,7 @@ def _curve(ax: Axes, x: Sequence[float], y: Sequence[float], colour: str, marker
     ax.plot(x, y, color=colour, marker=marker, ms=4, lw=2, label=name)
 
 
-def _rung(ax: Axes, value: float, name: str, curve: float) -> None:
+def _dashed(ax: Axes, value: float, name: str, curve: float) -> None:
     """A dashed line, with its name on the side where the curve does not end."""
     ax.axhline(value, color=ORANGE, ls="--", lw=1)
     side = "top" if curve > value else "bottom"
@@ -104,7 +108,7 @@ def charts(found: Mapping[str, Any], uniform: float, frequency: float) -> Figure
         ax.set_title(title, size=10)
     for row, (letter, chart) in zip(axes, found.items(), strict=True):
         row[0].set_ylabel(letter, rotation=0, size=14, weight="bold", ha="right", va="center", labelpad=10)
-        steps = np.arange(1, len(chart.loss) + 1)
+        steps = range(1, len(chart.loss) + 1)
         _losses(row[0], steps, chart, uniform, frequency)
         row[1].plot(steps, chart.nsp_loss, color=ORANGE, lw=1.6, label="loss")
         row[1].plot(steps, _smooth(chart.nsp_accuracy), color=GREEN, lw=1.6, ls="-.", label="accuracy")
@@ -122,8 +126,8 @@ def charts(found: Mapping[str, Any], uniform: float, frequency: float) -> Figure
 
 
 def _losses(ax: Axes, steps: Sequence[int], chart, uniform: float, frequency: float) -> None:
-    for rung in (uniform, frequency):
-        ax.axhline(rung, color=GREY, ls=":", lw=1)
+    for baseline in (uniform, frequency):
+        ax.axhline(baseline, color=GREY, ls=":", lw=1)
     ax.plot(steps, chart.loss, color=BLUE, lw=1.6, label="reported")
     ax.plot(chart.looks, chart.held_out, color=ORANGE, marker="o", ms=3, lw=1, label="on new text")
     ax.set_ylim(0, 1.45 * uniform)

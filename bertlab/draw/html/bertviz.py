@@ -53,7 +53,7 @@ def head_view(
     name: str = "bertviz-heads",
     dark: bool = False,
 ) -> str:
-    """HTML with bertviz's head view: lines from each token to the tokens it looks at, a colour for each head.
+    """HTML with bertviz's head view: lines from each token to the tokens it attends to, a colour for each head.
 
     Opens at `layer` with `heads` switched on (None: all), counted from 0. `name` is the id of the element, one
     for each view on a page. Needs no network. Raises InputError when the text has more than 64 tokens.

@@ -102,7 +102,7 @@ def attention_widget(
 ):
     """The heads as an anywidget for notebooks, with those of a second model `beside` them.
 
-    Its `view` trait follows what the reader looks at.
+    Its `view` trait follows what the user chooses.
     """
     models = [ModelHeads(name, maps, control)] + ([beside] if beside else [])
     return _widget_class()(data=pack(models), view=view or {})
@@ -122,7 +122,7 @@ def _widget_class():
 
 
 def attention_component(models: Sequence[ModelHeads], key: str, view: dict | None = None) -> dict:
-    """The heads as a Streamlit component; returns what the reader looks at (layer, head, role, toggles)."""
+    """The heads as a Streamlit component; returns what the user chose (layer, head, role, toggles)."""
     result = _component()(
         key=key,
         data=pack(models, view),

@@ -1,4 +1,4 @@
-"""Text with marks in it, as escaped HTML: tokens by what masking did to them or by how much they pushed a label, a
+"""Text with marks in it, as escaped HTML: tokens by what masking did to them or by their attributions, a
 passage with its answer, its names or what might be one."""
 
 import math
@@ -63,29 +63,29 @@ def shaded_passage(answer: Answer) -> str:
     first, stop = answer.passage_slice
     parts, begun = [], answer.offsets[first][0]
     done = begun
-    for place in range(first, stop):
-        start, end = answer.offsets[place]
-        parts += [escape(answer.passage[done:start]), _shaded_token(answer, place)]
+    for position in range(first, stop):
+        start, end = answer.offsets[position]
+        parts += [escape(answer.passage[done:start]), _shaded_token(answer, position)]
         done = end
     before, after = escape(answer.passage[:begun]), escape(answer.passage[done:])
     return f'{STYLE}<div class="passage" dir="auto"><i>{before}</i>{"".join(parts)}<i>{after}</i></div>'
 
 
-def _shaded_token(answer: Answer, place: int) -> str:
-    start, end = answer.offsets[place]
-    starts, ends = float(answer.start_probabilities[place]), float(answer.end_probabilities[place])
+def _shaded_token(answer: Answer, position: int) -> str:
+    start, end = answer.offsets[position]
+    starts, ends = float(answer.start_probabilities[position]), float(answer.end_probabilities[position])
     shades = [
         f"linear-gradient({angle}deg, {colour}{round(190 * p**0.5):02x}, transparent 85%)"
         for angle, colour, p in ((90, BLUE, starts), (270, ORANGE, ends))
     ]
-    said = ' class="best"' if answer.best.start_char <= start < answer.best.end_char else ""
+    mark = ' class="best"' if answer.best.start_char <= start < answer.best.end_char else ""
     word = escape(answer.passage[start:end])
     title = f"start {starts:.1%}, end {ends:.1%}"
-    return f'<span{said} title="{title}" style="background: {", ".join(shades)}">{word}</span>'
+    return f'<span{mark} title="{title}" style="background: {", ".join(shades)}">{word}</span>'
 
 
 def attribution_strip(tokens: Sequence[str], values: Sequence[float]) -> str:
-    """Tokens with how much each pushed a label: blue towards it, orange away, as strong as the largest push allows."""
+    """Mark tokens by their attributions: blue for positive, orange for negative, scaled to the largest."""
     largest = max(map(abs, values)) or 1.0
     decimals = max(0, 2 - math.floor(math.log10(largest)))  # three digits of the largest
     parts = []
@@ -98,7 +98,7 @@ def attribution_strip(tokens: Sequence[str], values: Sequence[float]) -> str:
 
 
 def marked_names(text: str, names: Sequence[Name], kinds: Sequence[str]) -> str:
-    """The text with each name marked and its kind beside it; a kind has the colour of its place in `kinds`."""
+    """The text with each name marked and its kind beside it; a kind has the colour of its index in `kinds`."""
     parts, done = [], 0
     for name in names:
         colour = OKABE_ITO[kinds.index(name.kind) % len(OKABE_ITO)]

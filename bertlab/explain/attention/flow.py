@@ -7,16 +7,18 @@ Explanation", compare them by rank correlation.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bertlab.explain.attribution import Progress, attribute_fill
-from bertlab.explain.text import frame_mask
+from bertlab.explain.text import bert_of, frame_mask
 from bertlab.explain.words.fill import MaskedLM, masked_row
 from bertlab.inputs.features import Batch
 from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.encoder import MultiHeadAttention
 from bertlab.tokenizer import Tokenizer
 
 FEWEST = 4  # tokens; a ranking of fewer says nothing
@@ -42,16 +44,17 @@ def value_weighted(model: PretrainedModel, batch: Batch) -> Tensor:
 
     It is weight x |(x_j W_V + b_V) W_O|: a token that gets much attention may have little to give.
     """
-    bert = getattr(model, "bert", model)
+    bert = bert_of(model)
     out = bert(**batch, output_attentions=True, output_hidden_states=True)
-    parts = zip(bert.encoder.layers, out.hidden_states[:-1], out.attentions, strict=True)
+    layers: list[Any] = list(bert.encoder.layers)
+    parts = zip(layers, out.hidden_states[:-1], out.attentions, strict=True)
     # (A, S, S) * (A, 1, S), L times
     return torch.stack(
         [weights[0] * _carried(layer.attention, states[0]).norm(dim=-1)[:, None] for layer, states, weights in parts]
     )
 
 
-def _carried(attention, states: Tensor) -> Tensor:
+def _carried(attention: MultiHeadAttention, states: Tensor) -> Tensor:
     """Return what each head would carry from each token at weight 1: (S, H) -> (A, S, H)."""
     value = attention.qkv(states).chunk(3, dim=-1)[2].unflatten(-1, (attention.heads, -1))  # (S, H) -> (S, A, D)
     out = attention.out.weight.unflatten(-1, (attention.heads, -1))  # (H, H) -> (H, A, D)

@@ -41,12 +41,12 @@ def head_roles(maps: AttentionMaps) -> HeadRoles:
     targets = _targets(maps.tokens)  # (R-1, S, S)
     word = _word(maps.tokens)
     # (L, A, S, S) * (S, S) -sum-> (L, A, S) -those that have such a token-> (L, A, N) -mean-> (L, A), R-1 times
-    scores = [(maps.weights * target).sum(-1)[..., target.any(-1)].mean(-1) for target in targets]
+    shares = [(maps.weights * target).sum(-1)[..., target.any(-1)].mean(-1) for target in targets]
     even = 1 / len(maps.tokens)
-    scores.append(maps.weights.clamp(max=even).sum(-1)[..., word].mean(-1))  # (L, A, S, S) -> (L, A)
+    shares.append(maps.weights.clamp(max=even).sum(-1)[..., word].mean(-1))  # (L, A, S, S) -> (L, A)
     uniform = [even * target.sum(-1)[target.any(-1)].float().mean() for target in targets]  # (S, S) -> (), R-1 times
     uniform.append(torch.tensor(1.0))
-    scores = torch.stack(scores, dim=-1)  # R x (L, A) -> (L, A, R)
+    scores = torch.stack(shares, dim=-1)  # R x (L, A) -> (L, A, R)
     most, best = scores.nan_to_num(-1.0).max(-1)  # (L, A, R) -> (L, A)
     return HeadRoles(scores, torch.stack(uniform), best.masked_fill(most <= MAJORITY, -1))  # R x () -> (R,)
 

@@ -5,11 +5,13 @@ Michel, Levy, Neubig 2019, "Are Sixteen Heads Really Better than One?": a head i
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from bertlab.explain.spans import Answer, answer, read_passage, window_batch
+from bertlab.explain.text import bert_of
 from bertlab.explain.words.fill import Fill, MaskedLM, fill_positions, masked_row
 from bertlab.inputs.features import Batch
 from bertlab.model import BertForQuestionAnswering
@@ -17,7 +19,7 @@ from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tasks.answers import Window
 from bertlab.tokenizer import Tokenizer
 
-Score = Callable[[nn.Module, Tensor], Tensor]  # (model, last hidden states (B, S, H)) -> (B,), a log-probability
+Score = Callable[[Any, Tensor], Tensor]  # (model, last hidden states (B, S, H)) -> (B,), a log-probability
 Head = tuple[int, int]  # layer and head, both from 0
 
 
@@ -28,8 +30,9 @@ def knockouts(model: PretrainedModel, batch: Batch, score: Score) -> Iterator[li
     The layers below a head do not depend on it, so their states are computed once. The heads of a layer are rows of one
     batch. The model reads in both directions, and the row has no padding.
     """
-    states = model.bert(**batch, output_hidden_states=True).hidden_states  # L+1 x (1, S, H)
-    layers, heads = model.bert.encoder.layers, model.config.num_attention_heads
+    bert, heads = bert_of(model), model.config.num_attention_heads
+    states = bert(**batch, output_hidden_states=True).hidden_states  # L+1 x (1, S, H)
+    layers = list(bert.encoder.layers)
     one_off = 1 - torch.eye(heads, device=states[0].device)  # (A, A): row a keeps all heads but a
     whole = score(model, states[-1])  # (1,)
     for number, layer in enumerate(layers):
@@ -50,7 +53,7 @@ def head_mask(model: PretrainedModel, off: Sequence[Head]) -> Tensor:
 def word_score(position: int, token_id: int) -> Score:
     """Return a Score: ln p of `token_id` at `position`."""
 
-    def score(model: PretrainedModel, hidden: Tensor) -> Tensor:
+    def score(model: MaskedLM, hidden: Tensor) -> Tensor:
         return model.mlm(hidden[:, position]).log_softmax(-1)[:, token_id]  # (B, H) -mlm-> (B, V) -> (B,)
 
     return score
@@ -59,7 +62,7 @@ def word_score(position: int, token_id: int) -> Score:
 def span_score(start: int, end: int) -> Score:
     """Return a Score: ln p(start) + ln p(end) of the answer from `start` to `end`, each over all positions."""
 
-    def score(model: PretrainedModel, hidden: Tensor) -> Tensor:
+    def score(model: BertForQuestionAnswering, hidden: Tensor) -> Tensor:
         starts, ends = model.span(hidden).log_softmax(1).unbind(-1)  # (B, S, H) -span-> (B, S, 2) -> 2 x (B, S)
         return starts[:, start] + ends[:, end]
 
@@ -102,7 +105,7 @@ def answer_knockouts(
 
 @dataclass(frozen=True)
 class FillWithout:
-    """The likeliest tokens at one masked position with all heads and with some off, and the change in ln p of one token."""
+    """The likeliest tokens at one masked position with all heads and with some off; `change` in ln p of one token."""
 
     before: Fill
     after: Fill
@@ -133,14 +136,14 @@ def answer_without(
     model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str, off: Sequence[Head]
 ) -> Answer:
     """Return what the model answers when the heads `off` are switched off together, in all windows."""
-    return answer(WithoutHeads(model, off), tokenizer, question, passage)
+    return answer(without_heads(model, off), tokenizer, question, passage)
 
 
 def windows_without(
     model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str, off: Sequence[Head]
 ) -> Iterator[Window]:
     """Yield the windows from which answer_from makes the answer of answer_without, as they are read."""
-    return read_passage(WithoutHeads(model, off), tokenizer, question, passage)
+    return read_passage(without_heads(model, off), tokenizer, question, passage)
 
 
 def answer_change(
@@ -157,18 +160,23 @@ def answer_change(
     return change_without(model, window_batch(model, tokenizer, question, passage, window), span_score(start, end), off)
 
 
+def without_heads(model: BertForQuestionAnswering, off: Sequence[Head]) -> BertForQuestionAnswering:
+    """Return the model with the heads `off` switched off; it can be called and has a config, no more."""
+    return cast(BertForQuestionAnswering, WithoutHeads(model, off))
+
+
 @torch.inference_mode()
 def change_without(model: PretrainedModel, batch: Batch, score: Score, off: Sequence[Head]) -> float:
     """Return how much `score` of a row (1, S) changes when the heads `off` are switched off together."""
     masks = torch.ones_like(head_mask(model, ())), head_mask(model, off)
-    before, after = (score(model, model.bert(**batch, head_mask=mask).last_hidden_state) for mask in masks)
+    before, after = (score(model, bert_of(model)(**batch, head_mask=mask).last_hidden_state) for mask in masks)
     return float(after - before)
 
 
 class WithoutHeads(nn.Module):
     """A model with some heads off, for callers that pass no head_mask; the model itself stays as it is."""
 
-    def __init__(self, model: nn.Module, off: Sequence[Head]):
+    def __init__(self, model: PretrainedModel, off: Sequence[Head]):
         super().__init__()
         self.model, self.config, self.mask = model, model.config, head_mask(model, off)
 

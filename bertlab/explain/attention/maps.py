@@ -1,11 +1,12 @@
 """What every head attends to, and the queries and keys behind it (Vaswani et al. 2017, section 3.2)."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from bertlab.explain.text import encode, longest
+from bertlab.explain.text import bert_of, encode, longest
 from bertlab.model.checkpoint import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 
@@ -56,13 +57,12 @@ def neurons(
     Raises InputError when the text is empty.
     """
     maps = attention_maps(model, tokenizer, text, pair, limit)
-    bert = getattr(model, "bert", model)
+    bert = bert_of(model)
     batch = encode(tokenizer, text, pair, len(maps.tokens)).batch
     states = bert(**batch, output_hidden_states=True).hidden_states[:-1]  # L x (1, S, H)
     heads = model.config.num_attention_heads
-    projected = torch.stack(
-        [layer.attention.qkv(state[0]) for layer, state in zip(bert.encoder.layers, states, strict=True)]
-    )
+    layers: list[Any] = list(bert.encoder.layers)
+    projected = torch.stack([layer.attention.qkv(state[0]) for layer, state in zip(layers, states, strict=True)])
     # (L, S, 3H) -split-> (L, S, 3, A, D) -permute-> 3 x (L, A, S, D)
     queries, keys, _ = projected.unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4).float()
     return Neurons(maps, queries, keys)
