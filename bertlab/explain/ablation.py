@@ -10,7 +10,7 @@ from torch.overrides import TorchFunctionMode
 
 from bertlab.errors import InputError
 from bertlab.inputs.features import Batch
-from bertlab.model.checkpoint import DRAWS
+from bertlab.model.base import DRAWS
 
 PARTS = ("attention", "feed-forward", "residual", "norm", "activation")
 

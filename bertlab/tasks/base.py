@@ -10,7 +10,7 @@ import torch
 
 from bertlab.config import BertConfig
 from bertlab.inputs.features import Batch, Feature, collate
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 
 CHUNK = 1024  # examples that are read at a time, and sorted by length

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from torch import Tensor
 
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Task
 from bertlab.training.engine.micro_batches import Batch
 

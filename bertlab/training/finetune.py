@@ -19,7 +19,7 @@ from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.model import BertModel
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Task
 from bertlab.tasks.choice import ChoiceTask
 from bertlab.tasks.registry import family_of, make_task, named

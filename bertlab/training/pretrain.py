@@ -17,7 +17,7 @@ from bertlab.errors import InputError, require
 from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining
 from bertlab.model.fast import Packing
-from bertlab.model.heads import labelled_places
+from bertlab.model.heads import labelled_positions
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents, ahead, batches, token_ids, worker_helps
 from bertlab.training.engine.callbacks import tensorboard_log
@@ -193,7 +193,7 @@ def learn_vocabulary(texts: Sequence[Sequence[str]], recipe: PretrainRecipe) -> 
 
 def with_places(batch: Batch, unpadded: bool) -> Batch:
     """The batch and where its labels are, and with `unpadded` its tokens: a GPU would have to stop to look for them."""
-    found = {"labelled": labelled_places(batch["labels"])}
+    found = {"labelled": labelled_positions(batch["labels"])}
     return batch | found | ({"packed": Packing(batch["attention_mask"])} if unpadded else {})
 
 

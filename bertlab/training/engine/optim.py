@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.errors import InputError
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.model.mixing import LayerMix
 
 
