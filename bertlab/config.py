@@ -118,8 +118,8 @@ class BertConfig:
     layer_norm_eps: float = 1e-12
     pad_token_id: int = 0
     is_decoder: bool = False
-    num_labels: int | None = None
-    id2label: dict[int, str] | None = dataclasses.field(default=None, hash=False)
+    num_labels: int = None  # type: ignore[assignment]  # None: as many as id2label names, or 2
+    id2label: dict[int, str] = dataclasses.field(default=None, hash=False)  # type: ignore[arg-type]  # None: LABEL_0, ...
     problem_type: str | None = None
     classifier_dropout: float | None = None
     pooling: str = "cls"
@@ -128,8 +128,9 @@ class BertConfig:
     no_answer_threshold: float = 0.0
 
     def __post_init__(self) -> None:
+        self._settle_labels()
         for field in dataclasses.fields(self):
-            if field.type in (int, float, str, bool):
+            if isinstance(field.type, type) and field.type in (int, float, str, bool):
                 _check_value(field.name, field.type, getattr(self, field.name))
         if self.classifier_dropout is not None:
             _check_value("classifier_dropout", float, self.classifier_dropout)
@@ -140,7 +141,6 @@ class BertConfig:
         _check_choice("token_decoder", self.token_decoder, TOKEN_DECODERS)
         if (layers := self.num_hidden_layers) < (least := LEAST_LAYERS.get(self.layer_mix, 1)):
             raise InputError(f"layer_mix {self.layer_mix!r} needs {least} layers, num_hidden_layers is {layers}")
-        self._settle_labels()
         if self.token_decoder == "crf" and self.num_labels > MOST_CRF_LABELS:
             raise InputError(f"num_labels must be at most {MOST_CRF_LABELS:,} for token_decoder crf")
         if self.hidden_size % self.num_attention_heads:
@@ -151,8 +151,9 @@ class BertConfig:
             raise InputError(f"pad_token_id {self.pad_token_id} lies outside vocab_size {self.vocab_size}")
 
     def _settle_labels(self) -> None:
-        """num_labels and id2label from each other; JSON has made the numbers of id2label strings."""
-        count, names = self.num_labels, self.id2label
+        """Set num_labels and id2label from each other; JSON has made the numbers of id2label strings."""
+        count: int | None = self.num_labels
+        names: dict[int, str] | None = self.id2label
         if names is not None:
             names = label_names(names)
             if count is not None and count != len(names):
@@ -270,7 +271,7 @@ def _check_choice(name: str, value: Any, known: tuple) -> None:
 
 
 def _check_value(name: str, kind: type, value: Any) -> None:
-    accepted = (int, float) if kind is float else kind
+    accepted: Any = (int, float) if kind is float else kind
     if not isinstance(value, accepted) or isinstance(value, bool) != (kind is bool):
         raise InputError(f"{name} must be {kind.__name__}, not {brief(value)}")
     if kind is int and value < (0 if name == "pad_token_id" else 1):

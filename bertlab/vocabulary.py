@@ -65,7 +65,7 @@ def learn(texts: Iterable[str], vocab_size: int, lowercase: bool, min_frequency:
     )
     backend.train_from_iterator(texts, trainer)
     vocab = backend.get_vocab()
-    by_number = sorted(vocab, key=vocab.get)
+    by_number = sorted(vocab, key=vocab.__getitem__)
     return make_backend({token: index for index, token in enumerate(by_number)}, lowercase)
 
 
@@ -139,7 +139,7 @@ def _read_vocab(path: Path) -> list[str]:
     return tokens
 
 
-def _read_options(path: Path) -> dict[str, bool | None]:
+def _read_options(path: Path) -> dict[str, Any]:
     """Arguments for `make_backend`; lower-casing is the published default."""
     options = read_json(path) if present(path) else {}
     chosen = dict(DEFAULTS)

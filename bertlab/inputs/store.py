@@ -202,7 +202,7 @@ class TokenStore(Sequence):
             return
         shuffled = np.random.default_rng(rng.getrandbits(64)).permutation(self.numbers)
         for numbers in np.array_split(shuffled, count):
-            yield self.part(numbers)
+            yield self.part(numbers.tolist())
 
 
 def _mapped(path: Path, dtype: np.dtype) -> np.ndarray:

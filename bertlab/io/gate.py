@@ -98,7 +98,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _deeper_than(most: int, value: Any) -> bool:
     """Whether lists and objects stand in one another on more than `most` levels."""
-    level = [[value]]
+    level: list[dict | list] = [[value]]
     for _ in range(most + 1):
         children = (entry.values() if isinstance(entry, dict) else entry for entry in level)
         level = [child for entries in children for child in entries if isinstance(child, dict | list)]

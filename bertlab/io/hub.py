@@ -36,7 +36,9 @@ def download(name: str, weights: bool) -> Path:
     both. Raises InputError with one line that says what to do.
     """
     name = f"{THEIR_HOME}/{name}" if FIRST_MODELS.fullmatch(name) else name
-    repository, revision = ID.fullmatch(name).groups()
+    named = ID.fullmatch(name)
+    assert named is not None, "a name that is_id allows"
+    repository, revision = named.groups()
     folder = _fetch(repository, revision, SMALL_FILES + (SAFETENSORS if weights else []))
     if weights and not _holds(folder, SAFETENSORS):
         folder = _fetch(repository, revision, SMALL_FILES + PICKLES)

@@ -15,7 +15,7 @@ from bertlab.model.base import PretrainedModel, check_labels
 from bertlab.model.crf import CRF, precise
 from bertlab.model.encoder import BertOutput
 from bertlab.model.fast import BertModel, EncoderOptions
-from bertlab.model.heads import class_loss, without_padding
+from bertlab.model.heads import class_loss, mean_cross_entropy, without_padding
 from bertlab.model.mixing import LayerMix, WordConvolution, mean_over_tokens, moved, word_positions
 
 
@@ -156,8 +156,9 @@ class BertForTokenClassification(BertClassifier):
         check_labels("labels", labels, logits.shape[:-1], logits.size(-1), "num_labels")
         labelled = labels != IGNORED
         positions = word_positions(labelled)
-        words = (moved(x, labelled, positions) for x in (logits, labels))  # (B, S, N), (B, S) -> (B, W, N), (B, W)
-        return -self.crf.log_likelihood(*words, positions).sum() / labelled.sum().clamp(min=1)
+        # (B, S, N), (B, S) -> (B, W, N), (B, W)
+        emissions, words = moved(logits, labelled, positions), moved(labels, labelled, positions)
+        return -self.crf.log_likelihood(emissions, words, positions).sum() / labelled.sum().clamp(min=1)
 
 
 class BertForMultipleChoice(BertClassifier):
@@ -223,7 +224,8 @@ def sequence_loss(config: BertConfig, logits: Tensor, labels: Tensor) -> Tensor:
     """Return the loss of BertForSequenceClassification for logits (B, N)."""
     problem = config.problem_type or problem_of(config.num_labels, labels)
     if problem == "single_label_classification":
-        return class_loss(logits, labels, "num_labels")
+        check_labels("labels", labels, logits.shape[:-1], logits.size(-1), "num_labels")
+        return mean_cross_entropy(logits, labels)
     if problem == "regression" and logits.size(1) == 1:
         labels = labels.view(-1, 1)  # (B,) or (B, 1) -> (B, 1)
     if labels.shape != logits.shape:

@@ -21,6 +21,8 @@ class CRF(nn.Module):
     are: in each row the first ones.
     """
 
+    forbidden: Tensor
+
     def __init__(self, names: Sequence[str]):
         super().__init__()
         self.names = list(names)

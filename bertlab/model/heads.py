@@ -171,11 +171,10 @@ class BertForPreTraining(PretrainedModel):
         masked = self.mlm.output(out.last_hidden_state, labels, output_logits, masked_only, labelled)
         nsp_logits = self.nsp(out.pooler_output)  # (B, H) -nsp-> (B, 2)
         nsp_loss = class_loss(nsp_logits, next_sentence_label, "IsNext, NotNext", "next_sentence_label")
-        losses = [loss for loss in (masked.loss, nsp_loss) if loss is not None]
         return PreTrainingOutput(
             prediction_logits=masked.logits,
             seq_relationship_logits=nsp_logits,
-            loss=sum(losses) if losses else None,
+            loss=total(masked.loss, nsp_loss),
             mlm_loss=masked.loss,
             nsp_loss=nsp_loss,
             masked_labels=masked.masked_labels,
@@ -249,6 +248,11 @@ def class_loss(logits: Tensor, labels: Tensor | None, reason: str, name: str = "
         return None
     check_labels(name, labels, logits.shape[:-1], logits.size(-1), reason)
     return mean_cross_entropy(logits, labels)
+
+
+def total(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    """Return the sum of those losses that there are."""
+    return one + other if one is not None and other is not None else other if one is None else one
 
 
 def span_loss(logits: Tensor, positions: Tensor) -> Tensor:

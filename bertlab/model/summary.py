@@ -24,6 +24,9 @@ PARTS = {
     "nsp": "next-sentence head",
     "span": "span head",
     "classifier": "classifier",
+    "mix": "layer mix",
+    "convolution": "word convolution",
+    "crf": "CRF",
 }
 CLASSES = {name: kind for name, kind in vars(models).items() if name.startswith("BertFor")}
 BYTES = {"float32": 4, "float16": 2}
@@ -35,7 +38,7 @@ class ModuleFacts:
 
     name: str
     times: int
-    shapes: dict[str, tuple[int, ...]]  # weight and bias
+    shapes: dict[str, tuple[int, ...]]  # of weight and bias; a mix and a CRF have others
     tied: bool = False  # its weight is that of a module above
 
 
@@ -112,7 +115,7 @@ def modules_of(model: PretrainedModel) -> list[ModuleFacts]:
             name = re.sub(r"\.\d+\.", ".*.", name.removeprefix("bert."))
             times[name] += 1
             shapes = {leaf: tuple(parameter.shape) for leaf, parameter in own.items()}
-            found[name] = ModuleFacts(name, times[name], shapes, tied=own["weight"] in seen)
+            found[name] = ModuleFacts(name, times[name], shapes, tied=not seen.isdisjoint(own.values()))
             seen.update(own.values())
     return list(found.values())
 

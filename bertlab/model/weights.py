@@ -11,7 +11,7 @@ import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import torch
 from safetensors import safe_open
@@ -77,14 +77,14 @@ def _calls_of_old(path: Path) -> Iterator[str]:
             yield from _calls(file)
 
 
-def _calls(file: BinaryIO) -> Iterator[str]:
+def _calls(file: IO[bytes]) -> Iterator[str]:
     """The functions and classes that the next pickle of a file asks for, "module name"."""
     for opcode, argument, position in pickletools.genops(file):
         if opcode.name in ("GLOBAL", "INST"):
-            yield argument
+            yield str(argument)
         elif opcode.name in ("STACK_GLOBAL", "EXT1", "EXT2", "EXT4"):
             raise ValueError(f"{opcode.name} is no part of the pickles that torch.save writes")
-        if position > MOST_PROGRAM_BYTES:
+        if position is not None and position > MOST_PROGRAM_BYTES:
             raise ValueError("an endless pickle")
 
 

@@ -60,10 +60,11 @@ class FastAttention(MultiHeadAttention):
         # (B, S, 3H) -split-> (B, S, 3, A, D) -permute-> 3 x (B, A, S, D)
         heads = qkv.view(B, S, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         bias, probabilities = padding_bias(request.padding, qkv.dtype), None
+        query, key, value = heads.contiguous() if way == "explicit" else heads
         if way == "explicit":
-            context, probabilities = self.explicit(*heads.contiguous().unbind(0), bias)
+            context, probabilities = self.explicit(query, key, value, bias)
         else:
-            context = F.scaled_dot_product_attention(*heads.unbind(0), bias, dropout_p=self.dropped())
+            context = F.scaled_dot_product_attention(query, key, value, bias, dropout_p=self.dropped())
         if head_mask is not None:
             context = context * head_mask[..., None, None]  # (A, 1, 1) or (B, A, 1, 1)
         # (B, A, S, D) -transpose-> (B, S, A, D) -merge-> (B, S, H) -out-> (B, S, H)

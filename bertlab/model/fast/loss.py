@@ -1,5 +1,7 @@
 """The loss of masked words without all the logits at once."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -7,8 +9,8 @@ ROWS, GPU_ROWS = 512, 4096  # of logits at a time: enough for full speed, 62 MB 
 
 
 def lean_cross_entropy(hidden: Tensor, decoder: nn.Linear, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the mean cross-entropy of decoder(hidden (M, H)) at labels (M,), and the share of rows whose largest
-    logit is that of the label."""
+    """Return the mean cross-entropy of decoder(hidden (M, H)) at labels (M,), and the accuracy: the share of rows whose
+    largest logit is that of the label."""
     kind = hidden.device.type
     if torch.is_autocast_enabled(kind):
         hidden = hidden.to(torch.get_autocast_dtype(kind))
@@ -17,9 +19,10 @@ def lean_cross_entropy(hidden: Tensor, decoder: nn.Linear, labels: Tensor) -> tu
 
 
 class LeanCrossEntropy(torch.autograd.Function):
-    """Cross-entropy of hidden (M, H) @ weight.T (H, V) + bias (V,). The gradients are made on the way forward, some
-    rows at a time, so nothing of size M x V is kept. Products are in the type of `hidden`, sums in float32 or better.
-    With M = 0 the loss is 0.
+    """Cross-entropy of hidden (M, H) @ weight.T (H, V) + bias (V,) that keeps nothing of size M x V.
+
+    The gradients are made on the way forward, some rows at a time. Products are in the type of `hidden`, sums in
+    float32 or better. With M = 0 the loss is 0.
 
     With e = exp(logits - maximum) and z its sum over the vocabulary, the gradient by the logits is e / z - one-hot.
     Dividing the rows of `hidden` by z instead of those of e, and subtracting the one-hot part by index, touches the
@@ -28,7 +31,7 @@ class LeanCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx, hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, learns: bool
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, learns: bool
     ) -> tuple[Tensor, Tensor]:
         precise = torch.promote_types(weight.dtype, torch.float32)
         matrix, offsets, count = weight.to(hidden.dtype), bias.to(hidden.dtype), max(len(labels), 1)
@@ -52,34 +55,38 @@ class LeanCrossEntropy(torch.autograd.Function):
         return loss / count, right / count
 
     @staticmethod
-    def backward(ctx, by_loss: Tensor, _) -> tuple[Tensor | None, ...]:
-        gradients = ctx.saved_tensors
+    def backward(ctx: Any, *by_outputs: Tensor) -> tuple[Tensor | None, ...]:
+        by_loss, gradients = by_outputs[0], ctx.saved_tensors
         if by_loss.device.type != "cpu" or by_loss != 1:  # elsewhere, to look at the number would stop the device
             gradients = tuple(gradient * by_loss.to(gradient.dtype) for gradient in gradients)
         return *gradients, None, None
 
 
 class Gradients:
-    """Those of the loss by hidden (M, H), weight (V, H) and bias (V,), added up some rows at a time."""
+    """The gradients of the loss by hidden (M, H), weight (V, H) and bias (V,), added up some rows at a time."""
+
+    by_weight: Tensor
+    by_bias: Tensor
 
     def __init__(self, hidden: Tensor, matrix: Tensor, precise: torch.dtype, count: int):
         self.hidden, self.matrix, self.precise, self.count = hidden, matrix, precise, count
         self.by_hidden = torch.empty_like(hidden)
-        self.by_weight = self.by_bias = None
 
     def add(self, rows: slice, e: Tensor, z: Tensor) -> None:
-        """Those of softmax = e (C, V) / z (C,)."""
+        """Add those of softmax = e (C, V) / z (C,)."""
         share = 1 / (z * self.count)
         by_bias = e.T @ share
         e = e.to(self.hidden.dtype)
         self.by_hidden[rows] = (e @ self.matrix) * share[:, None]  # (C, V) @ (V, H) -> (C, H)
         by_weight = (e.T @ (self.hidden[rows] * share[:, None]).to(e.dtype)).to(self.precise)  # (V, C) @ (C, H)
-        first = self.by_weight is None
-        self.by_weight = by_weight if first else self.by_weight.add_(by_weight)
-        self.by_bias = by_bias if first else self.by_bias.add_(by_bias)
+        if rows.start == 0:
+            self.by_weight, self.by_bias = by_weight, by_bias
+        else:
+            self.by_weight += by_weight
+            self.by_bias += by_bias
 
     def less_one_hot(self, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """All three, after the part of the labels is taken off."""
+        """Subtract the part of the labels and return all three."""
         share = 1 / self.count
         self.by_hidden.sub_(self.matrix[labels], alpha=share)
         self.by_weight.index_add_(0, labels, self.hidden.to(self.precise), alpha=-share)

@@ -36,14 +36,14 @@ class Packing:
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, dropout: float) -> Tensor:
         """Return softmax(Q K^T / sqrt(D)) V within each row, all (N, A, D), by flash attention on nested tensors."""
-        rows = (self._nested(x) for x in (query, key, value))
+        rows = self._nested(query), self._nested(key), self._nested(value)
         context = F.scaled_dot_product_attention(*rows, dropout_p=dropout)  # (B, A, its own length, D)
         return context.transpose(1, 2).values()  # -> (N, A, D)
 
     def _nested(self, x: Tensor) -> Tensor:
-        # Without these bounds torch would stop the device to ask for them.
-        bounds = {"min_seqlen": 1, "max_seqlen": self.shape[1]}
-        rows = torch.nested.nested_tensor_from_jagged(x.contiguous(), self.row_starts, **bounds)
+        x, longest = x.contiguous(), self.shape[1]
+        # Without the two bounds torch would stop the device to ask for them.
+        rows = torch.nested.nested_tensor_from_jagged(x, self.row_starts, min_seqlen=1, max_seqlen=longest)
         return rows.transpose(1, 2)  # (N, A, D) -> (B, A, its own length, D)
 
 
