@@ -1,4 +1,4 @@
-"""The numbers that make one BERT: field names and defaults of the published config.json."""
+"""The configuration of a BERT: field names and defaults of the published config.json."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -25,8 +25,7 @@ IGNORED = -100  # label of a position that the loss leaves out
 
 ACTIVATIONS = ("gelu", "gelu_new", "relu")
 
-# Fields of config.json that would make another model than the one in bertlab.model, and the one value
-# for which they do not.
+# Fields of config.json that would make another model than bertlab.model, and the one value at which they do not.
 FIXED = {
     "position_embedding_type": "absolute",
     "add_cross_attention": False,
@@ -68,8 +67,8 @@ LAYER_MIXES = ("last", "second-to-last", "sum-last-4", "concat-last-4", "scalar-
 TOKEN_DECODERS = ("linear", "cnn", "crf")
 OWN = ("pooling", "layer_mix", "token_decoder", "no_answer_threshold")
 
-# The most that a number may be: far above every published BERT, and low enough for a mistyped or damaged file to be
-# refused before anything is built. The steps between labels that a CRF learns are num_labels squared.
+# Upper limits: far above every published BERT, and low enough to refuse a mistyped or damaged file before anything is
+# built. A CRF learns num_labels squared transitions.
 MOST = {
     "vocab_size": 10_000_000,
     "hidden_size": 65_536,
@@ -94,12 +93,12 @@ class BertConfig:
     """Shape and training constants of a BERT; the defaults are bert-base-uncased.
 
     `is_decoder`: a token sees itself and what stands to its left (Devlin et al. 2019, section 5.1, "LTR").
-    `num_labels` to `classifier_dropout` are for the classifiers: how many labels and their names (LABEL_0, ... if
-    not given), the loss (see BertForSequenceClassification) and the dropout before the classifier (that of the hidden
-    states if not given).
-    The last four are bertlab's own, and their defaults are the published BERT: which vector stands for a text
-    (BertForSequenceClassification), which layers a classifier reads (LayerMix), what gives words their labels
-    (BertForTokenClassification), and by how much the best answer must score above "no answer" to be given.
+    `num_labels` to `classifier_dropout` are for the classifiers: the number of labels and their names (default
+    LABEL_0, ...), the loss (see BertForSequenceClassification) and the dropout before the classifier (default: that of
+    the hidden states).
+    The last four are bertlab's own, and their defaults are the published BERT: the vector that stands for a text
+    (BertForSequenceClassification), the layers that a classifier reads (LayerMix), the decoder of word labels
+    (BertForTokenClassification), and how far the best answer's logits must exceed those of "no answer".
 
     Raises InputError, naming the field, for a value that no BERT can have.
     """
@@ -171,7 +170,7 @@ class BertConfig:
 
     @classmethod
     def from_size(cls, name: str, **overrides: Any) -> "BertConfig":
-        """A published size (tiny, mini, small, medium, base, large), with any field overridden."""
+        """Return a published size (tiny, mini, small, medium, base, large), with any field overridden."""
         if name not in SIZES:
             raise InputError(f"size {name!r} is unknown; known: {', '.join(SIZES)}")
         layers, hidden, heads = SIZES[name]
@@ -180,7 +179,7 @@ class BertConfig:
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> "BertConfig":
-        """The config.json of a folder, a bundled model or a hub id."""
+        """Read the config.json of a folder, a bundled model or a hub id."""
         return cls.from_file(locate(name) / "config.json")
 
     @classmethod
@@ -194,10 +193,10 @@ class BertConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "BertConfig":
-        """From the fields of a config.json.
+        """Make a config from the fields of a config.json.
 
-        Fields that cannot change the computation are ignored; any other that bertlab does not know, or
-        that asks for another computation, is an InputError naming it.
+        Fields that cannot change the computation are ignored. InputError names a field that bertlab does not know, or
+        that asks for another computation.
         """
         _check_kind(values)
         own = {field.name for field in dataclasses.fields(cls)}
@@ -209,7 +208,7 @@ class BertConfig:
         return cls(**_without_quirks({name: value for name, value in values.items() if name in own}))
 
     def changed(self, **changes: Any) -> "BertConfig":
-        """A copy with some fields changed; label names of another number than num_labels are dropped."""
+        """Return a copy with some fields changed; label names that do not fit num_labels are dropped."""
         for name in changes:
             if name not in vars(self):
                 raise InputError(f"{name!r} is no field of BertConfig; there are: {', '.join(vars(self))}")
@@ -221,7 +220,7 @@ class BertConfig:
         return type(self)(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields of config.json, with model_type and, as there, without num_labels, which id2label holds."""
+        """Return the fields of config.json: with model_type, and without num_labels, which follows from id2label."""
         fields = dataclasses.asdict(self) | {"label2id": self.label2id}
         del fields["num_labels"]
         for name in OWN:
@@ -231,7 +230,7 @@ class BertConfig:
 
 
 def classes_of(folder: Path) -> list[str]:
-    """The names of the classes in config.json's `architectures`; [] where it gives none."""
+    """Return the names of the classes in config.json's `architectures`; [] where it gives none."""
     return _class_names(_read(folder / "config.json"))
 
 
@@ -247,7 +246,7 @@ def _class_names(values: dict[str, Any]) -> list[str]:
 
 
 def _check_kind(values: dict[str, Any]) -> None:
-    """Another model is refused by its name; the first BERT files name no model_type, but maybe the class."""
+    """Refuse another model by its name; the first BERT files have no model_type, but maybe a class."""
     kind, classes = values.get("model_type"), _class_names(values)
     if kind is None and classes and not classes[0].startswith("Bert"):
         kind = classes[0]
@@ -256,7 +255,7 @@ def _check_kind(values: dict[str, Any]) -> None:
 
 
 def _without_quirks(fields: dict[str, Any]) -> dict[str, Any]:
-    """pad_token_id may be null; old releases changed num_labels alone and left id2label as it was."""
+    """Drop a pad_token_id of null, and the id2label that old releases left as it was when they changed num_labels."""
     names, count = fields.get("id2label"), fields.get("num_labels")
     stale = isinstance(names, dict) and count not in (None, len(names))
     left_out = {"id2label"} if stale else set()

@@ -29,7 +29,7 @@ class Masking:
     random: float = 0.1
     whole_word: bool = False  # all pieces of a word or none (Devlin et al., models of May 2019; Cui et al. 2021)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
             raise InputError(f"masking rate={self.rate}: choose a share above 0 and up to 1")
         if not (self.mask >= 0 and self.random >= 0 and self.mask + self.random <= 1):

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
 import torch
@@ -39,7 +39,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs(Sequence):
+class Pairs(Sequence[Pair]):
     """N pairs as spans of one array of tokens: `pairs[i]` is a Pair, a slice or an array of numbers gives Pairs."""
 
     tokens: np.ndarray  # (T,)
@@ -59,7 +59,11 @@ class Pairs(Sequence):
     def __len__(self) -> int:
         return len(self.labels)
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: int) -> Pair: ...
+    @overload
+    def __getitem__(self, index: slice | np.ndarray) -> "Pairs": ...
+    def __getitem__(self, index: int | slice | np.ndarray) -> "Pair | Pairs":
         if not isinstance(index, (int, np.integer)):
             return Pairs(self.tokens, self.first[index], self.second[index], self.labels[index])
         first, second = (self.tokens[slice(*spans[index])].tolist() for spans in (self.first, self.second))

@@ -1,7 +1,7 @@
-"""Folder in, folder out: a bertlab checkpoint is a Hugging Face BERT folder.
+"""The weights of a model and the published names that they have in a checkpoint.
 
-config.json, the weights under the published parameter names, and the tokenizer's files. TABLE is the one
-place that knows both our names and theirs.
+A bertlab checkpoint is a Hugging Face BERT folder: config.json, the weights under the published parameter names, and
+the tokenizer's files. TABLE is the one place with both our names and theirs.
 """
 
 import os
@@ -52,7 +52,7 @@ ENCODER = ("embeddings.", "encoder.")  # what a checkpoint cannot lack
 
 
 def check_layers(config: BertConfig, stored: Weights) -> None:
-    """InputError, before anything is built, where config.json asks for layers that are not stored."""
+    """Raise an InputError, before anything is built, where config.json asks for layers that are not stored."""
     layers = (f"encoder.layer.{number}.attention.self.query.weight" for number in range(config.num_hidden_layers))
     for name in chain(["embeddings.word_embeddings.weight"], layers):
         if name not in stored:
@@ -61,7 +61,7 @@ def check_layers(config: BertConfig, stored: Weights) -> None:
 
 
 def published_names(name: str) -> list[str]:
-    """The published name(s), without the prefix "bert.", of our parameter (or of none, if tied)."""
+    """Return the published name(s) of our parameter, without the prefix "bert."; none if it is tied."""
     name = name.removeprefix("bert.")
     if name == TIED:
         return []
@@ -73,7 +73,7 @@ def published_names(name: str) -> list[str]:
 
 
 def published_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> dict[str, Tensor]:
-    """The model's weights under the published names, on the CPU."""
+    """Return the model's weights under the published names, on the CPU."""
     tensors = {}
     for name, tensor in model.state_dict().items():
         prefix = "bert." if name.startswith("bert.") else ""
@@ -84,7 +84,7 @@ def published_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> dic
 
 
 def write_weights(tensors: dict[str, Tensor], path: Path) -> None:
-    """Write one safetensors file, readable to whom other new files are; a refusal of the file system is an OSError."""
+    """Write one safetensors file with the permissions of other new files. OSError where the file system refuses."""
     try:
         save_file(tensors, path, metadata={"format": "pt"})
     except SafetensorError as error:
@@ -94,8 +94,10 @@ def write_weights(tensors: dict[str, Tensor], path: Path) -> None:
 
 
 def check_shapes(model: nn.Module, stored: Weights) -> None:
-    """InputError, before anything is read, where a stored tensor is missing or not of the shape that `model` has, or
-    all of them together are larger than their files."""
+    """Raise an InputError, before anything is read, for a tensor that is missing or has another shape than the model's.
+
+    Also for tensors that are larger together than their files.
+    """
     for name, parameter in model.named_parameters():
         names = published_names(name)
         for theirs, rows in zip(names, parameter.chunk(len(names)) if names else (), strict=True):
@@ -140,7 +142,7 @@ def load_weights(model: nn.Module, stored: Weights) -> list[str]:
 
 
 def _stacked(parameter: Tensor, names: list[str], stored: Weights) -> Tensor:
-    """The stored tensors of one parameter, one below the other, in its precision; each one's values are checked."""
+    """Return the stored tensors of one parameter, stacked, in its precision; the values of each are checked."""
     tensors = [stored[name].to(parameter.dtype) for name in names]
     for name, tensor in zip(names, tensors, strict=True):
         check_values(*stored.files[name], tensor)

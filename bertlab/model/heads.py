@@ -1,4 +1,4 @@
-"""The heads of pretraining and of question answering: what turns the encoder's states into answers.
+"""The heads of pretraining and of question answering.
 
 Shapes: B sequences, S tokens, H hidden size, V vocabulary, M masked positions.
 """
@@ -55,7 +55,7 @@ class QuestionAnsweringOutput:
 
 
 class MaskedLMHead(nn.Module):
-    """From a state back to a word: a layer with LayerNorm, then a score against every word embedding.
+    """From a state back to a word: a layer with LayerNorm, then a logit for every word embedding.
 
     The decoder's matrix *is* the word embedding (tied weights); only its bias is its own.
     """
@@ -108,10 +108,10 @@ class BertForMaskedLM(PretrainedModel):
     the labelled positions, 0 if there are none.
 
     Without labels the logits are (B, S, V). **With labels only the loss is computed**, with masked_accuracy, the share
-    of labelled positions where the likeliest word is right: the decoder runs at the labelled positions alone, a part
-    of them at a time, and the encoder leaves padding out. For most models this is several times as fast.
+    of labelled positions where the likeliest word is right: the decoder runs at the labelled positions alone, some of
+    them at a time, and the encoder leaves padding out. For most models this is several times as fast.
     output_logits=True computes all logits too, as transformers does; masked_only=True those (M, V) at the labelled
-    positions. `labelled` (M,), numbers of 0..B*S-1, are these positions: given them, a GPU need not stop to look.
+    positions. `labelled` (M,), numbers of 0..B*S-1, are these positions: with them a GPU need not stop to look.
     """
 
     def __init__(self, config: BertConfig):
