@@ -14,7 +14,7 @@ from lightning_fabric import Fabric
 from transformers import DataCollatorForTokenClassification, DataCollatorWithPadding, Trainer, TrainingArguments
 
 from bertlab.inputs.features import Feature, collate
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Task
 from bertlab.training.engine.callbacks import Callbacks
 from bertlab.training.engine.devices import make_fabric

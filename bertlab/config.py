@@ -1,4 +1,4 @@
-"""The numbers that make one BERT: field names and defaults of the published config.json."""
+"""The configuration of a BERT: field names and defaults of the published config.json."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -25,8 +25,7 @@ IGNORED = -100  # label of a position that the loss leaves out
 
 ACTIVATIONS = ("gelu", "gelu_new", "relu")
 
-# Fields of config.json that would make another model than the one in bertlab.model, and the one value
-# for which they do not.
+# Fields of config.json that would make another model than bertlab.model, and the one value at which they do not.
 FIXED = {
     "position_embedding_type": "absolute",
     "add_cross_attention": False,
@@ -68,8 +67,8 @@ LAYER_MIXES = ("last", "second-to-last", "sum-last-4", "concat-last-4", "scalar-
 TOKEN_DECODERS = ("linear", "cnn", "crf")
 OWN = ("pooling", "layer_mix", "token_decoder", "no_answer_threshold")
 
-# The most that a number may be: far above every published BERT, and low enough for a mistyped or damaged file to be
-# refused before anything is built. The steps between labels that a CRF learns are num_labels squared.
+# Upper limits: far above every published BERT, and low enough to refuse a mistyped or damaged file before anything is
+# built. A CRF learns num_labels squared transitions.
 MOST = {
     "vocab_size": 10_000_000,
     "hidden_size": 65_536,
@@ -94,12 +93,12 @@ class BertConfig:
     """Shape and training constants of a BERT; the defaults are bert-base-uncased.
 
     `is_decoder`: a token sees itself and what stands to its left (Devlin et al. 2019, section 5.1, "LTR").
-    `num_labels` to `classifier_dropout` are for the classifiers: how many labels and their names (LABEL_0, ... if
-    not given), the loss (see BertForSequenceClassification) and the dropout before the classifier (that of the hidden
-    states if not given).
-    The last four are bertlab's own, and their defaults are the published BERT: which vector stands for a text
-    (BertForSequenceClassification), which layers a classifier reads (LayerMix), what gives words their labels
-    (BertForTokenClassification), and by how much the best answer must score above "no answer" to be given.
+    `num_labels` to `classifier_dropout` are for the classifiers: the number of labels and their names (default
+    LABEL_0, ...), the loss (see BertForSequenceClassification) and the dropout before the classifier (default: that of
+    the hidden states).
+    The last four are bertlab's own, and their defaults are the published BERT: the vector that stands for a text
+    (BertForSequenceClassification), the layers that a classifier reads (LayerMix), the decoder of word labels
+    (BertForTokenClassification), and how far the best answer's logits must exceed those of "no answer".
 
     Raises InputError, naming the field, for a value that no BERT can have.
     """
@@ -118,8 +117,8 @@ class BertConfig:
     layer_norm_eps: float = 1e-12
     pad_token_id: int = 0
     is_decoder: bool = False
-    num_labels: int | None = None
-    id2label: dict[int, str] | None = dataclasses.field(default=None, hash=False)
+    num_labels: int = None  # type: ignore[assignment]  # None: as many as id2label names, or 2
+    id2label: dict[int, str] = dataclasses.field(default=None, hash=False)  # type: ignore[arg-type]  # None: LABEL_0, ...
     problem_type: str | None = None
     classifier_dropout: float | None = None
     pooling: str = "cls"
@@ -128,8 +127,9 @@ class BertConfig:
     no_answer_threshold: float = 0.0
 
     def __post_init__(self) -> None:
+        self._settle_labels()
         for field in dataclasses.fields(self):
-            if field.type in (int, float, str, bool):
+            if isinstance(field.type, type) and field.type in (int, float, str, bool):
                 _check_value(field.name, field.type, getattr(self, field.name))
         if self.classifier_dropout is not None:
             _check_value("classifier_dropout", float, self.classifier_dropout)
@@ -140,7 +140,6 @@ class BertConfig:
         _check_choice("token_decoder", self.token_decoder, TOKEN_DECODERS)
         if (layers := self.num_hidden_layers) < (least := LEAST_LAYERS.get(self.layer_mix, 1)):
             raise InputError(f"layer_mix {self.layer_mix!r} needs {least} layers, num_hidden_layers is {layers}")
-        self._settle_labels()
         if self.token_decoder == "crf" and self.num_labels > MOST_CRF_LABELS:
             raise InputError(f"num_labels must be at most {MOST_CRF_LABELS:,} for token_decoder crf")
         if self.hidden_size % self.num_attention_heads:
@@ -151,8 +150,9 @@ class BertConfig:
             raise InputError(f"pad_token_id {self.pad_token_id} lies outside vocab_size {self.vocab_size}")
 
     def _settle_labels(self) -> None:
-        """num_labels and id2label from each other; JSON has made the numbers of id2label strings."""
-        count, names = self.num_labels, self.id2label
+        """Set num_labels and id2label from each other; JSON has made the numbers of id2label strings."""
+        count: int | None = self.num_labels
+        names: dict[int, str] | None = self.id2label
         if names is not None:
             names = label_names(names)
             if count is not None and count != len(names):
@@ -170,7 +170,7 @@ class BertConfig:
 
     @classmethod
     def from_size(cls, name: str, **overrides: Any) -> "BertConfig":
-        """A published size (tiny, mini, small, medium, base, large), with any field overridden."""
+        """Return a published size (tiny, mini, small, medium, base, large), with any field overridden."""
         if name not in SIZES:
             raise InputError(f"size {name!r} is unknown; known: {', '.join(SIZES)}")
         layers, hidden, heads = SIZES[name]
@@ -179,7 +179,7 @@ class BertConfig:
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> "BertConfig":
-        """The config.json of a folder, a bundled model or a hub id."""
+        """Read the config.json of a folder, a bundled model or a hub id."""
         return cls.from_file(locate(name) / "config.json")
 
     @classmethod
@@ -193,10 +193,10 @@ class BertConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "BertConfig":
-        """From the fields of a config.json.
+        """Make a config from the fields of a config.json.
 
-        Fields that cannot change the computation are ignored; any other that bertlab does not know, or
-        that asks for another computation, is an InputError naming it.
+        Fields that cannot change the computation are ignored. InputError names a field that bertlab does not know, or
+        that asks for another computation.
         """
         _check_kind(values)
         own = {field.name for field in dataclasses.fields(cls)}
@@ -208,7 +208,7 @@ class BertConfig:
         return cls(**_without_quirks({name: value for name, value in values.items() if name in own}))
 
     def changed(self, **changes: Any) -> "BertConfig":
-        """A copy with some fields changed; label names of another number than num_labels are dropped."""
+        """Return a copy with some fields changed; label names that do not fit num_labels are dropped."""
         for name in changes:
             if name not in vars(self):
                 raise InputError(f"{name!r} is no field of BertConfig; there are: {', '.join(vars(self))}")
@@ -220,7 +220,7 @@ class BertConfig:
         return type(self)(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields of config.json, with model_type and, as there, without num_labels, which id2label holds."""
+        """Return the fields of config.json: with model_type, and without num_labels, which follows from id2label."""
         fields = dataclasses.asdict(self) | {"label2id": self.label2id}
         del fields["num_labels"]
         for name in OWN:
@@ -230,7 +230,7 @@ class BertConfig:
 
 
 def classes_of(folder: Path) -> list[str]:
-    """The names of the classes in config.json's `architectures`; [] where it gives none."""
+    """Return the names of the classes in config.json's `architectures`; [] where it gives none."""
     return _class_names(_read(folder / "config.json"))
 
 
@@ -246,7 +246,7 @@ def _class_names(values: dict[str, Any]) -> list[str]:
 
 
 def _check_kind(values: dict[str, Any]) -> None:
-    """Another model is refused by its name; the first BERT files name no model_type, but maybe the class."""
+    """Refuse another model by its name; the first BERT files have no model_type, but maybe a class."""
     kind, classes = values.get("model_type"), _class_names(values)
     if kind is None and classes and not classes[0].startswith("Bert"):
         kind = classes[0]
@@ -255,7 +255,7 @@ def _check_kind(values: dict[str, Any]) -> None:
 
 
 def _without_quirks(fields: dict[str, Any]) -> dict[str, Any]:
-    """pad_token_id may be null; old releases changed num_labels alone and left id2label as it was."""
+    """Drop a pad_token_id of null, and the id2label that old releases left as it was when they changed num_labels."""
     names, count = fields.get("id2label"), fields.get("num_labels")
     stale = isinstance(names, dict) and count not in (None, len(names))
     left_out = {"id2label"} if stale else set()
@@ -270,7 +270,7 @@ def _check_choice(name: str, value: Any, known: tuple) -> None:
 
 
 def _check_value(name: str, kind: type, value: Any) -> None:
-    accepted = (int, float) if kind is float else kind
+    accepted: Any = (int, float) if kind is float else kind
     if not isinstance(value, accepted) or isinstance(value, bool) != (kind is bool):
         raise InputError(f"{name} must be {kind.__name__}, not {brief(value)}")
     if kind is int and value < (0 if name == "pad_token_id" else 1):

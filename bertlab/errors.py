@@ -1,4 +1,4 @@
-"""What bertlab raises for bad input, and how text from files and users is made fit to be printed."""
+"""The error for bad input, and text from files and users made safe to print."""
 
 import unicodedata
 from importlib.util import find_spec
@@ -7,8 +7,8 @@ from importlib.util import find_spec
 class InputError(ValueError):
     """Something the user gave cannot be used.
 
-    The message is one line: what it is about (file, line, argument), what is wrong, what to do. Control characters in
-    it, of a file's name for example, are escaped.
+    The message is one line: where (file, line, argument), what is wrong, what to do. Control characters in it, from a
+    file's name for example, are escaped.
     """
 
     def __init__(self, message: str):
@@ -32,8 +32,11 @@ OVERRIDES = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")  # t
 
 
 def printable(text: str) -> str:
-    """Return `text` with the characters escaped that would steer a terminal: control characters, line ends, halves of
-    surrogate pairs, and marks that reverse the direction of writing. "a\\x1b[31m" -> "a\\\\x1b[31m"."""
+    """Return `text` with the characters escaped that would steer a terminal.
+
+    They are control characters, line ends, halves of surrogate pairs, and marks that reverse the direction of writing.
+    "a\\x1b[31m" -> "a\\\\x1b[31m".
+    """
     if text.isprintable():
         return text
     return "".join(_escaped(letter) if _steers(letter) else letter for letter in text)

@@ -1,4 +1,4 @@
-"""The names of a classifier's labels: id2label of config.json."""
+"""The names of a classifier's labels: id2label in config.json."""
 
 from collections import Counter
 from typing import Any
@@ -11,7 +11,7 @@ MOST_CHARACTERS = 1_000  # of a name
 
 
 def label_names(names: Any) -> dict[int, str]:
-    """Return id2label with its numbers, which JSON has made strings, as numbers, in order.
+    """Return id2label in order, with the numbers that JSON turned into strings as numbers again.
 
     InputError where the numbers are not 0, 1, 2, ... or two labels have one name.
     """

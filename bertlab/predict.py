@@ -10,7 +10,7 @@ from bertlab.errors import InputError, printable
 from bertlab.explain.words.fill import fill_mask
 from bertlab.io.atomic import atomic_lines
 from bertlab.model import BertForPreTraining
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Given, Prediction, Task
 from bertlab.tasks.files import FileOptions
 from bertlab.tasks.registry import FAMILIES, open_task

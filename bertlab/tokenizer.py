@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, overload
 
 import tokenizers
 import torch
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
 
 class Tokenizer:
-    """BERT's WordPiece over a `tokenizers.Tokenizer` (kept as `.backend`).
+    """BERT's WordPiece around a `tokenizers.Tokenizer` (kept as `.backend`).
 
     >>> tok = Tokenizer.from_pretrained("storyworld-tiny")
     >>> batch = tok(["my dog is hairy"], ["he likes walks"])  # input_ids, token_type_ids, attention_mask
@@ -72,8 +72,8 @@ class Tokenizer:
     # Make, load, save
 
     @classmethod
-    def from_vocab(cls, tokens: Sequence[str], lowercase: bool = True, **normalizer_options) -> "Tokenizer":
-        """A tokenizer whose token number i is `tokens[i]`; options are `strip_accents` (None: as
+    def from_vocab(cls, tokens: Sequence[str], lowercase: bool = True, **normalizer_options: Any) -> "Tokenizer":
+        """Make a tokenizer whose token number i is `tokens[i]`; options are `strip_accents` (None: as
         `lowercase`) and `tokenize_chinese_chars`, named as in tokenizer_config.json."""
         vocab = {token: index for index, token in enumerate(tokens)}
         return cls(make_backend(vocab, lowercase, **normalizer_options))
@@ -129,7 +129,7 @@ class Tokenizer:
         offsets: bool = False,
         special_tokens_mask: bool = False,
     ) -> dict[str, torch.Tensor]:
-        """`[CLS] text [SEP]` or `[CLS] text [SEP] pair [SEP]` for each text, as tensors (B, S).
+        """Return `[CLS] text [SEP]` or `[CLS] text [SEP] pair [SEP]` for each text, as tensors (B, S).
 
         Rows are padded to the longest; `padding=False` asks that they are equally long already.
         `max_length` cuts the longer of a pair until both fit. `token_type_ids` is 1 on the pair and its
@@ -156,13 +156,13 @@ class Tokenizer:
         return batch
 
     def fitted(self, segments: Sequence[tokenizers.Encoding], max_length: int | None) -> tuple[Row, int]:
-        """The row of one or two segments, the longer one cut until both fit in `max_length`; how many tokens were."""
+        """Return the row of one or two segments, the longer cut until both fit in `max_length`, and the number cut."""
         lengths = [len(segment.ids) for segment in segments]
         kept = lengths if max_length is None else _cut_longest(lengths, max_length - 1 - len(lengths))
         return self.assemble(segments, kept), sum(lengths) - sum(kept)
 
     def assemble(self, segments: Sequence[tokenizers.Encoding], lengths: Sequence[int]) -> Row:
-        """`[CLS] segment [SEP] segment [SEP]` from the first `lengths[i]` tokens of each segment."""
+        """Return `[CLS] segment [SEP] segment [SEP]` from the first `lengths[i]` tokens of each segment."""
         row = Row([self.cls_token_id], [0], [(0, 0)])
         for kind, (segment, length) in enumerate(zip(segments, lengths, strict=True)):
             row.ids.extend([*segment.ids[:length], self.sep_token_id])
@@ -171,7 +171,7 @@ class Tokenizer:
         return row
 
     def batch(self, rows: Sequence[Row]) -> dict[str, torch.Tensor]:
-        """Rows padded to the longest: input_ids, token_type_ids, attention_mask."""
+        """Return rows padded to the longest: input_ids, token_type_ids, attention_mask."""
         return {
             "input_ids": stack([row.ids for row in rows], self.pad_token_id),
             "token_type_ids": stack([row.types for row in rows], 0),
@@ -179,11 +179,11 @@ class Tokenizer:
         }
 
     def special_mask(self, input_ids: torch.Tensor) -> torch.Tensor:
-        """True where an id is one of the special tokens, [UNK] too: bool of the same shape."""
+        """Return where an id is one of the special tokens, [UNK] too: bool of the same shape."""
         return torch.isin(input_ids, torch.tensor(self.all_special_ids, device=input_ids.device))
 
     def continues_word(self, input_ids: torch.Tensor) -> torch.Tensor:
-        """True where a piece continues a word ("##ing"): bool of the same shape."""
+        """Return where a piece continues a word ("##ing"): bool of the same shape."""
         return self._continuing.to(input_ids.device)[input_ids]
 
     @cached_property
@@ -194,8 +194,10 @@ class Tokenizer:
     # Pieces and numbers
 
     def encodings(self, texts: str | Sequence[str], offsets: bool = True) -> list[tokenizers.Encoding]:
-        """The engine's view of each text (`.ids`, `.tokens`, `.offsets`): whole, without special tokens. Without
-        `offsets` it is faster, but only `.ids` is filled in: tokens are "" and offsets (0, 0)."""
+        """Return each text, whole and without special tokens, as the engine gives it (`.ids`, `.tokens`, `.offsets`).
+
+        Without `offsets` this is faster, but only `.ids` is filled in: tokens are "" and offsets (0, 0).
+        """
         texts = [texts] if isinstance(texts, str) else list(texts)
         encode = self.backend.encode_batch if offsets else self.backend.encode_batch_fast
         try:
@@ -204,31 +206,39 @@ class Tokenizer:
             raise InputError(_why_no_text(texts)) from None
 
     def tokenize(self, text: str) -> list[str]:
-        """The pieces of one text, without special tokens: "unaffable" -> ["una", "##ffa", "##ble"]."""
+        """Return the pieces of one text, without special tokens: "unaffable" -> ["una", "##ffa", "##ble"]."""
         return self.encodings(text)[0].tokens
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text without special tokens; the fast way for a corpus."""
+        """Return the ids of each text without special tokens; the fast way for a corpus."""
         return [encoding.ids for encoding in self.encodings(texts, offsets=False)]
 
     def decode(self, ids: Sequence[int] | torch.Tensor, skip_special_tokens: bool = False) -> str:
-        """Ids back to readable text: pieces joined, spaces before punctuation taken out."""
+        """Return readable text: pieces joined, spaces before punctuation taken out."""
         return self.backend.decode(self._checked(ids), skip_special_tokens=skip_special_tokens)
 
+    @overload
+    def convert_ids_to_tokens(self, ids: int) -> str: ...
+    @overload
+    def convert_ids_to_tokens(self, ids: Sequence[int] | torch.Tensor) -> list[str]: ...
     def convert_ids_to_tokens(self, ids: int | Sequence[int] | torch.Tensor) -> str | list[str]:
-        """Token of an id, or tokens of several. InputError names an id outside the vocabulary."""
+        """Return the token of an id, or the tokens of several. InputError names an id outside the vocabulary."""
         if isinstance(ids, int):
-            return self.backend.id_to_token(self._checked([ids])[0])
-        return [self.backend.id_to_token(index) for index in self._checked(ids)]
+            return self.convert_ids_to_tokens([ids])[0]
+        return [str(self.backend.id_to_token(index)) for index in self._checked(ids)]
 
+    @overload
+    def convert_tokens_to_ids(self, tokens: str) -> int: ...  # type: ignore[overload-overlap]  # a str is a Sequence too
+    @overload
+    def convert_tokens_to_ids(self, tokens: Sequence[str]) -> list[int]: ...
     def convert_tokens_to_ids(self, tokens: str | Sequence[str]) -> int | list[int]:
-        """Id of a token, or ids of several; [UNK]'s for a token outside the vocabulary."""
+        """Return the id of a token, or the ids of several; [UNK]'s for a token outside the vocabulary."""
         if isinstance(tokens, str):
             return self.vocab.get(tokens, self.unk_token_id)
         return [self.vocab.get(token, self.unk_token_id) for token in tokens]
 
     def id_of(self, token: str) -> int:
-        """Id of a token that must be there: InputError for one outside the vocabulary."""
+        """Return the id of a token that must be there: InputError for one outside the vocabulary."""
         if token not in self.vocab:
             raise InputError(f"“{token}” is no token of this model: choose a word that its vocabulary holds whole")
         return self.vocab[token]
@@ -266,7 +276,7 @@ def _check_numbers(vocab: dict[str, int]) -> None:
 
 
 def _cut_longest(lengths: Sequence[int], room: int) -> list[int]:
-    """Lengths of one or two segments after cutting the longer until their sum fits in `room` tokens."""
+    """Return the lengths of one or two segments after cutting the longer until their sum fits in `room` tokens."""
     if room < len(lengths):
         raise InputError(f"max_length={room + 1 + len(lengths)} leaves no room beside [CLS] and [SEP]")
     if sum(lengths) <= room:
@@ -277,9 +287,9 @@ def _cut_longest(lengths: Sequence[int], room: int) -> list[int]:
     return [short, room - short] if lengths[0] <= lengths[1] else [room - short, short]
 
 
-def stack(rows: Sequence[Sequence], filler, length: int | None = None) -> torch.Tensor:
-    """Rows of unequal length -> LongTensor (B, S) (or (B, S, 2) for pairs), filled up at the right to
-    the longest, or to `length`."""
+def stack(rows: Sequence[Sequence], filler: Any, length: int | None = None) -> torch.Tensor:
+    """Return rows of unequal length as a LongTensor (B, S), or (B, S, 2) for pairs, filled up at the right to the
+    longest, or to `length`."""
     length = length or max(map(len, rows))
     return torch.tensor([[*row, *[filler] * (length - len(row))] for row in rows], dtype=torch.long)
 

@@ -1,4 +1,4 @@
-"""Vocabularies: the special tokens, and the files vocab.txt and tokenizer.json that hold one."""
+"""Vocabularies: the special tokens, learning from text, and the files vocab.txt and tokenizer.json."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ def make_backend(
     strip_accents: bool | None = None,
     tokenize_chinese_chars: bool = True,
 ) -> tokenizers.Tokenizer:
-    """The published BERT pipeline around a vocabulary: clean, split, WordPiece, [CLS] and [SEP]."""
+    """Build the published BERT pipeline around a vocabulary: clean, split, WordPiece, [CLS] and [SEP]."""
     backend = tokenizers.Tokenizer(models.WordPiece(vocab, unk_token="[UNK]", max_input_chars_per_word=100))
     backend.normalizer = normalizers.BertNormalizer(
         lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=tokenize_chinese_chars
@@ -41,7 +41,7 @@ def make_backend(
 
 
 def learn(texts: Iterable[str], vocab_size: int, lowercase: bool, min_frequency: int) -> tokenizers.Tokenizer:
-    """A backend with a vocabulary learnt from `texts`; see `Tokenizer.train`."""
+    """Return a backend with a vocabulary learnt from `texts`; see `Tokenizer.train`."""
     texts = [texts] if isinstance(texts, str) else texts
     texts = [text for text in texts if text.strip()]
     if not texts:
@@ -65,12 +65,12 @@ def learn(texts: Iterable[str], vocab_size: int, lowercase: bool, min_frequency:
     )
     backend.train_from_iterator(texts, trainer)
     vocab = backend.get_vocab()
-    by_number = sorted(vocab, key=vocab.get)
+    by_number = sorted(vocab, key=vocab.__getitem__)
     return make_backend({token: index for index, token in enumerate(by_number)}, lowercase)
 
 
 def _letters(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[str]:
-    """The most frequent characters, sorted, then `##` forms of those that can stand inside a word."""
+    """Return the most frequent characters, sorted, then `##` forms of those that can stand inside a word."""
     counts = Counter(chain.from_iterable(map(backend.normalizer.normalize_str, texts)))
     by_frequency = sorted(counts, key=lambda letter: (-counts[letter], letter))
     letters = sorted([letter for letter in by_frequency if not letter.isspace()][:MAX_ALPHABET])
@@ -78,7 +78,7 @@ def _letters(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[str]:
 
 
 def _joins(backend: tokenizers.Tokenizer, letter: str) -> bool:
-    """False for punctuation and Chinese characters, which are always words of their own."""
+    """Return False for punctuation and Chinese characters, which are always words of their own."""
     text = backend.normalizer.normalize_str(f"x{letter}x")
     return len(backend.pre_tokenizer.pre_tokenize_str(text)) == 1
 
@@ -94,8 +94,10 @@ PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # of token
 
 
 def read(folder: Path) -> tuple[Path, tokenizers.Tokenizer]:
-    """Return the file that counts in `folder` and the tokenizer it holds: tokenizer.json, else vocab.txt with the
-    options of tokenizer_config.json. InputError names the file (and line) that is missing or wrong."""
+    """Return the tokenizer of `folder` and its file: tokenizer.json, else vocab.txt with tokenizer_config.json.
+
+    InputError names the file (and line) that is missing or wrong.
+    """
     whole, words = folder / "tokenizer.json", folder / "vocab.txt"
     if present(whole):
         return whole, _read_backend(whole)
@@ -118,14 +120,14 @@ def _read_backend(path: Path) -> tokenizers.Tokenizer:
 
 
 def _has_pattern(part: Any) -> bool:
-    """Whether a part of the pipeline holds a regular expression; some take forever or all memory."""
+    """Return whether a part of the pipeline holds a regular expression; some take forever or all memory."""
     if isinstance(part, dict):
         return "Regex" in part or any(map(_has_pattern, part.values()))
     return isinstance(part, list) and any(map(_has_pattern, part))
 
 
 def _read_vocab(path: Path) -> list[str]:
-    """One token a line; a token may be any character but a line feed, so `splitlines` would be wrong."""
+    """Read one token a line; a token may be any character but a line feed, so `splitlines` would be wrong."""
     tokens = read_text(path).replace("\r\n", "\n").removesuffix("\n").split("\n")
     first_line: dict[str, int] = {}
     if tokens == [""]:
@@ -139,8 +141,8 @@ def _read_vocab(path: Path) -> list[str]:
     return tokens
 
 
-def _read_options(path: Path) -> dict[str, bool | None]:
-    """Arguments for `make_backend`; lower-casing is the published default."""
+def _read_options(path: Path) -> dict[str, Any]:
+    """Return the arguments for `make_backend`; lower-casing is the published default."""
     options = read_json(path) if present(path) else {}
     chosen = dict(DEFAULTS)
     for name, argument in OPTIONS.items():
@@ -152,7 +154,7 @@ def _read_options(path: Path) -> dict[str, bool | None]:
 
 
 def check_vocab_size(tokens: int, config: Path) -> None:
-    """InputError for more tokens than the model beside them has embeddings; published ones may have fewer."""
+    """Raise an InputError for more tokens than the model has embeddings; published vocabularies may have fewer."""
     embeddings = read_json(config).get("vocab_size") if present(config) else None
     if isinstance(embeddings, int) and tokens > embeddings:
         raise InputError(

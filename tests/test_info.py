@@ -8,11 +8,19 @@ import torch
 from rich.console import Console
 from safetensors import safe_open
 
-from bertlab import BertConfig, BertForPreTraining, BertForSequenceClassification, BertModel, InputError, Tokenizer
+from bertlab import (
+    BertConfig,
+    BertForPreTraining,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertModel,
+    InputError,
+    Tokenizer,
+)
 from bertlab.cli.main import main
 from bertlab.draw.tables import print_facts
 from bertlab.io.locate import data_folder
-from bertlab.model.summary import model_facts, parameters_by_part, shapes_of
+from bertlab.model.summary import model_facts, parameters_by_part
 
 
 @pytest.fixture
@@ -39,7 +47,7 @@ def test_counts_are_those_of_the_stored_tensors():
 
 
 def test_the_published_size_of_bert_base():
-    counts = parameters_by_part(shapes_of(BertModel, BertConfig()))
+    counts = parameters_by_part(BertModel.without_values(BertConfig()))
     assert sum(counts.values()) == 109_482_240
     assert list(counts) == ["embeddings", *(f"layer {n}" for n in range(1, 13)), "pooler"]
     assert counts["layer 12"] == 7_087_872
@@ -63,6 +71,22 @@ def test_tokenizer_and_labels(labelled):
     assert not facts.tokenizer.lowercase
     assert facts.tokenizer.special_tokens == {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4}
     assert facts.tokenizer.vocab_size == Tokenizer.from_pretrained(labelled).vocab_size
+
+
+@pytest.mark.parametrize(
+    ("changes", "part", "count"),
+    [
+        ({"token_decoder": "cnn"}, "word convolution", 3 * 24 * 24 + 24),
+        ({"token_decoder": "crf"}, "CRF", 3 * 3 + 2 * 3),
+        ({"layer_mix": "scalar-mix"}, "layer mix", 3 + 1 + 1),  # a number for each layer, for the embeddings, and gamma
+    ],
+)
+def test_heads_of_bertlab_s_own(changes, part, count, config, tmp_path):
+    BertForTokenClassification(config.changed(num_labels=3, **changes)).save_pretrained(tmp_path)
+    facts = model_facts(tmp_path)
+    assert facts.parameters[part] == count
+    assert sum(facts.parameters.values()) == facts.total
+    print_facts(facts, Console(file=io.StringIO()))
 
 
 @pytest.mark.parametrize("named", [None, [], ["BertLMHeadModel"], "BertModel", [["x"]], 3])

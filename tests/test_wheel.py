@@ -86,7 +86,8 @@ def test_the_command_predicts(installed, tmp_path, arguments):
     assert rows and all(0 < row["probability"] <= 1 for row in rows)
 
 
-def test_the_explorer_and_the_chapters_are_found(installed, tmp_path):
+def test_the_explorer_the_chapters_and_the_mark_of_types_are_found(installed, tmp_path):
+    assert (installed / "bertlab" / "py.typed").is_file()
     assert (installed / "bertlab" / "explorer" / "app" / "explore.py").is_file()
     chapters = sorted(path.name for path in (installed / "bertlab" / "notebooks").glob("*.ipynb"))
     assert chapters == sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))

@@ -21,7 +21,7 @@ from bertlab.explain.ablation import random_control
 from bertlab.io import hub
 from bertlab.io.gate import read_json
 from bertlab.io.locate import locate, snapshots
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.model.weights import Weights, weights_file
 from bertlab.tasks.registry import family_of
 

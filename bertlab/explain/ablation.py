@@ -13,7 +13,7 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.explain.text import bert_of
 from bertlab.inputs.features import Batch
-from bertlab.model.checkpoint import DRAWS, PretrainedModel
+from bertlab.model.base import DRAWS, PretrainedModel
 from bertlab.model.encoder import Layer
 
 PARTS = ("attention", "feed-forward", "residual", "norm", "activation")

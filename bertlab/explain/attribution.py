@@ -17,7 +17,7 @@ from bertlab.explain.text import bert_of, frame_mask
 from bertlab.explain.words.fill import MaskedLM, position_logits
 from bertlab.inputs.features import Batch
 from bertlab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tasks.sequence import problem_of
 from bertlab.tokenizer import Tokenizer
 

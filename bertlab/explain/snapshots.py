@@ -17,7 +17,7 @@ from bertlab.explain.text import encode, longest
 from bertlab.explain.vectors import Neighbours, Pooling, neighbour_accuracy, text_vectors
 from bertlab.explain.words.fill import position_log_probabilities
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering, BertModel
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 
 MOST_WORDS = 8

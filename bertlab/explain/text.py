@@ -8,7 +8,7 @@ import torch
 
 from bertlab.errors import InputError
 from bertlab.model import BertModel
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 
 _MASK = re.compile(r"\[mask\]", re.IGNORECASE)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bertlab.errors import InputError
 from bertlab.explain.text import bert_of, clean, frame_mask, longest
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 
 Pooling = Literal["cls", "mean", "max"]

@@ -1,4 +1,4 @@
-"""Examples of the task families as rows of model input, each with what is to be learned from it."""
+"""Examples of the task families as rows of model input, each with its targets."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +12,7 @@ from bertlab.errors import InputError
 from bertlab.tokenizer import Row, Tokenizer, stack
 
 Batch = dict[str, Tensor]
+Target = int | float | list[int] | list[float]
 
 
 @dataclass(frozen=True)
@@ -19,12 +20,12 @@ class Feature:
     """One row of model input, or of a choice one row each, and its targets under the names that the heads give them.
 
     A target is a number, a list of one number per token, or (several classes) a list of one number per class.
-    `example` is the number of the example that it was made from, of those handed over together; `cut` counts the
-    tokens that did not fit.
+    `example` is the number of its example among those that were converted together; `cut` counts the tokens that did
+    not fit.
     """
 
     rows: tuple[Row, ...]
-    targets: dict[str, int | float | list] = field(default_factory=dict)
+    targets: dict[str, Target] = field(default_factory=dict)
     example: int = 0
     cut: int = 0
 
@@ -35,14 +36,14 @@ class Feature:
 
 @dataclass(frozen=True)
 class WordsFeature(Feature):
-    """A row of words: `places` are the first pieces of words `first_word`, `first_word` + 1, ..."""
+    """A row of words: `places` are the positions of the first pieces of words `first_word`, `first_word` + 1, ..."""
 
     places: tuple[int, ...] = ()
     first_word: int = 0
 
 
 def collate(features: Sequence[Feature], tokenizer: Tokenizer) -> Batch:
-    """input_ids, token_type_ids, attention_mask (B, S), of choices (B, C, S), and the targets: (B,), (B, S) or (B, N).
+    """Return input_ids, token_type_ids, attention_mask (B, S), or (B, C, S), and the targets (B,), (B, S) or (B, N).
 
     Rows are padded to the longest one; where a target is a list of one number per token, with -100.
     """
@@ -54,12 +55,11 @@ def collate(features: Sequence[Feature], tokenizer: Tokenizer) -> Batch:
     return batch
 
 
-def _stacked(values: Sequence[int | float | list]) -> Tensor:
-    if not isinstance(values[0], list):
-        return torch.tensor(values)  # (B,)
-    if isinstance(values[0][0], float):
-        return torch.tensor(values)  # (B, N)
-    return stack(values, IGNORED)  # (B, S)
+def _stacked(values: Sequence[Target]) -> Tensor:
+    rows = [value for value in values if isinstance(value, list)]
+    if rows and isinstance(rows[0][0], int):
+        return stack(rows, IGNORED)  # (B, S)
+    return torch.tensor(values)  # (B,), or (B, N) of a number for each class
 
 
 def text_features(
@@ -76,16 +76,18 @@ def text_features(
     for number, (example, text) in enumerate(zip(examples, texts, strict=True)):
         segments = (text,) if example.pair is None else (text, next(pairs))
         row, cut = tokenizer.fitted(segments, max_length)
-        targets = {} if label2id is None or example.label is None else {"labels": label_target(example, label2id)}
+        targets: dict[str, Target] = {}
+        if label2id is not None and example.label is not None:
+            targets["labels"] = label_target(example.label, label2id)
         features.append(Feature((row,), targets, number, cut))
     return features
 
 
-def label_target(example: TextExample, label2id: Mapping[str, int]) -> int | float | list[float]:
-    """What BertForSequenceClassification learns from."""
-    if isinstance(example.label, tuple):
-        return [float(label in example.label) for label in label2id]
-    return example.label if isinstance(example.label, float) else label2id[example.label]
+def label_target(label: str | float | tuple[str, ...], label2id: Mapping[str, int]) -> Target:
+    """Return what BertForSequenceClassification learns from."""
+    if isinstance(label, tuple):
+        return [float(name in label) for name in label2id]
+    return label2id[label] if isinstance(label, str) else label
 
 
 def choice_features(examples: Sequence[ChoiceExample], tokenizer: Tokenizer, max_length: int) -> list[Feature]:
@@ -94,7 +96,7 @@ def choice_features(examples: Sequence[ChoiceExample], tokenizer: Tokenizer, max
     for number, example in enumerate(examples):
         text, *choices = tokenizer.encodings([example.text, *example.choices], offsets=False)
         rows, cuts = zip(*(tokenizer.fitted((text, choice), max_length) for choice in choices), strict=True)
-        targets = {} if example.label is None else {"labels": example.label}
+        targets: dict[str, Target] = {} if example.label is None else {"labels": example.label}
         features.append(Feature(rows, targets, number, max(cuts)))
     return features
 
@@ -104,26 +106,35 @@ def word_features(
 ) -> list[WordsFeature]:
     """`[CLS] words [SEP]`; labels: at the first piece of each word its label, elsewhere -100 (section 5.3).
 
-    A sentence that does not fit becomes several rows, each of as many words as fit; where labels are known, no name is
-    cut in two for that, if it can be helped. InputError where a row has no room for a word.
+    A sentence that does not fit becomes several rows, each of as many words as fit; where labels are known, a row ends
+    between two names, if it can. Without `label2id` no labels are made. InputError where a row has no room for a word.
     """
     if max_length < 3:
         raise InputError(f"max_length={max_length} leaves no room beside [CLS] and [SEP]")
-    features, known = [], _pieces({word: None for example in examples for word in example.words}, tokenizer)
+    known = _pieces({word: None for example in examples for word in example.words}, tokenizer)
+    features = []
     for number, example in enumerate(examples):
         first, words = 0, [known[word] for word in example.words]
+        labels = None if label2id is None or example.labels is None else example.labels
         while first < len(words):
             feature = _words_that_fit(words, first, len(words), tokenizer, max_length, number)
-            if label2id is not None:
+            if labels is not None and label2id is not None:
                 end = first + len(feature.places)
-                if (last := _between_names(example.labels, first, end)) < end:
+                if (last := _between_names(labels, first, end)) < end:
                     feature = _words_that_fit(words, first, last, tokenizer, max_length, number)
-                feature.targets["labels"] = labels = [IGNORED] * feature.length
-                for word, place in enumerate(feature.places, start=first):
-                    labels[place] = label2id[example.labels[word]]
+                ids = [label2id[label] for label in labels[first : first + len(feature.places)]]
+                feature.targets["labels"] = _at(feature.places, ids, feature.length)
             features.append(feature)
             first += len(feature.places)
     return features
+
+
+def _at(positions: Sequence[int], labels: Sequence[int], length: int) -> list[int]:
+    """Labels at these positions of a row, -100 elsewhere."""
+    row = [IGNORED] * length
+    for position, label in zip(positions, labels, strict=True):
+        row[position] = label
+    return row
 
 
 def _pieces(words: Iterable[str], tokenizer: Tokenizer) -> dict[str, list[int]]:
@@ -135,10 +146,10 @@ def _pieces(words: Iterable[str], tokenizer: Tokenizer) -> dict[str, list[int]]:
 
 
 def _between_names(labels: Sequence[str], first: int, last: int) -> int:
-    """The last place after `first` and not after `last` where no name goes on."""
-    for place in range(last, first, -1):
-        if place == len(labels) or labels[place][:2] not in ("I-", "E-"):
-            return place
+    """Return the last word after `first` and not after `last` that does not continue a name."""
+    for word in range(last, first, -1):
+        if word == len(labels) or labels[word][:2] not in ("I-", "E-"):
+            return word
     return last
 
 
@@ -146,7 +157,8 @@ def _words_that_fit(
     words: Sequence[list[int]], first: int, last: int, tokenizer: Tokenizer, max_length: int, number: int
 ) -> WordsFeature:
     """A row of the words from `first` to before `last`, each given by its pieces; one longer than the row is cut."""
-    ids, places, cut = [tokenizer.cls_token_id], [], 0
+    ids, cut = [tokenizer.cls_token_id], 0
+    places: list[int] = []
     for pieces in words[first:last]:
         room = max_length - 1 - len(ids)
         if len(pieces) > room and places:

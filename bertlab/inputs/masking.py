@@ -29,7 +29,7 @@ class Masking:
     random: float = 0.1
     whole_word: bool = False  # all pieces of a word or none (Devlin et al., models of May 2019; Cui et al. 2021)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
             raise InputError(f"masking rate={self.rate}: choose a share above 0 and up to 1")
         if not (self.mask >= 0 and self.random >= 0 and self.mask + self.random <= 1):
@@ -38,7 +38,7 @@ class Masking:
 
 @dataclass(frozen=True)
 class Masked:
-    """What the model sees, what it must say, and what was done: three tensors (B, S)."""
+    """What the model sees, what it must predict, and what was done: three tensors (B, S)."""
 
     input_ids: Tensor
     labels: Tensor  # the original id where chosen, -100 elsewhere
@@ -70,18 +70,20 @@ def mask_tokens(
 
 
 def _words(ordinary: Tensor, continues: Tensor | None) -> Tensor:
-    """(B, S): the place that stands for the word of each token, its first piece's; a text that was cut inside a word
-    begins with the rest of it, for which the special token before stands. Without `continues` (B, S) every token is
-    its own word."""
+    """Return the position (B, S) of the first piece of each token's word, which stands for the word.
+
+    A text that was cut inside a word begins with the rest of it, for which the special token before stands. Without
+    `continues` (B, S) every token is its own word.
+    """
     if continues is None:
-        return _places(ordinary)
+        return _positions(ordinary)
     goes_on = continues & ordinary
     goes_on[:, 0] = False
-    return _places(ordinary).masked_fill(goes_on, 0).cummax(dim=1).values
+    return _positions(ordinary).masked_fill(goes_on, 0).cummax(dim=1).values
 
 
 def _choose(ordinary: Tensor, words: Tensor, rate: float, generator: torch.Generator) -> Tensor:
-    """Bool (B, S): the right number of ordinary positions of each row, all sets of words equally likely."""
+    """Choose the right number of ordinary positions of each row, all sets of words equally likely: bool (B, S)."""
     available = ordinary.sum(dim=1, keepdim=True)  # (B, 1)
     wanted = (available.double() * rate).round().clamp(min=1).minimum(available)  # (B, 1)
     lots = torch.rand(ordinary.shape, generator=generator, device=generator.device).to(ordinary.device)
@@ -95,18 +97,18 @@ def _choose(ordinary: Tensor, words: Tensor, rate: float, generator: torch.Gener
 
 
 def _before(words: Tensor) -> Tensor:
-    """How many tokens stand before the word of each, in rows of words (B, S) whose pieces stand together."""
+    """Count the tokens before the word of each, in rows of words (B, S) whose pieces stand together."""
     begins = torch.ones_like(words, dtype=torch.bool)
     begins[:, 1:] = words[:, 1:] != words[:, :-1]
-    return _places(words).masked_fill(~begins, 0).cummax(dim=1).values
+    return _positions(words).masked_fill(~begins, 0).cummax(dim=1).values
 
 
-def _places(rows: Tensor) -> Tensor:
+def _positions(rows: Tensor) -> Tensor:
     return torch.arange(rows.shape[1], device=rows.device).expand(rows.shape)  # (S,) -> (B, S)
 
 
 def _actions(count: int, masking: Masking, generator: torch.Generator) -> Tensor:
-    """uint8 (count,): the actions in their exact shares, shuffled."""
+    """Return the actions in their exact shares, shuffled: uint8 (count,)."""
     shares = [masking.mask, masking.random, 1 - masking.mask - masking.random]
     amounts = torch.tensor(_apportion(count, shares))
     actions = torch.tensor([MASKED, RANDOM, KEPT], dtype=torch.uint8).repeat_interleave(amounts)
@@ -114,7 +116,7 @@ def _actions(count: int, masking: Masking, generator: torch.Generator) -> Tensor
 
 
 def _apportion(count: int, shares: list[float]) -> list[int]:
-    """Whole numbers that sum to `count`, nearest to the shares (largest remainder rounding)."""
+    """Return whole numbers that sum to `count`, nearest to the shares (largest remainder rounding)."""
     exact = [round(count * share, 6) for share in shares]  # 0.8 + 0.1 + 0.1 is not quite 1 in floats
     whole = [int(amount) for amount in exact]
     by_remainder = sorted(range(len(shares)), key=lambda i: whole[i] - exact[i])
@@ -124,7 +126,7 @@ def _apportion(count: int, shares: list[float]) -> list[int]:
 
 
 def _random_ids(count: int, tokenizer: Tokenizer, generator: torch.Generator) -> Tensor:
-    """Ids (count,) drawn evenly from the vocabulary without its special tokens."""
+    """Draw ids (count,) evenly from the vocabulary without its special tokens."""
     specials = sorted(tokenizer.all_special_ids)
     high = tokenizer.vocab_size - len(specials)
     ids = torch.randint(max(high, 1), (count,), generator=generator, device=generator.device)

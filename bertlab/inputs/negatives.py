@@ -1,4 +1,4 @@
-"""Second texts that do not follow: true pairs of different documents exchange theirs, next of kin in length."""
+"""Negatives of next-sentence prediction: true pairs of different documents, alike in length, exchange second texts."""
 
 import random
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ LOOK_BACK = 64  # how many candidates are tried for an exchange
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """N true pairs: two spans that follow each other in a document, as places in `tokens`."""
+    """N true pairs: two spans that follow each other in a document, as positions in `tokens`."""
 
     tokens: np.ndarray  # (T,)
     document: np.ndarray  # (N,) its number
@@ -24,11 +24,11 @@ class Neighbours:
 
     @classmethod
     def of(cls, text: FlatText, runs: list[tuple[int, int, int, int]]) -> "Neighbours":
-        """From (document, first sentence, first sentence of the second part, end) of each."""
+        """Make them from (document, first sentence, first sentence of the second part, end) of each."""
         document, start, middle, end = np.array(runs, dtype=int).reshape(-1, 4).T  # (N, 4) -> (N,) each
-        places = text.sentences
-        first, second = (np.stack([places[a], places[b]], axis=1) for a, b in ((start, middle), (middle, end)))
-        return cls(text.tokens, document, first, second, places[middle + 1] - places[middle])
+        bounds = text.sentences
+        first, second = (np.stack([bounds[a], bounds[b]], axis=1) for a, b in ((start, middle), (middle, end)))
+        return cls(text.tokens, document, first, second, bounds[middle + 1] - bounds[middle])
 
     def __len__(self) -> int:
         return len(self.document)
@@ -41,16 +41,16 @@ class Neighbours:
 
 
 def exchange(pairs: Neighbours, count: int, budget: int, rng: random.Random) -> Iterator[tuple[int, int]]:
-    """(pair that keeps its first text, pair that lends its second) for each of the first `count`, by number.
+    """Yield (pair that keeps its first text, pair that lends its second) for each of the first `count`, by number.
 
-    Walks through them by length of the second text, so that those exchanged are about equally long.
+    Pairs are taken in the order of their second texts' lengths, so that those exchanged are about equally long.
     """
-    is_stranger, lengths = Stranger(pairs, budget), np.diff(pairs.second)[:, 0]  # (N,)
+    is_negative, lengths = Negative(pairs, budget), np.diff(pairs.second)[:, 0]  # (N,)
     waiting: list[int] = []
     for pair in np.argsort(lengths[:count], kind="stable").tolist():
         for index in range(len(waiting) - 1, max(len(waiting) - LOOK_BACK, 0) - 1, -1):
             other = waiting[index]
-            if is_stranger(other, to=pair) and is_stranger(pair, to=other):
+            if is_negative(other, to=pair) and is_negative(pair, to=other):
                 del waiting[index]
                 yield pair, other
                 yield other, pair
@@ -61,13 +61,13 @@ def exchange(pairs: Neighbours, count: int, budget: int, rng: random.Random) -> 
         others = np.flatnonzero(pairs.document != document)
         for pair in rest:  # mostly of one long document: they borrow a second text that is used twice
             lenders = others[rng.sample(range(len(others)), min(len(others), LOOK_BACK))].tolist()
-            lenders = [lender for lender in lenders if is_stranger(lender, to=pair)]
+            lenders = [lender for lender in lenders if is_negative(lender, to=pair)]
             if lenders:
                 yield pair, min(lenders, key=lambda lender: abs(lengths[lender] - lengths[pair]))
 
 
-class Stranger:
-    """Whether a lender's second text is from another document and, as cut, not the true next text: neither
+class Negative:
+    """Tell whether a lender's second text is from another document and, as cut, not the true next text: neither
     a beginning of the next sentence nor something that begins with it."""
 
     def __init__(self, pairs: Neighbours, budget: int):
@@ -97,7 +97,7 @@ def cut(first: np.ndarray, second: np.ndarray, budget: int) -> tuple[np.ndarray,
 
 
 def cut_lengths(first: int, second: int, budget: int) -> tuple[int, int]:
-    """How many tokens of two texts fit, the longer being cut."""
+    """Return how many tokens of two texts fit, the longer being cut."""
     if first + second <= budget:
         return first, second
     short = min(first, second, budget // 2)

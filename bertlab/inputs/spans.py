@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
-from bertlab.inputs.features import Feature
+from bertlab.inputs.features import Feature, Target
 from bertlab.tokenizer import Row, Tokenizer
 
 MAX_LENGTH = 384  # tokens of a row in the paper's code, if the model has so many positions
@@ -24,9 +24,9 @@ LENGTH_COUNTS = 0.01  # how much a token of a window's length counts beside one 
 class SpanFeature(Feature):
     """A question and window number `window` of its passage; the row's offsets at `passage` count in the whole passage.
 
-    `passage` are the places of the window's tokens in the row, `max_context` those of them that have the most context
-    here: each token of a passage has its place in `max_context` of exactly one window, and an answer that starts with
-    it is taken from there.
+    `passage` are the positions of the window's tokens in the row, `max_context` those of them that have the most
+    context here: each token of a passage belongs to `max_context` of exactly one window, and an answer that starts
+    with it is taken from there.
     """
 
     window: int = 0
@@ -35,7 +35,7 @@ class SpanFeature(Feature):
 
 
 def usual_stride(max_length: int) -> int:
-    """A third of a row: the published 128 of 384."""
+    """Return a third of a row: the published 128 of 384."""
     return max(1, max_length // 3)
 
 
@@ -62,8 +62,8 @@ def span_features(
             row, shift = _row(asked, passage.part(tokens), tokenizer), len(asked.ids) + 2 - tokens.start
             cut = 0 if window else len(question.ids) - len(asked.ids)
             targets = _targets(answer, tokens, shift) if learn else {}
-            places = _moved(tokens, shift), _moved(best, shift)
-            features.append(SpanFeature((row,), targets, number, cut, window, *places))
+            positions = _moved(tokens, shift), _moved(best, shift)
+            features.append(SpanFeature((row,), targets, number, cut, window, *positions))
     return features
 
 
@@ -115,8 +115,8 @@ def _context(window: range, token: int) -> float:
     return min(token - window.start, window.stop - 1 - token) + LENGTH_COUNTS * len(window)
 
 
-def _moved(places: range, shift: int) -> range:
-    return range(places.start + shift, places.stop + shift)
+def _moved(tokens: range, shift: int) -> range:
+    return range(tokens.start + shift, tokens.stop + shift)
 
 
 def _row(question: _Segment, window: _Segment, tokenizer: Tokenizer) -> Row:
@@ -140,7 +140,7 @@ def _answer_tokens(example: QAExample, offsets: list[tuple[int, int]]) -> range 
     return range(start, stop)
 
 
-def _targets(answer: range | None, window: range, shift: int) -> dict[str, int]:
-    inside = answer is not None and window.start <= answer.start and answer.stop <= window.stop
-    start, end = (answer.start + shift, answer.stop - 1 + shift) if inside else (0, 0)
-    return {"start_positions": start, "end_positions": end}
+def _targets(answer: range | None, window: range, shift: int) -> dict[str, Target]:
+    if answer is None or answer.start < window.start or window.stop < answer.stop:
+        return {"start_positions": 0, "end_positions": 0}
+    return {"start_positions": answer.start + shift, "end_positions": answer.stop - 1 + shift}

@@ -1,10 +1,13 @@
 """Documents as token ids, in memory or on disk: a token store holds more pretraining text than fits into memory.
 
-A folder with three files of numbers (little-endian), which are mapped into memory and read where they are used:
-`tokens.bin`, the ids of all documents one after the other, as uint16 or, for a vocabulary beyond 65,536 tokens,
-uint32; `sentences.bin`, where in these each sentence starts, and `documents.bin`, with which sentence each document
-starts: int64, at the end the total. Beside them `store.json`, the `Header`, and the files of the tokenizer.
-`bertlab.inputs.store_writing` makes one.
+A store is a folder with three files of little-endian numbers, mapped into memory and read where they are used:
+
+- `tokens.bin`: the ids of all documents one after the other, uint16 or, for a vocabulary beyond 65,536 tokens, uint32;
+- `sentences.bin`: where in `tokens.bin` each sentence starts, int64, at the end the total;
+- `documents.bin`: with which sentence each document starts, int64, at the end the total.
+
+Beside them are `store.json`, the `Header`, and the files of the tokenizer. Stores are made in
+`bertlab.inputs.store_writing`.
 """
 
 import json
@@ -15,6 +18,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import chain, pairwise
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 
@@ -42,7 +46,7 @@ class FlatText:
 
 
 def starts(lengths: Iterable[int]) -> np.ndarray:
-    """Where each part of a long row starts, and at the end how long it is: [3, 2] -> [0, 3, 5]."""
+    """Return where each part of a long row starts, and at the end its length: [3, 2] -> [0, 3, 5]."""
     return np.cumsum([0, *lengths])
 
 
@@ -56,7 +60,7 @@ WINDOW_TOKENS, WINDOW_DOCUMENTS = 4_000_000, 100  # about so many tokens at a ti
 
 @dataclass
 class Header:
-    """What `store.json` says; in an unfinished store, of what is safely on disk. Checksums are CRC-32."""
+    """The content of `store.json`; in an unfinished store it counts what is safely on disk. Checksums are CRC-32."""
 
     dtype: str  # of the token ids
     vocabulary: str  # `vocabulary_hash` of the tokenizer
@@ -92,7 +96,7 @@ def _checksum(path: Path) -> int:
 
 
 def read_header(folder: Path) -> Header:
-    """The header of the store in `folder`; InputError where there is none that this version reads."""
+    """Return the header of the store in `folder`; InputError where there is none that this version reads."""
     path = folder / HEADER
     if not path.is_file():
         raise InputError(f"{folder} is no token store, it holds no {HEADER}: make one with bertlab tokenize")
@@ -113,7 +117,7 @@ def read_header(folder: Path) -> Header:
 
 
 def vocabulary_hash(tokenizer: Tokenizer) -> str:
-    """SHA-256 of all that decides which ids a text gets: the tokens in their order, and how text is cleaned."""
+    """Return the SHA-256 of all that decides which ids a text gets: the tokens in order, and how text is cleaned."""
     cleaning = tokenizer.backend.normalizer
     strip_accents = tokenizer.lowercase if cleaning.strip_accents is None else cleaning.strip_accents
     options = [tokenizer.lowercase, strip_accents, cleaning.handle_chinese_chars, cleaning.clean_text]
@@ -121,7 +125,7 @@ def vocabulary_hash(tokenizer: Tokenizer) -> str:
     return sha256(json.dumps([tokens, options]).encode()).hexdigest()
 
 
-class TokenStore(Sequence):
+class TokenStore(Sequence[list[list[int]]]):
     """The documents of a store, or some of them: `store[i]` is a list of sentences, each a list of token ids.
 
     Nothing is in memory until it is asked for. A slice, and `part`, is a store over the same files.
@@ -137,7 +141,7 @@ class TokenStore(Sequence):
 
     @classmethod
     def open(cls, folder: str | Path, tokenizer: Tokenizer | None = None) -> "TokenStore":
-        """The store in `folder`, which must have been made with `tokenizer` (None: take the store's own).
+        """Return the store in `folder`, which must have been made with `tokenizer` (None: take the store's own).
 
         InputError names a file that is missing, of the wrong size or no part of a store, and another vocabulary.
         What the files hold is not read: `verify` does that.
@@ -162,7 +166,11 @@ class TokenStore(Sequence):
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: int) -> list[list[int]]: ...
+    @overload
+    def __getitem__(self, index: slice) -> "TokenStore": ...
+    def __getitem__(self, index: int | slice) -> "list[list[int]] | TokenStore":
         if isinstance(index, slice):
             return self.part(self.numbers[index])
         number = self.numbers[index]
@@ -172,28 +180,28 @@ class TokenStore(Sequence):
         return [ids[start:end] for start, end in pairwise((bounds - bounds[0]).tolist())]
 
     def flat_text(self) -> FlatText:
-        """All these documents in memory."""
+        """Return all these documents in memory."""
         numbers = np.array(self.numbers, int)
         spans = list(zip(self._documents[numbers].tolist(), self._documents[numbers + 1].tolist(), strict=True))
         bounds = [self._sentences[first : last + 1] for first, last in spans]
-        tokens = np.concatenate([self._tokens[:0], *(self._tokens[places[0] : places[-1]] for places in bounds)])
+        tokens = np.concatenate([self._tokens[:0], *(self._tokens[span[0] : span[-1]] for span in bounds)])
         sentences = starts(np.concatenate([self._sentences[:0], *map(np.diff, bounds)]))
         return FlatText(tokens, sentences, starts(last - first for first, last in spans))
 
     def part(self, numbers: Sequence[int]) -> "TokenStore":
-        """The documents of these numbers (of the whole store), in this order."""
+        """Return the documents of these numbers (of the whole store), in this order."""
         part = object.__new__(type(self))
         part.__dict__ |= self.__dict__ | {"numbers": numbers if isinstance(numbers, range) else np.array(numbers, int)}
         return part
 
     def sample(self, most: int) -> "TokenStore":
-        """At most so many of the documents, evenly spread."""
+        """Return at most so many of the documents, evenly spread."""
         return self[:: max(1, -(-len(self) // most))]
 
     def windows(self, rng: random.Random) -> Iterator["TokenStore"]:
-        """All documents once, in parts small enough to make sentence pairs of in memory.
+        """Yield all documents once, in parts small enough to make sentence pairs of in memory.
 
-        A small store comes as it is; of a larger one each part is a random draw, so that they are alike.
+        A small store comes whole; the parts of a larger one are random draws, so that they are alike.
         """
         tokens = self.header.tokens * len(self) / self.header.documents
         count = min(round(tokens / WINDOW_TOKENS), len(self) // WINDOW_DOCUMENTS)
@@ -202,7 +210,7 @@ class TokenStore(Sequence):
             return
         shuffled = np.random.default_rng(rng.getrandbits(64)).permutation(self.numbers)
         for numbers in np.array_split(shuffled, count):
-            yield self.part(numbers)
+            yield self.part(numbers.tolist())
 
 
 def _mapped(path: Path, dtype: np.dtype) -> np.ndarray:

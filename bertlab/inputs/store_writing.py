@@ -1,33 +1,25 @@
-"""Making a token store: from a stream of documents, with several processes, going on where a killed one stopped.
+"""Making a token store from a stream of documents; called again after a kill, it goes on where it stopped.
 
-The files grow in a hidden folder beside the store-to-be, in which every few seconds the header tells how much of
-them counts; at the end that folder takes the store's name. The same text gives the same bytes, whatever the number
-of processes and however often the work was cut off.
+The files grow in a hidden folder beside the future store. Every few seconds the header there records how much of them
+counts; at the end that folder takes the store's name. The same text gives the same bytes, whatever the number of
+processes and however often the work was cut off.
 """
 
 import json
-import multiprocessing
 import os
 import shutil
-import signal
-import threading
 import time
 import zlib
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
-from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO
 
 import numpy as np
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
-from bertlab.corpora.sentences import split_text
 from bertlab.errors import InputError
 from bertlab.inputs.store import (
     DOCUMENTS,
@@ -40,16 +32,16 @@ from bertlab.inputs.store import (
     read_header,
     vocabulary_hash,
 )
+from bertlab.inputs.tokenizing import Chunk, Document, Encoded, checked, chunks, encoded
 from bertlab.io.atomic import atomic_write, plain_errors
 from bertlab.tokenizer import Tokenizer
 
-CHUNK_BYTES = 250_000  # of text, tokenized at a time
 SAVE_SECONDS = 5.0  # of work are lost at most when the process is killed
 
 
 def write_store(
     folder: str | Path,
-    documents: Iterable[Sequence[str] | str],
+    documents: Iterable[Document],
     tokenizer: Tokenizer,
     *,
     processes: int = 1,
@@ -61,8 +53,8 @@ def write_store(
     out and counted. With `processes` above 1, so many tokenize while this one reads and writes (a script then needs
     `if __name__ == "__main__":`). Called again after a kill, with the same documents, it goes on where it stopped.
 
-    InputError: `folder` exists, another process writes to it, its unfinished store is of another text or vocabulary,
-    a document is no text (it is named by its number), or none holds a token.
+    Raises InputError if `folder` exists or another process writes to it, if its unfinished store is of another text or
+    vocabulary, if a document is no text (it is named by its number), or if none holds a token.
     """
     if processes < 1:
         raise InputError(f"processes={processes}: must be at least 1")
@@ -70,12 +62,9 @@ def write_store(
     documents = iter(documents)
     with _workplace(folder) as work, closing(_Writer(work, tokenizer)) as writer:
         writer.skip(documents)
-        chunks = _chunks(documents, writer.header)
-        with (
-            closing(_encoded(chunks, tokenizer, processes)) as encoded,
-            _bar(writer.header.tokens, progress) as bar,
-        ):
-            for chunk, part in encoded:
+        left = chunks(documents, writer.done, writer.header.text_checksum)
+        with closing(encoded(left, tokenizer, processes)) as parts, _bar(writer.header.tokens, progress) as bar:
+            for chunk, part in parts:
                 writer.add(chunk, part)
                 bar.update(len(part.tokens))
         writer.finish(tokenizer)
@@ -113,101 +102,6 @@ def _workplace(folder: Path) -> Iterator[Path]:
             shutil.rmtree(around, ignore_errors=True)
 
 
-class _Chunk(NamedTuple):
-    documents: list[Sequence[str] | str]
-    checksum: int  # of all text up to its end
-
-
-def _chunks(documents: Iterator, header: Header) -> Iterator[_Chunk]:
-    """The documents that follow those of `header`, some at a time."""
-    chunk, size, checksum = [], 0, header.text_checksum
-    for number, document in enumerate(documents, start=header.documents + header.empty_documents + 1):
-        document, data = _checked(document, number)
-        chunk.append(document)
-        size += len(data)
-        checksum = zlib.crc32(data, checksum)
-        if size >= CHUNK_BYTES:
-            yield _Chunk(chunk, checksum)
-            chunk, size = [], 0
-    if chunk:
-        yield _Chunk(chunk, checksum)
-
-
-def _checked(document: Iterable[str] | str, number: int) -> tuple[list[str] | str, bytes]:
-    """A document, and its text as bytes; InputError names one that is no text."""
-    try:
-        document = document if isinstance(document, str) else list(document)
-        whole = document if isinstance(document, str) else "\n".join(document)
-        return document, whole.encode() + b"\0"
-    except (TypeError, UnicodeEncodeError) as error:
-        raise InputError(f"document {number} is no text: {error}") from error
-
-
-class _Encoded(NamedTuple):
-    """Documents as numbers, those without a token left out."""
-
-    tokens: np.ndarray  # ids, (number of tokens,)
-    lengths: np.ndarray  # tokens of each sentence
-    counts: np.ndarray  # sentences of each document
-
-
-def _encode(tokenizer: Tokenizer, documents: Sequence[Sequence[str] | str]) -> _Encoded:
-    documents = [split_text(document) if isinstance(document, str) else document for document in documents]
-    ids = tokenizer.encode_batch([sentence for document in documents for sentence in document])
-    left = iter(ids)
-    lengths = [[len(sentence) for sentence in islice(left, len(document)) if sentence] for document in documents]
-    lengths = [document for document in lengths if document]
-    tokens = np.fromiter(chain.from_iterable(ids), np.uint32, sum(map(len, ids)))
-    each = np.fromiter(chain.from_iterable(lengths), np.int64)
-    return _Encoded(tokens, each, np.array([len(document) for document in lengths], np.int64))
-
-
-def _encoded(chunks: Iterable[_Chunk], tokenizer: Tokenizer, processes: int) -> Iterator[tuple[_Chunk, _Encoded]]:
-    """Each chunk and its tokens, in order."""
-    if processes == 1:
-        yield from ((chunk, _encode(tokenizer, chunk.documents)) for chunk in chunks)
-        return
-    # Forking a process that runs threads, as PyTorch and the tokenizer's engine do, may lock up: start afresh.
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start_worker, (tokenizer,))
-    try:
-        waiting: deque = deque()
-        for chunk in chunks:
-            waiting.append((chunk, pool.submit(_encode_in_worker, chunk.documents)))
-            if len(waiting) > 2 * processes:  # enough to keep all busy, few enough to fit into memory
-                yield _next(waiting)
-        while waiting:
-            yield _next(waiting)
-    except BrokenProcessPool as error:
-        raise InputError(
-            "one of the processes died, perhaps for want of memory: take fewer; what is done is kept"
-        ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _next(waiting: deque) -> tuple[_Chunk, _Encoded]:
-    chunk, future = waiting.popleft()
-    return chunk, future.result()
-
-
-def _start_worker(tokenizer: Tokenizer) -> None:
-    """Prepare a process of the pool: it leaves Ctrl-C to its parent, and ends if that is killed."""
-    global _tokenizer
-    _tokenizer = tokenizer
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # there are as many processes as wanted already
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    multiprocessing.parent_process().join()
-    os._exit(1)
-
-
-def _encode_in_worker(documents: Sequence[Sequence[str] | str]) -> _Encoded:
-    return _encode(_tokenizer, documents)
-
-
 class _Writer:
     """Appends to the files of an unfinished store; `header` is up to date with them."""
 
@@ -215,7 +109,7 @@ class _Writer:
         """Begin a store in `folder`, or go on with that which is there."""
         self.folder = folder
         self.header = self._old(tokenizer) if (folder / HEADER).exists() else self._new(tokenizer)
-        self.files = {}
+        self.files: dict[str, BinaryIO] = {}
         with plain_errors(folder):
             for name, size in self.header.sizes().items():  # cut off what was written after the last save
                 (folder / name).touch()
@@ -245,15 +139,20 @@ class _Writer:
     def _other(self, what: str) -> str:
         return f"{self.folder} holds an unfinished store of another {what}: go on with that, or remove this folder"
 
-    def skip(self, documents: Iterator[Sequence[str] | str]) -> None:
+    @property
+    def done(self) -> int:
+        """How many documents of the text are stored or were left out."""
+        return self.header.documents + self.header.empty_documents
+
+    def skip(self, documents: Iterator[Document]) -> None:
         """Take from `documents` those that are stored; InputError where they are others."""
         checksum = 0
-        for number in range(1, self.header.documents + self.header.empty_documents + 1):
-            checksum = zlib.crc32(_checked(next(documents, ""), number)[1], checksum)
+        for number in range(1, self.done + 1):
+            checksum = zlib.crc32(checked(next(documents, ""), number)[1], checksum)
         if checksum != self.header.text_checksum:
             raise InputError(self._other("text"))
 
-    def add(self, chunk: _Chunk, part: _Encoded) -> None:
+    def add(self, chunk: Chunk, part: Encoded) -> None:
         header = self.header
         numbers = {
             TOKENS: part.tokens.astype(np.dtype(header.dtype).newbyteorder("<")),
@@ -273,7 +172,7 @@ class _Writer:
             self.save()
 
     def save(self) -> None:
-        """Let everything added so far count, come what may."""
+        """Make everything added so far count, come what may."""
         with plain_errors(self.folder):
             for file in self.files.values():
                 file.flush()
@@ -282,7 +181,7 @@ class _Writer:
         self.saved = time.monotonic()
 
     def finish(self, tokenizer: Tokenizer) -> None:
-        """Make the store whole. InputError where it is empty, or where the disk does not hold what was written."""
+        """Complete the store. InputError where it is empty, or where the disk does not hold what was written."""
         if not self.header.documents:
             raise InputError(f"{self.header.empty_documents} documents, and none holds a token: give some text")
         tokenizer.save_pretrained(self.folder)

@@ -1,4 +1,4 @@
-"""Writing that either happens completely or not at all.
+"""Files and folders that are written completely or not at all.
 
 A full disk, a kill or an exception while saving must leave what was there before, so everything is
 written under a hidden name first and renamed into place when it is complete: a rename needs no space.
@@ -57,7 +57,7 @@ def atomic_write(path: str | Path, content: str | bytes) -> None:
 
 
 def atomic_lines(path: str | Path, lines: Iterable[str]) -> int:
-    """Write texts one after the other as they come, in UTF-8; the file appears when all are there. How many there were.
+    """Write texts to a UTF-8 file as they come and return their number; the file appears when all are written.
 
     Raises InputError, naming the file, where the file system refuses; whatever `lines` raises leaves no file.
     """
@@ -71,7 +71,7 @@ def atomic_lines(path: str | Path, lines: Iterable[str]) -> int:
 
 @contextmanager
 def _replacement(path: str | Path) -> Iterator[BinaryIO]:
-    """A new file that takes the place of `path` when it is left without an error."""
+    """Open a new file that replaces `path` when it is left without an error."""
     path = Path(path).expanduser().absolute()
     with plain_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)

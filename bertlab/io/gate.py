@@ -1,4 +1,4 @@
-"""What may come in from a checkpoint folder: regular files of bounded size, JSON of bounded depth.
+"""The gate for all files of a checkpoint folder: regular files of bounded size, JSON of bounded depth.
 
 A folder may come from anywhere, so no file of it is opened before its kind and size are known: a named pipe never
 ends, and a file of a few kilobytes can unfold into gigabytes.
@@ -18,7 +18,7 @@ MOST_DEPTH = 50  # of JSON; published files have no more than five
 
 
 def present(path: Path) -> bool:
-    """Whether there is anything of this name, a link that leads nowhere included. InputError where one may not look."""
+    """Return whether anything has this name, even a broken link. InputError where access is denied."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -64,8 +64,10 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
 
 
 def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
-    """Return the JSON object in a file. InputError names the file that is missing, damaged, nested too deeply, gives
-    a name twice, or holds something other than an object."""
+    """Return the JSON object in a file. InputError names the file.
+
+    It is raised for a file that is missing, damaged, nested too deeply, gives a name twice or holds no object.
+    """
     values = parse_json(read_text(path, most), path)
     if not isinstance(values, dict):
         raise InputError(f"{path}: not a JSON object (names and values in braces)")
@@ -73,7 +75,7 @@ def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
 
 
 def parse_json(text: str, path: Path) -> Any:
-    """Return the value that a JSON text stands for. InputError, naming `path`, as for read_json."""
+    """Return the value of a JSON text. InputError, naming `path`, as for read_json."""
     too_deep = InputError(f"{path}: JSON nested more than {MOST_DEPTH} levels deep")
     try:
         values = json.loads(text, object_pairs_hook=_without_repeats)
@@ -97,8 +99,8 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _deeper_than(most: int, value: Any) -> bool:
-    """Whether lists and objects stand in one another on more than `most` levels."""
-    level = [[value]]
+    """Return whether lists and objects are nested on more than `most` levels."""
+    level: list[dict | list] = [[value]]
     for _ in range(most + 1):
         children = (entry.values() if isinstance(entry, dict) else entry for entry in level)
         level = [child for entries in children for child in entries if isinstance(child, dict | list)]
@@ -108,6 +110,6 @@ def _deeper_than(most: int, value: Any) -> bool:
 
 
 def brief(value: Any, most: int = 80) -> str:
-    """The repr of a value that a file holds, cut so that it fits in a message."""
+    """Return the repr of a value from a file, cut so that it fits in a message."""
     shown = repr(value[: most * 2] if isinstance(value, str | list) else value)
     return shown if len(shown) <= most else shown[: most - 3] + "..."

@@ -1,8 +1,7 @@
 """Checkpoints of the Hugging Face hub, or of any server that speaks as it does (HF_ENDPOINT).
 
-The work is done by `huggingface_hub`: its cache (HF_HOME), its token (HF_TOKEN or `hf auth login`), its
-progress bar (on stderr) and HF_HUB_OFFLINE. What stands here is which files are wanted, and its many errors
-as one line each.
+`huggingface_hub` does the work, with its cache (HF_HOME), its token (HF_TOKEN or `hf auth login`), its progress
+bar (on stderr) and HF_HUB_OFFLINE. This module chooses the files and turns its many errors into one line each.
 """
 
 import errno
@@ -25,18 +24,20 @@ INNER = "0_*/"  # the BERT of an early sentence-transformers model
 
 
 def is_id(name: str) -> bool:
-    """True for "org/name" and "org/name@revision"."""
+    """Return True for "org/name" and "org/name@revision"."""
     return bool(ID.fullmatch(name) or FIRST_MODELS.fullmatch(name))
 
 
 def download(name: str, weights: bool) -> Path:
-    """The folder in the hub's cache that holds config and tokenizer of a model and, if asked for, its weights.
+    """Return the folder in the hub's cache that holds config and tokenizer of a model and, if asked for, its weights.
 
-    Only these files are fetched; of the weights the safetensors or, where there are none, the pickles, never
-    both. Raises InputError with one line that says what to do.
+    Only these files are fetched; of the weights either the safetensors or, where there are none, the pickles. Raises
+    InputError with one line that says what to do.
     """
     name = f"{THEIR_HOME}/{name}" if FIRST_MODELS.fullmatch(name) else name
-    repository, revision = ID.fullmatch(name).groups()
+    named = ID.fullmatch(name)
+    assert named is not None, "a name that is_id allows"
+    repository, revision = named.groups()
     folder = _fetch(repository, revision, SMALL_FILES + (SAFETENSORS if weights else []))
     if weights and not _holds(folder, SAFETENSORS):
         folder = _fetch(repository, revision, SMALL_FILES + PICKLES)
@@ -55,12 +56,12 @@ def _fetch(repository: str, revision: str | None, files: list[str]) -> Path:
         return Path(snapshot_download(repository, revision=revision, allow_patterns=files))
     except Exception as error:  # the client's errors (network, HTTP, cache, offline) share no base class
         raise InputError(
-            f"{repository!r} cannot be had from the hub: {_reason(error, repository, revision)}"
+            f"{repository!r} cannot be fetched from the hub: {_reason(error, repository, revision)}"
         ) from error
 
 
 def _reason(error: Exception, repository: str, revision: str | None) -> str:
-    """What went wrong and what to do."""
+    """Return what went wrong and what to do."""
     from huggingface_hub import constants, errors
 
     hub, log_in = constants.ENDPOINT, "log in with `hf auth login` or set HF_TOKEN"

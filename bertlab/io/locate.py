@@ -8,21 +8,21 @@ from bertlab.io.gate import brief, parse_json, present, read_text
 
 
 def data_folder() -> Path:
-    """The folder of shipped data: inside the package when installed, beside it in a checkout."""
+    """Return the folder of shipped data: inside the package when installed, beside it in a checkout."""
     package = Path(__file__).parents[1]
     installed = package / "data"
     return installed if installed.is_dir() else package.parent / "data"
 
 
 def bundled_models() -> list[str]:
-    """Names of the checkpoints that come with bertlab; snapshots lie below them as NAME/step-00100."""
+    """Return the names of the checkpoints that come with bertlab; their snapshots are NAME/step-00100."""
     return sorted(config.parent.name for config in (data_folder() / "models").glob("*/config.json"))
 
 
 def locate(name_or_path: str | Path, weights: bool = False) -> Path:
-    """The folder that a user means.
+    """Return the folder that a user means.
 
-    In this order: an existing folder; a bundled model ("storyworld-tiny", "storyworld-tiny/step-00100");
+    It is, in this order: an existing folder; a bundled model ("storyworld-tiny", "storyworld-tiny/step-00100");
     a hub id "org/name" or "org/name@revision" (a branch, a tag or a commit), which is downloaded once and
     then found in the hub's cache: its small files and, if asked for, its weights.
 
@@ -43,7 +43,7 @@ def locate(name_or_path: str | Path, weights: bool = False) -> Path:
 
 
 def snapshots(folder: Path) -> dict[int, Path]:
-    """The folders of the checkpoints that a training left in its own, step-00100/ and the like, by their step."""
+    """Return the snapshots that a training left in its folder, step-00100/ and the like, by their step."""
     found = {path.parent.name.removeprefix("step-"): path.parent for path in folder.glob("step-*/config.json")}
     return {int(number): found[number] for number in sorted(filter(str.isdecimal, found), key=int)}
 

@@ -7,7 +7,8 @@ from bertlab.model.classifiers import (
     BertForTokenClassification,
     ClassifierOutput,
 )
-from bertlab.model.encoder import BertModel, BertOutput
+from bertlab.model.encoder import BertOutput
+from bertlab.model.fast import BertModel
 from bertlab.model.heads import (
     BertForMaskedLM,
     BertForPreTraining,

@@ -1,29 +1,22 @@
-"""Folder in, folder out: a bertlab checkpoint is a Hugging Face BERT folder.
+"""The weights of a model and the published names that they have in a checkpoint.
 
-config.json, the weights under the published parameter names, and the tokenizer's files. TABLE is the one
-place that knows both our names and theirs.
+A bertlab checkpoint is a Hugging Face BERT folder: config.json, the weights under the published parameter names, and
+the tokenizer's files. TABLE is the one place with both our names and theirs.
 """
 
-import json
 import os
 import re
-import warnings
-from collections.abc import Collection
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
-from bertlab.io.atomic import atomic_folder
-from bertlab.io.locate import locate
-from bertlab.model.weights import WEIGHTS, Weights, check_values
+from bertlab.model.weights import Weights, check_values
 
 # Our module -> the published module(s); * is a layer's number. Parameters are called weight and bias in
 # both. Several published modules are stacked, in this order, as the rows of one of ours. The last three are
@@ -56,81 +49,10 @@ TABLE = {
 }
 TIED = "mlm.decoder.weight"
 ENCODER = ("embeddings.", "encoder.")  # what a checkpoint cannot lack
-DRAWS = ("normal_", "uniform_", "kaiming_uniform_")  # functions that fill a new model with random numbers
-
-
-class NoDraws(TorchFunctionMode):
-    """On the "meta" device tensors have a shape alone; drawing their values would be slow all the same."""
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        return None if function.__name__ in DRAWS else function(*args, **(kwargs or {}))
-
-
-class PretrainedModel(nn.Module):
-    """What every model has: a config, initial weights, and the way to and from a checkpoint folder."""
-
-    def __init__(self, config: BertConfig):
-        super().__init__()
-        self.config = config
-
-    @torch.no_grad()
-    def initialise(self, names: Collection[str] | None = None) -> None:
-        """Matrices and embeddings normal with std initializer_range, biases 0, LayerNorm 1 and 0, [PAD] 0, scales 1;
-        all parameters, or those of `names`."""
-        for module_name, module in self.named_modules():
-            for leaf, parameter in module.named_parameters(recurse=False):
-                if names is None or f"{module_name}.{leaf}".lstrip(".") in names:
-                    self._initialise_one(module, leaf, parameter)
-        for module in self.modules():  # last: a tied decoder has just filled the row of [PAD] again
-            if names is None and isinstance(module, nn.Embedding) and module.padding_idx is not None:
-                module.weight[module.padding_idx].zero_()
-
-    def _initialise_one(self, module: nn.Module, leaf: str, parameter: Tensor) -> None:
-        if leaf == "bias":
-            parameter.zero_()
-        elif isinstance(module, nn.LayerNorm) or leaf == "gamma":
-            parameter.fill_(1.0)
-        else:
-            parameter.normal_(std=self.config.initializer_range)
-
-    @classmethod
-    def from_pretrained(cls, name: str | Path, device: str | torch.device = "cpu", **changes: Any) -> Self:
-        """The model of a folder, a bundled name or a hub id ("org/name", "org/name@revision"), in float32 and
-        eval mode; `changes` are fields of the config to change, such as num_labels=3.
-
-        A head or pooler that the checkpoint lacks is newly initialised, told by a warning. Raises InputError,
-        naming the folder and the tensor, for a folder that is no checkpoint or a damaged one.
-        """
-        folder = locate(name, weights=True)
-        config = BertConfig.from_file(folder / "config.json").changed(**changes)
-        stored = Weights(folder)
-        check_layers(config, stored)
-        with torch.device("meta"), NoDraws():
-            model = cls(config)
-        if missing := load_weights(model, stored):
-            model.initialise(missing)
-            names = ", ".join(theirs for ours in missing for theirs in published_names(ours))
-            warnings.warn(f"{folder}: newly initialised, to be trained: {names}", stacklevel=2)
-        return model.to(device).eval()
-
-    def save_pretrained(self, folder: str | Path, tokenizer: Any = None, dtype: torch.dtype | None = None) -> None:
-        """Write config.json, model.safetensors and, if given, the tokenizer's files into `folder`.
-
-        dtype stores the weights in another precision (torch.float16 halves the file). All or nothing:
-        on a full disk the folder keeps what it had. Raises InputError naming the folder.
-        """
-        tensors = published_tensors(self, dtype)
-        config = self.config.to_dict() | {"architectures": [type(self).__name__]}
-        config["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
-        with atomic_folder(folder) as work:
-            write_weights(tensors, work / WEIGHTS)
-            (work / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
-            if tokenizer is not None:
-                tokenizer.save_pretrained(work)
 
 
 def check_layers(config: BertConfig, stored: Weights) -> None:
-    """InputError, before anything is built, where config.json asks for layers that are not stored."""
+    """Raise an InputError, before anything is built, where config.json asks for layers that are not stored."""
     layers = (f"encoder.layer.{number}.attention.self.query.weight" for number in range(config.num_hidden_layers))
     for name in chain(["embeddings.word_embeddings.weight"], layers):
         if name not in stored:
@@ -139,7 +61,7 @@ def check_layers(config: BertConfig, stored: Weights) -> None:
 
 
 def published_names(name: str) -> list[str]:
-    """The published name(s), without the prefix "bert.", of our parameter (or of none, if tied)."""
+    """Return the published name(s) of our parameter, without the prefix "bert."; none if it is tied."""
     name = name.removeprefix("bert.")
     if name == TIED:
         return []
@@ -150,8 +72,8 @@ def published_names(name: str) -> list[str]:
     return [f"{theirs.replace('*', layer)}.{leaf}" for theirs in TABLE[key]]
 
 
-def published_tensors(model: PretrainedModel, dtype: torch.dtype | None = None) -> dict[str, Tensor]:
-    """The model's weights under the published names, on the CPU."""
+def published_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> dict[str, Tensor]:
+    """Return the model's weights under the published names, on the CPU."""
     tensors = {}
     for name, tensor in model.state_dict().items():
         prefix = "bert." if name.startswith("bert.") else ""
@@ -162,7 +84,7 @@ def published_tensors(model: PretrainedModel, dtype: torch.dtype | None = None) 
 
 
 def write_weights(tensors: dict[str, Tensor], path: Path) -> None:
-    """Write one safetensors file, readable to whom other new files are; a refusal of the file system is an OSError."""
+    """Write one safetensors file with the permissions of other new files. OSError where the file system refuses."""
     try:
         save_file(tensors, path, metadata={"format": "pt"})
     except SafetensorError as error:
@@ -171,9 +93,11 @@ def write_weights(tensors: dict[str, Tensor], path: Path) -> None:
     path.chmod(0o666 & ~hidden)  # save_file keeps all others out
 
 
-def check_shapes(model: PretrainedModel, stored: Weights) -> None:
-    """InputError, before anything is read, where a stored tensor is missing or not of the shape that `model` has, or
-    all of them together are larger than their files."""
+def check_shapes(model: nn.Module, stored: Weights) -> None:
+    """Raise an InputError, before anything is read, for a tensor that is missing or has another shape than the model's.
+
+    Also for tensors that are larger together than their files.
+    """
     for name, parameter in model.named_parameters():
         names = published_names(name)
         for theirs, rows in zip(names, parameter.chunk(len(names)) if names else (), strict=True):
@@ -192,7 +116,7 @@ def _check_shape(name: str, wanted: tuple[int, ...], stored: Weights) -> None:
 
 
 @torch.no_grad()
-def load_weights(model: PretrainedModel, stored: Weights) -> list[str]:
+def load_weights(model: nn.Module, stored: Weights) -> list[str]:
     """Replace every parameter of `model`, which may be on the "meta" device, by the stored one.
 
     Where one stored tensor is one parameter in its precision, the parameter is the memory-mapped file itself:
@@ -218,7 +142,7 @@ def load_weights(model: PretrainedModel, stored: Weights) -> list[str]:
 
 
 def _stacked(parameter: Tensor, names: list[str], stored: Weights) -> Tensor:
-    """The stored tensors of one parameter, one below the other, in its precision; each one's values are checked."""
+    """Return the stored tensors of one parameter, stacked, in its precision; the values of each are checked."""
     tensors = [stored[name].to(parameter.dtype) for name in names]
     for name, tensor in zip(names, tensors, strict=True):
         check_values(*stored.files[name], tensor)

@@ -1,20 +1,22 @@
-"""The heads that give a text, a token or a choice its class (Devlin et al. 2019, section 4, figure 4).
+"""The heads that classify a text, a token or a choice (Devlin et al. 2019, section 4, figure 4).
 
 Shapes: B sequences, S tokens, H hidden size, N labels (config.num_labels), C choices.
 """
 
 from dataclasses import dataclass
+from typing import Unpack
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel, check_labels
 from bertlab.model.crf import CRF, precise
-from bertlab.model.encoder import BertModel, BertOutput
-from bertlab.model.heads import check_labels, class_loss, without_padding
-from bertlab.model.mixing import LayerMix, WordConvolution, mean_over_tokens, moved, places_of_words
+from bertlab.model.encoder import BertOutput
+from bertlab.model.fast import BertModel, EncoderOptions
+from bertlab.model.heads import class_loss, mean_cross_entropy, without_padding
+from bertlab.model.mixing import LayerMix, WordConvolution, mean_over_tokens, moved, word_positions
 
 
 @dataclass
@@ -28,7 +30,7 @@ class ClassifierOutput:
 
 
 class BertClassifier(PretrainedModel):
-    """What the classifiers share: an encoder, a mix of its layers, dropout, one layer that scores the labels."""
+    """What the classifiers share: an encoder, a mix of its layers, dropout, one layer that gives the logits."""
 
     def __init__(self, config: BertConfig, labels: int, add_pooler: bool = True):
         super().__init__(config)
@@ -37,40 +39,42 @@ class BertClassifier(PretrainedModel):
         self.mix = LayerMix(config) if mixed else None
         dropout = config.classifier_dropout
         self.dropout = nn.Dropout(config.hidden_dropout_prob if dropout is None else dropout)
-        self.classifier = nn.Linear(self.mix.width if mixed else config.hidden_size, labels)
+        self.classifier = nn.Linear(config.hidden_size if self.mix is None else self.mix.width, labels)
 
-    def read(self, *inputs: Tensor | None, output_hidden_states: bool = False, **wanted) -> tuple[Tensor, BertOutput]:
-        """The states that the head reads, (B, S, H) or as wide as the mix, and what else the encoder says."""
-        out = self.bert(*inputs, output_hidden_states=output_hidden_states or self.mix is not None, **wanted)
+    def encode(self, *inputs: Tensor | None, **options: Unpack[EncoderOptions]) -> tuple[Tensor, BertOutput]:
+        """Return the states that the head reads, (B, S, H) or as wide as the mix, and the encoder's output."""
+        whole = options.get("output_hidden_states", False)
+        options["output_hidden_states"] = whole or self.mix is not None
+        out = self.bert(*inputs, **options)
         states = out.last_hidden_state if self.mix is None else self.mix(out.hidden_states)
-        if not output_hidden_states:
+        if not whole:
             out.hidden_states = None
         return states, out
 
-    def read_whole(self, *inputs: Tensor | None, **wanted) -> tuple[Tensor, BertOutput]:
-        """One vector of each text, (B, H) or as wide as the mix, and what else the encoder says."""
-        states, out = self.read(*inputs, **wanted)
+    def encode_text(self, *inputs: Tensor | None, **options: Unpack[EncoderOptions]) -> tuple[Tensor, BertOutput]:
+        """Return one vector of each text, (B, H) or as wide as the mix, and the encoder's output."""
+        states, out = self.encode(*inputs, **options)
         if self.config.pooling == "mean":
             return mean_over_tokens(states, inputs[1]), out  # (B, S, H) -> (B, H)
         return (states[:, 0] if out.pooler_output is None else out.pooler_output), out
 
-    def score(self, states: Tensor) -> Tensor:
+    def logits(self, states: Tensor) -> Tensor:
         return self.classifier(self.dropout(states))  # (..., H) -classifier-> (..., N)
 
 
 class BertForSequenceClassification(BertClassifier):
     """One class, several, or numbers for a whole text or pair (Devlin et al. 2019, section 4.1).
 
-    Inputs as in BertModel; gives a ClassifierOutput with logits (B, N). What `labels` are and how they are
-    scored is config.problem_type; where that is not set, num_labels and labels tell:
+    Inputs as in BertModel; gives a ClassifierOutput with logits (B, N). config.problem_type decides what `labels` are
+    and which loss they get; where it is not set, num_labels and labels decide:
 
     - "regression" (one label): numbers (B,) or (B, N), mean squared error;
     - "single_label_classification" (whole numbers): (B,) of 0..N-1, -100 ignored, cross-entropy;
     - "multi_label_classification" (floats): (B, N) of 0 or 1, binary cross-entropy of each label.
 
-    config.pooling tells what stands for the text: "cls", the pooler on the last layer's [CLS], as published, or "mean",
-    the mean over its tokens, which needs no pooler. With another config.layer_mix than "last" the states are those of
-    LayerMix, and "cls" is the mixed state of [CLS] itself: the pooler was trained on the last layer alone.
+    config.pooling is the vector that stands for the text: "cls", the pooler on the last layer's [CLS], as published, or
+    "mean", the mean over its tokens, which needs no pooler. With a config.layer_mix other than "last" the states are
+    those of LayerMix, and "cls" is the mixed state of [CLS] itself: the pooler was trained on the last layer alone.
     """
 
     def __init__(self, config: BertConfig):
@@ -84,11 +88,11 @@ class BertForSequenceClassification(BertClassifier):
         token_type_ids: Tensor | None = None,
         *,
         labels: Tensor | None = None,
-        **wanted: bool | Tensor | None,
+        **options: Unpack[EncoderOptions],
     ) -> ClassifierOutput:
-        wanted = without_padding(wanted, labels, attention_mask)
-        pooled, out = self.read_whole(input_ids, attention_mask, token_type_ids, **wanted)
-        logits = self.score(pooled)  # (B, H) -> (B, N)
+        options = without_padding(options, labels, attention_mask)
+        pooled, out = self.encode_text(input_ids, attention_mask, token_type_ids, **options)
+        logits = self.logits(pooled)  # (B, H) -> (B, N)
         loss = None if labels is None else sequence_loss(self.config, logits, labels)
         return ClassifierOutput(logits, loss, out.hidden_states, out.attentions)
 
@@ -99,8 +103,8 @@ class BertForTokenClassification(BertClassifier):
     Inputs as in BertModel; labels (B, S): 0..N-1, -100 where none counts (special tokens, padding, the later
     pieces of a word). Gives a ClassifierOutput with logits (B, S, N).
 
-    config.token_decoder: "linear", as published, scores each token by itself; "cnn" looks at the words to the left and
-    right too; "crf" chooses the labels of a sentence together, and its loss is the negative log-likelihood over the
+    config.token_decoder: "linear", as published, classifies each token by itself; "cnn" also sees the words to its left
+    and right; "crf" chooses the labels of a sentence together, and its loss is the negative log-likelihood over the
     number of labels. The last two work on words, not tokens: on the first pieces, which are those that have labels, or
     where `word_mask` (B, S) bool is True. `decode` gives the words their labels.
     """
@@ -123,21 +127,21 @@ class BertForTokenClassification(BertClassifier):
         *,
         labels: Tensor | None = None,
         word_mask: Tensor | None = None,
-        **wanted: bool | Tensor | None,
+        **options: Unpack[EncoderOptions],
     ) -> ClassifierOutput:
-        wanted = without_padding(wanted, labels, attention_mask)
-        states, out = self.read(input_ids, attention_mask, token_type_ids, **wanted)
+        options = without_padding(options, labels, attention_mask)
+        states, out = self.encode(input_ids, attention_mask, token_type_ids, **options)
         if self.convolution is not None:
             states = self.convolution(states, self._words(labels, word_mask))
-        logits = self.score(states)  # (B, S, H) -> (B, S, N)
+        logits = self.logits(states)  # (B, S, H) -> (B, S, N)
         return ClassifierOutput(logits, self._loss(logits, labels), out.hidden_states, out.attentions)
 
     def decode(self, logits: Tensor, word_mask: Tensor) -> list[list[int]]:
-        """One label for each word of each row: logits (B, S, N), first pieces (B, S) bool."""
-        places = places_of_words(word_mask)
-        emissions = moved(logits, word_mask, places)  # (B, S, N) -> (B, W, N)
-        labels = emissions.argmax(-1) if self.crf is None else self.crf.decode(emissions, places)  # (B, W)
-        return [row[real].tolist() for row, real in zip(labels.cpu(), places.cpu(), strict=True)]
+        """Return the label of each word of each row, from logits (B, S, N) and first pieces (B, S) bool."""
+        positions = word_positions(word_mask)
+        emissions = moved(logits, word_mask, positions)  # (B, S, N) -> (B, W, N)
+        labels = emissions.argmax(-1) if self.crf is None else self.crf.decode(emissions, positions)  # (B, W)
+        return [row[real].tolist() for row, real in zip(labels.cpu(), positions.cpu(), strict=True)]
 
     def _words(self, labels: Tensor | None, word_mask: Tensor | None) -> Tensor:
         if word_mask is not None:
@@ -151,16 +155,17 @@ class BertForTokenClassification(BertClassifier):
             return class_loss(logits, labels, "num_labels")
         check_labels("labels", labels, logits.shape[:-1], logits.size(-1), "num_labels")
         labelled = labels != IGNORED
-        places = places_of_words(labelled)
-        words = (moved(x, labelled, places) for x in (logits, labels))  # (B, S, N), (B, S) -> (B, W, N), (B, W)
-        return -self.crf.log_likelihood(*words, places).sum() / labelled.sum().clamp(min=1)
+        positions = word_positions(labelled)
+        # (B, S, N), (B, S) -> (B, W, N), (B, W)
+        emissions, words = moved(logits, labelled, positions), moved(labels, labelled, positions)
+        return -self.crf.log_likelihood(emissions, words, positions).sum() / labelled.sum().clamp(min=1)
 
 
 class BertForMultipleChoice(BertClassifier):
     """Which of C continuations is the right one (Devlin et al. 2019, section 4.4, SWAG).
 
     Inputs as in BertModel, but (B, C, S): the text with each of its choices; labels (B,): the number of the
-    right one. Every choice is read alone, as BertForSequenceClassification reads a text, and scored by one number.
+    right one. Every choice is encoded alone, as BertForSequenceClassification encodes a text, and gets one logit.
     Gives a ClassifierOutput with logits (B, C).
     """
 
@@ -175,15 +180,15 @@ class BertForMultipleChoice(BertClassifier):
         token_type_ids: Tensor | None = None,
         *,
         labels: Tensor | None = None,
-        **wanted: bool | Tensor | None,
+        **options: Unpack[EncoderOptions],
     ) -> ClassifierOutput:
         if input_ids.dim() != 3:
             raise InputError(f"input_ids must be (batch, choices, tokens), not {tuple(input_ids.shape)}")
-        wanted = without_padding(wanted, labels, attention_mask)
+        options = without_padding(options, labels, attention_mask)
         inputs = (input_ids, attention_mask, token_type_ids)
         # (B, C, S) -flatten-> (B*C, S)
-        pooled, out = self.read_whole(*(None if x is None else x.flatten(0, 1) for x in inputs), **wanted)
-        logits = self.score(pooled).view(input_ids.shape[:2])  # (B*C, H) -> (B*C, 1) -> (B, C)
+        pooled, out = self.encode_text(*(None if x is None else x.flatten(0, 1) for x in inputs), **options)
+        logits = self.logits(pooled).view(input_ids.shape[:2])  # (B*C, H) -> (B*C, 1) -> (B, C)
         return ClassifierOutput(logits, class_loss(logits, labels, "choices"), out.hidden_states, out.attentions)
 
 
@@ -206,20 +211,21 @@ class BertForNextSentencePrediction(PretrainedModel):
         token_type_ids: Tensor | None = None,
         *,
         labels: Tensor | None = None,
-        **wanted: bool | Tensor | None,
+        **options: Unpack[EncoderOptions],
     ) -> ClassifierOutput:
-        wanted = without_padding(wanted, labels, attention_mask)
-        out = self.bert(input_ids, attention_mask, token_type_ids, **wanted)
+        options = without_padding(options, labels, attention_mask)
+        out = self.bert(input_ids, attention_mask, token_type_ids, **options)
         logits = self.nsp(out.pooler_output)  # (B, H) -nsp-> (B, 2)
         loss = class_loss(logits, labels, "IsNext, NotNext")
         return ClassifierOutput(logits, loss, out.hidden_states, out.attentions)
 
 
 def sequence_loss(config: BertConfig, logits: Tensor, labels: Tensor) -> Tensor:
-    """The loss of BertForSequenceClassification; logits (B, N)."""
+    """Return the loss of BertForSequenceClassification for logits (B, N)."""
     problem = config.problem_type or problem_of(config.num_labels, labels)
     if problem == "single_label_classification":
-        return class_loss(logits, labels, "num_labels")
+        check_labels("labels", labels, logits.shape[:-1], logits.size(-1), "num_labels")
+        return mean_cross_entropy(logits, labels)
     if problem == "regression" and logits.size(1) == 1:
         labels = labels.view(-1, 1)  # (B,) or (B, 1) -> (B, 1)
     if labels.shape != logits.shape:
@@ -230,7 +236,7 @@ def sequence_loss(config: BertConfig, logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def problem_of(num_labels: int, labels: Tensor) -> str:
-    """The published guess where config.problem_type is not set."""
+    """Return the published guess where config.problem_type is not set."""
     if num_labels == 1:
         return "regression"
     return "multi_label_classification" if labels.is_floating_point() else "single_label_classification"

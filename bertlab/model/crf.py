@@ -17,9 +17,11 @@ class CRF(nn.Module):
     """Scores a sequence of labels by its emissions, each step from label to label, and its first and last label.
 
     Where the names of the labels are BIO or BIOES, the steps that these forbid (O to I-PER, say) are no part of it:
-    they get no probability and are never said. Works in float32 or better. A mask (B, W) bool tells which words there
-    are: in each row the first ones.
+    they get no probability and are never predicted. Works in float32 or better. A mask (B, W) bool is True at the
+    words, which are the first of each row.
     """
+
+    forbidden: Tensor
 
     def __init__(self, names: Sequence[str]):
         super().__init__()
@@ -30,7 +32,7 @@ class CRF(nn.Module):
         self.register_buffer("forbidden", forbidden_steps(names), persistent=False)  # (1 + N, 1 + N)
 
     def log_likelihood(self, emissions: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
-        """log P(labels) of each row: emissions (B, W, N), labels (B, W), mask (B, W) -> (B,); 0 of no words.
+        """Return log P(labels) of each row: emissions (B, W, N), labels (B, W), mask (B, W) -> (B,); 0 of no words.
 
         On the CPU, InputError for labels that the names forbid.
         """
@@ -43,7 +45,7 @@ class CRF(nn.Module):
 
     @torch.no_grad()
     def decode(self, emissions: Tensor, mask: Tensor) -> Tensor:
-        """The likeliest labels (Viterbi): emissions (B, W, N), mask (B, W) -> (B, W), meaningless beyond the mask."""
+        """Return the likeliest labels (Viterbi): emissions (B, W, N), mask (B, W) -> (B, W), arbitrary off the mask."""
         start, steps, end = self._scores()
         emissions = precise(emissions)
         best = start + emissions[:, 0]  # (B, N): of the likeliest sequence up to here that ends in each label
@@ -59,7 +61,7 @@ class CRF(nn.Module):
         return torch.cat(path[::-1], dim=1)
 
     def _scores(self) -> tuple[Tensor, Tensor, Tensor]:
-        """First labels (N,), steps (N, N), last labels (N,), without what is forbidden."""
+        """Return the scores of first labels (N,), steps (N, N) and last labels (N,), what is forbidden very low."""
         start, steps, end = precise(self.start), precise(self.transitions), precise(self.end)
         return (
             start.masked_fill(self.forbidden[0, 1:], FORBIDDEN),
@@ -68,15 +70,15 @@ class CRF(nn.Module):
         )
 
     def _score(self, emissions: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
-        """The score of the labels themselves: (B,)."""
+        """Return the score of these labels: (B,)."""
         start, steps, end = self._scores()
-        said = emissions.gather(2, labels[:, :, None]).squeeze(2)  # (B, W, N) -> (B, W)
+        chosen = emissions.gather(2, labels[:, :, None]).squeeze(2)  # (B, W, N) -> (B, W)
         step = steps[labels[:, :-1], labels[:, 1:]]  # (B, W-1)
         last = labels.gather(1, mask.sum(1, keepdim=True).sub(1).clamp(min=0)).squeeze(1)  # (B,)
-        return start[labels[:, 0]] + (said * mask).sum(1) + (step * mask[:, 1:]).sum(1) + end[last]
+        return start[labels[:, 0]] + (chosen * mask).sum(1) + (step * mask[:, 1:]).sum(1) + end[last]
 
     def _log_partition(self, emissions: Tensor, mask: Tensor) -> Tensor:
-        """log of the sum of exp(score) over all sequences of labels, word by word: (B,)."""
+        """Return the log of the sum of exp(score) over all sequences of labels, word by word: (B,)."""
         start, steps, end = self._scores()
         total = start + emissions[:, 0]  # (B, N): over all sequences up to here that end in each label
         for emission, real in zip(emissions.unbind(1)[1:], mask.unbind(1)[1:], strict=True):
@@ -89,14 +91,14 @@ class CRF(nn.Module):
         path = torch.cat([outside, (labels + 1) * mask, outside], dim=1)  # (B, 1 + W + 1); 0 is no word
         wrong = self.forbidden[path[:, :-1], path[:, 1:]]  # (B, 1 + W)
         if wrong.any():
-            row, place = wrong.nonzero()[0].tolist()
+            row, position = wrong.nonzero()[0].tolist()
             names = ["no word", *self.names]
-            before, after = (names[path[row, at]] for at in (place, place + 1))
+            before, after = (names[path[row, at]] for at in (position, position + 1))
             raise InputError(f"row {row}: labels go from {before} to {after}, which BIO and BIOES names forbid")
 
 
 def forbidden_steps(names: Sequence[str]) -> Tensor:
-    """Which label may not follow which: (1 + N, 1 + N) bool, [from, to]; row and column 0 are where there is no word.
+    """Return which label may not follow which: (1 + N, 1 + N) bool, [from, to]; row and column 0 are no word.
 
     BIO: I-x continues B-x or I-x. With E- labels, BIOES: what B-x begins, I-x continues and E-x ends, and
     nothing else may come between. Nothing is forbidden where names are not of this form.
@@ -111,7 +113,7 @@ def forbidden_steps(names: Sequence[str]) -> Tensor:
 
 
 def may_follow(before: tuple[str, str], after: tuple[str, str], must_end: bool) -> bool:
-    """Labels as (prefix, kind); `must_end`: BIOES."""
+    """Return whether one label, as (prefix, kind), may follow another; `must_end`: BIOES."""
     is_open, goes_on = before[0] in "BI", after[0] in "IE"
     if goes_on:
         return is_open and before[1] == after[1]

@@ -1,20 +1,19 @@
-"""The heads of pretraining and of question answering: what turns the encoder's states into answers.
+"""The heads of pretraining and of question answering.
 
 Shapes: B sequences, S tokens, H hidden size, V vocabulary, M masked positions.
 """
 
 from dataclasses import dataclass
+from typing import Unpack
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
-from bertlab.model.checkpoint import PretrainedModel
-from bertlab.model.checks import check_range
-from bertlab.model.encoder import ACTIVATIONS, BertModel
-from bertlab.model.fast import lean_cross_entropy
+from bertlab.model.base import PretrainedModel, check_labels
+from bertlab.model.encoder import ACTIVATIONS
+from bertlab.model.fast import BertModel, EncoderOptions, lean_cross_entropy
 
 
 @dataclass
@@ -56,7 +55,7 @@ class QuestionAnsweringOutput:
 
 
 class MaskedLMHead(nn.Module):
-    """From a state back to a word: a layer with LayerNorm, then a score against every word embedding.
+    """From a state back to a word: a layer with LayerNorm, then a logit for every word embedding.
 
     The decoder's matrix *is* the word embedding (tied weights); only its bias is its own.
     """
@@ -83,20 +82,21 @@ class MaskedLMHead(nn.Module):
         masked_only: bool = False,
         labelled: Tensor | None = None,
     ) -> MaskedLMOutput:
-        """Logits and loss of the states hidden (B, S, H), whichever are wanted; see BertForMaskedLM."""
-        if labels is not None:
-            check_labels("labels", labels, hidden.shape[:-1], self.decoder.out_features, "vocab_size")
-        elif masked_only:
-            raise InputError("masked_only needs labels: they say which positions are masked")
-        if labels is None or output_logits:
+        """Return those logits and losses of the states hidden (B, S, H) that are asked for; see BertForMaskedLM."""
+        if labels is None:
+            if masked_only:
+                raise InputError("masked_only needs labels: they say which positions are masked")
+            return MaskedLMOutput(self(hidden))
+        check_labels("labels", labels, hidden.shape[:-1], self.decoder.out_features, "vocab_size")
+        if output_logits:
             logits = self(hidden)
-            return MaskedLMOutput(logits, masked_lm_loss(logits, labels))
-        chosen = labelled_places(labels) if labelled is None else labelled
+            return MaskedLMOutput(logits, mean_cross_entropy(logits, labels))
+        chosen = labelled_positions(labels) if labelled is None else labelled
         # (B, S, H) -> (M, H), (B, S) -> (M,)
         hidden, labels = hidden.flatten(0, 1).index_select(0, chosen), labels.flatten().index_select(0, chosen)
         if masked_only:
             logits = self(hidden)
-            return MaskedLMOutput(logits, masked_lm_loss(logits, labels), labels)
+            return MaskedLMOutput(logits, mean_cross_entropy(logits, labels), labels)
         loss, accuracy = lean_cross_entropy(self.transform(hidden), self.decoder, labels)
         return MaskedLMOutput(None, loss, labels, accuracy)
 
@@ -108,10 +108,10 @@ class BertForMaskedLM(PretrainedModel):
     the labelled positions, 0 if there are none.
 
     Without labels the logits are (B, S, V). **With labels only the loss is computed**, with masked_accuracy, the share
-    of labelled positions where the likeliest word is right: the decoder runs at the labelled positions alone, a part
-    of them at a time, and the encoder leaves padding out. For most models this is several times as fast.
+    of labelled positions where the likeliest word is right: the decoder runs at the labelled positions alone, some of
+    them at a time, and the encoder leaves padding out. For most models this is several times as fast.
     output_logits=True computes all logits too, as transformers does; masked_only=True those (M, V) at the labelled
-    positions. `labelled` (M,), numbers of 0..B*S-1, are these positions: given them, a GPU need not stop to look.
+    positions. `labelled` (M,), numbers of 0..B*S-1, are these positions: with them a GPU need not stop to look.
     """
 
     def __init__(self, config: BertConfig):
@@ -130,10 +130,10 @@ class BertForMaskedLM(PretrainedModel):
         output_logits: bool = False,
         masked_only: bool = False,
         labelled: Tensor | None = None,
-        **wanted: bool | Tensor | None,
+        **options: Unpack[EncoderOptions],
     ) -> MaskedLMOutput:
-        wanted = without_padding(wanted, None if output_logits else labels, attention_mask)
-        out = self.bert(input_ids, attention_mask, token_type_ids, **wanted)
+        options = without_padding(options, None if output_logits else labels, attention_mask)
+        out = self.bert(input_ids, attention_mask, token_type_ids, **options)
         result = self.mlm.output(out.last_hidden_state, labels, output_logits, masked_only, labelled)
         result.hidden_states, result.attentions = out.hidden_states, out.attentions
         return result
@@ -164,18 +164,17 @@ class BertForPreTraining(PretrainedModel):
         output_logits: bool = False,
         masked_only: bool = False,
         labelled: Tensor | None = None,
-        **wanted: bool | Tensor | None,
+        **options: Unpack[EncoderOptions],
     ) -> PreTrainingOutput:
-        wanted = without_padding(wanted, None if output_logits else labels, attention_mask)
-        out = self.bert(input_ids, attention_mask, token_type_ids, **wanted)
+        options = without_padding(options, None if output_logits else labels, attention_mask)
+        out = self.bert(input_ids, attention_mask, token_type_ids, **options)
         masked = self.mlm.output(out.last_hidden_state, labels, output_logits, masked_only, labelled)
         nsp_logits = self.nsp(out.pooler_output)  # (B, H) -nsp-> (B, 2)
         nsp_loss = class_loss(nsp_logits, next_sentence_label, "IsNext, NotNext", "next_sentence_label")
-        losses = [loss for loss in (masked.loss, nsp_loss) if loss is not None]
         return PreTrainingOutput(
             prediction_logits=masked.logits,
             seq_relationship_logits=nsp_logits,
-            loss=sum(losses) if losses else None,
+            loss=total(masked.loss, nsp_loss),
             mlm_loss=masked.loss,
             nsp_loss=nsp_loss,
             masked_labels=masked.masked_labels,
@@ -207,9 +206,9 @@ class BertForQuestionAnswering(PretrainedModel):
         *,
         start_positions: Tensor | None = None,
         end_positions: Tensor | None = None,
-        **wanted: bool | Tensor | None,
+        **options: Unpack[EncoderOptions],
     ) -> QuestionAnsweringOutput:
-        out = self.bert(input_ids, attention_mask, token_type_ids, **wanted)
+        out = self.bert(input_ids, attention_mask, token_type_ids, **options)
         # (B, S, H) -span-> (B, S, 2) -split-> 2 x (B, S)
         start_logits, end_logits = self.span(out.last_hidden_state).unbind(-1)
         loss = None
@@ -218,61 +217,52 @@ class BertForQuestionAnswering(PretrainedModel):
         return QuestionAnsweringOutput(start_logits, end_logits, loss, out.hidden_states, out.attentions)
 
 
-def without_padding(wanted: dict, labels: Tensor | None, attention_mask: Tensor | None) -> dict:
-    """What the encoder is asked for: no work on padding where the loss is what counts, unless `packed` says otherwise.
+def without_padding(options: EncoderOptions, labels: Tensor | None, attention_mask: Tensor | None) -> EncoderOptions:
+    """Ask the encoder for no work on padding where only the loss counts, unless the options say something of `packed`.
 
     States and attentions that are asked for stay whole, and so does a batch with a label on its padding.
     """
-    seen = wanted.get("output_hidden_states") or wanted.get("output_attentions")
-    return {"packed": labels is not None and not seen and not labels_on_padding(labels, attention_mask)} | wanted
+    if "packed" in options:
+        return options
+    whole = options.get("output_hidden_states") or options.get("output_attentions")
+    packed = labels is not None and not whole and not labels_on_padding(labels, attention_mask)
+    return {**options, "packed": packed}
 
 
 def labels_on_padding(labels: Tensor, attention_mask: Tensor | None) -> bool:
-    """Whether a label (B, S) counts where the attention_mask (B, S) is 0; asked of the CPU alone, as packing is."""
+    """Return whether a label (B, S) counts where the attention_mask (B, S) is 0; False on a GPU, which ignores
+    packed=True."""
     if attention_mask is None or labels.shape != attention_mask.shape or labels.device.type != "cpu":
         return False
     return bool(((attention_mask == 0) & (labels != IGNORED)).any())
 
 
-def labelled_places(labels: Tensor) -> Tensor:
-    """Where labels (B, S) are not ignored: (M,), numbers of 0..B*S-1."""
+def labelled_positions(labels: Tensor) -> Tensor:
+    """Return where labels (B, S) are not ignored: (M,), numbers of 0..B*S-1."""
     return (labels != IGNORED).flatten().nonzero().squeeze(1)
 
 
 def class_loss(logits: Tensor, labels: Tensor | None, reason: str, name: str = "labels") -> Tensor | None:
-    """Mean cross-entropy over the labels that are not ignored; logits (..., N), labels (...)."""
+    """Check the labels (...) and return the mean cross-entropy of logits (..., N) over those that are not ignored."""
     if labels is None:
         return None
     check_labels(name, labels, logits.shape[:-1], logits.size(-1), reason)
-    # (..., N) -flatten-> (M, N), (...) -flatten-> (M,)
-    return mean_cross_entropy(logits.flatten(0, -2), labels.flatten())
+    return mean_cross_entropy(logits, labels)
 
 
-def check_labels(name: str, labels: Tensor, shape: torch.Size, classes: int, reason: str) -> None:
-    """Labels of one shape; on the CPU, those not ignored must be classes."""
-    if labels.shape != shape:
-        raise InputError(f"{name} must be {tuple(shape)}, not {tuple(labels.shape)}")
-    if labels.is_floating_point():
-        raise InputError(f"{name} must be whole numbers, not {labels.dtype}")
-    if labels.device.type == "cpu":
-        check_range(name, labels[labels != IGNORED], classes, reason)
-
-
-def masked_lm_loss(logits: Tensor, labels: Tensor | None) -> Tensor | None:
-    """Mean cross-entropy over the labelled positions; logits (B, S, V) or (M, V)."""
-    if labels is None:
-        return None
-    # (B, S, V) -flatten-> (B*S, V), (B, S) -flatten-> (B*S,)
-    return mean_cross_entropy(logits.flatten(0, -2), labels.flatten())
+def total(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    """Return the sum of those losses that there are."""
+    return one + other if one is not None and other is not None else other if one is None else one
 
 
 def span_loss(logits: Tensor, positions: Tensor) -> Tensor:
-    """Cross-entropy of one end of the answer, logits (B, S): the classes are the tokens."""
+    """Return the cross-entropy of one end of the answer, logits (B, S): the classes are the tokens."""
     tokens = logits.size(1)
     return mean_cross_entropy(logits, positions.clamp(0, tokens), ignored=tokens)
 
 
 def mean_cross_entropy(logits: Tensor, targets: Tensor, ignored: int = IGNORED) -> Tensor:
-    """Mean over the targets that count; 0, not nan, where none does. logits (N, C), targets (N,)."""
-    total = F.cross_entropy(logits, targets, ignore_index=ignored, reduction="sum")
+    """Return the mean over the targets (...) that count, of logits (..., C); 0, not nan, where none does."""
+    # (..., C) -flatten-> (M, C), (...) -flatten-> (M,)
+    total = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=ignored, reduction="sum")
     return total / (targets != ignored).sum().clamp(min=1)

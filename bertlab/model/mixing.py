@@ -1,4 +1,4 @@
-"""Which layers a classifier reads, and how the states of tokens become one vector, or one for each word.
+"""From the states of tokens to what a classifier reads: a mix of layers, their mean, or one state for each word.
 
 Shapes: B sequences, S tokens, W words in the longest row, H hidden size, L layers.
 """
@@ -40,7 +40,7 @@ class LayerMix(nn.Module):
 
 
 def mean_over_tokens(states: Tensor, attention_mask: Tensor | None) -> Tensor:
-    """(B, S, H) -> (B, H): the mean over the tokens that are not padding, summed in float32 or better; 0 of none."""
+    """Return the mean (B, H) of states (B, S, H) that are not padding, summed in float32 or better; 0 of none."""
     if attention_mask is None:
         attention_mask = states.new_ones(states.shape[:2])
     precise = states.to(torch.promote_types(states.dtype, torch.float32))
@@ -49,15 +49,17 @@ def mean_over_tokens(states: Tensor, attention_mask: Tensor | None) -> Tensor:
     return (total / real.sum(1).clamp(min=1)).to(states.dtype)
 
 
-def places_of_words(word_mask: Tensor) -> Tensor:
-    """First pieces (B, S) bool -> (B, W) bool: which places the words take when each row has its words alone."""
+def word_positions(word_mask: Tensor) -> Tensor:
+    """Return which positions the words of each row take when they stand alone: first pieces (B, S) -> (B, W) bool."""
     counts = word_mask.sum(1)  # (B,)
     return torch.arange(max(int(counts.max()), 1), device=counts.device) < counts[:, None]
 
 
 def moved(x: Tensor, source: Tensor, target: Tensor) -> Tensor:
-    """(B, S, ...) -> (B, W, ...), or back: what stands in each row where `source` (B, S) is True goes, in its order,
-    to where `target` (B, W) is; 0 elsewhere."""
+    """Move what stands in each row where `source` is True, in its order, to where `target` is; 0 elsewhere.
+
+    x (B, S, ...), source (B, S) and target (B, W) bool -> (B, W, ...).
+    """
     out = x.new_zeros(*target.shape, *x.shape[2:])
     out[target] = x[source]
     return out
@@ -69,9 +71,9 @@ class WordConvolution(nn.Conv1d):
     def __init__(self, width: int, hidden_size: int):
         super().__init__(width, hidden_size, kernel_size=3, padding=1)
 
-    def forward(self, states: Tensor, word_mask: Tensor) -> Tensor:
-        """(B, S, width), first pieces (B, S) bool -> (B, S, H), 0 where no word begins."""
-        places = places_of_words(word_mask)
-        words = moved(states, word_mask, places).transpose(1, 2)  # (B, S, width) -> (B, width, W)
+    def forward(self, states: Tensor, word_mask: Tensor) -> Tensor:  # type: ignore[override]  # not any (B, C, L)
+        """states (B, S, width), first pieces (B, S) bool -> (B, S, H), 0 where no word begins."""
+        positions = word_positions(word_mask)
+        words = moved(states, word_mask, positions).transpose(1, 2)  # (B, S, width) -> (B, width, W)
         mixed = F.gelu(super().forward(words)).transpose(1, 2)  # (B, width, W) -> (B, W, H)
-        return moved(mixed, places, word_mask)  # (B, W, H) -> (B, S, H)
+        return moved(mixed, positions, word_mask)  # (B, W, H) -> (B, S, H)

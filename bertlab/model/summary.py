@@ -1,18 +1,19 @@
-"""What a checkpoint is, without loading its weights: shapes, parameters by part, memory, tokenizer."""
+"""What a checkpoint holds, without loading its weights: shapes, parameters by part, memory, tokenizer."""
 
 import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
+from torch import Tensor
 
-from bertlab import model as models
+import bertlab.model as models
 from bertlab.config import BertConfig, classes_of
 from bertlab.io import hub
 from bertlab.io.gate import present
 from bertlab.io.locate import locate
-from bertlab.model.checkpoint import NoDraws, PretrainedModel, check_layers, check_shapes
+from bertlab.model.base import PretrainedModel
+from bertlab.model.checkpoint import check_layers, check_shapes
 from bertlab.model.weights import Weights, weights_file
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
 
@@ -23,6 +24,9 @@ PARTS = {
     "nsp": "next-sentence head",
     "span": "span head",
     "classifier": "classifier",
+    "mix": "layer mix",
+    "convolution": "word convolution",
+    "crf": "CRF",
 }
 CLASSES = {name: kind for name, kind in vars(models).items() if name.startswith("BertFor")}
 BYTES = {"float32": 4, "float16": 2}
@@ -30,17 +34,17 @@ BYTES = {"float32": 4, "float16": 2}
 
 @dataclass(frozen=True)
 class ModuleFacts:
-    """One layer of weights, or `times` alike ones (* in the name is the number of the encoder layer)."""
+    """A layer of weights, or `times` layers of the same shapes (* in the name is the number of the encoder layer)."""
 
     name: str
     times: int
-    shapes: dict[str, tuple[int, ...]]  # weight and bias
+    shapes: dict[str, tuple[int, ...]]  # of weight and bias; a mix and a CRF have others
     tied: bool = False  # its weight is that of a module above
 
 
 @dataclass(frozen=True)
 class TokenizerFacts:
-    """What a text becomes before the model sees it."""
+    """How a checkpoint's tokenizer cuts text."""
 
     vocab_size: int
     lowercase: bool
@@ -62,10 +66,10 @@ class ModelFacts:
 
 
 def model_facts(name: str | Path) -> ModelFacts:
-    """The facts of a folder, a bundled model or a hub id (of which only the small files are fetched).
+    """Return the facts of a folder, a bundled model or a hub id (of which only the small files are fetched).
 
-    They are those of the class that config.json names, BertModel where it names none that bertlab knows. Of the
-    weights, names and shapes are looked at, if they are there; their values are not read.
+    They are those of the class that config.json names, or of BertModel where bertlab has no such class. Names and
+    shapes of the weights are checked, if they are there; their values are not read.
     InputError names the file that is missing or wrong.
     """
     folder = locate(name)
@@ -74,7 +78,7 @@ def model_facts(name: str | Path) -> ModelFacts:
     stored = None if from_hub(name) and weights_file(folder) is None else Weights(folder)
     if stored is not None:
         check_layers(config, stored)
-    model = shapes_of(kind, config)
+    model = kind.without_values(config)
     if stored is not None:
         check_shapes(model, stored)
     total = sum(parameter.numel() for parameter in model.parameters())
@@ -91,39 +95,34 @@ def model_facts(name: str | Path) -> ModelFacts:
 
 
 def from_hub(name: str | Path) -> bool:
-    """Whether a name is that of a model of the hub, and of no folder here."""
+    """Return whether a name is that of a model of the hub, and of no folder here."""
     return hub.is_id(str(name)) and not Path(name).is_dir()
 
 
-def shapes_of(kind: type[PretrainedModel], config: BertConfig) -> PretrainedModel:
-    """A model without values: even the largest takes no memory."""
-    with torch.device("meta"), NoDraws():
-        return kind(config)
-
-
 def model_class(folder: Path) -> type[PretrainedModel]:
-    """The first class of config.json's architectures that bertlab has."""
+    """Return the first class of config.json's architectures that bertlab has."""
     return next((CLASSES[name] for name in classes_of(folder) if name in CLASSES), models.BertModel)
 
 
 def modules_of(model: PretrainedModel) -> list[ModuleFacts]:
-    """Layers of weights in the order of the computation, those of all encoder layers as one."""
+    """Return the layers of weights in the order of the computation, those of all encoder layers as one."""
     found: dict[str, ModuleFacts] = {}
-    times, seen = Counter(), set()
+    times: Counter[str] = Counter()
+    seen: set[Tensor] = set()
     for name, module in model.named_modules():
         own = dict(module.named_parameters(recurse=False))
         if own:
             name = re.sub(r"\.\d+\.", ".*.", name.removeprefix("bert."))
             times[name] += 1
             shapes = {leaf: tuple(parameter.shape) for leaf, parameter in own.items()}
-            found[name] = ModuleFacts(name, times[name], shapes, tied=own["weight"] in seen)
+            found[name] = ModuleFacts(name, times[name], shapes, tied=not seen.isdisjoint(own.values()))
             seen.update(own.values())
     return list(found.values())
 
 
 def parameters_by_part(model: PretrainedModel) -> dict[str, int]:
-    """Part -> parameters; layers are counted from 1, as in the figures."""
-    counts = Counter()
+    """Return part -> number of parameters; layers are counted from 1, as in the figures."""
+    counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
         first, *rest = name.removeprefix("bert.").split(".")
         part = f"layer {int(rest[1]) + 1}" if first == "encoder" else PARTS[first]

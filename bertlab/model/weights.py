@@ -1,8 +1,8 @@
-"""The weight files of a checkpoint folder: which there are and what they hold.
+"""The weight files of a checkpoint folder and the tensors in them.
 
-Four forms, the first that is there counts: model.safetensors, the same in several files ("shards") with an
-index, and their older likes of PyTorch, pytorch_model.bin. Those are pickles, which could run code: only plain
-tensors are let in.
+There are four forms, and the first that is present counts: model.safetensors, the same in several files ("shards")
+with an index, and PyTorch's older pytorch_model.bin, in one file or several. Those are pickles, which could run code:
+only plain tensors are accepted.
 """
 
 import pickletools
@@ -11,7 +11,7 @@ import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import torch
 from safetensors import safe_open
@@ -52,7 +52,7 @@ def read_pickle(path: Path) -> dict[str, Tensor]:
 
 
 def check_calls(path: Path, zipped: bool) -> None:
-    """InputError, before anything is unpickled, for a call that no state_dict needs."""
+    """Raise an InputError, before anything is unpickled, for a call that no state_dict needs."""
     for called in _calls_of_zip(path) if zipped else _calls_of_old(path):
         if not CALLED.fullmatch(called):
             asked = called.replace(" ", ".")
@@ -77,19 +77,19 @@ def _calls_of_old(path: Path) -> Iterator[str]:
             yield from _calls(file)
 
 
-def _calls(file: BinaryIO) -> Iterator[str]:
-    """The functions and classes that the next pickle of a file asks for, "module name"."""
+def _calls(file: IO[bytes]) -> Iterator[str]:
+    """Yield the functions and classes that the next pickle of a file asks for, "module name"."""
     for opcode, argument, position in pickletools.genops(file):
         if opcode.name in ("GLOBAL", "INST"):
-            yield argument
+            yield str(argument)
         elif opcode.name in ("STACK_GLOBAL", "EXT1", "EXT2", "EXT4"):
             raise ValueError(f"{opcode.name} is no part of the pickles that torch.save writes")
-        if position > MOST_PROGRAM_BYTES:
+        if position is not None and position > MOST_PROGRAM_BYTES:
             raise ValueError("an endless pickle")
 
 
 def check_plain(path: Path, name: object, tensor: Tensor) -> None:
-    """InputError for a tensor whose numbers do not all stand in the file: sparse, meta, or a few numbers spread out."""
+    """Raise an InputError for a tensor that is not stored in full: sparse, meta, or expanded from a few numbers."""
     if not isinstance(name, str):
         raise InputError(f"{path}: a tensor has the name {name!r:.80}, which is no text")
     plain = tensor.layout == torch.strided and tensor.device.type == "cpu" and not tensor.is_nested
@@ -116,9 +116,8 @@ LARGEST = 1e9  # size (2-norm) of a tensor; a broken bit makes one of 1e38, from
 class Weights(Mapping[str, Tensor]):
     """The tensors of a folder by their modern published name, without the prefix "bert.".
 
-    Tensors are memory-mapped where the form allows it: parts of the file that are read when they are used, and
-    copied when they are changed. Raises InputError naming the file, and the tensor, for whatever is missing,
-    damaged or not what it says.
+    Tensors are memory-mapped where the form allows it: read when they are used, copied when they are changed. Raises
+    InputError, naming the file and the tensor, for whatever is missing, damaged or inconsistent.
     """
 
     def __init__(self, folder: Path):
@@ -147,7 +146,7 @@ class Weights(Mapping[str, Tensor]):
         return len(self.files)
 
     def bytes_of(self, names: Iterable[str]) -> int:
-        """The bytes that those of these tensors that are stored take as they are."""
+        """Return the bytes that these tensors take, of those that are stored."""
         return sum(self.tensors[name].nbytes for name in names if name in self.tensors)
 
     def _add(self, path: Path, name: str, tensor: Tensor) -> None:
@@ -170,12 +169,12 @@ class Weights(Mapping[str, Tensor]):
 
 
 def weights_file(folder: Path) -> Path | None:
-    """The file that the weights of a folder are read from, or the index of several; None where there are none."""
+    """Return the file with the weights of a folder, or the index of several; None where there are none."""
     return next((folder / form for form in FORMS if present(folder / form)), None)
 
 
 def modern_name(name: str) -> str:
-    """The name that transformers writes today, without the prefix "bert.".
+    """Return the name that transformers writes today, without the prefix "bert.".
 
     Files converted from the original release call LayerNorm's parameters gamma and beta; some releases store
     the decoder's bias under the decoder.
@@ -186,19 +185,19 @@ def modern_name(name: str) -> str:
 
 
 def same(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors are alike in type, shape and values. Published files hold the decoder's bias twice."""
+    """Return whether type, shape and values are equal. Published files hold the decoder's bias twice."""
     return one.dtype == other.dtype and torch.equal(one, other)
 
 
 def check_values(path: Path, name: str, tensor: Tensor) -> None:
-    """InputError for a tensor with a value that is not finite or beyond all measure. Reads it once."""
+    """Raise an InputError for a tensor with a value that is not finite or absurdly large. Reads it once."""
     if not torch.linalg.vector_norm(tensor) <= LARGEST:
         values = "nan or infinite" if not tensor.isfinite().all() else f"beyond {LARGEST:g}"
         raise InputError(f"{path}: tensor {name} has values that are {values}: damaged, or its training diverged")
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """All tensors of one file, by the names that stand there."""
+    """Return all tensors of one file by their names there."""
     size = check_file(path)
     if path.suffix == ".bin":
         tensors = read_pickle(path)
@@ -217,7 +216,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def check_header(path: Path, size: int) -> None:
-    """InputError for a safetensors file whose table of tensors is larger than a BERT's can be."""
+    """Raise an InputError for a safetensors file whose table of tensors is larger than a BERT's can be."""
     with open(path, "rb") as file:
         header = int.from_bytes(file.read(8), "little")
     if size < 8 or header > size - 8:
@@ -232,7 +231,7 @@ def check_count(path: Path, count: int) -> None:
 
 
 def read_index(path: Path) -> dict[Path, list[str]]:
-    """The shards beside an index file and the tensors that each should hold."""
+    """Return the shards beside an index file and the tensors that each should hold."""
     files = read_json(path).get("weight_map")
     if not isinstance(files, dict) or not all(isinstance(file, str) for file in files.values()):
         raise InputError(f'{path}: no index of weights: "weight_map", a file for each tensor, is expected')

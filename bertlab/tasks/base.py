@@ -20,7 +20,7 @@ from bertlab.corpora.records import Record, read_records
 from bertlab.corpora.tabular import Columns, Problem, ReadOptions
 from bertlab.errors import InputError
 from bertlab.inputs.features import Batch, Feature, collate
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tasks.files import some
 from bertlab.tokenizer import Tokenizer
 

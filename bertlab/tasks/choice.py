@@ -11,7 +11,7 @@ from bertlab.corpora.tabular import choice_examples
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, choice_features
 from bertlab.model import BertForMultipleChoice, ClassifierOutput
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Comparison, Given, Prediction, Task, TaskName, ranked, surprisal
 from bertlab.tasks.measures import score_choices
 

@@ -10,7 +10,7 @@ from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.io.gate import brief, present, read_json
 from bertlab.io.locate import locate
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import NamedTask, Task
 from bertlab.tasks.choice import ChoiceTask
 from bertlab.tasks.sequence import SequenceTask

@@ -16,7 +16,7 @@ from bertlab.corpora.tabular import text_examples
 from bertlab.errors import InputError, printable
 from bertlab.inputs.features import Feature, text_features
 from bertlab.model import BertForSequenceClassification, ClassifierOutput
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Comparison, Given, Prediction, Task, TaskName, ranked, surprisal
 from bertlab.tasks.measures import score_classes, score_label_sets, score_numbers
 

@@ -16,7 +16,7 @@ from bertlab.corpora.tabular import ReadOptions
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_LENGTH, SpanFeature, span_features, usual_stride
 from bertlab.model import BertForQuestionAnswering
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tasks.answers import (
     ALWAYS_ANSWER,
     MAX_ANSWER_TOKENS,

@@ -19,7 +19,7 @@ from bertlab.corpora.tabular import ReadOptions
 from bertlab.errors import InputError, printable
 from bertlab.inputs.features import Batch, Feature, WordsFeature, word_features
 from bertlab.model import BertForTokenClassification
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.model.crf import forbidden_steps
 from bertlab.tasks.base import Comparison, Given, Prediction, Task, TaskName
 from bertlab.tasks.measures import score_entities

@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Task
 from bertlab.training.engine.checkpoints import EVALUATIONS
 from bertlab.training.engine.micro_batches import Batch

@@ -20,7 +20,7 @@ from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.model import BertModel
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Task
 from bertlab.tasks.registry import family_of, find_task, foreign_options
 from bertlab.tasks.sequence import problem_of

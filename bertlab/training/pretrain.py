@@ -17,7 +17,7 @@ from bertlab.errors import InputError, require
 from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining
 from bertlab.model.fast import Packing
-from bertlab.model.heads import labelled_places
+from bertlab.model.heads import labelled_positions
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents, batches, can_prefetch, prefetch, token_ids
 from bertlab.training.engine.callbacks import Callbacks, call_each, tensorboard_log
@@ -202,7 +202,7 @@ def learn_vocabulary(texts: Sequence[Sequence[str]], recipe: PretrainRecipe) -> 
 
 def with_positions(batch: Batch, unpadded: bool) -> Batch:
     """Add the positions of the labels, and with `unpadded` of the tokens; a GPU would have to stop to look for them."""
-    added = {"labelled": labelled_places(batch["labels"])}
+    added = {"labelled": labelled_positions(batch["labels"])}
     if unpadded:
         added["packed"] = Packing(batch["attention_mask"])  # type: ignore[assignment]  # goes to a device like a tensor
     return batch | added

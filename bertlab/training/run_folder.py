@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_folder, atomic_write
 from bertlab.io.gate import read_json
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.engine.checkpoints import EVALUATIONS, FORMAT, Checkpoints, State
 from bertlab.training.engine.conditions import Conditions

@@ -286,8 +286,7 @@ MODULE_MISTAKES = {
 def test_module_right(right):
     class WithWeights(right):
         def forward(self, x, padding):
-            extra = {} if right is Right else {"want_probabilities": True}
-            return super().forward(x, padding, **extra)
+            return super().forward(x, padding)
 
     state = torch.get_rng_state()
     check_multi_head_attention(WithWeights)

@@ -52,10 +52,8 @@ def test_each_part_is_what_is_out(model):
     }
     for part in PARTS:
         changed = ablated(model, [part], layers=[0]).encoder.layers
-        torch.testing.assert_close(changed[0](x, None, None, False)[0], right[part])
-        torch.testing.assert_close(
-            changed[1](x, None, None, False)[0], model.encoder.layers[1](x, None, None, False)[0]
-        )
+        torch.testing.assert_close(changed[0](x)[0], right[part])
+        torch.testing.assert_close(changed[1](x)[0], model.encoder.layers[1](x)[0])
 
 
 def test_models_with_a_head():

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bertlab import InputError, Tokenizer
 from bertlab.corpora import storyworld
 from bertlab.corpora.sentences import split_text
-from bertlab.inputs import store, store_writing
+from bertlab.inputs import store, store_writing, tokenizing
 from bertlab.inputs.pairs import sentence_pairs
 from bertlab.inputs.store import TokenStore
 from bertlab.inputs.store_writing import write_store
@@ -47,7 +47,7 @@ def content(folder: Path) -> dict[str, bytes]:
 @pytest.fixture
 def small_chunks(monkeypatch):
     """Every few sentences are tokenized and saved at once."""
-    monkeypatch.setattr(store_writing, "CHUNK_BYTES", 300)
+    monkeypatch.setattr(tokenizing, "CHUNK_BYTES", 300)
     monkeypatch.setattr(store_writing, "SAVE_SECONDS", 0)
 
 
@@ -74,7 +74,7 @@ def copy(whole, tmp_path) -> Path:
 def test_every_document_comes_back(documents, chunk):
     wanted = [found for document in documents if (found := ids(document))]
     with TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store_writing, "CHUNK_BYTES", chunk)
+        patch.setattr(tokenizing, "CHUNK_BYTES", chunk)
         folder = Path(place) / "store"
         if not wanted:
             with pytest.raises(InputError, match="none holds a token"):
@@ -117,7 +117,7 @@ def test_parts_and_places(whole):
 
 
 def test_memory_does_not_grow_with_the_text(tmp_path, monkeypatch):
-    monkeypatch.setattr(store_writing, "CHUNK_BYTES", 5_000)
+    monkeypatch.setattr(tokenizing, "CHUNK_BYTES", 5_000)
     peaks = []
     for count in (100, 800):
         tracemalloc.start()
@@ -170,7 +170,7 @@ def test_cut_off_anywhere_it_ends_in_the_same_bytes(documents, cuts, chunk, save
     with TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
         place = Path(place)
         wanted = content(write(place / "at once", documents).folder)
-        patch.setattr(store_writing, "CHUNK_BYTES", chunk)
+        patch.setattr(tokenizing, "CHUNK_BYTES", chunk)
         patch.setattr(store_writing, "SAVE_SECONDS", 0 if saves else 3600)
         for cut in cuts:
             with pytest.raises(Cut):
@@ -182,7 +182,7 @@ def test_cut_off_anywhere_it_ends_in_the_same_bytes(documents, cuts, chunk, save
 
 SLOW = """
 import sys, time
-from bertlab.inputs import store_writing
+from bertlab.inputs import store_writing, tokenizing
 from tests.inputs.test_store import TEXTS, TOK
 
 def slowly():
@@ -193,7 +193,7 @@ def slowly():
         yield document
 
 if __name__ == "__main__":
-    store_writing.CHUNK_BYTES, store_writing.SAVE_SECONDS = 300, 0
+    tokenizing.CHUNK_BYTES, store_writing.SAVE_SECONDS = 300, 0
     store_writing.write_store(sys.argv[1], slowly(), TOK, processes=int(sys.argv[2]), progress=False)
 """
 

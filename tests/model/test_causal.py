@@ -1,14 +1,11 @@
 """A model that reads from left to right (is_decoder): transformers' numbers, and nothing comes from the right."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bertlab import BertConfig, BertForPreTraining, BertModel
-from bertlab.model.encoder import MultiHeadAttention
 from tests.model.test_parity import BOTH, SHAPES, assert_same, twins
 
 transformers = pytest.importorskip("transformers")
@@ -69,9 +66,3 @@ def test_packed_is_the_same_without_the_padding(wanted, config, batch):
     padded, packed = (model(**batch, **wanted, packed=packed).last_hidden_state for packed in (False, True))
     torch.testing.assert_close(padded[real], packed[real])
     assert not packed[~real].any()
-
-
-@pytest.mark.parametrize("causal", [False, True])
-def test_a_gpu_s_kernel_for_packed_rows_is_not_asked_for_causal_attention(causal, config):
-    attention = MultiHeadAttention(config.changed(is_decoder=causal))
-    assert attention._nested_is_faster(SimpleNamespace(device=torch.device("cuda"))) != causal

@@ -1,51 +1,12 @@
-"""What parity cannot show of the encoder: attention paths, padding, head_mask, packed rows, gradient checkpointing."""
+"""What parity cannot show of the encoder: padding, head_mask, autocast, limits of the input."""
 
 import copy
 
 import pytest
 import torch
-from building import HEADS, build, gradients, masked_labels
+from building import HEADS, build
 
-from bertlab import (
-    BertConfig,
-    BertForPreTraining,
-    BertForQuestionAnswering,
-    BertModel,
-    InputError,
-)
-from bertlab.model.encoder import MultiHeadAttention
-from bertlab.model.fast import Packing
-
-
-def test_both_attention_paths_agree(config, batch):
-    model = build(BertModel, config)
-    fused, explicit = model(**batch), model(**batch, output_attentions=True)
-    torch.testing.assert_close(fused.last_hidden_state, explicit.last_hidden_state)
-    weights = torch.randn_like(fused.last_hidden_state)
-    one = gradients(model, (fused.last_hidden_state * weights).sum() + fused.pooler_output.sum())
-    two = gradients(model, (explicit.last_hidden_state * weights).sum() + explicit.pooler_output.sum())
-    assert one.keys() == two.keys() == dict(model.named_parameters()).keys()
-    for name in one:
-        torch.testing.assert_close(one[name], two[name], msg=lambda m, n=name: f"{n}: {m}")
-
-
-@pytest.mark.parametrize(
-    ("training", "dropout", "wanted", "fused"),
-    [(False, 0.1, {}, True), (True, 0.0, {}, True), (True, 0.1, {}, False), (False, 0.1, "attentions", False),
-     (False, 0.1, "head_mask", False)],
-)  # fmt: skip
-def test_which_path_runs(config, batch, monkeypatch, training, dropout, wanted, fused):
-    calls = []
-    real = torch.nn.functional.scaled_dot_product_attention
-    monkeypatch.setattr(
-        torch.nn.functional,
-        "scaled_dot_product_attention",
-        lambda *args, **kwargs: calls.append(1) or real(*args, **kwargs),
-    )
-    model = BertModel(BertConfig(**vars(config) | {"attention_probs_dropout_prob": dropout})).train(training)
-    extra = {"attentions": dict(output_attentions=True), "head_mask": dict(head_mask=torch.ones(3, 4))}
-    model(**batch, **(extra[wanted] if wanted else {}))
-    assert bool(calls) == fused
+from bertlab import BertForQuestionAnswering, BertModel, InputError
 
 
 def test_attentions_are_probabilities_before_dropout(config, batch):
@@ -106,64 +67,6 @@ def test_head_mask_of_ones_changes_nothing(config, batch):
     model = build(BertModel, config)
     masked = model(**batch, head_mask=torch.ones(3, 4, dtype=torch.float64))
     torch.testing.assert_close(masked.last_hidden_state, model(**batch).last_hidden_state)
-
-
-@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
-@pytest.mark.parametrize("nested", [False, True])
-@pytest.mark.parametrize("wanted", [{}, {"output_hidden_states": True}, {"output_attentions": True}, "head_mask"])
-@pytest.mark.parametrize("lengths", [(4, 9, 1), (9, 9, 9), (2, 2, 2)])
-def test_packed_is_the_same_without_the_padding(lengths, wanted, nested, config, batch, monkeypatch):
-    monkeypatch.setattr(MultiHeadAttention, "_nested_is_faster", lambda *_: nested)  # as on a GPU
-    model = build(BertModel, config)
-    mask = (torch.arange(9) < torch.tensor(lengths)[:, None]).long()
-    if wanted == "head_mask":
-        wanted = {"head_mask": torch.rand(config.num_hidden_layers, config.num_attention_heads).double()}
-    inputs = batch | {"attention_mask": mask} | wanted
-    padded, packed = model(**inputs), model(**inputs, packed=True)
-    real = mask[:, :, None].double()
-    pairs = list(zip(padded.hidden_states or (), packed.hidden_states or (), strict=True))
-    for one, two in [(padded.last_hidden_state, packed.last_hidden_state), *pairs]:
-        torch.testing.assert_close(one * real, two)
-    assert (padded.attentions is None) == (packed.attentions is None)
-    for one, two in zip(padded.attentions or (), packed.attentions or (), strict=True):
-        torch.testing.assert_close(one * real[:, None], two * real[:, None])  # a padded token asks nothing
-    weights = torch.randn_like(real)
-    one = gradients(model, (padded.last_hidden_state * weights * real).sum() + padded.pooler_output.sum())
-    two = gradients(model, (packed.last_hidden_state * weights * real).sum() + packed.pooler_output.sum())
-    for name in one:
-        torch.testing.assert_close(one[name], two[name], msg=lambda m, n=name: f"{n}: {m}")
-
-
-def test_a_packing_made_before_is_taken(config, batch):
-    model, packing = build(BertModel, config), Packing(batch["attention_mask"])
-    given = model(**batch, packed=packing.to(torch.device("cpu")))
-    assert given.last_hidden_state.equal(model(**batch, packed=True).last_hidden_state)
-
-
-def test_gradient_checkpointing_changes_nothing_but_memory(config, batch):
-    """With dropout, whose draws are repeated too."""
-    model = build(BertForPreTraining, config).train()
-    inputs = batch | {"labels": masked_labels(batch)}
-    calls = []
-
-    def step():
-        torch.manual_seed(0)
-        return gradients(model, model(**inputs, packed=True).loss)
-
-    model.bert.encoder.layers[0].register_forward_pre_hook(lambda *_: calls.append(1))
-    one = step()
-    model.bert.encoder.gradient_checkpointing = True
-    two = step()
-    assert len(calls) == 3  # once, and once again for the gradient
-    for name in one:
-        torch.testing.assert_close(one[name], two[name], msg=lambda m, n=name: f"{n}: {m}")
-
-
-def test_packed_text_does_no_work_on_padding(config, batch):
-    model, seen = build(BertModel, config), []
-    model.encoder.layers[0].feed_forward.register_forward_hook(lambda _, given, out: seen.append(out.shape))
-    model(**batch, packed=True)
-    assert seen == [(int(batch["attention_mask"].sum()), config.hidden_size)]
 
 
 def test_the_longest_input_fits(config):

@@ -15,8 +15,8 @@ from bertlab import (
     BertModel,
     InputError,
 )
-from bertlab.model import fast as lean_loss
-from bertlab.model.heads import labelled_places
+from bertlab.model.fast import loss as lean_loss
+from bertlab.model.heads import labelled_positions
 
 
 @pytest.mark.parametrize("kind", [BertForPreTraining, BertForMaskedLM])
@@ -82,7 +82,7 @@ def test_without_gradients_the_loss_makes_none(config, batch, monkeypatch):
 def test_places_of_labels_can_be_told(config, batch):
     model, labels = build(BertForPreTraining, config), masked_labels(batch)
     places = [row * 9 + column for row, column in (labels != -100).nonzero().tolist()]
-    assert labelled_places(labels).tolist() == places
+    assert labelled_positions(labels).tolist() == places
     told = model(**batch, labels=labels, labelled=torch.tensor(places))
     assert told.mlm_loss.equal(model(**batch, labels=labels).mlm_loss)
     some = model(**batch, labels=labels, labelled=torch.tensor(places[:2]))

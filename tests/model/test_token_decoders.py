@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bertlab import BertConfig, BertForTokenClassification, InputError
-from bertlab.model.mixing import moved, places_of_words
+from bertlab.model.mixing import moved, word_positions
 from bertlab.training.engine.micro_batches import micro_batches
 
 DECODERS = ["linear", "cnn", "crf"]
@@ -29,7 +29,7 @@ def labels():
 
 def test_words_go_to_the_front_and_back_in_their_order():
     x = torch.arange(1, 28).view(3, 9)
-    places = places_of_words(FIRST)
+    places = word_positions(FIRST)
     words = moved(x, FIRST, places)
     assert words.tolist() == [[2, 3, 5, 8, 0], [11, 0, 0, 0, 0], [20, 21, 22, 23, 24]]
     assert moved(words, places, FIRST).equal(x * FIRST)

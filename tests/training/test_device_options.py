@@ -7,7 +7,7 @@ import pytest
 import torch
 from toy import fit, on_cpu
 
-from bertlab.model.encoder import MultiHeadAttention
+from bertlab.model.fast.encoder import FastAttention
 from bertlab.training.batches import batches
 from bertlab.training.engine.devices import make_fabric
 from bertlab.training.initial_weights import new_model
@@ -32,7 +32,8 @@ def assert_same(one, other):
 @pytest.mark.parametrize("unpadded", [False, True])
 def test_positions_found_ahead_teach_the_same(unpadded, micro_batch, documents, tok, recipe, monkeypatch):
     usual, rows = learn(documents, tok, recipe)
-    monkeypatch.setattr(MultiHeadAttention, "_nested_is_faster", lambda *_: unpadded)
+    if unpadded:
+        monkeypatch.setattr(FastAttention, "way", lambda *_: "rows")  # as on a GPU
     prepare = partial(with_positions, unpadded=unpadded)
     told, other = learn(documents, tok, recipe, prepare=prepare, micro_batch=micro_batch)
     assert_same(usual, told)
@@ -44,7 +45,7 @@ def test_a_gpu_is_told_where_labels_and_tokens_are(documents, tok, recipe):
     told = with_positions(batch, unpadded=True)
     assert batch["labels"].flatten()[told["labelled"]].ge(0).all()
     assert len(told["labelled"]) == (batch["labels"] != -100).sum()
-    assert len(told["packed"].places) == batch["attention_mask"].sum()
+    assert len(told["packed"].positions) == batch["attention_mask"].sum()
     assert "packed" not in with_positions(batch, unpadded=False)
 
 

@@ -12,7 +12,7 @@ from app.shared.markdown import plain
 from bertlab import Tokenizer
 from bertlab.draw.charts.projection import projection_scatter, projection_table
 from bertlab.explain.vectors import LayerMeasures, Method, Pooling, layer_measures, nearest, project, vector_rows
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 
 POOLINGS: dict[Pooling, str] = {"cls": "[CLS]", "mean": "mean", "max": "maximum"}
 METHODS: dict[Method, str] = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}

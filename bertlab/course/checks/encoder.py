@@ -112,8 +112,8 @@ def check_layer(cls: type[nn.Module]) -> None:
         expect(isinstance(output, Tensor), "return the new x alone: the attention gives two things, unpack them.")
         expect(output.shape == x.shape, f"the output should be {tuple(x.shape)}, not {tuple(output.shape)}.")
         none_of(output, _known_layers(library, x, padding))
-        expect(close(output, library(x, padding, None, False)[0]), "the output is not the library's.")
-        expect(close(run(mine, x, None), library(x, None, None, False)[0]), "with padding=None nothing is hidden.")
+        expect(close(output, library(x, padding)[0]), "the output is not the library's.")
+        expect(close(run(mine, x, None), library(x)[0]), "with padding=None nothing is hidden.")
     print("Right: with the same weights your layer and the library's give the same.")
 
 

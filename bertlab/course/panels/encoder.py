@@ -9,7 +9,7 @@ from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
 from bertlab.draw.palette import BLUE, GREEN, ORANGE
 from bertlab.explain.ablation import PARTS, Signal, ablated, random_model, signal
 from bertlab.explain.text import encode
-from bertlab.model.encoder import BertModel
+from bertlab.model import BertModel
 
 
 def ablation_panel(config: BertConfig, tokenizer, text: str, without: tuple[str, ...] = ()) -> Panel:

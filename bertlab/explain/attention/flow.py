@@ -17,7 +17,7 @@ from bertlab.explain.attribution import Progress, attribute_fill
 from bertlab.explain.text import bert_of, frame_mask
 from bertlab.explain.words.fill import MaskedLM, masked_row
 from bertlab.inputs.features import Batch
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.model.encoder import MultiHeadAttention
 from bertlab.tokenizer import Tokenizer
 

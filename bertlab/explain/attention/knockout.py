@@ -15,7 +15,7 @@ from bertlab.explain.text import bert_of
 from bertlab.explain.words.fill import Fill, MaskedLM, fill_positions, masked_row
 from bertlab.inputs.features import Batch
 from bertlab.model import BertForQuestionAnswering
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tasks.answers import Window
 from bertlab.tokenizer import Tokenizer
 
@@ -36,9 +36,9 @@ def knockouts(model: PretrainedModel, batch: Batch, score: Score) -> Iterator[li
     one_off = 1 - torch.eye(heads, device=states[0].device)  # (A, A): row a keeps all heads but a
     whole = score(model, states[-1])  # (1,)
     for number, layer in enumerate(layers):
-        x, _ = layer(states[number].expand(heads, -1, -1), None, one_off, False)  # (1, S, H) -> (A, S, H)
+        x, _ = layer(states[number].expand(heads, -1, -1), None, one_off)  # (1, S, H) -> (A, S, H)
         for above in layers[number + 1 :]:
-            x, _ = above(x, None, None, False)
+            x, _ = above(x)
         yield (score(model, x) - whole).tolist()
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from bertlab.explain.text import bert_of, encode, longest
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bertlab.errors import InputError
-from bertlab.model.checkpoint import PretrainedModel
+from bertlab.model.base import PretrainedModel
 from bertlab.model.mixing import LayerMix
 
 UNFIT = ("lbfgs", "sparseadam")  # one evaluates the loss several times a step, the other needs sparse gradients

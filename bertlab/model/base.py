@@ -1,0 +1,157 @@
+"""What every model shares: a config, initial weights, a checkpoint folder to load and save, inputs that are checked."""
+
+import json
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from bertlab.config import IGNORED, BertConfig
+from bertlab.errors import InputError
+from bertlab.io.atomic import atomic_folder
+from bertlab.io.locate import locate
+from bertlab.model.checkpoint import check_layers, load_weights, published_names, published_tensors, write_weights
+from bertlab.model.weights import WEIGHTS, Weights
+from bertlab.tokenizer import Tokenizer
+
+DRAWS = ("normal_", "uniform_", "kaiming_uniform_")  # functions that fill a new model with random numbers
+
+
+class NoDraws(TorchFunctionMode):
+    """Skip the drawing of initial weights: on the "meta" device, where tensors have no values, it costs time all the
+    same."""
+
+    def __torch_function__(
+        self,
+        function: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        return None if function.__name__ in DRAWS else function(*args, **(kwargs or {}))
+
+
+class PretrainedModel(nn.Module):
+    """A model with a config, initial weights, and a checkpoint folder to load from and save to."""
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        self.config = config
+
+    @torch.no_grad()
+    def initialise(self, names: Collection[str] | None = None) -> None:
+        """Set all parameters, or those of `names`, to the initial values of the published code.
+
+        Matrices and embeddings are normal with std initializer_range, biases 0, LayerNorm 1 and 0, [PAD] 0, scales 1.
+        """
+        for module_name, module in self.named_modules():
+            for leaf, parameter in module.named_parameters(recurse=False):
+                if names is None or f"{module_name}.{leaf}".lstrip(".") in names:
+                    self._initialise_one(module, leaf, parameter)
+        for module in self.modules():  # last: a tied decoder has just filled the row of [PAD] again
+            if names is None and isinstance(module, nn.Embedding) and module.padding_idx is not None:
+                module.weight[module.padding_idx].zero_()
+
+    def _initialise_one(self, module: nn.Module, leaf: str, parameter: Tensor) -> None:
+        if leaf == "bias":
+            parameter.zero_()
+        elif isinstance(module, nn.LayerNorm) or leaf == "gamma":
+            parameter.fill_(1.0)
+        else:
+            parameter.normal_(std=self.config.initializer_range)
+
+    @classmethod
+    def without_values(cls, config: BertConfig) -> Self:
+        """Return a model on the "meta" device: even the largest takes no memory and no time."""
+        with torch.device("meta"), NoDraws():
+            return cls(config)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, device: str | torch.device = "cpu", **changes: Any) -> Self:
+        """Return the model of a folder, a bundled name or a hub id ("org/name", "org/name@revision").
+
+        It is in float32 and eval mode. `changes` are fields of the config to change, such as num_labels=3. A head or
+        pooler that the checkpoint lacks is newly initialised, with a warning. Raises InputError, naming the folder and
+        the tensor, for a folder that is no checkpoint or a damaged one.
+        """
+        folder = locate(name, weights=True)
+        config = BertConfig.from_file(folder / "config.json").changed(**changes)
+        stored = Weights(folder)
+        check_layers(config, stored)
+        model = cls.without_values(config)
+        if missing := load_weights(model, stored):
+            model.initialise(missing)
+            names = ", ".join(theirs for ours in missing for theirs in published_names(ours))
+            warnings.warn(f"{folder}: newly initialised, to be trained: {names}", stacklevel=2)
+        return model.to(device).eval()
+
+    def save_pretrained(
+        self, folder: str | Path, tokenizer: Tokenizer | None = None, dtype: torch.dtype | None = None
+    ) -> None:
+        """Write config.json, model.safetensors and, if given, the tokenizer's files into `folder`.
+
+        dtype stores the weights in another precision (torch.float16 halves the file). All or nothing:
+        on a full disk the folder keeps what it had. Raises InputError naming the folder.
+        """
+        tensors = published_tensors(self, dtype)
+        config = self.config.to_dict() | {"architectures": [type(self).__name__]}
+        config["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
+        with atomic_folder(folder) as work:
+            write_weights(tensors, work / WEIGHTS)
+            (work / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+            if tokenizer is not None:
+                tokenizer.save_pretrained(work)
+
+
+def check_inputs(
+    config: BertConfig,
+    input_ids: Tensor,
+    attention_mask: Tensor | None,
+    token_type_ids: Tensor | None,
+    head_mask: Tensor | None,
+) -> None:
+    """Raise an InputError that says in one line what does not fit, before an index error deep in an embedding does."""
+    if input_ids.dim() != 2 or input_ids.size(1) == 0:
+        raise InputError(f"input_ids must be (batch, tokens) with at least one token, not {tuple(input_ids.shape)}")
+    if input_ids.is_floating_point():
+        raise InputError(f"input_ids must be whole numbers, not {input_ids.dtype}")
+    tokens, most = input_ids.size(1), config.max_position_embeddings
+    if tokens > most:
+        raise InputError(
+            f"the input has {tokens} tokens, this model takes {most} at most: "
+            "shorten the text or tokenize with max_length"
+        )
+    for name, tensor in {"attention_mask": attention_mask, "token_type_ids": token_type_ids}.items():
+        if tensor is not None and tensor.shape != input_ids.shape:
+            raise InputError(f"{name} is {tuple(tensor.shape)}, input_ids {tuple(input_ids.shape)}")
+    wanted = (config.num_hidden_layers, config.num_attention_heads)
+    if head_mask is not None and head_mask.shape != wanted:
+        raise InputError(f"head_mask must be (layers, heads) = {wanted}, not {tuple(head_mask.shape)}")
+    check_range("input_ids", input_ids, config.vocab_size, "vocab_size; are they another tokenizer's?")
+    if token_type_ids is not None:
+        only = "; leave token_type_ids out" if config.type_vocab_size == 1 else ""
+        check_range("token_type_ids", token_type_ids, config.type_vocab_size, f"type_vocab_size{only}")
+
+
+def check_labels(name: str, labels: Tensor, shape: torch.Size, classes: int, reason: str) -> None:
+    """Raise an InputError unless labels have this shape and, on a CPU, each is ignored or a class below `classes`."""
+    if labels.shape != shape:
+        raise InputError(f"{name} must be {tuple(shape)}, not {tuple(labels.shape)}")
+    if labels.is_floating_point():
+        raise InputError(f"{name} must be whole numbers, not {labels.dtype}")
+    if labels.device.type == "cpu":
+        check_range(name, labels[labels != IGNORED], classes, reason)
+
+
+def check_range(name: str, ids: Tensor, limit: int, reason: str) -> None:
+    """Raise an InputError, on a CPU, for ids outside 0..limit-1."""
+    if ids.device.type != "cpu" or ids.numel() == 0:
+        return
+    low, high = (int(bound) for bound in ids.aminmax())
+    if low < 0 or high >= limit:
+        wrong = low if low < 0 else high
+        raise InputError(f"{name} holds {wrong}, outside 0..{limit - 1} ({reason})")

@@ -1,0 +1,56 @@
+"""Batches without padding: all but attention treats tokens one by one and needs none."""
+
+from typing import Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+class Packing:
+    """Where the N tokens of a batch stand: packs (B, S, ...) into (N, ...) and unpacks it again.
+
+    Made from an attention_mask (B, S) that is on the CPU and moved with `to`, it costs a GPU no stop to count tokens.
+    Rows of the mask may have gaps.
+    """
+
+    def __init__(self, attention_mask: Tensor):
+        self.shape = attention_mask.shape
+        self.positions = attention_mask.flatten().nonzero().squeeze(1)  # (N,), numbers of 0..B*S-1
+        self.row_starts = F.pad(attention_mask.ne(0).sum(1).cumsum(0), (1, 0))  # (B + 1,), numbers of 0..N
+
+    def to(self, device: torch.device, non_blocking: bool = False) -> Self:
+        """Return the same Packing on another device."""
+        moved = object.__new__(type(self))
+        moved.shape = self.shape
+        moved.positions = self.positions.to(device, non_blocking=non_blocking)
+        moved.row_starts = self.row_starts.to(device, non_blocking=non_blocking)
+        return moved
+
+    def pack(self, x: Tensor) -> Tensor:
+        return x.flatten(0, 1).index_select(0, self.positions)  # (B, S, H) -> (N, H)
+
+    def unpack(self, x: Tensor) -> Tensor:
+        empty = x.new_zeros(self.shape.numel(), x.size(-1))
+        return empty.index_copy(0, self.positions, x).view(*self.shape, -1)  # (N, H) -> (B, S, H), 0 at padding
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, dropout: float) -> Tensor:
+        """Return softmax(Q K^T / sqrt(D)) V within each row, all (N, A, D), by flash attention on nested tensors."""
+        rows = self._nested(query), self._nested(key), self._nested(value)
+        context = F.scaled_dot_product_attention(*rows, dropout_p=dropout)  # (B, A, its own length, D)
+        return context.transpose(1, 2).values()  # -> (N, A, D)
+
+    def _nested(self, x: Tensor) -> Tensor:
+        x, longest = x.contiguous(), self.shape[1]
+        # Without the two bounds torch would stop the device to ask for them.
+        rows = torch.nested.nested_tensor_from_jagged(x, self.row_starts, min_seqlen=1, max_seqlen=longest)
+        return rows.transpose(1, 2)  # (N, A, D) -> (B, A, its own length, D)
+
+
+def choose_packing(packed: bool | Packing, attention_mask: Tensor | None) -> Packing | None:
+    """Return the Packing that was given, or on a CPU one made here."""
+    if isinstance(packed, Packing):
+        return packed
+    if not packed or attention_mask is None or attention_mask.device.type != "cpu":
+        return None
+    return Packing(attention_mask)
