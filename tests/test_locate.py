@@ -63,7 +63,7 @@ def test_a_file_is_no_folder(bundle):
 def test_data_lies_beside_the_package_or_in_it(tmp_path, monkeypatch):
     package = tmp_path / "bertlab"
     package.mkdir()
-    monkeypatch.setattr(sys.modules["bertlab.io.locate"], "__file__", str(package / "locate.py"))
+    monkeypatch.setattr(sys.modules["bertlab.io.locate"], "__file__", str(package / "io" / "locate.py"))
     assert data_folder() == tmp_path / "data"
     (package / "data").mkdir()
     assert data_folder() == package / "data"

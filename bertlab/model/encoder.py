@@ -20,6 +20,9 @@ from torch import Tensor, nn
 from bertlab.config import BertConfig
 from bertlab.model.base import PretrainedModel, check_inputs
 
+Mask = Tensor | None  # None masks nothing
+Tensors = tuple[Tensor, ...]
+
 
 class Embeddings(nn.Module):
     """Word + position + segment embedding, then LayerNorm (Devlin et al., figure 2)."""
@@ -54,9 +57,7 @@ class MultiHeadAttention(nn.Module):
         self.out = nn.Linear(config.hidden_size, config.hidden_size)
         self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
 
-    def forward(
-        self, x: Tensor, padding: Tensor | None = None, head_mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, padding: Mask = None, head_mask: Mask = None) -> tuple[Tensor, Tensor]:
         """Return the new x (B, S, H) and the attention probabilities (B, A, S, S), whose rows sum to 1.
 
         padding (B, 1, 1 or S, S) is True where a token must not look, head_mask (A,) or (B, A) scales each head.
@@ -78,11 +79,8 @@ class MultiHeadAttention(nn.Module):
 
 
 # "gelu_new" is the tanh approximation that Google's code used.
-ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
-    "gelu": nn.GELU,
-    "gelu_new": partial(nn.GELU, approximate="tanh"),
-    "relu": nn.ReLU,
-}
+GELUTanh = partial(nn.GELU, approximate="tanh")
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"gelu": nn.GELU, "gelu_new": GELUTanh, "relu": nn.ReLU}
 
 
 class FeedForward(nn.Module):
@@ -110,9 +108,7 @@ class Layer(nn.Module):
         self.feed_forward_norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
-    def forward(
-        self, x: Tensor, padding: Tensor | None = None, head_mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, padding: Mask = None, head_mask: Mask = None) -> tuple[Tensor, Tensor]:
         attended, probabilities = self.attention(x, padding, head_mask)
         x = self.attention_norm(x + self.dropout(attended))
         x = self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
@@ -126,9 +122,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))
 
-    def forward(
-        self, x: Tensor, padding: Tensor | None = None, head_mask: Tensor | None = None
-    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    def forward(self, x: Tensor, padding: Mask = None, head_mask: Mask = None) -> tuple[Tensors, Tensors]:
         """Return the hidden states L+1 x (B, S, H), x first, and the probabilities L x (B, A, S, S)."""
         states, attentions = [x], []
         for number, layer in enumerate(self.layers):
@@ -156,8 +150,8 @@ class BertOutput:
 
     last_hidden_state: Tensor  # (B, S, H)
     pooler_output: Tensor | None = None  # (B, H)
-    hidden_states: tuple[Tensor, ...] | None = None  # L+1 x (B, S, H), [0] = embeddings
-    attentions: tuple[Tensor, ...] | None = None  # L x (B, A, S, S), rows sum to 1
+    hidden_states: Tensors | None = None  # L+1 x (B, S, H), [0] = embeddings
+    attentions: Tensors | None = None  # L x (B, A, S, S), rows sum to 1
 
 
 class BertModel(PretrainedModel):
@@ -182,10 +176,10 @@ class BertModel(PretrainedModel):
     def forward(
         self,
         input_ids: Tensor,
-        attention_mask: Tensor | None = None,
+        attention_mask: Mask = None,
         token_type_ids: Tensor | None = None,
         *,
-        head_mask: Tensor | None = None,
+        head_mask: Mask = None,
     ) -> BertOutput:
         check_inputs(self.config, input_ids, attention_mask, token_type_ids, head_mask)
         x = self.embeddings(input_ids, token_type_ids)
@@ -193,7 +187,7 @@ class BertModel(PretrainedModel):
         pooled = None if self.pooler is None else self.pooler(states[-1])
         return BertOutput(states[-1], pooled, states, attentions)
 
-    def padding(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor | None:
+    def padding(self, input_ids: Tensor, attention_mask: Mask) -> Mask:
         """Return where a token must not look, (B, 1, 1 or S, S) bool; None where nothing is hidden."""
         # (B, S) -> (B, 1, 1, S): the same for every head and every asking token
         padding = None if attention_mask is None else (attention_mask == 0)[:, None, None, :]
@@ -207,7 +201,7 @@ class BertModel(PretrainedModel):
         return self
 
 
-def hide_the_right(padding: Tensor | None, input_ids: Tensor) -> Tensor:
+def hide_the_right(padding: Mask, input_ids: Tensor) -> Tensor:
     """Hide from each token what stands to its right, too: padding (B, 1, 1, S) or None -> (B, 1, S, S) or (S, S)."""
     size = input_ids.size(1)
     right = torch.ones(size, size, dtype=torch.bool, device=input_ids.device).triu(1)

@@ -1,12 +1,14 @@
 """What parity cannot show of the encoder: padding, head_mask, autocast, limits of the input."""
 
 import copy
+from pathlib import Path
 
 import pytest
 import torch
 from building import HEADS, build
 
 from bertlab import BertForQuestionAnswering, BertModel, InputError
+from bertlab.model import encoder
 
 
 def test_attentions_are_probabilities_before_dropout(config, batch):
@@ -50,8 +52,8 @@ def test_head_mask_is_the_heads_columns_of_the_output_projection(kind, config, b
     knocked = copy.deepcopy(model)
     scale = torch.ones(3, 4, dtype=torch.float64)
     scale[0, 1], scale[2, 3], scale[1, 0] = 0, 0, 0.5
-    encoder = knocked if kind is BertModel else knocked.bert
-    for layer, row in zip(encoder.encoder.layers, scale, strict=True):
+    body = knocked if kind is BertModel else knocked.bert
+    for layer, row in zip(body.encoder.layers, scale, strict=True):
         layer.attention.out.weight.data *= row.repeat_interleave(6)  # H = 24 columns, 6 for each head
     ours, theirs = model(**batch, head_mask=scale), knocked(**batch)
     for name, value in vars(theirs).items():
@@ -80,3 +82,13 @@ def test_one_segment_alone(config, batch):
         model(**batch)
     del batch["token_type_ids"]
     assert model(**batch).last_hidden_state.shape == (3, 9, 24)
+
+
+def test_the_encoder_stays_one_page_with_nothing_that_is_only_speed():
+    text = Path(encoder.__file__).read_text(encoding="utf-8")
+    assert text.count("\n") <= 210
+    assert {line.split()[1] for line in text.splitlines() if line.startswith("from bertlab")} == {
+        "bertlab.config",
+        "bertlab.model.base",
+    }
+    assert not [word for word in ("packed", "packing", "cuda", "compile", "autocast", "checkpoint(") if word in text]
