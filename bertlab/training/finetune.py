@@ -156,7 +156,7 @@ def products(recipe: FinetuneRecipe, model: PretrainedModel, features: Sequence[
 
 def prepare(
     recipe: FinetuneRecipe, examples: Sequence, dev: Sequence, model: PretrainedModel | None
-) -> tuple[Task, PretrainedModel, list[Feature]]:
+) -> tuple[Task, PretrainedModel, Sequence[Feature]]:
     """The task, the model (by default that of the recipe, with a new head) and the rows that it learns from."""
     task, settled = settle(recipe, examples)
     model = model or start_model(recipe, task, settled)
