@@ -5,14 +5,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from torch import Tensor
 
 from bertlab.config import BertConfig
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import TextExample
-from bertlab.corpora.tabular import text_examples
+from bertlab.corpora.tabular import Problem, text_examples
 from bertlab.errors import InputError, printable
 from bertlab.inputs.features import Feature, text_features
 from bertlab.model import BertForSequenceClassification, ClassifierOutput
@@ -143,9 +143,10 @@ def _above_half(probabilities: dict[str, float]) -> tuple[str, ...]:
     return tuple(name for name, p in probabilities.items() if p > 0.5)
 
 
-def problem_of(config: BertConfig) -> str:
+def problem_of(config: BertConfig) -> Problem:
     """Return config.problem_type; if that is not set, as in many published checkpoints, one label means a number."""
-    return config.problem_type or ("regression" if config.num_labels == 1 else "single_label_classification")
+    guess = "regression" if config.num_labels == 1 else "single_label_classification"
+    return cast(Problem, config.problem_type or guess)  # the config has checked it
 
 
 def check_label(name: str, label: Label | None, config: BertConfig) -> None:

@@ -156,7 +156,7 @@ def products(recipe: FinetuneRecipe, model: PretrainedModel, features: Sequence[
 
 def prepare(
     recipe: FinetuneRecipe, examples: Sequence, dev: Sequence, model: PretrainedModel | None
-) -> tuple[Task, PretrainedModel, list[Feature]]:
+) -> tuple[Task, PretrainedModel, Sequence[Feature]]:
     """Return the task, the model (by default that of the recipe, with a new head) and the rows it learns from."""
     task, fields = task_and_fields(recipe, examples)
     model = model or start_model(recipe, task, fields)
