@@ -305,7 +305,7 @@ def test_the_command_heeds_the_environment(hub, tmp_path):
     settings = dict(HF_ENDPOINT=hub.url, HF_HOME=str(tmp_path / "home"), HF_TOKEN="hf_mine", HF_HUB_OFFLINE="0")
 
     def predict(**more):
-        command = [sys.executable, "-c", "from bertlab.cli import main; main()"]
+        command = [sys.executable, "-c", "from bertlab.cli.main import main; main()"]
         arguments = ["predict", "my [MASK] is hairy", "--model", ID, "--top", "1"]
         environment = os.environ | settings | more
         return subprocess.run(command + arguments, env=environment, capture_output=True, text=True)
