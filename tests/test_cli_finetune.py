@@ -431,7 +431,7 @@ LIMITED = """
 import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # then writing past the limit is an error, as on a full disk
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)),) * 2)
-from bertlab.cli import main
+from bertlab.cli.main import main
 main()
 """
 
@@ -477,7 +477,7 @@ def same_run(one: Path, other: Path) -> None:
 
 KILLED = """
 import os, signal
-from bertlab.cli import main
+from bertlab.cli.main import main
 from bertlab.training.engine import loop
 
 steps, step = iter(range(101)), loop.train_step
