@@ -75,9 +75,9 @@ class TrainingRun:
         return self.recipe.get("steps") or None
 
     @property
-    def loss(self) -> str | None:
-        """The name of the loss, in nats."""
-        return next((name for name in self.measures if name.endswith("loss")), None)
+    def loss(self) -> str:
+        """The name of the loss, in nats; "" if none is logged."""
+        return next((name for name in self.measures if name.endswith("loss")), "")
 
     def beaten_at(self, baseline: Baseline) -> int | None:
         """Return the first logged step with a better figure; None if there is none yet."""

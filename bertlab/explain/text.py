@@ -58,7 +58,8 @@ def longest(model: PretrainedModel, limit: int | None = None) -> int:
 
 def bert_of(model: PretrainedModel) -> BertModel:
     """Return the encoder below the head of a model; the model itself if it has no head."""
-    return getattr(model, "bert", model)
+    bert: BertModel = getattr(model, "bert", model)  # type: ignore[arg-type]  # without a head it is a BertModel
+    return bert
 
 
 def encode(tokenizer: Tokenizer, text: str, pair: str | None = None, limit: int = 512) -> Encoded:

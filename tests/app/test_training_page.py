@@ -77,9 +77,7 @@ def test_a_fine_tuning_is_read_against_what_needs_no_model():
 def test_a_question_through_a_fine_tuning():
     app = opened("An answer is found", model=READER)
     assert fine(app), said(app)
-    story = "the model answers “bread”. It has done so since step 400; at step 100 it still answered that there is no "
-    story += "answer"
-    assert story in said(app)
+    assert "the model answers “bread”. It has done so since step 400; at step 100 it still answered" in said(app)
     assert all(f"**Step {step}**" in said(app) for step in ("0", "100", "400", "1,800"))
     assert [tab.label for tab in app.tabs] == [TABS[0], "An answer is found", *TABS[2:]]
     app.text_input(key="film_question").set_value("").run()

@@ -14,13 +14,13 @@ from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.surprisal import Surprisal
 
 
-def pushed() -> Attribution:
+def found() -> Attribution:
     return Attribution(["[CLS]", "a", "'</script>"], torch.tensor([0.0, 2.0, -0.5]), 1.0, -0.5)
 
 
-def test_bars_tell_towards_from_away_and_the_control():
-    shown = charts.attribution_bars(pushed(), pushed()).data
-    assert list(shown["what"]) == ["towards", "towards", "away", *["random weights"] * 3]
+def test_bars_tell_for_from_against_and_the_control():
+    shown = charts.attribution_bars(found(), found()).data
+    assert list(shown["what"]) == ["for it", "for it", "against it", *["random weights"] * 3]
     assert list(shown["value"]) == [0, 2, -0.5] * 2
 
 
@@ -51,7 +51,7 @@ def test_every_chart_becomes_a_png():
     drawn = [
         charts.fill_bars(fill, "b"),
         charts.attention_heatmap(["a", "a"], torch.eye(2)),
-        charts.attribution_bars(pushed(), pushed()),
+        charts.attribution_bars(found(), found()),
     ]
     for chart in drawn:
         assert charts.png(chart, scale=1).startswith(b"\x89PNG")
@@ -67,7 +67,7 @@ def test_marks_are_escaped_and_placed():
     assert "<i>" not in strip and "<b>" not in strip
 
 
-def test_strip_of_pushes():
+def test_strip_of_attributions():
     html = attribution_strip(["[CLS]", "<b>", "c", "d"], [0.0, 12.34, -6.17, 0.001])
     assert "&lt;b&gt;" in html and "<b>" not in html
     assert "<small>+12.3</small>" in html and "<small>−6.2</small>" in html and html.count("<small>0</small>") == 2

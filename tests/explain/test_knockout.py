@@ -100,7 +100,7 @@ def test_heads_of_an_answer_in_a_later_window(reader, tok):
 
 
 def test_a_model_that_reads_from_left_to_right_is_refused(model, tok):
-    with pytest.raises(InputError, match="left to right"):
+    with pytest.raises(InputError, match="left-to-right"):
         list(fill_knockouts(fresh(BertForMaskedLM, model, is_decoder=True), tok, TEXT, None, [POSITION], 0, "dog"))
 
 

@@ -84,7 +84,7 @@ def test_nothing_measured_yet(folder):
     for name in ("metrics.csv", "baselines.json"):
         (folder / name).unlink()
     run = read_run(folder)
-    assert (run.rows, run.baselines, run.moments, run.step, run.loss, run.shares) == ([], [], [], 0, None, [])
+    assert (run.rows, run.baselines, run.moments, run.step, run.loss, run.shares) == ([], [], [], 0, "", [])
     (folder / "metrics.csv").write_text("")
     assert read_run(folder).rows == []
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import streamlit as st
 
+from app.pages.embeddings import cells
 from app.pages.embeddings.texts import TextSet
 from app.shared import layout, models, progress
 from app.shared.markdown import plain
@@ -177,7 +178,7 @@ def left_out(model: PretrainedModel, tokenizer: Tokenizer, texts: tuple[str, ...
     return sum(len(row) > limit - 2 for row in rows), unknown, sum(map(len, rows))  # [CLS] and [SEP] need two
 
 
-def cell_inputs(clouds: Sequence[Cloud], yours: bool = True) -> tuple:
+def cell_inputs(clouds: Sequence[Cloud], yours: bool = True) -> tuple[cells.Models, str, Pooling, int, int]:
     """Return what every notebook cell of the page needs first: models, texts, pooling, limit, layer."""
     first = clouds[0]
     sources = [(cloud.loaded.source, cloud.loaded.random) for cloud in clouds]

@@ -168,7 +168,7 @@ def file_texts(
     with closing(file_records(name, _content, skipped)) as records:
         found = text_examples(records, name, options)
         kept = list(islice(found, MOST_TEXTS + 1))
-    return [e.text for e in kept], [e.label or NO_LABEL for e in kept], str(skipped) if skipped.count else ""
+    return [e.text for e in kept], [str(e.label or NO_LABEL) for e in kept], str(skipped) if skipped.count else ""
 
 
 def file_records(name: str, content: bytes, skipped: Skipped) -> Generator[Record, None, None]:

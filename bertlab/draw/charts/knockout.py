@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from bertlab.draw.charts.base import token_names
@@ -112,8 +113,8 @@ def measure_map(measures: Measures) -> alt.LayerChart:
 
 
 def agreement_table(measures: Measures) -> pd.DataFrame:
-    """One row a pair of measures: Spearman's rank correlation of the orders they give."""
-    names, agreement = list(measures.values), measures.agreement
+    """Return one row a pair of measures: Spearman's rank correlation of the orders they give; needs an agreement."""
+    names, agreement = list(measures.values), np.array(measures.agreement)
     pairs = [(i, j) for i in range(len(names)) for j in range(len(names)) if i != j]
     rows = [(names[i], names[j], float(agreement[i, j])) for i, j in pairs]
     return pd.DataFrame(rows, columns=["measure", "other", "correlation"])

@@ -151,7 +151,7 @@ def heads_grid(maps: AttentionMaps, control: AttentionMaps) -> Figure:
     """All heads of a trained model, and beside them the same heads with random weights, on one scale 0..1."""
     layers, heads = maps.weights.shape[:2]
     fig = figure(0.75 + (WIDTH - 0.9) / (2 * heads) * layers)
-    *halves, right = np.ravel(fig.subfigures(1, 3, width_ratios=[1, 1, 0.16], wspace=0.02))
+    *halves, right = fig.subfigures(1, 3, squeeze=False, width_ratios=[1, 1, 0.16], wspace=0.02)[0]
     for half, part, name in zip(halves, (maps, control), ("trained", "random weights (control)"), strict=True):
         axes = half.subplots(layers, heads, squeeze=False)
         half.suptitle(name, size=11)
