@@ -41,7 +41,7 @@ def batches(
             step += 1
             if step > start:
                 generator = torch.Generator().manual_seed(SEEDS * recipe.seed + step)
-                yield step_batch(pairs, tokenizer, generator, recipe)
+                yield step_batch(pairs, tokenizer, generator, recipe, recipe.masking_at(step))
 
 
 def rows(text: FlatText | TokenStore, recipe: PretrainRecipe, max_tokens: int) -> Iterator[Pairs]:
@@ -62,12 +62,19 @@ def epochs(text: FlatText | TokenStore, recipe: PretrainRecipe, max_tokens: int)
 
 
 def step_batch(
-    pairs: Pairs, tokenizer: Tokenizer, generator: torch.Generator, recipe: PretrainRecipe
+    pairs: Pairs,
+    tokenizer: Tokenizer,
+    generator: torch.Generator,
+    recipe: PretrainRecipe,
+    masking: Masking | None = None,
 ) -> dict[str, Tensor]:
-    """The inputs and labels of one step, for the tasks of the recipe; next_sentence_label only if there is a second."""
+    """The inputs and labels of one step, for the tasks of the recipe; next_sentence_label only if there is a second.
+
+    `masking` replaces the recipe's, which it begins with.
+    """
     if recipe.objective == "left-to-right":
         return next_token_batch(pairs, tokenizer)
-    batch = masked_batch(pairs, tokenizer, generator, recipe.masking)
+    batch = masked_batch(pairs, tokenizer, generator, masking or recipe.masking)
     if recipe.second_task == "none":
         del batch["next_sentence_label"]
     return batch

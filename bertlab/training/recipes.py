@@ -1,6 +1,6 @@
 """Named configurations: everything that a training run depends on, in one frozen record."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
 from bertlab.config import BertConfig
@@ -17,7 +17,8 @@ class PretrainRecipe:
     name: str = "storyworld-tiny"
     # text
     documents: int = 20_000  # of the storyworld; 0: text of your own
-    corpus: Literal["", "english"] = ""  # english: the public corpora that bertlab.corpora.english reads
+    # english: the 4 million words that bertlab.corpora.english.small reads; english-large: 48 million more
+    corpus: Literal["", "english", "english-large"] = ""
     vocab_size: int = 3500
     lowercase: bool = True
     # model
@@ -35,6 +36,7 @@ class PretrainRecipe:
     second_task: SecondTask = "next"  # order: which of two texts comes first (Lan et al. 2020); none: texts as long
     # as fit (Liu et al. 2019)
     masking: Masking = field(default_factory=lambda: Masking(rate=0.3))  # more to learn from each text than at 15%
+    final_masking_rate: float = 0.0  # which the masking rate falls to, in a straight line; 0: it stays
     # training
     max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
     phases: tuple[tuple[float, int], ...] = ()  # (share of the steps, max_tokens) that come first, with shorter texts
@@ -55,6 +57,8 @@ class PretrainRecipe:
             raise InputError(
                 'objective="left-to-right" needs second_task="none": [CLS], which judges the pair, sees none of it'
             )
+        if not 0 <= self.final_masking_rate <= 1:
+            raise InputError(f"final_masking_rate={self.final_masking_rate}: must be between 0 and 1")
         shares = [share for share, _ in self.phases]
         if not (all(share > 0 for share in shares) and sum(shares) < 1):
             raise InputError(f"phases={self.phases}: shares must be above 0 and leave something of the steps")
@@ -74,6 +78,11 @@ class PretrainRecipe:
     def schedule(self) -> list[tuple[int | None, int]]:
         """(steps, max_tokens) of each phase; the last, of None steps, goes on to the end."""
         return [(round(share * self.steps), tokens) for share, tokens in self.phases] + [(None, self.max_tokens)]
+
+    def masking_at(self, step: int) -> Masking:
+        """Return how much is hidden at `step`, counted from 1."""
+        done = (step - 1) / max(1, self.steps - 1) if self.final_masking_rate else 0.0
+        return replace(self.masking, rate=self.masking.rate + done * (self.final_masking_rate - self.masking.rate))
 
     def config(self, vocab_size: int) -> BertConfig:
         """The model's configuration, for the vocabulary that the tokenizer really has."""
@@ -183,6 +192,17 @@ PRETRAIN = {
             steps=14_000,
             optim=Optimization("muon", learning_rate=3e-3),
             snapshot_steps=(1000, 4000),
+        ),
+        PretrainRecipe(
+            name="english",
+            documents=0,
+            corpus="english-large",
+            vocab_size=8000,
+            hidden_size=256,
+            second_task="none",
+            single_share=0.0,
+            steps=14_000,
+            optim=Optimization("muon", learning_rate=3e-3),
         ),
         PretrainRecipe(  # as it was published: Devlin et al. 2019, section 3 and appendix A.2, without helps of ours
             name="bert-base",

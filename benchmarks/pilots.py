@@ -1,0 +1,190 @@
+"""Pilots for the pretraining of real English: variants of one recipe, each for an equal time on quiet cores.
+
+    python benchmarks/pilots.py steps   --data FOLDER --out pilots            # how many steps fit into the time
+    python benchmarks/pilots.py train   --data FOLDER --out pilots mini-8k    # one after another; again: goes on
+    python benchmarks/pilots.py measure --data FOLDER --out pilots            # the table, of all that is trained
+
+The time is 40 minutes of one core a variant (20 of two), given as steps: `steps` measures the processor's time for a
+step on one thread, in which other work on the machine hardly takes part, and writes steps.json.
+
+Measured on held-out text: masked words of the four genres, and their mean; grammar pairs; and how well frozen features
+(the mean of the last layer's vectors, logistic regression) judge film reviews after 500 and 2,000 labels. "averaged"
+is the mean of the weights of the last three snapshots.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+import torch
+from film_reviews import SIZES, probe_reviews
+
+from bertlab.corpora.english import read_english
+from bertlab.files_io import atomic_write
+from bertlab.inputs.english_store import english_store
+from bertlab.inputs.store import TokenStore
+from bertlab.model import BertForPreTraining
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.batches import token_ids
+from bertlab.training.grammar import measure_grammar
+from bertlab.training.metrics import evaluate_pretraining
+from bertlab.training.pretrain import pretrain
+from bertlab.training.recipes import PRETRAIN, PretrainRecipe
+from bertlab.training.settings import with_settings
+
+CORE_SECONDS = 40 * 60
+VARIANTS = {  # settings as on the command line; what is not named is that of the recipe "english"
+    "mini-8k": (),
+    "6x384-16k": ("num_hidden_layers=6", "hidden_size=384", "num_attention_heads=6", "vocab_size=16000"),
+    "mini-16k": ("vocab_size=16000",),
+    "mini-40to15": ("masking.rate=0.4", "final_masking_rate=0.15"),
+    "6x384-8k": ("num_hidden_layers=6", "hidden_size=384", "num_attention_heads=6"),
+    "6x256-8k": ("num_hidden_layers=6",),
+    "mini-64first": ("phases=0.7,64",),
+    "mini-15": ("masking.rate=0.15",),
+    "mini-batch128": ("batch_size=128", "optim.learning_rate=5e-3"),
+    "mini-next": ("second_task=next", "single_share=0.1"),
+    "mini-lr6e-3": ("optim.learning_rate=6e-3",),
+    "mini-adamw": ("optim.optimizer=adamw", "optim.learning_rate=2e-3"),
+    "4x512-16k": ("hidden_size=512", "num_attention_heads=8", "vocab_size=16000"),
+    "mini-8k-seed1": ("seed=1",),
+}
+LAST = (0.9, 0.95)  # snapshots at these shares of the steps, and the end, are averaged
+FIRST, TIMED = 3, 8  # steps before the timed ones, and these
+GENRE_FIGURES = ("masked_top1", "masked_top1:novel", "masked_top1:wikipedia", "masked_top1:spoken")
+FIGURES = (
+    *GENRE_FIGURES,
+    "masked_top1:written",
+    "averaged",
+    "grammar",
+    *(f"{s} {n}" for s in ("mr", "imdb") for n in SIZES),
+)
+
+
+def recipe_of(name: str, steps: int) -> PretrainRecipe:
+    recipe = with_settings(PRETRAIN["english"], VARIANTS[name])
+    snapshots = tuple(round(share * steps) for share in LAST)
+    return replace(recipe, name=name, steps=steps, snapshot_steps=snapshots)
+
+
+def store_of(recipe: PretrainRecipe, data: Path, out: Path) -> TokenStore:
+    return english_store(data, out.parent / f"english-{recipe.vocab_size // 1000}k", recipe.vocab_size)
+
+
+def core_seconds(recipe: PretrainRecipe, store: TokenStore, precision: str) -> float:
+    """Return the seconds of one core that a step takes, the mean over the phases of the recipe."""
+    shares = [*recipe.phases, (1 - sum(share for share, _ in recipe.phases), recipe.max_tokens)]
+    lengths = [(share, replace(recipe, phases=(), max_tokens=tokens)) for share, tokens in shares]
+    return sum(share * _core_seconds(of_length, store, precision) for share, of_length in lengths)
+
+
+def _core_seconds(recipe: PretrainRecipe, store: TokenStore, precision: str) -> float:
+    times: list[float] = []
+    recipe = replace(recipe, steps=FIRST + TIMED, snapshot_steps=())
+    note = {"log_every": 1, "on_log": lambda row: times.append(time.process_time()), "progress": False}
+    pretrain(recipe, store, precision=precision, **note)
+    return float(np.quantile(np.diff(times[FIRST - 1 :]), 0.25))
+
+
+def count_steps(names: Sequence[str], data: Path, out: Path) -> None:
+    """Write to steps.json how many steps each variant may train for, in the precision that is quicker for it."""
+    torch.set_num_threads(1)
+    path = out / "steps.json"
+    found = json.loads(path.read_text()) if path.exists() else {}
+    for name in [name for name in names if name not in found]:
+        recipe = recipe_of(name, 1000)
+        store = store_of(recipe, data, out)
+        seconds = {precision: core_seconds(recipe, store, precision) for precision in ("float32", "bfloat16")}
+        precision = min(seconds, key=seconds.get)
+        found[name] = {"steps": round(CORE_SECONDS / seconds[precision]), "precision": precision, "seconds": seconds}
+        atomic_write(path, json.dumps(found, indent=2) + "\n")
+        shown = ", ".join(f"{1000 * value:.0f} ms in {name}" for name, value in seconds.items())
+        print(f"{name}: {found[name]['steps']:,} steps; {shown}", flush=True)
+
+
+def train(names: Sequence[str], data: Path, out: Path) -> None:
+    """Train each variant that is not trained yet; one that was cut off goes on."""
+    steps = json.loads((out / "steps.json").read_text())
+    for name in names:
+        folder = out / name
+        if (folder / "model.safetensors").exists():
+            continue
+        recipe = recipe_of(name, steps[name]["steps"])
+        print(f"{time.strftime('%H:%M')} {name}: {recipe.steps:,} steps", file=sys.stderr)
+        how = {"precision": steps[name]["precision"], "resume": (folder / "resume").exists(), "log_every": 100}
+        pretrain(recipe, store_of(recipe, data, out), out=folder, **how)
+
+
+def measure(name: str, data: Path, out: Path) -> dict[str, float]:
+    """Return all figures of a trained variant, or of a checkpoint; they are kept in OUT/NAME.measured.json."""
+    path = out / f"{name}.measured.json"
+    if path.exists():
+        return json.loads(path.read_text())
+    folder = out / name if (out / name).is_dir() else name
+    tokenizer, model = Tokenizer.from_pretrained(folder), BertForPreTraining.from_pretrained(folder)
+    figures = masked_words(model, tokenizer, data)
+    figures["grammar"] = measure_grammar(model, tokenizer)["grammar"]
+    figures |= probe_reviews(model.bert, tokenizer, data)
+    if snapshots := sorted(out.glob(f"{name}/step-*")):
+        figures["averaged"] = masked_words(averaged(model, snapshots), tokenizer, data)["masked_top1"]
+    atomic_write(path, json.dumps(figures, indent=2) + "\n")
+    return figures
+
+
+def masked_words(model: BertForPreTraining, tokenizer: Tokenizer, data: Path) -> dict[str, float]:
+    """Return the share of masked words right in the held-out texts of each genre, and its mean."""
+    genres: dict[str, list] = {}
+    for document in read_english(data, "test"):
+        genres.setdefault(document.genre, []).append(document.sentences)
+    found = {
+        f"masked_top1:{genre}": evaluate_pretraining(model, tokenizer, token_ids(texts, tokenizer), second_task="none")[
+            "masked_top1"
+        ]
+        for genre, texts in genres.items()
+    }
+    return {"masked_top1": fmean(found.values())} | found
+
+
+def averaged(model: BertForPreTraining, snapshots: Sequence[Path]) -> BertForPreTraining:
+    """Return a model whose weights are the means of those of `model` and of its snapshots."""
+    others = [BertForPreTraining.from_pretrained(folder).state_dict() for folder in snapshots]
+    mean = {
+        name: sum((other[name] for other in others), weight) / (1 + len(others))
+        for name, weight in model.state_dict().items()
+    }
+    result = BertForPreTraining(model.config)
+    result.load_state_dict(mean)
+    return result
+
+
+def table(names: Sequence[str], data: Path, out: Path) -> None:
+    """Print a Markdown table of all variants that are trained, and of english-mini."""
+    print("| variant | steps |", " | ".join(FIGURES), "|")
+    print("|---" * (2 + len(FIGURES)) + "|")
+    steps = json.loads((out / "steps.json").read_text())
+    for name in ["english-mini", *(name for name in names if (out / name / "model.safetensors").exists())]:
+        figures = measure(name, data, out)
+        cells = [f"{figures[key]:.3f}" if key in figures else "" for key in FIGURES]
+        print(f"| {name} | {steps.get(name, {}).get('steps', '')} |", " | ".join(cells), "|", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("steps", "train", "measure"))
+    parser.add_argument("names", nargs="*", help="variants; all if not given")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=Path("pilots"))
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    do = {"steps": count_steps, "train": train, "measure": table}[options.what]
+    do(options.names or list(VARIANTS), options.data, options.out)
+
+
+if __name__ == "__main__":
+    main()
