@@ -6,7 +6,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TextIO
+from typing import BinaryIO, NamedTuple
 
 from tqdm import tqdm
 
@@ -19,10 +19,12 @@ class Member(NamedTuple):
 
     path: str  # below the corpus folder: "stokerbram/Dracula_s_Guest.txt"
     file: BinaryIO
+    home: Path  # the archive or the folder that it is from
 
-    def lines(self) -> TextIO:
-        """Return the file as UTF-8 text."""
-        return io.TextIOWrapper(self.file, encoding="utf-8", newline="")
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the file, which is UTF-8; InputError names what it is from if it cannot be read."""
+        with _readable(self.home):
+            yield from io.TextIOWrapper(self.file, encoding="utf-8", newline="")
 
 
 def read_members(folder: Path, source: Source, progress: bool = False) -> Iterator[Member]:
@@ -32,13 +34,17 @@ def read_members(folder: Path, source: Source, progress: bool = False) -> Iterat
     """
     home = folder / source.folder
     archive = home / f"{source.folder}.tar.xz"
+    packed = archive.is_file()
+    with _readable(archive if packed else home):
+        yield from _packed(archive, progress) if packed else _unpacked(home, source, progress)
+
+
+@contextmanager
+def _readable(home: Path) -> Iterator[None]:
     try:
-        if archive.is_file():
-            yield from _packed(archive, progress)
-        else:
-            yield from _unpacked(home, source, progress)
+        yield
     except (OSError, EOFError, tarfile.TarError, lzma.LZMAError, UnicodeDecodeError) as error:
-        raise InputError(f"{archive if archive.is_file() else home}: cannot be read ({error})") from error
+        raise InputError(f"{home}: cannot be read ({error})") from error
 
 
 def _packed(archive: Path, progress: bool) -> Iterator[Member]:
@@ -49,7 +55,7 @@ def _packed(archive: Path, progress: bool) -> Iterator[Member]:
         ):  # "r|xz" files are no streams
             for member in tar:
                 if member.isfile():
-                    yield Member(member.name.partition("/")[2], tar.extractfile(member))
+                    yield Member(member.name.partition("/")[2], tar.extractfile(member), archive)
 
 
 def _unpacked(home: Path, source: Source, progress: bool) -> Iterator[Member]:
@@ -60,7 +66,7 @@ def _unpacked(home: Path, source: Source, progress: bool) -> Iterator[Member]:
         raise InputError(f"{home}: put there {source.content} ({source.address}; licence: {source.licence})")
     for path in tqdm(files, source.folder, unit=" files", disable=not progress, leave=False):
         with path.open("rb") as file:
-            yield Member(path.relative_to(top).as_posix(), file)
+            yield Member(path.relative_to(top).as_posix(), file, home)
 
 
 @contextmanager

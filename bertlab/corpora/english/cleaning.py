@@ -9,7 +9,7 @@ from bertlab.corpora.sentences import Heading, split_sentences
 
 PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
 BRACKETED = re.compile(
-    r"\[(?:illustration|footnote|transcriber|sidenote|page|pg|note)\b[^\[\]]*\]|\[\d+\]", re.IGNORECASE
+    r"\[(?:illustration|footnote|transcriber|sidenote|page|pg|note)\b[^\[\]]*(?:\]|\Z)|\[\d+\]", re.IGNORECASE
 )
 # What the volunteers of Project Gutenberg, and publishers, say of the book.
 NOT_THE_BOOK = re.compile(
@@ -35,11 +35,11 @@ def book_parts(text: str) -> Iterator[Heading | list[str]]:
 
 
 def _beginning(paragraphs: list[str]) -> int:
-    """Number of the paragraph that the text of a book begins with."""
+    """Number of the first long paragraph of running text, or of the one after a head that goes on and on."""
     for number, paragraph in enumerate(paragraphs[:HEAD_PARAGRAPHS]):
         if len(paragraph.split()) >= BEGINNING_WORDS and _is_prose(paragraph) and not _is_heading(paragraph):
             return number
-    return min(HEAD_PARAGRAPHS, len(paragraphs))
+    return HEAD_PARAGRAPHS if len(paragraphs) > HEAD_PARAGRAPHS else 0
 
 
 def _is_heading(paragraph: str) -> bool:

@@ -44,7 +44,7 @@ def _fiction(folder: Path, split: Split, progress: bool) -> Iterator[Document]:
         author, _, name = book.path.partition("/")
         if (author in TEST_AUTHORS) == (split == "test"):
             title = f"{author}: {name.removesuffix('.txt')}"
-            yield from assemble(title, book_parts(book.lines().read().replace("\r\n", "\n")), "fiction")
+            yield from assemble(title, book_parts("".join(book.lines()).replace("\r\n", "\n")), "fiction")
 
 
 def _articles(folder: Path, split: Split, progress: bool) -> Iterator[Document]:
