@@ -12,6 +12,7 @@ from bertlab.corpora.dataset import read_dataset
 from bertlab.corpora.sources import read_sources
 from bertlab.errors import InputError
 from bertlab.files_io import atomic_write
+from bertlab.inputs.english_store import about, english_store
 from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining
 from bertlab.tokenizer import Tokenizer
@@ -22,12 +23,14 @@ from bertlab.training.evaluate import (
     Learned,
     Texts,
     count_neighbours,
+    counted,
     held_out,
     measure_genres,
     measure_ladder,
     measure_pretraining,
     storyworld_test,
 )
+from bertlab.training.grammar import measure_grammar
 from bertlab.training.ladder import Rung
 from bertlab.training.pretrain import pretrain
 from bertlab.training.processes import is_first
@@ -75,7 +78,9 @@ class Material:
     def measure(self, model: BertForPreTraining, tokenizer: Tokenizer, learned: Learned) -> dict[str, float]:
         known = self.counts or self.known
         if len(self.new) > 1:
-            return measure_genres(model, tokenizer, known, self.new, learned)
+            known = counted(tokenizer, known)
+            figures = measure_genres(model, tokenizer, known, self.new, learned)
+            return figures if model.config.is_decoder else figures | measure_grammar(model, tokenizer, known)
         return measure_pretraining(model, tokenizer, known, *self.new.values(), learned=learned)
 
 
@@ -104,17 +109,30 @@ def _public_english(folder: Path) -> Material:
     return Material([document.sentences for document in train], new, english.describe(train, test))
 
 
+def _large_english(folder: Path, recipe: PretrainRecipe, store: Path) -> Material:
+    """All public corpora, learned from as a token store; measured on the same four genres as the small ones."""
+    known = english_store(folder, store, recipe.vocab_size, recipe.lowercase)
+    new = {genre: [] for genre in english.GENRES}
+    for document in english.read_english(folder, "test"):
+        new[document.genre].append(document.sentences)
+    return Material(known, new, about(store))
+
+
 def run_pretrain(command) -> None:
     """`bertlab pretrain`."""
     default = "own-text" if command.text or command.store else "english-mini" if command.data else "storyworld-tiny"
     recipe = override(pretrain_recipe(command.recipe or default), command, PRETRAIN_OPTIONS)
     recipe = with_settings(recipe, settings(command))
     _check(recipe, command)
-    material = read_material(command.text, command.data, command.store)
+    out = (command.out or Path("runs") / recipe.name).expanduser()
+    if recipe.corpus == "english-large":
+        cased = "" if recipe.lowercase else "-cased"
+        material = _large_english(command.data, recipe, out.with_name(f"english-{recipe.vocab_size}{cased}"))
+    else:
+        material = read_material(command.text, command.data, command.store)
     if isinstance(material.known, TokenStore):
         tokenizer = material.known.tokenizer
         recipe = replace(recipe, vocab_size=tokenizer.vocab_size, lowercase=tokenizer.lowercase)
-    out = (command.out or Path("runs") / recipe.name).expanduser()
 
     def begin(documents: Documents, tokenizer: Tokenizer) -> None:
         rungs = material.ladder(documents, tokenizer, recipe)

@@ -66,7 +66,7 @@ def measure_pretraining(
         new = storyworld_test()
         if not model.config.is_decoder:
             probes = evaluate_probes(model, tokenizer, storyworld.probes())
-    return _measure(model, tokenizer, new, known and _baselines(tokenizer, known), learned) | probes
+    return _measure(model, tokenizer, new, known and counted(tokenizer, known), learned) | probes
 
 
 def storyworld_test() -> Texts:
@@ -83,7 +83,7 @@ def measure_genres(
 ) -> dict[str, float]:
     """The same measures on held-out texts of several genres: as `masked_top1:novel` those of each genre, before
     them their mean, in which each genre counts alike."""
-    baselines = _baselines(tokenizer, known)
+    baselines = counted(tokenizer, known)
     found = {genre: _measure(model, tokenizer, texts, baselines, learned) for genre, texts in genres.items()}
     names = [name for name in next(iter(found.values())) if name not in COUNTS]
     means = {name: fmean(measures[name] for measures in found.values()) for name in names}
@@ -108,7 +108,8 @@ def measure_ladder(
     return ladder(*given, recipe.masking, recipe.second_task, **size)
 
 
-def _baselines(tokenizer: Tokenizer, known: Known) -> NeighbourBaselines:
+def counted(tokenizer: Tokenizer, known: Known) -> NeighbourBaselines:
+    """Return the baselines of a text, or `known` if that is what they are."""
     if isinstance(known, NeighbourBaselines):
         return known
     return count_neighbours(known if isinstance(known, TokenStore) else token_ids(known, tokenizer), tokenizer)
