@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import shutil
 import tarfile
 import zlib
@@ -9,13 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from bertlab.corpora.english import LARGE_GENRES, read_english, read_large
+from bertlab.cli import main
+from bertlab.corpora.english import GENRES, LARGE_GENRES, LARGE_SOURCES, read_english, read_large
 from bertlab.corpora.english.cleaning import article_sentences, book_parts
 from bertlab.corpora.english.measured import measured_texts, overlap_with_measured
 from bertlab.corpora.english.overlap import Overlap, Removed, without_overlap
 from bertlab.corpora.examples import Document
 from bertlab.corpora.sentences import Heading
 from bertlab.errors import InputError
+from bertlab.inputs.english_store import about, english_store
+from bertlab.training import grammar
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 needs_shared = pytest.mark.skipif(
@@ -100,14 +104,15 @@ def pack(path: Path, files: dict[str, str]) -> None:
 @pytest.fixture
 def folder(tmp_path) -> Path:
     """All corpora in little, the large ones packed."""
-    for name in ("litbank_novels", "wikitext2", "masc/written", *FILES):
+    for name in ("litbank_novels", "wikitext2", "masc/written", "masc/spoken", *FILES):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "litbank_novels" / "105_persuasion.txt").write_text("Chapter 1\n\nSir Walter read.")
     (tmp_path / "litbank_novels" / "1_other.txt").write_text("Another book. It ends.")
     (tmp_path / "wikitext2" / "test.txt").write_text(" = Fire = \n \n It burns . \n")
-    (tmp_path / "masc" / "categories.txt").write_text("written/a.txt jokes\nwritten/b.txt jokes\n")
-    for name in "ab":
-        (tmp_path / "masc" / "written" / f"{name}.txt").write_text("Well_UH ._.\n")
+    kinds = {"written/a": "jokes", "written/b": "jokes", "spoken/c": "telephone", "spoken/d": "telephone"}
+    (tmp_path / "masc" / "categories.txt").write_text("".join(f"{name}.txt {kinds[name]}\n" for name in kinds))
+    for name in kinds:
+        (tmp_path / "masc" / f"{name}.txt").write_text("Well_UH ,_, yes_UH ._.\n")
     for name, files in FILES.items():
         pack(tmp_path / name / f"{name}.tar.xz", files)
     return tmp_path
@@ -213,11 +218,33 @@ def test_nothing_that_is_measured_is_learned(folder):
     for label in ("neg", "pos"):
         (folder / "sentence_polarity" / f"rt-polarity.{label}").write_text(f"{words(20)}\nshort .\n")
     assert measured_texts(folder).keys() == {
-        *("held out: novel", "held out: wikipedia", "held out: written", "held out: fiction", "held out: article"),
-        *("held out: review", "IMDB test", "MR"),
+        *(f"held out: {genre}" for genre in GENRES + LARGE_GENRES),
+        *("IMDB test", "MR"),
     }
     kept = by_genre(without_overlap(read_large(folder), overlap_with_measured(folder), Removed()))
     assert [" ".join(text) for text in kept["review"]] == [KNOWN_REVIEW, "Not bad. Not good."]
+
+
+def test_the_store_holds_the_text_and_is_made_once(folder, tmp_path):
+    store = english_store(folder, tmp_path / "store", 120, progress=False)
+    overlap = overlap_with_measured(folder)
+    texts = [document.sentences for document in without_overlap(read_large(folder), overlap, Removed())]
+    assert [store[number] for number in range(len(store))] == [
+        store.tokenizer.encode_batch(list(text)) for text in texts
+    ]
+    shutil.rmtree(folder / "imdb")
+    assert english_store(folder, tmp_path / "store", 120).header == store.header
+    card = about(tmp_path / "store")
+    assert all(source.licence in card for source in LARGE_SOURCES) and "| IMDB test |" in card
+
+
+def test_from_the_archives_to_a_model(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(grammar, "PAIRS", 2)
+    options = ["--steps", "2", "--batch-size", "2", "--device", "cpu", "--set", "vocab_size=120"]
+    main(["pretrain", "english", "--data", str(folder), "--out", str(tmp_path / "run"), *options])
+    measures = json.loads((tmp_path / "run" / "measures.json").read_text())
+    assert {f"masked_top1:{genre}" for genre in GENRES} < measures.keys() and "unigram_grammar" in measures
+    assert about(tmp_path / "english-120") in (tmp_path / "run" / "README.md").read_text()
 
 
 @needs_shared
