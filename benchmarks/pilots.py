@@ -113,12 +113,17 @@ def train(names: Sequence[str], data: Path, out: Path) -> None:
     steps = json.loads((out / "steps.json").read_text())
     for name in names:
         folder = out / name
-        if (folder / "model.safetensors").exists():
+        if is_trained(folder):
             continue
         recipe = recipe_of(name, steps[name]["steps"])
         print(f"{time.strftime('%H:%M')} {name}: {recipe.steps:,} steps", file=sys.stderr)
         how = {"precision": steps[name]["precision"], "resume": (folder / "resume").exists(), "log_every": 100}
         pretrain(recipe, store_of(recipe, data, out), out=folder, **how)
+
+
+def is_trained(folder: Path) -> bool:
+    """Whether it holds a finished run; one that was interrupted has a state to go on from."""
+    return (folder / "model.safetensors").exists() and not (folder / "resume").exists()
 
 
 def measure(name: str, data: Path, out: Path) -> dict[str, float]:
@@ -168,7 +173,7 @@ def table(names: Sequence[str], data: Path, out: Path) -> None:
     print("| variant | steps |", " | ".join(FIGURES), "|")
     print("|---" * (2 + len(FIGURES)) + "|")
     steps = json.loads((out / "steps.json").read_text())
-    for name in ["english-mini", *(name for name in names if (out / name / "model.safetensors").exists())]:
+    for name in ["english-mini", *(name for name in names if is_trained(out / name))]:
         figures = measure(name, data, out)
         cells = [f"{figures[key]:.3f}" if key in figures else "" for key in FIGURES]
         print(f"| {name} | {steps.get(name, {}).get('steps', '')} |", " | ".join(cells), "|", flush=True)

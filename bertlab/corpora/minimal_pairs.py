@@ -30,36 +30,28 @@ class Noun:
     reflexive: str = ""
 
 
-PEOPLE = tuple(
-    Noun(*words.split())
-    for words in (
-        "man men himself,woman women herself,boy boys himself,girl girls herself,king kings himself,"
-        "queen queens herself,brother brothers himself,sister sisters herself,father fathers himself,"
-        "mother mothers herself,son sons himself,daughter daughters herself,gentleman gentlemen himself,"
-        "lady ladies herself,prince princes himself,princess princesses herself"
-    ).split(",")
+def _nouns(text: str) -> tuple[Noun, ...]:
+    return tuple(Noun(*words.split()) for words in text.split(","))
+
+
+# Each form is one token of a vocabulary of 8,000, so that the two sentences of a pair are of the same length.
+PEOPLE = _nouns(
+    "man men himself,woman women herself,boy boys himself,girl girls herself,brother brothers himself,"
+    "sister sisters herself,son sons himself,daughter daughters herself,gentleman gentlemen himself,lady ladies herself"
 )
-OTHERS = tuple(
-    Noun(*words.split())
-    for words in (
-        "child children,friend friends,doctor doctors,soldier soldiers,teacher teachers,captain captains,"
-        "neighbor neighbors,writer writers,player players,student students"
-    ).split(",")
+OTHERS = _nouns(
+    "child children,friend friends,soldier soldiers,student students,officer officers,prisoner prisoners,"
+    "servant servants,enemy enemies,member members,leader leaders,guest guests"
 )
-THINGS = tuple(
-    Noun(*words.split())
-    for words in (
-        "book books,letter letters,house houses,horse horses,ship ships,story stories,picture pictures,tree trees,"
-        "flower flowers,door doors,song songs,town towns,garden gardens,street streets,river rivers,window windows,"
-        "box boxes,dog dogs,bird birds,road roads"
-    ).split(",")
+THINGS = _nouns(
+    "book books,letter letters,house houses,horse horses,ship ships,story stories,picture pictures,tree trees,"
+    "flower flowers,door doors,song songs,street streets,window windows,dog dogs,bird birds,scene scenes,word words,"
+    "game games,city cities,room rooms,boat boats,stone stones"
 )
 NOUNS = PEOPLE + OTHERS
 VERBS = tuple(  # singular, plural
     tuple(words.split())
-    for words in (
-        "is are,was were,has have,knows know,wants want,likes like,sees see,needs need,loves love,remembers remember"
-    ).split(",")
+    for words in ("is are,was were,has have,knows know,wants want,likes like,sees see,needs need,loves love").split(",")
 )
 AFTER = {  # what can follow each of them
     "is": ("very old", "in the house", "here again", "not happy", "quite sure of it"),
