@@ -25,12 +25,13 @@ class Pretrain:
 
     recipe: Positional[str] = ""
     """storyworld-tiny, storyworld-live, own-text (the default with --text or --store), bert-base (the paper's, with
-    --text or --store) or english-mini (with --data)."""
+    --text or --store), english-mini (with --data) or english (with --data too; fifty million words)."""
     text: tuple[Path, ...] = ()
     """Text files (.txt, .md) or folders to learn from, instead of the storyworld; or the word pydoc: the
     docstrings of Python and of the installed packages, over 10 MB of real English."""
     data: Path | None = None
-    """The folder of the public English corpora, for english-mini: novels, Wikipedia, speech and writing."""
+    """The folder of the public English corpora, for english-mini: novels, Wikipedia, speech and writing; and for
+    english, which makes a token store beside the run folder: also fiction, more of Wikipedia, and film reviews."""
     store: Path | None = None
     """A token store to learn from, with its vocabulary: the folder that bertlab tokenize made."""
     out: Path | None = None

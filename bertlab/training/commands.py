@@ -169,7 +169,7 @@ def _check(recipe: PretrainRecipe, command) -> None:
     if recipe.corpus and not command.data:
         raise InputError(f"the recipe {recipe.name} learns from public corpora: name their folder with --data")
     if command.data and not recipe.corpus:
-        raise InputError(f"--data {command.data}: the recipe {recipe.name} takes none; english-mini does")
+        raise InputError(f"--data {command.data}: the recipe {recipe.name} takes none; english-mini and english do")
     if recipe.documents == 0 and not (command.text or command.data or command.store):
         raise InputError(f"the recipe {recipe.name} learns from your files: name them with --text or --store")
 
