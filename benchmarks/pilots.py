@@ -8,8 +8,8 @@ The time is 40 minutes of one core a variant (20 of two), given as steps: `steps
 step on one thread, in which other work on the machine hardly takes part, and writes steps.json.
 
 Measured on held-out text: masked words of the four genres, and their mean; grammar pairs; and how well frozen features
-(the mean of the last layer's vectors, logistic regression) judge film reviews after 500 and 2,000 labels. "averaged"
-is the mean of the weights of the last three snapshots.
+(the mean of the last layer's vectors, logistic regression), and the fine-tuned model ("tuned"), judge film reviews
+after 500 and 2,000 labels. "averaged" is the mean of the weights of the last two snapshots and the end.
 """
 
 import argparse
@@ -23,9 +23,9 @@ from statistics import fmean
 
 import numpy as np
 import torch
-from film_reviews import SIZES, probe_reviews
+from film_reviews import SIZES, finetune_reviews, probe_reviews
 
-from bertlab.corpora.english import read_english
+from bertlab.corpora.english import GENRES, read_english
 from bertlab.files_io import atomic_write
 from bertlab.inputs.english_store import english_store
 from bertlab.inputs.store import TokenStore
@@ -57,14 +57,9 @@ VARIANTS = {  # settings as on the command line; what is not named is that of th
 }
 LAST = (0.9, 0.95)  # snapshots at these shares of the steps, and the end, are averaged
 FIRST, TIMED = 3, 8  # steps before the timed ones, and these
-GENRE_FIGURES = ("masked_top1", "masked_top1:novel", "masked_top1:wikipedia", "masked_top1:spoken")
-FIGURES = (
-    *GENRE_FIGURES,
-    "masked_top1:written",
-    "averaged",
-    "grammar",
-    *(f"{s} {n}" for s in ("mr", "imdb") for n in SIZES),
-)
+MASKED = ("masked_top1", *(f"masked_top1:{genre}" for genre in GENRES), "averaged")
+REVIEWS = tuple(f"{name} {size}{how}" for how in ("", " tuned") for name in ("mr", "imdb") for size in SIZES)
+FIGURES = (*MASKED, "grammar", *REVIEWS)
 
 
 def recipe_of(name: str, steps: int) -> PretrainRecipe:
@@ -135,7 +130,7 @@ def measure(name: str, data: Path, out: Path) -> dict[str, float]:
     tokenizer, model = Tokenizer.from_pretrained(folder), BertForPreTraining.from_pretrained(folder)
     figures = masked_words(model, tokenizer, data)
     figures["grammar"] = measure_grammar(model, tokenizer)["grammar"]
-    figures |= probe_reviews(model.bert, tokenizer, data)
+    figures |= probe_reviews(model.bert, tokenizer, data) | finetune_reviews(folder, data)
     if snapshots := sorted(out.glob(f"{name}/step-*")):
         figures["averaged"] = masked_words(averaged(model, snapshots), tokenizer, data)["masked_top1"]
     atomic_write(path, json.dumps(figures, indent=2) + "\n")
