@@ -90,9 +90,9 @@ def _core_seconds(recipe: PretrainRecipe, store: TokenStore) -> float:
 
 
 def count_steps(names: Sequence[str], data: Path, out: Path) -> None:
-    """Write to steps.json how many steps each variant may train for; the first variant has to be the first.
+    """Write to steps.json how many steps each variant may train for.
 
-    That one is timed by itself, when the machine is quiet; the others by turns with it, so that only their ratio counts.
+    The first variant comes first, on a quiet machine; the others are timed by turns with it: only their ratio counts.
     """
     torch.set_num_threads(1)
     path = out / "steps.json"
