@@ -17,7 +17,7 @@ VOCABULARY_EACH = 4  # one document in so many is enough to learn a vocabulary f
 
 
 def english_store(
-    folder: Path, store: Path, vocab_size: int, lowercase: bool = True, *, processes: int = 1, progress: bool = True
+    folder: Path, store: Path, vocab_size: int, lowercase: bool = True, *, progress: bool = True
 ) -> TokenStore:
     """Open the token store of the large English corpora below `folder`; make it first if there is none.
 
@@ -26,7 +26,7 @@ def english_store(
     """
     if not store.exists():
         tokenizer = _vocabulary(folder, store, vocab_size, lowercase, progress)
-        write_store(store, _text(folder, store, progress), tokenizer, processes=processes, progress=progress)
+        write_store(store, _text(folder, store, progress), tokenizer, progress=progress)
     return TokenStore.open(store)
 
 
