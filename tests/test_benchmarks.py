@@ -7,10 +7,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 from rich.table import Table
 
-from bertlab import Tokenizer
+from bertlab import BertForPreTraining, Tokenizer
 from bertlab.corpora import storyworld
 from bertlab.training.engine.optim import make_optimizers
 from bertlab.training.recipes import PRETRAIN
@@ -272,3 +274,30 @@ def test_fine_tuning_speed_is_measured(real_data, monkeypatch, capsys):
     rows = [row.split(" | ") for row in capsys.readouterr().out.splitlines() if row.startswith("| wnut")]
     assert [row[2] for row in rows] == ["Trainer", "Trainer, by length", "bertlab"]
     assert all(float(row[3]) > 0 for row in rows)
+
+
+def test_every_pilot_is_a_recipe(monkeypatch):
+    pilots = benchmark("pilots", monkeypatch)
+    recipes = [pilots.recipe_of(name, 1000) for name in pilots.VARIANTS]
+    assert all(recipe.steps == 1000 and recipe.snapshot_steps == (900, 950) for recipe in recipes)
+    assert len({replace(recipe, name="") for recipe in recipes}) == len(recipes), "no two are alike"
+
+
+def test_weights_are_averaged(monkeypatch, checkpoint, tmp_path):
+    pilots = benchmark("pilots", monkeypatch)
+    model = BertForPreTraining.from_pretrained(checkpoint)
+    other = BertForPreTraining(model.config)
+    other.save_pretrained(tmp_path)
+    mean = pilots.averaged(model, [tmp_path]).state_dict()
+    for name, weight in model.state_dict().items():
+        assert torch.allclose(mean[name], (weight + other.state_dict()[name]) / 2)
+
+
+def test_labels_that_features_show_are_learned(monkeypatch):
+    reviews = benchmark("film_reviews", monkeypatch)
+    rng = np.random.default_rng(0)
+    labels = ["pos" if positive else "neg" for positive in rng.random(3000) < 0.5]
+    rows = rng.normal(size=(3000, 8)) + [[1.5 * (label == "pos")] + 7 * [0.0] for label in labels]
+    train, test = ([("", label) for label in part] for part in (labels[:2000], labels[2000:]))
+    found = reviews.accuracies("x", rows[:2000], rows[2000:], train, test)
+    assert found.keys() == {"x 500", "x 2000"} and all(0.7 < value < 0.85 for value in found.values())

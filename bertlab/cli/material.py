@@ -8,16 +8,19 @@ from bertlab.corpora import english
 from bertlab.corpora.documents import read_sources
 from bertlab.errors import InputError
 from bertlab.evaluation.baselines import Baseline, NeighbourBaselines
+from bertlab.evaluation.grammar import measure_grammar
 from bertlab.evaluation.held_out import (
     Learned,
     Texts,
     count_neighbours,
+    counted,
     held_out,
     measure_baselines,
     measure_genres,
     measure_pretraining,
     storyworld_test,
 )
+from bertlab.inputs.english_store import about, english_store
 from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining
 from bertlab.tokenizer import Tokenizer
@@ -51,7 +54,9 @@ class Material:
         """Measure the model on the held-out documents, by genre if there are several."""
         known = self.counts or self.known
         if known and len(self.new) > 1:
-            return measure_genres(model, tokenizer, known, self.new, learned)
+            counts = counted(tokenizer, known)
+            measures = measure_genres(model, tokenizer, counts, self.new, learned)
+            return measures if model.config.is_decoder else measures | measure_grammar(model, tokenizer, counts)
         return measure_pretraining(model, tokenizer, known, next(iter(self.new.values()), None), learned)
 
 
@@ -78,6 +83,15 @@ def _public_english(folder: Path) -> Material:
     train, test = (list(english.read_english(folder, split)) for split in ("train", "test"))
     new = {genre: [document.sentences for document in test if document.genre == genre] for genre in english.GENRES}
     return Material([document.sentences for document in train], new, english.describe(train, test))
+
+
+def read_large_english(folder: Path, recipe: PretrainRecipe, store: Path) -> Material:
+    """Make a token store of all public corpora to learn from; measured on the same four genres as the small ones."""
+    known = english_store(folder, store, recipe.vocab_size, recipe.lowercase)
+    new: dict[str, list[Sequence[str]]] = {genre: [] for genre in english.GENRES}
+    for document in english.read_english(folder, "test"):
+        new[document.genre].append(document.sentences)
+    return Material(known, new, about(store))
 
 
 def read_texts(paths: Sequence[Path]) -> list[tuple[str, ...]]:

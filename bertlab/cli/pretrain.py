@@ -34,13 +34,15 @@ class Pretrain:
     """
 
     recipe: Positional[str] = ""
-    """storyworld-tiny, storyworld-live, own-text (the default with --text or --store), bert-base (the paper's) or
-    english-mini (the default with --data). The last three need --text, --store or --data."""
+    """storyworld-tiny, storyworld-live, own-text (the default with --text or --store), bert-base (the paper's),
+    english-mini (the default with --data) or english (with --data: fifty million words more). The last four need --text,
+    --store or --data."""
     text: tuple[Path, ...] = ()
     """Text files (.txt, .md) or folders to learn from, instead of the storyworld; or the word pydoc: the
     docstrings of Python and of the installed packages, over 10 MB of real English."""
     data: Path | None = None
-    """The folder of the public English corpora to learn from: novels, Wikipedia, speech and writing."""
+    """The folder of the public English corpora to learn from: novels, Wikipedia, speech and writing; for
+    english also fiction, more of Wikipedia and film reviews, kept as a token store beside the run folder."""
     store: Path | None = None
     """A token store to learn from, with its vocabulary: the folder that bertlab tokenize made."""
     out: Path | None = None
@@ -60,7 +62,7 @@ class Pretrain:
 
     def run(self) -> None:
         """Train, measure on held-out text, write the card."""
-        from bertlab.cli.material import read_material
+        from bertlab.cli.material import read_large_english, read_material
         from bertlab.evaluation.card import write_card
         from bertlab.evaluation.held_out import Learned
         from bertlab.training.engine.devices import is_first
@@ -68,9 +70,14 @@ class Pretrain:
         from bertlab.training.recipes import as_record
 
         recipe = self._recipe()
-        material = read_material(self.text, self.data, self.store)
-        recipe = with_vocabulary_of(material, recipe)
         out = (self.out or Path("runs") / recipe.name).expanduser()
+        if self.data and recipe.corpus == "english-large":
+            cased = "" if recipe.lowercase else "-cased"
+            store = out.with_name(f"english-{recipe.vocab_size}{cased}")  # other runs learn from it too
+            material = read_large_english(self.data, recipe, store)
+        else:
+            material = read_material(self.text, self.data, self.store)
+        recipe = with_vocabulary_of(material, recipe)
 
         def begin(documents: "Documents", tokenizer: "Tokenizer", conditions: "Conditions") -> None:
             say(conditions)

@@ -61,7 +61,7 @@ def measure_pretraining(
         new = storyworld_test()
         if not model.config.is_decoder:
             probes = evaluate_probes(model, tokenizer, storyworld.probes())
-    counts = _baselines(tokenizer, known) if known else None
+    counts = counted(tokenizer, known) if known else None
     return _measure(model, tokenizer, new, counts, learned) | probes
 
 
@@ -79,7 +79,7 @@ def measure_genres(
 ) -> dict[str, float]:
     """Measure the same on held-out texts of several genres: first the means over genres, then, as `masked_top1:novel`,
     the measures of each."""
-    baselines = _baselines(tokenizer, known)
+    baselines = counted(tokenizer, known)
     found = {genre: _measure(model, tokenizer, texts, baselines, learned) for genre, texts in genres.items()}
     names = [name for name in next(iter(found.values())) if name not in COUNTS]
     means = {name: fmean(measures[name] for measures in found.values()) for name in names}
@@ -104,7 +104,8 @@ def measure_baselines(
     return masked_baselines(documents, tokenizer, counts, *how, max_tokens=size, pairs=BASELINE_PAIRS)
 
 
-def _baselines(tokenizer: Tokenizer, known: Known) -> NeighbourBaselines:
+def counted(tokenizer: Tokenizer, known: Known) -> NeighbourBaselines:
+    """Return the baselines of a text, or `known` if that is what they are."""
     if isinstance(known, NeighbourBaselines):
         return known
     return count_neighbours(known if isinstance(known, TokenStore) else token_ids(known, tokenizer), tokenizer)

@@ -1,5 +1,14 @@
 """Measures in words, as cards, reports and the command line show them."""
 
+GRAMMAR = {  # phenomena of bertlab.corpora.minimal_pairs
+    "": "",
+    "agreement": ": subject and verb",
+    "attractor": ": subject and verb, a noun of the other number between them",
+    "reflexive": ": himself, herself, themselves",
+    "determiner": ": this book, these books",
+    "polarity": ": ever and any after a negation",
+    "irregular": ": wrote, has written",
+}
 MEANING = {
     "masked_top1": "masked word, first guess right",
     "unigram_top1": "… guessing the most frequent word",
@@ -16,6 +25,15 @@ MEANING = {
     "next_token_loss": "next word, loss in nats",
     "previous_loss": "… of the word before",
     "perplexity": "next word, perplexity",
+    **{
+        f"{prefix}grammar{'_' * bool(name)}{name}": f"{start}{words}"
+        for name, words in GRAMMAR.items()
+        for prefix, start in {
+            "": "grammar pairs, right",
+            "unigram_": "… by word frequency",
+            "bigram_": "… by both neighbours",
+        }.items()
+    },
     "probes": "right-context probes, first guess of all words right",
     "probes_crossing": "… who or what was too tired, too wide",
     "probes_fitting": "… what was too big, too small",

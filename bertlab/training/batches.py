@@ -43,7 +43,7 @@ def batches(documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe, 
             step += 1
             if step > start:
                 generator = torch.Generator().manual_seed(SEEDS * recipe.seed + step)
-                yield step_batch(pairs, tokenizer, generator, recipe)
+                yield step_batch(pairs, tokenizer, generator, recipe, recipe.masking_at(step))
 
 
 def pairs_of_steps(text: FlatText | TokenStore, recipe: PretrainRecipe, max_tokens: int) -> Iterator[Pairs]:
@@ -63,11 +63,20 @@ def pairs_of_epochs(text: FlatText | TokenStore, recipe: PretrainRecipe, max_tok
             yield pairs.alone(np.array([rng.random() < recipe.single_share for _ in range(len(pairs))]))
 
 
-def step_batch(pairs: Pairs, tokenizer: Tokenizer, generator: torch.Generator, recipe: PretrainRecipe) -> Batch:
-    """Return inputs and labels of one step for the recipe's tasks; next_sentence_label only if there is a second."""
+def step_batch(
+    pairs: Pairs,
+    tokenizer: Tokenizer,
+    generator: torch.Generator,
+    recipe: PretrainRecipe,
+    masking: Masking | None = None,
+) -> Batch:
+    """Return inputs and labels of one step for the recipe's tasks; next_sentence_label only if there is a second.
+
+    `masking` replaces the recipe's.
+    """
     if recipe.objective == "left-to-right":
         return next_token_batch(pairs, tokenizer)
-    batch = masked_batch(pairs, tokenizer, generator, recipe.masking)
+    batch = masked_batch(pairs, tokenizer, generator, masking or recipe.masking)
     if recipe.second_task == "none":
         del batch["next_sentence_label"]
     return batch

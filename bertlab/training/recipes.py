@@ -1,6 +1,6 @@
 """Recipes: everything that the result of a training depends on, in one frozen record; the named ones stand below."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from bertlab.config import BertConfig
@@ -17,6 +17,8 @@ class PretrainRecipe:
     name: str = "storyworld-tiny"
     # text
     documents: int = 20_000  # of the storyworld; 0: text of your own
+    # of --data; english: 4 million words (bertlab.corpora.english.small); english-large: 48 million more
+    corpus: Literal["", "english", "english-large"] = ""
     vocab_size: int = 3500
     lowercase: bool = True
     # model
@@ -34,6 +36,7 @@ class PretrainRecipe:
     second_task: SecondTask = "next"  # order: which of two texts comes first (Lan et al. 2020); none: texts as long
     # as fit (Liu et al. 2019)
     masking: Masking = field(default_factory=lambda: Masking(rate=0.3))  # more to learn from each text than at 15%
+    final_masking_rate: float = 0.0  # which the masking rate falls to, in a straight line; 0: it stays
     # training
     max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
     phases: tuple[tuple[float, int], ...] = ()  # (share of the steps, max_tokens) that come first, with shorter texts
@@ -55,6 +58,8 @@ class PretrainRecipe:
             raise InputError(f'objective="left-to-right" needs second_task="none": {reason}')
         if not 0 <= self.seed < 2**32:
             raise InputError(f"seed={self.seed}: must be between 0 and {2**32 - 1}")
+        if not 0 <= self.final_masking_rate <= 1:
+            raise InputError(f"final_masking_rate={self.final_masking_rate}: must be between 0 and 1")
         self._check_lengths()
         self.config(self.vocab_size)  # reports an impossible model before any work is done
 
@@ -73,6 +78,11 @@ class PretrainRecipe:
     def schedule(self) -> list[tuple[int | None, int]]:
         """Return (steps, max_tokens) of each phase; the last has None for its steps and goes on to the end."""
         return [(round(share * self.steps), tokens) for share, tokens in self.phases] + [(None, self.max_tokens)]
+
+    def masking_at(self, step: int) -> Masking:
+        """Return how much is hidden at `step`, counted from 1."""
+        done = (step - 1) / max(1, self.steps - 1) if self.final_masking_rate else 0.0
+        return replace(self.masking, rate=self.masking.rate + done * (self.final_masking_rate - self.masking.rate))
 
     def config(self, vocab_size: int) -> BertConfig:
         """Return the model's configuration, for the vocabulary size that the tokenizer really has."""
@@ -174,6 +184,17 @@ PRETRAIN = {
             steps=14_000,
             optim=Optimization("muon", learning_rate=3e-3),
             snapshot_steps=(1000, 4000),
+        ),
+        PretrainRecipe(
+            name="english",
+            documents=0,
+            corpus="english-large",
+            vocab_size=8000,
+            hidden_size=256,
+            second_task="none",
+            single_share=0.0,
+            steps=14_000,
+            optim=Optimization("muon", learning_rate=3e-3),
         ),
         PretrainRecipe(  # as it was published: Devlin et al. 2019, section 3 and appendix A.2, without our helps
             name="bert-base",

@@ -10,8 +10,17 @@ from bertlab.cli.main import main
 from bertlab.cli.material import read_material
 from bertlab.corpora import storyworld
 from bertlab.corpora.english import GENRES, SOURCES, read_english
+from bertlab.evaluation import grammar
 from bertlab.evaluation.held_out import measure_genres, measure_pretraining
 from bertlab.training.initial_weights import new_model
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_grammar_pairs():
+    """To be quick."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grammar, "PAIRS", 4)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +73,7 @@ def test_the_card_names_the_data_its_licences_and_every_genre(run, folder):
             for split in ("train", "test")
         )
         assert f"| {genre} | {learned:,} | {held_out:,} |" in card
+    assert f"| grammar pairs, right | {measures['grammar']:.3f} |" in card
     assert "bertlab pretrain english-mini --data" in card
     assert str(folder) not in card
 

@@ -288,3 +288,16 @@ def test_documents_unfit_for_measuring_are_named(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["pretrain", "--text", str(tmp_path / "story.txt"), "--out", str(tmp_path / "run"), "--set", *TOY])
     assert ended.value.code == 2 and "kept for measuring, every 20th" in capsys.readouterr().err
+
+
+def test_the_masking_rate_falls_in_a_straight_line(documents, tok, recipe):
+    recipe = replace(recipe, masking=Masking(rate=0.4), final_masking_rate=0.1, steps=31)
+    assert [round(recipe.masking_at(step).rate, 4) for step in (1, 11, 31)] == [0.4, 0.3, 0.1]
+    assert replace(recipe, final_masking_rate=0.0).masking_at(31) == Masking(rate=0.4)
+    made = list(islice(batches(documents, tok, recipe), 31))
+    shares = [(batch["labels"] != -100).sum() / batch["attention_mask"].sum() for batch in made]
+    assert shares[0] > 0.33 and shares[-1] < 0.12
+    (last,) = islice(batches(documents, tok, recipe, start=30), 1)
+    assert torch.equal(last["labels"], made[-1]["labels"]), "a resumed run hides the same"
+    with pytest.raises(InputError, match="final_masking_rate=1.5"):
+        replace(recipe, final_masking_rate=1.5)

@@ -1,59 +1,15 @@
-"""Public English of several kinds, for a model of real text: novels, Wikipedia, speech and everyday writing.
-
-The texts are not part of bertlab: `SOURCES` says what they are, under which licence, and where they are found.
-"""
+"""Four million words of novels, Wikipedia, speech and everyday writing, and the held-out texts of these four genres."""
 
 import re
 import zlib
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 from bertlab.corpora.documents import assemble, read_documents, read_text
+from bertlab.corpora.english.sources import SOURCES, Split, check
 from bertlab.corpora.examples import Document
 from bertlab.corpora.sentences import Heading, detokenize, split_sentences
 from bertlab.errors import InputError
-
-Split = Literal["train", "test"]
-GENRES = ("novel", "wikipedia", "spoken", "written")
-
-
-@dataclass(frozen=True)
-class Source:
-    """One corpus: its folder, what its makers call it, its licence, where it is found, what it should hold."""
-
-    folder: str
-    name: str
-    licence: str
-    address: str
-    content: str
-
-
-SOURCES = (
-    Source(
-        "litbank_novels",
-        "LitBank, full texts (Project Gutenberg)",
-        "public domain in the USA; collection CC BY 4.0",
-        "https://github.com/dbamman/litbank/tree/3e50db0ffc033d7ccbb94f4d88f6b99210328ed8/original",
-        "its books as NAME.txt; bertlab's own models know those of up to 650,000 bytes by authors who died before 1956",
-    ),
-    Source(
-        "wikitext2",
-        "WikiText-2 (Wikipedia)",
-        "CC BY-SA 3.0",
-        "https://github.com/pytorch/examples/tree/77f55b912142e11fcfdf5b530231fb9c52f181e8/word_language_model/data/wikitext-2",
-        "test.raw.txt or test.txt; valid.txt and, for more Wikipedia, train.txt",
-    ),
-    Source(
-        "masc",
-        "MASC, Manually Annotated Sub-Corpus of the American National Corpus (masc_tagged)",
-        "open, for linguistic education, research and development, also commercial",
-        "https://github.com/nltk/nltk_data/blob/5db857e6f7df11eabb5e5665836db9ec8df07e28/packages/corpora/masc_tagged.zip",
-        "categories.txt, spoken/ and written/",
-    ),
-)
 
 # Whole books by authors of whom the collection holds nothing else.
 TEST_NOVELS = frozenset(
@@ -66,11 +22,6 @@ TEST_NOVELS = frozenset(
 )
 LEFT_OUT = frozenset({"email", "spam", "twitter"})  # headers, addresses and links more than sentences; private letters
 
-HELD_OUT = (
-    "Held out are whole books, whole articles (the published test split) and whole documents. "
-    "Measures without a genre are means, in which each genre counts alike."
-)
-
 HYPHEN = re.compile(r"(?<=_(?:JJ|NN|CD)) -_- (?=[a-z\d])")  # within a word: -_: is the dash
 WIKI_HEADING = re.compile(r"(=(?: =)*) (.+?) \1")
 
@@ -82,28 +33,8 @@ def read_english(folder: str | Path, split: Split = "train") -> Iterator[Documen
     shows. InputError names a corpus that is not there.
     """
     folder = Path(folder)
-    if split not in ("train", "test"):
-        raise InputError(f"split={split!r}: choose train or test")
-    for source in SOURCES:
-        if not (folder / source.folder).is_dir():
-            raise InputError(f"{folder / source.folder}: no such folder; put there {source.content} ({source.address})")
+    check(folder, split, SOURCES)
     return _all(folder, split)
-
-
-def describe(train: Iterable[Document], test: Iterable[Document]) -> str:
-    """The corpora with their licences, and how much of each genre is in both splits: Markdown for a model card."""
-    sources = [f"- {source.name}; licence: {source.licence}; {source.address}" for source in SOURCES]
-    learned, held_out = _words(train), _words(test)
-    rows = [f"| {genre} | {learned[genre]:,} | {held_out[genre]:,} |" for genre in GENRES]
-    table = ["| genre | words learned from | words held out |", "|---|---|---|", *rows]
-    return "\n".join(["Trained on public English:", "", *sources, "", *table, "", HELD_OUT])
-
-
-def _words(documents: Iterable[Document]) -> Counter[str]:
-    words: Counter[str] = Counter()
-    for document in documents:
-        words[document.genre] += len(document.text.split())
-    return words
 
 
 def _all(folder: Path, split: Split) -> Iterator[Document]:

@@ -1,0 +1,77 @@
+"""Files of a corpus, from its .tar.xz as it was downloaded or from the folder that it was unpacked to."""
+
+import io
+import lzma
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from tqdm import tqdm
+
+from bertlab.corpora.english.sources import Source
+from bertlab.errors import InputError
+
+
+class Member(NamedTuple):
+    """A file of a corpus, open for reading until the next one is asked for."""
+
+    path: str  # below the corpus folder: "stokerbram/Dracula_s_Guest.txt"
+    file: BinaryIO
+    home: Path  # the archive or the folder that it is from
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the file, which is UTF-8; InputError names what it is from if it cannot be read."""
+        with _readable(self.home):
+            yield from io.TextIOWrapper(self.file, encoding="utf-8", newline="")
+
+
+def read_members(folder: Path, source: Source, progress: bool = False) -> Iterator[Member]:
+    """Yield the files of `source` below `folder`, one at a time: of the archive in its order, unpacked ones sorted.
+
+    InputError: there is neither an archive nor an unpacked file, or one cannot be read.
+    """
+    home = folder / source.folder
+    archive = home / f"{source.folder}.tar.xz"
+    packed = archive.is_file()
+    with _readable(archive if packed else home):
+        yield from _packed(archive, progress) if packed else _unpacked(home, source, progress)
+
+
+@contextmanager
+def _readable(home: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, EOFError, tarfile.TarError, lzma.LZMAError, UnicodeDecodeError) as error:
+        raise InputError(f"{home}: cannot be read ({error})") from error
+
+
+def _packed(archive: Path, progress: bool) -> Iterator[Member]:
+    with archive.open("rb") as raw, _bar(raw, archive, progress) as counted:
+        with (
+            lzma.open(counted) as stream,
+            tarfile.open(fileobj=stream, mode="r:") as tar,
+        ):  # "r|xz" files are no streams
+            for member in tar:
+                if member.isfile():
+                    yield Member(member.name.partition("/")[2], tar.extractfile(member), archive)
+
+
+def _unpacked(home: Path, source: Source, progress: bool) -> Iterator[Member]:
+    """Unpacking makes a folder of the corpus's name, beside the archive or instead of it."""
+    top = home / source.folder if (home / source.folder).is_dir() else home
+    files = sorted(path for path in top.rglob("*") if path.suffix in (".txt", ".csv") and path.stem != "SOURCE")
+    if not files:
+        raise InputError(f"{home}: put there {source.content} ({source.address}; licence: {source.licence})")
+    for path in tqdm(files, source.folder, unit=" files", disable=not progress, leave=False):
+        with path.open("rb") as file:
+            yield Member(path.relative_to(top).as_posix(), file, home)
+
+
+@contextmanager
+def _bar(raw: BinaryIO, archive: Path, progress: bool) -> Iterator[BinaryIO]:
+    size = archive.stat().st_size
+    options = {"desc": archive.name, "total": size, "disable": not progress, "leave": False}
+    with tqdm.wrapattr(raw, "read", **options) as counted:
+        yield counted

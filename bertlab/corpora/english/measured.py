@@ -1,0 +1,58 @@
+"""The texts that models of real English are measured on: of none of them may they learn anything."""
+
+import csv
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from bertlab.corpora.conll import read_conll
+from bertlab.corpora.english.archives import read_members
+from bertlab.corpora.english.large import REVIEWS, read_large
+from bertlab.corpora.english.overlap import Overlap
+from bertlab.corpora.reading import open_text
+from bertlab.corpora.squad import read_squad
+from bertlab.corpora.tabular import read_table
+
+POLARITY = tuple(f"sentence_polarity/rt-polarity.{label}" for label in ("neg", "pos"))
+LABELLED = {  # below the data folder; those that are not there are left out
+    "MR": POLARITY,
+    "SNLI dev": ("nli_dev/snli_dev.csv",),
+    "MNLI dev": ("nli_dev/mnli_dev.csv",),
+    "WNUT-17": ("wnut17/emerging.dev.conll", "wnut17/emerging.test.annotated"),
+    "SQuAD 2.0 dev": ("squad/dev-v2.0.half.json",),
+    "XQuAD-en": ("squad/xquad.en.json",),
+}
+
+
+def measured_texts(folder: Path) -> dict[str, list[str]]:
+    """Read all held-out documents by genre, IMDB's test reviews, and the labelled sets that are below `folder`."""
+    texts: dict[str, list[str]] = {}
+    for document in read_large(folder, "test"):
+        texts.setdefault(f"held out: {document.genre}", []).append(document.text)
+    texts["IMDB test"] = list(_test_reviews(folder))
+    for name, paths in LABELLED.items():
+        there = [folder / path for path in paths if (folder / path).is_file()]
+        if there:
+            texts[name] = [text for path in there for text in _texts(path)]
+    return texts
+
+
+def overlap_with_measured(folder: Path) -> Overlap:
+    """Return what training text is compared with."""
+    return Overlap(measured_texts(folder))
+
+
+def _test_reviews(folder: Path) -> Iterator[str]:
+    for member in read_members(folder, REVIEWS):
+        if member.path == "test.csv":
+            yield from (row["text"] for row in csv.DictReader(member.lines()))
+
+
+def _texts(path: Path) -> Iterable[str]:
+    if path.suffix == ".json":
+        return dict.fromkeys(example.context for example in read_squad(path, labelled=False))
+    if path.suffix == ".csv":
+        return dict.fromkeys(text for example in read_table(path) for text in (example.text, example.pair))
+    if path.parent.name == "wnut17":
+        return (" ".join(example.words) for example in read_conll(path))
+    with open_text(path) as file:
+        return file.read().splitlines()

@@ -1,0 +1,61 @@
+"""The large public English as a token store: a vocabulary of it, without overlap with what is measured."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from bertlab.corpora.english.large import read_large
+from bertlab.corpora.english.measured import overlap_with_measured
+from bertlab.corpora.english.overlap import Removed, without_overlap
+from bertlab.corpora.english.sources import LARGE_SOURCES, SOURCES, count_words, describe_words
+from bertlab.inputs.store import TokenStore
+from bertlab.inputs.store_writing import write_store
+from bertlab.io.atomic import atomic_write
+from bertlab.tokenizer import Tokenizer
+
+VOCABULARY_EACH = 4  # one document in so many is enough to learn a vocabulary from
+
+
+def english_store(
+    folder: Path, store: Path, vocab_size: int, lowercase: bool = True, *, progress: bool = True
+) -> TokenStore:
+    """Open the token store of the large English corpora below `folder`; make it first if there is none.
+
+    Making takes some minutes: the text is read once for the vocabulary and once for the tokens. After a kill the same
+    call goes on. Beside the store, STORE.md describes its text for a model card.
+    """
+    if not store.exists():
+        tokenizer = _vocabulary(folder, store, vocab_size, lowercase, progress)
+        write_store(store, _text(folder, store, progress), tokenizer, progress=progress)
+    return TokenStore.open(store)
+
+
+def about(store: Path) -> str:
+    """Return the text for the model card: corpora, licences, words of each genre, overlap removed."""
+    return _about_path(store).read_text(encoding="utf-8")
+
+
+def _vocabulary(folder: Path, store: Path, vocab_size: int, lowercase: bool, progress: bool) -> Tokenizer:
+    """Learn the vocabulary, or open the one that a killed call left beside the store."""
+    home = store.with_name(f"{store.name}.vocabulary")
+    if not (home / "tokenizer_config.json").is_file():  # written last
+        documents = islice(read_large(folder, "train", progress), 0, None, VOCABULARY_EACH)
+        sentences = (sentence for document in documents for sentence in document.sentences)
+        tokenizer = Tokenizer.train(sentences, vocab_size, lowercase)
+        home.mkdir(parents=True, exist_ok=True)
+        tokenizer.save_pretrained(home)
+    return Tokenizer.from_pretrained(home)
+
+
+def _text(folder: Path, store: Path, progress: bool) -> Iterator[Sequence[str]]:
+    """Yield the documents to learn from, each its sentences; at the end describe them beside the store."""
+    removed = Removed()
+    for document in without_overlap(read_large(folder, "train", progress), overlap_with_measured(folder), removed):
+        yield document.sentences
+    held_out = count_words(read_large(folder, "test"))
+    words = describe_words(removed.kept, held_out, SOURCES + LARGE_SOURCES)
+    atomic_write(_about_path(store), f"{words}\n\n{removed.describe()}\n")
+
+
+def _about_path(store: Path) -> Path:
+    return store.with_name(f"{store.name}.md")
