@@ -35,8 +35,8 @@ class Pretrain:
 
     recipe: Positional[str] = ""
     """storyworld-tiny, storyworld-live, own-text (the default with --text or --store), bert-base (the paper's),
-    english-mini (the default with --data) or english (with --data: fifty million words more). The last four need --text,
-    --store or --data."""
+    english-mini (the default with --data) or english (with --data: fifty million words more). The last four need
+    --text, --store or --data."""
     text: tuple[Path, ...] = ()
     """Text files (.txt, .md) or folders to learn from, instead of the storyworld; or the word pydoc: the
     docstrings of Python and of the installed packages, over 10 MB of real English."""

@@ -177,10 +177,11 @@ def _number(noun: Noun, plural: bool) -> str:
     return noun.plural if plural else noun.singular
 
 
-def _after(verbs: tuple[str, str], rng: random.Random) -> str:
+def _after(verbs: tuple[str, ...], rng: random.Random) -> str:
     return rng.choice(AFTER.get(verbs[0], AFTER[""]))
 
 
-def _ordered(forms: tuple[str, str], plural: bool) -> tuple[str, str]:
+def _ordered(forms: tuple[str, ...], plural: bool) -> tuple[str, str]:
     """(right, wrong) of (singular, plural)."""
-    return (forms[1], forms[0]) if plural else forms
+    singular, several = forms
+    return (several, singular) if plural else (singular, several)

@@ -37,7 +37,7 @@ def measure_grammar(
     if baselines:
         scores["unigram_grammar"] = lambda texts: unigram_scores(baselines, tokenizer, texts)
         scores["bigram_grammar"] = lambda texts: bigram_scores(baselines, tokenizer, texts)
-    figures = {}
+    figures: dict[str, float] = {}
     for name, score in scores.items():
         shares = {f"{name}_{group[0].phenomenon}": share_right(score, group) for group in found}
         figures |= {name: fmean(shares.values())} | shares

@@ -74,7 +74,7 @@ def measure_genres(
     model: BertForPreTraining,
     tokenizer: Tokenizer,
     known: Known,
-    genres: Mapping[str, Texts],
+    genres: Mapping[str, Texts | TokenStore],
     learned: Learned = Learned(),  # noqa: B008
 ) -> dict[str, float]:
     """Measure the same on held-out texts of several genres: first the means over genres, then, as `masked_top1:novel`,

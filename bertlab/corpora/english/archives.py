@@ -6,7 +6,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 from tqdm import tqdm
 
@@ -49,13 +49,12 @@ def _readable(home: Path) -> Iterator[None]:
 
 def _packed(archive: Path, progress: bool) -> Iterator[Member]:
     with archive.open("rb") as raw, _bar(raw, archive, progress) as counted:
-        with (
-            lzma.open(counted) as stream,
-            tarfile.open(fileobj=stream, mode="r:") as tar,
-        ):  # "r|xz" files are no streams
+        # not "r|xz", whose files cannot be read as text
+        with lzma.open(counted) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
             for member in tar:
-                if member.isfile():
-                    yield Member(member.name.partition("/")[2], tar.extractfile(member), archive)
+                file = tar.extractfile(member)
+                if file is not None:
+                    yield Member(member.name.partition("/")[2], cast(BinaryIO, file), archive)
 
 
 def _unpacked(home: Path, source: Source, progress: bool) -> Iterator[Member]:

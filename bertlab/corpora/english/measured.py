@@ -51,7 +51,7 @@ def _texts(path: Path) -> Iterable[str]:
     if path.suffix == ".json":
         return dict.fromkeys(example.context for example in read_squad(path, labelled=False))
     if path.suffix == ".csv":
-        return dict.fromkeys(text for example in read_table(path) for text in (example.text, example.pair))
+        return dict.fromkeys(text for example in read_table(path) for text in (example.text, example.pair) if text)
     if path.parent.name == "wnut17":
         return (" ".join(example.words) for example in read_conll(path))
     with open_text(path) as file:
