@@ -14,8 +14,9 @@ def say(message: object) -> None:
 
 
 def print_json(what: object) -> None:
-    """Print one line of JSON to stdout."""
-    print(json.dumps(what, ensure_ascii=False))
+    """Print one line of JSON to stdout; all but ASCII is escaped if something in it would steer a terminal."""
+    text = json.dumps(what, ensure_ascii=False)
+    print(text if text.isprintable() else json.dumps(what))
 
 
 def print_result(measures: dict[str, float], as_json: bool) -> None:

@@ -30,8 +30,8 @@ class BertForRating(BertClassifier):
         self.initialise()
 
     def forward(self, input_ids, attention_mask=None, token_type_ids=None, *, labels=None, **wanted):
-        pooled, _ = self.read_whole(input_ids, attention_mask, token_type_ids, **wanted)
-        stars = 5 * self.score(pooled)[:, 0].sigmoid()  # (B, H) -> (B,)
+        pooled, _ = self.encode_text(input_ids, attention_mask, token_type_ids, **wanted)
+        stars = 5 * self.logits(pooled)[:, 0].sigmoid()  # (B, H) -> (B,)
         return ClassifierOutput(stars, None if labels is None else nn.functional.mse_loss(stars, labels))
 
 

@@ -60,7 +60,7 @@ def test_left_to_right_is_measured_as_such(documents, tok, recipe):
     assert found["next_tokens"] == sum(len(sentence) for document in documents for sentence in document)
     assert found["perplexity"] == pytest.approx(tok.vocab_size, rel=0.2)  # it has learned nothing yet
     assert found["previous_loss"] < found["unigram_loss"] < found["next_token_loss"]
-    with pytest.raises(InputError, match="left to right"):
+    with pytest.raises(InputError, match="left-to-right"):
         fill_mask(model, tok, "a [MASK]")
 
 
