@@ -50,7 +50,7 @@ def test_it_learns_and_opens_again(pretrained, tmp_path):
     model, task = open_task(tmp_path / "run")
     assert type(model) is BertForRating and type(task) is RatingTask and task.learned is find_task("rating")
     measures = task.measures(REVIEWS, list(task.predict(model, REVIEWS)))
-    assert measures["within_one"] > 0.8 and result.looks[-1]["within_one"] > 0.8  # a constant reaches half
+    assert measures["within_one"] > 0.8 and result.evaluations[-1]["within_one"] > 0.8  # a constant reaches half
 
 
 def test_the_commands_work_with_it(pretrained, table, tmp_path, capsys):
