@@ -1,8 +1,7 @@
 """WordPiece tokenizer: train it, load it, and turn texts or pairs of texts into BERT's tensors.
 
-The engine is the `tokenizers` library; what stands here are BERT's choices (Devlin et al. 2019,
-section 3, and the published `vocab.txt` format): clean and maybe lower-case the text, split at spaces
-and punctuation, then cut each word greedily into the longest pieces that the vocabulary knows.
+The engine is the `tokenizers` library; BERT's choices stand here (Devlin et al. 2019, section 3, and the published
+`vocab.txt`): clean the text, split at spaces and punctuation, cut each word greedily into the longest known pieces.
 
 A `Tokenizer` is never changed by a call, so threads may share one.
 """

@@ -21,7 +21,7 @@ from types import ModuleType
 
 from filelock import FileLock
 
-from bertlab.course import checks_of_my_bert
+from bertlab import course
 from bertlab.course.checks.base import Mistake
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
@@ -29,6 +29,21 @@ from bertlab.io.atomic import atomic_write
 YOURS = "# yours"
 SOLUTION = Path(__file__).with_name("my_bert_solution.py")
 FOLDER = "BERTLAB_MY_BERT"  # an environment variable: another folder for the file than the current one
+
+CHECKS: dict[str, Callable[..., None]] = {
+    "cut_word": course.check_cut_word,
+    "MultiHeadAttention": course.check_multi_head_attention,
+    "Layer": course.check_layer,
+    "Bert": course.check_bert_model,
+    "MaskedLMHead": course.check_mlm_head,
+    "BertForPreTraining": course.check_pretraining_model,
+    "mask_tokens": course.check_mask_tokens,
+    "cut_pair": course.check_cut_pair,
+    "make_pairs": course.check_make_pairs,
+    "joint_loss": course.check_joint_loss,
+    "rate_share": course.check_rate_factor,
+    "adamw_step": course.check_adamw_step,
+}
 
 
 @dataclass(frozen=True)
@@ -127,7 +142,7 @@ def _unknown(name: str, known: set[str]) -> str:
 
 
 def _check(name: str, namespace: dict[str, object]) -> None:
-    check = checks_of_my_bert.CHECKS.get(name)
+    check = CHECKS.get(name)
     if check is not None:
         check(namespace[name])
 

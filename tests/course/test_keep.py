@@ -8,8 +8,7 @@ import torch
 
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.course import Mistake, load_matching
-from bertlab.course.checks_of_my_bert import CHECKS
-from bertlab.course.keep import SOLUTION, current, definitions, file, keep, load
+from bertlab.course.keep import CHECKS, SOLUTION, current, definitions, file, keep, load
 from bertlab.errors import InputError
 from bertlab.io.locate import locate
 
