@@ -1,1 +1,1 @@
-"""The explorer: `pages` has a folder for each page, `shared` what all of them use."""
+"""The explorer: `views` has a folder for each page, `shared` what all of them use."""

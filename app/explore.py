@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-# Every page: its folder in app/pages, which is its address too, with its title and icon. The first one opens first.
+# Every page: its folder in app/views, which is its address too, with its title and icon. The first one opens first.
 PAGES = {
     "masking": ("Masked words", ":material/visibility_off:"),
     "attention": ("Attention heads", ":material/grid_on:"),
@@ -32,7 +32,7 @@ STYLE = """<style>
 
 def file_of(page: str) -> str:
     """Return the script of a page, as st.Page and st.page_link name it."""
-    return f"pages/{page}/page.py"
+    return f"views/{page}/page.py"
 
 
 def main() -> None:

@@ -50,7 +50,7 @@ class Heads:
         place = int(weights.argmax())
         first, second = (maps.tokens[i] for i in divmod(place, len(maps.tokens)))
         rows = " ".join(maps.tokens)
-        return f"{rows} Strongest here: “{first}” looks at “{second}” with weight {weights.max() / 255:.2f}."
+        return f"{rows} Strongest here: “{first}” attends to “{second}” with weight {weights.max() / 255:.2f}."
 
     @staticmethod
     def shown(tab) -> str:

@@ -42,7 +42,7 @@ def completeness(found: Attribution) -> str:
     """Return in numbers the check that integrated gradients carry with them: the sum against the difference."""
     start, score, total = (signed(x, ".3f") for x in (found.baseline, found.score, float(found.values.sum())))
     return (
-        f"Check: the attributions sum to {total}. The output rises from {start} for the baseline (nothing but [PAD]) "
+        f"Check: the attributions sum to {total}. The output goes from {start} for the baseline (nothing but [PAD]) "
         f"to {score} for your text. Difference: {abs(found.delta):.4f}."
     )
 

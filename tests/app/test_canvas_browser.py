@@ -48,7 +48,7 @@ def test_toggles_and_hover_answer_at_once(canvas):
     cells = tab.locator(".cells canvas")
     size = int(cells.get_attribute("width"))
     cells.hover(position={"x": 30, "y": 5})
-    assert "“[CLS]” looks at “" in tab.locator(".said").inner_text()
+    assert "“[CLS]” attends to “" in tab.locator(".said").inner_text()
     tab.get_by_label("Show [CLS] and [SEP]").uncheck()
     assert int(cells.get_attribute("width")) == size - 2
     assert "[CLS] and [SEP] are hidden" in tab.locator(".legend").inner_text()

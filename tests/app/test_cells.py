@@ -7,11 +7,11 @@ import pages
 import pytest
 import torch
 
-from app.pages.attention import cells as attention
-from app.pages.embeddings import cells as embeddings
-from app.pages.labels import cells as labels
-from app.pages.training import cells as training
 from app.shared import exports
+from app.views.attention import cells as attention
+from app.views.embeddings import cells as embeddings
+from app.views.labels import cells as labels
+from app.views.training import cells as training
 from bertlab import BertModel
 
 TEXT = 'he said "it\'s" [MASK] \\n.'

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from app.pages.spans import why
 from app.shared import contributions, markdown
+from app.views.spans import why
 from bertlab.explain.attribution import Attribution
 
 

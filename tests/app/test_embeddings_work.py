@@ -4,8 +4,8 @@ import streamlit
 from pages import fine, said
 from test_embeddings_page import CSV, page, shown, with_file
 
-from app.pages.embeddings import texts
 from app.shared import progress
+from app.views.embeddings import texts
 
 
 def test_measuring_can_be_stopped_and_goes_on(folders, monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 from pages import opened as page
 from test_knockout_page import PAIR, TEXT, fine, followed, opened, said
 
-from app.pages.attention.explanation import alike
+from app.views.attention.explanation import alike
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.explain.words.fill import fill_mask
 

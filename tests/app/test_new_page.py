@@ -15,8 +15,8 @@ layout.heading("Toys", "A page in one folder.")
 
 def test_a_page_is_one_folder_and_one_line(tmp_path):
     app = shutil.copytree(APP.parent, tmp_path / "app", ignore=shutil.ignore_patterns("__pycache__"))
-    (app / "pages" / "toys").mkdir()
-    (app / "pages" / "toys" / "page.py").write_text(PAGE)
+    (app / "views" / "toys").mkdir()
+    (app / "views" / "toys" / "page.py").write_text(PAGE)
     explore = app / "explore.py"
     lines = explore.read_text(encoding="utf-8")
     explore.write_text(lines.replace("PAGES = {\n", 'PAGES = {\n    "toys": ("Toys", ":material/toys:"),\n'))
@@ -24,5 +24,10 @@ def test_a_page_is_one_folder_and_one_line(tmp_path):
     assert not first.exception and first.title[0].value == "Toys"
     assert first.session_state.page == "toys"
     assert "A page in one folder." in [markdown.value for markdown in first.main.markdown]
-    others = first.switch_page("pages/labels/page.py").run()
+    others = first.switch_page("views/labels/page.py").run()
     assert not others.exception and others.title[0].value == "Labels" and others.session_state.page == "labels"
+
+
+def test_no_folder_has_the_name_that_streamlit_reserves():
+    """Beside a folder "pages" it tells the first visitor of any page but the first: page not found."""
+    assert not (APP.parent / "pages").exists()

@@ -30,7 +30,7 @@ def exported(monkeypatch):
 
     def watch(part: str) -> dict:
         found: dict = {}
-        module = import_module(f"app.pages.{part.split()[0]}")
+        module = import_module(f"app.views.{part.split()[0]}")
         monkeypatch.setattr(module, "exports", lambda name, *given: found.update({name: given}))
         return found
 
@@ -43,8 +43,8 @@ VIEWS = {
     "masking.next_sentence": ("masking", "pretrained", dict(text=LONG, pair=LONG, masking_tab="Next sentence")),
     "attention.switch_off": ("attention", "pretrained", dict(text=LONG, attention_tab="Switch heads off")),
     "attention.explanation": ("attention", "pretrained", dict(text=LONG, attention_tab="Is it an explanation?")),
-    "labels.views text": ("labels", "classifier", dict(label_text=LONG)),
-    "labels.views words": ("labels", "tagger", dict(label_text=LONG)),
+    "labels.label_views text": ("labels", "classifier", dict(label_text=LONG)),
+    "labels.label_views words": ("labels", "tagger", dict(label_text=LONG)),
     "spans.starts_and_ends": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Starts and ends")),
     "spans.which_head": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Which head?")),
     "spans.why": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Why this answer?")),
@@ -76,8 +76,8 @@ def test_cells_of_the_heads_read_what_the_view_reads(folders, exported):
 
 
 def test_cells_of_a_film_open_the_snapshots_of_the_view(run_folder, exported, monkeypatch):
-    monkeypatch.setattr("app.pages.training.film.MOST_MOMENTS", 2)
-    monkeypatch.setattr("app.pages.training.gap_fills.MOST_MOMENTS", 2)
+    monkeypatch.setattr("app.views.training.film.MOST_MOMENTS", 2)
+    monkeypatch.setattr("app.views.training.gap_fills.MOST_MOMENTS", 2)
     found = exported("training.gap_fills")
     app = opened("training", run=str(run_folder), training_tab="A gap fills")
     assert fine(app), said(app)

@@ -110,8 +110,8 @@ const makeFull = (heads, state) => {
     const picture = inArcs ? arcs(shown, titleOf(at), room, say)
       : matrix(shown, titleOf(at), room, (canvas) => paint(canvas, weights, place, tokens.length, keep, top), say);
     const who = state.control && sets.length > 1 ? "random weights, nothing learnt" : name;
-    const how = inArcs ? "Each token on the left looks at tokens on the right."
-      : "Each row is a token that looks, each column one looked at.";
+    const how = inArcs ? "Each token on the left attends to tokens on the right."
+      : "Each row is a token that attends, each column one that is attended to.";
     const note = make("p", { className: "muted", textContent: how });
     node.replaceChildren(make("h4", { textContent: `L${titleOf(at).slice(1)} (${who})` }), note, picture, said);
     if (picture.scrollWidth > picture.clientWidth + 8) note.append(` Scroll to see all ${keep.length} tokens.`);
@@ -122,7 +122,7 @@ const makeFull = (heads, state) => {
 
 const drawBars = (node, { roles, set, model }, [layer, head]) => {
   const { scores, best } = set(), control = model.sets[1]?.scores[layer][head];
-  node.replaceChildren(make("h4", { textContent: `Where ${titleOf([layer, head])} looks` }),
+  node.replaceChildren(make("h4", { textContent: `Where ${titleOf([layer, head])} attends` }),
     ...roleBars(roles, scores[layer][head], best[layer][head], control, model.uniform));
 };
 

@@ -1,17 +1,17 @@
 // All heads of one model: roles to choose heads by, and a thumbnail for each head. See attention.js.
 
 const NO_ROLE = "no role", NEAREST = 4, LARGEST = 84; // heads shown where none plays a role; pixels of a thumbnail
-const NAMING = "A head is counted where it puts more than half of its weight, averaged over the words of this text.";
-const READING = "Each square is one head: its rows are tokens that look, its columns tokens that are looked at, bright is much. " +
-  "Choose one: click, or move with the arrow keys.";
+const NAMING = "A head has a role if more than half of its weight goes there, averaged over the words of this text.";
+const READING = "Each square is one head: its rows are tokens that attend, its columns tokens that are attended to; bright is a large weight. " +
+  "Click one, or use the arrow keys.";
 const SIGNS = { previous: "←", next: "→", itself: "↺", "[CLS]": "C", "[SEP]": "S", "same word": "=", broad: "≈" };
-const PLACES = { previous: "the previous token", next: "the next token", itself: "itself", "same word": "the same word elsewhere",
-  broad: "all tokens alike", [NO_ROLE]: "nothing so simple" };
+const TARGETS = { previous: "the previous token", next: "the next token", itself: "itself", "same word": "the same word elsewhere",
+  broad: "all tokens alike", [NO_ROLE]: "none of these" };
 
 const titleOf = ([layer, head]) => `layer ${layer + 1}, head ${head + 1}`;
 const same = (one, other) => one[0] === other[0] && one[1] === other[1];
 
-// A model's heads in the light of what the reader chose: which is looked at, which weights count, which roles they play.
+// A model's heads as the user wants to see them: which is chosen, which weights count, which roles they play.
 const outlook = (model, roles, state) => {
   const { layers, heads, tokens } = model, special = tokens.map((token) => token === "[CLS]" || token === "[SEP]");
   const every = Array.from({ length: layers * heads }, (_, n) => [Math.floor(n / heads), n % heads]);
@@ -65,8 +65,8 @@ const makeChips = (heads, state, change) => {
     button.onclick = () => pick(role);
     return button;
   };
-  const named = (role) => (PLACES[role] ? `${SIGNS[role] ?? ""} ${PLACES[role]}` : role);
-  const draw = () => node.replaceChildren(make("span", { className: "muted", textContent: "Heads that look at" }),
+  const named = (role) => (TARGETS[role] ? `${SIGNS[role] ?? ""} ${TARGETS[role]}` : role);
+  const draw = () => node.replaceChildren(make("span", { className: "muted", textContent: "Heads that attend to" }),
     chip("", "anything", heads.every.length),
     ...[...heads.roles, NO_ROLE].map((role) => chip(role, named(role), heads.playing(role).length)));
   return { node, draw };
@@ -111,7 +111,7 @@ const makeGrid = (heads, state, change, width) => {
   };
   const tell = (order) => {
     const found = heads.playing(state.role).length;
-    heading.textContent = state.role ? `Look at ${PLACES[state.role] ?? state.role}` : `All ${layers} × ${across} heads`;
+    heading.textContent = state.role ? `Heads that attend to ${TARGETS[state.role] ?? state.role}` : `All ${layers} × ${across} heads`;
     note.textContent = !state.role ? READING
       : found ? `${found} of ${heads.every.length} heads, strongest first. Below each: layer–head, share of its weight.`
         : order.length ? "No head gives this more than half of its weight. The nearest:" : "This text has no head to show here.";

@@ -24,7 +24,7 @@ const share = (byte) => (byte / 255).toFixed(2);
 const seen = (weights, at, tokens, keep) => {
   const weight = (row, column) => weights[at + keep[row] * tokens.length + keep[column]];
   const token = (row) => `“${tokens[keep[row]]}”`;
-  const pair = (row, column) => `${token(row)} looks at ${token(column)} with weight ${share(weight(row, column))}`;
+  const pair = (row, column) => `${token(row)} attends to ${token(column)} with weight ${share(weight(row, column))}`;
   let most = [0, 0];
   for (let row = 0; row < keep.length; row++)
     for (let column = 0; column < keep.length; column++) if (weight(row, column) > weight(...most)) most = [row, column];
@@ -55,7 +55,7 @@ const paint = (canvas, weights, at, count, keep, top, size = 4096) => {
   pen.putImageData(sheet, 0, 0);
 };
 
-// Rows look, columns are looked at. `say` tells of the cell under the mouse, a finger or the arrow keys.
+// Rows attend, columns are attended to. `say` describes the cell under the mouse, a finger or the arrow keys.
 const matrix = (head, title, room, draw, say) => {
   const n = head.names.length, longest = Math.min(130, 8 * Math.max(2, ...head.names.map((name) => name.length)));
   const cell = Math.max(11, Math.min(34, Math.floor((room - longest - 16) / Math.max(n, 1))));
@@ -100,7 +100,7 @@ const drawn = (tag, props, text) => {
   return node;
 };
 
-// Tokens twice, and a curve from each to each that it looks at: the stronger, the thicker.
+// Tokens twice, and a curve from each to each that it attends to: the larger the weight, the thicker.
 const arcs = (head, title, room, say) => {
   const n = head.names.length, high = 27, text = Math.max(4, ...head.names.map((name) => name.length)) * 8.6 + 12;
   const gap = Math.max(110, Math.min(230, room - 2 * text - 24)), width = 2 * text + gap;
@@ -119,7 +119,7 @@ const arcs = (head, title, room, say) => {
     const ranked = head.names.map((_, j) => j).filter((j) => head.weight(row, j) > 5);
     ranked.sort((a, b) => head.weight(row, b) - head.weight(row, a));
     const list = ranked.slice(0, 3).map((j) => `${head.token(j)} ${share(head.weight(row, j))}`);
-    say(`${head.token(row)} looks at ${list.join(", ") || "nothing shown here"}.`);
+    say(`${head.token(row)} attends to ${list.join(", ") || "nothing shown here"}.`);
   };
   head.names.forEach((name, row) => {
     const left = drawn("g", { tabindex: 0 });

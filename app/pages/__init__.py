@@ -1,1 +1,0 @@
-"""The pages of the explorer, a folder each."""

@@ -1,0 +1,115 @@
+"""All heads on one canvas, and where in the model each role is played."""
+
+import pandas as pd
+import streamlit as st
+
+from app.shared import layout, models, state
+from app.shared.exports import exports
+from app.views.attention import cells
+from bertlab.draw.charts import base as charts
+from bertlab.draw.charts.roles import control_maps, role_maps, role_table, trained_maps
+from bertlab.draw.html.canvas import ModelHeads, attention_component
+from bertlab.explain.attention.heads import head_roles
+from bertlab.explain.attention.maps import AttentionMaps, attention_maps
+
+KEY = "heads"
+# The name of a choice in the link -> the canvas's own name and value of it.
+CHOICES: dict[str, tuple[str, str | bool]] = {
+    "arcs": ("arcs", True),
+    "control": ("control", True),
+    "own": ("scale", "head"),
+    "rows": ("scale", "row"),
+    "words": ("specials", False),
+}
+
+HEAD_START = (
+    " The training of this model started from more than random weights: its recipe gave it sinusoidal positions, and "
+    "lower heads that attend to similar tokens. So a pattern that the control lacks may have been there from the "
+    "start. Choose step 0 of its training to see."
+)
+
+
+def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
+    heads, other = heads_of(loaded, text, pair), models.beside("encoder")
+    layout.notices(heads.maps.dropped, heads.maps.unknown, len(heads.maps.tokens))
+    both = [heads] + ([heads_of(other, text, pair)] if other else [])
+    view = attention_component(both, KEY, first_view())
+    st.session_state.attention_seen = view
+    keep_in_link(view)
+    st.caption(
+        "Attention is not explanation. A weight says how much of a token's vector a head mixes in, not why the model "
+        "predicts what it does. Look at the random-weights control before you read meaning into a pattern."
+        + (HEAD_START if models.head_start(loaded.source) else "")
+    )
+    export_head(loaded, other, heads, view, text, pair)
+    if heads.control is not None:
+        show_roles(loaded, heads.maps, heads.control, text, pair)
+
+
+def heads_of(loaded: models.Loaded, text: str, pair: str | None) -> ModelHeads:
+    """Return the attention of a model and, unless its weights are random, that of its control."""
+    maps = models.compute(attention_maps, loaded, text, pair, loaded.limit)
+    if loaded.random:
+        return ModelHeads(loaded.name, maps)
+    control = models.compute(attention_maps, models.control_of(loaded), text, pair, loaded.limit)
+    return ModelHeads(loaded.name, maps, control)
+
+
+def first_view() -> dict:
+    """Return what a new canvas shows first: what was shown before, or what the link names.
+
+    It stays the same while the canvas is there, so the weights are sent only once.
+    """
+    if KEY not in st.session_state or "attention_view" not in st.session_state:
+        st.session_state.attention_view = st.session_state.get("attention_seen") or linked_view()
+    return st.session_state.attention_view
+
+
+def linked_view() -> dict:
+    layer, _, head = (state.link_value("head") or "").partition("-")
+    numbers = layer.isdecimal() and head.isdecimal()
+    view: dict = {"layer": max(int(layer) - 1, 0), "head": max(int(head) - 1, 0)} if numbers else {}
+    flags = (state.link_value("show") or "").split(",")
+    return view | {"role": state.link_value("role") or ""} | dict(CHOICES[flag] for flag in flags if flag in CHOICES)
+
+
+def keep_in_link(view: dict) -> None:
+    state.share("head", f"{view.get('layer', 0) + 1}-{view.get('head', 0) + 1}" if view else "")
+    state.share("show", ",".join(flag for flag, (name, value) in CHOICES.items() if view.get(name) == value))
+    state.share("role", view.get("role", ""))
+
+
+def export_head(
+    loaded: models.Loaded, other: models.Loaded | None, heads: ModelHeads, view: dict, text: str, pair: str | None
+) -> None:
+    """Show the chosen head of the first model as table, files and cell."""
+    shown = heads.control if view.get("control") and heads.control else heads.maps
+    layer = min(view.get("layer", 0), shown.weights.shape[0] - 1)
+    head = min(view.get("head", 0), shown.weights.shape[1] - 1)
+    weights = shown.weights[layer, head]  # (L, A, S, S) -> (S, S)
+    chosen = {"layer": layer, "head": head} | ({"role": view["role"]} if view.get("role") else {})
+    chosen |= {name: value for name, value in CHOICES.values() if view.get(name) == value}
+    second = (other.source, other.random) if other else None
+    code = cells.attention(loaded.source, text, pair, models.DRAWN_TOKENS, chosen, second)
+    table = charts.attention_table(shown.tokens, weights)
+    exports(f"attention-layer{layer + 1}-head{head + 1}", table, code, charts.attention_heatmap(shown.tokens, weights))
+
+
+def show_roles(loaded: models.Loaded, maps: AttentionMaps, control: AttentionMaps, text: str, pair: str | None) -> None:
+    st.subheader("Which role is played where", anchor=False)
+    st.markdown(
+        "Each role has a small map: rows are layers, columns are heads, and bright means a large share of the head's "
+        "attention. A frame marks the heads that give the role more than half. The maps below have random weights: "
+        "what is bright there too was not learned."
+    )
+    table = role_table(head_roles(maps), head_roles(control))
+    layout.show_chart(trained_maps(table), spoken(table))
+    layout.show_chart(control_maps(table), "The same maps with random weights.")
+    exports("head-roles", table, cells.roles(loaded.source, text, pair, loaded.limit), role_maps(table))
+
+
+def spoken(table: pd.DataFrame) -> str:
+    """Describe the maps of roles in words."""
+    named = table[table["named"]].groupby("role", sort=False).size()
+    counts = ", ".join(f"{role}: {count}" for role, count in named.items()) or "none"
+    return f"Maps of the roles of all heads. Heads that give a role more than half of their attention: {counts}."

@@ -1,0 +1,68 @@
+"""The three views of bertviz, a well-known viewer, with everything they need inside the page."""
+
+import streamlit as st
+
+from app.shared import layout, models
+from app.shared.exports import exports
+from app.views.attention import cells
+from bertlab.draw.charts import base as charts
+from bertlab.draw.html import bertviz
+from bertlab.explain.attention.maps import AttentionMaps, attention_maps, neurons
+
+VIEWS = {
+    "heads": "Lines run from each token to the tokens it attends to; each head has a colour. Double-click a colour to "
+    "see only that head. Point at a token to see only its lines.",
+    "model": "All layers (down) and heads (across) at once. Click one to enlarge it.",
+    "neurons": "Point at a token, then press the plus beside it. Its query meets the key of every token, number by "
+    "number; the softmax of the scaled sums is the attention.",
+}
+
+
+def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
+    view = st.segmented_control("View", list(VIEWS), default="heads", key="bertviz", bind="query-params", required=True)
+    st.markdown(VIEWS[view])
+    with st.container(horizontal=True):
+        loaded = choose_weights(loaded)
+        layer = number("Layer", "bertviz_layer", loaded.model.config.num_hidden_layers)
+        head = number("Head", "bertviz_head", loaded.model.config.num_attention_heads)
+    maps, html = drawn(view, loaded, text, pair, layer, head)
+    layout.notices(maps.dropped, maps.unknown, len(maps.tokens))
+    st.iframe(html, alt=f"bertviz, {view} view of {loaded.name}")
+    st.caption(
+        "bertviz counts layers and heads from 0. The fields above count from 1, as the other views do; they choose "
+        "what the view opens with and what the table below contains."
+    )
+    weights = maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
+    code = cells.bertviz(loaded, text, pair, view, layer, head, len(maps.tokens))
+    name = f"bertviz-layer{layer + 1}-head{head + 1}"
+    exports(name, charts.attention_table(maps.tokens, weights), code, charts.attention_heatmap(maps.tokens, weights))
+
+
+def choose_weights(loaded: models.Loaded) -> models.Loaded:
+    """Ask for the model, the one beside it, or random weights, whose patterns were not learned."""
+    offered = [loaded, models.beside("encoder"), models.control_of(loaded)]
+    by_name = {one.name: one for one in offered if one}
+    return by_name[st.selectbox("Weights", list(by_name), key="bertviz_weights", bind="query-params", width=220)]
+
+
+def number(label: str, key: str, most: int) -> int:
+    """Show a field that counts from 1. Returns the number from 0."""
+    if st.session_state.get(key, 1) > most:
+        st.session_state[key] = most
+    return st.number_input(label, 1, most, key=key, bind="query-params", width=120) - 1
+
+
+def drawn(
+    view: str, loaded: models.Loaded, text: str, pair: str | None, layer: int, head: int
+) -> tuple[AttentionMaps, str]:
+    """Return the attention and its HTML. Long texts are cut: the picture grows with the square of their length."""
+    dark = st.context.theme.type == "dark"
+    if view == "neurons":
+        found = models.compute(neurons, loaded, text, pair, min(loaded.limit, bertviz.LONGEST_NEURONS))
+        return found.maps, bertviz.neuron_view(found, layer, head, dark=dark)
+    config = loaded.model.config
+    most = bertviz.most_tokens(config.num_hidden_layers, config.num_attention_heads)
+    limit = min(loaded.limit, most if view == "model" else bertviz.LONGEST)
+    maps = models.compute(attention_maps, loaded, text, pair, limit)
+    html = bertviz.model_view(maps, dark=dark) if view == "model" else bertviz.head_view(maps, layer, [head], dark=dark)
+    return maps, html

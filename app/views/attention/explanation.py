@@ -1,0 +1,88 @@
+"""Is attention an explanation? Raw attention beside rollout, value-weighted norms and integrated gradients."""
+
+import streamlit as st
+
+from app.shared import layout, models, progress
+from app.shared.exports import exports
+from app.shared.markdown import plain, signed
+from app.views.attention import cells, followed
+from bertlab.draw.charts.knockout import agreement_map, measure_map, measure_maps, measure_table
+from bertlab.explain.attention.flow import FEWEST, Measures, measures
+
+MEANINGS = """
+- **attention**: the weight that the masked position gives to each token, the mean over all layers and heads.
+- **rollout**: attention followed through the layers; half of each layer is the residual connection, which passes by
+  the heads (Abnar and Zuidema 2020).
+- **value-weighted**: attention times the length of the vector it carries, since a token that gets much attention may
+  have little to give (Kobayashi et al. 2020).
+- **gradients**: the size of each token's contribution to the word, for or against it, by integrated gradients
+  (Sundararajan et al. 2017).
+"""
+
+
+def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
+    st.markdown(
+        "Which tokens made the model write its word? Four measures each rank the tokens. If attention explained the "
+        "prediction, they would agree. See whether they do."
+    )
+    chosen = followed.choose(loaded, text, pair)
+    if chosen is None:
+        return
+    found = {
+        query.loaded.name: progress.watched(measures, query.loaded, *chosen.arguments(query), query.loaded.limit)
+        for query in chosen.queries
+    }
+    own = found[loaded.name]
+    if own.agreement is None:
+        text = f"A ranking needs at least {FEWEST} tokens beside the gap: write a longer text."
+        st.info(text, icon=":material/edit:")
+        return
+    st.markdown(story(own))
+    show_maps(chosen.word, own, found)
+    with st.expander("What the four measures are", icon=":material/help:"):
+        st.markdown(MEANINGS)
+    code = cells.measures(chosen.queries[:-1], chosen.number, chosen.word)
+    exports("measures", measure_table(own), code, measure_maps(found))
+
+
+def show_maps(word: str, own: Measures, found: dict[str, Measures]) -> None:
+    """Show the ranks of the tokens, and for each model how well the measures agree."""
+    left, right = st.columns([5, 4], gap="large")
+    with left:
+        st.markdown(f"**How important each token is for “{plain(word)}”** (rank 1: most)")
+        layout.show_chart(measure_map(own), f"Ranks of the tokens for {word} by four measures")
+        st.caption(
+            "Left out: the gap itself, and [CLS] and [SEP], on which attention often rests when a head finds nothing."
+        )
+    with right:
+        for name, one in found.items():
+            st.markdown(f"**How well the rankings agree: {plain(name)}**")
+            layout.show_chart(agreement_map(one), f"Rank correlations of four measures: {story(one)}")
+
+
+def story(measures: Measures) -> str:
+    """Say how far attention and gradients agree, and what chance would give."""
+    names = list(measures.values)
+    agreement = measures.agreement
+    if agreement is None:
+        return "There are too few tokens for a ranking."
+    value = float(agreement[names.index("attention"), names.index("gradients")])
+    count = sum(measures.compared)
+    chance = 1.96 / (count - 1) ** 0.5
+    if value != value:  # nan
+        return "Attention gives every token the same weight here, so there is no ranking to compare."
+    surely = "is more than chance" if abs(value) > chance else "may be chance"
+    return (
+        f"Here the rankings by raw attention and by integrated gradients are **{alike(value)}**: their rank "
+        f"correlation is **{signed(value)}** (1: same order, 0: no relation, −1: reversed). With {count} tokens, "
+        f"unrelated rankings stay within ±{min(chance, 1):.2f} in 19 of 20 cases, so this **{surely}**."
+    )
+
+
+def alike(correlation: float) -> str:
+    """Name the size of a rank correlation."""
+    size = abs(correlation)
+    if size < 0.1:
+        return "unrelated"
+    degree = "weakly" if size < 0.4 else "moderately" if size < 0.7 else "strongly"
+    return f"{degree} {'similar' if correlation > 0 else 'opposed'}"

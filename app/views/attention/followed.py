@@ -1,0 +1,89 @@
+"""The masked position and the word for it that the views of heads and of measures follow."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from app.shared import layout, models, state
+from app.shared.markdown import plain
+from app.views.masking import mask
+from app.views.masking.mask import Query
+from bertlab.explain.text import Encoded, encode
+from bertlab.explain.words.fill import fill_mask, masked_row
+
+OFFERED = 8  # guesses to choose the word from; any other can be typed
+
+
+@dataclass(frozen=True)
+class Followed:
+    """`word` at masked position `number`, counted from 0.
+
+    The `queries` go to the model, to the one beside it, and last to random weights. `context` is Markdown.
+    """
+
+    queries: list[Query]
+    number: int
+    word: str
+    context: str
+
+    def arguments(self, query: Query) -> tuple:
+        """Return the arguments for what bertlab.explain computes of a word at a masked position."""
+        return query.text, query.pair, query.masked, self.number, self.word
+
+
+def choose(loaded: models.Loaded, text: str, pair: str | None) -> Followed | None:
+    """Show the fields for position and word; None while nothing is masked."""
+    encoded = encode(loaded.tokenizer, text, pair, loaded.limit)
+    layout.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
+    positions = mask.choose(encoded)
+    if not positions:
+        return None
+    number = mask.choose_one(encoded, positions)
+    own, *others = mask.queries(loaded, models.beside("fill"), encoded, text, pair, positions)
+    word = choose_word(own, encoded, positions, number)
+    beside = [query for query in others if not query.loaded.random and can_follow(query, word, len(positions))]
+    control = replace(own, loaded=models.control_of(loaded))
+    return Followed([own, *beside, control], number, word, mask.context(encoded, positions[number]))
+
+
+def can_follow(query: Query, word: str, count: int) -> bool:
+    """Return whether the second model knows the word and reads all `count` masked positions; if not, say so."""
+    asked = query.text, query.pair, query.masked, query.loaded.limit
+    if word not in query.loaded.tokenizer.vocab:
+        reason = f"has no token “{plain(word)}”"
+    elif len(models.compute(masked_row, query.loaded, *asked)[1]) != count:
+        reason = "cannot read this text to its last gap"
+    else:
+        return True
+    st.info(f"**{query.name}** {reason}, so it is left out.", icon=":material/info:")
+    return False
+
+
+def choose_word(query: Query, encoded: Encoded, positions: Sequence[int], number: int) -> str:
+    """Return the model's first guess until the visitor chooses another, the hidden word itself, or types one."""
+    found = models.compute(fill_mask, query.loaded, query.text, query.pair, OFFERED, query.masked, query.loaded.limit)
+    truth = encoded.tokens[positions[number]]
+    key = f"follow {hash((tuple(encoded.tokens), tuple(positions), number))}"
+    own = f"{key} chosen"  # by the visitor: another model has another first guess
+    if own not in st.session_state:
+        st.session_state[own] = state.link_value("follow")
+    others = [truth if truth != "[MASK]" else None, st.session_state[own]]
+    options = list(dict.fromkeys([*found[number].tokens, *filter(None, others)]))
+    st.session_state[key] = st.session_state[own] or options[0]
+
+    def keep() -> None:
+        word = (st.session_state[key] or "").strip()
+        st.session_state[own] = None if word == options[0] else word or None
+
+    st.selectbox(
+        "Word to follow",
+        options,
+        key=key,
+        on_change=keep,
+        accept_new_options=True,
+        help="The model's first guess, unless you choose another word or type one.",
+        width=260,
+    )
+    state.share("follow", st.session_state[own] or "")
+    return st.session_state[own] or options[0]

@@ -1,0 +1,28 @@
+"""Attention heads: all at once and one in full, heads switched off, attention as an explanation, and bertviz."""
+
+from app.shared import layout, models, state
+from app.views.attention import all_heads, bertviz_views, explanation, switch_off
+
+EXAMPLES = {
+    "a gap": {"text": state.DEFAULT_TEXT, "pair": ""},
+    "no gap": {"text": state.DEFAULT_TEXT.replace("[MASK]", "animal"), "pair": ""},
+    "a pair": {"text": "the man went to the store.", "pair": "he bought a gallon of milk."},
+}
+# Each view, and the task whose head its model needs.
+VIEWS = {
+    "All heads": (all_heads, "encoder"),
+    "Switch heads off": (switch_off, "fill"),
+    "Is it an explanation?": (explanation, "fill"),
+    "bertviz": (bertviz_views, "encoder"),
+}
+
+layout.heading(
+    "Attention heads",
+    "In every layer each token gathers information from the others, in several ways at once: each way is a *head*. "
+    "See where every head attends, switch heads off, and ask whether attention explains what the model predicts.",
+)
+state.example_pills("Try", EXAMPLES)
+text, pair = state.text_fields()
+with layout.open_tab("attention", VIEWS) as name:
+    view, task = VIEWS[name]
+    view.show(models.model_for(task), text, pair)

@@ -1,0 +1,222 @@
+"""Which texts are shown: a bundled set, the visitor's own lines or file, and sentences added to any of them."""
+
+import tempfile
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+import streamlit as st
+
+from app.shared import state
+from app.shared.markdown import plain
+from app.views.embeddings import cells
+from bertlab.corpora.reading import Skipped
+from bertlab.corpora.records import Record, read_records
+from bertlab.corpora.tabular import LABELS, TEXTS, Columns, ReadOptions, text_examples
+from bertlab.draw.charts.projection import YOURS
+from bertlab.errors import InputError
+
+OPINIONS, TOPICS, OWN, FILE = "opinions", "topics", "my own lines", "a file"
+LEADS = {
+    OPINIONS: "Two short sentences each, *good* or *bad*. Both contain good and bad words, and “not” or “although” "
+    "reverses them: counting words cannot tell them apart.",
+    TOPICS: "Two sentences each on one of six topics. Here the words alone give much away.",
+}
+MAKERS = {OPINIONS: "sentiment", TOPICS: "labelled_sentences"}  # functions of the story world
+OWN_DEFAULT = """animals | my dog is hairy.
+animals | penguins are flightless birds.
+animals | the cat sleeps on the sofa.
+animals | a horse stands in the field.
+weather | it rained all day.
+weather | the sun is out this morning.
+weather | a cold wind blows from the sea.
+weather | the snow lies deep."""
+BUNDLED_TEXTS, MOST_TEXTS, MOST_YOURS = 240, 500, 20
+MOST_MEGABYTES, KEPT_FILES = 5, 50
+NO_LABEL = "no label"
+FILE_TYPES = ["csv", "tsv", "jsonl", "txt"]
+
+
+@dataclass(frozen=True)
+class TextSet:
+    """Texts with their labels, the code that makes them, and the visitor's own sentences, which have no label."""
+
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+    code: str
+    yours: tuple[str, ...] = ()
+
+    @property
+    def all_texts(self) -> tuple[str, ...]:
+        return self.texts + self.yours
+
+    @property
+    def all_labels(self) -> tuple[str, ...]:
+        return self.labels + (YOURS,) * len(self.yours)
+
+    def first(self, count: int) -> "TextSet":
+        """Return only the first `count` texts."""
+        yours = self.yours[: max(0, count - len(self.texts))]
+        return replace(self, texts=self.texts[:count], labels=self.labels[:count], yours=yours)
+
+    @property
+    def all_code(self) -> str:
+        return cells.with_yours(self.code, self.yours, YOURS)
+
+
+def choose() -> TextSet | None:
+    """Show the fields for the texts. Returns None while the file is missing."""
+    names = [OPINIONS, TOPICS, OWN, FILE]
+    source = st.segmented_control(
+        "Which texts", names, default=OPINIONS, required=True, key="embeddings_set", bind="query-params"
+    )
+    if source == FILE:
+        found = uploaded_texts()
+    else:
+        found = own_texts() if source == OWN else bundled_texts(source)
+    if found is None:
+        return None
+    texts, labels, code = found
+    return TextSet(tuple(texts), tuple(labels), code, tuple(added()))
+
+
+def bundled_texts(source: str) -> tuple[Sequence[str], Sequence[str], str]:
+    st.caption(LEADS[source])
+    return *_storyworld(MAKERS[source]), cells.bundled_texts(MAKERS[source], BUNDLED_TEXTS)
+
+
+@st.cache_data(show_spinner=False)
+def _storyworld(name: str) -> tuple[list[str], list[str]]:
+    from bertlab.corpora import storyworld
+
+    examples = list(getattr(storyworld, name)(seed=0, count=BUNDLED_TEXTS, split="test"))
+    return [e.text for e in examples], [e.label for e in examples]
+
+
+def own_texts() -> tuple[Sequence[str], Sequence[str], str]:
+    label = "One text a line, with its label: `label | text`, or label, Tab, text"
+    texts, labels = labelled_lines(state.linked_text(st.text_area, label, "lines", OWN_DEFAULT, height=220))
+    texts, labels = list(bounded(texts, "lines")), labels[:MOST_TEXTS]
+    return texts, labels, cells.own_texts(texts, labels)
+
+
+def labelled_lines(text: str) -> tuple[list[str], list[str]]:
+    """Return texts and labels of lines `text`, `label<TAB>text` or `label | text`; blank lines are skipped."""
+    texts, labels = [], []
+    for line in filter(str.strip, text.splitlines()):
+        label, mark, rest = line.partition("\t")
+        if not mark:
+            label, mark, rest = line.partition(" | ")
+        texts.append(rest.strip() if mark and rest.strip() else line.strip())
+        labels.append(label.strip() if mark and rest.strip() else NO_LABEL)
+    return texts, labels
+
+
+def bounded(texts: Sequence[str], kind: str) -> Sequence[str]:
+    """Return at most MOST_TEXTS texts, and say what was cut. Raises InputError for fewer than three."""
+    if len(texts) < 3:
+        raise InputError(f"a projection needs at least three {kind} of text: add some")
+    if len(texts) > MOST_TEXTS:
+        text = f"There are more than {MOST_TEXTS} {kind}: only the first {MOST_TEXTS} are shown."
+        st.warning(text, icon=":material/content_cut:")
+    return texts[:MOST_TEXTS]
+
+
+def uploaded_texts() -> tuple[Sequence[str], Sequence[str], str] | None:
+    upload = st.file_uploader(
+        "A table of texts, with a column of labels if there are labels",
+        FILE_TYPES,
+        key="embeddings_file",
+        max_upload_size=MOST_MEGABYTES,
+        help="CSV or TSV whose first line names the columns, or JSON lines; or a text file without labels, one text "
+        "a line. It stays on this server while your page is open, nobody else can see it, and no link contains it.",
+    )
+    if upload is None:
+        st.info("Choose a file above, for example a CSV with columns text and label.", icon=":material/upload_file:")
+        return None
+    file = upload.file_id, upload.name, upload.getvalue()
+    text, label = choose_columns(file_columns(*file))
+    texts, labels, left_out = file_texts(*file, text, label)
+    if left_out:
+        st.warning(plain(left_out), icon=":material/content_cut:")
+    code = cells.file_texts(upload.name, text, label, MOST_TEXTS, NO_LABEL)
+    return bounded(texts, "rows"), labels[:MOST_TEXTS], code
+
+
+@st.cache_data(max_entries=KEPT_FILES, show_spinner="Reading the file")
+def file_columns(file_id: str, name: str, _content: bytes) -> list[str]:
+    """Return the names of the columns. Raises InputError if there are no rows."""
+    skipped = Skipped()
+    with closing(file_records(name, _content, skipped)) as records:
+        first = next(records, None)
+    if first is None:
+        why = f" that can be used: {skipped}" if skipped.count else ""
+        raise InputError(f"the file {name}: there are no rows{why}")
+    return list(first.values)
+
+
+@st.cache_data(max_entries=KEPT_FILES, show_spinner="Reading the file")
+def file_texts(
+    file_id: str, name: str, _content: bytes, text: str, label: str | None
+) -> tuple[list[str], list[str], str]:
+    """Return texts and labels of the first rows, up to one more than are shown, and which rows were left out."""
+    skipped = Skipped()
+    options = ReadOptions(Columns(text, None, label), labelled=label is not None, skipped=skipped)
+    with closing(file_records(name, _content, skipped)) as records:
+        found = text_examples(records, name, options)
+        kept = list(islice(found, MOST_TEXTS + 1))
+    return [e.text for e in kept], [str(e.label or NO_LABEL) for e in kept], str(skipped) if skipped.count else ""
+
+
+def file_records(name: str, content: bytes, skipped: Skipped) -> Generator[Record, None, None]:
+    """Yield the rows of an uploaded file. Errors name the file, never the folder it was put into for reading."""
+    with tempfile.TemporaryDirectory(prefix="bertlab-") as folder:
+        prefix = f"{folder}/"
+        path = Path(prefix) / Path(name).name
+        path.write_bytes(content)
+        try:
+            check_encoding(name, content)
+            for record in read_records(path, skipped=skipped):
+                yield replace(record, where=record.where.replace(prefix, ""))
+        except InputError as error:
+            raise InputError(f"the file {str(error).replace(prefix, '')}") from error
+        finally:
+            skipped.first = skipped.first.replace(prefix, "")
+
+
+def check_encoding(name: str, content: bytes) -> None:
+    """Raise InputError unless the file is UTF-8, or UTF-16, which its first two bytes show."""
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: not UTF-8 at byte {error.start}; save it as UTF-8 and choose it again") from error
+
+
+def choose_columns(names: list[str]) -> tuple[str, str | None]:
+    """Ask which column has the texts and which the labels; at first those with the usual names."""
+    text = next((name for name in TEXTS if name in names), names[0])
+    label = next((name for name in LABELS if name in names and name != text), NO_LABEL)
+    if len(names) == 1:
+        return text, None
+    left, right = st.columns(2)
+    text = left.selectbox("Column of texts", names, names.index(text), key="embeddings_text_column")
+    others = [NO_LABEL, *(name for name in names if name != text)]
+    first = others.index(label) if label in others else 0
+    label = right.selectbox("Column of labels", others, first, key=f"embeddings_label_column {text}")
+    return text, None if label == NO_LABEL else label
+
+
+def added() -> list[str]:
+    """Return the visitor's own sentences, which stars mark in the pictures."""
+    with st.expander("Add sentences of your own", icon=":material/star:"):
+        label = "One a line; stars mark them in the pictures"
+        typed = state.linked_text(st.text_area, label, "embeddings_yours", placeholder="Nobody found the soup bad.")
+        lines = [line.strip() for line in typed.splitlines() if line.strip()]
+        if len(lines) > MOST_YOURS:
+            st.warning(f"Only the first {MOST_YOURS} of {len(lines)} are added.", icon=":material/content_cut:")
+    return lines[:MOST_YOURS]

@@ -1,0 +1,116 @@
+"""The label of a whole text and of each word, with what each token contributes to it."""
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from app.shared import contributions, models, state
+from app.shared.exports import exports
+from app.shared.markdown import chip_names, plain, signed
+from app.views.labels import cells
+from bertlab.draw.charts import base as charts
+from bertlab.draw.html.marked import marked_names
+from bertlab.explain.attribution import Attribution, attribute_text, attribute_word
+from bertlab.explain.labels import LabelledText, LabelledWords
+from bertlab.tasks.token import OUTSIDE
+
+CLASSES = 8  # only the model's maker wants to see more
+
+
+def show_text(loaded: models.Loaded, labelled: LabelledText, text: str, pair: str | None, name: str) -> None:
+    """Show the label of a text. `name` is that of the files to save."""
+    label = loaded.model.config.id2label[labelled.label]
+    show_classes(labelled, label)
+    asked = text, pair, labelled.label, loaded.limit
+    found, control = contributions.with_control(attribute_text, loaded, *asked)
+    bars = show_contributions(found, control, f"What contributes to “{label}”", label)
+    code = cells.text_label(loaded.source, text, pair, loaded.limit)
+    exports(name, charts.attribution_table(found, control), code, bars)
+
+
+def show_classes(labelled: LabelledText, label: str) -> None:
+    prediction = labelled.prediction
+    one, all_of_them = st.columns([1, 2], gap="large")
+    if not prediction.probabilities:
+        one.metric("Predicted number", f"{prediction.label:.3f}")
+        return
+    one.metric("Likeliest class", plain(label))
+    share = st.column_config.ProgressColumn("probability", format="percent", min_value=0, max_value=1)
+    ranked = sorted(prediction.probabilities.items(), key=lambda item: -item[1])
+    table = pd.DataFrame(ranked[:CLASSES], columns=["class", "probability"])
+    all_of_them.dataframe(table, hide_index=True, column_config={"probability": share})
+
+
+def show_words(loaded: models.Loaded, labelled: LabelledWords, text: str, name: str, word: int | None = None) -> int:
+    """Show the labels of all words, and what contributes to one of them: `word`, or else the one that is pressed.
+
+    Returns its number, from 0. `name` is that of the files to save.
+    """
+    with st.container(border=True):
+        st.html(marked_names(labelled.text, labelled.names, labelled.kinds))
+    if word is None:
+        word = choose_word(labelled, f"word {hash((loaded.stamp, text))}")
+    word = min(word, len(labelled.spans) - 1)
+    label = labelled.prediction.labels[word]
+    asked = text, word, loaded.model.config.label2id[label], loaded.limit
+    found, control = contributions.with_control(attribute_word, loaded, *asked)
+    st.markdown(sureness(labelled, word))
+    title = f"What contributes to “{label}” for “{words_of(labelled)[word]}”"
+    bars = show_contributions(found, control, title, label)
+    table = charts.attribution_table(found, control)
+    table["label"] = table["position"].map(dict(zip(labelled.positions, labelled.prediction.labels, strict=True)))
+    exports(name, table, cells.word_label(loaded.source, text, word, loaded.limit), bars)
+    return word
+
+
+def words_of(labelled: LabelledWords) -> list[str]:
+    return [labelled.text[start:stop] for start, stop in labelled.spans]
+
+
+def choose_word(labelled: LabelledWords, key: str) -> int:
+    """Show a chip for every word; the first word of a name is pressed at first. Returns the pressed one."""
+    words = words_of(labelled)
+    named = [i for i, label in enumerate(labelled.prediction.labels) if label != OUTSIDE]
+    first = named[0] if named else 0
+    if key not in st.session_state:
+        linked = state.link_value("word") or ""
+        st.session_state[key] = int(linked) if linked.isdecimal() and int(linked) < len(words) else first
+    state.keep(key)
+    word = st.pills(
+        "Press a word to see what contributed to its label",
+        range(len(words)),
+        key=key,
+        format_func=chip_names(words).__getitem__,
+        persist_state="session",
+    )
+    word = first if word is None else word
+    state.share("word", "" if word == first else str(word))
+    return word
+
+
+def sureness(labelled: LabelledWords, word: int) -> str:
+    label, shares = labelled.prediction.labels[word], labelled.prediction.probabilities
+    return f"Its label is **{plain(label)}**" + (f", with a probability of {shares[word]:.1%}." if shares else ".")
+
+
+def show_contributions(found: Attribution, control: Attribution, title: str, label: str) -> alt.Chart:
+    """Show the attributions of the model and those of random weights. Returns the chart of both."""
+    trained, random = st.columns(2, gap="large")
+    with trained:
+        st.markdown(f"**{plain(title)}**")
+        st.markdown(f"{effect(found)} {contributions.in_a_sentence(label, found)}")
+        contributions.show_marked(found)
+        st.caption(contributions.completeness(found))
+    with random:
+        st.markdown("**The same for random weights**")
+        st.markdown(effect(control))
+        contributions.show_marked(control)
+        st.caption(contributions.completeness(control))
+    st.markdown("**Both on one scale**")
+    return contributions.show_bars(found, control, title)
+
+
+def effect(found: Attribution) -> str:
+    """Say how much of the score is due to the words at all."""
+    start, added = (signed(x) for x in (found.baseline, found.score - found.baseline))
+    return f"Without any words the score of this label is **{start}**; these words add **{added}**."

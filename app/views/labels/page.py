@@ -1,0 +1,80 @@
+"""Labels: the class of a text and the labels of its words, by fine-tuned models, with what contributed to each."""
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from app.shared import layout, models, state
+from app.shared.markdown import plain
+from app.views.labels import label_views
+from bertlab.errors import InputError
+from bertlab.explain.labels import label_text, label_words
+from bertlab.explain.text import clean
+
+TEXT = "Ruth Hill bought Lucky a cake in Ashford. It was delicious."
+EXAMPLES = {
+    "delicious": TEXT,
+    "not salty": "In Ashford, Ruth Hill and Lucky, her dog, ate a cake. The soup was not salty.",
+    "although": "The cake was delicious, although the soup was salty.",
+    "never": "Eleanor met Zara in Valleyfield. The pudding was never bland.",
+    "names or words?": "Rose gave the rose to May in may. The baker thanked Jack Baker.",
+}
+
+
+def models_for(task: str) -> Iterator[tuple[models.Loaded, str]]:
+    """Yield the chosen model and the one to compare with, each with an ending for its file names.
+
+    A second model with random weights is left out, since those stand beside each model anyway.
+    """
+    first, second = models.model_for(task), models.beside(task)
+    yield first, ""
+    if second is not None and not second.random and second.stamp != first.stamp:
+        yield second, "-compared"
+
+
+def notice_once(*counts: int) -> None:
+    """Warn of tokens that were left out, unless the same was said for another model."""
+    if counts not in noticed:
+        noticed.add(counts)
+        layout.notices(*counts)
+
+
+def show_text() -> None:
+    st.subheader("The whole text", anchor=False)
+    for loaded, ending in models_for("text label"):
+        labelled = models.compute(label_text, loaded, text, pair, loaded.limit)
+        notice_once(labelled.encoded.dropped, labelled.encoded.unknown, len(labelled.encoded.tokens))
+        st.caption(f"Labelled by **{plain(loaded.name)}**.")
+        label_views.show_text(loaded, labelled, text, pair, f"text-label{ending}")
+
+
+def show_words() -> None:
+    st.subheader("Each word", anchor=False)
+    word = None
+    for loaded, ending in models_for("word labels"):
+        labelled = models.compute(label_words, loaded, text, loaded.limit)
+        notice_once(labelled.dropped, labelled.unknown, len(labelled.tokens))
+        st.caption(f"Labelled by **{plain(loaded.name)}**.")
+        word = label_views.show_words(loaded, labelled, text, f"word-labels{ending}", word)
+
+
+layout.heading(
+    "Labels",
+    "A fine-tuned BERT gives a text its class, or each word its label. Which tokens contributed? *Integrated "
+    "gradients* divide the score of the label among them: blue tokens raise it, orange ones lower it.",
+)
+st.caption(
+    "The score is the log-odds of the label, in nats; for a model that predicts a number, that number. The gradients "
+    "are followed from a baseline of nothing but [PAD] to your text, and the attributions must add up to the whole "
+    "difference: the check under each picture shows how nearly they do. Colours are scaled to the largest attribution "
+    "of each picture."
+)
+state.example_pills("Try", {name: {"label_text": text, "label_pair": ""} for name, text in EXAMPLES.items()})
+text, pair = state.text_fields("label_", TEXT)
+noticed: set[tuple[int, ...]] = set()
+with layout.box():
+    if not clean(text):
+        raise InputError("the text is empty: write at least one word")
+    for view in (show_text, show_words):
+        with layout.box():
+            view()

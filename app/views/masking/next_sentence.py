@@ -1,0 +1,76 @@
+"""Next sentence: does the second text follow the first? Asked in both orders, and of random weights too."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.shared import layout, models
+from app.shared.exports import exports
+from app.shared.markdown import plain
+from app.views.masking import cells
+from app.views.masking.mask import Query
+from bertlab.draw.charts.masking import verdict_bars, verdict_table
+from bertlab.explain.words.next_sentence import NextSentence, both_orders
+
+HEAD = "cls.seq_relationship"
+STORY = "I am Penny Thorne, and I am an engineer. My dog Duchess is hairy."
+PAIRS = {
+    "one story": (STORY, "She likes bones, and my brother Martin likes a new film."),
+    "two stories": (STORY, "Broken ink roller! Polite Richard needed another ink roller at the printing house."),
+}
+
+
+def show(queries: Sequence[Query]) -> None:
+    st.markdown(
+        "In the second task of pretraining, **next sentence prediction** (NSP), BERT decides whether the second of "
+        "two texts follows the first. In half of the pairs it does. In the other half, the *negatives*, the second "
+        "text comes from elsewhere."
+    )
+    st.pills("Try a pair", list(PAIRS), key="nsp_pair", on_change=fill_fields)
+    judges = {one.loaded.name: one.loaded for one in queries if one.loaded.random or one.loaded.has(HEAD)}
+    for query in queries:
+        if query.loaded.name not in judges:
+            st.info(f"**{query.name}** was saved without a next-sentence head.", icon=":material/info:")
+    if not queries[0].pair:
+        text = "There is no second text: write one beside the first, or press a pair above."
+        st.info(text, icon=":material/edit:")
+    elif judges:
+        judges.setdefault(models.RANDOM, models.control_of(queries[0].loaded))
+        show_verdicts(judges, queries[0].text, queries[0].pair)
+
+
+def fill_fields() -> None:
+    if st.session_state.nsp_pair:
+        st.session_state.text, st.session_state.pair = PAIRS[st.session_state.nsp_pair]
+
+
+def show_verdicts(judges: dict[str, models.Loaded], text: str, pair: str) -> None:
+    verdicts = {name: models.compute(both_orders, loaded, text, pair, loaded.limit) for name, loaded in judges.items()}
+    for name, (given, swapped) in verdicts.items():
+        if not judges[name].random:
+            st.markdown(f"**{plain(name)}**: {verdict(given, swapped)}")
+    bars = verdict_bars(verdicts)
+    layout.show_chart(bars, in_words(verdicts))
+    st.caption(
+        "50% means undecided. Random weights, the control, have learned nothing about it. Texts that follow each "
+        "other also share their subject, and that alone may decide (Lan et al. 2020). The orange bar, with the texts "
+        "swapped, shows whether their order matters at all."
+    )
+    sources = [(loaded.source, loaded.random) for loaded in judges.values()]
+    code = cells.next_sentence(sources, text, pair, models.DRAWN_TOKENS)
+    exports("next-sentence", verdict_table(verdicts), code, bars)
+
+
+def verdict(given: NextSentence, swapped: NextSentence) -> str:
+    says = "the second text **follows**" if given.probability > 0.5 else "the second text **does not follow**"
+    same = (given.probability > 0.5) == (swapped.probability > 0.5)
+    order = "the same verdict" if same else "the opposite verdict"
+    return f"{says}, p = {given.probability:.1%}. With the texts swapped, p = {swapped.probability:.1%}: {order}."
+
+
+def in_words(verdicts: dict[str, tuple[NextSentence, NextSentence]]) -> str:
+    spoken = [
+        f"{name} {given.probability:.0%}, with the texts swapped {swapped.probability:.0%}"
+        for name, (given, swapped) in verdicts.items()
+    ]
+    return "Probability that the second text follows: " + "; ".join(spoken)

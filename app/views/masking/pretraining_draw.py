@@ -1,0 +1,63 @@
+"""Pretraining's draw: which tokens the sampler chooses, what becomes of them, and the loss at each."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from app.shared import layout, models
+from app.shared.exports import exports
+from app.views.masking import cells
+from app.views.masking.mask import Query
+from bertlab.draw.charts.masking import loss_bars, loss_table
+from bertlab.draw.html.marked import ACTIONS, token_strip
+from bertlab.explain.words.masking import SampledMasking, sample_masking
+
+
+def show(queries: Sequence[Query]) -> None:
+    st.markdown(
+        "In pretraining nobody picks the words: about 15% of the tokens are drawn at random. Of these, 80% become "
+        "[MASK], 10% a random token, and 10% stay as they are, so the model must keep a useful vector for *every* "
+        "word. This is the same sampler that trained the model."
+    )
+    left, right = st.columns(2, gap="large")
+    rate = left.slider("Share of tokens chosen", 5, 80, 15, step=5, format="%d%%", key="rate", bind="query-params")
+    seed = right.slider("Random seed", 0, 99, 0, key="seed", bind="query-params")
+    layout.side_by_side(queries, partial(show_draw, rate=rate / 100, seed=seed))
+
+
+def show_draw(query: Query, rate: float, seed: int) -> None:
+    drawn = models.compute(sample_masking, query.loaded, query.text, query.pair, rate, seed, query.loaded.limit)
+    st.html(token_strip(drawn.after, drawn.actions, drawn.before, drawn.special))
+    st.markdown("**What the model predicts at the chosen positions**")
+    table = loss_table(drawn.guesses, ACTIONS)
+    share = st.column_config.ProgressColumn("p(true)", format="percent", min_value=0, max_value=1)
+    nats = st.column_config.NumberColumn("loss (nats)", format="%.2f")
+    st.dataframe(table.drop(columns="position"), hide_index=True, column_config={"p(true)": share, "loss": nats})
+    losses, counts = st.columns([3, 2], gap="large")
+    bars = loss_bars(drawn.guesses, ACTIONS, query.loaded.tokenizer.vocab_size) if drawn.guesses else None
+    with losses:
+        st.markdown(f"The loss of this draw is the mean over the chosen positions: **{drawn.loss:.2f} nats**.")
+        if bars is not None:
+            layout.show_chart(bars, in_words(drawn), rows=len(drawn.guesses))
+    with counts:
+        st.markdown("**Counts of this draw**")
+        st.dataframe(count_table(drawn, rate), hide_index=True)
+        st.caption("In every draw the counts are the whole numbers nearest to the expected ones.")
+    exports(f"masking{query.key}", table, cells.draw(query, rate, seed), bars)
+
+
+def in_words(drawn: SampledMasking) -> str:
+    losses = ", ".join(f"{guess.truth} {guess.loss:.1f} nats" for guess in drawn.guesses)
+    return f"Loss at each chosen position: {losses}"
+
+
+def count_table(drawn: SampledMasking, rate: float) -> pd.DataFrame:
+    """Return how many tokens were chosen, how many of them met each fate, and how many are expected."""
+    ordinary = drawn.special.count(False)
+    chosen = len(drawn.guesses)
+    shares = [("chosen", chosen, rate * ordinary)]
+    for action, share in ((1, 0.8), (2, 0.1), (3, 0.1)):
+        shares.append((f"… {ACTIONS[action]}", drawn.actions.count(action), share * chosen))
+    return pd.DataFrame(shares, columns=["", "here", "expected"]).round(1)

@@ -1,0 +1,130 @@
+"""Whole text: every token is masked in turn, and the text coloured by the surprisal of each."""
+
+import math
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.shared import layout, progress, state
+from app.shared.exports import exports
+from app.shared.markdown import chip_names, plain, signed
+from app.views.masking import cells
+from app.views.masking.mask import Query
+from bertlab.draw.charts import base as charts
+from bertlab.draw.charts import masking as masking_charts
+from bertlab.draw.palette import ORANGE
+from bertlab.explain.text import encode
+from bertlab.explain.words.surprisal import (
+    Surprisal,
+    maskable_positions,
+    pseudo_log_likelihood,
+    pseudo_perplexity,
+    sweep,
+)
+
+GUESSES = 8
+
+
+def show(queries: Sequence[Query]) -> None:
+    st.markdown(
+        "Each token is masked in turn, and the model predicts it from all the others. Its *surprisal* is −ln of the "
+        "probability that the model gave to the true token. 0 nats: the model was certain of it."
+    )
+    st.caption(
+        "Minus their sum is the pseudo-log-likelihood (Salazar et al. 2020). Of two texts of equal length, the one "
+        "nearer to 0 is the more natural one to the model. It is no true log-likelihood, because every token is "
+        "predicted with all the others in sight, and the pieces of a split word (##) give each other away."
+    )
+    if "[MASK]" in f"{queries[0].text} {queries[0].pair or ''}".upper():
+        st.caption(":material/edit: A [MASK] stays a gap and has no surprisal: write a word there to see if it fits.")
+    layout.side_by_side(queries, show_sweep)
+
+
+def show_sweep(query: Query) -> None:
+    loaded = query.loaded
+    ids = encode(loaded.tokenizer, query.text, query.pair, loaded.limit).input_ids
+    total, vocabulary = len(maskable_positions(loaded.tokenizer, ids)), loaded.tokenizer.vocab_size
+
+    def draw(rows: list[Surprisal]) -> None:
+        layout.show_chart(masking_charts.surprisal_bars(rows, vocabulary), "Surprisals so far", rows=len(rows))
+
+    rows = progress.rows(sweep, loaded, query.text, query.pair, GUESSES, loaded.limit, total=total, draw=draw)
+    if not rows:
+        return
+    if len(rows) == total:
+        show_sums(rows)
+    chosen = choose_token(rows, query.key, math.log(vocabulary))
+    show_token(chosen, vocabulary)
+    bars = masking_charts.surprisal_bars(rows, vocabulary)
+    layout.show_chart(bars, in_words(rows), rows=len(rows))
+    exports(f"surprisal{query.key}", masking_charts.sweep_table(rows), cells.sweep(query, GUESSES), bars)
+
+
+def show_sums(rows: Sequence[Surprisal]) -> None:
+    total = pseudo_log_likelihood(rows)
+    with st.container(horizontal=True, gap="small"):
+        st.metric("Pseudo-log-likelihood", f"{signed(total, '.1f')} nats", width="content")
+        st.metric("Mean surprisal", f"{-total / len(rows):.2f} nats", width="content")
+        help = "exp of the mean surprisal: the number of equally likely tokens that would be as hard to choose from."
+        st.metric("Pseudo-perplexity", f"{pseudo_perplexity(rows):,.1f}", width="content", help=help)
+
+
+def choose_token(rows: Sequence[Surprisal], key: str, uniform: float) -> Surprisal:
+    """Show a coloured chip for every token; the most surprising one is pressed at first. Returns the pressed one."""
+    first = max(range(len(rows)), key=lambda i: rows[i].surprisal)
+    widget = f"at{key} {hash(tuple(row.token for row in rows))}"
+    if widget not in st.session_state:
+        linked = state.link_value(f"at{key}") or ""
+        st.session_state[widget] = int(linked) if linked.isdecimal() and int(linked) < len(rows) else first
+    tokens = chip_names([row.token for row in rows])
+    names = [f"{token} :small[{row.surprisal:.1f}]" for token, row in zip(tokens, rows, strict=True)]
+    box = f"sweep{key}"
+    st.html(colours(box, [row.surprisal / uniform for row in rows]))
+    with st.container(key=box):
+        state.keep(widget)
+        chosen = st.pills(
+            "The deeper the colour, the higher the surprisal (in nats). Press a token to see the guesses there",
+            range(len(rows)),
+            key=widget,
+            format_func=names.__getitem__,
+            required=True,
+            wrap=True,
+            persist_state="session",
+        )
+    state.share(f"at{key}", "" if chosen == first else str(chosen))
+    return rows[chosen]
+
+
+def colours(box: str, shares: Sequence[float]) -> str:
+    """Colour the chips in the container `box` by surprisal, as shares of that of uniform guessing."""
+    rules = [
+        f".st-key-{box} button:nth-of-type({n}) {{ background: {ORANGE}{round(190 * min(share, 1)):02x} !important }}"
+        for n, share in enumerate(shares, 1)
+    ]
+    return f"<style>.st-key-{box} button {{ color: inherit !important }} {' '.join(rules)}</style>"
+
+
+def show_token(row: Surprisal, vocabulary: int) -> None:
+    bars, words = st.columns([3, 2], gap="large")
+    with bars:
+        layout.show_chart(charts.fill_bars(row.fill, row.token), f"What the model would write for {row.token}")
+    with words:
+        st.markdown(
+            f"The model gives **{plain(row.token)}** a probability of {chance(row.surprisal)} "
+            f"({row.surprisal:.2f} nats)."
+        )
+        st.markdown(
+            "It is the model's first guess." if row.rank == 1 else f"It is guess {row.rank:,} of {vocabulary:,}."
+        )
+
+
+def chance(surprisal: float) -> str:
+    """Return the probability of a surprisal, in words that stay readable where it is tiny."""
+    if surprisal < math.log(100):
+        return f"{math.exp(-surprisal):.1%}"
+    return f"1 in {math.exp(surprisal):,.0f}" if surprisal < math.log(1e9) else "less than 1 in a billion"
+
+
+def in_words(rows: Sequence[Surprisal]) -> str:
+    worst = sorted(rows, key=lambda row: -row.surprisal)[:3]
+    return "Surprisal of each token; the highest: " + ", ".join(f"{r.token} {r.surprisal:.1f} nats" for r in worst)

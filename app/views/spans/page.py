@@ -1,0 +1,40 @@
+"""Answer spans: how BERT marks an answer in a passage, and what the answer depends on."""
+
+import streamlit as st
+
+from app.shared import layout, models
+from app.shared.markdown import plain
+from app.views.spans import reading, starts_and_ends, the_answer, which_head, why
+from app.views.spans.reading import Reading
+
+VIEWS = {
+    "The answer": the_answer,
+    "Starts and ends": starts_and_ends,
+    "Why this answer?": why,
+    "Which head?": which_head,
+}
+
+
+def show(question: str, passage: str) -> None:
+    loaded, beside = models.model_for("answer"), models.beside("answer")
+    readings = [Reading(loaded, question, passage)]
+    if beside and beside.stamp == loaded.stamp:
+        text = f"**{plain(loaded.name)}** answers in both cases, so there is no comparison."
+        st.info(text, icon=":material/info:")
+    elif beside:
+        readings.append(Reading(beside, question, passage, "-beside"))
+    found = readings[0].found
+    layout.notices(found.dropped, found.unknown, len(found.tokens))
+    with layout.open_tab("spans", VIEWS) as name:
+        VIEWS[name].show(readings)
+
+
+layout.heading(
+    "Answer spans",
+    "A fine-tuned BERT answers by marking a span of the passage: each token gets a logit for the start and one for "
+    "the end of the answer. If [CLS] gets the highest ones, the passage contains no answer. The model can only copy, "
+    "and it can be wrong.",
+)
+question, passage = reading.fields()
+with layout.box():
+    show(question, passage)

@@ -1,0 +1,82 @@
+"""Which head the answer depends on: switch heads off and ask again."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.shared import knockout_heads, models
+from app.shared.exports import exports
+from app.shared.markdown import plain, signed
+from app.views.spans import cells
+from app.views.spans.reading import Reading, percent
+from bertlab.draw.charts.knockout import Rows, knockout_maps, knockout_table
+from bertlab.draw.html.marked import shaded_passage
+from bertlab.explain.attention.knockout import Head, answer_change, answer_knockouts
+from bertlab.explain.spans import Answer
+
+
+def show(readings: Sequence[Reading]) -> None:
+    st.markdown(
+        "Switch a head off, which sets its output to zero, and the model reads the passage without it. A cell shows "
+        "the change in ln p of the answer when that head alone is off: **orange** means less probable without the "
+        "head, **blue** more probable. Here p is p(start) × p(end)."
+    )
+    reading = readings[0]
+    maps = {one.loaded.name: rows(one, one.span) for one in readings if not one.loaded.random}
+    maps[models.RANDOM] = rows(reading.control, reading.span)  # of the first model's answer, not of its own
+    if not all(maps.values()):  # stopped before the first layer
+        return
+    st.caption(whose(readings))
+    off = knockout_heads.show("span_off", maps, reading.loaded)
+    first, control = maps[reading.loaded.name], maps[models.RANDOM]
+    st.markdown(knockout_heads.story(f"“{plain(reading.text)}”", first, control))
+    show_without(reading, off)
+    code = cells.heads(reading.loaded, reading.question, reading.passage, off)
+    exports("answer-knockout", knockout_table(maps), code, knockout_maps(maps, off))
+
+
+def whose(readings: Sequence[Reading]) -> str:
+    """Say which answer each map is about."""
+    own = [
+        f"**{models.readable(one.loaded.name)}** answers “{plain(one.text)}”"
+        for one in readings
+        if not one.loaded.random
+    ]
+    answers = f"Each map is about its model's own answer: {', '.join(own)}" if len(own) > 1 else own[0]
+    return f"{answers}. The map of random weights is about the answer of {models.readable(readings[0].loaded.name)}."
+
+
+def rows(reading: Reading, span: tuple[int, int, int]) -> Rows:
+    return knockout_heads.rows(answer_knockouts, reading.loaded, reading.question, reading.passage, *span)
+
+
+def show_without(reading: Reading, off: tuple[Head, ...]) -> None:
+    st.subheader(f"The answer without {'these heads' if len(off) > 1 else 'this head'}", anchor=False)
+    if not off:
+        st.markdown(knockout_heads.ALL_ON)
+        return
+    found = reading.without(off)
+    change = models.compute(answer_change, reading.loaded, reading.question, reading.passage, *reading.span, off)
+    titles = knockout_heads.titles(off)
+    for column, one, title in zip(st.columns(2, gap="large"), (reading.found, found), titles, strict=True):
+        with column:
+            st.markdown(f"**{title}**")
+            st.metric("Answer", plain(one.best.text) or "no answer", border=True)
+            st.caption(f"p(start) × p(end): {percent(start_times_end(one))}")
+            with st.container(border=True):
+                st.html(shaded_passage(one))
+    st.markdown(outcome(reading, found, change))
+
+
+def start_times_end(found: Answer) -> float:
+    """Return p(start) x p(end) of the answer, as in the maps; its probability among all spans is another number."""
+    best = found.best
+    return float(found.start_probabilities[best.start_token] * found.end_probabilities[best.end_token])
+
+
+def outcome(reading: Reading, found: Answer, change: float) -> str:
+    """Say what switching the heads off changed."""
+    now = plain(found.best.text or "no answer")
+    kept = found.best.text == reading.found.best.text
+    first = f"The answer stays “{now}”" if kept else f"The answer is now “**{now}**”"
+    return f"{first}; ln p of “{plain(reading.text)}” changes by **{signed(change)}** nats."

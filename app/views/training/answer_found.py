@@ -1,0 +1,73 @@
+"""An answer is found: one question, answered by each snapshot of a fine-tuning."""
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from app.shared import layout, progress
+from app.shared.exports import exports
+from app.shared.markdown import plain
+from app.views.spans import reading
+from app.views.training import cells
+from app.views.training.film import MOST_MOMENTS, last_model, moments_of, settled
+from bertlab import BertForQuestionAnswering, Tokenizer
+from bertlab.draw.charts.film import answer_lines, answer_table
+from bertlab.draw.html.marked import shaded_passage
+from bertlab.explain.runs import Moment, TrainingRun
+from bertlab.explain.snapshots import AnswerFrame, answer_film
+
+
+def film(
+    model: BertForQuestionAnswering, tokenizer: Tokenizer, moments: tuple[Moment, ...], question: str, passage: str
+) -> Iterator[AnswerFrame]:
+    """Call answer_film for progress.rows; it opens the models of the moments instead of `model`."""
+    return answer_film(moments, question, passage)
+
+
+def show(run: TrainingRun, source: str, step: int) -> None:
+    """`source` is what a cell opens; `step` is marked."""
+    question, passage = reading.fields("film_")
+    moments, loaded = moments_of(run), last_model("answer", run)
+    frames = progress.rows(film, loaded, moments, question, passage, total=len(moments))
+    if not frames:
+        return
+    last = frames[-1].answer
+    layout.notices(last.dropped, last.unknown, len(last.tokens))
+    st.markdown(story(frames))
+    for frame in frames:
+        show_frame(frame, chosen=frame.step == step)
+    st.caption(reading.SHADES)
+    table = answer_table(frames)
+    chart = answer_lines(table, step)
+    layout.show_chart(chart, "Probability of the best span and of no answer, by training step")
+    st.caption(
+        "The best span may be a different one at each step. Snapshots are evenly spaced, however many steps lie "
+        "between them."
+    )
+    exports("answer-by-step", table, cells.answers(source, MOST_MOMENTS, question, passage), chart)
+
+
+def show_frame(frame: AnswerFrame, chosen: bool) -> None:
+    best = frame.answer.best
+    answer = quoted(best.text) if best.text else "no answer"
+    mark = " (chosen above)" if chosen else ""
+    st.markdown(f"**Step {frame.step:,}**{mark}: {answer}, {reading.percent(best.probability)}")
+    with st.container(border=True):
+        st.html(shaded_passage(frame.answer))
+
+
+def story(frames: list[AnswerFrame]) -> str:
+    """Say what the model answers at the end, since when, and what it answered before."""
+    answers = [frame.answer.best.text for frame in frames]
+    since = settled(answers)
+    text = f"After {frames[-1].step:,} steps the model answers {quoted(answers[-1])}. "
+    if since == 0:
+        return text + "It did so in every snapshot."
+    before = f"t step {frames[since - 1].step:,} it still answered {quoted(answers[since - 1])}."
+    if frames[since] is frames[-1]:
+        return f"{text}A{before}"
+    return f"{text}It has done so since step {frames[since].step:,}; a{before}"
+
+
+def quoted(text: str) -> str:
+    return f"“{plain(text)}”" if text else "that there is no answer"

@@ -1,0 +1,83 @@
+"""[CLS] and topics: the vectors of labelled sentences, snapshot by snapshot, and when their topics separate."""
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from app.shared import layout, progress
+from app.shared.exports import exports
+from app.views.training import cells
+from app.views.training.film import MOST_MOMENTS, last_model, moments_of
+from bertlab import BertModel, Tokenizer
+from bertlab.draw.charts.film import accuracy_steps, accuracy_table, class_key, cloud_tile, strip, unfitted
+from bertlab.explain.runs import PAIRS, Moment, TrainingRun
+from bertlab.explain.snapshots import CloudFrame, cloud_film
+from bertlab.explain.vectors import Pooling, project
+
+COUNT = 120  # sentences
+VECTORS: dict[str, Pooling] = {"[CLS]": "cls", "mean of its tokens": "mean"}
+
+
+@st.cache_data(show_spinner=False)
+def sentences() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    from bertlab.corpora.storyworld import labelled_sentences
+
+    made = list(labelled_sentences(seed=0, count=COUNT, split="test"))
+    return tuple(s.text for s in made), tuple(s.label for s in made)
+
+
+def film(
+    model: BertModel,
+    tokenizer: Tokenizer,
+    moments: tuple[Moment, ...],
+    texts: tuple[str, ...],
+    labels: tuple[str, ...],
+    pooling: Pooling,
+) -> Iterator[CloudFrame]:
+    """Call cloud_film for progress.rows; it opens the models of the moments instead of `model`."""
+    return cloud_film(moments, texts, labels, pooling)
+
+
+def show(run: TrainingRun, source: str, step: int) -> None:
+    """`source` is what a cell opens; `step` is marked."""
+    moments, loaded = moments_of(run), last_model("encoder", run)
+    texts, labels = sentences()
+    options = dict(default="[CLS]", required=True, key="film_vector", bind="query-params")
+    vector = st.segmented_control("Vector of a text", list(VECTORS), **options)
+    frames = progress.rows(film, loaded, moments, texts, labels, VECTORS[vector], total=len(moments))
+    if not frames:
+        return
+    st.markdown(story(frames, vector == "[CLS]" and any(name in PAIRS for name in run.measures)))
+    tiles = [cloud_tile(frame, project(frame.vectors).points, labels, texts) for frame in frames]
+    with st.container(horizontal=True, gap="medium"):
+        for frame, tile in zip(frames, tiles, strict=True):
+            alt = f"Vectors of {COUNT} sentences after {frame.step:,} steps"
+            layout.show_chart(unfitted(tile), alt, width="content")
+    st.html(class_key(labels))
+    st.caption(
+        f"Each point is one of {COUNT} sentences of the storyworld; its colour and shape show its topic. The "
+        "percentage is how often the five nearest neighbours name the topic, in all dimensions of the last layer. Each "
+        "picture has its own axes (PCA): compare which points lie together, not where they lie."
+    )
+    table = accuracy_table({vector: frames})
+    chance = max(map(labels.count, labels)) / len(labels)
+    chart = accuracy_steps(table, chance, step)
+    layout.show_chart(chart, "How often neighbours name the topic, by training step")
+    exports("cls-by-step", table, cells.cloud(source, MOST_MOMENTS, COUNT, VECTORS[vector]), strip(tiles))
+
+
+def story(frames: list[CloudFrame], judges_pairs: bool) -> str:
+    """Say when the neighbours name the topic best; `judges_pairs`: [CLS] is trained for next sentences."""
+    found = [(frame.step, frame.neighbours) for frame in frames if frame.neighbours]
+    (first_step, first), (last_step, last) = found[0], found[-1]
+    best_step, best = max(found, key=lambda one: one[1].accuracy)
+    text = f"Neighbours name the topic of a sentence best at step **{best_step:,}**: {best.accuracy:.0%} "
+    text += f"(chance {first.chance:.0%}). "
+    if first_step == 0:
+        text += f"Random weights (step 0) reach {first.accuracy:.0%}: only what exceeds that was learned. "
+    if last_step != best_step:
+        text += f"At step {last_step:,} it is {last.accuracy:.0%}. "
+    if judges_pairs and last.accuracy < best.accuracy - best.spread:
+        text += "This training never asked [CLS] for topics: it asks [CLS] whether two texts belong together. Choose "
+        text += "the mean of the tokens above to see whether the words still show the topic."
+    return text

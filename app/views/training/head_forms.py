@@ -1,0 +1,112 @@
+"""A head forms: where one head attends, snapshot by snapshot."""
+
+from collections.abc import Iterator
+
+import streamlit as st
+from torch import Tensor
+
+from app.shared import layout, models, progress, state
+from app.shared.exports import exports
+from app.views.training import cells
+from app.views.training.film import MOST_MOMENTS, last_model, moments_of, text_fields
+from bertlab import BertModel, Tokenizer
+from bertlab.draw.charts.film import head_tile, role_lines, role_table, strip, unfitted
+from bertlab.explain.attention.heads import ROLES, head_roles
+from bertlab.explain.attention.maps import attention_maps
+from bertlab.explain.runs import Moment, TrainingRun
+from bertlab.explain.snapshots import HeadFrame, head_film, heads_by_change, role_scores
+
+NAMED = ROLES[: ROLES.index("broad")]  # roles that name a token
+MOST_TOKENS = 32  # a small picture cannot show more
+PHRASES = {
+    "previous": "the previous token",
+    "next": "the next token",
+    "itself": "the token itself",
+    "same word": "the same word elsewhere",
+}
+
+
+def film(
+    model: BertModel, tokenizer: Tokenizer, moments: tuple[Moment, ...], text: str, pair: str | None, limit: int
+) -> Iterator[HeadFrame]:
+    """Call head_film for progress.rows; it opens the models of the moments instead of `model`."""
+    return head_film(moments, text, pair, limit)
+
+
+def show(run: TrainingRun, source: str, step: int) -> None:
+    """`source` is what a cell opens; `step` is marked."""
+    text, pair = text_fields()
+    moments, loaded = moments_of(run), last_model("encoder", run)
+    frames = progress.rows(film, loaded, moments, text, pair, MOST_TOKENS, total=len(moments))
+    if not frames:
+        return
+    maps = frames[-1].maps
+    layout.notices(maps.dropped, maps.unknown, len(maps.tokens))
+    shares = role_scores(frames)  # (T, L, A, R)
+    named = shares[..., : len(NAMED)].nan_to_num(0.0)
+    layer, head = choose_head(heads_by_change(shares), named[-1])
+    control = models.compute(attention_maps, models.control_of(loaded), text, pair, MOST_TOKENS)
+    random = head_roles(control)
+    role = int(named[-1, layer, head].argmax())
+    chances = float(random.scores[layer, head, role]), float(random.uniform[role])
+    st.markdown(story(frames, named[:, layer, head, role], role, layer, head, *chances))
+    tiles = show_tiles(frames, named[:, layer, head, role], role, layer, head)
+    table = role_table(shares[:, layer, head], [frame.step for frame in frames])
+    layout.show_chart(role_lines(table, step), "Where the head attends, by training step")
+    st.caption("Shares of attention, averaged over the words of this text for which the role names a token.")
+    exports("head-by-step", table, cells.head(source, MOST_MOMENTS, text, pair, MOST_TOKENS, layer, head), strip(tiles))
+
+
+def show_tiles(frames: list[HeadFrame], shares: Tensor, role: int, layer: int, head: int) -> list:
+    """Show one small matrix for each snapshot, with the `shares` (T,) of a role. Returns the charts."""
+    tiles = [
+        head_tile(frame, layer, head, f"{NAMED[role]}: {share:.0%}")
+        for frame, share in zip(frames, shares.tolist(), strict=True)
+    ]
+    with st.container(horizontal=True, gap="medium"):
+        for frame, tile in zip(frames, tiles, strict=True):
+            alt = f"Layer {layer + 1}, head {head + 1} after {frame.step:,} steps"
+            layout.show_chart(unfitted(tile), alt, width="content")
+    st.caption(
+        "Each row is a token that attends, each column a token that is attended to, both in the order of the text. "
+        "Dark blue is 0, yellow 1 (all of a token's attention). Point at a cell to read its two tokens."
+    )
+    return tiles
+
+
+def choose_head(order: list[tuple[int, int]], shares: Tensor) -> tuple[int, int]:
+    """Ask for one of the heads, in this order, each with its strongest role at the end; `shares` (L, A, R)."""
+
+    def label(name: str) -> str:
+        layer, head = (int(number) for number in name.split("-"))
+        share, role = shares[layer - 1, head - 1].max(-1)
+        return f"layer {layer}, head {head}: {share:.0%} on {phrase(NAMED[role])}"
+
+    names = [f"{layer + 1}-{head + 1}" for layer, head in order]
+    if st.session_state.get("film_head") not in names:
+        linked = state.link_value("film_head")  # not bound: Streamlit would put the whole label into the link
+        st.session_state.film_head = linked if linked in names else names[0]
+    options = dict(format_func=label, key="film_head", width=460, persist_state="session")
+    chosen = st.selectbox("Head (those that changed most come first)", names, **options)
+    state.share("film_head", chosen)
+    return order[names.index(chosen)]
+
+
+def phrase(role: str) -> str:
+    return PHRASES.get(role, role)
+
+
+def story(
+    frames: list[HeadFrame], shares: Tensor, role: int, layer: int, head: int, control: float, uniform: float
+) -> str:
+    """Say where the head attends at the end, since when, and what random weights and uniform attention give.
+
+    `shares` (T,) are those of the role by snapshot.
+    """
+    share = float(shares[-1])
+    text = f"**Layer {layer + 1}, head {head + 1}** ends with {share:.0%} of its attention on "
+    text += f"**{phrase(NAMED[role])}**"
+    earlier = zip(frames[:-1], shares[:-1].tolist(), strict=True)
+    half = next((frame.step for frame, then in earlier if then >= share / 2), None)
+    text += f"; it first reached half of that at step {half:,}. " if share > 0 and half else ". "
+    return text + f"With random weights the share is {control:.0%}, with uniform attention {uniform:.0%}."

@@ -1,0 +1,117 @@
+"""Training: the curves of a run, and a film of its snapshots; the chosen step is shown on the other pages too."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from app.explore import PAGES, file_of
+from app.shared import layout, models, uploads
+from app.views.training import answer_found, cls_topics, gap_fills, head_forms, learning_curves
+from bertlab.errors import InputError
+from bertlab.explain.runs import Moment, TrainingRun, read_run
+from bertlab.io.locate import bundled_models
+
+CHOSEN = "the chosen model"
+RUNS = Path("runs")  # where `bertlab pretrain` writes
+FILMS = {  # each with the task whose head a run needs
+    "A gap fills": (gap_fills, "fill"),
+    "An answer is found": (answer_found, "answer"),
+    "A head forms": (head_forms, "encoder"),
+    "[CLS] and topics": (cls_topics, "encoder"),
+}
+NEEDED = {"masking": "fill", "spans": "answer"}  # the task whose head a page needs; other pages need the encoder
+NOT_LINKED = ("labels", "training")  # classifiers have no snapshots; this page
+
+
+def choose_run(place) -> str:
+    """Ask for the model of the bar, another bundled one, a folder under runs/, or any folder typed by hand."""
+    found = sorted(str(recipe.parent) for recipe in RUNS.glob("*/recipe.json"))
+    chosen = place.selectbox(
+        "Training run",
+        [CHOSEN, *bundled_models(), *found],
+        key="run",
+        bind="query-params",
+        accept_new_options=True,
+        help="What `bertlab pretrain` and `bertlab finetune` write, during training or afterwards. Type any folder.",
+    )
+    return st.session_state.opened_model if chosen in (None, CHOSEN) else chosen
+
+
+def choose_moment(place, run: TrainingRun) -> Moment:
+    """Ask for the snapshot that all pages show; this slider and that of the model bar stay the same."""
+    moments = {str(moment.step): moment for moment in run.moments}
+    current = next((m for m in run.moments if m.source == models.chosen()), run.moments[-1])
+    st.session_state.training_step = str(current.step)
+    place.select_slider(
+        "Training steps",
+        list(moments),
+        format_func=lambda step: f"{int(step):,}",
+        key="training_step",
+        on_change=show_everywhere,
+        args=[run],
+    )
+    return moments[st.session_state.training_step]
+
+
+def show_everywhere(run: TrainingRun) -> None:
+    """Set the model bar, and so every page, to the chosen step of the run."""
+    moment = next(moment for moment in run.moments if str(moment.step) == st.session_state.training_step)
+    if run.name != st.session_state.opened_model:
+        uploads.set_aside()
+        bundled = run.name in bundled_models()
+        st.session_state.folder = "" if bundled else run.name
+        if bundled:
+            st.session_state.model = run.name
+    st.session_state.step = models.END if moment.source == run.name else str(moment.step)
+
+
+def show_links(run: TrainingRun, moment: Moment) -> None:
+    """Link to the pages that can show the chosen step. A run outside the model bar first gets a button for that."""
+    if moment.source != models.chosen():
+        text = f"Show step {moment.step:,} on all pages"
+        st.button(text, icon=":material/open_in_new:", on_click=show_everywhere, args=[run])
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"See step {moment.step:,} on", width="content")
+        for page, (title, icon) in PAGES.items():
+            if page not in NOT_LINKED and models.open_model(NEEDED.get(page, "encoder"), moment.source) is not None:
+                st.page_link(file_of(page), label=title, icon=icon)
+
+
+def films(run: TrainingRun) -> dict:
+    """Return the views of snapshots that suit what this run learned."""
+    last = run.moments[-1].source
+    return {name: film for name, (film, task) in FILMS.items() if models.open_model(task, last) is not None}
+
+
+def cell_source(name: str) -> str:
+    """Return what a notebook cell opens: for an upload, a folder of its name."""
+    upload = models.upload_name(name)
+    return Path(upload).stem if upload else name
+
+
+def show(place, run: TrainingRun) -> None:
+    """`place` is where the slider goes."""
+    moment = None
+    if len(run.moments) > 1:
+        moment = choose_moment(place, run)
+        show_links(run, moment)
+    else:
+        how = "To keep some, train with `--set snapshot_steps=0,100,1000`"
+        st.caption(f"This run kept no snapshots, so only its curves can be shown. {how}.")
+    views = {"Learning curves": learning_curves} | (films(run) if moment else {})
+    with layout.open_tab("training", views) as name:
+        views[name].show(run, cell_source(run.name), moment.step if moment else None)
+
+
+layout.heading(
+    "Training",
+    "How a model came to know what it knows. See its loss fall below one simple baseline after another, and open its "
+    "snapshots one by one: a gap is filled better and better, and a head takes on its role.",
+)
+left, right = st.columns([2, 3], gap="medium")
+with layout.box():
+    chosen = choose_run(left)
+    if models.upload_name(chosen):
+        raise InputError("an uploaded model has no record of its training: choose a run")
+    show(right, read_run(chosen))
