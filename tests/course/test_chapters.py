@@ -134,7 +134,7 @@ def test_checkers_are_those_of_the_course(path):
 
 @each_chapter
 def test_the_explorer_is_shown_at_a_page_that_there_is(path):
-    folders = {page.parent.name for page in (ROOT / "app" / "pages").glob("*/page.py")}
+    folders = {page.parent.name for page in (ROOT / "app" / "views").glob("*/page.py")}
     pages = folders - {"masking"} | {""}  # the first page stands at the bare address
     named = EXPLORER.findall(prose(path))
     assert named and set(named) <= pages
