@@ -52,13 +52,13 @@ PADDING = 24  # slots
 
 @dataclass
 class Chart:
-    """What was written down of one training: a figure for each step, or for each of `looks` (steps)."""
+    """The record of one training: a figure for each step, or for each step in `evaluated`."""
 
     loss: list[float] = field(default_factory=list)  # of masked words, as the program reports it
     nsp_loss: list[float] = field(default_factory=list)
     nsp_accuracy: list[float] = field(default_factory=list)
     rate: list[float] = field(default_factory=list)  # the learning rate that the optimizer used
-    looks: list[int] = field(default_factory=list)
+    evaluated: list[int] = field(default_factory=list)
     held_out: list[float] = field(default_factory=list)  # loss of masked words in new text, rightly averaged
     again: list[float] = field(default_factory=list)  # the same, measured a second time
     padded: list[float] = field(default_factory=list)  # the same, with more padding in each row
@@ -95,7 +95,7 @@ class Training:
             for step, batch in enumerate(made, start=1):
                 self.learn(batch, optimizer, (step - 0.5) / steps, chart)
                 if step == 1 or step % LOOK_EVERY == 0:
-                    self.look(test, step, chart)
+                    self.evaluate(test, step, chart)
         return chart
 
     def learn(self, batch: Batch, optimizer: torch.optim.Optimizer, progress: float, chart: Chart) -> None:
@@ -138,13 +138,13 @@ class Training:
         return optim.learning_rate * factor
 
     @torch.no_grad()
-    def look(self, test: Batch, step: int, chart: Chart) -> None:
+    def evaluate(self, test: Batch, step: int, chart: Chart) -> None:
         """Measure on new text, measure again, and measure once more with PADDING further slots in each row."""
         model = self.model if self.bug == "no eval" else self.model.eval()
         fill = {"labels": IGNORED}
         rows = {name: test[name] for name in ("input_ids", "attention_mask", "token_type_ids", "labels")}
         longer = {name: F.pad(tensor, (0, PADDING), value=fill.get(name, 0)) for name, tensor in rows.items()}
-        chart.looks.append(step)
+        chart.evaluated.append(step)
         for readings, batch in ((chart.held_out, test), (chart.again, test), (chart.padded, longer)):
             loss = self.forward(model, batch).mlm_loss
             assert loss is not None

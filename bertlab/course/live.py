@@ -9,11 +9,11 @@ from bertlab.evaluation.baselines import Baseline
 class LivePlot:
     """Pass it as `on_log` to a training; when that ends the last drawing stays as a picture."""
 
-    def __init__(self, rungs: Sequence[Baseline], steps: int):
-        """`rungs` are drawn as dashed lines; the horizontal axis ends at `steps`."""
+    def __init__(self, baselines: Sequence[Baseline], steps: int):
+        """Draw `baselines` as dashed lines; the horizontal axis ends at `steps`."""
         from IPython.display import display
 
-        self.rungs, self.steps = list(rungs), steps
+        self.baselines, self.steps = list(baselines), steps
         self.rows: list[dict[str, float]] = []
         self._handle = display(self._figure(), display_id=True)
 
@@ -26,4 +26,4 @@ class LivePlot:
         if self.rows:
             row = self.rows[-1]
             title = f"{row['step']:,} of {self.steps:,} steps, {row['seconds']:.0f} s, loss {row['mlm_loss']:.2f}"
-        return learning_curves(self.rows, self.rungs, self.steps, title)
+        return learning_curves(self.rows, self.baselines, self.steps, title)

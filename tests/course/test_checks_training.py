@@ -197,7 +197,7 @@ def test_every_bug_leaves_its_mark_and_no_other(charts):
 def test_what_every_token_is_asked_for_shows_in_the_loss(charts):
     found = by_bug(charts)
     assert found["every token"].loss[-1] != pytest.approx(found["healthy"].loss[-1], abs=1e-3)
-    assert len(found["healthy"].loss) == 10 and found["healthy"].looks == [1, 10]
+    assert len(found["healthy"].loss) == 10 and found["healthy"].evaluated == [1, 10]
 
 
 def test_the_same_seed_gives_the_same_chart(charts, tok, texts, monkeypatch):

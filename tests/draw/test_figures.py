@@ -51,7 +51,7 @@ def test_figure_is_drawn(name):
     assert drawn.get_figwidth() == figures.WIDTH
 
 
-def test_the_name_of_a_rung_stands_where_the_curve_does_not_end():
+def test_the_name_of_a_baseline_stands_where_the_curve_does_not_end():
     loss, _ = learning_curves(ROWS, [*RUNGS, Baseline("frequency", 3.9, 0.0)], 100).axes
     sides = {text.get_text(): text.get_verticalalignment() for text in loss.texts}
     assert sides == {"uniform: ln V": "bottom", "frequency": "top"}

@@ -1,4 +1,4 @@
-"""Learning curves above their ladder of baselines, as Altair charts for light and dark pages."""
+"""Learning curves beside their baselines, as Altair charts for light and dark pages."""
 
 from collections.abc import Callable, Sequence
 

@@ -129,14 +129,16 @@ def _losses(ax: Axes, steps: Sequence[int], chart, uniform: float, frequency: fl
     for baseline in (uniform, frequency):
         ax.axhline(baseline, color=GREY, ls=":", lw=1)
     ax.plot(steps, chart.loss, color=BLUE, lw=1.6, label="reported")
-    ax.plot(chart.looks, chart.held_out, color=ORANGE, marker="o", ms=3, lw=1, label="on new text")
+    ax.plot(chart.evaluated, chart.held_out, color=ORANGE, marker="o", ms=3, lw=1, label="on new text")
     ax.set_ylim(0, 1.45 * uniform)
 
 
 def _differences(ax: Axes, chart) -> None:
     held_out, again, padded = (np.array(values) for values in (chart.held_out, chart.again, chart.padded))
-    ax.semilogy(chart.looks, np.abs(held_out - again) + FLOOR, color=BLUE, marker="o", ms=3, lw=1, label="as it is")
-    ax.semilogy(chart.looks, np.abs(held_out - padded) + FLOOR, color=ORANGE, marker="s", ms=3, lw=1, label="padded")
+    ax.semilogy(chart.evaluated, np.abs(held_out - again) + FLOOR, color=BLUE, marker="o", ms=3, lw=1, label="as it is")
+    ax.semilogy(
+        chart.evaluated, np.abs(held_out - padded) + FLOOR, color=ORANGE, marker="s", ms=3, lw=1, label="padded"
+    )
     ax.set_ylim(FLOOR / 3, 100)
     ax.set_yticks([1e-8, 1e-4, 1])
 
