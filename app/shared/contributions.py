@@ -8,7 +8,7 @@ import streamlit as st
 from app.shared import models, progress
 from app.shared.layout import show_chart
 from app.shared.markdown import numbered, plain, signed
-from bertlab.draw.charts import base as charts
+from bertlab.draw.charts.attribution import attribution_bars
 from bertlab.draw.html.marked import attribution_strip
 from bertlab.explain.attribution import Attribution
 from bertlab.vocabulary import SPECIAL_TOKENS
@@ -33,7 +33,7 @@ def show_marked(found: Attribution) -> None:
 
 def show_bars(found: Attribution, control: Attribution, alt: str) -> alt.Chart:
     """Show the attributions of both models on one scale. Returns the chart."""
-    bars = charts.attribution_bars(found, control)
+    bars = attribution_bars(found, control)
     show_chart(bars, f"{alt}, beside random weights", rows=len(found.tokens))
     return bars
 

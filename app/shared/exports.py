@@ -10,7 +10,7 @@ from altair import TopLevelMixin
 
 from app.shared import layout, models
 from app.shared.markdown import plain
-from bertlab.draw.charts import base as charts
+from bertlab.draw.charts.base import png, svg
 
 ROWS_SHOWN = 2_000  # more rows make a browser slow; the CSV has all
 
@@ -23,8 +23,8 @@ def exports(name: str, table: pd.DataFrame, code: str, chart: TopLevelMixin | No
             with st.container(horizontal=True):
                 offer(name, "csv", "text/csv", lambda: table.to_csv(index=False).encode())
                 if chart is not None:
-                    offer(name, "png", "image/png", partial(written, charts.png, chart))
-                    offer(name, "svg", "image/svg+xml", partial(written, charts.svg, chart))
+                    offer(name, "png", "image/png", partial(written, png, chart))
+                    offer(name, "svg", "image/svg+xml", partial(written, svg, chart))
         with st.expander("Show me the cell", icon=":material/code:"):
             st.caption("This code makes the same in a notebook or script:")
             st.code(code, language="python")

@@ -69,6 +69,8 @@ def published_names(name: str) -> list[str]:
     number = re.search(r"\.(\d+)\.", module)
     key = module if number is None else module.replace(number[0], ".*.")
     layer = "" if number is None else number[1]
+    if key not in TABLE:
+        raise InputError(f"{module}: a module of this name has no published name; add it to TABLE in {__name__}")
     return [f"{theirs.replace('*', layer)}.{leaf}" for theirs in TABLE[key]]
 
 

@@ -5,7 +5,8 @@ feed-forward, residual connections with LayerNorm *after* each sublayer).
 
 Shapes: B sequences, S tokens, H hidden size, A heads, D = H / A head size, L layers.
 
-`bertlab.BertModel` computes the same from the same parameters, only faster: see bertlab/model/fast.
+The plain encoder is for reading and for tests. `bertlab.BertModel` has the same parameters and the same results, and
+computes them faster: see bertlab/model/fast. The heads are in heads.py, the initial weights in base.py.
 """
 
 import math
@@ -20,7 +21,7 @@ from torch import Tensor, nn
 from bertlab.config import BertConfig
 from bertlab.model.base import PretrainedModel, check_inputs
 
-Mask = Tensor | None  # None masks nothing
+Mask = Tensor | None
 Tensors = tuple[Tensor, ...]
 
 
@@ -45,7 +46,8 @@ class Embeddings(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    """Every token asks every other (Vaswani et al., section 3.2): softmax(Q K^T / sqrt(D)) V, A times.
+    """Each token attends to every token, itself included (Vaswani et al., section 3.2): softmax(Q K^T / sqrt(D)) V in each
+    of A heads.
 
     One matrix holds the query, key and value projections of all heads: one product instead of three.
     """
@@ -60,14 +62,15 @@ class MultiHeadAttention(nn.Module):
     def forward(self, x: Tensor, padding: Mask = None, head_mask: Mask = None) -> tuple[Tensor, Tensor]:
         """Return the new x (B, S, H) and the attention probabilities (B, A, S, S), whose rows sum to 1.
 
-        padding (B, 1, 1 or S, S) is True where a token must not look, head_mask (A,) or (B, A) scales each head.
+        padding is True where a token must not attend: (B, 1, 1, S), or (B, 1, S, S) or (S, S) if causal. head_mask, (A,)
+        or (B, A), scales the output of each head.
         """
         B, S, _ = x.shape
         # (B, S, H) -qkv-> (B, S, 3H) -split-> (B, S, 3, A, D) -permute-> 3 x (B, A, S, D)
         query, key, value = self.qkv(x).view(B, S, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        # (B, A, S, D) @ (B, A, D, S) -> (B, A, S, S): how well each token's key fits each token's query
+        # (B, A, S, D) @ (B, A, D, S) -> (B, A, S, S): row i, how well every key fits the query of token i
         scores = query @ key.mT / math.sqrt(query.size(-1))
-        if padding is not None:  # the lowest number, not -inf: a row of padding alone would become 0/0
+        if padding is not None:  # not -inf: a row that is all padding would become nan
             scores = scores.masked_fill(padding, torch.finfo(scores.dtype).min)
         probabilities = scores.softmax(dim=-1)
         # (B, A, S, S) @ (B, A, S, D) -> (B, A, S, D): each token's mixture of the values
@@ -123,7 +126,7 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))
 
     def forward(self, x: Tensor, padding: Mask = None, head_mask: Mask = None) -> tuple[Tensors, Tensors]:
-        """Return the hidden states L+1 x (B, S, H), x first, and the probabilities L x (B, A, S, S)."""
+        """Return two tuples: L+1 hidden states (B, S, H), x first, and L attention probabilities (B, A, S, S)."""
         states, attentions = [x], []
         for number, layer in enumerate(self.layers):
             x, probabilities = layer(x, padding, None if head_mask is None else head_mask[number])
@@ -146,7 +149,7 @@ class Pooler(nn.Module):
 
 @dataclass
 class BertOutput:
-    """What a BertModel computes; that of bertlab.model.fast fills in the last two only when asked to."""
+    """What a BertModel computes. The fast one fills in the last two only on request."""
 
     last_hidden_state: Tensor  # (B, S, H)
     pooler_output: Tensor | None = None  # (B, H)
@@ -157,9 +160,9 @@ class BertOutput:
 class BertModel(PretrainedModel):
     """The encoder without a head.
 
-    Called with input_ids (B, S), attention_mask (B, S) (1 = token, 0 = padding; default all 1),
+    Arguments of a call: input_ids (B, S), attention_mask (B, S) (1 = token, 0 = padding; default all 1),
     token_type_ids (B, S) (0 = first text, 1 = second; default all 0) and head_mask (L, A), which scales
-    the output of every head (0 = knocked out). Gives a BertOutput. With config.is_decoder no token sees what
+    the output of every head (0 = knocked out). Returns a BertOutput. With config.is_decoder no token attends to what
     stands to its right.
 
     Raises InputError for input longer than config.max_position_embeddings, for wrong shapes and, on CPU,
@@ -188,10 +191,10 @@ class BertModel(PretrainedModel):
         return BertOutput(states[-1], pooled, states, attentions)
 
     def padding(self, input_ids: Tensor, attention_mask: Mask) -> Mask:
-        """Return where a token must not look, (B, 1, 1 or S, S) bool; None where nothing is hidden."""
+        """Return where a token must not attend (bool; shapes as in MultiHeadAttention), None if it may attend everywhere."""
         # (B, S) -> (B, 1, 1, S): the same for every head and every asking token
         padding = None if attention_mask is None else (attention_mask == 0)[:, None, None, :]
-        return hide_the_right(padding, input_ids) if self.config.is_decoder else padding
+        return causal_mask(padding, input_ids) if self.config.is_decoder else padding
 
     def train(self, mode: bool = True) -> Self:
         """As in nn.Module, but embeddings and layers that are frozen stay in eval mode: their features are fixed."""
@@ -201,8 +204,8 @@ class BertModel(PretrainedModel):
         return self
 
 
-def hide_the_right(padding: Mask, input_ids: Tensor) -> Tensor:
-    """Hide from each token what stands to its right, too: padding (B, 1, 1, S) or None -> (B, 1, S, S) or (S, S)."""
+def causal_mask(padding: Mask, input_ids: Tensor) -> Tensor:
+    """Also hide from each token what stands to its right: padding (B, 1, 1, S) or None -> (B, 1, S, S) or (S, S)."""
     size = input_ids.size(1)
     right = torch.ones(size, size, dtype=torch.bool, device=input_ids.device).triu(1)
     return right if padding is None else padding | right

@@ -5,8 +5,10 @@ import pytest
 import torch
 
 from bertlab.draw import palette
-from bertlab.draw.charts import base as charts
-from bertlab.draw.charts.masking import surprisal_bars
+from bertlab.draw.charts.attention import attention_heatmap
+from bertlab.draw.charts.attribution import attribution_bars
+from bertlab.draw.charts.base import png, svg
+from bertlab.draw.charts.masking import fill_bars, surprisal_bars
 from bertlab.draw.html.marked import attribution_strip, marked_names, marked_passage, token_strip
 from bertlab.explain.attribution import Attribution
 from bertlab.explain.labels import Name
@@ -19,7 +21,7 @@ def found() -> Attribution:
 
 
 def test_bars_tell_for_from_against_and_the_control():
-    shown = charts.attribution_bars(found(), found()).data
+    shown = attribution_bars(found(), found()).data
     assert list(shown["what"]) == ["for it", "for it", "against it", *["random weights"] * 3]
     assert list(shown["value"]) == [0, 2, -0.5] * 2
 
@@ -27,7 +29,7 @@ def test_bars_tell_for_from_against_and_the_control():
 def label_rows(chart) -> list[float]:
     """How far down the labels token0, token1 ... stand that are to be seen, in pixels."""
     label = re.compile(r'<text[^>]*translate\([-\d.]+,([\d.]+)\)[^>]*opacity="1"[^>]*>token')
-    return [float(y) for y in label.findall(charts.svg(chart).decode())]
+    return [float(y) for y in label.findall(svg(chart).decode())]
 
 
 TOKENS = [f"token{number}" for number in range(128)]
@@ -35,26 +37,26 @@ MANY = Attribution(TOKENS, torch.linspace(-1, 1, 128), 1.0, 0.0)
 SURPRISED = [Surprisal(i, token, 1.0, 1, Fill(i, ["a"], [0.5], 0.9)) for i, token in enumerate(TOKENS)]
 
 
-@pytest.mark.parametrize("chart", [charts.attribution_bars(MANY, MANY), surprisal_bars(SURPRISED, 100)])
+@pytest.mark.parametrize("chart", [attribution_bars(MANY, MANY), surprisal_bars(SURPRISED, 100)])
 def test_every_one_of_many_tokens_has_its_label(chart):
     rows = label_rows(chart)
     assert len(rows) == 128 and min(b - a for a, b in pairwise(rows)) > 14  # pixels: they are 12 high
 
 
 def test_the_true_token_has_a_colour_of_its_own():
-    drawn = charts.svg(charts.fill_bars(Fill(1, ["a", "b"], [0.7, 0.2], 0.8), "b")).decode()
+    drawn = svg(fill_bars(Fill(1, ["a", "b"], [0.7, 0.2], 0.8), "b")).decode()
     assert palette.GREEN in drawn and palette.ORANGE not in drawn  # orange speaks against a word
 
 
 def test_every_chart_becomes_a_png():
     fill = Fill(1, ["a", "b"], [0.7, 0.2], 0.8)
     drawn = [
-        charts.fill_bars(fill, "b"),
-        charts.attention_heatmap(["a", "a"], torch.eye(2)),
-        charts.attribution_bars(found(), found()),
+        fill_bars(fill, "b"),
+        attention_heatmap(["a", "a"], torch.eye(2)),
+        attribution_bars(found(), found()),
     ]
     for chart in drawn:
-        assert charts.png(chart, scale=1).startswith(b"\x89PNG")
+        assert png(chart, scale=1).startswith(b"\x89PNG")
 
 
 def test_marks_are_escaped_and_placed():

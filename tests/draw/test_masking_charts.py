@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from bertlab.draw.charts import base as charts
 from bertlab.draw.charts import masking as masking_charts
+from bertlab.draw.charts.base import png, svg
 from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.lens import Lens
 from bertlab.explain.words.masking import Guess
@@ -31,8 +31,8 @@ VERDICTS = {"mine": [NextSentence("a", "b", 0.9, 2.2), NextSentence("b", "a", 0.
     ],
 )
 def test_every_chart_becomes_a_picture(chart):
-    assert charts.png(chart, scale=1).startswith(b"\x89PNG")
-    assert charts.svg(chart).startswith(b"<svg")
+    assert png(chart, scale=1).startswith(b"\x89PNG")
+    assert svg(chart).startswith(b"<svg")
 
 
 def test_the_table_of_the_lens():

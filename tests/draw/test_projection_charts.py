@@ -2,7 +2,7 @@ import altair as alt
 import numpy as np
 import pytest
 
-from bertlab.draw.charts import base as charts
+from bertlab.draw.charts.base import png
 from bertlab.draw.charts.projection import (
     MOST_LABELS,
     OTHERS,
@@ -83,4 +83,4 @@ def test_every_chart_becomes_a_png():
     lines = measure_table({"mine": measured(Neighbours(0.9, 0.1, 0.5, 5))})
     panels = [projection_scatter(table, (0.5, 0.2), name, picked=1, near=[2]) for name in "xy"]
     for chart in (alt.hconcat(*panels), layer_lines(lines, "accuracy", 1, 0.5)):
-        assert charts.png(chart, scale=1).startswith(b"\x89PNG")
+        assert png(chart, scale=1).startswith(b"\x89PNG")

@@ -6,8 +6,14 @@ import streamlit as st
 from app.shared import layout, models, state
 from app.shared.exports import exports
 from app.views.attention import cells
-from bertlab.draw.charts import base as charts
-from bertlab.draw.charts.roles import control_maps, role_maps, role_table, trained_maps
+from bertlab.draw.charts.attention import (
+    attention_heatmap,
+    attention_table,
+    control_maps,
+    role_maps,
+    role_table,
+    trained_maps,
+)
 from bertlab.draw.html.canvas import ModelHeads, attention_component
 from bertlab.explain.attention.heads import head_roles
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
@@ -91,8 +97,8 @@ def export_head(
     chosen |= {name: value for name, value in CHOICES.values() if view.get(name) == value}
     second = (other.source, other.random) if other else None
     code = cells.attention(loaded.source, text, pair, models.DRAWN_TOKENS, chosen, second)
-    table = charts.attention_table(shown.tokens, weights)
-    exports(f"attention-layer{layer + 1}-head{head + 1}", table, code, charts.attention_heatmap(shown.tokens, weights))
+    table = attention_table(shown.tokens, weights)
+    exports(f"attention-layer{layer + 1}-head{head + 1}", table, code, attention_heatmap(shown.tokens, weights))
 
 
 def show_roles(loaded: models.Loaded, maps: AttentionMaps, control: AttentionMaps, text: str, pair: str | None) -> None:

@@ -5,7 +5,7 @@ import streamlit as st
 from app.shared import layout, models
 from app.shared.exports import exports
 from app.views.attention import cells
-from bertlab.draw.charts import base as charts
+from bertlab.draw.charts.attention import attention_heatmap, attention_table
 from bertlab.draw.html import bertviz
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps, neurons
 
@@ -35,7 +35,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     weights = maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
     code = cells.bertviz(loaded, text, pair, view, layer, head, len(maps.tokens))
     name = f"bertviz-layer{layer + 1}-head{head + 1}"
-    exports(name, charts.attention_table(maps.tokens, weights), code, charts.attention_heatmap(maps.tokens, weights))
+    exports(name, attention_table(maps.tokens, weights), code, attention_heatmap(maps.tokens, weights))
 
 
 def choose_weights(loaded: models.Loaded) -> models.Loaded:

@@ -43,7 +43,7 @@ def inputs(text: str, pair: str | None, limit: int) -> str:
 
 def roles(model: str, text: str, pair: str | None, limit: int) -> str:
     return f"""{model_lines("BertModel", model)}
-from bertlab.draw.charts.roles import role_maps, role_table
+from bertlab.draw.charts.attention import role_maps, role_table
 from bertlab.explain.attention.maps import attention_maps
 from bertlab.explain.ablation import random_control
 from bertlab.explain.attention.heads import head_roles

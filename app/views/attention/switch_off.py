@@ -7,8 +7,8 @@ from app.shared.exports import exports
 from app.shared.markdown import plain, signed
 from app.views.attention import cells, followed
 from app.views.attention.followed import Followed
-from bertlab.draw.charts import base as charts
 from bertlab.draw.charts.knockout import knockout_maps, knockout_table
+from bertlab.draw.charts.masking import fill_bars
 from bertlab.explain.attention.knockout import FillWithout, Head, fill_knockouts, fill_without
 
 GUESSES = 6
@@ -49,7 +49,7 @@ def show_without(loaded: models.Loaded, chosen: Followed, off: tuple[Head, ...])
         with column:
             st.markdown(f"**{title}**")
             alt = f"{title}, the likeliest words are {', '.join(fill.tokens[:3])}"
-            layout.show_chart(charts.fill_bars(fill, chosen.word), alt)
+            layout.show_chart(fill_bars(fill, chosen.word), alt)
     st.markdown(outcome(chosen.word, found, off))
 
 

@@ -6,7 +6,7 @@ CHECK = 'print(f"{found.values.sum():.2f} = {found.score:.2f} - {found.baseline:
 
 
 def text_label(model: str, text: str, pair: str | None, limit: int) -> str:
-    return f"""from bertlab.draw.charts.base import attribution_bars
+    return f"""from bertlab.draw.charts.attribution import attribution_bars
 from bertlab.explain.attribution import attribute_text
 from bertlab.explain.ablation import random_control
 from bertlab.explain.labels import label_text
@@ -22,7 +22,7 @@ attribution_bars(found, control)"""
 
 
 def word_label(model: str, text: str, word: int, limit: int) -> str:
-    return f"""from bertlab.draw.charts.base import attribution_bars
+    return f"""from bertlab.draw.charts.attribution import attribution_bars
 from bertlab.explain.attribution import attribute_word
 from bertlab.explain.ablation import random_control
 from bertlab.explain.labels import label_words

@@ -8,7 +8,7 @@ from app.shared import contributions, models, state
 from app.shared.exports import exports
 from app.shared.markdown import chip_names, plain, signed
 from app.views.labels import cells
-from bertlab.draw.charts import base as charts
+from bertlab.draw.charts.attribution import attribution_table
 from bertlab.draw.html.marked import marked_names
 from bertlab.explain.attribution import Attribution, attribute_text, attribute_word
 from bertlab.explain.labels import LabelledText, LabelledWords
@@ -25,7 +25,7 @@ def show_text(loaded: models.Loaded, labelled: LabelledText, text: str, pair: st
     found, control = contributions.with_control(attribute_text, loaded, *asked)
     bars = show_contributions(found, control, f"What contributes to “{label}”", label)
     code = cells.text_label(loaded.source, text, pair, loaded.limit)
-    exports(name, charts.attribution_table(found, control), code, bars)
+    exports(name, attribution_table(found, control), code, bars)
 
 
 def show_classes(labelled: LabelledText, label: str) -> None:
@@ -57,7 +57,7 @@ def show_words(loaded: models.Loaded, labelled: LabelledWords, text: str, name: 
     st.markdown(sureness(labelled, word))
     title = f"What contributes to “{label}” for “{words_of(labelled)[word]}”"
     bars = show_contributions(found, control, title, label)
-    table = charts.attribution_table(found, control)
+    table = attribution_table(found, control)
     table["label"] = table["position"].map(dict(zip(labelled.positions, labelled.prediction.labels, strict=True)))
     exports(name, table, cells.word_label(loaded.source, text, word, loaded.limit), bars)
     return word

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def fill(query: "Query", k: int, truths: Sequence[str]) -> str:
     """`truths`: the tokens of the text at the masked positions that are drawn."""
-    return f"""from bertlab.draw.charts.base import fill_panels
+    return f"""from bertlab.draw.charts.masking import fill_panels
 from bertlab.explain.words.fill import fill_mask
 {model_of(query)}
 
@@ -21,7 +21,7 @@ fill_panels(fills[: len(truths)], truths)"""
 
 
 def why(query: "Query", number: int) -> str:
-    return f"""from bertlab.draw.charts.base import attribution_bars
+    return f"""from bertlab.draw.charts.attribution import attribution_bars
 from bertlab.explain.attribution import attribute_fill
 from bertlab.explain.ablation import random_control
 from bertlab.explain.words.fill import fill_positions, masked_row

@@ -12,7 +12,8 @@ from app.shared.markdown import plain
 from app.views.masking import cells, mask
 from app.views.masking.mask import Query
 from bertlab import BertForPreTraining, Tokenizer
-from bertlab.draw.charts import base as charts
+from bertlab.draw.charts.attribution import attribution_table
+from bertlab.draw.charts.masking import fill_bars, fill_panels, fill_table
 from bertlab.explain.attribution import Attribution, Progress, attribute_fill
 from bertlab.explain.text import Encoded
 from bertlab.explain.words.fill import Fill, fill_mask, masked_row
@@ -42,12 +43,12 @@ def show_fills(query: Query, encoded: Encoded, positions: Sequence[int], k: int,
     for number, (fill, truth, position) in enumerate(zip(drawn, truths, at, strict=True)):
         with columns[number % across]:
             st.markdown(mask.context(encoded, position))
-            layout.show_chart(charts.fill_bars(fill, truth), in_words(fill))
+            layout.show_chart(fill_bars(fill, truth), in_words(fill))
             st.caption(sureness(fill, truth, query.loaded.tokenizer.vocab_size))
     if len(found) > PANELS:
         st.caption(f"Only the first {PANELS} of {len(found)} gaps are drawn. The table lists all.")
     code = cells.fill(query, k, truths)
-    exports(f"fill-ins{query.key}", charts.fill_table(found), code, charts.fill_panels(drawn, truths))
+    exports(f"fill-ins{query.key}", fill_table(found), code, fill_panels(drawn, truths))
 
 
 def fills(query: Query, k: int) -> list[Fill]:
@@ -97,5 +98,5 @@ def show_why(query: Query, number: int) -> None:
     contributions.show_marked(found)
     bars = contributions.show_bars(found, control, f"What each token contributes to “{guess}”")
     st.caption(f"Unit: nats of the log-odds of “{plain(guess)}”. {contributions.completeness(found)}")
-    table = charts.attribution_table(found, control)
+    table = attribution_table(found, control)
     exports(f"why{query.key}", table, cells.why(query, number), bars)

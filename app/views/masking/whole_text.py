@@ -10,8 +10,8 @@ from app.shared.exports import exports
 from app.shared.markdown import chip_names, plain, signed
 from app.views.masking import cells
 from app.views.masking.mask import Query
-from bertlab.draw.charts import base as charts
 from bertlab.draw.charts import masking as masking_charts
+from bertlab.draw.charts.masking import fill_bars
 from bertlab.draw.palette import ORANGE
 from bertlab.explain.text import encode
 from bertlab.explain.words.surprisal import (
@@ -107,7 +107,7 @@ def colours(box: str, shares: Sequence[float]) -> str:
 def show_token(row: Surprisal, vocabulary: int) -> None:
     bars, words = st.columns([3, 2], gap="large")
     with bars:
-        layout.show_chart(charts.fill_bars(row.fill, row.token), f"What the model would write for {row.token}")
+        layout.show_chart(fill_bars(row.fill, row.token), f"What the model would write for {row.token}")
     with words:
         st.markdown(
             f"The model gives **{plain(row.token)}** a probability of {chance(row.surprisal)} "

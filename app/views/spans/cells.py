@@ -39,7 +39,7 @@ tokens = {tokens!r}
 
 
 def why(loaded: "Loaded", question: str, passage: str) -> str:
-    return f"""from bertlab.draw.charts.base import attribution_bars
+    return f"""from bertlab.draw.charts.attribution import attribution_bars
 from bertlab.explain.attribution import attribute_span
 from bertlab.explain.ablation import random_control
 from bertlab.explain.spans import answer, window_batch

@@ -10,7 +10,7 @@ from app.shared.markdown import plain
 from app.views.spans import cells
 from app.views.spans.reading import Reading
 from bertlab import BertForQuestionAnswering, Tokenizer
-from bertlab.draw.charts import base as charts
+from bertlab.draw.charts.attribution import attribution_table
 from bertlab.explain.attribution import Attribution, Progress, attribute_span
 from bertlab.explain.spans import window_batch
 
@@ -46,7 +46,7 @@ def show_contributions(reading: Reading) -> None:
     bars = contributions.show_bars(found, control, f"What each token contributes to “{reading.text}”")
     st.caption(f"Unit: nats of ln p(start) + ln p(end) of the answer. {contributions.completeness(found)}")
     code = cells.why(reading.loaded, reading.question, reading.passage)
-    exports(f"why{reading.key}", charts.attribution_table(found, control), code, bars)
+    exports(f"why{reading.key}", attribution_table(found, control), code, bars)
 
 
 def in_a_sentence(answer: str, found: Attribution) -> str:

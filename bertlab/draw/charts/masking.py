@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import pandas as pd
 
-from bertlab.draw.charts.base import ROW, token_axis, token_names
-from bertlab.draw.palette import BLUE, GREY, ORANGE
+from bertlab.draw.charts.base import PLAIN, ROW, token_axis, token_names
+from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE
+from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.lens import Lens
 from bertlab.explain.words.masking import Guess
 from bertlab.explain.words.next_sentence import NextSentence
@@ -15,6 +16,42 @@ from bertlab.explain.words.surprisal import Surprisal
 
 _BARE = dict(ticks=False, domain=False)
 WEIGHTS = ["this model", "random weights"]
+
+
+def fill_table(fills: Sequence[Fill]) -> pd.DataFrame:
+    """One row a guess: position, rank, token, probability."""
+    return pd.DataFrame(
+        [
+            (fill.position, rank, token, probability)
+            for fill in fills
+            for rank, (token, probability) in enumerate(zip(fill.tokens, fill.probabilities, strict=True), 1)
+        ],
+        columns=["position", "rank", "token", "probability"],
+    )
+
+
+def fill_bars(fill: Fill, truth: str | None = None) -> alt.LayerChart:
+    """Probability bars of the likeliest tokens at one position; the true token, if known, in green."""
+    table = fill_table([fill]).assign(right=lambda t: t["token"] == truth)
+    base = alt.Chart(table).encode(
+        y=alt.Y("token:N", sort=None, title=None, axis=alt.Axis(**PLAIN, labelFontSize=14, labelLimit=110)),
+        x=alt.X("probability:Q", title=None, scale=alt.Scale(domain=[0, 1.12]), axis=None),
+        tooltip=["token", alt.Tooltip("probability", format=".4f")],
+    )
+    colour = alt.Color("right:N", scale=alt.Scale(domain=[False, True], range=[BLUE, GREEN]), legend=None)
+    bars = base.mark_bar(height=15, cornerRadiusEnd=3).encode(color=colour)
+    text = alt.Text("probability:Q", format=".1%")
+    labels = base.mark_text(align="left", dx=5, fontSize=13, color=GREY).encode(text=text)
+    return (bars + labels).properties(height=alt.Step(25))
+
+
+def fill_panels(fills: Sequence[Fill], truths: Sequence[str]) -> alt.VConcatChart:
+    """The fill_bars of one gap below the other, each with its true token."""
+    panels = [
+        fill_bars(fill, truth).properties(title=f"gap {number}")
+        for number, (fill, truth) in enumerate(zip(fills, truths, strict=True), 1)
+    ]
+    return alt.vconcat(*panels)
 
 
 def lens_table(lens: Lens) -> pd.DataFrame:

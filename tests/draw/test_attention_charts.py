@@ -1,8 +1,8 @@
 import pytest
 import torch
 
+from bertlab.draw.charts.attention import role_maps, role_table
 from bertlab.draw.charts.base import png
-from bertlab.draw.charts.roles import role_maps, role_table
 from bertlab.explain.attention.heads import ROLES, head_roles
 from bertlab.explain.attention.maps import AttentionMaps
 

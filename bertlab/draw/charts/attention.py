@@ -1,10 +1,37 @@
-"""The roles of heads as a table and as maps, one small map a role. See bertlab.explain.attention.heads."""
+"""Attention of one head as an Altair chart, and the roles of all heads."""
+
+from collections.abc import Sequence
 
 import altair as alt
 import pandas as pd
+from torch import Tensor
 
+from bertlab.draw.charts.base import PLAIN, token_names
 from bertlab.draw.palette import OKABE_ITO
 from bertlab.explain.attention.heads import ROLES, HeadRoles
+
+
+def attention_table(tokens: Sequence[str], weights: Tensor) -> pd.DataFrame:
+    """One row a pair of tokens: weights (S, S) of one head, in full precision."""
+    values = weights.tolist()  # at once: one by one, numbers leave a tensor slowly
+    rows = [(i, first, j, second, values[i][j]) for i, first in enumerate(tokens) for j, second in enumerate(tokens)]
+    return pd.DataFrame(rows, columns=["from", "from token", "to", "to token", "weight"])
+
+
+def attention_heatmap(tokens: Sequence[str], weights: Tensor) -> alt.Chart:
+    """Draw one head (S, S) as a matrix: rows attend, columns are attended to."""
+    label = alt.Axis(labelExpr=token_names(range(len(tokens)), tokens), labelOverlap=True, **PLAIN)
+    step = alt.Step(max(6, min(24, 640 // len(tokens))))
+    return (
+        alt.Chart(attention_table(tokens, weights))
+        .mark_rect()
+        .encode(
+            x=alt.X("to:O", title="attended to", axis=label),
+            y=alt.Y("from:O", title="attending", axis=label),
+            color=alt.Color("weight:Q", scale=alt.Scale(scheme="cividis", domainMin=0)),
+        )
+        .properties(width=step, height=step)
+    )
 
 
 def role_table(roles: HeadRoles, control: HeadRoles) -> pd.DataFrame:

@@ -1,0 +1,1 @@
+"""What a model does with a text, as arrays: predictions, attention, attributions, vectors, training runs."""
