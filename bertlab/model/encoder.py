@@ -46,10 +46,8 @@ class Embeddings(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    """Each token attends to every token, itself included (Vaswani et al., section 3.2): softmax(Q K^T / sqrt(D)) V in each
-    of A heads.
-
-    One matrix holds the query, key and value projections of all heads: one product instead of three.
+    """Each token attends to every token, itself included: softmax(Q K^T / sqrt(D)) V in A heads (Vaswani et al.,
+    section 3.2). One matrix holds the query, key and value projections of all heads: one product instead of three.
     """
 
     def __init__(self, config: BertConfig):
@@ -62,8 +60,8 @@ class MultiHeadAttention(nn.Module):
     def forward(self, x: Tensor, padding: Mask = None, head_mask: Mask = None) -> tuple[Tensor, Tensor]:
         """Return the new x (B, S, H) and the attention probabilities (B, A, S, S), whose rows sum to 1.
 
-        padding is True where a token must not attend: (B, 1, 1, S), or (B, 1, S, S) or (S, S) if causal. head_mask, (A,)
-        or (B, A), scales the output of each head.
+        padding is True where a token must not attend: (B, 1, 1, S); if causal (B, 1, S, S) or (S, S). head_mask (A,) or
+        (B, A) scales the output of each head.
         """
         B, S, _ = x.shape
         # (B, S, H) -qkv-> (B, S, 3H) -split-> (B, S, 3, A, D) -permute-> 3 x (B, A, S, D)
@@ -191,7 +189,7 @@ class BertModel(PretrainedModel):
         return BertOutput(states[-1], pooled, states, attentions)
 
     def padding(self, input_ids: Tensor, attention_mask: Mask) -> Mask:
-        """Return where a token must not attend (bool; shapes as in MultiHeadAttention), None if it may attend everywhere."""
+        """Return where a token must not attend, as MultiHeadAttention takes it; None if it may attend to all."""
         # (B, S) -> (B, 1, 1, S): the same for every head and every asking token
         padding = None if attention_mask is None else (attention_mask == 0)[:, None, None, :]
         return causal_mask(padding, input_ids) if self.config.is_decoder else padding
