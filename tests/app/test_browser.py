@@ -75,7 +75,7 @@ def test_ask_where_a_label_came_from(tab, server):
     show(tab, server, "labels")
     assert tab.locator(".passage mark").all_inner_texts() == ["Ruth Hill person", "Lucky pet", "Ashford place"]
     tab.locator("[data-testid=stButtonGroup]").last.get_by_text("Ashford", exact=True).click()
-    tab.get_by_text("What pushed “Ashford” to “B-place”").wait_for()
+    tab.get_by_text("What contributes to “B-place” for “Ashford”").wait_for()
     assert "word=7" in tab.url
     unharmed(tab)
 
@@ -143,7 +143,7 @@ def test_stop_a_long_work_and_go_on(tab, server, large):
     done, total = (int(number) for number in re.findall("[0-9]+", said.inner_text()))
     assert 0 < done < total
     assert tab.locator(".passage").count() == 0  # nothing is answered before all is read
-    main.get_by_role("button", name="Go on").click()
+    main.get_by_role("button", name="Continue").click()
     tab.locator(".passage").wait_for()
     unharmed(tab)
 
@@ -166,7 +166,7 @@ def test_a_link_to_labels_opens_what_was_seen(tab, new_tab, server):
     link = tab.locator("[data-testid=stCode]", has_text="http://").last.inner_text().strip()
     other = new_tab()
     other.goto(link)
-    other.get_by_text("What pushed “Ashford”").wait_for()
+    other.get_by_text("for “Ashford”").wait_for()
     settle(other)
     for part in (".passage mark", "[data-testid=stMetricValue]", "[data-testid=stVegaLiteChart] svg text"):
         assert other.locator(part).all_inner_texts() == tab.locator(part).all_inner_texts() != []
