@@ -179,6 +179,7 @@ PRETRAIN = {
         PretrainRecipe(
             name="english-mini",
             documents=0,
+            corpus="english",
             vocab_size=8000,
             hidden_size=256,
             steps=14_000,

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,6 +24,7 @@ from bertlab.tokenizer import Tokenizer
 from bertlab.training.engine.checkpoints import EVALUATIONS, FORMAT, Checkpoints, State
 from bertlab.training.engine.conditions import Conditions
 from bertlab.training.engine.throughput import Row
+from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}  # of some network file systems
 MEASURES = "measures.json"
@@ -196,10 +197,12 @@ class RunFolder:
 def check_recipe(folder: Path, recipe: dict[str, Any]) -> None:
     """Raise an InputError if the run in the folder was begun with another recipe.
 
-    A field that recipes no longer have is ignored: what it did is in the text, which is compared too.
+    A field that recipes no longer have is ignored: what it did is in the text, which is compared too. One that they did
+    not have yet had its default.
     """
-    begun = read_json(folder / "recipe.json")
-    asked = json.loads(json.dumps(recipe))
+    kind = FinetuneRecipe if "task" in recipe else PretrainRecipe
+    defaults = {field.name: field.default for field in fields(kind)}
+    begun, asked = defaults | read_json(folder / "recipe.json"), json.loads(json.dumps(recipe))
     changed = [f"{key} was {begun.get(key)!r}" for key in asked if asked[key] != begun.get(key)]
     if changed:
         raise InputError(f"{folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")

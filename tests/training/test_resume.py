@@ -247,10 +247,13 @@ def test_a_state_of_the_version_before_has_no_conditions(long, texts, tok, tmp_p
     assert "its state does not say on how many threads" in capsys.readouterr().err
 
 
-def test_a_run_of_an_older_version_may_name_fields_that_are_gone(long, texts, tok, tmp_path, monkeypatch):
+def test_a_run_of_an_older_version_has_other_fields(long, texts, tok, tmp_path, monkeypatch):
+    """Some are gone since, and some were not there yet."""
     begun(long, texts, tok, tmp_path / "run", monkeypatch)
     path = tmp_path / "run" / "recipe.json"
-    path.write_text(json.dumps({"corpus": ""} | json.loads(path.read_text())))
+    recipe = {"gone": ""} | json.loads(path.read_text())
+    del recipe["final_masking_rate"]
+    path.write_text(json.dumps(recipe))
     assert not train(long, texts, tok, out=tmp_path / "run", resume=True).stopped
     assert read_run(tmp_path / "run").finished
 
