@@ -5,6 +5,7 @@ import math
 import pickle
 import signal
 from itertools import islice
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -60,7 +61,7 @@ def test_gradients_are_clipped_and_zeroed(monkeypatch):
 
 def test_minutes_end_the_run_early_with_the_rate_brought_down(monkeypatch):
     clock = iter(range(10_000))  # a third of a second at every look
-    monkeypatch.setattr(throughput.time, "perf_counter", lambda: next(clock) / 3)
+    monkeypatch.setattr(throughput, "time", SimpleNamespace(perf_counter=lambda: next(clock) / 3))
     _, rows = run(steps=5000, minutes=1, log_every=1)
     assert 20 < len(rows) < 60
     rates = [row["learning_rate"] for row in rows]
@@ -69,7 +70,7 @@ def test_minutes_end_the_run_early_with_the_rate_brought_down(monkeypatch):
 
 def test_a_run_that_ends_early_logs_its_last_steps(monkeypatch):
     clock = iter(range(10_000))
-    monkeypatch.setattr(throughput.time, "perf_counter", lambda: next(clock) / 3)
+    monkeypatch.setattr(throughput, "time", SimpleNamespace(perf_counter=lambda: next(clock) / 3))
     _, rows = run(steps=5000, minutes=1, log_every=1000)
     assert len(rows) == 1 and 20 < rows[0]["step"] < 100
 

@@ -1,5 +1,7 @@
 """The figures of a training: rows of means, speed, the bar, steps that were skipped."""
 
+from types import SimpleNamespace
+
 import pytest
 from toy import exploding, fit, line, points, quietly, run, squared
 
@@ -38,7 +40,7 @@ def test_a_row_is_the_mean_since_the_row_before():
 
 def test_speed_counts_tokens_without_padding(monkeypatch):
     clock = iter(range(1000))
-    monkeypatch.setattr(throughput.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(throughput, "time", SimpleNamespace(perf_counter=lambda: float(next(clock))))
     row = run(steps=4, log_every=4)[1][0]
     tokens = 4 * 2  # each batch has two ones in its attention_mask
     assert row["tokens_per_second"] == pytest.approx(tokens / row["seconds"])
@@ -46,7 +48,7 @@ def test_speed_counts_tokens_without_padding(monkeypatch):
 
 def test_speed_and_waiting_are_those_of_the_steps_since_the_row_before(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(throughput.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(throughput, "time", SimpleNamespace(perf_counter=lambda: now[0]))
 
     def pass_time(seconds, result):
         now[0] += seconds
@@ -61,7 +63,7 @@ def test_speed_and_waiting_are_those_of_the_steps_since_the_row_before(monkeypat
 
 def test_utilisation_is_what_the_steps_needed_of_what_was_possible(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(throughput.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(throughput, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     monkeypatch.setattr(throughput, "product_rate", lambda *_: 1000.0)
 
     def slow(*given):
