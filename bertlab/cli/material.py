@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bertlab.corpora import english
 from bertlab.corpora.documents import read_sources
+from bertlab.corpora.examples import Document
 from bertlab.errors import InputError
 from bertlab.evaluation.baselines import Baseline, NeighbourBaselines
 from bertlab.evaluation.grammar import measure_grammar
@@ -81,17 +82,19 @@ def _stored(store: TokenStore) -> Material:
 
 def _public_english(folder: Path) -> Material:
     train, test = (list(english.read_english(folder, split)) for split in ("train", "test"))
-    new = {genre: [document.sentences for document in test if document.genre == genre] for genre in english.GENRES}
-    return Material([document.sentences for document in train], new, english.describe(train, test))
+    return Material([document.sentences for document in train], _by_genre(test), english.describe(train, test))
 
 
 def read_large_english(folder: Path, recipe: PretrainRecipe, store: Path) -> Material:
     """Make a token store of all public corpora to learn from; measured on the same four genres as the small ones."""
     known = english_store(folder, store, recipe.vocab_size, recipe.lowercase)
-    new: dict[str, list[Sequence[str]]] = {genre: [] for genre in english.GENRES}
-    for document in english.read_english(folder, "test"):
-        new[document.genre].append(document.sentences)
-    return Material(known, new, about(store))
+    return Material(known, _by_genre(list(english.read_english(folder, "test"))), about(store))
+
+
+def _by_genre(documents: Sequence[Document]) -> dict[str, Texts]:
+    return {
+        genre: [document.sentences for document in documents if document.genre == genre] for genre in english.GENRES
+    }
 
 
 def read_texts(paths: Sequence[Path]) -> list[tuple[str, ...]]:

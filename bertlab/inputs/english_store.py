@@ -5,9 +5,9 @@ from itertools import islice
 from pathlib import Path
 
 from bertlab.corpora.english.large import read_large
-from bertlab.corpora.english.measured import overlap_with_measured
-from bertlab.corpora.english.overlap import Removed, without_overlap
-from bertlab.corpora.english.sources import LARGE_SOURCES, SOURCES, count_words, describe_words
+from bertlab.corpora.english.measured import held_out_words, measured_texts
+from bertlab.corpora.english.overlap import Overlap, Removed, without_overlap
+from bertlab.corpora.english.sources import LARGE_SOURCES, SOURCES, describe_words
 from bertlab.inputs.store import TokenStore
 from bertlab.inputs.store_writing import write_store
 from bertlab.io.atomic import atomic_write
@@ -49,11 +49,10 @@ def _vocabulary(folder: Path, store: Path, vocab_size: int, lowercase: bool, pro
 
 def _text(folder: Path, store: Path, progress: bool) -> Iterator[Sequence[str]]:
     """Yield the documents to learn from, each its sentences; at the end describe them beside the store."""
-    removed = Removed()
-    for document in without_overlap(read_large(folder, "train", progress), overlap_with_measured(folder), removed):
+    removed, measured = Removed(), measured_texts(folder)
+    for document in without_overlap(read_large(folder, "train", progress), Overlap(measured), removed):
         yield document.sentences
-    held_out = count_words(read_large(folder, "test"))
-    words = describe_words(removed.kept, held_out, SOURCES + LARGE_SOURCES)
+    words = describe_words(removed.kept, held_out_words(measured), SOURCES + LARGE_SOURCES)
     atomic_write(_about_path(store), f"{words}\n\n{removed.describe()}\n")
 
 

@@ -13,7 +13,7 @@ import pytest
 from bertlab.cli.main import main
 from bertlab.corpora.english import GENRES, LARGE_GENRES, LARGE_SOURCES, read_english, read_large
 from bertlab.corpora.english.cleaning import article_sentences, book_parts
-from bertlab.corpora.english.measured import measured_texts, overlap_with_measured
+from bertlab.corpora.english.measured import measured_texts
 from bertlab.corpora.english.overlap import Overlap, Removed, without_overlap
 from bertlab.corpora.examples import Document
 from bertlab.corpora.sentences import Heading
@@ -221,13 +221,13 @@ def test_nothing_that_is_measured_is_learned(folder):
         *(f"held out: {genre}" for genre in GENRES + LARGE_GENRES),
         *("IMDB test", "MR"),
     }
-    kept = by_genre(without_overlap(read_large(folder), overlap_with_measured(folder), Removed()))
+    kept = by_genre(without_overlap(read_large(folder), Overlap(measured_texts(folder)), Removed()))
     assert [" ".join(text) for text in kept["review"]] == [KNOWN_REVIEW, "Not bad. Not good."]
 
 
 def test_the_store_holds_the_text_and_is_made_once(folder, tmp_path):
     store = english_store(folder, tmp_path / "store", 120, progress=False)
-    overlap = overlap_with_measured(folder)
+    overlap = Overlap(measured_texts(folder))
     texts = [document.sentences for document in without_overlap(read_large(folder), overlap, Removed())]
     assert [store[number] for number in range(len(store))] == [
         store.tokenizer.encode_batch(list(text)) for text in texts

@@ -1,13 +1,13 @@
 """The texts that models of real English are measured on: of none of them may they learn anything."""
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bertlab.corpora.conll import read_conll
 from bertlab.corpora.english.archives import read_members
 from bertlab.corpora.english.large import REVIEWS, read_large
-from bertlab.corpora.english.overlap import Overlap
 from bertlab.corpora.reading import open_text
 from bertlab.corpora.squad import read_squad
 from bertlab.corpora.tabular import read_table
@@ -23,11 +23,14 @@ LABELLED = {  # below the data folder; those that are not there are left out
 }
 
 
+HELD_OUT = "held out: "  # before a genre: a name of texts that training leaves out
+
+
 def measured_texts(folder: Path) -> dict[str, list[str]]:
     """Read all held-out documents by genre, IMDB's test reviews, and the labelled sets that are below `folder`."""
     texts: dict[str, list[str]] = {}
     for document in read_large(folder, "test"):
-        texts.setdefault(f"held out: {document.genre}", []).append(document.text)
+        texts.setdefault(HELD_OUT + document.genre, []).append(document.text)
     texts["IMDB test"] = list(_test_reviews(folder))
     for name, paths in LABELLED.items():
         there = [folder / path for path in paths if (folder / path).is_file()]
@@ -36,9 +39,12 @@ def measured_texts(folder: Path) -> dict[str, list[str]]:
     return texts
 
 
-def overlap_with_measured(folder: Path) -> Overlap:
-    """Return what training text is compared with."""
-    return Overlap(measured_texts(folder))
+def held_out_words(texts: Mapping[str, Sequence[str]]) -> Counter[str]:
+    """Count the held-out words of each genre in what `measured_texts` returned."""
+    held_out = {name: found for name, found in texts.items() if name.startswith(HELD_OUT)}
+    return Counter(
+        {name.removeprefix(HELD_OUT): sum(len(t.split()) for t in found) for name, found in held_out.items()}
+    )
 
 
 def _test_reviews(folder: Path) -> Iterator[str]:
