@@ -2,7 +2,7 @@
 
 from bertlab.course.checks.attention import check_attend, check_masked_weights, check_previous_head
 from bertlab.course.checks.base import Mistake
-from bertlab.course.checks.bert import check_bert_model, check_count_parameters
+from bertlab.course.checks.bert import check_bert_model, check_count_parameters, check_initialise
 from bertlab.course.checks.broken import check_diagnose, check_diagnosis
 from bertlab.course.checks.context import (
     check_may_look,
@@ -12,6 +12,7 @@ from bertlab.course.checks.context import (
     check_text_score,
 )
 from bertlab.course.checks.embeddings import (
+    check_embeddings,
     check_lookup,
     check_segment_ids,
     check_shift_matrix,
@@ -20,22 +21,29 @@ from bertlab.course.checks.embeddings import (
 from bertlab.course.checks.encoder import check_gelu, check_layer, check_layer_norm
 from bertlab.course.checks.heads import check_heads, check_multi_head_attention
 from bertlab.course.checks.masking import check_actions, check_mask_tokens, check_mlm_loss, check_whole_words
-from bertlab.course.checks.pairs import check_cut_pair, check_make_pairs
+from bertlab.course.checks.pairs import check_batches, check_collate, check_cut_pair, check_make_pairs
 from bertlab.course.checks.pretraining import check_joint_loss, check_mlm_head, check_pretraining_model
 from bertlab.course.checks.tokens import (
     check_cut_word,
     check_likelihood_gain,
     check_merge_pair,
     check_strip_accents,
+    check_tokenizer,
 )
 from bertlab.course.checks.tour import check_best_span, check_left_of_gap, check_likeliest, check_pair_inputs
-from bertlab.course.checks.training import check_adamw_step, check_rate_factor, check_train_step
+from bertlab.course.checks.training import check_adamw, check_adamw_step, check_rate_factor, check_train_step
 from bertlab.course.matching import Matching, load_matching
 from bertlab.evaluation.baselines import masked_baselines
 
 __all__ = [
     "Matching",
     "Mistake",
+    "check_tokenizer",
+    "check_initialise",
+    "check_embeddings",
+    "check_collate",
+    "check_batches",
+    "check_adamw",
     "check_actions",
     "check_adamw_step",
     "check_attend",

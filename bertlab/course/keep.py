@@ -3,57 +3,33 @@
     %load_ext bertlab.course.keep
     %%keep                          # check the definitions of this cell and put them into my_bert.py
     %my_bert Embeddings Layer       # take these names from my_bert.py
+    %solution Layer                 # show the solution, folded
 
 The file has the definitions of `my_bert_solution.py` in their order. A comment above each of the reader's says so.
-Versions that are replaced stay in the folder my_bert_versions.
+Versions that are replaced stay in the folder my_bert_versions. BERTLAB_MY_BERT names another folder than the current.
 """
 
-import ast
 import difflib
-import importlib.util
+import html
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import redirect_stdout
 from datetime import datetime
+from io import StringIO
 from pathlib import Path
 from types import ModuleType
 
 from filelock import FileLock
 
-from bertlab import course
 from bertlab.course.checks.base import Mistake
+from bertlab.course.checks.parts import CHECKS
+from bertlab.course.parts import Part, Parts, parse_cell, parse_file, with_imports
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 
-YOURS = "# yours"
 SOLUTION = Path(__file__).with_name("my_bert_solution.py")
-FOLDER = "BERTLAB_MY_BERT"  # an environment variable: another folder for the file than the current one
-
-CHECKS: dict[str, Callable[..., None]] = {
-    "cut_word": course.check_cut_word,
-    "MultiHeadAttention": course.check_multi_head_attention,
-    "Layer": course.check_layer,
-    "Bert": course.check_bert_model,
-    "MaskedLMHead": course.check_mlm_head,
-    "BertForPreTraining": course.check_pretraining_model,
-    "mask_tokens": course.check_mask_tokens,
-    "cut_pair": course.check_cut_pair,
-    "make_pairs": course.check_make_pairs,
-    "joint_loss": course.check_joint_loss,
-    "rate_share": course.check_rate_factor,
-    "adamw_step": course.check_adamw_step,
-}
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A class or function of my_bert.py with the blank and comment lines above it."""
-
-    name: str
-    above: str
-    source: str
-    yours: bool
+FOLDER = "BERTLAB_MY_BERT"
 
 
 def file() -> Path:
@@ -61,38 +37,12 @@ def file() -> Path:
     return Path(os.environ.get(FOLDER, ".")) / "my_bert.py"
 
 
-def definitions(text: str) -> tuple[str, list[Definition]]:
-    """Return what stands before the first class or function, and these with all that follows each of them.
-
-    Raises SyntaxError.
-    """
-    lines = text.splitlines(keepends=True)
-    found: list[Definition] = []
-    nodes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
-    starts = [min([node.lineno, *(each.lineno for each in node.decorator_list)]) - 1 for node in nodes]
-    end = 0
-    head = ""
-    for node, start in zip(nodes, starts, strict=True):
-        above = "".join(lines[end:start])
-        if not found:
-            head, above = _head(above)
-        end = node.end_lineno or start
-        yours = above.rstrip().rsplit("\n", 1)[-1].startswith(YOURS)
-        found.append(Definition(node.name, above, "".join(lines[start:end]), yours))
-    return head, [*found, Definition("", "".join(lines[end:]), "", False)]
+def solutions() -> dict[str, str]:
+    """Return the source of each part by its name."""
+    return {part.name: part.source for part in parse_file(SOLUTION.read_text(encoding="utf-8")).parts}
 
 
-def _head(above: str) -> tuple[str, str]:
-    """Split what is above the first definition: the last comment or decorator block belongs to it."""
-    head, gap, last = above.rpartition("\n\n\n")
-    return (head, gap + last) if gap and head.strip() else (above, "")
-
-
-def written(head: str, parts: list[Definition]) -> str:
-    return head + "".join(part.above + part.source for part in parts)
-
-
-def current() -> tuple[str, list[Definition]]:
+def current() -> Parts:
     """Return the parts of my_bert.py, of the solutions where there is no such file yet.
 
     Raises InputError where the file is no Python any more.
@@ -100,51 +50,66 @@ def current() -> tuple[str, list[Definition]]:
     path = file()
     source = path if path.exists() else SOLUTION
     try:
-        return definitions(source.read_text(encoding="utf-8"))
+        return parse_file(source.read_text(encoding="utf-8"))
     except (SyntaxError, UnicodeDecodeError) as error:
         line = getattr(error, "lineno", None)
         where = f", line {line}" if line else ""
         raise InputError(f"{path}{where}: cannot be read ({error}); mend it, or move it away to begin anew") from error
 
 
-def keep(cell: str, namespace: dict[str, object]) -> str:
-    """Put the definitions of a cell that pass their checks into my_bert.py, and return what was done, in one line.
+# Keeping
 
+
+def keep(cell: str) -> str:
+    """Put the definitions of a cell into my_bert.py if the file passes their checks; say what was done, in one line.
+
+    Functions of the cell that my_bert.py does not know are kept with those that may call them.
     Raises Mistake for a definition that fails its check: then the file stays as it was.
     """
-    _, own = definitions(cell)
-    own = [part for part in own if part.name]
+    imports, own = parse_cell(cell)
     with FileLock(f"{file()}.lock"):
-        head, parts = current()
-        known = {part.name for part in parts}
+        before = current()
+        merged = _merge(before, imports, own)
+        module = _run(merged.text(), "your cell, as a part of my_bert.py,")
         for part in own:
-            if part.name not in known:
-                raise Mistake(_unknown(part.name, known))
-            _check(part.name, namespace)
-        replaced = {part.name: part for part in own}
-        merged = [_replace(part, replaced.get(part.name)) for part in parts]
-        _save(written(head, merged))
-    return f"Kept: {file().name} now has your {_listed([part.name for part in own])}."
+            _check(part.name, module)
+        _save(merged.text())
+    return _said([part for part in merged.parts if part.name in {each.name for each in own}])
 
 
-def _replace(old: Definition, new: Definition | None) -> Definition:
-    if new is None or not old.name:
-        return old
-    lines = [line for line in old.above.splitlines(keepends=True) if not line.startswith(YOURS)]
-    above = "".join(lines) + f"{YOURS}\n"
-    return Definition(old.name, above, new.source.rstrip("\n") + "\n", True)
+def _merge(before: Parts, imports: list[str], own: list[Part]) -> Parts:
+    known = [part.name for part in before.parts]
+    first = next((part.name for part in own if part.name in known), None)
+    if first is None:
+        raise Mistake(_unknown([part.name for part in own], known))
+    solved = solutions()
+    new = {part.name: _marked(part, solved.get(part.name)) for part in own}
+    helpers = [part for name, part in new.items() if name not in known]
+    parts: list[Part] = []
+    for part in before.parts:
+        parts += helpers if part.name == first else []
+        parts.append(new[part.name].under(part.above) if part.name in new else part)
+    return Parts(with_imports(before.head, imports), parts, before.rest)
 
 
-def _unknown(name: str, known: set[str]) -> str:
-    near = difflib.get_close_matches(name, known, 1)
+def _marked(part: Part, solution: str | None) -> Part:
+    """The part as the reader's, unless it is the solution word for word."""
+    return Part(part.name, "\n\n", part.source, yours=part.source != solution)
+
+
+def _unknown(names: list[str], known: list[str]) -> str:
+    if not names:
+        return "there is no class or function in this cell."
+    near = difflib.get_close_matches(names[0], known, 1)
     hint = f"did you mean {near[0]}?" if near else "leave %%keep out for what is only tried."
-    return f"my_bert.py has no {name}: {hint}"
+    return f"my_bert.py has no {names[0]}: {hint}"
 
 
-def _check(name: str, namespace: dict[str, object]) -> None:
-    check = CHECKS.get(name)
-    if check is not None:
-        check(namespace[name])
+def _said(parts: list[Part]) -> str:
+    own, same = ([part.name for part in parts if part.yours == kind] for kind in (True, False))
+    said = [f"your {_listed(own)}"] if own else []
+    said += [f"{_listed(same)} as given"] if same else []
+    return f"Kept: {file().name} has {' and '.join(said)}."
 
 
 def _save(text: str) -> None:
@@ -161,6 +126,9 @@ def _save(text: str) -> None:
     atomic_write(path, text)
 
 
+# Taking
+
+
 def load(*names: str) -> tuple[ModuleType, str]:
     """Import my_bert.py and return it, and one line that says which of `names` are the reader's.
 
@@ -168,45 +136,59 @@ def load(*names: str) -> tuple[ModuleType, str]:
     Raises Mistake for that, InputError where the file cannot be run or has no such name.
     """
     with FileLock(f"{file()}.lock"):
-        head, parts = current()
+        parts = current()
         if not file().exists():
-            _save(written(head, parts))
-    module = _run(file())
-    yours = {part.name for part in parts if part.yours}
+            _save(parts.text())
+    module = _run(parts.text(), str(file()))
+    yours = {part.name for part in parts.parts if part.yours}
     for name in names:
         if not hasattr(module, name):
             raise InputError(f"{file()}: there is no {name}")
         if name in yours:
             _check_kept(name, module)
+    sys.modules["my_bert"] = module
     return module, _from_where(names, yours)
 
 
 def _check_kept(name: str, module: ModuleType) -> None:
     try:
-        _check(name, vars(module))
+        with redirect_stdout(StringIO()):
+            _check(name, module)
     except Mistake as mistake:
         raise Mistake(f"your {name} in {file().name} does not pass its check any more: {mistake}") from None
 
 
-def _run(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("my_bert", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["my_bert"] = module
+def _check(name: str, module: ModuleType) -> None:
+    """Check the part, or what it is a part of, in the file as it would be."""
+    check, subjects = CHECKS.get(name, (None, ()))
+    if check is None:
+        return
     try:
-        spec.loader.exec_module(module)
+        check(*(getattr(module, subject) for subject in subjects))
+    except NameError as error:
+        what = f"`{error.name}`, which my_bert.py does not have: define or import it in the same cell"
+        raise Mistake(f"{name} uses {what}.") from None
+
+
+def _run(text: str, where: str) -> ModuleType:
+    module = ModuleType("my_bert")
+    module.__file__ = str(file())
+    before = sys.modules.get("my_bert")
+    sys.modules["my_bert"] = module  # dataclasses look their module up
+    try:
+        exec(compile(text, str(file()), "exec"), module.__dict__)
     except Exception as error:  # whatever the reader's file raises
-        raise InputError(f"{path}: cannot be run ({type(error).__name__}: {error})") from error
+        raise InputError(f"{where} cannot be run ({type(error).__name__}: {error})") from error
+    finally:
+        if before is not None:
+            sys.modules["my_bert"] = before
     return module
 
 
 def _from_where(names: tuple[str, ...], yours: set[str]) -> str:
     own, solved = ([name for name in names if (name in yours) == kind] for kind in (True, False))
-    said = []
-    if own:
-        said.append(f"yours: {_listed(own)}")
-    if solved:
-        said.append(f"from the solutions: {_listed(solved)}")
+    said = [f"yours: {_listed(own)}"] if own else []
+    said += [f"from the solutions: {_listed(solved)}"] if solved else []
     return f"my_bert.py, {'; '.join(said)}." if said else "my_bert.py is there."
 
 
@@ -214,29 +196,49 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 
+def solution(*names: str) -> str:
+    """Return HTML: the solutions of these parts, folded."""
+    known = solutions()
+    missing = [name for name in names if name not in known]
+    if missing or not names:
+        raise InputError(f"%solution {' '.join(missing)}: name a part of my_bert.py, such as Layer")
+    code = html.escape("\n\n".join(known[name].rstrip() for name in names))
+    return f"<details><summary>A solution of {_listed(list(names))}</summary><pre>{code}</pre></details>"
+
+
+# In a notebook
+
+
 def load_ipython_extension(shell) -> None:
-    """`%load_ext bertlab.course.keep` registers both magics."""
+    """`%load_ext bertlab.course.keep` registers the magics."""
     shell.register_magic_function(_magic(shell, _keep_cell), "cell", "keep")
     shell.register_magic_function(_magic(shell, _take_names), "line", "my_bert")
+    shell.register_magic_function(_magic(shell, _show_solution), "line", "solution")
 
 
 def _magic(shell, action: Callable) -> Callable:
     def run(line: str, cell: str | None = None) -> None:
         try:
-            print(action(shell, line, cell))
-        except InputError as error:
+            action(shell, line, cell)
+        except (InputError, Mistake) as error:
             print(f"Not yet: {error}")
 
     return run
 
 
-def _keep_cell(shell, line: str, cell: str) -> str:
+def _keep_cell(shell, line: str, cell: str) -> None:
     shell.run_cell(cell).raise_error()
-    return keep(cell, shell.user_ns)
+    print(keep(cell))
 
 
-def _take_names(shell, line: str, cell: None) -> str:
+def _take_names(shell, line: str, cell: None) -> None:
     names = tuple(line.split())
     module, said = load(*names)
     shell.push({name: getattr(module, name) for name in names})
-    return said
+    print(said)
+
+
+def _show_solution(shell, line: str, cell: None) -> None:
+    from IPython.display import HTML, display
+
+    display(HTML(solution(*line.split())))

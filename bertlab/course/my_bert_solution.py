@@ -213,16 +213,15 @@ class Bert(nn.Module):
 
 
 def initialise(model, std=0.02):
-    """Draw the weights that training starts from: normal with `std`, biases 0, LayerNorm 1 and 0, [PAD] 0."""
+    """Draw the weights that training starts from: normal with `std`, biases 0, [PAD] 0. LayerNorm: as torch does."""
     for module in model.modules():
         if isinstance(module, nn.Linear | nn.Embedding):
             nn.init.normal_(module.weight, std=std)
-        if isinstance(module, nn.Embedding) and module.padding_idx is not None:
-            nn.init.zeros_(module.weight[module.padding_idx].detach())
         if isinstance(module, nn.Linear):
             nn.init.zeros_(module.bias)
-        if isinstance(module, nn.LayerNorm):
-            module.reset_parameters()
+    for module in model.modules():  # last, as a tied decoder draws the same table once more
+        if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+            nn.init.zeros_(module.weight.data[module.padding_idx])
 
 
 # %% heads (chapters 06 and 07): Devlin et al., section 3.1
@@ -387,18 +386,22 @@ class AdamW:
             decay = self.decay if weight.ndim > 1 else 0.0
             new, m, v = adamw_step(weight, weight.grad, m, v, self.steps, rate, self.betas, self.eps, decay)
             weight.copy_(new)
-            weight.grad, self.state[number] = None, (m, v)
+            self.state[number] = (m, v)
+
+    def zero_grad(self):
+        for weight in self.parameters:
+            weight.grad = None
 
 
 def train_step(model, optimizer, batch, rate, clip=1.0):
     """One step at learning rate `rate` -> the loss (float). batch: input_ids, attention_mask, token_type_ids, labels
     (B, S), next_sentence_label (B,)."""
-    batch = dict(batch)
-    labels, next_sentence_label = batch.pop("labels"), batch.pop("next_sentence_label")
-    loss = joint_loss(*model(**batch), labels, next_sentence_label)
+    logits = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"])
+    loss = joint_loss(*logits, batch["labels"], batch["next_sentence_label"])
     loss.backward()
     torch.nn.utils.clip_grad_norm_(optimizer.parameters, clip)
     optimizer.step(rate)
+    optimizer.zero_grad()
     return loss.item()
 
 

@@ -28,13 +28,32 @@ def prose(path: Path) -> str:
     return "\n\n".join(cell["source"] for cell in cells(path, "markdown"))
 
 
+def is_kept(cell: dict) -> bool:
+    return cell["source"].startswith("%%keep\n")
+
+
+def is_unwritten(cell: dict) -> bool:
+    kept = is_kept(cell) and "raise NotImplementedError" in cell["source"]
+    return kept or "raises-exception" in cell["metadata"].get("tags", [])
+
+
 def stubs(path: Path) -> list[dict]:
-    return [cell for cell in cells(path, "code") if "raises-exception" in cell["metadata"].get("tags", [])]
+    """The exercises: those of my_bert.py begin with %%keep, the others call their checker."""
+    return [cell for cell in cells(path, "code") if is_unwritten(cell)]
+
+
+def is_solution(cell: dict) -> bool:
+    """Whether it shows a solution, in a folded cell, or in a folded output if it is a part of my_bert.py."""
+    folded = cell["metadata"].get("jupyter", {}).get("source_hidden")
+    return cell["source"].startswith("%solution ") or bool(folded and "_solution" in cell["source"])
 
 
 def solutions(path: Path) -> list[dict]:
-    folded = (cell for cell in cells(path, "code") if cell["metadata"].get("jupyter", {}).get("source_hidden"))
-    return [cell for cell in folded if "_solution" in cell["source"]]
+    return [cell for cell in cells(path, "code") if is_solution(cell)]
+
+
+def defined(cell: dict) -> list[str]:
+    return re.findall(r"^(?:def|class) (\w+)", cell["source"], re.M)
 
 
 def checked(cell: dict) -> list[tuple[str, str]]:
@@ -109,6 +128,9 @@ def test_every_exercise_has_a_stub_that_is_not_yet_begun(path):
     assert len(stubs(path)) == len(EXERCISE.findall(prose(path)))
     for cell in stubs(path):
         assert "raise NotImplementedError" in cell["source"] and '"""' in cell["source"]
+        if is_kept(cell):
+            assert printed(cell) == "Not yet: write your code in place of `raise NotImplementedError`.\n"
+            continue
         assert checked(cell), cell["source"]
         (error,) = (output for output in cell["outputs"] if output["output_type"] == "error")
         assert error["ename"] == "Mistake" and "write your code" in error["evalue"]
@@ -118,6 +140,11 @@ def test_every_exercise_has_a_stub_that_is_not_yet_begun(path):
 def test_every_exercise_has_a_folded_solution_that_its_checker_passed(path):
     assert len(solutions(path)) == len(stubs(path))
     for stub, solution in zip(stubs(path), solutions(path), strict=True):
+        if is_kept(stub):
+            first, second = solution["source"].splitlines()[:2]
+            assert first.split() == ["%solution", *defined(stub)] and second.split() == ["%my_bert", *defined(stub)]
+            assert "from the solutions" in printed(solution)
+            continue
         assert [check for check, _ in checked(solution)] == [check for check, _ in checked(stub)]
         assert all(name.endswith("_solution") for _, name in checked(solution))
         assert "Right" in printed(solution)

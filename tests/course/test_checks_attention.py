@@ -162,6 +162,7 @@ class Right(nn.Module):
         self.heads = config.num_attention_heads
         self.qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size)
         self.out = nn.Linear(config.hidden_size, config.hidden_size)
+        self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
 
     def parts(self, x):
         return self.qkv(x).view(*x.shape[:2], 3, self.heads, -1).permute(2, 0, 3, 1, 4)
@@ -181,7 +182,7 @@ class Right(nn.Module):
         if padding is not None and self.hide:
             scores = scores.masked_fill(self.hidden(padding), LOW)
         weights = scores.softmax(-1)
-        context = self.merged(weights @ value)
+        context = self.merged(self.dropout(weights) @ value)
         return (self.out(context) if self.last else context), weights
 
 
@@ -263,7 +264,14 @@ class NotBegun(Right):
         raise NotImplementedError
 
 
+class Undropped(Right):
+    def __init__(self, config):
+        super().__init__(config)
+        self.dropout.p = 0.0
+
+
 MODULE_MISTAKES = {
+    Undropped: "in training nothing is dropped",
     Unscaled: "not divided by",
     ScaledByH: "square root of H",
     Inverted: "True where a token must not",

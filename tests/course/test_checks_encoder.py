@@ -104,14 +104,15 @@ class RightLayer(nn.Module):
         self.attention_norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.feed_forward = encoder.FeedForward(config)
         self.feed_forward_norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, x, padding):
         attended, _ = self.attention(x, padding)
         return self.rest(x, attended)
 
     def rest(self, x, attended):
-        x = self.attention_norm(x + attended)
-        return self.feed_forward_norm(x + self.feed_forward(x))
+        x = self.attention_norm(x + self.dropout(attended))
+        return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
 
 
 def layer(rest, base=RightLayer):
@@ -154,7 +155,20 @@ class MasksNothingGiven(RightLayer):
         return super().forward(x, hide if padding is None else padding)
 
 
+class Undropped(RightLayer):
+    def __init__(self, config):
+        super().__init__(config)
+        self.attention.dropout.p = self.dropout.p = 0.0
+
+
+def _finished(self, x, middle):
+    """With dropout on the second sublayer alone."""
+    return self.feed_forward_norm(middle + self.dropout(self.feed_forward(middle)))
+
+
 LAYER_MISTAKES = {
+    "on both sublayers": layer(lambda self, x, attended: _finished(self, x, self.attention_norm(x + attended))),
+    "in training nothing is dropped": Undropped,
     "pre-LN": PreNorm,
     "x is not added": layer(
         lambda m, x, a: m.feed_forward_norm(m.attention_norm(a) + m.feed_forward(m.attention_norm(a)))

@@ -1,13 +1,16 @@
 """The checkers of chapter 08 pass right answers and name the mistake of each known wrong one."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from bertlab.course import (
     Mistake,
     broken,
+    check_adamw,
     check_adamw_step,
     check_diagnose,
     check_diagnosis,
@@ -102,57 +105,104 @@ def test_adamw_mistake(words):
         check_adamw_step(ADAMW_MISTAKES[words])
 
 
+class Adam:
+    """The reader's AdamW by that of torch, or with a slip."""
+
+    def __init__(self, model, betas, eps, decay, spared=True, shrink=1.0, clears=False):
+        kinds = [[p for p in model.parameters() if (p.ndim > 1) == kind] for kind in (True, False)]
+        decays = (decay, 0.0 if spared else decay)
+        groups = [{"params": kind, "weight_decay": each} for kind, each in zip(kinds, decays, strict=True)]
+        self.torch = torch.optim.AdamW(groups, betas=betas, eps=eps)
+        self.shrink, self.clears = shrink, clears
+
+    def step(self, rate):
+        for group in self.torch.param_groups:
+            group["lr"] = rate * self.shrink
+        self.torch.step()
+        if self.clears:
+            self.torch.zero_grad()
+
+    def zero_grad(self):
+        self.torch.zero_grad()
+
+
+class KeepsGradients(Adam):
+    def zero_grad(self):
+        pass
+
+
+ADAMW_CLASS_MISTAKES = {
+    "for matrices alone": partial(Adam, spared=False),
+    "not those of AdamW": partial(Adam, shrink=0.5),
+    "no weight has moved": partial(Adam, shrink=0.0),
+    "the work of zero_grad": partial(Adam, clears=True),
+    "leaves gradients behind": KeepsGradients,
+}
+
+
+def test_adamw_class_right():
+    check_adamw(Adam)
+
+
+@pytest.mark.parametrize("words", ADAMW_CLASS_MISTAKES)
+def test_adamw_class_mistake(words):
+    with pytest.raises(Mistake, match=words):
+        check_adamw(ADAMW_CLASS_MISTAKES[words])
+
+
 # One step
 
 
 def step_of(*parts):
     """A training step that does these parts in this order."""
-
-    def set_rate(model, optimizer, out, rate, clip):
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-
     does = {
-        "forward": lambda model, optimizer, out, rate, clip: (out.mlm_loss + out.nsp_loss).backward(),
-        "mlm": lambda model, optimizer, out, rate, clip: out.mlm_loss.backward(),
-        "nsp": lambda model, optimizer, out, rate, clip: out.nsp_loss.backward(),
-        "mean": lambda model, optimizer, out, rate, clip: (out.loss / 2).backward(),
-        "clip": lambda model, optimizer, out, rate, clip: torch.nn.utils.clip_grad_norm_(model.parameters(), clip),
-        "value": lambda model, optimizer, out, rate, clip: torch.nn.utils.clip_grad_value_(model.parameters(), clip),
-        "rate": set_rate,
-        "step": lambda model, optimizer, *_: optimizer.step(),
-        "zero": lambda model, optimizer, *_: optimizer.zero_grad(),
+        "forward": lambda optimizer, mlm, nsp, rate, clip: (mlm + nsp).backward(),
+        "mlm": lambda optimizer, mlm, nsp, rate, clip: mlm.backward(),
+        "nsp": lambda optimizer, mlm, nsp, rate, clip: nsp.backward(),
+        "mean": lambda optimizer, mlm, nsp, rate, clip: ((mlm + nsp) / 2).backward(),
+        "clip": lambda optimizer, mlm, nsp, rate, clip: torch.nn.utils.clip_grad_norm_(optimizer.parameters, clip),
+        "value": lambda optimizer, mlm, nsp, rate, clip: torch.nn.utils.clip_grad_value_(optimizer.parameters, clip),
+        "step": lambda optimizer, mlm, nsp, rate, clip: optimizer.step(rate),
+        "default step": lambda optimizer, mlm, nsp, rate, clip: optimizer.step(),
+        "zero": lambda optimizer, *_: optimizer.zero_grad(),
     }
 
     def step(model, optimizer, batch, rate, clip):
-        out = model(**batch)
+        words, pairs = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"])
+        mlm = F.cross_entropy(words.flatten(0, 1), batch["labels"].flatten())
+        nsp = F.cross_entropy(pairs, batch["next_sentence_label"])
         for part in parts:
-            does[part](model, optimizer, out, rate, clip)
-        return out.mlm_loss.item(), out.nsp_loss.item()
+            does[part](optimizer, mlm, nsp, rate, clip)
+        return (mlm + nsp).item()
 
     return step
 
 
-RIGHT = ("forward", "clip", "rate", "step", "zero")
+def emptied(model, optimizer, batch, rate, clip):
+    loss = step_of(*RIGHT)(model, optimizer, batch, rate, clip)
+    batch.pop("labels")
+    return loss
+
+
+RIGHT = ("forward", "clip", "step", "zero")
 STEP_MISTAKES = {
-    r"zero_grad\(\) is missing": step_of("forward", "clip", "rate", "step"),
-    r"zero_grad\(\) only after": step_of("forward", "clip", "rate", "zero", "step"),
-    "was not set to `rate`": step_of("forward", "clip", "step", "zero"),
-    "the rate was set after": step_of("forward", "clip", "step", "rate", "zero"),
-    "was not clipped": step_of("forward", "rate", "step", "zero"),
-    "or only after step": step_of("forward", "rate", "step", "clip", "zero"),
-    "each number of the gradient": step_of("forward", "value", "rate", "step", "zero"),
-    "next sentences is not learned": step_of("mlm", "clip", "rate", "step", "zero"),
-    "masked words is not learned": step_of("nsp", "clip", "rate", "step", "zero"),
-    "mean of the two": step_of("mean", "clip", "rate", "step", "zero"),
-    "have not moved": step_of("forward", "clip", "rate", "zero"),
-    "return two losses": lambda *args: sum(step_of(*RIGHT)(*args)),
-    "return floats": lambda *args: tuple(map(torch.tensor, step_of(*RIGHT)(*args))),
-    "losses that you return are not": lambda *args: step_of(*RIGHT)(*args)[::-1],
+    r"zero_grad\(\) is missing": step_of("forward", "clip", "step"),
+    r"zero_grad\(\) only after": step_of("forward", "clip", "zero", "step"),
+    "rate of this step is `rate`": step_of("forward", "clip", "default step", "zero"),
+    "was not clipped": step_of("forward", "step", "zero"),
+    "or only after step": step_of("forward", "step", "clip", "zero"),
+    "each number of the gradient": step_of("forward", "value", "step", "zero"),
+    "next sentences is not learned": step_of("mlm", "clip", "step", "zero"),
+    "masked words is not learned": step_of("nsp", "clip", "step", "zero"),
+    "mean of the two": step_of("mean", "clip", "step", "zero"),
+    "have not moved": step_of("forward", "clip", "zero"),
+    "as a float": lambda *args: torch.tensor(step_of(*RIGHT)(*args)),
+    "loss that you return is not": lambda *args: step_of(*RIGHT)(*args) / 2,
+    "changed the batch": emptied,
 }
 
 
-@pytest.mark.parametrize("parts", [RIGHT, ("zero", "forward", "rate", "clip", "step")])
+@pytest.mark.parametrize("parts", [RIGHT, ("zero", "forward", "clip", "step")])
 def test_step_right(parts):
     state = torch.get_rng_state()
     check_train_step(step_of(*parts))

@@ -8,7 +8,9 @@ import torch
 
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.course import Mistake, load_matching
-from bertlab.course.keep import CHECKS, SOLUTION, current, definitions, file, keep, load
+from bertlab.course.checks.parts import CHECKS
+from bertlab.course.keep import SOLUTION, current, file, keep, load, solution
+from bertlab.course.parts import parse_file
 from bertlab.errors import InputError
 from bertlab.io.locate import locate
 
@@ -28,43 +30,37 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def kept(cell: str) -> str:
-    names: dict = {}
-    exec(cell, names)
-    return keep(cell, names)
-
-
 def test_what_is_right_is_kept_and_the_rest_is_solved():
-    assert "your rate_share" in kept(RIGHT)
+    assert "your rate_share" in keep(RIGHT)
     text = file().read_text()
     assert '# yours\ndef rate_share(progress, warmup):\n    """Mine."""' in text
-    assert [part.name for part in current()[1] if part.yours] == ["rate_share"]
+    assert [part.name for part in current().parts if part.yours] == ["rate_share"]
     module, said = load("rate_share", "Layer")
     assert said == "my_bert.py, yours: rate_share; from the solutions: Layer."
     assert module.rate_share(0.05, 0.1) == 0.5
 
 
 def test_what_is_wrong_changes_nothing(folder):
-    kept(RIGHT)
+    keep(RIGHT)
     before = file().read_text()
     with pytest.raises(Mistake):
-        kept(WRONG)
+        keep(WRONG)
     with pytest.raises(Mistake, match="did you mean rate_share"):
-        kept(RIGHT.replace("rate_share", "rate_shar"))
+        keep(RIGHT.replace("rate_share", "rate_shar"))
     assert file().read_text() == before and not (folder / "my_bert_versions").exists()
 
 
 def test_a_replaced_version_is_not_lost(folder):
-    kept(RIGHT)
-    kept(RIGHT.replace("Mine", "Mine, better"))
+    keep(RIGHT)
+    keep(RIGHT.replace("Mine", "Mine, better"))
     (old,) = (folder / "my_bert_versions").iterdir()
     assert '"""Mine."""' in old.read_text() and "Mine, better" in file().read_text()
-    kept(RIGHT.replace("Mine", "Mine, better"))  # the same again is no new version
+    keep(RIGHT.replace("Mine", "Mine, better"))  # the same again is no new version
     assert len(list((folder / "my_bert_versions").iterdir())) == 1
 
 
 def test_a_part_that_was_broken_later_is_named():
-    kept(RIGHT)
+    keep(RIGHT)
     file().write_text(file().read_text().replace("return progress / warmup\n    return", "return 1.0\n    return"))
     with pytest.raises(Mistake, match="your rate_share in my_bert.py does not pass"):
         load("rate_share")
@@ -81,15 +77,58 @@ def test_a_file_that_cannot_be_run_is_one_line(damage):
 
 def test_parts_are_put_together_as_they_were():
     text = SOLUTION.read_text()
-    head, parts = definitions(text)
-    assert head + "".join(part.above + part.source for part in parts) == text
-    assert CHECKS.keys() <= {part.name for part in parts}
+    parts = parse_file(text)
+    assert parts.text() == text
+    assert CHECKS.keys() == {part.name for part in parts.parts} - {"Config", "pretrain", "published", "save"}
 
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_solutions_pass_their_checks(name):
     module, _ = load()
-    CHECKS[name](getattr(module, name))
+    check, subjects = CHECKS[name]
+    check(*(getattr(module, subject) for subject in subjects))
+
+
+def test_a_solution_kept_word_for_word_is_not_called_the_readers():
+    code = load()[0].__file__ and (SOLUTION.read_text().partition("class FeedForward")[2]).partition("\n\n\n")[0]
+    assert "FeedForward as given" in keep(f"class FeedForward{code}\n")
+    assert not [part for part in current().parts if part.yours]
+
+
+def test_helpers_and_imports_of_a_cell_come_along():
+    helper = (
+        "from fractions import Fraction\n\n\ndef up(progress, warmup):\n    return Fraction(progress / warmup)\n\n\n"
+    )
+    cell = helper + RIGHT.replace("return progress / warmup", "return float(up(progress, warmup))")
+    assert "your up and rate_share" in keep(cell)
+    text = file().read_text()
+    assert text.count("from fractions import Fraction") == 1 and text.index("def up(") < text.index("def rate_share(")
+    keep(cell.replace("Mine", "Mine again"))
+    text = file().read_text()
+    assert text.count("from fractions import Fraction") == text.count("def up(") == 1
+    assert load("rate_share")[0].rate_share(0.05, 0.1) == 0.5
+
+
+def test_what_the_file_would_lack_is_named():
+    with pytest.raises(Mistake, match="uses `up`, which my_bert.py does not have"):
+        keep(RIGHT.replace("progress / warmup", "up(progress, warmup)"))
+    with pytest.raises(Mistake, match="torch and numpy alone"):
+        keep("import transformers\n" + RIGHT)
+    with pytest.raises(Mistake, match="no class or function"):
+        keep("rate = 1\n")
+
+
+def test_a_part_without_a_check_passes_that_of_the_whole():
+    wrong = "class FeedForward(nn.Module):\n" + "    def __init__(self, config):\n        super().__init__()\n"
+    with pytest.raises(Mistake, match="parameters"):
+        keep(wrong)
+
+
+def test_a_solution_is_shown_folded_and_escaped():
+    shown = solution("Pooler", "rate_share")
+    assert shown.startswith("<details>") and "-&gt;" in shown and "def rate_share" in shown
+    with pytest.raises(InputError, match="Poler"):
+        solution("Poler")
 
 
 def test_the_file_runs_alone_with_torch_and_numpy(folder):
@@ -115,3 +154,23 @@ def test_it_holds_trained_weights_and_what_it_saves_opens(tmp_path):
     real = batch["attention_mask"].bool()
     assert torch.allclose(out.prediction_logits[real], logits[real], atol=1e-4)
     assert torch.allclose(out.seq_relationship_logits, pair, atol=1e-4)
+
+
+# In a notebook
+
+
+def test_the_magics_keep_take_and_show(capsys):
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shell.run_line_magic("load_ext", "bertlab.course.keep")
+    stub = RIGHT.partition("    if")[0] + "    raise NotImplementedError\n"
+    shell.run_cell(f"%%keep\n{stub}")
+    assert "Not yet: write your code in place of `raise NotImplementedError`." in capsys.readouterr().out
+    shell.run_cell(f"%%keep\n{RIGHT}")
+    assert "Kept: my_bert.py has your rate_share." in capsys.readouterr().out
+    shell.run_cell("%my_bert rate_share Layer\nprint(rate_share(0.05, 0.1))")
+    assert capsys.readouterr().out == "my_bert.py, yours: rate_share; from the solutions: Layer.\n0.5\n"
+    shell.run_cell("%solution rate_share")
+    shell.run_cell("%my_bert Leyer")
+    assert "there is no Leyer" in capsys.readouterr().out

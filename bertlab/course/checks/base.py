@@ -84,6 +84,20 @@ def same_weights(library: type[nn.Module], cls: type[nn.Module], *options, sprea
     return theirs, mine
 
 
+def check_dropout(module: nn.Module, places: str, *inputs: Tensor | None) -> None:
+    """Check that a module drops out in training, and only there."""
+
+    def output() -> Tensor:
+        result = run(module, *inputs)
+        return result[0] if isinstance(result, tuple) else result
+
+    expect(close(output(), output()), "after .eval() two calls give two results: nn.Dropout knows when, F.dropout not.")
+    module.train()
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)
+        expect(not close(output(), output()), f"in training nothing is dropped: nn.Dropout belongs {places}.")
+
+
 def small_batch() -> tuple[Tensor, Tensor, Tensor]:
     """input_ids, attention_mask and token_type_ids (2, 7): two pairs, the second with padding."""
     ids = torch.arange(14).view(2, 7) + 5

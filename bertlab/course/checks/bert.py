@@ -111,3 +111,46 @@ def _known_poolers(library: BertModel, hidden: Tensor) -> list[tuple[Tensor, str
         (dense(hidden[:, 0]).relu(), "the pooler has tanh, not ReLU."),
         (dense(hidden).tanh(), "the pooler is for the first token alone: (B, H)."),
     ]
+
+
+@checker
+def check_initialise(fn: Callable[..., None]) -> None:
+    """Check fn(model, std=0.02): matrices and embeddings normal with std, biases 0, LayerNorm 1 and 0, [PAD] 0."""
+    for std in (0.02, 0.3):
+        model = _Parts()
+        with torch.random.fork_rng([]):
+            torch.manual_seed(0)
+            run(fn, model, std)
+        _check_normal(model.word.weight[1:], std, "the embeddings")
+        _check_normal(model.dense.weight, std, "the matrices of nn.Linear")
+        expect(not model.dense.bias.any(), "biases begin at 0; torch draws them.")
+        expect(not model.word.weight[0].any(), "the row of [PAD], padding_idx, begins at 0; normal_ draws it too.")
+        ones = bool((model.norm.weight == 1).all())
+        expect(ones and not model.norm.bias.any(), "LayerNorm begins with weight 1 and bias 0: leave it as it is.")
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)
+        run(fn, model)
+    _check_normal(model.dense.weight, 0.02, "without std, the matrices")
+    expect(model.decoder.weight is model.word.weight, "the tied matrix came apart: nn.init.normal_ writes into it.")
+    print("Right: every weight begins where the paper's do.")
+
+
+class _Parts(nn.Module):
+    """One of each kind, with the decoder's matrix tied."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.word = nn.Embedding(400, 64, padding_idx=0)
+        self.dense = nn.Linear(64, 64)
+        self.norm = nn.LayerNorm(64)
+        self.decoder = nn.Linear(64, 400)
+        self.decoder.weight = self.word.weight
+        nn.init.normal_(self.word.weight)
+
+
+def _check_normal(weight: Tensor, std: float, what: str) -> None:
+    found = float(weight.detach().std())
+    uniform = float(weight.detach().abs().max()) < 2 * found
+    expect(abs(found - 1) > 0.05 or std == 1, f"{what} have std {found:.2f}: this is torch's own start, or std=1.")
+    expect(not uniform, f"{what} are uniform, as torch draws them: nn.init.normal_(weight, std=std).")
+    expect(abs(found / std - 1) < 0.1, f"{what} have std {found:.3f}; it should be {std}.")

@@ -3,9 +3,21 @@
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from bertlab.course.checks.base import Mistake, checker, expect
+from bertlab.config import BertConfig
+from bertlab.course.checks.base import (
+    Mistake,
+    check_dropout,
+    checker,
+    close,
+    expect,
+    none_of,
+    run,
+    same_weights,
+    small_batch,
+)
+from bertlab.model.encoder import Embeddings
 
 
 def _same(result: Tensor, wanted: Tensor) -> bool:
@@ -163,3 +175,38 @@ def check_shift_matrix(fn: Callable[[int, int, float], Tensor]) -> None:
                 "sin(a + d) = sin a cos d + cos a sin d, cos(a + d) = cos a cos d - sin a sin d."
             )
     print("Right: a step to the side is one rotation, the same from everywhere.")
+
+
+@checker
+def check_embeddings(cls: type[nn.Module]) -> None:
+    """Check cls(config) with the library's names; forward(input_ids, token_type_ids), both (B, S) -> (B, S, H)."""
+    config = BertConfig(vocab_size=50, hidden_size=24, max_position_embeddings=32, hidden_dropout_prob=0.5)
+    library, mine = same_weights(Embeddings, cls, config, spread=0.3)
+    ids, _, types = small_batch()
+    expect(mine.word.padding_idx == config.pad_token_id, "the row of [PAD] would be trained: padding_idx=pad_token_id.")
+    with torch.no_grad():
+        x = run(mine, ids, types)
+        expect(isinstance(x, Tensor), "return one tensor, (B, S, H).")
+        none_of(x, _known_embeddings(library, ids, types))
+        expect(close(x, library(ids, types)), "the result is not the library's.")
+        check_dropout(mine, "behind the LayerNorm", ids, types)
+    print("Right: with the same weights your embeddings and the library's give the same.")
+
+
+def _known_embeddings(library: Embeddings, ids: Tensor, types: Tensor) -> list[tuple[Tensor, str]]:
+    """What the usual slips give with the library's weights."""
+    word, segment = library.word(ids), library.segment(types)  # (B, S, H)
+    place = library.position(torch.arange(ids.size(1)))  # (S, H)
+    norm = library.norm
+    return [
+        (norm(word + segment), "the positions are missing."),
+        (norm(word + place), "the segments are missing."),
+        (norm(segment + place), "the words are missing."),
+        (word + segment + place, "the LayerNorm is missing."),
+        (norm(word) + norm(segment) + norm(place), "add first; the sum alone is normalised."),
+        (norm(word + segment + library.position(ids)), "positions count from 0 in each row: torch.arange(S), not ids."),
+        (
+            norm(word + segment + library.position(torch.arange(1, ids.size(1) + 1))),
+            "positions count from 0: yours begin at 1.",
+        ),
+    ]

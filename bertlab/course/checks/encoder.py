@@ -8,7 +8,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import BertConfig
-from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run, same_weights
+from bertlab.course.checks.base import (
+    check_dropout,
+    checker,
+    close,
+    expect,
+    none_of,
+    random_tensor,
+    run,
+    same_weights,
+)
 from bertlab.model.encoder import Layer
 
 LayerNorm = Callable[[Tensor, Tensor, Tensor, float], Tensor]
@@ -114,6 +123,14 @@ def check_layer(cls: type[nn.Module]) -> None:
         none_of(output, _known_layers(library, x, padding))
         expect(close(output, library(x, padding)[0]), "the output is not the library's.")
         expect(close(run(mine, x, None), library(x)[0]), "with padding=None nothing is hidden.")
+        check_dropout(mine, "on what attention gives and on what the feed-forward network gives", x, padding)
+        for part in (part for part in mine.modules() if isinstance(part, nn.Dropout)):
+            part.p = 1.0
+        alone = library.feed_forward_norm(library.attention_norm(x))
+        expect(
+            close(run(mine, x, padding), alone),
+            "dropout belongs on both sublayers' outputs, before each is added: self.dropout(...) twice.",
+        )
     print("Right: with the same weights your layer and the library's give the same.")
 
 

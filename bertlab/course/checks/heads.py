@@ -7,7 +7,17 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.config import BertConfig
-from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run, same_weights, tensors
+from bertlab.course.checks.base import (
+    check_dropout,
+    checker,
+    close,
+    expect,
+    none_of,
+    random_tensor,
+    run,
+    same_weights,
+    tensors,
+)
 from bertlab.model.encoder import MultiHeadAttention
 
 SplitHeads = Callable[[Tensor, int], Tensor]
@@ -75,6 +85,8 @@ def check_multi_head_attention(cls: type[nn.Module]) -> None:
         expect(close(weights, right_weights), "the output is right; the weights should be (B, A, S, S), masked.")
         free, _ = tensors(run(mine, x, None), 2, "two tensors, the output and the weights")
     expect(close(free, library(x, None)[0]), "with padding=None nothing is hidden.")
+    with torch.no_grad():
+        check_dropout(mine, "on the weights, behind the softmax", x, padding)
     print("Right: with the same weights your module and the library's give the same.")
 
 

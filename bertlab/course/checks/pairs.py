@@ -2,9 +2,16 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
 
-from bertlab.course.checks.base import checker, expect
+import torch
+from torch import Tensor
+
+from bertlab.config import IGNORED
+from bertlab.course import my_bert_solution as my_bert
+from bertlab.course.checks.base import checker, expect, none_of, run
 from bertlab.inputs.negatives import cut_lengths
 from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT
 
@@ -108,3 +115,83 @@ def _check_label(second: Tokens, label: int, true: Tokens, document: int, neighb
     sources = {number for number, _, text in neighbours if text == second}
     expect(bool(sources), "a second text is none of those given.")
     expect(sources != {document}, "a stranger comes from the same document: take it from another one.")
+
+
+@checker
+def check_collate(fn: Callable[[list, Any], dict[str, Tensor]]) -> None:
+    """Check fn([(first, second, label), ...], tokenizer) -> input_ids, attention_mask, token_type_ids (B, S) and
+    next_sentence_label (B,): [CLS] first [SEP] second [SEP], padded to the longest row."""
+    tokenizer = my_bert.Tokenizer({token: number for number, token in enumerate(my_bert.SPECIAL)})
+    pairs = [([7, 8], [9], 0), ([11], [12, 13, 14], 1), ([15], [16], 0)]
+    batch = run(fn, pairs, tokenizer)
+    right = my_bert.collate(pairs, tokenizer)
+    expect(isinstance(batch, dict), "return a dictionary of tensors.")
+    missing = right.keys() - batch.keys()
+    expect(not missing, f"{', '.join(sorted(missing))} is not in your dictionary.")
+    none_of(
+        batch["token_type_ids"],
+        [
+            (right["token_type_ids"] * 0, "token_type_ids are 1 on the second text and its [SEP]."),
+            ((right["token_type_ids"] | (1 - right["attention_mask"])), "token_type_ids are 0 on padding."),
+        ],
+    )
+    none_of(batch["attention_mask"], [(1 - right["attention_mask"], "attention_mask is 1 on tokens, 0 on padding.")])
+    for name, wanted in right.items():
+        found = batch[name]
+        expect(isinstance(found, Tensor), f"{name} should be a tensor.")
+        expect(found.shape == wanted.shape, f"{name} should be {tuple(wanted.shape)}, not {tuple(found.shape)}.")
+        expect(torch.equal(found.long(), wanted), f"{name} should be {wanted.tolist()}; yours is {found.tolist()}.")
+    print("Right: every row begins with [CLS], and what is no token is padding.")
+
+
+@checker
+def check_batches(fn: Callable[..., Iterator[dict[str, Tensor]]]) -> None:
+    """Check fn(documents, tokenizer, size, max_tokens, rate, seed) -> batches without end."""
+    tokens = [*my_bert.SPECIAL, *(f"w{number}" for number in range(600))]
+    tokenizer = my_bert.Tokenizer({token: number for number, token in enumerate(tokens)})
+    documents = [[[5 + 60 * d + 6 * s + t for t in range(6)] for s in range(10)] for d in range(10)]
+    made = [_some_batches(fn, documents, tokenizer, seed) for seed in (0, 0, 1)]
+    same = [all(map(torch.equal, a["input_ids"], b["input_ids"])) for a, b in zip(made[0], made[1], strict=True)]
+    expect(all(same), "the same seed gave two results: draw from its generators alone.")
+    expect(
+        not all(torch.equal(a["labels"], b["labels"]) for a, b in zip(made[0], made[2], strict=True)),
+        "two seeds gave one result: both generators begin with the seed.",
+    )
+    _check_masking(made[0], tokenizer)
+    asked = torch.cat([batch["next_sentence_label"] for batch in made[0]]).float().mean()
+    expect(0.25 < asked < 0.75, f"{asked:.0%} of the pairs are NotNext: half of them should be.")
+    for batch in made[0]:
+        _check_true_pairs(batch, tokenizer)
+    print("Right: pairs of neighbouring texts and others, masked anew each time, without end.")
+
+
+def _some_batches(fn: Callable, documents: list, tokenizer: Any, seed: int) -> list[dict[str, Tensor]]:
+    found = list(islice(run(fn, documents, tokenizer, 4, 24, 0.15, seed), 12))
+    expect(len(found) == 12, f"the batches end after {len(found)}: begin another round over the documents.")
+    names = {"input_ids", "attention_mask", "token_type_ids", "labels", "next_sentence_label"}
+    expect(all(names <= batch.keys() for batch in found), f"each batch has {', '.join(sorted(names))}.")
+    longest = max(batch["input_ids"].size(1) for batch in found)
+    expect(longest <= 24, f"a row has {longest} tokens where max_tokens is 24: [CLS] and two [SEP] count.")
+    expect({len(batch["input_ids"]) for batch in found} == {4}, "every batch has `size` rows.")
+    return found
+
+
+def _check_masking(made: list[dict[str, Tensor]], tokenizer: Any) -> None:
+    masked = sum(int((batch["labels"] != IGNORED).sum()) for batch in made)
+    ordinary = sum(int((batch["attention_mask"].sum(1) - 3).sum()) for batch in made)
+    expect(0.1 < masked / ordinary < 0.2, f"{masked / ordinary:.0%} of the words are masked: it should be 15%.")
+    for batch in made:
+        labels = batch["labels"][batch["labels"] != IGNORED]
+        expect(bool((labels >= len(my_bert.SPECIAL)).all()), "special tokens were masked.")
+        expect(bool((batch["input_ids"] == tokenizer.mask_token_id).any()), "labels are there, and no [MASK] is.")
+
+
+def _check_true_pairs(batch: dict[str, Tensor], tokenizer: Any) -> None:
+    """Ids of a document run on by 1: a true second text begins where the first ends."""
+    ids = torch.where(batch["labels"] != IGNORED, batch["labels"], batch["input_ids"])
+    for row, types, label in zip(
+        ids.tolist(), batch["token_type_ids"].tolist(), batch["next_sentence_label"].tolist(), strict=True
+    ):
+        start = types.index(1)
+        follows = row[start] == row[start - 2] + 1
+        expect(follows == (label == IS_NEXT), "a label does not fit its pair: 0 where the second text goes on, else 1.")

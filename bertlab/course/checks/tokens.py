@@ -4,7 +4,9 @@ import math
 import unicodedata
 from collections.abc import Callable
 
-from bertlab.course.checks.base import Mistake, checker, expect
+from bertlab.course.checks.base import Mistake, checker, expect, run
+from bertlab.tokenizer import Tokenizer
+from bertlab.vocabulary import SPECIAL_TOKENS
 
 
 @checker
@@ -189,3 +191,37 @@ def _diagnose_gain(value: float, pair: int, first: int, second: int, total: int)
         expect(not math.isclose(value, wrong, rel_tol=1e-4, abs_tol=1e-9), message)
     counts = f"pair={pair}, first={first}, second={second}, total={total}"
     raise Mistake(f"for {counts} the gain is {right:.4f}; yours is {value:.4f}.")
+
+
+TEXTS = {
+    "my dog is hairy.": "plain words and a full stop",
+    "  my\tdog\n is  hairy ": "white space of all kinds",
+    "My DOG": "capitals become small letters",
+    "h\u00e0iry": "accents go",
+    "my-dog,is(hairy)!": "punctuation stands alone",
+    "my$dog^is": "so does every mark of the keyboard, such as $ and ^",
+    "\u6211my\u7231": "each Chinese character stands alone",
+    "my\u0000 d\u200dog": "control characters go, without leaving a gap",
+    "unaffable dogs": "pieces inside a word",
+    "my zebra": "a word that cannot be cut is [UNK]",
+    "": "a text may be empty",
+}
+
+
+@checker
+def check_tokenizer(cls: type) -> None:
+    """Check cls(vocabulary {token: id}): ids(text), vocab_size, and the ids of [PAD], [CLS], [SEP] and [MASK]."""
+    words = "my dog is hairy un ##aff ##able ##s . - , ( ) ! $ ^ a b c".split()
+    tokens = [*SPECIAL_TOKENS, *words, "\u6211", "\u7231"]
+    library = Tokenizer.from_vocab(tokens)
+    mine = run(cls, {token: number for number, token in enumerate(tokens)})
+    for text, rule in TEXTS.items():
+        ids = run(mine.ids, text)
+        expect(isinstance(ids, list), "ids(text) returns a list of whole numbers.")
+        right = library.encode_batch([text])[0]
+        special = (library.cls_token_id, library.sep_token_id)
+        expect(not set(special) & set(ids), "leave [CLS] and [SEP] to the function that makes the batch.")
+        expect(ids == right, f"{text!r} should be {right}; yours is {ids}: {rule}.")
+    for name in ("vocab_size", "pad_token_id", "cls_token_id", "sep_token_id", "mask_token_id"):
+        expect(getattr(mine, name, None) == getattr(library, name), f"{name} should be {getattr(library, name)}.")
+    print("Right: the library's tokenizer gives the same ids.")

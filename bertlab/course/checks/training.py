@@ -1,20 +1,20 @@
 """Checkers of the training loop: the learning rate over time, AdamW, one step."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
-from bertlab.config import BertConfig
+from bertlab.config import IGNORED
+from bertlab.course import my_bert_solution as my_bert
 from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run, tensors
-from bertlab.explain.ablation import random_model
-from bertlab.model import BertForPreTraining
-from bertlab.training.engine.micro_batches import Batch
 from bertlab.training.engine.optim import rate_factor
 
 RateFactor = Callable[[float, float], float]
 AdamWStep = Callable[..., tuple[Tensor, Tensor, Tensor]]
-TrainStep = Callable[[BertForPreTraining, torch.optim.Optimizer, Batch, float, float], tuple[float, float]]
+TrainStep = Callable[[nn.Module, Any, dict[str, Tensor], float, float], float]
 
 
 @checker
@@ -93,33 +93,80 @@ def _adamw(weight: Tensor, m: Tensor, v: Tensor, grad: Tensor, step: int, option
 
 
 @checker
+def check_adamw(cls: type) -> None:
+    """Check cls(model, betas, eps, decay) with step(rate) and zero_grad(): AdamW, with decay on matrices alone."""
+    options: dict[str, Any] = {"betas": (0.9, 0.98), "eps": 1e-6, "decay": 0.2}
+    mine, decayed, spared = _one_of_each(), _one_of_each(), _one_of_each()
+    optimizer = run(cls, mine, *options.values())
+    others = {model: _torch_adamw(model, options, all_decay) for model, all_decay in ((decayed, True), (spared, False))}
+    for step in (1, 2, 3):
+        for model in (mine, decayed, spared):
+            _set_gradients(model, step)
+        run(optimizer.step, 0.1 / step)
+        for other in others.values():
+            other.param_groups[0]["lr"] = other.param_groups[1]["lr"] = 0.1 / step
+            other.step()
+        expect(not torch.equal(_weights(mine), _weights(_one_of_each())), "no weight has moved: step(rate) moves them.")
+        expect(
+            not close(_weights(mine), _weights(decayed)),
+            "weight decay is for matrices alone: biases and LayerNorm, with ndim 1, are spared.",
+        )
+        expect(close(_weights(mine), _weights(spared)), f"after step {step} the weights are not those of AdamW.")
+    expect(
+        all(p.grad is not None for p in list(mine.parameters())[:2]),
+        "step() leaves the gradients as they are: clearing them is the work of zero_grad().",
+    )
+    run(optimizer.zero_grad)
+    gone = all(p.grad is None or not p.grad.any() for p in mine.parameters())
+    expect(gone, "zero_grad() leaves gradients behind.")
+    print("Right: three steps for all the weights of a model are three steps of torch's AdamW.")
+
+
+def _one_of_each() -> nn.Module:
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(4, 3), nn.LayerNorm(3), nn.Linear(3, 2))  # the last one gets no gradient
+
+
+def _set_gradients(model: nn.Module, step: int) -> None:
+    for number, parameter in enumerate(list(model.parameters())[:4]):
+        parameter.grad = random_tensor(*parameter.shape, seed=10 * step + number)
+
+
+def _torch_adamw(model: nn.Module, options: dict[str, Any], all_decay: bool) -> torch.optim.Optimizer:
+    matrices, vectors = ([p for p in model.parameters() if (p.ndim > 1) == kind] for kind in (True, False))
+    groups = [
+        {"params": matrices, "weight_decay": options["decay"]},
+        {"params": vectors, "weight_decay": options["decay"] if all_decay else 0.0},
+    ]
+    return torch.optim.AdamW(groups, betas=options["betas"], eps=options["eps"])
+
+
+@checker
 def check_train_step(fn: TrainStep) -> None:
-    """Check fn(model, optimizer, batch, rate, clip) -> both losses as floats, with the weights one step on."""
+    """Check fn(model, optimizer, batch, rate, clip) -> the loss (float), with the weights one step on. The model is one
+    like the reader's, the optimizer has step(rate), zero_grad() and parameters."""
     model, losses = _two_steps(fn)
-    expect(all(isinstance(pair, tuple) and len(pair) == 2 for pair in losses), "return two losses: masked words, next.")
-    expect(all(isinstance(loss, float) for pair in losses for loss in pair), "return floats: loss.item().")
+    expect(all(isinstance(loss, float) for loss in losses), "return the loss as a float: loss.item().")
     mine, start = _weights(model), _weights(_model())
     expect(
         not torch.equal(mine, start),
-        "the weights have not moved: backward(), then step(), and zero_grad() only after it.",
+        "the weights have not moved: backward(), then step(rate), and zero_grad() only after it.",
     )
     for message, slip in STEP_SLIPS:
         expect(not close(mine, _weights(_two_steps(_slipped(slip))[0])), message)
     right, wanted = _two_steps(_slipped(""))
     expect(close(mine, _weights(right)), "the weights moved, but not to where one step leads.")
     expect(
-        all(
-            abs(a - b) < 1e-4 for pair, two in zip(losses, wanted, strict=True) for a, b in zip(pair, two, strict=True)
-        ),
-        "the weights are right, the losses that you return are not: masked words first, next sentence second.",
+        all(abs(a - b) < 1e-4 for a, b in zip(losses, wanted, strict=True)),
+        "the weights are right, the loss that you return is not: the sum of both, before the step.",
     )
     print("Right: forward, backward, clip, step, and the gradients cleared for the next one.")
 
 
 STEP_SLIPS = [
     ("gradients of the first step are still there in the second: zero_grad() is missing.", "no zero_grad"),
-    ("the learning rate of the optimizer was not set to `rate`, in each of its param_groups.", "rate not set"),
-    ("the rate was set after step(): this step still used the old one.", "rate set late"),
+    ("the rate of this step is `rate`: optimizer.step(rate).", "rate not used"),
     ("the gradient was not clipped, or only after step().", "no clip"),
     ("each number of the gradient was clipped; clip the norm of the whole: clip_grad_norm_.", "clipped by value"),
     ("the loss of the next sentences is not learned from.", "mlm alone"),
@@ -128,53 +175,67 @@ STEP_SLIPS = [
 ]
 
 
-def _model() -> BertForPreTraining:
-    config = BertConfig(vocab_size=30, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
-    config = config.changed(intermediate_size=32, max_position_embeddings=8, initializer_range=0.3)
-    return random_model(BertForPreTraining, config)  # in eval mode, without dropout: the same result each time
+class _GradientDescent:
+    """An optimizer with the methods of the reader's AdamW."""
+
+    def __init__(self, model: nn.Module):
+        self.parameters = list(model.parameters())
+
+    @torch.no_grad()
+    def step(self, rate: float = 0.01) -> None:
+        for weight in self.parameters:
+            if weight.grad is not None:
+                weight -= rate * weight.grad
+
+    def zero_grad(self) -> None:
+        for weight in self.parameters:
+            weight.grad = None
 
 
-def _weights(model: BertForPreTraining) -> Tensor:
+def _model() -> nn.Module:
+    sizes = {"vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = my_bert.Config(**sizes, intermediate_size=32, max_position_embeddings=8, initializer_range=0.3)
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)
+        return my_bert.BertForPreTraining(config).eval()  # without dropout: the same result each time
+
+
+def _weights(model: nn.Module) -> Tensor:
     return torch.cat([p.detach().flatten() for p in model.parameters()])
 
 
-def _two_steps(fn: TrainStep) -> tuple[BertForPreTraining, list]:
+def _two_steps(fn: TrainStep) -> tuple[nn.Module, list[float]]:
     """The model after two steps of plain gradient descent, the first one clipped, and what `fn` returned."""
     ids = 5 + torch.arange(16).view(2, 8)
-    labels = ids.masked_fill(ids % 3 > 0, -100)
+    labels = ids.masked_fill(ids % 3 > 0, IGNORED)
     batch = {"input_ids": ids.masked_fill(labels > 0, 4), "labels": labels, "next_sentence_label": torch.tensor([0, 1])}
     batch |= {"token_type_ids": torch.zeros_like(ids), "attention_mask": torch.ones_like(ids)}
     model = _model()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    return model, [run(fn, model, optimizer, dict(batch), rate, clip) for rate, clip in ((0.5, 0.1), (0.25, 100.0))]
+    optimizer = _GradientDescent(model)
+    losses = []
+    for rate, clip in ((0.5, 0.1), (0.25, 100.0)):
+        given = dict(batch)
+        losses.append(run(fn, model, optimizer, given, rate, clip))
+        expect(given.keys() == batch.keys(), "your function changed the batch it was given: leave it as it is.")
+    return model, losses
 
 
 def _slipped(slip: str) -> TrainStep:
     """One step as it should be, or with a slip."""
 
-    def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-
-    def clip_to(model: BertForPreTraining, clip: float) -> None:
-        if slip == "clipped by value":
-            torch.nn.utils.clip_grad_value_(model.parameters(), clip)
-        else:
-            torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
-
     def step(model, optimizer, batch, rate, clip):
-        out = model(**batch)
+        words, pairs = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"])
+        mlm = F.cross_entropy(words.flatten(0, 1), batch["labels"].flatten())
+        nsp = F.cross_entropy(pairs, batch["next_sentence_label"])
         shares = {"mlm alone": (1, 0), "nsp alone": (0, 1), "mean of both": (0.5, 0.5)}.get(slip, (1, 1))
-        (shares[0] * out.mlm_loss + shares[1] * out.nsp_loss).backward()
-        if slip != "no clip":
-            clip_to(model, clip)
-        if slip not in ("rate not set", "rate set late"):
-            set_rate(optimizer, rate)
-        optimizer.step()
-        if slip == "rate set late":
-            set_rate(optimizer, rate)
+        (shares[0] * mlm + shares[1] * nsp).backward()
+        if slip == "clipped by value":
+            torch.nn.utils.clip_grad_value_(optimizer.parameters, clip)
+        elif slip != "no clip":
+            torch.nn.utils.clip_grad_norm_(optimizer.parameters, clip)
+        optimizer.step(0.01 if slip == "rate not used" else rate)
         if slip != "no zero_grad":
             optimizer.zero_grad()
-        return out.mlm_loss.item(), out.nsp_loss.item()
+        return (mlm + nsp).item()
 
     return step
