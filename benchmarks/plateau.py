@@ -1,26 +1,36 @@
 """What gets a small BERT off the plateau of word frequencies: the live recipe with one help taken away at a time.
 
     python benchmarks/plateau.py --steps 600 --seeds 0 1
+    python benchmarks/plateau.py --steps 5000 --curves data/plateau.csv
 
-Every row trains a BERT from random weights on the storyworld, with the same text, batches and number of steps, and
-is measured on held-out combinations as `bertlab evaluate` does it. "faithful" starts as the paper starts its
+The second command goes the other way: "faithful" with one help added at a time, and its losses on the way, which
+chapter 08 draws. A row is a mean over 100 steps. Called again, it goes on with the trainings that the file lacks.
+
+In the first, every row trains a BERT from random weights on the storyworld, with the same text, batches and number of
+steps, and is measured on held-out combinations as `bertlab evaluate` does it. "faithful" starts as the paper starts its
 large models. Prints a Markdown table; with more than one seed, every figure is a mean, the spread behind it.
 """
 
 import argparse
+import csv
 from dataclasses import replace
+from pathlib import Path
 from statistics import fmean
 
 from tqdm import tqdm
 
 from bertlab.evaluation.held_out import measure_pretraining
 from bertlab.inputs.masking import Masking
+from bertlab.io.atomic import atomic_write
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.pretrain import pretrain
 from bertlab.training.recipes import PRETRAIN
 
 LIVE = PRETRAIN["storyworld-live"]
 ADAMW = Optimization("adamw", learning_rate=1e-3)
+FAITHFUL = replace(
+    LIVE, optim=ADAMW, attention_init="random", position_init="random", initializer_range=0.02, masking=Masking()
+)
 VARIANTS = {
     "live recipe": LIVE,
     "without Muon (AdamW, 1e-3)": replace(LIVE, optim=ADAMW),
@@ -28,15 +38,17 @@ VARIANTS = {
     "without sine positions": replace(LIVE, position_init="random"),
     "weights of std 0.02, not 0.05": replace(LIVE, initializer_range=0.02),
     "15% masked, not 30%": replace(LIVE, masking=Masking()),
-    "faithful: none of these": replace(
-        LIVE,
-        optim=ADAMW,
-        attention_init="random",
-        position_init="random",
-        initializer_range=0.02,
-        masking=Masking(),
-    ),
+    "faithful: none of these": FAITHFUL,
 }
+ADDED = {
+    "faithful": FAITHFUL,
+    "with sine positions": replace(FAITHFUL, position_init="sinusoid"),
+    "with matched queries and keys": replace(FAITHFUL, attention_init="matched"),
+    "with weights of std 0.05": replace(FAITHFUL, initializer_range=LIVE.initializer_range),
+    "with Muon": replace(FAITHFUL, optim=LIVE.optim),
+}
+EVERY = 100  # steps in a row of the curves
+COLUMNS = ("training", "step", "mlm_loss", "masked_accuracy", "nsp_accuracy")
 FIGURES = {"masked_loss": "loss", "masked_top1": "masked words right", "nsp_accuracy": "next sentence right"}
 
 
@@ -44,13 +56,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=LIVE.steps)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--curves", type=Path, metavar="FILE", help="write the curves to this CSV file instead")
     options = parser.parse_args()
-    print(f"| {options.steps} steps | " + " | ".join(FIGURES.values()) + " |")
+    if options.curves:
+        write_curves(options.curves, options.steps)
+    else:
+        print_table(options.steps, options.seeds)
+
+
+def print_table(steps: int, seeds: list[int]) -> None:
+    print(f"| {steps} steps | " + " | ".join(FIGURES.values()) + " |")
     print("|---" * (1 + len(FIGURES)) + "|")
     for name, recipe in VARIANTS.items():
-        runs = [
-            measure(replace(recipe, steps=options.steps, seed=seed)) for seed in tqdm(options.seeds, name, leave=False)
-        ]
+        runs = [measure(replace(recipe, steps=steps, seed=seed)) for seed in tqdm(seeds, name, leave=False)]
         print(f"| {name} | " + " | ".join(cell([run[figure] for run in runs]) for figure in FIGURES) + " |", flush=True)
     run = runs[-1]
     print(
@@ -64,6 +82,16 @@ def main() -> None:
 def measure(recipe) -> dict[str, float]:
     trained = pretrain(recipe, progress=False)
     return measure_pretraining(trained.model, trained.tokenizer)
+
+
+def write_curves(path: Path, steps: int) -> None:
+    rows = list(csv.DictReader(path.open(encoding="utf-8"))) if path.exists() else []
+    there = {row["training"] for row in rows}
+    for name in tqdm([name for name in ADDED if name not in there]):
+        logged = pretrain(replace(ADDED[name], steps=steps), log_every=EVERY, progress=False).rows
+        rows += [{"training": name} | {key: f"{row[key]:.4g}" for key in COLUMNS[1:]} for row in logged]
+        lines = [",".join(COLUMNS), *(",".join(str(row[key]) for key in COLUMNS) for row in rows)]
+        atomic_write(path, "\n".join(lines) + "\n")
 
 
 def cell(values: list[float]) -> str:
