@@ -5,7 +5,7 @@ import torch
 
 from bertlab.course import Mistake, check_best_span, check_left_of_gap, check_likeliest
 
-# From scores to words
+# From logits to words
 
 
 def likeliest(logits, k):
@@ -18,13 +18,13 @@ def with_values(change):
 
 
 LIKELIEST_MISTAKES = {
-    "still scores": with_values(lambda logits, ids: logits[ids]),
-    "over all V words": with_values(lambda logits, ids: logits[ids].softmax(-1)),
+    "still logits": with_values(lambda logits, ids: logits[ids]),
+    "over all V logits": with_values(lambda logits, ids: logits[ids].softmax(-1)),
     "sigmoid": with_values(lambda logits, ids: logits[ids].sigmoid()),
     "logarithms": with_values(lambda logits, ids: logits.log_softmax(-1)[ids]),
     "their probabilities are not": with_values(lambda logits, ids: logits.softmax(-1)[ids] / 2),
     "unlikeliest": lambda logits, k: (logits.argsort()[:k], logits.softmax(-1).sort().values[:k]),
-    "highest scores": lambda logits, k: (torch.arange(k), logits.softmax(-1)[:k]),
+    "highest logits": lambda logits, k: (torch.arange(k), logits.softmax(-1)[:k]),
     "stands first": lambda logits, k: tuple(part.flip(0) for part in likeliest(logits, k)),
     "the first of the two": lambda logits, k: likeliest(logits, k)[::-1],
     "each a tensor": lambda logits, k: [part.tolist() for part in likeliest(logits, k)],

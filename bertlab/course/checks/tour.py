@@ -1,4 +1,4 @@
-"""Checkers of the tour: from scores to words, three inputs from two texts, what stands left of a gap, the best span."""
+"""Checkers of the tour: from logits to words, three inputs from two texts, what stands left of a gap, the best span."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,15 +19,21 @@ def check_likeliest(fn: Callable[[Tensor, int], tuple[Tensor, Tensor]]) -> None:
     expect(ids.shape == probabilities.shape == (k,), f"return k = {k} ids and k probabilities.")
     expect(not ids.is_floating_point(), "the first of the two are the ids; the probabilities come second.")
     expect(ids.tolist() != order.flip(0)[:k].tolist(), "these are the unlikeliest words: sort the other way round.")
-    expect(sorted(ids.tolist()) == sorted(order[:k].tolist()), "these are not the ids with the highest scores.")
+    expect(sorted(ids.tolist()) == sorted(order[:k].tolist()), "these are not the ids with the highest logits.")
     expect(ids.tolist() == order[:k].tolist(), "the likeliest stands first.")
     top = logits[ids]
     none_of(
         probabilities,
         [
-            (top, "these are still scores: softmax makes probabilities of them."),
-            (top.softmax(-1), "softmax runs over all V words, not over the k best: the others get a share too."),
-            (top.sigmoid(), "sigmoid judges each word by itself; the shares of all words must sum to 1: softmax."),
+            (top, "these are still logits: softmax turns them into probabilities."),
+            (
+                top.softmax(-1),
+                "softmax runs over all V logits, not over the k largest: other words get a share.",
+            ),
+            (
+                top.sigmoid(),
+                "sigmoid treats each word by itself; probabilities of all words sum to 1: softmax.",
+            ),
             (right[ids].log(), "these are logarithms of the probabilities."),
         ],
     )
@@ -40,35 +46,35 @@ def check_left_of_gap(fn: Callable[[str], str]) -> None:
     """Check fn(text) -> the text up to its first [MASK], with it."""
     two = "When [MASK] hurt her tooth, [MASK] called the dentist."
     for text, left in (("My [MASK] is hairy.", "My [MASK]"), (two, "When [MASK]"), ("[MASK] swim.", "[MASK]")):
-        said = fn(text)
-        expect(isinstance(said, str), "return a text.")
-        expect("[MASK]" in said, "[MASK] itself must stay: it is where the model is asked.")
-        expect(said != text, "the text is still whole: what stands after the gap must go.")
-        expect(said.count("[MASK]") == 1, "stop at the first [MASK]; a later one stands on its right.")
-        expect(said.strip() == left, f"{text!r} should become {left!r}, not {said!r}.")
-    print("Right: all that a reader from left to right would know.")
+        result = fn(text)
+        expect(isinstance(result, str), "return a text.")
+        expect("[MASK]" in result, "[MASK] itself must stay: the model makes its guess there.")
+        expect(result != text, "the text is still whole: what stands after the gap must go.")
+        expect(result.count("[MASK]") == 1, "stop at the first [MASK]; a later one stands on its right.")
+        expect(result.strip() == left, f"{text!r} should become {left!r}, not {result!r}.")
+    print("Right: all that a left-to-right language model would see.")
 
 
 @checker
 def check_best_span(fn: Callable[[Tensor, Tensor, int], tuple[int, int]]) -> None:
     """Check fn(start (S,), end (S,), longest) -> first and last token of the best answer."""
-    _expect_span(fn, [0, 1, 5, 0, 0], [0, 0, 1, 4, 0], 4, (2, 3), "start and end with the highest sum of scores.")
+    _expect_span(fn, [0, 1, 5, 0, 0], [0, 0, 1, 4, 0], 4, (2, 3), "start and end with the highest sum of logits.")
     _expect_span(fn, [0, 0, 1, 5, 4], [0, 6, 0, 0, 5], 4, (3, 4), "an answer cannot end before it starts.")
     _expect_span(fn, [9, 0, 5, 0, 0], [0, 0, 0, 6, 1], 4, (2, 3), "0 is [CLS] and no word: answers start after it.")
     _expect_span(fn, [0, 0, 0, 5, 0], [0, 0, 0, 6, 0], 4, (3, 3), "an answer may be one token: end = start.")
     long = "it has more than `longest` tokens, both ends counted."
     _expect_span(fn, [0, 5, 4, 3, 0, 0], [0, 0, 0, 0, 6, 0], 3, (2, 4), long)
-    below = "scores can all be below zero, and the two are added: -2 - 1 is the highest sum here."
+    below = "logits can all be below zero, and the two are added: -2 - 1 is the highest sum here."
     _expect_span(fn, [-9, -6, -2, -5], [-9, -7, -6, -1], 3, (2, 3), below)
     print("Right: the likeliest pair that can be an answer.")
 
 
 def _expect_span(fn, start: list[int], end: list[int], longest: int, right: tuple[int, int], message: str) -> None:
-    said = run(fn, torch.tensor(start).float(), torch.tensor(end).float(), longest)
-    pair = said.tolist() if isinstance(said, Tensor) else said
+    result = run(fn, torch.tensor(start).float(), torch.tensor(end).float(), longest)
+    pair = result.tolist() if isinstance(result, Tensor) else result
     expect(isinstance(pair, tuple | list) and len(pair) == 2, "return two whole numbers: first and last token.")
-    said = (int(pair[0]), int(pair[1]))
-    expect(said == right, f"start {start}, end {end}, longest {longest} give {right}, not {said}: {message}")
+    found = (int(pair[0]), int(pair[1]))
+    expect(found == right, f"start {start}, end {end}, longest {longest} give {right}, not {found}: {message}")
 
 
 @checker
@@ -91,7 +97,7 @@ def check_pair_inputs(fn: PairInputs) -> None:
 
 def _check_pair_ids(ids: list[int], first: Sequence[int], second: Sequence[int], cls: int, sep: int, length: int):
     text = [cls, *first, sep, *second, sep]
-    expect(bool(ids) and ids[0] == cls, "input_ids must begin with [CLS]: its vector later speaks for the whole pair.")
+    expect(bool(ids) and ids[0] == cls, "input_ids must begin with [CLS]: its vector later stands for the whole pair.")
     expect(
         ids[: len(text) - 1] != [cls, *first, *second, sep],
         "there is no [SEP] between the two texts: BERT would read them as one.",
@@ -124,7 +130,10 @@ def _check_pair_mask(mask: list[int], text: int, length: int):
     expect(len(mask) == length, f"attention_mask needs one entry for each token, padding too: {length}.")
     expect(
         mask != [0] * text + [1] * (length - text),
-        "attention_mask is the wrong way round: 1 means look at it, 0 means padding.",
+        "attention_mask is the wrong way round: 1 means attend to it, 0 means padding.",
     )
     expect(all(mask[:text]), "attention_mask is 1 on every real token, [CLS] and [SEP] too.")
-    expect(not any(mask[text:]), "attention_mask must be 0 on padding: else words attend to nothing at all.")
+    expect(
+        not any(mask[text:]),
+        "attention_mask must be 0 on padding: else words attend to [PAD] too.",
+    )

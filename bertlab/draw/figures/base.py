@@ -175,52 +175,52 @@ def one_head(maps: AttentionMaps, layer: int, head: int, control: AttentionMaps)
         ax.set_title(f"layer {layer + 1}, head {head + 1}: {name}", size=10)
         ax.set_xticks(positions, maps.tokens, rotation=90, size=8, parse_math=False)
         ax.set_yticks(positions, maps.tokens, size=8, parse_math=False)
-        ax.set_xlabel("looked at", size=9)
-        ax.set_ylabel("looking", size=9)
+        ax.set_xlabel("attended to", size=9)
+        ax.set_ylabel("attends", size=9)
     fig.colorbar(image, ax=fig.axes, shrink=0.8, aspect=30).set_label("attention weight", size=9)
     return fig
 
 
-def change_grid(changes: Tensor, label: str) -> Figure:
-    """One number for each head (L, A), orange below and blue above zero, as knockout_charts has it."""
-    layers, heads = changes.shape
-    limit = max(float(changes.abs().max()), 1e-6)
-    fig = figure(0.7 + 0.45 * layers)
-    ax = fig.subplots()
-    image = clean(ax).imshow(changes.numpy(), cmap=DIVERGING.reversed(), vmin=-limit, vmax=limit, aspect="auto")
-    for layer in range(layers):
-        for head in range(heads):
-            strong = abs(float(changes[layer, head])) > 0.65 * limit
-            colour = "white" if strong else INK
-            shown = f"{round(float(changes[layer, head]), 2) + 0.0:+.2f}"  # no -0.00
-            ax.text(head, layer, shown.replace("-", "−"), ha="center", va="center", size=10, color=colour)
-    ax.set_xticks(range(heads), [f"head {i + 1}" for i in range(heads)])
-    ax.set_yticks(range(layers), [f"layer {i + 1}" for i in range(layers)])
-    ax.tick_params(length=0)
-    fig.colorbar(image, ax=ax).set_label(label, size=9)
+def change_grid(changes: Mapping[str, Tensor]) -> Figure:
+    """Under each title one number for each head (L, A), orange below and blue above zero, as knockout_charts has it."""
+    layers = next(iter(changes.values())).shape[0]
+    limit = max(float(change.abs().max()) for change in changes.values()) or 1.0
+    fig = figure(0.85 + 0.42 * layers)
+    axes = fig.subplots(1, len(changes), squeeze=False)[0]
+    for ax, (title, change) in zip(axes, changes.items(), strict=True):
+        image = clean(ax).imshow(change.numpy(), cmap=DIVERGING.reversed(), vmin=-limit, vmax=limit, aspect="auto")
+        for (layer, head), value in np.ndenumerate(change.numpy()):
+            colour = "white" if abs(value) > 0.65 * limit else INK
+            shown = f"{round(float(value), 2) + 0.0:+.2f}"  # no -0.00
+            ax.text(head, layer, shown.replace("-", "−"), ha="center", va="center", size=9.5, color=colour)
+        ax.set_xticks(range(change.shape[1]), [f"head {i + 1}" for i in range(change.shape[1])], size=9)
+        ax.set_yticks(range(layers), [f"layer {i + 1}" for i in range(layers)], size=9)
+        ax.set_title(title, size=10)
+        ax.tick_params(length=0)
+    fig.colorbar(image, ax=axes).set_label("change", size=9)
     return fig
 
 
-def answer_bars(answer: Answer) -> Figure:
-    """For each token of the passage: how probable as start and as end of the answer; [CLS] is "no answer"."""
-    positions = [0, *range(*answer.passage_slice)]
-    x = np.arange(len(positions))
-    fig = figure(2.8)
-    ax = clean(fig.subplots(), "left", "bottom")
-    ax.bar(x - 0.2, answer.start_probabilities[positions].numpy(), 0.4, color=BLUE, label="start")
-    ax.bar(
-        x + 0.2,
-        answer.end_probabilities[positions].numpy(),
-        0.4,
-        color=ORANGE,
-        hatch="///",
-        edgecolor="white",
-        label="end",
-    )
-    names = ["no answer", *(answer.tokens[i] for i in positions[1:])]
-    ax.set_xticks(x, names, rotation=90, size=8.5, parse_math=False)
-    ax.set(ylim=(0, 1), ylabel="probability", xlim=(-0.8, len(positions) - 0.2))
-    ax.legend(frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
+def answer_bars(answers: Mapping[str, Answer]) -> Figure:
+    """One row for each title: how probable each token of the passage is as start and as end of the answer.
+
+    The first token of a row is [CLS], which stands for "no answer".
+    """
+    fig = figure(0.3 + 1.85 * len(answers))
+    axes = fig.subplots(len(answers), 1, squeeze=False)[:, 0]
+    for ax, (title, answer) in zip(axes, answers.items(), strict=True):
+        positions = [0, *range(*answer.passage_slice)]
+        x = np.arange(len(positions))
+        clean(ax, "left", "bottom")
+        ax.bar(x - 0.2, answer.start_probabilities[positions].numpy(), 0.4, color=BLUE, label="start")
+        ends = answer.end_probabilities[positions].numpy()
+        ax.bar(x + 0.2, ends, 0.4, color=ORANGE, hatch="///", edgecolor="white", label="end")
+        names = ["no answer", *(answer.tokens[i] for i in positions[1:])]
+        ax.set_xticks(x, names, rotation=90, size=8, parse_math=False)
+        ax.set(ylim=(0, 1), yticks=[0, 0.5, 1], xlim=(-0.8, len(positions) - 0.2))
+        ax.set_ylabel("probability", size=9)
+        ax.set_title(title, size=10, loc="left", parse_math=False)
+    axes[0].legend(frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
     return fig
 
 
