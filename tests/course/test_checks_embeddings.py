@@ -1,10 +1,13 @@
 """Checkers of the chapter on input embeddings: the right answer passes, each known wrong one is told its mistake."""
 
+import pytest
 import torch
 import torch.nn.functional as F
 from checking import checker_tests
+from torch import nn
 
-from bertlab.course import check_lookup, check_segment_ids, check_shift_matrix, check_sinusoids
+from bertlab.course import check_embeddings, check_lookup, check_segment_ids, check_shift_matrix, check_sinusoids
+from bertlab.course.my_bert_solution import Embeddings
 from bertlab.training.initial_weights import start_from_sinusoids
 
 
@@ -19,6 +22,9 @@ LOOKUP_MISTAKES = {
     "also where the largest": lambda ids, table: F.one_hot(ids).float() @ table,
     "one_hot @ table": lambda ids, table: table.T @ F.one_hot(ids, len(table)).float(),
     "wants floating point": lambda ids, table: F.one_hot(ids, len(table)) @ table,
+    "you indexed the table": lambda ids, table: table[ids],
+    "here write it with": lambda ids, table: F.embedding(ids, table),
+    "one-hot rows and a product": lambda ids, table: torch.stack([torch.stack([table[i] for i in row]) for row in ids]),
     "no gradient": lambda ids, table: table[ids].detach(),
     "not the rows": lambda ids, table: table[ids] + 1,
     "the shape": lambda ids, table: table[ids].flatten(1),
@@ -51,7 +57,7 @@ SEGMENT_MISTAKES = {
     "wrong way round": lambda ids, sep, pad: 1 - segment_ids(ids, sep, pad),
     "torch.long": lambda ids, sep, pad: segment_ids(ids, sep, pad).float(),
     "changed the input_ids": changes_its_input,
-    "at its own place too": lambda ids, sep, pad: (ids == sep).cumsum(1),
+    "at its own position too": lambda ids, sep, pad: (ids == sep).cumsum(1),
     "the segments are [0, 0, 0, 0, 1, 1, 0, 0], not [1,": lambda ids, sep, pad: torch.ones_like(ids),
 }
 
@@ -67,13 +73,13 @@ def waves(angles):
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
-def place(count, first=0):
-    return torch.arange(first, first + count)[:, None]
+def column(count):
+    return torch.arange(count)[:, None]
 
 
 def own_angles(count, width, base):
     component = torch.arange(width)
-    angles = place(count) / base ** (component / width)  # (P, H)
+    angles = column(count) / base ** (component / width)  # (P, H)
     return torch.where(component % 2 == 0, angles.sin(), angles.cos())
 
 
@@ -81,11 +87,11 @@ SINUSOID_MISTAKES = {
     "two blocks": lambda n, h, b: torch.cat([sinusoids(n, h, b)[:, 0::2], sinusoids(n, h, b)[:, 1::2]], 1),
     "sine belongs": lambda n, h, b: sinusoids(n, h, b).view(n, -1, 2).flip(-1).flatten(1),
     "count from 0": lambda n, h, b: sinusoids(n + 1, h, b)[1:],
-    "half of that": lambda n, h, b: waves(place(n) / b ** (torch.arange(h // 2) / h)),
-    "twice that": lambda n, h, b: waves(place(n) / b ** (4 * torch.arange(h // 2) / h)),
+    "half of that": lambda n, h, b: waves(column(n) / b ** (torch.arange(h // 2) / h)),
+    "twice that": lambda n, h, b: waves(column(n) / b ** (4 * torch.arange(h // 2) / h)),
     "share one angle": own_angles,
     "base that is given": lambda n, h, b: sinusoids(n, h, 10_000.0),
-    "is multiplied": lambda n, h, b: waves(place(n) * b ** (torch.arange(0, h, 2) / h)),
+    "is multiplied": lambda n, h, b: waves(column(n) * b ** (torch.arange(0, h, 2) / h)),
     "should have the shape": lambda n, h, b: sinusoids(n, h, b).T,
     "row 1 is": lambda n, h, b: sinusoids(n, h, b) * 2,
 }
@@ -119,15 +125,72 @@ SHIFT_MISTAKES = {
     "should have the shape": lambda k, h, b: shift_matrix(k, h, b)[:2],
 }
 
+# The module Embeddings: what the sum lacks is in test_checks_parts
+
+
+class Shared(Embeddings):
+    """The positions of the segments: 0 and 1 only."""
+
+    def forward(self, input_ids, token_type_ids):
+        positions = self.position(token_type_ids)
+        return self.dropout(self.norm(self.word(input_ids) + self.segment(token_type_ids) + positions))
+
+
+class Everywhere(Embeddings):
+    """All rows of the table of positions, not the first S."""
+
+    def forward(self, input_ids, token_type_ids):
+        return self.norm(self.word(input_ids) + self.segment(token_type_ids) + self.position.weight)
+
+
+class NormOfEach(Embeddings):
+    def forward(self, input_ids, token_type_ids):
+        positions = self.position(torch.arange(input_ids.size(1)))
+        return self.dropout(self.norm(self.word(input_ids)) + self.norm(self.segment(token_type_ids) + positions))
+
+
+class DropoutFirst(Embeddings):
+    def forward(self, input_ids, token_type_ids):
+        positions = self.position(torch.arange(input_ids.size(1)))
+        return self.norm(self.dropout(self.word(input_ids) + self.segment(token_type_ids) + positions))
+
+
+def changed(**parts):
+    """Embeddings with other parts, made from the config."""
+
+    class Changed(Embeddings):
+        def __init__(self, config):
+            super().__init__(config)
+            for name, part in parts.items():
+                setattr(self, name, part(config))
+
+    return Changed
+
+
+EMBEDDINGS_MISTAKES = {
+    "the result is not": Shared,
+    "stopped on inputs of shape (2, 7)": Everywhere,
+    "is not the library's": NormOfEach,
+    "dropout comes last": DropoutFirst,
+    "use the number in config": changed(dropout=lambda config: nn.Dropout(0.1)),
+    "config.layer_norm_eps": changed(norm=lambda config: nn.LayerNorm(config.hidden_size)),
+    "only in yours: positions.weight": changed(positions=lambda config: nn.Embedding(9, config.hidden_size)),
+    "another shape": changed(position=lambda config: nn.Embedding(config.vocab_size, config.hidden_size)),
+    "your code stopped: 'BertConfig'": changed(norm=lambda config: nn.LayerNorm(config.hidden)),
+    "in place of": changed(norm=lambda config: (_ for _ in ()).throw(NotImplementedError)),
+}
+
 RIGHT = {
     check_lookup: lookup,
     check_segment_ids: segment_ids,
+    check_embeddings: Embeddings,
     check_sinusoids: sinusoids,
     check_shift_matrix: shift_matrix,
 }
 MISTAKES = {
     check_lookup: LOOKUP_MISTAKES,
     check_segment_ids: SEGMENT_MISTAKES,
+    check_embeddings: EMBEDDINGS_MISTAKES,
     check_sinusoids: SINUSOID_MISTAKES,
     check_shift_matrix: SHIFT_MISTAKES,
 }
@@ -135,8 +198,29 @@ MISTAKES = {
 test_right_answer_passes, test_mistake_is_named = checker_tests(RIGHT, MISTAKES)
 
 
-def test_indexing_is_right_too():
-    check_lookup(lambda ids, table: table[ids])
+def by_comparing(ids, table):
+    return (ids[..., None] == torch.arange(len(table))).float() @ table
+
+
+def by_einsum(ids, table):
+    return torch.einsum("bsv,vh->bsh", F.one_hot(ids, len(table)).float(), table)
+
+
+def by_linear(ids, table):
+    return F.linear(F.one_hot(ids, len(table)).float(), table.T)
+
+
+def by_adding_up(ids, table):
+    return (F.one_hot(ids, len(table))[..., None] * table).sum(-2)
+
+
+def row_by_row(ids, table):
+    return torch.stack([F.one_hot(row, len(table)).float() @ table for row in ids])
+
+
+@pytest.mark.parametrize("product", [by_comparing, by_einsum, by_linear, by_adding_up, row_by_row])
+def test_any_product_is_right(product):
+    check_lookup(product)
 
 
 def test_the_waves_are_those_that_training_starts_from():

@@ -10,6 +10,7 @@ DRAWN = {
     "position_table": lambda: embeddings_figures.position_table(torch.randn(5, 4)),
     "similarities": lambda: embeddings_figures.similarities({"a": SQUARE, "b": -SQUARE}, border=3),
     "curves": lambda: embeddings_figures.curves({"a": [0.1, 0.2], "b": torch.rand(3)}, "x", "y", mark=1),
+    "compared": lambda: embeddings_figures.compared({"a": [0.1, 0.2], "b": torch.rand(2), "c": [0, 1]}, "x", "y", 1),
 }
 
 

@@ -1,4 +1,4 @@
-"""Checkers of the chapter on input embeddings: looking up, segments, sine waves, shifting them."""
+"""Checkers of the chapter on input embeddings: lookup, segments, the module Embeddings, sine waves, their shift."""
 
 from collections.abc import Callable
 
@@ -31,9 +31,26 @@ def _tensor(result: object, shape: tuple[int, ...]) -> Tensor:
     return result
 
 
+PRODUCTS = ("Mm", "Bmm", "Mv", "Dot", "Mul", "Addmm", "Baddbmm", "Linear", "SparseMm")
+
+
+def _has_product(result: Tensor) -> bool:
+    """Whether a product leads from the table to the result, by the names in autograd's graph."""
+    open_nodes, seen = [result.grad_fn], set()
+    while open_nodes:
+        node = open_nodes.pop()
+        if node is None or node in seen:
+            continue
+        if node.name().removeprefix("Unsafe").rstrip("0123456789").removesuffix("Backward") in PRODUCTS:
+            return True
+        seen.add(node)
+        open_nodes += [following for following, _ in node.next_functions]
+    return False
+
+
 @checker
 def check_lookup(fn: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """Check fn(ids (B, S), table (V, H)) -> (B, S, H): a row of the table for each id."""
+    """Check fn(ids (B, S), table (V, H)) -> (B, S, H): a row of the table for each id, by a product."""
     table = torch.randn(7, 4, generator=torch.Generator().manual_seed(0), requires_grad=True)
     ids = torch.tensor([[2, 0, 5], [1, 1, 3]])  # 6, the last of the table, does not occur
     try:
@@ -63,7 +80,12 @@ def check_lookup(fn: Callable[[Tensor, Tensor], Tensor]) -> None:
         result.requires_grad,
         "no gradient would reach the table, and it could not be learned: no detach, no new tensor from its numbers.",
     )
-    print("Right: each id picks its row, and the gradient finds the way back.")
+    expect(
+        _has_product(result),
+        "the vectors are right, but you indexed the table. That is how it is done in practice; here write it with "
+        "one-hot rows and a product: F.one_hot(ids, V), as floating point, times the table.",
+    )
+    print("Right: the product picks a row for each id, and the gradient finds the way back.")
 
 
 @checker
@@ -80,7 +102,7 @@ def check_segment_ids(fn: Callable[[Tensor, int, int], Tensor]) -> None:
         "the first [SEP] closes the first text: it belongs to segment 0, the count starts behind it.": (
             (seen == 1) & (ids != 0)
         ),
-        "cumsum counts a [SEP] at its own place too: take it off there, then see to the padding.": seen,
+        "cumsum counts a [SEP] at its own position too: take it off there, then see to the padding.": seen,
         "padding is in segment 0, also behind a single text: it belongs to no second text.": before.clamp(max=1),
         "behind the last [SEP] comes padding: segment 0, not 2.": before,
         "behind a single text comes padding, not a second text: segment 0.": before == 1,
@@ -120,23 +142,25 @@ def check_sinusoids(fn: Callable[[int, int, float], Tensor]) -> None:
     """Check fn(count, width, base) -> (count, width): sine in even, cosine in odd components."""
     for count, width, base in ((6, 8, 300.0), (9, 6, 40.0)):
         result = _tensor(fn(count, width, base), (count, width))
-        place = torch.arange(count, dtype=torch.float32)
-        right = _waves(place, width, base)
+        positions = torch.arange(count, dtype=torch.float32)
+        right = _waves(positions, width, base)
         known = {
             "sine and cosine alternate, component by component; yours stand in two blocks.": _blocks(right),
             "sine belongs in the even components (0, 2, ...), cosine in the odd ones.": right.view(count, -1, 2)
             .flip(-1)
             .flatten(1),
-            "positions count from 0: the first row is 0, 1, 0, 1, ...": _waves(place + 1, width, base),
-            "the exponent is 2i / H with i = 0, 1, 2, ...: yours is half of that.": _waves(place, width, base, 1),
+            "positions count from 0: the first row is 0, 1, 0, 1, ...": _waves(positions + 1, width, base),
+            "the exponent is 2i / H with i = 0, 1, 2, ...: yours is half of that.": _waves(positions, width, base, 1),
             "the exponent is 2i / H, where 2i is the even component itself: yours is twice that.": (
-                _waves(place, width, base, 4)
+                _waves(positions, width, base, 4)
             ),
             "a sine and its cosine share one angle: component 2i + 1, too, has the exponent 2i / H.": (
-                _own_angles(place, width, base)
+                _own_angles(positions, width, base)
             ),
-            "use the base that is given.": _waves(place, width, 10_000.0),
-            "the angle is the position divided by base^(2i / H): yours is multiplied.": _waves(place, width, 1 / base),
+            "use the base that is given.": _waves(positions, width, 10_000.0),
+            "the angle is the position divided by base^(2i / H): yours is multiplied.": _waves(
+                positions, width, 1 / base
+            ),
         }
         if not _same(result, right):
             reason = next((message for message, wrong in known.items() if _same(result, wrong)), None)
@@ -150,8 +174,8 @@ def check_shift_matrix(fn: Callable[[int, int, float], Tensor]) -> None:
     """Check fn(shift, width, base) -> M (width, width) with waves(p + shift) = M @ waves(p) for every position p."""
     for shift, width, base in ((1, 6, 100.0), (5, 8, 10_000.0), (-3, 4, 50.0)):
         matrix = _tensor(fn(shift, width, base), (width, width)).float()
-        place = torch.arange(12, dtype=torch.float32)
-        here, there = _waves(place, width, base), _waves(place + shift, width, base)  # (P, H)
+        positions = torch.arange(12, dtype=torch.float32)
+        here, there = _waves(positions, width, base), _waves(positions + shift, width, base)  # (P, H)
         moved = here @ matrix.T
         expect(not _same(moved, here), "your matrix leaves every vector where it is: it has to depend on the shift.")
         expect(
@@ -159,7 +183,7 @@ def check_shift_matrix(fn: Callable[[int, int, float], Tensor]) -> None:
             "this is the transpose: M @ p, with p a column, goes back instead of forward. Mind the sign of the sines.",
         )
         expect(
-            not _same(moved, _waves(place + shift * torch.pi / 180, width, base)),
+            not _same(moved, _waves(positions + shift * torch.pi / 180, width, base)),
             "angles are in radians.",
         )
         expect(
@@ -181,29 +205,44 @@ def check_shift_matrix(fn: Callable[[int, int, float], Tensor]) -> None:
 def check_embeddings(cls: type[nn.Module]) -> None:
     """Check cls(config) with the library's names; forward(input_ids, token_type_ids), both (B, S) -> (B, S, H)."""
     config = BertConfig(vocab_size=50, hidden_size=24, max_position_embeddings=32, hidden_dropout_prob=0.5)
+    run(cls, config)  # what the constructor raises becomes a Mistake
     library, mine = same_weights(Embeddings, cls, config, spread=0.3)
     ids, _, types = small_batch()
     expect(mine.word.padding_idx == config.pad_token_id, "the row of [PAD] would be trained: padding_idx=pad_token_id.")
+    expect(mine.norm.eps == config.layer_norm_eps, f"LayerNorm's eps is {mine.norm.eps}: use config.layer_norm_eps.")
     with torch.no_grad():
         x = run(mine, ids, types)
         expect(isinstance(x, Tensor), "return one tensor, (B, S, H).")
         none_of(x, _known_embeddings(library, ids, types))
         expect(close(x, library(ids, types)), "the result is not the library's.")
-        check_dropout(mine, "behind the LayerNorm", ids, types)
+        check_dropout(mine, "after the LayerNorm", ids, types)
+        _check_share(mine, config.hidden_dropout_prob, ids, types)
     print("Right: with the same weights your embeddings and the library's give the same.")
+
+
+def _check_share(module: nn.Module, wanted: float, ids: Tensor, types: Tensor) -> None:
+    """Check which share of the output dropout has set to 0; none where something follows it."""
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)
+        share = float((run(module.train(), ids, types) == 0).float().mean())
+    expect(share > 0, "dropout comes last, after the LayerNorm: in training some numbers of the output are 0.")
+    expect(
+        abs(share - wanted) < 0.2,
+        f"in training {share:.0%} of the output is 0, with hidden_dropout_prob={wanted}: use the number in config.",
+    )
 
 
 def _known_embeddings(library: Embeddings, ids: Tensor, types: Tensor) -> list[tuple[Tensor, str]]:
     """What the usual slips give with the library's weights."""
     word, segment = library.word(ids), library.segment(types)  # (B, S, H)
-    place = library.position(torch.arange(ids.size(1)))  # (S, H)
+    position = library.position(torch.arange(ids.size(1)))  # (S, H)
     norm = library.norm
     return [
         (norm(word + segment), "the positions are missing."),
-        (norm(word + place), "the segments are missing."),
-        (norm(segment + place), "the words are missing."),
-        (word + segment + place, "the LayerNorm is missing."),
-        (norm(word) + norm(segment) + norm(place), "add first; the sum alone is normalised."),
+        (norm(word + position), "the segments are missing."),
+        (norm(segment + position), "the words are missing."),
+        (word + segment + position, "the LayerNorm is missing."),
+        (norm(word) + norm(segment) + norm(position), "add first; the sum alone is normalised."),
         (norm(word + segment + library.position(ids)), "positions count from 0 in each row: torch.arange(S), not ids."),
         (
             norm(word + segment + library.position(torch.arange(1, ids.size(1) + 1))),
