@@ -24,10 +24,10 @@ from bertlab.course.checks.masking import check_actions, check_mask_tokens, chec
 from bertlab.course.checks.pairs import check_batches, check_collate, check_cut_pair, check_make_pairs
 from bertlab.course.checks.pretraining import check_joint_loss, check_mlm_head, check_pretraining_model
 from bertlab.course.checks.tokens import (
+    check_clean,
     check_cut_word,
     check_likelihood_gain,
     check_merge_pair,
-    check_strip_accents,
     check_tokenizer,
 )
 from bertlab.course.checks.tour import check_best_span, check_left_of_gap, check_likeliest, check_pair_inputs
@@ -41,6 +41,7 @@ __all__ = [
     "check_tokenizer",
     "check_initialise",
     "check_embeddings",
+    "check_clean",
     "check_collate",
     "check_batches",
     "check_adamw",
@@ -81,7 +82,6 @@ __all__ = [
     "check_segment_ids",
     "check_shift_matrix",
     "check_sinusoids",
-    "check_strip_accents",
     "check_text_score",
     "check_train_step",
     "check_whole_words",

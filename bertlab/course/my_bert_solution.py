@@ -39,11 +39,22 @@ class Config:
 # %% tokenizer (chapter 02): WordPiece, after Wu et al. 2016 and Devlin et al. 2019, section 3
 
 
+def clean_character(character):
+    """What a character becomes in the cleaned text: nothing, a space, " 我 ", or itself."""
+    control = unicodedata.category(character) in ("Cc", "Cf", "Co") and character not in "\t\n\r"
+    if control or character == "\ufffd":  # the sign for a byte that could not be decoded
+        return ""
+    if character.isspace():
+        return " "
+    chinese = [(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF)]
+    chinese += [(0x2A700, 0x2B81F), (0x2B920, 0x2CEAF), (0x2F800, 0x2FA1F)]
+    return f" {character} " if any(first <= ord(character) <= last for first, last in chinese) else character
+
+
 def clean(text):
-    """Lower-case without accents; control characters go, all white space becomes a space."""
-    kept = (" " if c.isspace() else "" if unicodedata.category(c)[0] == "C" else c for c in text)
-    parts = unicodedata.normalize("NFD", "".join(kept).lower())
-    return "".join(c for c in parts if unicodedata.category(c) != "Mn")
+    """The text without control characters, accents and capitals; a space around each Chinese character."""
+    parts = unicodedata.normalize("NFD", "".join(map(clean_character, text)))
+    return "".join(c.lower() for c in parts if unicodedata.category(c) != "Mn")
 
 
 def is_mark(character):
@@ -53,22 +64,22 @@ def is_mark(character):
 
 
 def split(text):
-    """The words and marks of a cleaned text."""
-    return "".join(f" {c} " if is_mark(c) or "\u4e00" <= c <= "\u9fff" else c for c in text).split()
+    """The words and punctuation marks of a cleaned text."""
+    return "".join(f" {c} " if is_mark(c) else c for c in text).split()
 
 
 def cut_word(word, vocabulary):
-    """The longest piece first, from the left, with ## inside the word; [UNK] if there is no way."""
+    """The pieces of a word: the longest first, from the left, with ## inside the word; ["[UNK]"] if there is no way."""
     if len(word) > 100:
-        return [UNK]
+        return ["[UNK]"]
     pieces, start = [], 0
     while start < len(word):
         for end in range(len(word), start, -1):
             piece = ("##" if start else "") + word[start:end]
             if piece in vocabulary:
                 break
-        else:
-            return [UNK]
+        else:  # not even one letter is a piece
+            return ["[UNK]"]
         pieces.append(piece)
         start = end
     return pieces
@@ -79,18 +90,18 @@ class Tokenizer:
 
     def __init__(self, vocabulary):
         self.vocabulary, self.vocab_size = vocabulary, len(vocabulary)
-        self.pad_token_id, _, self.cls_token_id, self.sep_token_id, self.mask_token_id = map(vocabulary.get, SPECIAL)
+        self.pad_token_id, self.cls_token_id = vocabulary["[PAD]"], vocabulary["[CLS]"]
+        self.sep_token_id, self.mask_token_id = vocabulary["[SEP]"], vocabulary["[MASK]"]
 
     @classmethod
     def from_file(cls, path):
         """vocab.txt: one token a line, its id is the number of the line."""
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-        return cls({token: number for number, token in enumerate(lines)})
+        with open(path, encoding="utf-8") as lines:
+            return cls({line.rstrip("\n"): number for number, line in enumerate(lines)})
 
     def ids(self, text):
         """The ids of a text, without [CLS] and [SEP]."""
-        pieces = [piece for word in split(clean(text)) for piece in cut_word(word, self.vocabulary)]
-        return [self.vocabulary[piece] for piece in pieces]
+        return [self.vocabulary[piece] for word in split(clean(text)) for piece in cut_word(word, self.vocabulary)]
 
 
 # %% embeddings (chapter 03): Devlin et al., figure 2

@@ -49,6 +49,21 @@ class Wrapped(Tokenizer):
         return [2, *super().ids(text), 3]
 
 
+class Pieces(Tokenizer):
+    def ids(self, text):
+        return [piece for word in self.words(text) for piece in my_bert_solution.cut_word(word, self.vocabulary)]
+
+
+class ByWord(Tokenizer):
+    def ids(self, text):
+        return [[self.vocabulary[p] for p in my_bert_solution.cut_word(w, self.vocabulary)] for w in self.words(text)]
+
+
+class Whole(Tokenizer):
+    def ids(self, text):
+        return [self.vocabulary[word] for word in self.words(text)]
+
+
 class Nameless(Tokenizer):
     def __init__(self, vocabulary):
         super().__init__(vocabulary)
@@ -194,6 +209,9 @@ MISTAKES = {
         "capitals become small": Capitals,
         "plain words and a full stop": Spaces,
         "leave [CLS] and [SEP]": Wrapped,
+        "these are pieces": Pieces,
+        "one list for the whole text": ByWord,
+        "look up what cut_word returns": Whole,
         "mask_token_id should be": Nameless,
     },
     check_embeddings: {

@@ -12,16 +12,18 @@ from bertlab.course.checks.heads import check_heads, check_multi_head_attention
 from bertlab.course.checks.masking import check_mask_tokens
 from bertlab.course.checks.pairs import check_batches, check_collate, check_cut_pair, check_make_pairs
 from bertlab.course.checks.pretraining import check_joint_loss, check_mlm_head, check_pretraining_model
-from bertlab.course.checks.tokens import check_cut_word, check_tokenizer
+from bertlab.course.checks.tokens import check_clean, check_cut_word, check_tokenizer
 from bertlab.course.checks.training import check_adamw, check_adamw_step, check_rate_factor, check_train_step
 
+CLEAN = (check_clean, ("clean",))
 TOKENIZER = (check_tokenizer, ("Tokenizer",))
 HEADS = (check_heads, ("split_heads", "merge_heads"))
 BERT = (check_bert_model, ("Bert",))
 PAIRS = (check_make_pairs, ("make_pairs",))
 
 CHECKS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
-    "clean": TOKENIZER,
+    "clean_character": CLEAN,
+    "clean": CLEAN,
     "is_mark": TOKENIZER,
     "split": TOKENIZER,
     "cut_word": (check_cut_word, ("cut_word",)),

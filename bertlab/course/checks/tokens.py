@@ -1,8 +1,11 @@
-"""Checkers of the chapter on tokens: accents, the longest match, joining a pair, the gain in likelihood."""
+"""Checkers of the chapter on tokens: cleaning, longest match, tokenizer, merging a pair, gain in likelihood."""
 
 import math
 import unicodedata
 from collections.abc import Callable
+from typing import Any
+
+from tokenizers.normalizers import BertNormalizer
 
 from bertlab.course.checks.base import Mistake, checker, expect, run
 from bertlab.tokenizer import Tokenizer
@@ -10,39 +13,63 @@ from bertlab.vocabulary import SPECIAL_TOKENS
 
 
 @checker
-def check_strip_accents(fn: Callable[[str], str]) -> None:
-    """Check fn(text) -> the text decomposed (NFD), without its non-spacing marks."""
-    for text in ("café", "Zürich, naïve façade", "cafe\u0301", "ß ø 我爱", "ﬁ x²", "हिन्दी", "कुत्ता", "한국"):
-        result = fn(text)
+def check_clean(fn: Callable[[str], str]) -> None:
+    """Check fn(text) -> the text cleaned as an uncased BERT does it, without accents and in small letters."""
+    library = BertNormalizer()
+    for text in (
+        "café",
+        "Zürich",
+        "naïve façade",
+        "cafe\u0301",
+        "ß ø",
+        "ﬁ x²",
+        "हिन्दी",
+        "कुत्ता",
+        "한국",
+        "My\tDOG",
+        "a\x00b",
+        "我爱",
+    ):
+        result = run(fn, text)
         expect(isinstance(result, str), f"return a string, not {type(result).__name__}.")
-        _diagnose_accents(result, text)
-    print("Right: the marks are gone, and every letter is still there.")
+        if result != library.normalize_str(text):
+            raise Mistake(_why_cleaned(result, text, library.normalize_str(text)))
+    print("Right: every text is cleaned as the library does it.")
 
 
-def _diagnose_accents(result: str, text: str) -> None:
-    parts = unicodedata.normalize("NFD", text)
-    right = "".join(c for c in parts if unicodedata.category(c) != "Mn")
+def _without_marks(text: str) -> str:
+    return "".join(c for c in text if unicodedata.category(c) != "Mn")
+
+
+def _why_cleaned(result: str, text: str, right: str) -> str:
+    spaced = BertNormalizer(lowercase=False, strip_accents=False).normalize_str(text)
+    parts = unicodedata.normalize("NFD", spaced)
     known = {
-        text.encode("ascii", "ignore").decode(): "letters that are not English vanished: take away marks only, never "
+        spaced.encode("ascii", "ignore").decode(): "letters that are not English vanished: take away marks only, never "
         "a letter.",
-        parts.encode("ascii", "ignore").decode(): "letters that have no accent, such as ß or 我, vanished: look at "
-        "the category of each character instead of its alphabet.",
-        "".join(c for c in text if unicodedata.category(c) != "Mn"): "é is one character and no mark: take the text "
-        'apart first, unicodedata.normalize("NFD", text).',
+        parts.encode(
+            "ascii", "ignore"
+        ).decode(): "letters that have no accent, such as ß or 我, vanished: the category "
+        "of each character decides, not its alphabet.",
+        _without_marks(spaced): "é is one character and no mark: take the text apart first, "
+        'unicodedata.normalize("NFD", text).',
         "".join(c for c in parts if unicodedata.category(c)[0] != "M"): "signs that take up room (category Mc, a vowel "
         "in Hindi) were removed too: only Mn, marks without a width of their own, may go.",
         "".join(c for c in parts if not unicodedata.combining(c)): "some marks of category Mn have the combining "
         "number 0, such as vowels in Hindi: ask for the category.",
         unicodedata.normalize("NFC", right): "you put the characters together again (NFC): BERT leaves them apart, and "
         "its vocabulary holds the parts.",
-        "".join(
-            c for c in unicodedata.normalize("NFKD", text) if unicodedata.category(c) != "Mn"
-        ): "NFKD also rewrites characters such as ﬁ and ²: NFD takes apart and changes nothing else.",
+        _without_marks(unicodedata.normalize("NFKD", spaced)): "NFKD also rewrites characters such as ﬁ and ²: NFD "
+        "takes apart and changes nothing else.",
         parts: "the letters are taken apart, but the marks (category Mn) are still there.",
-        right.lower(): "lower-casing is a step of its own: leave capitals alone here.",
+        _without_marks(
+            unicodedata.normalize("NFD", text)
+        ): "begin with clean_character, for each character of the text.",
     }
-    if result != right:
-        raise Mistake(known.get(result, f"{text!r} should become {right!r}; yours is {result!r}."))
+    if result.lower() == right:
+        return f"capitals stay in {result!r}: small letters are the last step."
+    small = {wrong.lower(): message for wrong, message in known.items()}
+    return small.get(result.lower(), f"{text!r} should become {right!r}; yours is {result!r}.")
 
 
 class _Watched(frozenset):
@@ -78,7 +105,7 @@ def check_cut_word(fn: Callable[[str, frozenset[str]], list[str]]) -> None:
         "x" * 101: ["[UNK]"],
     }
     for word, right in cases.items():
-        result = fn(word, _Watched(VOCABULARY))
+        result = run(fn, word, _Watched(VOCABULARY))
         expect(isinstance(result, list | tuple), "return a list of pieces.")
         if list(result) != right:
             raise Mistake(_why_cut(word, list(result), right))
@@ -88,7 +115,7 @@ def check_cut_word(fn: Callable[[str, frozenset[str]], list[str]]) -> None:
 def _why_cut(word: str, result: list[str], right: list[str]) -> str:
     bare = [piece.removeprefix("##") for piece in result]
     if len(word) > 100 and right == ["[UNK]"]:
-        return "a word of more than 100 characters is [UNK] as a whole: nobody tries to cut it."
+        return "a word of more than 100 characters is [UNK] as a whole: do not try to cut it."
     if right == ["[UNK]"]:
         if "##a" in result or "a" in result[1:]:
             return "##a is not in the vocabulary, only a is: inside a word a piece counts with its ## alone."
@@ -131,12 +158,12 @@ def check_merge_pair(fn: Callable[[list[str], str, str], list[str]]) -> None:
         try:
             result = fn(given, first, second)
         except IndexError:
-            raise Mistake("your loop looks past the last piece, which has none to its right.") from None
+            raise Mistake("your loop reads past the last piece, which has none to its right.") from None
         expect(given == before.split(), "your function changed the list it was given: build a new one.")
         expect(isinstance(result, list), "return a list of pieces.")
         if result != right:
             raise Mistake(_why_merged(given, first, second, result, right))
-    print("Right: every pair is joined once, from left to right.")
+    print("Right: every pair is merged once, from left to right.")
 
 
 def _why_merged(given: list[str], first: str, second: str, result: list[str], right: list[str]) -> str:
@@ -145,15 +172,15 @@ def _why_merged(given: list[str], first: str, second: str, result: list[str], ri
     if "".join(result).replace("##", "") != "".join(given).replace("##", ""):
         return f"letters were lost or doubled: {given} became {result}. Mind the last piece, and go on behind a pair."
     if [piece.removeprefix("##") for piece in result] == [piece.removeprefix("##") for piece in right]:
-        return "the joined piece begins as its first part does: ##t and ##h give ##th."
+        return "the merged piece begins as its first part does: ##t and ##h give ##th."
     if len(result) > len(right):
         return f"a pair was left apart: {given} should become {right}; yours is {result}."
-    return f"joining {first} and {second}, {given} should become {right}; yours is {result}."
+    return f"merging {first} and {second}, {given} should become {right}; yours is {result}."
 
 
 @checker
 def check_likelihood_gain(fn: Callable[[int, int, int, int], float]) -> None:
-    """Check fn(pair, first, second, total) -> by how much ln p of the text rises when two different pieces join."""
+    """Check fn(pair, first, second, total) -> by how much ln p of the text rises when two pieces are merged."""
     for counts in ((30, 100, 50, 1000), (5, 40, 200, 900), (7, 60, 7, 400), (12, 12, 12, 300)):
         try:
             value = fn(*counts)
@@ -162,7 +189,7 @@ def check_likelihood_gain(fn: Callable[[int, int, int, int], float]) -> None:
         expect(value is not None, "return one number.")
         expect(not math.isnan(value), "the result is nan: a count of 0 has to contribute 0, since n ln n goes to 0.")
         _diagnose_gain(float(value), *counts)
-    print("Right: that is what the text gains when the two become one.")
+    print("Right: that is how much ln p of the text rises when the two become one.")
 
 
 def _n_ln(*counts: int) -> float:
@@ -173,7 +200,7 @@ def _diagnose_gain(value: float, pair: int, first: int, second: int, total: int)
     before = _n_ln(first, second) - _n_ln(total)
     right = _n_ln(first - pair, second - pair, pair) - _n_ln(total - pair) - before
     known = {
-        -right: "the sign is wrong: take what the text has after joining, minus what it had before.",
+        -right: "the sign is wrong: take ln p after the merge, minus ln p before.",
         right / math.log(2): "this is in bits: take the natural logarithm.",
         right / total: "this is the gain of one piece on average: leave out the division by the total.",
         pair / (first * second): "this is the popular score, pair / (first x second), not the gain in likelihood.",
@@ -216,12 +243,24 @@ def check_tokenizer(cls: type) -> None:
     library = Tokenizer.from_vocab(tokens)
     mine = run(cls, {token: number for number, token in enumerate(tokens)})
     for text, rule in TEXTS.items():
-        ids = run(mine.ids, text)
-        expect(isinstance(ids, list), "ids(text) returns a list of whole numbers.")
         right = library.encode_batch([text])[0]
-        special = (library.cls_token_id, library.sep_token_id)
-        expect(not set(special) & set(ids), "leave [CLS] and [SEP] to the function that makes the batch.")
-        expect(ids == right, f"{text!r} should be {right}; yours is {ids}: {rule}.")
+        _check_ids(_ids(mine, text), right, text, rule)
     for name in ("vocab_size", "pad_token_id", "cls_token_id", "sep_token_id", "mask_token_id"):
         expect(getattr(mine, name, None) == getattr(library, name), f"{name} should be {getattr(library, name)}.")
     print("Right: the library's tokenizer gives the same ids.")
+
+
+def _ids(mine: Any, text: str) -> Any:
+    try:
+        return run(mine.ids, text)
+    except KeyError as error:
+        raise Mistake(f"on {text!r}, {error} is looked up and is no piece: look up what cut_word returns.") from None
+
+
+def _check_ids(ids: Any, right: list[int], text: str, rule: str) -> None:
+    expect(isinstance(ids, list), "ids(text) returns a list of whole numbers.")
+    expect(not any(isinstance(i, str) for i in ids), "these are pieces: look up the id of each in self.vocabulary.")
+    expect(not any(isinstance(i, list) for i in ids), "one list for the whole text, not one for each word.")
+    special = {SPECIAL_TOKENS.index("[CLS]"), SPECIAL_TOKENS.index("[SEP]")}
+    expect(not special & set(ids), "leave [CLS] and [SEP] to the function that makes the batch.")
+    expect(ids == right, f"{text!r} should be {right}; yours is {ids}: {rule}.")
