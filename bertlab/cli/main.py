@@ -8,6 +8,7 @@ from typing import Annotated
 
 import tyro
 
+from bertlab.cli.course import Course
 from bertlab.cli.data import Data
 from bertlab.cli.evaluate import Evaluate
 from bertlab.cli.finetune import Finetune
@@ -29,6 +30,7 @@ Command = (
     | Annotated[Data, tyro.conf.subcommand("data")]
     | Annotated[Explore, tyro.conf.subcommand("explore")]
     | Annotated[Lab, tyro.conf.subcommand("lab")]
+    | Annotated[Course, tyro.conf.subcommand("course")]
 )
 
 
