@@ -77,7 +77,7 @@ NORM_MISTAKES = {
     "weight and bias are missing": lambda x, w, b, eps: norm()(x, 1, 0, eps),
     "^bias is missing": lambda x, w, b, eps: norm()(x, w, 0, eps),
     "^weight is missing": lambda x, w, b, eps: norm()(x, 1, b, eps),
-    "changed places": lambda x, w, b, eps: norm()(x, b, w, eps),
+    "are swapped": lambda x, w, b, eps: norm()(x, b, w, eps),
     "RMSNorm": lambda x, w, b, eps: w * x / (x.square().mean(-1, keepdim=True) + eps).sqrt() + b,
     "became nan": lambda x, w, b, eps: norm()(x, w, b, eps if eps > 1e-3 else 0),
     "of the shape": lambda x, w, b, eps: x.mean(-1),
@@ -187,7 +187,7 @@ LAYER_MISTAKES = {
     "used twice": layer(
         lambda m, x, a: m.attention_norm(m.attention_norm(x + a) + m.feed_forward(m.attention_norm(x + a)))
     ),
-    "changed places": layer(
+    "are swapped": layer(
         lambda m, x, a: m.attention_norm(m.feed_forward_norm(x + a) + m.feed_forward(m.feed_forward_norm(x + a)))
     ),
     "both LayerNorms": layer(lambda m, x, a: x + a + m.feed_forward(x + a)),
@@ -236,6 +236,13 @@ COUNT_MISTAKES = {
     "you forgot all LayerNorms": lambda c: count(c, norms=False),
     "for every further head once too often": lambda c: count(c, per_head=True),
     "you forgot the table of segments": lambda c: count(c) - c.type_vocab_size * c.hidden_size,
+    "you forgot both LayerNorms of each layer, or the biases of attention": (
+        lambda c: count(c) - 4 * c.num_hidden_layers * c.hidden_size
+    ),
+    "you forgot the biases of queries, keys": lambda c: count(c) - 3 * c.num_hidden_layers * c.hidden_size,
+    "you forgot the biases of the feed-forward": (
+        lambda c: count(c) - c.num_hidden_layers * (c.hidden_size + c.intermediate_size)
+    ),
     "you forgot the LayerNorm of the embeddings": lambda c: count(c) - 2 * c.hidden_size,
     "you counted the table of words": lambda c: count(c) + c.vocab_size * c.hidden_size,
     "1 too many": lambda c: count(c, last=1),

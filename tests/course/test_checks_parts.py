@@ -141,6 +141,39 @@ def padding_too(model, std=0.02):
     nn.init.normal_(model.word.weight, std=std)
 
 
+def in_one_loop(model, std=0.02):
+    for module in model.modules():
+        if isinstance(module, nn.Linear | nn.Embedding):
+            nn.init.normal_(module.weight, std=std)
+        if isinstance(module, nn.Linear):
+            nn.init.zeros_(module.bias)
+        if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+            module.weight.data[module.padding_idx] = 0
+
+
+def every_table(model, std=0.02):
+    my_bert_solution.initialise(model, std)
+    for module in model.modules():
+        if isinstance(module, nn.Embedding):
+            module.weight.data[module.padding_idx] = 0
+
+
+def truncated(model, std=0.02):
+    my_bert_solution.initialise(model, std)
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
+
+
+def variance(model, std=0.02):
+    my_bert_solution.initialise(model, std**2)
+
+
+def untied(model, std=0.02):
+    my_bert_solution.initialise(model, std)
+    model.word.weight = nn.Parameter(model.word.weight.clone())
+
+
 def all_weights(model, std=0.02):
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=std) if parameter.ndim > 1 else nn.init.zeros_(parameter)
@@ -192,7 +225,7 @@ def one_round(documents, tokenizer, size, max_tokens, rate, seed):
         yield batch
 
 
-def turned(batch):
+def swapped(batch):
     return batch | {"next_sentence_label": 1 - batch["next_sentence_label"]}
 
 
@@ -225,10 +258,15 @@ MISTAKES = {
     check_initialise: {
         "biases begin at 0": without_biases,
         "the row of [PAD]": padding_too,
+        "draws it again": in_one_loop,
+        "a table without padding_idx": every_table,
+        "are cut at two std": truncated,
+        "squared": variance,
+        "came apart": untied,
         "LayerNorm begins": all_weights,
         "are uniform": uniform,
         "should be 0.3": fixed_std,
-        "torch's own start": nothing,
+        "PyTorch's own start": nothing,
     },
     check_collate: {
         "is not in your dictionary": without_labels,
@@ -244,7 +282,7 @@ MISTAKES = {
         "should be 15%": batches_with(rate=0.5),
         "two seeds gave one": batches_with(seed=lambda seed: 0),
         "same seed gave two": batches_with(seed=lambda seed: random.randrange(10**6)),
-        "does not fit its pair": batches_with(turned),
+        "does not fit its pair": batches_with(swapped),
         "labels are there": batches_with(
             lambda batch: batch | {"input_ids": torch.where(batch["labels"] > 0, batch["labels"], batch["input_ids"])}
         ),

@@ -15,7 +15,7 @@ from bertlab.model.encoder import BertModel
 def check_count_parameters(fn: Callable[[BertConfig], int]) -> None:
     """Check fn(config) -> the number of parameters of BertModel, pooler and all."""
     odd: dict[str, Any] = dict(
-        hidden_size=30, num_attention_heads=5, intermediate_size=77, num_hidden_layers=3, type_vocab_size=3
+        hidden_size=30, num_attention_heads=5, intermediate_size=77, num_hidden_layers=4, type_vocab_size=3
     )
     for config in (BertConfig(vocab_size=1000, max_position_embeddings=64, **odd), BertConfig.from_size("base")):
         result = run(fn, config)
@@ -46,12 +46,14 @@ def _often_forgotten(config: BertConfig) -> dict[str, int]:
         "the table of words": config.vocab_size * H,
         "the LayerNorm of the embeddings": 2 * H,
         "one LayerNorm of each layer": L * 2 * H,
-        "both LayerNorms of each layer": L * 4 * H,
+        "both LayerNorms of each layer, or the biases of attention's four maps (the same number)": L * 4 * H,
         "all LayerNorms": L * 4 * H + 2 * H,
         "the bias of every LayerNorm": (2 * L + 1) * H,
         "all biases of the layers' linear maps": biases,
         "all biases of linear maps": biases + H,
-        "the product `out` of attention": L * (H * H + H),
+        "the biases of queries, keys and values": L * 3 * H,
+        "the biases of the feed-forward networks": L * (F + H),
+        "the linear map `out` of attention": L * (H * H + H),
         "two of queries, keys and values": L * 2 * (H * H + H),
         "one half of the feed-forward network": L * (H * F + F),
         "the other half of the feed-forward network": L * (F * H + H),
@@ -122,9 +124,15 @@ def check_initialise(fn: Callable[..., None]) -> None:
             torch.manual_seed(0)
             run(fn, model, std)
         _check_normal(model.word.weight[1:], std, "the embeddings")
+        kept = bool(model.position.weight.any())
+        expect(kept, "a table without padding_idx is all 0: weight[None] is the whole table, so ask for `is not None`.")
+        _check_normal(model.position.weight, std, "the embeddings without padding_idx")
         _check_normal(model.dense.weight, std, "the matrices of nn.Linear")
-        expect(not model.dense.bias.any(), "biases begin at 0; torch draws them.")
-        expect(not model.word.weight[0].any(), "the row of [PAD], padding_idx, begins at 0; normal_ draws it too.")
+        expect(not model.dense.bias.any(), "biases begin at 0; PyTorch draws them.")
+        zero = not model.word.weight[0].any()
+        expect(
+            zero, "the row of [PAD] (padding_idx) begins at 0. A tied output layer draws it again: zero it last."
+        )
         ones = bool((model.norm.weight == 1).all())
         expect(ones and not model.norm.bias.any(), "LayerNorm begins with weight 1 and bias 0: leave it as it is.")
     with torch.random.fork_rng([]):
@@ -132,7 +140,7 @@ def check_initialise(fn: Callable[..., None]) -> None:
         run(fn, model)
     _check_normal(model.dense.weight, 0.02, "without std, the matrices")
     expect(model.decoder.weight is model.word.weight, "the tied matrix came apart: nn.init.normal_ writes into it.")
-    print("Right: every weight begins where the paper's do.")
+    print("Right: matrices and tables normal, biases and [PAD] 0, LayerNorm 1 and 0.")
 
 
 class _Parts(nn.Module):
@@ -141,6 +149,7 @@ class _Parts(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.word = nn.Embedding(400, 64, padding_idx=0)
+        self.position = nn.Embedding(100, 64)
         self.dense = nn.Linear(64, 64)
         self.norm = nn.LayerNorm(64)
         self.decoder = nn.Linear(64, 400)
@@ -149,8 +158,12 @@ class _Parts(nn.Module):
 
 
 def _check_normal(weight: Tensor, std: float, what: str) -> None:
-    found = float(weight.detach().std())
-    uniform = float(weight.detach().abs().max()) < 2 * found
-    expect(abs(found - 1) > 0.05 or std == 1, f"{what} have std {found:.2f}: this is torch's own start, or std=1.")
-    expect(not uniform, f"{what} are uniform, as torch draws them: nn.init.normal_(weight, std=std).")
+    weight = weight.detach()
+    found, most = float(weight.std()), float(weight.abs().max())
+    expect(abs(found - 1) > 0.05 or std == 1, f"{what} have std {found:.2f}: this is PyTorch's own start, or std=1.")
+    expect(most >= 2 * found, f"{what} are uniform, as PyTorch draws them: nn.init.normal_(weight, std=std).")
+    cut = most < 2.01 * std and abs(found / std - 0.88) < 0.03
+    expect(not cut, f"{what} are cut at two std, as in Google's code; here nn.init.normal_ without a limit.")
+    squared = abs(found / std**2 - 1) < 0.1
+    expect(not squared, f"{what} have std {found:.4f}: this is {std} squared; normal_ takes the standard deviation.")
     expect(abs(found / std - 1) < 0.1, f"{what} have std {found:.3f}; it should be {std}.")

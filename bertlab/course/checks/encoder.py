@@ -101,7 +101,7 @@ def _known_norms(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> list[tu
         (right, "weight and bias are missing."),
         (weight * right, "bias is missing."),
         (right + bias, "weight is missing."),
-        (bias * right + weight, "weight and bias have changed places."),
+        (bias * right + weight, "weight and bias are swapped."),
         (
             weight * x / (x.square().mean(-1, keepdim=True) + eps).sqrt() + bias,
             "the mean is not taken away: this is RMSNorm, which came later.",
@@ -163,7 +163,7 @@ def _known_layers(library: Layer, x: Tensor, padding: Tensor) -> list[tuple[Tens
         (middle + feed_forward(middle), "the second LayerNorm is missing."),
         (second(x + attend(x) + feed_forward(x + attend(x))), "the first LayerNorm is missing."),
         (first(middle + feed_forward(middle)), "attention_norm is used twice: the second is feed_forward_norm."),
-        (first(second(x + attend(x)) + feed_forward(second(x + attend(x)))), "the two LayerNorms have changed places."),
+        (first(second(x + attend(x)) + feed_forward(second(x + attend(x)))), "the two LayerNorms are swapped."),
         (x + attend(x) + feed_forward(x + attend(x)), "both LayerNorms are missing."),
         (x + second(feed_forward(middle)), "normalise the sum, not one of its parts."),
         (outside + second(feed_forward(outside)), "normalise the sums, not one of their parts."),

@@ -17,7 +17,7 @@ def encoder_flow() -> Figure:
     ax.text(2.2, 0.2, "one layer", ha="center", va="center", size=11, weight="bold", color=INK)
     steps = [
         (0.45, "x (B, S, H)", "white"),
-        (1.05, "attention", ORANGE),
+        (1.05, "self-attention", ORANGE),
         (1.65, "add and LayerNorm", GREEN),
         (2.25, "up, GELU (B, S, 4H)", BLUE),
         (2.85, "down (B, S, H)", BLUE),
@@ -30,11 +30,11 @@ def encoder_flow() -> Figure:
     ax.text(6.3, 0.2, "the encoder", ha="center", va="center", size=11, weight="bold", color=INK)
     whole = [
         (0.45, "input_ids, segments", "white"),
-        (1.05, "embeddings", PINK),
+        (1.05, "embeddings", ORANGE),
         (1.65, "layer 1", "white"),
         (2.25, "layer 2 ... L", "white"),
         (2.85, "hidden states (B, S, H)", "white"),
-        (3.45, "[CLS] alone: dense", PINK),
+        (3.45, "pooler: [CLS], dense", PINK),
         (4.05, "tanh (B, H)", PINK),
     ]
     _column(ax, 5.1, 2.4, whole)
@@ -71,19 +71,25 @@ def activations(x: Tensor, curves: Mapping[str, Tensor]) -> Figure:
 
 
 def signals(found: Mapping[str, Signal]) -> Figure:
-    """For each kind of encoder, layer by layer: size of the states, what tells the tokens apart, the gradient."""
+    """For each kind of encoder, layer by layer: size of the states, difference between tokens, the gradient.
+
+    The first kind is drawn as a broad pale line below the others, so that it shows where they coincide.
+    """
     fig = figure(3.5)
-    axes = fig.subplots(1, 3)
+    axes = fig.subplots(1, 3, sharey=True)
     panels = [
         ("sizes", "size of the states"),
-        ("differences", "what tells tokens apart"),
+        ("differences", "difference between tokens"),
         ("gradients", "gradient that arrives"),
     ]
     for ax, (field, title) in zip(axes, panels, strict=True):
-        for (name, each), colour, marker in zip(found.items(), OKABE_ITO, "os^D", strict=False):
+        for (name, each), colour, marker in zip(found.items(), OKABE_ITO, " s^D", strict=False):
             values = [max(value, 1e-12) for value in getattr(each, field)]  # 0 has no place on a logarithmic axis
-            ax.plot(values, color=colour, marker=marker, ms=4, markevery=4, lw=2, label=name)
+            broad = marker == " "
+            style: dict = dict(lw=7, alpha=0.35) if broad else dict(lw=2, marker=marker, ms=4, markevery=6)
+            ax.plot(values, color=colour, label=name, solid_capstyle="butt", **style)
         clean(ax, "left", "bottom").set(yscale="log", xlabel="after layer", ylim=(3e-13, 1e4))
+        ax.set_xticks(range(0, len(values), max(len(values) // 4, 1)))
         ax.set_title(title, size=10.5)
         ax.grid(axis="y", alpha=0.25)
     fig.legend(*axes[0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside lower center", fontsize=9)
