@@ -102,17 +102,16 @@ def show_marks(folder: Path) -> None:
     from rich.table import Table
 
     chapters, console = read_marks(folder), Console()
-    sheet = Table("chapter", "exercise", "minutes", "", title="Mark sheet of the course", title_justify="left")
+    sheet = Table("exercise", "", title="Mark sheet of the course", title_justify="left")
     for chapter in chapters:
         whole, without = chapter.minutes
-        total = f"{chapter.passed} of {len(chapter.exercises)}"
-        sheet.add_row(
-            f"[bold]{escape(chapter.name[:2])} {escape(chapter.title)}", "", f"{whole}, {without} without", total
-        )
+        title = escape(f"{chapter.name[:2]} {chapter.title}")
+        name = f"[bold]{title}[/] ({whole} minutes, {without} without exercises)"
+        sheet.add_row(name, f"{chapter.passed} of {len(chapter.exercises)}")
         for each in chapter.exercises:
-            name = f"{each.number} {escape(each.title)} ({each.level})"
-            sheet.add_row("", name, str(each.minutes), escape(each.remark or each.state))
+            name = f"   {each.number} {escape(each.title)} ({each.level}, {each.minutes} minutes)"
+            sheet.add_row(name, escape(each.remark or each.state))
         sheet.add_section()
     console.print(sheet)
     passed, total = sum(chapter.passed for chapter in chapters), sum(len(chapter.exercises) for chapter in chapters)
-    console.print(f"{passed} of {total} exercises pass. This is read from the saved notebooks; none was run.")
+    console.print(f"{passed} of {total} exercises pass. This was read from the saved notebooks; none was run.")
