@@ -136,6 +136,13 @@ class Shared(Embeddings):
         return self.dropout(self.norm(self.word(input_ids) + self.segment(token_type_ids) + positions))
 
 
+class Swapped(Embeddings):
+    """The words' ids in the table of segments, and the other way round."""
+
+    def forward(self, input_ids, token_type_ids):
+        return super().forward(token_type_ids, input_ids)
+
+
 class Everywhere(Embeddings):
     """All rows of the table of positions, not the first S."""
 
@@ -169,6 +176,7 @@ def changed(**parts):
 
 EMBEDDINGS_MISTAKES = {
     "the result is not": Shared,
+    "a row that it does not have": Swapped,
     "stopped on inputs of shape (2, 7)": Everywhere,
     "is not the library's": NormOfEach,
     "dropout comes last": DropoutFirst,
