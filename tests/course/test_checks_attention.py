@@ -43,7 +43,9 @@ ATTEND_MISTAKES = {
     "weights are transposed": lambda q, k, v: (right_weights(q, k).mT @ v, right_weights(q, k)),
     "context should be": lambda q, k, v: (right_weights(q, k) @ v + 1, right_weights(q, k)),
     "must sum to one": attend(lambda q, k: (q @ k.mT / math.sqrt(q.size(-1))).exp()),
-    "your code stopped": attend(lambda q, k: (q @ k.transpose(0, 1) / math.sqrt(q.size(-1))).softmax(-1)),
+    r"works for one head.*Use `.mT`": attend(lambda q, k: (q @ k.transpose(0, 1) / math.sqrt(q.size(-1))).softmax(-1)),
+    r"transpose\(0, 1\) swap the wrong": attend(lambda q, k: (q @ k.T / math.sqrt(q.size(-1))).softmax(-1)),
+    "your code stopped": attend(lambda q, k: (q @ k / math.sqrt(q.size(-1))).softmax(-1)),
 }
 
 
@@ -56,14 +58,15 @@ def test_attend_right():
     check_attend(attend(right_weights))
 
 
+@pytest.mark.filterwarnings("ignore:The use of `x.T`:UserWarning")
 @pytest.mark.parametrize("words", ATTEND_MISTAKES)
 def test_attend_mistake(words):
     with pytest.raises(Mistake, match=words):
         check_attend(ATTEND_MISTAKES[words])
 
 
-def test_code_that_stops_is_told_in_one_line():
-    with pytest.raises(Mistake, match=r"stopped on inputs of shape \(5, 16\).*not enough values to unpack"):
+def test_code_for_batches_alone_is_told_what_stops_it():
+    with pytest.raises(Mistake, match=r"one head alone, \(5, 16\).*not enough values to unpack"):
         check_attend(attend_batches_alone)
 
 
@@ -264,6 +267,22 @@ class NotBegun(Right):
         raise NotImplementedError
 
 
+class DropsOutput(Right):
+    def forward(self, x, padding):
+        output, weights = super().forward(x, padding)
+        return self.dropout(output), weights
+
+
+class DropsScores(Right):
+    def forward(self, x, padding):
+        query, key, value = self.parts(x)
+        scores = self.dropout(query @ key.mT / self.scale(x, query))
+        if padding is not None:
+            scores = scores.masked_fill(padding, LOW)
+        weights = scores.softmax(-1)
+        return self.out(self.merged(weights @ value)), weights
+
+
 class Undropped(Right):
     def __init__(self, config):
         super().__init__(config)
@@ -272,10 +291,12 @@ class Undropped(Right):
 
 MODULE_MISTAKES = {
     Undropped: "in training nothing is dropped",
+    DropsOutput: r"yours is on a tensor \(2, 6, 24\)",
+    DropsScores: "you drop out scores",
     Unscaled: "not divided by",
     ScaledByH: "square root of H",
     Inverted: "True where a token must not",
-    NeedsPadding: r"stopped on inputs of shape \(2, 6, 24\), None",
+    NeedsPadding: "only `if padding is not None`",
     Unmasked: "padding was not hidden",
     WithoutOut: "last product is missing",
     HeadsFirst: r"split as \(3, A, D\)",
@@ -319,8 +340,8 @@ def previous_head(positions, shift=-1, factor=200.0):
 
 
 PREVIOUS_MISTAKES = {
-    "looks at the next": lambda p: previous_head(p, shift=1),
-    "looks at itself": lambda p: previous_head(p, shift=0),
+    "attends to the next": lambda p: previous_head(p, shift=1),
+    "attends to itself": lambda p: previous_head(p, shift=0),
     "softly": lambda p: previous_head(p, factor=4.0),
     "not every token": lambda p: previous_head(p, shift=-2),
     "are nan": lambda p: previous_head(p, factor=math.inf),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run, tensors
+from bertlab.course.checks.base import Mistake, checker, close, expect, none_of, random_tensor, run, tensors
 
 Attend = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 MaskedWeights = Callable[[Tensor, Tensor], Tensor]
@@ -18,7 +18,7 @@ def check_attend(fn: Attend) -> None:
     """Check fn(query, key, value), each (..., S, D) -> context (..., S, D) and weights (..., S, S)."""
     for shape in ((5, 16), (2, 3, 5, 16)):
         query, key, value = (random_tensor(*shape, seed=seed) for seed in range(3))
-        context, weights = tensors(run(fn, query, key, value), 2, "two tensors, context and weights")
+        context, weights = tensors(_run_attend(fn, query, key, value), 2, "two tensors, context and weights")
         _check_attend_weights(weights, query, key)
         right = weights @ value
         none_of(
@@ -33,6 +33,34 @@ def check_attend(fn: Attend) -> None:
     print("Right: scores, their softmax, and the weighted sum of the values.")
 
 
+def _run_attend(fn: Attend, *inputs: Tensor) -> object:
+    """Call `fn`; where it stops on some numbers of dimensions alone, say which."""
+    try:
+        return run(fn, *inputs)
+    except Mistake as mistake:
+        many = inputs[0].ndim > 2
+        others = [random_tensor(*((5, 16) if many else (2, 3, 5, 16)), seed=seed) for seed in range(3)]
+        if not _runs(fn, *others):
+            raise
+        if many:
+            raise Mistake(
+                "it works for one head, (S, D), but stops where dimensions stand in front, (2, 3, 5, 16): `.T` and "
+                f"transpose(0, 1) swap the wrong ones there. Use `.mT`, and count dimensions from the end. ({mistake})"
+            ) from None
+        raise Mistake(
+            "it works for (2, 3, 5, 16) but stops for one head alone, (5, 16): count dimensions from the end, "
+            f"`query.size(-1)` and `.mT`. ({mistake})"
+        ) from None
+
+
+def _runs(fn: Attend, *inputs: Tensor) -> bool:
+    try:
+        run(fn, *inputs)
+    except Mistake:
+        return False
+    return True
+
+
 def _check_attend_weights(weights: Tensor, query: Tensor, key: Tensor) -> None:
     scores, (size, width) = query @ key.mT, query.shape[-2:]
     expect(
@@ -40,7 +68,7 @@ def _check_attend_weights(weights: Tensor, query: Tensor, key: Tensor) -> None:
         f"weights should be {tuple(scores.shape)}, one for each pair of tokens, not {tuple(weights.shape)}.",
     )
     over_askers = (
-        "softmax runs over the tokens that ask (dim=-2): each row, over the tokens looked at, must sum to one."
+        "softmax runs over the tokens that ask (dim=-2): each row, over the tokens attended to, must sum to one."
     )
     root = math.sqrt(width)
     none_of(
@@ -98,16 +126,16 @@ def check_masked_weights(fn: MaskedWeights) -> None:
 
 def _check_masked(weights: Tensor, scores: Tensor, mask: Tensor) -> None:
     expect(isinstance(weights, Tensor) and weights.shape == scores.shape, "return the weights, (B, A, S, S).")
-    looked_at, asking = (mask == 0)[:, None, None, :], (mask == 0)[:, None, :, None]
+    attended, asking = (mask == 0)[:, None, None, :], (mask == 0)[:, None, :, None]
     low = torch.finfo(scores.dtype).min
-    right = scores.masked_fill(looked_at, low).softmax(-1)
+    right = scores.masked_fill(attended, low).softmax(-1)
     plain = scores.softmax(-1)
     none_of(
         weights,
         [
             (plain, "nothing was hidden: padding still gets weight."),
             (
-                plain.masked_fill(looked_at, 0),
+                plain.masked_fill(attended, 0),
                 "you set weights to 0 after the softmax: the rows no longer sum to one. Hide the scores before it.",
             ),
             (
@@ -115,18 +143,18 @@ def _check_masked(weights: Tensor, scores: Tensor, mask: Tensor) -> None:
                 "padding has the score 0: a score like any other (e^0 = 1). Give it the lowest number there is.",
             ),
             (
-                scores.masked_fill(~looked_at, low).softmax(-1),
+                scores.masked_fill(~attended, low).softmax(-1),
                 "the mask is the wrong way round: 1 means token, 0 means padding.",
             ),
             (
                 scores.masked_fill(asking, low).softmax(-1),
-                "you hid the rows, the padding that asks; it is the columns, what is looked at, that must go: "
+                "you hid the rows, the padding that asks; it is the columns, what is attended to, that must go: "
                 "(B, S) -> (B, 1, 1, S).",
             ),
             (
-                scores.masked_fill(asking | looked_at, low).softmax(-1),
-                "the rows of padding are hidden too. Leave them: nobody reads them, and a row with nothing to look at "
-                "has no sum of one.",
+                scores.masked_fill(asking | attended, low).softmax(-1),
+                "the rows of padding are hidden too. Leave them: nobody reads them, and a row that may attend to "
+                "nothing has no sum of one.",
             ),
             (
                 (scores + mask[:, None, None]).softmax(-1),
@@ -134,7 +162,7 @@ def _check_masked(weights: Tensor, scores: Tensor, mask: Tensor) -> None:
             ),
         ],
     )
-    hidden = (weights * looked_at).abs().max()
+    hidden = (weights * attended).abs().max()
     expect(bool(hidden < 1e-6), f"padding still gets a weight of {float(hidden):.4f}: it must get none.")
     sums = weights.sum(-1)
     expect(close(sums, torch.ones_like(sums)), "each row of the weights must sum to one.")
@@ -143,7 +171,7 @@ def _check_masked(weights: Tensor, scores: Tensor, mask: Tensor) -> None:
 
 @checker
 def check_previous_head(fn: PreviousHead) -> None:
-    """Check fn(positions (S, H)) -> W_query, W_key, both (H, S): a head whose token i looks at token i - 1."""
+    """Check fn(positions (S, H)) -> W_query, W_key, both (H, S): a head whose token i attends to token i - 1."""
     for size, width, seed in ((6, 12, 0), (16, 40, 1)):
         positions = 0.3 * random_tensor(size, width, seed=seed)
         query, key = tensors(run(fn, positions.clone()), 2, "two matrices, W_query and W_key")
@@ -154,22 +182,22 @@ def check_previous_head(fn: PreviousHead) -> None:
         )
         weights = ((positions @ query) @ (positions @ key).mT / math.sqrt(query.shape[1])).softmax(-1)  # (S, S)
         _check_previous(weights)
-    print("Right: every token but the first looks at its left neighbour, and position alone tells it where that is.")
+    print("Right: every token but the first attends to its left neighbour, and it goes by position alone.")
 
 
 def _check_previous(weights: Tensor) -> None:
     expect(not bool(weights.isnan().any()), "the weights are nan: some number is too large.")
     diagonals = {offset: float(weights.diagonal(offset).min()) for offset in (-1, 0, 1)}
-    expect(diagonals[1] < 0.5, "the head looks at the next token: shift the other way round.")
-    expect(diagonals[0] < 0.5, "every token looks at itself: its query must be the key of another.")
+    expect(diagonals[1] < 0.5, "the head attends to the next token: shift the other way.")
+    expect(diagonals[0] < 0.5, "every token attends to itself: its query must be the key of another.")
     peaks = weights[1:].argmax(-1)
     expect(
         bool((peaks == torch.arange(len(peaks))).all()),
-        "not every token looks most at its left neighbour: W_key should make the keys of all places different, so that "
-        "a query can name exactly one of them.",
+        "not every token attends most to its left neighbour: W_key should make the keys of all positions different, so "
+        "that a query can name exactly one of them.",
     )
     expect(
         diagonals[-1] > 0.9,
-        f"it looks the right way, but softly: some left neighbour gets only {diagonals[-1]:.2f}, and each should get "
+        f"it attends to the left, but softly: some left neighbour gets only {diagonals[-1]:.2f}, and each should get "
         "more than 0.9. Make the scores larger.",
     )

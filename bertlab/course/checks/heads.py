@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from bertlab.config import BertConfig
 from bertlab.course.checks.base import (
+    Mistake,
     check_dropout,
     checker,
     close,
@@ -83,11 +84,37 @@ def check_multi_head_attention(cls: type[nn.Module]) -> None:
         none_of(output, _known_modules(library, x, padding))
         expect(close(output, right), "the output is not the library's.")
         expect(close(weights, right_weights), "the output is right; the weights should be (B, A, S, S), masked.")
-        free, _ = tensors(run(mine, x, None), 2, "two tensors, the output and the weights")
+        free, _ = tensors(_run_without_padding(mine, x), 2, "two tensors, the output and the weights")
     expect(close(free, library(x, None)[0]), "with padding=None nothing is hidden.")
     with torch.no_grad():
         check_dropout(mine, "on the weights, behind the softmax", x, padding)
+        _check_dropped(mine, right_weights.shape, x, padding)
     print("Right: with the same weights your module and the library's give the same.")
+
+
+def _run_without_padding(mine: nn.Module, x: Tensor) -> object:
+    try:
+        return run(mine, x, None)
+    except Mistake as mistake:
+        message = "with padding=None your code stops: hide padding only `if padding is not None`."
+        raise Mistake(f"{message} ({mistake})") from None
+
+
+def _check_dropped(mine: nn.Module, shape: torch.Size, x: Tensor, padding: Tensor) -> None:
+    """Check that what a module drops out, in training mode, are the weights."""
+    dropped: list[Tensor] = []
+    for module in mine.modules():
+        if isinstance(module, nn.Dropout):
+            module.register_forward_pre_hook(lambda _, inputs: dropped.append(inputs[0]))
+    with torch.random.fork_rng([]):
+        run(mine, x, padding)
+    for tensor in dropped:
+        expect(
+            tensor.shape == shape,
+            f"dropout belongs on the weights {tuple(shape)}: yours is on a tensor {tuple(tensor.shape)}.",
+        )
+        sums = tensor.sum(-1)
+        expect(close(sums, torch.ones_like(sums)), "you drop out scores: dropout comes behind the softmax.")
 
 
 def _known_modules(library: MultiHeadAttention, x: Tensor, padding: Tensor) -> list[tuple[Tensor, str]]:
@@ -115,7 +142,10 @@ def _known_modules(library: MultiHeadAttention, x: Tensor, padding: Tensor) -> l
             library.out(merge(attend(three, hidden=torch.zeros_like(padding)))),
             "padding was not hidden: where `padding` is True, the score must be the lowest number.",
         ),
-        (library.out(merge(attend(three, hidden=~padding))), "`padding` is True where a token must not be looked at."),
+        (
+            library.out(merge(attend(three, hidden=~padding))),
+            "`padding` is True where a token must not be attended to.",
+        ),
         (library.out(merge(attend(three, width=1))), "the scores are not divided by the square root of D."),
         (library.out(merge(attend(three, width=x.size(-1)))), "you divided by the square root of H: D is H / A."),
         (

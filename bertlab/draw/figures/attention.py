@@ -1,25 +1,34 @@
-"""Figures of the attention chapter: one token that asks, why scores are scaled, masks, heads as shares of features."""
+"""Figures of the attention chapter: one token that asks, why scores are scaled, masks, what heads split."""
 
 from collections.abc import Mapping, Sequence
 
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Patch, Rectangle
 from torch import Tensor
 
 from bertlab.draw.figures.base import INK, WIDTH, arrow, box, canvas, clean, figure
-from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE, PINK
+from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE, PINK
+
+ALLOWED, HIDDEN = OKABE_ITO[5], "#DDDDDD"
+HEADS = (BLUE, ORANGE, GREEN, PINK)
+PROJECTIONS = (("query", "W_Q"), ("key", "W_K"), ("value", "W_V"))
 
 
 def one_query(tokens: Sequence[str], asking: int, weights: Tensor) -> Figure:
     """The token at `asking` above, all tokens below; lines are as thick as the weights (S,)."""
     fig, ax = canvas(2.5)
-    step = (WIDTH - 0.2) / len(tokens)
-    positions = [0.1 + (i + 0.5) * step for i in range(len(tokens))]
-    box(ax, min(max(positions[asking] - 0.5, 0.1), WIDTH - 1.1), 0.15, 1.0, tokens[asking], ORANGE)
-    for i, (token, x, weight) in enumerate(zip(tokens, positions, weights.tolist(), strict=True)):
-        ax.plot([positions[asking], x], [0.45, 1.62], color=BLUE, lw=14 * weight, alpha=0.75, solid_capstyle="butt")
-        box(ax, x - step / 2 + 0.02, 1.62, step - 0.04, token, ORANGE if i == asking else "white", size=7.5)
-        ax.text(x, 2.12, f"{weight:.2f}", ha="center", va="center", size=8.5, color=INK)
+    widths = [max(0.32, 0.067 * len(token) + 0.1) for token in tokens]
+    scale = min(1, (WIDTH - 0.2 - 0.03 * len(tokens)) / sum(widths))
+    space = (WIDTH - 0.2 - scale * sum(widths)) / len(tokens)
+    starts = [0.1 + sum(widths[:i]) * scale + space * (i + 0.5) for i in range(len(tokens))]
+    middles = [start + scale * width / 2 for start, width in zip(starts, widths, strict=True)]
+    box(ax, min(max(middles[asking] - 0.5, 0.1), WIDTH - 1.1), 0.15, 1.0, tokens[asking], ORANGE)
+    for i, (token, weight) in enumerate(zip(tokens, weights.tolist(), strict=True)):
+        x, colour = middles[i], ORANGE if i == asking else "white"
+        ax.plot([middles[asking], x], [0.45, 1.62], color=BLUE, lw=14 * weight, alpha=0.75, solid_capstyle="butt")
+        box(ax, starts[i], 1.62, scale * widths[i], token, colour, size=8 * scale)
+        ax.text(x, 2.12, f"{weight:.2f}", ha="center", va="center", size=8.5 * scale, color=INK)
     ax.text(WIDTH / 2, 2.36, "weight; all together 1", ha="center", va="center", size=9, color="#555555")
     return fig
 
@@ -39,23 +48,42 @@ def scores_and_weights(tokens: Sequence[str], scores: Tensor, weights: Tensor) -
 
 
 def matrices(weights: Mapping[str, Tensor], tokens: Sequence[str], label: str = "weight") -> Figure:
-    """Matrices (S, S) of numbers from 0 to 1 with titles: rows ask, columns are looked at; four stand two by two."""
-    across = 2 if len(weights) == 4 else len(weights)
-    down = -(-len(weights) // across)
+    """Matrices (S, S) of numbers from 0 to 1 with titles: rows attend to columns; four stand two by two."""
+    fig = _grid(weights, tokens, "cividis")
+    image = fig.axes[-1].images[0]
+    fig.colorbar(image, ax=fig.axes, shrink=0.7, aspect=25).set_label(label, size=9)
+    return fig
+
+
+def masks(allowed: Mapping[str, Tensor], tokens: Sequence[str]) -> Figure:
+    """Masks (S, S) with titles: True where the token of the row may attend to the token of the column."""
+    fig = _grid({name: mask.float() for name, mask in allowed.items()}, tokens, ListedColormap([HIDDEN, ALLOWED]))
+    for ax in fig.axes:
+        ax.set_xticks([i + 0.5 for i in range(len(tokens) - 1)], minor=True)
+        ax.set_yticks([i + 0.5 for i in range(len(tokens) - 1)], minor=True)
+        ax.tick_params(which="minor", length=0)
+        ax.grid(which="minor", color="white", lw=1)
+    kinds = [Patch(facecolor=colour, label=name) for colour, name in ((ALLOWED, "may attend to"), (HIDDEN, "hidden"))]
+    fig.legend(handles=kinds, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    return fig
+
+
+def _grid(panels: Mapping[str, Tensor], tokens: Sequence[str], colours) -> Figure:
+    across = 2 if len(panels) == 4 else len(panels)
+    down = -(-len(panels) // across)
     fig = figure(down * (0.85 + min((WIDTH - 1.4) / across, 2.6)))
     positions = range(len(tokens))
     axes = fig.subplots(down, across, sharex=True, sharey=True, squeeze=False)
-    for ax, (name, matrix) in zip(axes.flat, weights.items(), strict=True):
-        image = clean(ax).imshow(matrix.numpy(), cmap="cividis", vmin=0, vmax=1)
+    for ax, (name, matrix) in zip(axes.flat, panels.items(), strict=True):
+        clean(ax).imshow(matrix.numpy(), cmap=colours, vmin=0, vmax=1)
         ax.set_title(name, size=10)
         ax.tick_params(length=0)
     for ax in axes[-1]:
         ax.set_xticks(positions, tokens, rotation=90, size=8, parse_math=False)
-        ax.set_xlabel("looked at", size=9)
+        ax.set_xlabel("key: attended to", size=9)
     for ax in axes[:, 0]:
         ax.set_yticks(positions, tokens, size=8, parse_math=False)
-        ax.set_ylabel("asking", size=9)
-    fig.colorbar(image, ax=axes, shrink=0.7, aspect=25).set_label(label, size=9)
+        ax.set_ylabel("query: attends", size=9)
     return fig
 
 
@@ -83,24 +111,29 @@ def why_scale(
 
 
 def shares(tokens: Sequence[str], heads: int, width: int) -> Figure:
-    """What many heads split: the features of every token (left), and not the tokens (right, crossed out)."""
-    colours = (BLUE, ORANGE, GREEN, PINK)
-    fig = figure(0.9 + 0.26 * len(tokens))
-    left, right = fig.subplots(1, 2)
-    for ax, by_feature in ((left, True), (right, False)):
-        for row in range(len(tokens)):
-            for column in range(heads * width):
-                head = column // width if by_feature else row * heads // len(tokens)
-                ax.add_patch(Rectangle((column, row), 0.9, 0.86, facecolor=colours[head], alpha=0.75))
-        ax.set(xlim=(-0.2, heads * width + 0.2), ylim=(len(tokens) + 0.1, -0.2), xticks=[])
-        ax.set_yticks([i + 0.43 for i in range(len(tokens))], tokens, size=8.5, parse_math=False)
+    """What many heads split: the features of query, key and value, not those of x, and not the tokens (crossed out)."""
+    size, features = len(tokens), heads * width
+    fig = figure(1.15 + 0.24 * size)
+    axes = fig.subplots(1, 5, sharey=True)
+    panels = [
+        ("x", "read by all heads", lambda row, column: GREY),
+        *((name, f"x {matrix}", lambda row, column: HEADS[column // width]) for name, matrix in PROJECTIONS),
+        ("not so", "some tokens each", lambda row, column: HEADS[row * heads // size]),
+    ]
+    for ax, (title, label, colour) in zip(axes, panels, strict=True):
+        for row in range(size):
+            for column in range(features):
+                ax.add_patch(Rectangle((column, row), 0.9, 0.86, facecolor=colour(row, column), alpha=0.75))
+        ax.set(xlim=(-0.3, features + 0.2), ylim=(size + 0.1, -0.2), xticks=[])
+        ax.set_title(title, size=10)
+        ax.set_xlabel(label, size=9)
         ax.tick_params(length=0)
-        ax.set_xlabel(f"H = {heads * width} features of each token", size=9)
         clean(ax)
-    left.set_title(f"so it is: {heads} heads, D = {width} features each", size=10)
-    right.set_title("so it is not: some tokens for each head", size=10)
-    right.plot([0, heads * width], [0, len(tokens)], color=INK, lw=3)
-    right.plot([0, heads * width], [len(tokens), 0], color=INK, lw=3)
+    axes[0].set_yticks([i + 0.43 for i in range(size)], tokens, size=8.5, parse_math=False)
+    axes[-1].plot([0, features], [0, size], color=INK, lw=2.5)
+    axes[-1].plot([0, features], [size, 0], color=INK, lw=2.5)
+    names = [Patch(facecolor=HEADS[head], alpha=0.75, label=f"head {head + 1}") for head in range(heads)]
+    fig.legend(handles=names, loc="outside lower center", ncols=heads, frameon=False, fontsize=9)
     return fig
 
 
@@ -118,11 +151,12 @@ def attention_flow() -> Figure:
     ax.text(4.45, 1.8, "scores (B, A, S, S); hide padding", va="center", size=8.5, color=INK)
     arrow(ax, (2.85, 1.95), (2.85, 2.25))
     box(ax, 1.35, 2.25, 3.0, "softmax over each row", PINK)
-    ax.text(4.45, 2.4, "weights (B, A, S, S)", va="center", size=8.5, color=INK)
+    ax.text(4.45, 2.4, "weights (B, A, S, S); dropout in training", va="center", size=8.5, color=INK)
     arrow(ax, (2.85, 2.55), (3.6, 2.85))
-    arrow(ax, (7.0, 1.3), (5.5, 2.95), GREEN)
+    ax.plot([7.4, 7.4], [1.3, 3.0], color=GREEN, lw=1.3)
+    arrow(ax, (7.4, 3.0), (5.5, 3.0), GREEN)
     box(ax, 2.5, 2.85, 3.0, "weights @ value", "white")
-    ax.text(5.6, 3.1, "context (B, A, S, D)", va="center", size=8.5, color=INK)
+    ax.text(5.6, 3.18, "context (B, A, S, D)", va="center", size=8.5, color=INK)
     arrow(ax, (4.0, 3.15), (4.0, 3.5))
     box(ax, 2.5, 3.5, 3.0, "merge heads, then out", "white")
     ax.text(5.6, 3.65, "(B, S, A*D) = (B, S, H)", va="center", size=8.5, color=INK)
