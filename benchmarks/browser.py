@@ -41,8 +41,17 @@ def explorer(**environment: str) -> Iterator[tuple[str, int]]:
             wait_until_up(f"http://localhost:{port}", process, log)
             yield f"http://localhost:{port}", process.pid
         finally:
-            process.terminate()
-            process.wait(20)
+            stop(process)
+
+
+def stop(process: subprocess.Popen) -> None:
+    """End it kindly; a server that is in the middle of long work on a busy machine may not hear in time."""
+    process.terminate()
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def wait_until_up(address: str, process: subprocess.Popen, log: BinaryIO) -> None:
