@@ -283,13 +283,13 @@ def mask_tokens(ids, special, tokenizer, generator, rate=0.15):
     """ids, special (B, S) -> what the model sees (B, S); labels (B, S): the token where it was chosen, else -100."""
     chosen = choose(special, rate, generator)
     labels = ids.masked_fill(~chosen, IGNORED)
-    places = chosen.nonzero()  # (M, 2)
-    places = places[torch.randperm(len(places), generator=generator)]
-    masks, randoms = round(0.8 * len(places)), round(0.1 * len(places))
+    positions = chosen.nonzero()  # (M, 2)
+    positions = positions[torch.randperm(len(positions), generator=generator)]
+    masks, randoms = round(0.8 * len(positions)), round(0.1 * len(positions))
     hidden = ids.clone()
-    row, column = places[:masks].T
+    row, column = positions[:masks].T
     hidden[row, column] = tokenizer.mask_token_id
-    row, column = places[masks : masks + randoms].T
+    row, column = positions[masks : masks + randoms].T
     hidden[row, column] = torch.randint(len(SPECIAL), tokenizer.vocab_size, (len(row),), generator=generator)
     return hidden, labels
 

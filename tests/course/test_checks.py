@@ -17,6 +17,8 @@ from bertlab.course import (
     check_whole_words,
 )
 from bertlab.inputs.masking import Masking, mask_tokens
+from bertlab.tokenizer import Tokenizer
+from bertlab.vocabulary import SPECIAL_TOKENS
 
 # Pair inputs
 
@@ -96,10 +98,10 @@ ACTION_MISTAKES = {
     "nothing was chosen": actions_everywhere,
     "stood in the text already": lambda h, y, m: torch.where(h == m, 1, right_actions(h, y, m)),
     "looks untouched": lambda h, y, m: torch.where(h == y, 0, right_actions(h, y, m)),
-    "changed places": swapped_actions,
+    "are swapped": swapped_actions,
     "not a random token": lambda h, y, m: right_actions(h, y, -1),
     "3, not 2": lambda h, y, m: right_actions(h, y, m).clamp(max=2),
-    "only what was chosen": lambda h, y, m: (y != -100).long(),
+    "says only what was chosen": lambda h, y, m: (y != -100).long(),
     "whole numbers": lambda h, y, m: right_actions(h, y, m).float(),
     "like the ids": lambda h, y, m: right_actions(h, y, m)[0],
     "yours is": lambda h, y, m: 3 * right_actions(h, y, m),
@@ -119,9 +121,63 @@ def test_actions_mistake(words):
 # Masking
 
 
-def right_masking(ids, special, tokenizer, generator, masking=Masking()):  # noqa: B008
-    masked = mask_tokens(ids, special, tokenizer, generator, masking)
+LIBRARY = Tokenizer.from_vocab([*SPECIAL_TOKENS, *(f"w{i}" for i in range(60))])  # as the check has it
+
+
+def right_masking(ids, special, tokenizer, generator, rate=0.15, **shares):
+    masked = mask_tokens(ids, special, LIBRARY, generator, Masking(rate, **shares))
     return masked.input_ids, masked.labels
+
+
+def coins(ids, special, tokenizer, generator, rate=0.15, first=5, seen=None):
+    """A coin for each token, and coins again for 80/10/10."""
+    chosen = (torch.rand(ids.shape, generator=generator) < rate) & ~special if seen is None else seen
+    coin = torch.rand(ids.shape, generator=generator)
+    hidden = ids.masked_fill(chosen & (coin < 0.8), tokenizer.mask_token_id)
+    words = torch.randint(first, tokenizer.vocab_size, ids.shape, generator=generator)
+    return torch.where(chosen & (coin > 0.9), words, hidden), ids.masked_fill(~chosen, -100)
+
+
+def whole_vocabulary(ids, special, tokenizer, generator, rate=0.15):
+    return coins(ids, special, tokenizer, generator, rate, first=0)
+
+
+def rate_ignored(ids, special, tokenizer, generator, rate=0.15):
+    return right_masking(ids, special, tokenizer, generator)
+
+
+def attribute_of_the_library(ids, special, tokenizer, generator, rate=0.15):
+    return coins(ids, special, tokenizer, generator, rate, first=len(tokenizer.all_special_ids))
+
+
+def no_rate(ids, special, tokenizer, generator):
+    return right_masking(ids, special, tokenizer, generator)
+
+
+def all_positions(ids, special, tokenizer, generator, rate=0.15):
+    draws = torch.rand(ids.shape, generator=generator).masked_fill(special, 2.0)
+    seen = (draws.argsort(1).argsort(1) < round(rate * ids.shape[1])) & ~special
+    return coins(ids, special, tokenizer, generator, seen=seen)
+
+
+def coin_of_20(ids, special, tokenizer, generator, rate=0.15):
+    return coins(ids, special, tokenizer, generator, 0.2)
+
+
+def coin_for_each_row(ids, special, tokenizer, generator, rate=0.15):
+    row = torch.rand(len(ids), 1, generator=generator) < 0.15
+    row[0] |= ~row.any()
+    return coins(ids, special, tokenizer, generator, seen=row & ~special)
+
+
+def first_tokens(ids, special, tokenizer, generator, rate=0.15):
+    wanted = ((~special).sum(1, keepdim=True) * rate).round()
+    return coins(ids, special, tokenizer, generator, seen=((~special).cumsum(1) <= wanted) & ~special)
+
+
+def long_rows(ids, special, tokenizer, generator, rate=0.15):
+    seen = (torch.rand(ids.shape, generator=generator) < torch.tensor([0.25] * 2 + [0.08] * 6)[:, None]) & ~special
+    return coins(ids, special, tokenizer, generator, seen=seen)
 
 
 def in_place(ids, special, tokenizer, generator):
@@ -148,14 +204,14 @@ def padding_too(ids, special, tokenizer, generator):
 
 
 def only_masks(ids, special, tokenizer, generator):
-    return right_masking(ids, special, tokenizer, generator, Masking(mask=1.0, random=0.0))
+    return right_masking(ids, special, tokenizer, generator, mask=1.0, random=0.0)
 
 
 def drawn_twice(ids, special, tokenizer, generator):
-    return right_masking(ids, special, tokenizer, generator, Masking(mask=0.8, random=0.02))
+    return right_masking(ids, special, tokenizer, generator, mask=0.8, random=0.02)
 
 
-def coin(ids, special, tokenizer, generator):
+def coin_and_masks(ids, special, tokenizer, generator):
     chosen = (torch.rand(ids.shape, generator=generator) < 0.15) & ~special
     return ids.masked_fill(chosen, tokenizer.mask_token_id), ids.masked_fill(~chosen, -100)
 
@@ -177,11 +233,11 @@ def others_changed(ids, special, tokenizer, generator):
 
 def in_order(ids, special, tokenizer, generator):
     hidden, labels = right_masking(ids, special, tokenizer, generator)
-    places = (labels != -100).nonzero()  # (M, 2): from the first row to the last
-    masks = round(0.8 * len(places))
+    positions = (labels != -100).nonzero()  # (M, 2): from the first row to the last
+    masks = round(0.8 * len(positions))
     hidden = ids.clone()
-    hidden[tuple(places[:masks].T)] = tokenizer.mask_token_id
-    randoms = places[masks : masks + len(places) // 10]
+    hidden[tuple(positions[:masks].T)] = tokenizer.mask_token_id
+    randoms = positions[masks : masks + len(positions) // 10]
     hidden[tuple(randoms.T)] = torch.arange(7, 7 + len(randoms))
     return hidden, labels
 
@@ -203,18 +259,36 @@ MASKING_MISTAKES = {
     padding_too: "padding was chosen",
     only_masks: "every chosen token became",
     drawn_twice: "half of the remaining",
-    coin: "exactly round",
-    special_replacements: "replacement is a special",
+    coin_and_masks: "every chosen token became",
+    rate_ignored: "use the argument `rate`",
+    no_rate: "5 were given",
+    attribute_of_the_library: "no attribute 'all_special_ids'",
+    all_positions: "not of all positions",
+    coin_of_20: "20% of the ordinary tokens were chosen",
+    coin_for_each_row: "toss a coin for each token",
+    first_tokens: "each must have the same chance",
+    long_rows: "of one row you choose",
+    special_replacements: "100% of the random replacements are special",
     unseeded: "pass generator=",
     others_changed: "must stay as they are",
-    in_order: "shuffle the chosen places",
-    one_word: "one and the same word",
+    in_order: "shuffle the chosen positions",
+    one_word: "one and the same token",
     hidden_alone: "return two tensors",
 }
 
 
-def test_masking_right():
-    check_mask_tokens(right_masking)
+@pytest.mark.parametrize(
+    ("right", "words"),
+    [
+        (right_masking, "15% of each row, rounded, 80/10/10"),
+        (coins, "a coin for each token"),
+        (whole_vocabulary, "released BERT code draws them from the whole vocabulary too"),
+    ],
+)
+def test_masking_right(right, words, capsys):
+    check_mask_tokens(right)
+    out = capsys.readouterr().out
+    assert out.startswith("Right") and words in out and ("vocabulary" in out) == (right is whole_vocabulary)
 
 
 @pytest.mark.parametrize("wrong", MASKING_MISTAKES, ids=lambda fn: fn.__name__)

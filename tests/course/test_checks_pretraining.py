@@ -44,7 +44,7 @@ HEAD_MISTAKES = {
     "not the best word": made(MaskedLMHead, lambda self, x: self.decoder(self.transform(x)).argmax(-1)),
     "no residual": made(MaskedLMHead, lambda self, x: self.decoder(self.norm(x + F.gelu(self.dense(x))))),
     "bias is missing": made(MaskedLMHead, lambda self, x: self.transform(x) @ self.decoder.weight.T),
-    "raw scores": made(MaskedLMHead, lambda self, x: self.decoder(self.transform(x)).softmax(-1)),
+    "the softmax is the loss's": made(MaskedLMHead, lambda self, x: self.decoder(self.transform(x)).softmax(-1)),
     "still states": made(MaskedLMHead, lambda self, x: self.transform(x)),
     "return one tensor": made(MaskedLMHead, lambda self, x: (self.decoder(self.transform(x)), None)),
     "your code stopped": made(MaskedLMHead, lambda self, x: self.decoder(x.mean(-1))),

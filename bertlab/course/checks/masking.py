@@ -2,25 +2,26 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from bertlab.config import IGNORED
+from bertlab.course import my_bert_solution as my_bert
 from bertlab.course.checks.base import Mistake, checker, expect, none_of, run, tensors
 from bertlab.inputs.masking import KEPT, MASKED, NOT_CHOSEN, RANDOM
-from bertlab.tokenizer import Tokenizer
 from bertlab.vocabulary import SPECIAL_TOKENS
 
-MaskTokens = Callable[[Tensor, Tensor, Tokenizer, torch.Generator], tuple[Tensor, Tensor]]
+MaskTokens = Callable[..., tuple[Tensor, Tensor]]  # (ids, special, tokenizer, generator, rate=0.15)
 
 
 @checker
 def check_actions(fn: Callable[[Tensor, Tensor, int], Tensor]) -> None:
     """Check fn(hidden, labels, mask_token_id) -> (B, S): 0 not chosen, 1 [MASK], 2 random, 3 kept."""
     mask = 4
-    # [CLS] a [MASK] that the text came with, one that hides, an intruder, a kept token, two plain ones, [SEP]
+    # [CLS], a [MASK] of the text itself, one that hides, a random token, a kept one, two not chosen, [SEP]
     hidden = torch.tensor([[2, mask, mask, 17, 9, 9, 30, 3], [2, 8, 9, mask, 3, 0, 0, 0]])
     labels = torch.full_like(hidden, IGNORED)
     labels[0, 2:5], labels[1, 1], labels[1, 3] = torch.tensor([11, 12, 9]), 8, 20
@@ -39,9 +40,9 @@ def check_actions(fn: Callable[[Tensor, Tensor, int], Tensor]) -> None:
             ),
             (_dealt(chosen & ~same, masked, same), "a kept token looks untouched, but its label asks for it: 3."),
             (_dealt(chosen, masked, chosen & False), "a token that equals its label was kept: 3, not 2."),
-            (_dealt(chosen, masked, ~same), "2 and 3 have changed places: a kept token equals its label."),
+            (_dealt(chosen, masked, ~same), "2 and 3 are swapped: a kept token equals its label."),
             (_dealt(chosen, torch.zeros_like(masked), same), "what became [MASK] is 1, not a random token."),
-            (chosen, "this tells only what was chosen; tell also what became of it: 1, 2 or 3."),
+            (chosen, "this says only what was chosen; say also what became of it: 1, 2 or 3."),
         ],
     )
     for row in zip(hidden, labels, right, result, strict=True):
@@ -56,49 +57,64 @@ def _dealt(chosen: Tensor, masked: Tensor, same: Tensor) -> Tensor:
     return kinds
 
 
+DRAWS = 40
+FIRST = len(SPECIAL_TOKENS)  # the special tokens have the ids before
+MANY = 0.4  # another rate than the usual one, at which a function that ignores it is found out
+
+
 @checker
-def check_mask_tokens(fn: MaskTokens, draws: int = 40) -> None:
-    """Check fn(input_ids, special, tokenizer, generator) -> (hidden, labels), both (B, S), at 15% and 80/10/10."""
-    tokenizer = Tokenizer.from_vocab([*SPECIAL_TOKENS, *(f"w{i}" for i in range(60))])
+def check_mask_tokens(fn: MaskTokens) -> None:
+    """Check fn(input_ids, special, tokenizer, generator, rate=0.15) -> (hidden, labels), both (B, S), at 80/10/10.
+
+    The paper leaves the drawing open: a fixed number of each row passes, and so does a coin for each token. Random
+    replacements may come from the whole vocabulary, as in the released code. What was found is printed.
+    """
+    tokens = [*SPECIAL_TOKENS, *(f"w{i}" for i in range(60))]
+    tokenizer = my_bert.Tokenizer({token: number for number, token in enumerate(tokens)})
     ids, special = _sentences(tokenizer)
-    tally, most = torch.zeros(len(ids), 3), 0  # of each row: [MASK], random, kept; different random words of a batch
-    for seed in range(draws):
-        given = ids.clone()
-        result = fn(given, special, tokenizer, torch.Generator().manual_seed(seed))
-        hidden, labels = tensors(result, 2, "two tensors, hidden and labels")
-        expect(
-            torch.equal(given, ids),
-            "your function changed the input_ids it was given: clone them before you write into them.",
-        )
-        _check_choice(hidden, labels, ids, special, tokenizer)
-        chosen = labels != IGNORED
+    chosen = torch.zeros(DRAWS, *ids.shape, dtype=torch.bool)
+    tally, replaced = torch.zeros(len(ids), 3), []  # of each row: [MASK], random, kept; the random tokens of each draw
+    for seed in range(DRAWS):
+        hidden, labels = _masked(fn, ids, special, tokenizer, seed)
+        _check_labels(hidden, labels, ids, special, tokenizer)
+        chosen[seed] = labels != IGNORED
         masked, kept = hidden == tokenizer.mask_token_id, hidden == ids
-        tally += torch.stack([(part & chosen).sum(1) for part in (masked, ~masked & ~kept, kept)], dim=1)
-        most = max(most, len(hidden[chosen & ~masked & ~kept].unique()))
+        kinds = torch.stack([masked, ~masked & ~kept, kept]) & chosen[seed]  # (3, B, S)
+        tally += kinds.sum(-1).T
+        replaced.append(hidden[kinds[1]])
+    how = _check_choice(chosen, ~special)
     _check_shares(tally)
-    expect(most > 1, "all random replacements of a batch are one and the same word: draw one for each.")
-    again = [fn(ids.clone(), special, tokenizer, torch.Generator().manual_seed(0))[0] for _ in range(2)]
-    expect(
-        torch.equal(*again),
-        "the same generator seed gave two results: pass generator= to every random call.",
-    )
-    print("Right: what is chosen, hidden and asked for is as the paper says.")
+    remark = _check_replacements(replaced)
+    again = [_masked(fn, ids, special, tokenizer, 0)[0] for _ in range(2)]
+    expect(torch.equal(*again), "the same generator seed gave two results: pass generator= to every random call.")
+    _check_rate(fn, ids, special, tokenizer)
+    print(f"Right: {how}, 80/10/10, and the labels are the originals.{remark}")
 
 
-def _sentences(tokenizer: Tokenizer) -> tuple[Tensor, Tensor]:
-    """Eight rows [CLS] words [SEP] with padding, (8, 42), of unlike lengths; and what is special in them."""
+def _sentences(tokenizer: Any) -> tuple[Tensor, Tensor]:
+    """Return eight rows [CLS] words [SEP] with padding, (8, 42), of unlike lengths, and what is special in them."""
     generator = torch.Generator().manual_seed(0)
     ids = torch.zeros(8, 42, dtype=torch.long)
     for row, length in enumerate((40, 40, 34, 27, 20, 20, 14, 7)):
-        ids[row, 1 : length + 1] = torch.randint(5, tokenizer.vocab_size, (length,), generator=generator)
+        ids[row, 1 : length + 1] = torch.randint(FIRST, tokenizer.vocab_size, (length,), generator=generator)
         ids[row, 0], ids[row, length + 1] = tokenizer.cls_token_id, tokenizer.sep_token_id
-    return ids, tokenizer.special_mask(ids)
+    return ids, ids < FIRST
 
 
-def _check_choice(hidden: Tensor, labels: Tensor, ids: Tensor, special: Tensor, tokenizer: Tokenizer):
+def _masked(fn: MaskTokens, ids: Tensor, special: Tensor, tokenizer: Any, seed: int, *rate) -> tuple[Tensor, ...]:
+    given = ids.clone()
+    result = run(fn, given, special.clone(), tokenizer, torch.Generator().manual_seed(seed), *rate)
+    hidden, labels = tensors(result, 2, "two tensors, hidden and labels")
     expect(
-        labels.shape == ids.shape and hidden.shape == ids.shape, "hidden and labels must have the shape of input_ids."
+        torch.equal(given, ids),
+        "your function changed the input_ids it was given: clone them before you write into them.",
     )
+    shapes = labels.shape == ids.shape and hidden.shape == ids.shape
+    expect(shapes, "hidden and labels must have the shape of input_ids.")
+    return hidden, labels
+
+
+def _check_labels(hidden: Tensor, labels: Tensor, ids: Tensor, special: Tensor, tokenizer: Any) -> None:
     chosen = labels != IGNORED
     expect(
         bool(chosen.any()) and not bool(chosen.all()),
@@ -115,21 +131,76 @@ def _check_choice(hidden: Tensor, labels: Tensor, ids: Tensor, special: Tensor, 
     expect(
         bool((hidden == ids)[~chosen].all()), "tokens that were not chosen must stay as they are (and so must padding)."
     )
-    replaced = hidden[chosen & (hidden != ids)]
-    drawn = torch.isin(replaced, torch.tensor(tokenizer.all_special_ids)) & (replaced != tokenizer.mask_token_id)
+
+
+def _check_choice(chosen: Tensor, ordinary: Tensor) -> str:
+    """Check which tokens were chosen, (draws, B, S), of the ordinary ones (B, S); return how, in words."""
+    how = _check_counts(chosen, ordinary)
+    often = chosen.sum(0)[ordinary]  # how often each ordinary token was chosen
     expect(
-        not bool(drawn.any()),
-        "a random replacement is a special token such as [PAD] or [SEP]: draw from the ordinary words only.",
+        int(often.max()) < 0.6 * len(chosen) and int((often == 0).sum()) < 0.05 * len(often),
+        "some tokens are chosen again and again and others never: each must have the same chance.",
     )
-    wanted = ((~special).sum(1).double() * 0.15).round().clamp(min=1)
+    return how
+
+
+def _check_counts(chosen: Tensor, ordinary: Tensor) -> str:
+    counts, size = chosen.sum(-1), ordinary.sum(-1)  # (draws, B), (B,)
+    share = float(counts.sum() / (len(counts) * size.sum()))
+    if bool((counts == counts[0]).all()):
+        aims = (size.double() * 0.15).round()
+        for row in ((counts[0] - aims).abs() > 0).nonzero().flatten().tolist()[:1]:
+            raise Mistake(
+                f"of a row's {size[row]} ordinary tokens you choose {counts[0, row]}, where 15% are {aims[row]:.0f}: "
+                "take 15% of the ordinary tokens, not of all positions, and round to the nearest number."
+            )
+        return "15% of each row, rounded"
+    spread = (counts.double().var(0) / (size * 0.15 * 0.85)).mean()  # 1 if each token has a coin of its own
     expect(
-        bool((chosen.sum(1) == wanted).all()),
-        "choose exactly round(0.15 x n) of a row's n ordinary tokens, at least one: "
-        "a coin thrown for each token, or a share of all slots, gives other counts.",
+        float(spread) < 2,
+        "the number of chosen tokens differs too much from draw to draw: toss a coin for each token by itself.",
+    )
+    expect(
+        abs(share - 0.15) < 0.02,
+        f"in {len(counts)} draws {share:.0%} of the ordinary tokens were chosen; it should be 15%.",
+    )
+    rows = counts.double().mean(0) / size  # (B,)
+    expect(
+        float((rows - 0.15).abs().max()) < 0.1,
+        f"of one row you choose {rows.min():.0%}, of another {rows.max():.0%}: it should be 15% of each, on average.",
+    )
+    return "a coin for each token chooses 15% on average"
+
+
+def _check_replacements(replaced: list[Tensor]) -> str:
+    """Check the random tokens of each draw; return a remark if special ones are among them."""
+    special = (torch.cat(replaced) < FIRST).double().mean()
+    expect(
+        float(special) < 0.25,  # 4 of 65 if they are drawn from the whole vocabulary of this check
+        f"{special:.0%} of the random replacements are special tokens such as [PAD] or [SEP]: draw from the words.",
+    )
+    expect(
+        max(len(tokens.unique()) for tokens in replaced) > 1,
+        "all random replacements of a batch are one and the same token: draw one for each.",
+    )
+    if special == 0:
+        return ""
+    return (
+        "\n(Your random replacements may be special tokens such as [SEP]. The released BERT code draws them from the "
+        "whole vocabulary too; our library leaves special tokens out.)"
     )
 
 
-def _check_shares(tally: Tensor):
+def _check_rate(fn: MaskTokens, ids: Tensor, special: Tensor, tokenizer: Any) -> None:
+    draws = [_masked(fn, ids, special, tokenizer, seed, MANY)[1] != IGNORED for seed in range(8)]
+    share = float(torch.stack(draws).sum() / (len(draws) * (~special).sum()))
+    expect(
+        abs(share - MANY) < 0.08,
+        f"with rate={MANY} you choose {share:.0%} of the tokens: use the argument `rate`, not the number 0.15.",
+    )
+
+
+def _check_shares(tally: Tensor) -> None:
     """How many of each row became [MASK], random, stayed: (B, 3)."""
     mask, random, kept = (tally.sum(0) / tally.sum()).tolist()
     expect(
@@ -141,13 +212,13 @@ def _check_shares(tally: Tensor):
         f"of the chosen tokens {mask:.0%} became [MASK], {random:.0%} random, {kept:.0%} stayed; it should be "
         "80/10/10. If you drew twice, mind that 10% random is half of the remaining 20%.",
     )
-    right = all(abs(share - aim) < 0.04 for share, aim in zip((mask, random, kept), (0.8, 0.1, 0.1), strict=True))
+    right = all(abs(share - aim) < 0.045 for share, aim in zip((mask, random, kept), (0.8, 0.1, 0.1), strict=True))
     expect(right, f"the split is {mask:.0%} [MASK], {random:.0%} random, {kept:.0%} kept; it should be 80/10/10.")
     halves = (rows[:, 0].sum() / rows.sum() for rows in tally.chunk(2))
     expect(
         bool(max(halves) < 0.95),
-        "over the batch it is 80/10/10, but some rows get hardly anything but [MASK]: shuffle the chosen places of the "
-        "whole batch before you deal them out.",
+        "over the batch it is 80/10/10, but some rows get hardly anything but [MASK]: shuffle the chosen positions of "
+        "the whole batch before you divide them.",
     )
 
 
@@ -188,7 +259,7 @@ def _loss(fn: Callable[[Tensor, Tensor], Tensor], logits: Tensor, labels: Tensor
 
 def _diagnose_loss(value: float, logits: Tensor, labels: Tensor, each: Tensor):
     chosen = labels != IGNORED
-    scores = logits.log_softmax(-1)
+    log_p = logits.log_softmax(-1)
     nonzero = labels.clamp(min=0)
     rows = [F.cross_entropy(row[mask], label[mask]) for row, label, mask in zip(logits, labels, chosen, strict=True)]
     twice = F.nll_loss(logits.softmax(-1)[chosen], labels[chosen])
@@ -198,7 +269,7 @@ def _diagnose_loss(value: float, logits: Tensor, labels: Tensor, each: Tensor):
         each.sum(): "this is the sum: divide by the number of masked positions.",
         torch.stack(rows).mean(): "you average over rows first: a row with one mask then weighs as much as one "
         "with five. Take one mean over all masked positions.",
-        -scores.flatten(0, 1)[range(labels.numel()), nonzero.flatten()].mean(): "-100 was counted as word 0: "
+        -log_p.flatten(0, 1)[range(labels.numel()), nonzero.flatten()].mean(): "-100 was counted as word 0: "
         "positions without a label must not enter the loss.",
         F.cross_entropy(logits.flatten(0, 1), nonzero.flatten(), ignore_index=0): "you ignore label 0, which is a "
         "word like any other; ignore -100.",
@@ -226,12 +297,12 @@ def check_whole_words(fn: Callable[[list[str]], list[list[int]]]) -> None:
     ]
     cases[1] = (cases[1][0], [[1, 2, 3], [4, 5], [7], [8, 9]])
     for tokens, right in cases:
-        result = fn(list(tokens))
+        result = run(fn, list(tokens))
         expect(isinstance(result, list), "return a list of lists of positions.")
         words = [list(word) for word in result]
-        flat = [place for word in words for place in word]
+        flat = [position for word in words for position in word]
         expect(
-            not any(isinstance(place, str) for place in flat),
+            not any(isinstance(position, str) for position in flat),
             "return positions (whole numbers), not the tokens themselves.",
         )
         special = [i for i, token in enumerate(tokens) if token in SPECIAL_TOKENS]

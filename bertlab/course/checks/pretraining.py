@@ -30,18 +30,18 @@ TIE = "self.decoder.weight = word.weight makes both the same parameter."
 
 @checker
 def check_mlm_head(cls: type[nn.Module]) -> None:
-    """Check cls(config, word) with the library's names; forward(states (B, S, H)) -> scores (B, S, V)."""
+    """Check cls(config, word) with the library's names; forward(states (B, S, H)) -> logits (B, S, V)."""
     config = BertConfig(**SIZES)
     word = nn.Embedding.from_pretrained(random_tensor(config.vocab_size, config.hidden_size), freeze=False)
     library, mine = same_weights(MaskedLMHead, cls, config, word, spread=0.3)
     states = random_tensor(2, 5, 24)
     with torch.no_grad():
-        scores = run(mine, states)
+        logits = run(mine, states)
         expect(mine.decoder.weight is word.weight, f"the decoder has a matrix of its own: {TIE}")
-        expect(isinstance(scores, Tensor), "return one tensor, the scores.")
-        none_of(scores, _known_heads(library, states))
-        expect(close(scores, library(states)), "the scores are not the library's.")
-    print("Right: dense, GELU, LayerNorm, then a score against every word vector.")
+        expect(isinstance(logits, Tensor), "return one tensor, the logits.")
+        none_of(logits, _known_heads(library, states))
+        expect(close(logits, library(states)), "the logits are not the library's.")
+    print("Right: dense, GELU, LayerNorm, then a logit for every word vector.")
 
 
 def _known_heads(library: MaskedLMHead, states: Tensor) -> list[tuple[Tensor, str]]:
@@ -56,10 +56,10 @@ def _known_heads(library: MaskedLMHead, states: Tensor) -> list[tuple[Tensor, st
         (decoder(F.gelu(dense(states))), "the LayerNorm is missing."),
         (decoder(F.gelu(norm(dense(states)))), "GELU comes before the LayerNorm."),
         (decoder(norm(dense(F.gelu(states)))), "GELU comes after `dense`."),
-        (decoder(right).argmax(-1), "give the scores of all words, (B, S, V), not the best word."),
+        (decoder(right).argmax(-1), "give the logits of all words, (B, S, V), not the best word."),
         (decoder(norm(states + F.gelu(dense(states)))), "nothing is added here: the head has no residual connection."),
         (right @ decoder.weight.T, "the decoder's bias is missing."),
-        (decoder(right).softmax(-1), "give the raw scores: the softmax is the loss's business."),
+        (decoder(right).softmax(-1), "give the logits: the softmax is the loss's business."),
         (right, "these are still states: the product with the word vectors is missing."),
     ]
 
