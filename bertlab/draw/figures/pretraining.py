@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from torch import Tensor
 from matplotlib.patches import FancyBboxPatch
+from torch import Tensor
 
 from bertlab.config import IGNORED
 from bertlab.draw.figures.base import ACTION_COLOURS, INK, WIDTH, arrow, box, canvas, clean, figure
