@@ -4,7 +4,8 @@
     python benchmarks/plateau.py --steps 4000 --curves data/plateau.csv
 
 The second command goes the other way: "faithful" with one help added at a time, and its losses on the way, which
-chapter 08 draws. Texts have 64 tokens there, and a row is a mean over 100 steps. Called again, it goes on with the trainings that the file lacks.
+chapter 08 draws. Texts have 64 tokens there, and a row is a mean over 100 steps. Called again, it goes on with the
+trainings that the file lacks.
 
 In the first, every row trains a BERT from random weights on the storyworld, with the same text, batches and number of
 steps, and is measured on held-out combinations as `bertlab evaluate` does it. "faithful" starts as the paper starts its
