@@ -303,7 +303,7 @@ MODULE_MISTAKES = {
     OneHead: "one head alone",
     SequenceCut: "cut the sequence",
     Unmerged: "before they were transposed",
-    Swapped: "changed places",
+    Swapped: "are swapped",
     OtherNames: "missing in yours: qkv.weight",
     NoWeights: "two tensors",
     AlwaysMasked: "nothing is hidden",

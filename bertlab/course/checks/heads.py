@@ -160,6 +160,6 @@ def _known_modules(library: MultiHeadAttention, x: Tensor, padding: Tensor) -> l
         (library.out(right.reshape(x.shape)), "the heads were flattened before they were transposed: see merge_heads."),
         (
             library.out(merge(attend([three[1], three[0], three[2]]))),
-            "queries and keys have changed places: the first H columns of qkv are the queries.",
+            "queries and keys are swapped: the first H columns of qkv are the queries.",
         ),
     ]
