@@ -91,6 +91,8 @@ def write_curves(path: Path, steps: int) -> None:
     there = {row["training"] for row in rows}
     for name in tqdm([name for name in ADDED if name not in there], disable=None):
         logged = pretrain(replace(ADDED[name], steps=steps), log_every=EVERY, progress=False).rows
+        if logged[-1]["step"] < steps:  # it was stopped
+            return
         rows += [{"training": name} | {key: f"{row[key]:.4g}" for key in COLUMNS[1:]} for row in logged]
         lines = [",".join(COLUMNS), *(",".join(str(row[key]) for key in COLUMNS) for row in rows)]
         atomic_write(path, "\n".join(lines) + "\n")
