@@ -298,7 +298,7 @@ def mask_tokens(ids, special, tokenizer, generator, rate=0.15):
 
 
 def true_pairs(documents, budget, rng):
-    """Documents (lists of sentences, these of ids) -> [(document, first, second), ...]: runs cut in two."""
+    """Documents (lists of sentences, these of ids) -> [(document, first, second), ...]: stretches cut in two."""
     found = []
     for number, sentences in enumerate(documents):
         start = 0
@@ -307,14 +307,13 @@ def true_pairs(documents, budget, rng):
             while end < len(sentences) and sum(map(len, sentences[start : end + 1])) <= budget:
                 end += 1
             middle = rng.randint(start + 1, end - 1)
-            first, second = (sum(sentences[a:b], []) for a, b in ((start, middle), (middle, end)))
-            found.append((number, first, second))
+            found.append((number, sum(sentences[start:middle], []), sum(sentences[middle:end], [])))
             start = end
     return found
 
 
 def cut_pair(first, second, budget):
-    """Cut both at their outer ends, the longer one first, to `budget` tokens together."""
+    """Cut two lists of ids at their outer ends, always the longer one, to `budget` tokens together."""
     while len(first) + len(second) > budget:
         if len(first) > len(second):
             first = first[1:]
@@ -323,34 +322,35 @@ def cut_pair(first, second, budget):
     return first, second
 
 
-def make_pairs(neighbours, rng):
-    """[(document, first, second), ...] -> shuffled [(first, second, label), ...]: 0 IsNext, 1 NotNext, half each."""
-    shuffled = rng.sample(neighbours, len(neighbours))
+def negative(document, second, positives, rng):
+    """A second text of another document than that of `second`, not equal to it and about as long."""
+    while True:
+        drawn = rng.choices(positives, k=20)
+        others = [text for other, _, text in drawn if other != document and text != second]
+        if others:
+            return min(others, key=lambda text: abs(len(text) - len(second)))
+
+
+def make_pairs(positives, rng):
+    """True pairs [(document, first, second), ...] -> shuffled [(first, second, label), ...]: half of each label."""
+    shuffled = rng.sample(positives, len(positives))
     half = len(shuffled) // 2
     pairs = [(first, second, 0) for _, first, second in shuffled[half:]]
-    pairs += [(first, negative(document, true, neighbours, rng), 1) for document, first, true in shuffled[:half]]
+    pairs += [(first, negative(document, second, positives, rng), 1) for document, first, second in shuffled[:half]]
     return rng.sample(pairs, len(pairs))
-
-
-def negative(document, true, neighbours, rng):
-    """A second text of another document."""
-    while True:
-        other, _, second = rng.choice(neighbours)
-        if other != document and second != true:
-            return second
 
 
 def collate(pairs, tokenizer):
     """[(first, second, label), ...] -> input_ids, attention_mask, token_type_ids (B, S), next_sentence_label (B,)."""
-    rows = [[tokenizer.cls_token_id, *a, tokenizer.sep_token_id, *b, tokenizer.sep_token_id] for a, b, _ in pairs]
-    size = max(map(len, rows))
-    segments = [[0] * (len(a) + 2) + [1] * (len(b) + 1) for a, b, _ in pairs]
-    input_ids = torch.tensor([row + [tokenizer.pad_token_id] * (size - len(row)) for row in rows])
-    token_type_ids = torch.tensor([row + [0] * (size - len(row)) for row in segments])
-    attention_mask = torch.tensor([[1] * len(row) + [0] * (size - len(row)) for row in rows])
-    label = torch.tensor([label for *_, label in pairs])
+    cls, sep, pad = [tokenizer.cls_token_id], [tokenizer.sep_token_id], tokenizer.pad_token_id
+    rows = [cls + first + sep + second + sep for first, second, _ in pairs]
+    kinds = [[0] * (len(first) + 2) + [1] * (len(second) + 1) for first, second, _ in pairs]
+    free = [max(map(len, rows)) - len(row) for row in rows]  # positions of padding
     return dict(
-        input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids, next_sentence_label=label
+        input_ids=torch.tensor([row + [pad] * left for row, left in zip(rows, free, strict=True)]),
+        attention_mask=torch.tensor([[1] * len(row) + [0] * left for row, left in zip(rows, free, strict=True)]),
+        token_type_ids=torch.tensor([kind + [0] * left for kind, left in zip(kinds, free, strict=True)]),
+        next_sentence_label=torch.tensor([label for *_, label in pairs]),
     )
 
 

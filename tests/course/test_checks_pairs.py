@@ -51,6 +51,7 @@ CUT_MISTAKES = {
     ),
     "whichever is the longer": short_one,
     "return the two texts": lambda a, b, n: a + b,
+    "your code stopped": lambda a, b, n: (a - n, b),
     "in their order": lambda a, b, n: (right_cut(a, b, n)[0][::-1], right_cut(a, b, n)[1]),
 }
 
@@ -78,22 +79,22 @@ def test_cutting_both_to_a_half_is_found():
         check_cut_pair(equally)
 
 
-# Neighbours and strangers
+# True pairs and negatives
 
 
-def make_pairs(lenders, half=None, label=1, rng_of=lambda rng: rng):
-    """A maker of pairs whose strangers borrow from the places that `lenders(place, neighbours)` allows."""
+def make_pairs(lenders, half=None, label=1, rng_of=lambda rng: rng, pick=None):
+    """A maker of pairs whose negatives take the second text of one of `lenders(place, positives)`."""
 
-    def fn(neighbours, rng):
+    def fn(positives, rng):
         rng = rng_of(rng)
-        places = list(range(len(neighbours)))
+        places = list(range(len(positives)))
         rng.shuffle(places)
-        strangers = places[: half(len(places)) if half else len(places) // 2]
+        negatives = places[: half(len(places)) if half else len(places) // 2]
         pairs = []
-        for place, (_, first, second) in enumerate(neighbours):
-            if place in strangers:
-                other = rng.choice(lenders(place, neighbours))
-                pairs.append((first, neighbours[other][2], label))
+        for place, (_, first, second) in enumerate(positives):
+            if place in negatives:
+                others = [positives[other][2] for other in lenders(place, positives)]
+                pairs.append((first, (pick or nearest)(others, second, rng), label))
             else:
                 pairs.append((first, second, 1 - label))
         rng.shuffle(pairs)
@@ -102,59 +103,90 @@ def make_pairs(lenders, half=None, label=1, rng_of=lambda rng: rng):
     return fn
 
 
-def good(place, neighbours):
-    document, _, true = neighbours[place]
-    return [i for i, (other, _, second) in enumerate(neighbours) if other != document and second != true]
+def nearest(others, second, rng):
+    return min(rng.sample(others, min(len(others), 20)), key=lambda text: abs(len(text) - len(second)))
 
 
-def other_documents(place, neighbours):
-    return [i for i, (other, _, _) in enumerate(neighbours) if other != neighbours[place][0]]
+def anyone(others, second, rng):
+    return rng.choice(others)
 
 
-def anything_else(place, neighbours):
-    return [i for i, (_, _, second) in enumerate(neighbours) if second != neighbours[place][2]]
+def longest(others, second, rng):
+    return max(others, key=len)
 
 
-def emptied(neighbours, rng):
-    pairs = make_pairs(good)(neighbours, rng)
-    neighbours.clear()
+def good(place, positives):
+    document, _, true = positives[place]
+    return [i for i, (other, _, second) in enumerate(positives) if other != document and second != true]
+
+
+def as_long(place, positives):
+    return [i for i in good(place, positives) if len(positives[i][2]) == len(positives[place][2])]
+
+
+def other_documents(place, positives):
+    return [i for i, (other, _, _) in enumerate(positives) if other != positives[place][0]]
+
+
+def anything_else(place, positives):
+    return [i for i, (_, _, second) in enumerate(positives) if second != positives[place][2]]
+
+
+def exchanged(positives, rng):
+    """Pairs that are alike in length exchange their second texts, as the library does it."""
+    shuffled = rng.sample(positives, len(positives))
+    half = len(shuffled) // 2
+    pairs = [(first, second, 0) for _, first, second in shuffled[half:]]
+    for document, first, second in shuffled[:half]:
+        others = [text for other, _, text in shuffled if other != document and text != second]
+        pairs.append((first, min(others, key=lambda text: abs(len(text) - len(second))), 1))
+    return rng.sample(pairs, len(pairs))
+
+
+def emptied(positives, rng):
+    pairs = make_pairs(good)(positives, rng)
+    positives.clear()
     return pairs
 
 
-def fixed(neighbours, rng):
-    return make_pairs(good)(neighbours, random.Random(0))
+def fixed(positives, rng):
+    return make_pairs(good)(positives, random.Random(0))
 
 
-def coin(neighbours, rng):
-    return make_pairs(good, half=lambda n: sum(rng.random() < 0.5 for _ in range(n)))(neighbours, rng)
+def coin(positives, rng):
+    return make_pairs(good, half=lambda n: sum(rng.random() < 0.5 for _ in range(n)))(positives, rng)
 
 
-def strangers_last(neighbours, rng):
-    return sorted(make_pairs(good)(neighbours, rng), key=lambda pair: pair[2])
+def negatives_last(positives, rng):
+    return sorted(make_pairs(good)(positives, rng), key=lambda pair: pair[2])
 
 
 PAIR_MISTAKES = {
-    "turned round": make_pairs(good, label=0),
-    "label 0 ": lambda neighbours, rng: [(a, b, 0) for a, b, _ in make_pairs(good)(neighbours, rng)],
+    "labels are swapped": make_pairs(good, label=0),
+    "label 0 ": lambda positives, rng: [(a, b, 0) for a, b, _ in make_pairs(good)(positives, rng)],
     "can come from another document": make_pairs(other_documents),
     "comes from the same document": make_pairs(anything_else),
     "exactly half": make_pairs(good, half=lambda n: n),
     "one coin": coin,
-    "stand together": strangers_last,
+    "stand together": negatives_last,
     "the same seed": make_pairs(good, rng_of=lambda rng: random),
     "every seed": fixed,
     "changed the list": emptied,
-    "some are missing": lambda neighbours, rng: make_pairs(good)(neighbours, rng)[1:],
-    "used twice": lambda neighbours, rng: (pairs := make_pairs(good)(neighbours, rng)) + pairs[:1],
-    "none of those given": lambda neighbours, rng: [(first, [5], 1) for _, first, _ in neighbours],
-    "a label is 0 or 1": lambda neighbours, rng: [(first, second, 2) for _, first, second in neighbours],
-    "return a list": lambda neighbours, rng: None,
-    "each entry is": lambda neighbours, rng: [(first, second) for _, first, second in neighbours],
+    "some are missing": lambda positives, rng: make_pairs(good)(positives, rng)[1:],
+    "used twice": lambda positives, rng: (pairs := make_pairs(good)(positives, rng)) + pairs[:1],
+    "none of those given": lambda positives, rng: [(first, [5], 1) for _, first, _ in positives],
+    "a label is 0 or 1": lambda positives, rng: [(first, second, 2) for _, first, second in positives],
+    "return a list": lambda positives, rng: None,
+    "each entry is": lambda positives, rng: [(first, second) for _, first, second in positives],
+    "length gives the negatives away": make_pairs(good, pick=anyone),
+    "the one nearest in length": make_pairs(good, pick=longest),
+    "your code stopped": lambda positives, rng: [(*pair, 0) for pair in rng.sample(positives, 10**6)],
 }
 
 
-def test_pairs_right():
-    check_make_pairs(make_pairs(good))
+@pytest.mark.parametrize("right", [make_pairs(good), make_pairs(as_long, pick=anyone), exchanged])
+def test_pairs_right(right):
+    check_make_pairs(right)
 
 
 @pytest.mark.parametrize("words", PAIR_MISTAKES)

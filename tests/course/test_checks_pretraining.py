@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertlab import BertForPreTraining, BertModel
-from bertlab.course import Mistake, check_joint_loss, check_mlm_head, check_pretraining_model
+from bertlab.course import Mistake, check_joint_loss, check_mlm_head, check_pretraining_model, my_bert_solution
 from bertlab.model.heads import MaskedLMHead
 
 
@@ -87,7 +87,7 @@ LOSS_MISTAKES = {
     "divided by all positions": lambda p, r, y, n: mlm(p, y, reduction="sum") / y.numel() + nsp(r, n),
     "first loss is a sum": lambda p, r, y, n: mlm(p, y, reduction="sum") + nsp(r, n),
     "these are sums": lambda p, r, y, n: mlm(p, y, reduction="sum") + F.cross_entropy(r, n, reduction="sum"),
-    "turned round": lambda p, r, y, n: mlm(p, y) + nsp(r.flip(1), n),
+    "labels are swapped": lambda p, r, y, n: mlm(p, y) + nsp(r.flip(1), n),
     "softmax is applied twice": lambda p, r, y, n: mlm(p, y) + nsp(r.softmax(-1), n),
     "single texts": lambda p, r, y, n: mlm(p, y) + F.cross_entropy(r, n),
     "one number": lambda p, r, y, n: (mlm(p, y), nsp(r, n)),
@@ -109,7 +109,7 @@ def test_joint_loss_mistake(words):
 # The whole model
 
 
-def scores(read):
+def reading(read):
     """A model whose forward gives `read(self, bert's output)`."""
 
     def forward(self, ids, mask, types):
@@ -132,38 +132,54 @@ def own_vectors(model):
     untie(model.mlm)
 
 
+def torchs_start(model):
+    model.nsp.reset_parameters()
+
+
+def small_start(model):
+    my_bert_solution.initialise(model, 0.02)
+
+
+def with_biases(model):
+    nn.init.normal_(model.mlm.dense.bias)
+
+
 MODEL_MISTAKES = {
     "not tied": made(BertForPreTraining, after=own_vectors),
+    "keep the configuration": made(BertForPreTraining, after=lambda model: delattr(model, "config")),
+    "nsp.weight starts with": made(BertForPreTraining, after=torchs_start),
+    "starts with std 0.02, not 0.3": made(BertForPreTraining, after=small_start),
+    "mlm.dense.bias does not start at 0": made(BertForPreTraining, after=with_biases),
     "not those of the library": made(BertForPreTraining, after=lambda model: delattr(model, "nsp")),
-    "two tensors": scores(lambda self, out: self.mlm(out.last_hidden_state)),
-    "changed places": scores(lambda self, out: (self.nsp(out.pooler_output), self.mlm(out.last_hidden_state))),
+    "two tensors": reading(lambda self, out: self.mlm(out.last_hidden_state)),
+    "changed places": reading(lambda self, out: (self.nsp(out.pooler_output), self.mlm(out.last_hidden_state))),
     "attention_mask does not": inputs(lambda ids, mask, types: dict(input_ids=ids, token_type_ids=types)),
     "token_type_ids do not": inputs(lambda ids, mask, types: dict(input_ids=ids, attention_mask=mask)),
     "attention_mask and token_type_ids": inputs(
         lambda ids, mask, types: dict(input_ids=ids, attention_mask=types, token_type_ids=mask)
     ),
-    "these are states": scores(lambda self, out: (out.last_hidden_state, self.nsp(out.pooler_output))),
-    r"not the state of \[CLS\] itself": scores(
+    "these are states": reading(lambda self, out: (out.last_hidden_state, self.nsp(out.pooler_output))),
+    r"not the state of \[CLS\] itself": reading(
         lambda self, out: (self.mlm(out.last_hidden_state), self.nsp(out.last_hidden_state[:, 0]))
     ),
-    "not the mean": scores(
+    "not the mean": reading(
         lambda self, out: (self.mlm(out.last_hidden_state), self.nsp(out.last_hidden_state.mean(1)))
     ),
-    "one verdict for each pair": scores(
+    "two logits for each pair": reading(
         lambda self, out: (self.mlm(out.last_hidden_state), self.nsp(out.last_hidden_state))
     ),
-    "give the raw scores": scores(
+    "return the logits": reading(
         lambda self, out: (self.mlm(out.last_hidden_state), self.nsp(out.pooler_output).softmax(-1))
     ),
-    "words are right": scores(lambda self, out: (self.mlm(out.last_hidden_state), 2 * self.nsp(out.pooler_output))),
-    "words are not the library's": scores(
+    "words are right": reading(lambda self, out: (self.mlm(out.last_hidden_state), 2 * self.nsp(out.pooler_output))),
+    "words are not the library's": reading(
         lambda self, out: (2 * self.mlm(out.last_hidden_state), self.nsp(out.pooler_output))
     ),
 }
 
 
 def right_model():
-    return scores(lambda self, out: (self.mlm(out.last_hidden_state), self.nsp(out.pooler_output)))
+    return reading(lambda self, out: (self.mlm(out.last_hidden_state), self.nsp(out.pooler_output)))
 
 
 def test_model_right():
@@ -174,9 +190,11 @@ def test_a_model_of_ones_own_parts_is_right():
     class Mine(nn.Module):
         def __init__(self, config):
             super().__init__()
+            self.config = config
             self.bert = BertModel(config)
             self.mlm = MaskedLMHead(config, self.bert.embeddings.word)
             self.nsp = nn.Linear(config.hidden_size, 2)
+            my_bert_solution.initialise(self, config.initializer_range)
 
         def forward(self, ids, mask, types):
             out = self.bert(ids, mask, types)

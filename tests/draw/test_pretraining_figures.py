@@ -16,7 +16,7 @@ DRAWN = {
     "ids_and_labels": lambda: masking_figures.ids_and_labels(["[CLS]", "$a$"], [2, 9], [-100, 7], [0, 2]),
     "head_flow": masking_figures.head_flow,
     "pairs_from_documents": lambda: pairs_figures.pairs_from_documents(TEXTS, TEXTS[0]),
-    "verdicts": lambda: pairs_figures.verdicts({"one": ODDS, "two": 0 * ODDS}, torch.tensor([0, 1, 0, 1])),
+    "pair_log_odds": lambda: pairs_figures.pair_log_odds({"one": ODDS, "two": 0 * ODDS}, torch.tensor([0, 1, 0, 1])),
 }
 
 
@@ -33,13 +33,13 @@ def test_what_is_asked_for_stands_out():
     assert weights["-100"] == "normal" and weights["7"] == "bold"
 
 
-def test_strangers_have_exchanged_their_second_texts():
+def test_negatives_have_exchanged_their_second_texts():
     drawn = pairs_figures.pairs_from_documents([("a", "b"), ("c", "d")], ("e", "f"))
     made = [text.get_text() for text in drawn.axes[0].texts if text.get_position()[0] > 4.2]
     assert [text for text in made if len(text) == 1] == ["a", "d", "c", "b", "e", "f"]
 
 
-def test_verdicts_count_every_pair_on_its_side():
-    drawn = pairs_figures.verdicts({"one": ODDS}, torch.tensor([0, 1, 0, 1]))
+def test_log_odds_count_every_pair_on_its_side():
+    drawn = pairs_figures.pair_log_odds({"one": ODDS}, torch.tensor([0, 1, 0, 1]))
     right = [patch for patch in drawn.axes[0].patches if patch.get_x() >= 0]
     assert sum(patch.get_height() for patch in right) == 2

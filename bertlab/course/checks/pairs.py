@@ -1,4 +1,4 @@
-"""Checkers of pairs: cutting them to fit, and making strangers of neighbours."""
+"""Checkers of pairs: cutting them to fit, making negatives of true pairs, and batches of both."""
 
 import random
 from collections import Counter
@@ -16,8 +16,9 @@ from bertlab.inputs.negatives import cut_lengths
 from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT
 
 Tokens = list[int]
-Neighbours = list[tuple[int, Tokens, Tokens]]
-MakePairs = Callable[[Neighbours, random.Random], list[tuple[Tokens, Tokens, int]]]
+TruePairs = list[tuple[int, Tokens, Tokens]]
+MakePairs = Callable[[TruePairs, random.Random], list[tuple[Tokens, Tokens, int]]]
+LENGTHS = range(3, 40, 3)  # of second texts, in tokens
 
 
 @checker
@@ -25,7 +26,7 @@ def check_cut_pair(fn: Callable[[Tokens, Tokens, int], tuple[Tokens, Tokens]]) -
     """Check fn(first, second, budget) -> the two, cut at their outer ends, the longer first, to `budget` tokens."""
     for sizes, budget in (((3, 4), 9), ((12, 3), 10), ((3, 12), 10), ((9, 8), 10), ((7, 7), 9), ((20, 2), 6)):
         first, second = list(range(100, 100 + sizes[0])), list(range(200, 200 + sizes[1]))
-        result = fn(list(first), list(second), budget)
+        result = run(fn, list(first), list(second), budget)
         expect(isinstance(result, tuple) and len(result) == 2, "return the two texts, first and second.")
         _check_cut(list(result[0]), list(result[1]), first, second, budget)
     print("Right: the pair fits, and the two texts still meet.")
@@ -56,55 +57,78 @@ def _check_cut(mine: Tokens, other: Tokens, first: Tokens, second: Tokens, budge
 
 @checker
 def check_make_pairs(fn: MakePairs) -> None:
-    """Check fn(neighbours, rng) -> (first, second, label) for each neighbour (document, first, second): half of them as
-    they are, label 0, half with the second text of another document that is not the true one, label 1."""
+    """Check fn(positives, rng) -> (first, second, label) for each true pair (document, first, second): half of them as
+    they are, label 0, half with a second text of another document, not the true one and about as long, label 1."""
     for seed in range(40):
-        neighbours = _corpus(documents=2 + seed % 4)
-        given = [(document, list(first), list(second)) for document, first, second in neighbours]
-        pairs = fn(given, random.Random(seed))
-        expect(given == neighbours, "your function changed the list it was given: work on a copy.")
-        _check_pairs(pairs, neighbours)
-        again = fn(given, random.Random(seed))
+        positives = _corpus(documents=2 + seed % 4)
+        given = [(document, list(first), list(second)) for document, first, second in positives]
+        pairs = run(fn, given, random.Random(seed))
+        expect(given == positives, "your function changed the list it was given: work on a copy.")
+        _check_pairs(pairs, positives)
+        again = run(fn, given, random.Random(seed))
         expect(pairs == again, "the same seed gave two results: draw from the rng that you are given.")
-    labels = {tuple(label for _, _, label in fn(given, random.Random(seed))) for seed in range(8)}
-    apart = all(sorted(each) in (list(each), list(each[::-1])) for each in labels)
-    expect(not apart, "all strangers stand together: shuffle the pairs before you return them.")
-    firsts = {tuple(first[0] for first, _, label in fn(given, random.Random(s)) if label) for s in range(8)}
-    expect(len(labels) > 1 or len(firsts) > 1, "every seed swaps the same pairs: let the rng choose which.")
-    print("Right: half neighbours, half strangers, and no stranger that does follow.")
+    _check_order([run(fn, given, random.Random(seed)) for seed in range(8)])
+    _check_lengths(fn)
+    print("Right: half true pairs, half negatives, and neither the text itself nor its length gives a negative away.")
 
 
-def _corpus(documents: int) -> Neighbours:
-    """Four pairs a document; one second text, [7, 7], stands in every document."""
+def _corpus(documents: int) -> TruePairs:
+    """Four pairs a document; one second text, [7], stands in every document."""
     pairs = [
         (document, [1000 * document + 10 * number], [1000 * document + 10 * number + 1])
         for document in range(documents)
         for number in range(3)
     ]
-    return pairs + [(document, [1000 * document + 30], [7, 7]) for document in range(documents)]
+    return pairs + [(document, [1000 * document + 30], [7]) for document in range(documents)]
 
 
-def _check_pairs(pairs: Sequence, neighbours: Neighbours) -> None:
-    expect(isinstance(pairs, list) and bool(pairs), "return a list of (first, second, label).")
-    expect(all(len(pair) == 3 for pair in pairs), "each entry is (first, second, label).")
-    document = {first[0]: number for number, first, _ in neighbours}
-    true = {first[0]: second for _, first, second in neighbours}
-    used = Counter(first[0] for first, _, _ in pairs)
-    expect(set(used) == set(document), "each first text should be there: some are missing.")
-    expect(max(used.values()) == 1, "a first text is used twice.")
-    turned = all((list(second) == true[first[0]]) == (label == NOT_NEXT) for first, second, label in pairs)
-    expect(not turned, "the labels are turned round: 0 is IsNext, 1 is NotNext.")
-    for first, second, label in pairs:
-        expect(label in (IS_NEXT, NOT_NEXT), f"a label is 0 or 1, not {label}.")
-        _check_label(list(second), label, true[first[0]], document[first[0]], neighbours)
-    strangers = sum(label == NOT_NEXT for _, _, label in pairs)
+def _check_order(drawn: Sequence[Sequence[tuple[Tokens, Tokens, int]]]) -> None:
+    labels = {tuple(label for _, _, label in pairs) for pairs in drawn}
+    apart = all(sorted(each) in (list(each), list(each[::-1])) for each in labels)
+    expect(not apart, "all negatives stand together: shuffle the pairs before you return them.")
+    firsts = {tuple(first[0] for first, _, label in pairs if label) for pairs in drawn}
+    expect(len(labels) > 1 or len(firsts) > 1, "every seed swaps the same pairs: let the rng choose which.")
+
+
+def _check_lengths(fn: MakePairs) -> None:
+    """Negatives are about as long as the true second texts."""
+    positives = [
+        (document, [1000 * document + size], [1000 * document + size] * size)
+        for document in range(12)
+        for size in LENGTHS
+    ]
+    true = {first[0]: len(second) for _, first, second in positives}
+    pairs = run(fn, positives, random.Random(0))
+    off = [abs(len(second) - true[first[0]]) for first, second, label in pairs if label == NOT_NEXT]
+    mean = sum(off) / len(off)
     expect(
-        abs(2 * strangers - len(pairs)) <= 1,
-        f"of {len(pairs)} pairs {strangers} are strangers: take exactly half, not one coin for each pair.",
+        mean < 6,
+        f"the length gives the negatives away: on average {mean:.0f} tokens more or fewer than the true second text. "
+        "Draw several candidates, and take the one nearest in length.",
     )
 
 
-def _check_label(second: Tokens, label: int, true: Tokens, document: int, neighbours: Neighbours) -> None:
+def _check_pairs(pairs: Sequence, positives: TruePairs) -> None:
+    expect(isinstance(pairs, list) and bool(pairs), "return a list of (first, second, label).")
+    expect(all(len(pair) == 3 for pair in pairs), "each entry is (first, second, label).")
+    document = {first[0]: number for number, first, _ in positives}
+    true = {first[0]: second for _, first, second in positives}
+    used = Counter(first[0] for first, _, _ in pairs)
+    expect(set(used) == set(document), "each first text should be there: some are missing.")
+    expect(max(used.values()) == 1, "a first text is used twice.")
+    swapped = all((list(second) == true[first[0]]) == (label == NOT_NEXT) for first, second, label in pairs)
+    expect(not swapped, "the labels are swapped: 0 is IsNext, 1 is NotNext.")
+    for first, second, label in pairs:
+        expect(label in (IS_NEXT, NOT_NEXT), f"a label is 0 or 1, not {label}.")
+        _check_label(list(second), label, true[first[0]], document[first[0]], positives)
+    negatives = sum(label == NOT_NEXT for _, _, label in pairs)
+    expect(
+        abs(2 * negatives - len(pairs)) <= 1,
+        f"of {len(pairs)} pairs {negatives} are negatives: take exactly half, not one coin for each pair.",
+    )
+
+
+def _check_label(second: Tokens, label: int, true: Tokens, document: int, positives: TruePairs) -> None:
     if label == IS_NEXT:
         expect(second == true, "label 0 (IsNext) on a text that does not follow: 0 is for the true next one.")
         return
@@ -112,9 +136,9 @@ def _check_label(second: Tokens, label: int, true: Tokens, document: int, neighb
         second != true,
         "label 1 (NotNext) on the true next text. It can come from another document too: compare the texts.",
     )
-    sources = {number for number, _, text in neighbours if text == second}
+    sources = {number for number, _, text in positives if text == second}
     expect(bool(sources), "a second text is none of those given.")
-    expect(sources != {document}, "a stranger comes from the same document: take it from another one.")
+    expect(sources != {document}, "a negative comes from the same document: take it from another one.")
 
 
 @checker
@@ -158,11 +182,11 @@ def check_batches(fn: Callable[..., Iterator[dict[str, Tensor]]]) -> None:
         "two seeds gave one result: both generators begin with the seed.",
     )
     _check_masking(made[0], tokenizer)
-    asked = torch.cat([batch["next_sentence_label"] for batch in made[0]]).float().mean()
+    asked = float(torch.cat([batch["next_sentence_label"] for batch in made[0]]).float().mean())
     expect(0.25 < asked < 0.75, f"{asked:.0%} of the pairs are NotNext: half of them should be.")
     for batch in made[0]:
         _check_true_pairs(batch, tokenizer)
-    print("Right: pairs of neighbouring texts and others, masked anew each time, without end.")
+    print("Right: true pairs and negatives, masked anew each time, without end.")
 
 
 def _some_batches(fn: Callable, documents: list, tokenizer: Any, seed: int) -> list[dict[str, Tensor]]:

@@ -68,24 +68,24 @@ def _known_heads(library: MaskedLMHead, states: Tensor) -> list[tuple[Tensor, st
 def check_joint_loss(fn: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> None:
     """Check fn(prediction_logits (B, S, V), relationship_logits (B, 2), labels (B, S), next_sentence_label (B,)), both
     labels with -100, -> the sum of the two mean losses."""
-    words, verdicts = random_tensor(4, 6, 9), random_tensor(4, 2, seed=1)
+    words, pairs = random_tensor(4, 6, 9), random_tensor(4, 2, seed=1)
     labels = torch.full((4, 6), IGNORED)
     labels[0, 1:4], labels[2, 2], labels[3, 4] = torch.tensor([4, 0, 7]), 5, 8
     following = torch.tensor([0, 1, 0, IGNORED])
-    judged = following.clamp(min=0)  # first without -100, at which a loss that ignores another label would stop
-    only_strangers = _mean(words, labels) + _mean(verdicts[judged != 0], judged[judged != 0])
-    expect(not close(_loss(fn, words, verdicts, labels, judged), only_strangers), IGNORES_0)
-    result = _loss(fn, words, verdicts, labels, following)
-    none_of(result, _known_losses(words, verdicts, labels, following))
-    right = _mean(words, labels) + _mean(verdicts, following)
+    known = following.clamp(min=0)  # first without -100, at which a loss that ignores another label would stop
+    negatives_only = _mean(words, labels) + _mean(pairs[known != 0], known[known != 0])
+    expect(not close(_loss(fn, words, pairs, labels, known), negatives_only), IGNORES_0)
+    result = _loss(fn, words, pairs, labels, following)
+    none_of(result, _known_losses(words, pairs, labels, following))
+    right = _mean(words, labels) + _mean(pairs, following)
     expect(close(result, right), f"the loss of the test case is {right:.4f}; yours is {float(result):.4f}.")
-    alone = _loss(fn, words, verdicts, labels, torch.full_like(following, IGNORED))
+    alone = _loss(fn, words, pairs, labels, torch.full_like(following, IGNORED))
     expect(
         close(alone, _mean(words, labels)),
-        "in a batch of single texts no pair is judged, and the loss should be that of the words alone; "
+        "in a batch of single texts no pair has a label, and the loss should be that of the words alone; "
         f"yours is {float(alone):.4f}.",
     )
-    print("Right: the mean over the chosen words plus the mean over the judged pairs.")
+    print("Right: the mean over the chosen words plus the mean over the pairs with a label.")
 
 
 def _loss(fn: Callable, *inputs: Tensor) -> Tensor:
@@ -99,46 +99,63 @@ def _mean(logits: Tensor, labels: Tensor) -> Tensor:
     return F.cross_entropy(logits[asked], labels[asked])
 
 
-def _known_losses(words: Tensor, verdicts: Tensor, labels: Tensor, following: Tensor) -> list[tuple[Tensor, str]]:
+def _known_losses(words: Tensor, pairs: Tensor, labels: Tensor, following: Tensor) -> list[tuple[Tensor, str]]:
     """What the usual slips give."""
-    mlm, nsp = _mean(words, labels), _mean(verdicts, following)
-    pairs, rows = (following != IGNORED).sum(), len(following)
-    only_strangers = F.cross_entropy(verdicts, following.clamp(min=0), ignore_index=0)
+    mlm, nsp = _mean(words, labels), _mean(pairs, following)
+    asked, rows = (following != IGNORED).sum(), len(following)
+    negatives_only = F.cross_entropy(pairs, following.clamp(min=0), ignore_index=0)
     no_word_0 = F.cross_entropy(words.flatten(0, 1), labels.clamp(min=0).flatten(), ignore_index=0)
     return [
         (mlm, "the pairs are missing: add the loss of the second task."),
         (nsp, "the words are missing: add the loss of the first task."),
         ((mlm + nsp) / 2, "this is the mean of the two losses: BERT takes their sum."),
-        (mlm + only_strangers, IGNORES_0),
+        (mlm + negatives_only, IGNORES_0),
         (no_word_0 + nsp, "you ignore word 0, which is a word like any other: only -100 is no label."),
-        (no_word_0 + only_strangers, "you ignore label 0 in both tasks: only -100 is no label."),
-        (mlm * (labels != IGNORED).sum() + nsp * pairs, "these are sums: each loss is a mean, over what was asked."),
-        (mlm + nsp * pairs, "the second loss is a sum: divide it by the number of judged pairs."),
-        (mlm + nsp * pairs / rows, "you divide by all rows: the text alone, with label -100, was not asked."),
-        (mlm + _mean(verdicts, following.clamp(min=0)), "the text alone, with label -100, was taken for IsNext."),
+        (no_word_0 + negatives_only, "you ignore label 0 in both tasks: only -100 is no label."),
+        (mlm * (labels != IGNORED).sum() + nsp * asked, "these are sums: each loss is a mean, over what was asked."),
+        (mlm + nsp * asked, "the second loss is a sum: divide it by the number of pairs with a label."),
+        (mlm + nsp * asked / rows, "you divide by all rows: the text alone, with label -100, was not asked."),
+        (mlm + _mean(pairs, following.clamp(min=0)), "the text alone, with label -100, was taken for IsNext."),
         (mlm * (labels != IGNORED).sum() / labels.numel() + nsp, "the first loss is divided by all positions."),
         (mlm * (labels != IGNORED).sum() + nsp, "the first loss is a sum: divide it by the number of chosen words."),
-        (mlm + _mean(verdicts, (1 - following).where(following != IGNORED, following)), "the labels are turned round."),
-        (mlm + _mean(verdicts.softmax(-1), following), "softmax is applied twice: cross_entropy wants raw scores."),
+        (mlm + _mean(pairs, (1 - following).where(following != IGNORED, following)), "the labels are swapped."),
+        (mlm + _mean(pairs.softmax(-1), following), "softmax is applied twice: cross_entropy takes logits."),
     ]
 
 
 @checker
 def check_pretraining_model(cls: type[nn.Module]) -> None:
-    """Check cls(config) with bert, mlm and nsp; forward(input_ids, attention_mask, token_type_ids), each (B, S) ->
-    word scores (B, S, V), pair scores (B, 2)."""
+    """Check cls(config) with config, bert, mlm and nsp; forward(input_ids, attention_mask, token_type_ids), each (B, S)
+    -> logits of words (B, S, V), logits of the pair (B, 2); weights start with config.initializer_range."""
     config = BertConfig(max_position_embeddings=16, initializer_range=0.3, **SIZES)
     library, mine = same_weights(BertForPreTraining, cls, config)
     tied = mine.mlm.decoder.weight is mine.bert.embeddings.word.weight
-    expect(tied, "the head is not tied to your own word vectors: hand it self.bert.embeddings.word.")
+    expect(tied, "the head is not tied to your own word vectors: give it self.bert.embeddings.word.")
+    expect(getattr(mine, "config", None) == config, "keep the configuration, self.config = config: saving needs it.")
+    _check_start(cls, config)
     with torch.no_grad():
-        _check_scores(mine, library)
-    print("Right: with the same weights your BERT and the library's give the same scores, for words and for pairs.")
+        _check_logits(mine, library)
+    print("Right: with the same weights your BERT and the library's give the same logits, for words and for pairs.")
 
 
-def _check_scores(mine: nn.Module, library: BertForPreTraining) -> None:
+def _check_start(cls: type[nn.Module], config: BertConfig) -> None:
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)
+        model = cls(config)
+    wanted = config.initializer_range
+    last = "call initialise(self, config.initializer_range) in the last line of __init__"
+    for name, module in model.named_modules():
+        if not isinstance(module, nn.Linear | nn.Embedding):
+            continue
+        std = float(module.weight.detach().std())
+        expect(abs(std / wanted - 1) < 0.35, f"{name}.weight starts with std {std:.2f}, not {wanted}: {last}.")
+        zero = module.bias is None or not module.bias.any() if isinstance(module, nn.Linear) else True
+        expect(zero, f"{name}.bias does not start at 0: {last}.")
+
+
+def _check_logits(mine: nn.Module, library: BertForPreTraining) -> None:
     ids, mask, types = small_batch()
-    words, pairs = tensors(run(mine, ids, mask, types), 2, "two tensors, the scores of words and those of pairs")
+    words, pairs = tensors(run(mine, ids, mask, types), 2, "two tensors, the logits of words and those of pairs")
     right = library(ids, mask, types)
     states = library.bert(ids, mask, types).last_hidden_state
     expect(not close(words, right.seq_relationship_logits), "the two results have changed places: words come first.")
@@ -151,14 +168,14 @@ def _check_scores(mine: nn.Module, library: BertForPreTraining) -> None:
             (states, "these are states: they have not been through the head `mlm`."),
         ],
     )
-    expect(close(words, right.prediction_logits), "the scores of the words are not the library's.")
+    expect(close(words, right.prediction_logits), "the logits of the words are not the library's.")
     none_of(
         pairs,
         [
             (library.nsp(states[:, 0]), "`nsp` reads the pooler's output, not the state of [CLS] itself."),
             (library.nsp(states.mean(1)), "`nsp` reads the pooler's output, not the mean over the tokens."),
-            (library.nsp(states), "`nsp` gives one verdict for each pair: it reads the pooler's output (B, H)."),
-            (right.seq_relationship_logits.softmax(-1), "give the raw scores: the softmax is the loss's business."),
+            (library.nsp(states), "`nsp` gives two logits for each pair: it reads the pooler's output (B, H)."),
+            (right.seq_relationship_logits.softmax(-1), "return the logits: the softmax is part of the loss."),
         ],
     )
-    expect(close(pairs, right.seq_relationship_logits), "the words are right, the scores of the pairs are not.")
+    expect(close(pairs, right.seq_relationship_logits), "the words are right, the logits of the pairs are not.")

@@ -65,7 +65,7 @@ def _tensors(sample: SampledMasking, tokenizer) -> str:
 
 
 def pair_panel(model, tokenizer, first: str, second: str) -> Panel:
-    """Two texts, the input that is made of them, and the verdict, both ways round."""
+    """Two texts, the input that is made of them, and the prediction, also for the pair swapped."""
 
     def show(first: str, second: str) -> str:
         verdicts = both_orders(model, tokenizer, first, second)  # tells what is missing, so it comes first
@@ -85,12 +85,12 @@ def segments_html(encoded: Encoded) -> str:
     return f'<div style="display:flex;flex-wrap:wrap;gap:5px">{boxes}</div>'
 
 
-def verdict_html(given: NextSentence, turned: NextSentence) -> str:
-    """A bar for the pair as it stands and one for the pair turned round."""
+def verdict_html(given: NextSentence, swapped: NextSentence) -> str:
+    """A bar for the pair as it stands and one for the pair swapped."""
     rows = "".join(
         f"<tr><td>{name}</td><td>{found.probability:.1%}</td><td><div style='background:{BLUE};height:12px;"
         f"border-radius:2px;width:{240 * found.probability:.0f}px'></div></td></tr>"
-        for name, found in {"the second follows": given, "turned round": turned}.items()
+        for name, found in {"the second follows": given, "swapped": swapped}.items()
     )
     return f"<table>{rows}</table>"
 
