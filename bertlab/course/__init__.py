@@ -1,7 +1,7 @@
 """What the chapters need and nothing else does: exercise checkers, panels to play with, live plots, baselines."""
 
 from bertlab.course.checks.attention import check_attend, check_masked_weights, check_previous_head
-from bertlab.course.checks.base import Mistake
+from bertlab.course.checks.base import Mistake, own_or_solution
 from bertlab.course.checks.bert import check_bert_model, check_count_parameters, check_initialise
 from bertlab.course.checks.broken import check_diagnose, check_diagnosis
 from bertlab.course.checks.context import (
@@ -87,4 +87,5 @@ __all__ = [
     "check_whole_words",
     "load_matching",
     "masked_baselines",
+    "own_or_solution",
 ]

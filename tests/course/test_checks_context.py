@@ -12,6 +12,7 @@ from bertlab.course import (
     check_neighbours,
     check_probes,
     check_text_score,
+    own_or_solution,
 )
 
 # Neighbours
@@ -65,8 +66,8 @@ def loss(formula):
 
 LOSS_MISTAKES = {
     "pulled closer too": loss(lambda t, f: -(F.logsigmoid(t) + F.logsigmoid(f).sum(-1)).mean()),
-    "no noise in it": loss(lambda t, f: -F.logsigmoid(t).mean()),
-    "mean over the noise": loss(lambda t, f: -(F.logsigmoid(t) + F.logsigmoid(-f).mean(-1)).mean()),
+    "no negatives in it": loss(lambda t, f: -F.logsigmoid(t).mean()),
+    "mean over the negatives": loss(lambda t, f: -(F.logsigmoid(t) + F.logsigmoid(-f).mean(-1)).mean()),
     "sum over the examples": loss(lambda t, f: -(F.logsigmoid(t) + F.logsigmoid(-f).sum(-1)).sum()),
     "sign is wrong": lambda *given: -right_loss(*given),
     "logarithm is missing": loss(lambda t, f: -(t.sigmoid() + (-f).sigmoid().sum(-1)).mean()),
@@ -90,7 +91,7 @@ def test_loss_mistake(words):
         check_negative_sampling(LOSS_MISTAKES[words])
 
 
-# Who may look where
+# The causal mask
 
 
 def square(size):
@@ -98,9 +99,9 @@ def square(size):
 
 
 LOOK_MISTAKES = {
-    "wrong way round": lambda size: square(size).triu(),
+    "are swapped": lambda size: square(size).triu(),
     "is forbidden": lambda size: square(size).triu(1),
-    "look at itself": lambda size: square(size).tril(-1),
+    "attend to itself": lambda size: square(size).tril(-1),
     "True and False": lambda size: torch.ones(size, size).tril(),
     r"a tensor \(4, 4\)": lambda size: square(size + 1).tril(),
     "no others": square,
@@ -178,3 +179,21 @@ def test_probes_right(known, capsys):
 def test_probes_mistake(words, known):
     with pytest.raises(Mistake, match=words):
         check_probes(lambda: PROBE_MISTAKES[words], known)
+
+
+# The reader's function or the solution
+
+
+def not_begun(words, place, window):
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize("wrong", [not_begun, NEIGHBOUR_MISTAKES["one word short"], lambda words: words.nothing])
+def test_until_the_readers_function_is_right_the_solution_is_used(wrong, capsys):
+    assert own_or_solution(check_neighbours, wrong, right_neighbours) is right_neighbours
+    assert "the solution" in capsys.readouterr().out
+
+
+def test_the_readers_function_is_used_when_it_is_right(capsys):
+    assert own_or_solution(check_neighbours, right_neighbours, popped) is right_neighbours
+    assert capsys.readouterr().out == "right_neighbours: yours is used\n"

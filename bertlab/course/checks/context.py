@@ -1,4 +1,4 @@
-"""Checkers of contexts: neighbours, negative sampling, who may look where, ln p of a whole text, own probes."""
+"""Checkers of contexts: neighbours, negative sampling, the causal mask, ln p of a whole text, own probes."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ from bertlab.tokenizer import Tokenizer
 
 @checker
 def check_neighbours(fn: Callable[[list[str], int, int], list[str]]) -> None:
-    """Check fn(words, place, window) -> up to `window` words to the left of a place and as many to the right."""
+    """Check fn(words, place, window) -> up to `window` words to the left of a position and as many to the right."""
     cases = [("a b c d e f g", *case) for case in ((3, 2), (0, 2), (1, 3), (6, 3), (5, 2), (2, 10))]
     for text, place, window in [*cases, ("the dog saw the cat", 0, 3)]:
         words = text.split()
@@ -20,7 +20,7 @@ def check_neighbours(fn: Callable[[list[str], int, int], list[str]]) -> None:
         right = left + after
         given = list(words)
         found = fn(given, place, window)
-        case = f"for place {place} and window {window} in {text}"
+        case = f"for position {place} and window {window} in {text}"
         expect(given == words, "your function changed the list it was given: make a new one.")
         expect(isinstance(found, list), "return a list of words.")
         expect(
@@ -29,7 +29,7 @@ def check_neighbours(fn: Callable[[list[str], int, int], list[str]]) -> None:
         )
         expect(
             found == right or found != [word for word in right if word != words[place]],
-            f"{case}: a word can stand there twice: leave out the place, not each word that is the same.",
+            f"{case}: a word can stand there twice: leave out the position, not each word that is the same.",
         )
         lost = place < window and found == after
         expect(
@@ -46,35 +46,35 @@ def check_neighbours(fn: Callable[[list[str], int, int], list[str]]) -> None:
 
 @checker
 def check_negative_sampling(fn: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
-    """Check fn(seen (N, D), right (N, D), noise (N, K, D)) -> the mean loss over the N examples."""
+    """Check fn(seen (N, D), right (N, D), negatives (N, K, D)) -> the mean loss over the N examples."""
     generator = torch.Generator().manual_seed(0)
     seen, right = torch.randn(2, 4, 6, generator=generator)
-    noise = torch.randn(4, 3, 6, generator=generator)
-    result = run(fn, seen, right, noise)
+    negatives = torch.randn(4, 3, 6, generator=generator)
+    result = run(fn, seen, right, negatives)
     expect(isinstance(result, Tensor | float), "return one number, the mean over the examples.")
     result = torch.as_tensor(result)
     expect(result.numel() == 1, f"return one number, the mean: yours has shape {tuple(result.shape)}.")
-    _name_wrong_loss(float(result), (seen * right).sum(-1), torch.einsum("nkd,nd->nk", noise, seen))
-    print("Right: the true word is pulled closer, the noise is pushed away.")
+    _name_wrong_loss(float(result), (seen * right).sum(-1), torch.einsum("nkd,nd->nk", negatives, seen))
+    print("Right: the true word is pulled closer, the negatives are pushed away.")
 
 
 def _name_wrong_loss(value: float, true: Tensor, false: Tensor) -> None:
-    """Scores of the true words (N,) and of noise (N, K)."""
+    """Raise the Mistake that gives this loss; logits of the true words (N,) and of the negatives (N, K)."""
     each = -F.logsigmoid(true) - F.logsigmoid(-false).sum(-1)  # (N,)
     known = {
-        (-F.logsigmoid(true) - F.logsigmoid(false).sum(-1)).mean(): "noise is pulled closer too: for noise it is "
-        "ln s(-score), with a minus inside.",
-        (-F.logsigmoid(true)).mean(): "there is no noise in it: then the best answer is to make all vectors alike.",
-        (-F.logsigmoid(true) - F.logsigmoid(-false).mean(-1)).mean(): "you take the mean over the noise words: "
+        (-F.logsigmoid(true) - F.logsigmoid(false).sum(-1)).mean(): "the negatives are pulled closer too: for "
+        "them it is ln s(-logit), with a minus inside.",
+        (-F.logsigmoid(true)).mean(): "there are no negatives in it: then it is best to make all vectors alike.",
+        (-F.logsigmoid(true) - F.logsigmoid(-false).mean(-1)).mean(): "you take the mean over the negatives: "
         "the formula has their sum.",
-        (-F.logsigmoid(true) + F.logsigmoid(false).sum(-1)).mean(): "the minus of noise stands inside, "
-        "ln s(-score): in front of the logarithm it gives a loss without a lower end.",
-        (-F.logsigmoid(true) - F.logsigmoid(-false.sum(-1))).mean(): "you sum the scores of the noise words: take ln s "
+        (-F.logsigmoid(true) + F.logsigmoid(false).sum(-1)).mean(): "the minus of the negatives stands "
+        "inside, ln s(-logit): in front of the logarithm it gives a loss without a lower bound.",
+        (-F.logsigmoid(true) - F.logsigmoid(-false.sum(-1))).mean(): "you sum the logits of the negatives: take ln s "
         "of each, then sum.",
         each.sum(): "this is the sum over the examples: return their mean.",
         -each.mean(): "the sign is wrong: a loss falls where the true word gets likelier.",
-        (-true.sigmoid() - (-false).sigmoid().sum(-1)).mean(): "the logarithm is missing: it is -ln s(score).",
-        (-true + false.sum(-1)).mean(): "the sigmoid is missing: without it the loss has no lower end.",
+        (-true.sigmoid() - (-false).sigmoid().sum(-1)).mean(): "the logarithm is missing: it is -ln s(logit).",
+        (-true + false.sum(-1)).mean(): "the sigmoid is missing: without it the loss has no lower bound.",
     }
     for wrong, message in known.items():
         expect(abs(value - float(wrong)) > 1e-4, message)
@@ -85,7 +85,7 @@ def _name_wrong_loss(value: float, true: Tensor, false: Tensor) -> None:
 
 @checker
 def check_may_look(fn: Callable[[int], Tensor]) -> None:
-    """Check fn(size) -> bool (S, S), True where the token of a row may look at the token of a column."""
+    """Check fn(size) -> bool (S, S), True where the token of a row may attend to the token of a column."""
     for size in (4, 1, 7):
         found = fn(size)
         right = torch.ones(size, size, dtype=torch.bool).tril()
@@ -93,18 +93,18 @@ def check_may_look(fn: Callable[[int], Tensor]) -> None:
         expect(found.dtype == torch.bool, f"return True and False, not {found.dtype}.")
         expect(
             size == 1 or not torch.equal(found, right.T),
-            "the wrong way round: rows look, columns are looked at, so row 0 may look at column 0 alone.",
+            "rows and columns are swapped: rows attend, columns are attended to. Row 0 may attend to column 0 alone.",
         )
         expect(
             size == 1 or not torch.equal(found, ~right),
-            "this is True where looking is forbidden: turn it round with ~.",
+            "this is True where attending is forbidden: negate it with ~.",
         )
         expect(
             not torch.equal(found, right & ~torch.eye(size, dtype=torch.bool)),
-            "a token may look at itself: it is the next word that it is asked for.",
+            "a token may attend to itself: it is asked for the next word, not for its own.",
         )
-        expect(torch.equal(found, right), f"of {size} tokens, token i may look at tokens 0 to i, and at no others.")
-    print("Right: each token looks at itself and to the left.")
+        expect(torch.equal(found, right), f"of {size} tokens, token i may attend to tokens 0 to i, and to no others.")
+    print("Right: each token attends to itself and to the left.")
 
 
 @checker
@@ -119,12 +119,12 @@ def check_text_score(fn: Callable[[Tensor, Tensor], Tensor]) -> None:
     unmoved = log_p.gather(2, ids[..., None])[..., 0]  # (N, S)
     backward = log_p[:, 1:].gather(2, ids[:, :-1, None])[..., 0]
     known = [
-        (unmoved.sum(1), "you take what place i says about word i: it has seen that word. It guesses word i + 1."),
+        (unmoved.sum(1), "you take what position i says about word i: it has seen that word. It predicts word i + 1."),
         (
             unmoved[:, 1:].sum(1),
-            "you take what place i says about word i: it has seen that word. It guesses word i + 1.",
+            "you take what position i says about word i: it has seen that word. It predicts word i + 1.",
         ),
-        (backward.sum(1), "shifted the wrong way: place i guesses word i + 1, not word i - 1."),
+        (backward.sum(1), "shifted the wrong way: position i predicts word i + 1, not word i - 1."),
         (each.mean(1), "this is the mean: probabilities are multiplied, so their logarithms are summed."),
         (each.exp().sum(1), "probabilities are multiplied: sum their logarithms."),
         (
@@ -135,7 +135,7 @@ def check_text_score(fn: Callable[[Tensor, Tensor], Tensor]) -> None:
     ]
     for wrong, message in known:
         expect(not torch.allclose(found, wrong, atol=1e-4), message)
-    expect(torch.allclose(found, each.sum(1), atol=1e-4), "sum ln p(ids[:, i + 1]) as place i gives it, for i from 0.")
+    expect(torch.allclose(found, each.sum(1), atol=1e-4), "sum ln p(ids[:, i + 1]) from position i, for i from 0.")
     print("Right: the chain rule, word by word.")
 
 

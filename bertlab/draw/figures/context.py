@@ -1,4 +1,4 @@
-"""Figures of what readers see of a text: who sees which words, which words decide a gap, which words are alike."""
+"""Figures of what a model sees of a text: which words are in sight, which decide a gap, which are alike."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ PALE = "#DDDDDD"  # out of sight
 
 def who_sees_what(tokens: Sequence[str], gap: int, readers: Mapping[str, tuple[str, Sequence[bool]]]) -> Figure:
     """A row for each reader, with a remark: tokens in sight in blue, those out of sight pale, the gap in orange."""
-    left, height = 1.7, 0.25 + 0.75 * len(readers)
+    left, height = 1.75, 0.1 + 0.68 * len(readers)
     shares = np.array([len(token) + 2.5 for token in tokens])
     ends = left + (WIDTH - left - 0.1) * shares.cumsum() / shares.sum()
     fig = figure(height)
@@ -25,7 +25,7 @@ def who_sees_what(tokens: Sequence[str], gap: int, readers: Mapping[str, tuple[s
     ax = fig.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(height, 0))
     ax.set_axis_off()
     for row, (name, (remark, seen)) in enumerate(readers.items()):
-        y = 0.2 + 0.75 * row
+        y = 0.15 + 0.68 * row
         ax.text(0.1, y + 0.1, name, va="center", size=10.5, weight="bold", color=INK)
         ax.text(0.1, y + 0.34, remark, va="center", size=8.5, color="#555555")
         for index, (token, start, end) in enumerate(zip(tokens, [left, *ends[:-1]], ends, strict=True)):
@@ -62,24 +62,25 @@ def likeness_map(cosines: Tensor, groups: Mapping[str, Sequence[str]]) -> Figure
     return fig
 
 
-def reader_bars(
-    scores: Mapping[str, Tensor], families: Sequence[str], label: str, chance: float | None = None
-) -> Figure:
-    """For each reader its scores (seeds, families): a bar for the mean over the seeds, a dot for each seed."""
+def reader_bars(values: Mapping[str, Tensor], groups: Sequence[str], label: str, chance: float | None = None) -> Figure:
+    """For each series its values (draws, groups): a bar for the mean over the draws, a dot for each draw."""
     fig = figure(3.1)
     ax = clean(fig.subplots(), "left", "bottom")
-    width, x = 0.8 / len(scores), np.arange(len(families))
-    for number, ((name, values), colour) in enumerate(zip(scores.items(), OKABE_ITO, strict=False)):
+    width, x = 0.8 / len(values), np.arange(len(groups))
+    for number, ((name, draws), colour) in enumerate(zip(values.items(), OKABE_ITO, strict=False)):
         index = x + width * (number + 0.5) - 0.4
-        ax.bar(index, values.mean(0).numpy(), width * 0.92, color=colour, alpha=0.55, label=name)
-        for seed in values.numpy():
-            ax.scatter(index, seed, color=colour, edgecolor="white", s=26, marker=MARKERS[number], zorder=3)
+        ax.bar(index, draws.mean(0).numpy(), width * 0.92, color=colour, alpha=0.55, label=name)
+        aside = np.linspace(-0.25, 0.25, len(draws)) if len(draws) > 1 else [0.0]  # equal ones stay apart
+        for shift, draw in zip(aside, draws.numpy(), strict=True):
+            ax.scatter(
+                index + shift * width, draw, color=colour, edgecolor="white", s=26, marker=MARKERS[number], zorder=3
+            )
     if chance is not None:
         ax.axhline(chance, color=GREY, ls="--", lw=1.2, zorder=0)
-        ax.text(len(families) - 0.33, chance, "a coin", color=GREY, size=9, va="bottom", ha="right")
-    ax.set_xticks(x, families)
-    ax.set(xlim=(-0.5, len(families) - 0.32), ylim=(0, 1.08), ylabel=label)
-    ax.legend(frameon=False, ncols=len(scores), loc="lower center", bbox_to_anchor=(0.5, 1), fontsize=9.5)
+        ax.text(len(groups) - 0.33, chance, "a coin", color=GREY, size=9, va="bottom", ha="right")
+    ax.set_xticks(x, groups)
+    ax.set(xlim=(-0.5, len(groups) - 0.32), ylim=(0, 1.08), ylabel=label)
+    ax.legend(frameon=False, ncols=len(values), loc="lower center", bbox_to_anchor=(0.5, 1), fontsize=9.5)
     return fig
 
 
@@ -110,12 +111,12 @@ def _added(names: Sequence[str]) -> list[str]:
 
 def left_out_bars(tokens: Sequence[str], gap: int, series: Mapping[str, Sequence[float]], label: str) -> Figure:
     """For each token a bar of each series: the probability of the answer with that token hidden as well."""
-    fig = figure(2.7)
+    fig = figure(2.9)
     ax = clean(fig.subplots(), "left", "bottom")
     x, width = np.arange(len(tokens)), 0.8 / len(series)
     for number, ((name, values), colour) in enumerate(zip(series.items(), OKABE_ITO, strict=False)):
         ax.bar(x + width * (number + 0.5) - 0.4, values, width * 0.92, color=colour, label=name)
-    ax.axvspan(gap - 0.5, gap + 0.5, color=ORANGE, alpha=0.15, lw=0)
+    ax.axvspan(gap - 0.5, gap + 0.5, color=ORANGE, alpha=0.15, lw=0, zorder=0)
     ax.set_xticks(x, tokens, rotation=55, ha="right", rotation_mode="anchor", size=9, parse_math=False)
     ax.set(ylim=(0, 1.05), ylabel=label, xlim=(-0.6, len(tokens) - 0.4))
     ax.legend(frameon=False, ncols=len(series), loc="lower center", bbox_to_anchor=(0.5, 1), fontsize=9.5)
