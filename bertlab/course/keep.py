@@ -15,6 +15,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from dataclasses import replace
 from datetime import datetime
 from io import StringIO
 from pathlib import Path
@@ -24,7 +25,7 @@ from filelock import FileLock
 
 from bertlab.course.checks.base import Mistake
 from bertlab.course.checks.parts import CHECKS
-from bertlab.course.parts import Part, Parts, parse_cell, parse_file, with_imports
+from bertlab.course.parts import Part, Parts, in_their_places, parse_cell, parse_file, with_imports
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 
@@ -37,24 +38,34 @@ def file() -> Path:
     return Path(os.environ.get(FOLDER, ".")) / "my_bert.py"
 
 
+def model_folder() -> Path:
+    """Return where chapter 08 saves the reader's trained model, beside my_bert.py."""
+    return file().with_name("my_bert_model")
+
+
 def solutions() -> dict[str, str]:
     """Return the source of each part by its name."""
     return {part.name: part.source for part in parse_file(SOLUTION.read_text(encoding="utf-8")).parts}
 
 
 def current() -> Parts:
-    """Return the parts of my_bert.py, of the solutions where there is no such file yet.
+    """Return the parts of my_bert.py as they stand there, and solutions for those that it lacks.
 
+    A part is the reader's if the file says so or if it is not the solution word for word.
     Raises InputError where the file is no Python any more.
     """
-    path = file()
-    source = path if path.exists() else SOLUTION
+    path, solved = file(), parse_file(SOLUTION.read_text(encoding="utf-8"))
+    if not path.exists():
+        return solved
     try:
-        return parse_file(source.read_text(encoding="utf-8"))
+        kept = parse_file(path.read_text(encoding="utf-8"))
     except (SyntaxError, UnicodeDecodeError) as error:
         line = getattr(error, "lineno", None)
         where = f", line {line}" if line else ""
         raise InputError(f"{path}{where}: cannot be read ({error}); mend it, or move it away to begin anew") from error
+    sources = {part.name: part.source for part in solved.parts}
+    own = [replace(part, yours=part.yours or part.source != sources.get(part.name)) for part in kept.parts]
+    return Parts(kept.head, in_their_places(solved.parts, own), kept.rest)
 
 
 # Keeping
@@ -85,26 +96,20 @@ def _one_for_each_check(parts: list[Part]) -> list[Part]:
 
 
 def _merge(before: Parts, imports: list[str], own: list[Part]) -> Parts:
-    known = [part.name for part in before.parts]
-    first = next((part.name for part in own if part.name in known), None)
-    if first is None:
-        raise Mistake(_unknown([part.name for part in own], known))
+    above = {part.name: part.above for part in before.parts}
+    if not any(part.name in above for part in own):
+        raise Mistake(_unknown([part.name for part in own], set(above)))
     solved = solutions()
-    new = {part.name: _marked(part, solved.get(part.name)) for part in own}
-    helpers = [part for name, part in new.items() if name not in known]
-    parts: list[Part] = []
-    for part in before.parts:
-        parts += helpers if part.name == first else []
-        parts.append(new[part.name].under(part.above) if part.name in new else part)
-    return Parts(with_imports(before.head, imports), parts, before.rest)
+    new = [_marked(part, solved.get(part.name)).under(above.get(part.name, "\n\n")) for part in own]
+    return Parts(with_imports(before.head, imports), in_their_places(before.parts, new), before.rest)
 
 
 def _marked(part: Part, solution: str | None) -> Part:
     """The part as the reader's, unless it is the solution word for word."""
-    return Part(part.name, "\n\n", part.source, yours=part.source != solution)
+    return replace(part, yours=part.source != solution)
 
 
-def _unknown(names: list[str], known: list[str]) -> str:
+def _unknown(names: list[str], known: set[str]) -> str:
     if not names:
         return "there is no class or function in this cell."
     near = difflib.get_close_matches(names[0], known, 1)

@@ -93,10 +93,25 @@ def _check_import(node: ast.Import | ast.ImportFrom) -> None:
             raise Mistake(f"my_bert.py runs with torch and numpy alone: do without `{ast.unparse(node)}`.")
 
 
+def in_their_places(base: Sequence[Part], own: Sequence[Part]) -> list[Part]:
+    """Return `base` with the parts of `own` instead of their namesakes.
+
+    A helper, which `base` does not know, comes before the next part of `own` that it knows.
+    """
+    known = {part.name for part in base}
+    places: dict[str, list[Part]] = {}  # known name -> its helpers and the part itself
+    waiting: list[Part] = []
+    for part in own:
+        waiting.append(part)
+        if part.name in known:
+            places[part.name], waiting = waiting, []
+    parts = [new for old in base for new in places.get(old.name, [old])]
+    return parts + waiting  # helpers below all that is known
+
+
 def with_imports(head: str, imports: Sequence[str]) -> str:
     """Return the head of a file with those imports that it lacks, behind its last one."""
-    body = ast.parse(head).body
-    old = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    old = [node for node in ast.parse(head).body if isinstance(node, ast.Import | ast.ImportFrom)]
     known = {ast.unparse(node) for node in old}
     new = [f"{line}\n" for line in imports if line not in known]
     lines = head.splitlines(keepends=True)

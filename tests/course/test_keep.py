@@ -59,6 +59,28 @@ def test_a_replaced_version_is_not_lost(folder):
     assert len(list((folder / "my_bert_versions").iterdir())) == 1
 
 
+def test_what_is_written_into_the_file_by_hand_counts_as_the_readers():
+    load()
+    text = file().read_text()
+    changed = text.replace("torch.tanh(self.dense", "torch.tanh(1.0 * self.dense")
+    changed = changed.replace("\n\n\nclass Layer(", "\n\n\nEPS = 1\n\n\ndef mine():\n    pass\n\n\nclass Layer(")
+    file().write_text(changed + "\nprint(end='')\n")
+    _, said = load("Pooler", "Layer")
+    assert said == "my_bert.py, yours: Pooler; from the solutions: Layer."
+    keep(RIGHT)
+    again = file().read_text()
+    assert "EPS = 1\n" in again and "def mine():" in again and "1.0 * self.dense" in again
+    assert again.endswith("\nprint(end='')\n")
+
+
+def test_a_file_of_an_older_course_gets_the_parts_that_it_lacks():
+    load()
+    text = file().read_text()
+    start = text.index("class Pooler(")
+    file().write_text(text[:start] + text[text.index("class Bert(") :])
+    assert load("Pooler")[1] == "my_bert.py, from the solutions: Pooler."
+
+
 def test_a_part_that_was_broken_later_is_named():
     keep(RIGHT)
     file().write_text(file().read_text().replace("return progress / warmup\n    return", "return 1.0\n    return"))

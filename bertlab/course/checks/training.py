@@ -185,7 +185,7 @@ class _GradientDescent:
     def step(self, rate: float = 0.01) -> None:
         for weight in self.parameters:
             if weight.grad is not None:
-                weight -= rate * weight.grad
+                weight.sub_(rate * weight.grad)
 
     def zero_grad(self) -> None:
         for weight in self.parameters:
