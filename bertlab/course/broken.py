@@ -25,7 +25,7 @@ from bertlab.training.recipes import PretrainRecipe
 
 BUGS = {
     "healthy": "nothing is wrong",
-    "all slots": "the masked-word loss is divided by all slots of the batch, padding too",
+    "all positions": "the masked-word loss is divided by all positions of the batch, padding too",
     "every token": "every token is asked for, also those that stand there unhidden",
     "label 0 lost": "the next-sentence loss skips the label 0 (ignore_index=0)",
     "no mask": "attention_mask is never passed to the model",
@@ -47,7 +47,7 @@ RECIPE = PretrainRecipe(
 )
 LOOK_EVERY = 10  # steps between two measurements on new text
 BATCH = 40  # pairs of new text
-PADDING = 24  # slots
+PADDING = 24  # positions
 
 
 @dataclass
@@ -124,7 +124,7 @@ class Training:
 
     def masked_loss(self, out: PreTrainingOutput, batch: Batch) -> Tensor:
         assert out.mlm_loss is not None and out.masked_labels is not None
-        if self.bug == "all slots":
+        if self.bug == "all positions":
             return out.mlm_loss * len(out.masked_labels) / batch["labels"].numel()
         return out.mlm_loss
 
@@ -139,7 +139,7 @@ class Training:
 
     @torch.no_grad()
     def evaluate(self, test: Batch, step: int, chart: Chart) -> None:
-        """Measure on new text, measure again, and measure once more with PADDING further slots in each row."""
+        """Measure on new text, measure again, and measure once more with PADDING further positions in each row."""
         model = self.model if self.bug == "no eval" else self.model.eval()
         fill = {"labels": IGNORED}
         rows = {name: test[name] for name in ("input_ids", "attention_mask", "token_type_ids", "labels")}

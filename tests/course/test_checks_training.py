@@ -237,7 +237,7 @@ def differs(chart: Chart, other: list[float]) -> bool:
 
 def test_every_bug_leaves_its_mark_and_no_other(charts):
     for bug, chart in by_bug(charts).items():
-        assert (chart.loss[0] < 0.5 * chart.held_out[0]) == (bug == "all slots")
+        assert (chart.loss[0] < 0.5 * chart.held_out[0]) == (bug == "all positions")
         assert (chart.nsp_loss[-1] < 0.3) == (bug == "label 0 lost")
         assert (chart.rate[0] == chart.rate[-1]) == (bug == "schedule overwritten")
         assert differs(chart, chart.again) == (bug == "no eval")
@@ -268,7 +268,7 @@ DIAGNOSIS_MISTAKES = {
     "no bug called flu": lambda: letters(0) | {"C": "flu"},
     "more than one training": lambda: dict.fromkeys("ABCDEFG", "healthy"),
     "look at the learning rate": lambda: letters(0) | {"A": "healthy", "E": "schedule overwritten"},
-    "look where the reported loss starts": lambda: letters(0) | {"B": "no eval", "C": "all slots"},
+    "look where the reported loss starts": lambda: letters(0) | {"B": "no eval", "C": "all positions"},
 }
 
 
@@ -296,7 +296,7 @@ def confused(a, b):
 DIAGNOSE_MISTAKES = {
     "nothing wrong with .: look at what further padding does": confused("no mask", "healthy"),
     "measuring the same text again": confused("no eval", "no mask"),
-    "is not 'all slots': look at the next-sentence loss": confused("label 0 lost", "all slots"),
+    "is not 'all positions': look at the next-sentence loss": confused("label 0 lost", "all positions"),
     "is not one of": confused("no mask", "padding"),
 }
 

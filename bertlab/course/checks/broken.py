@@ -7,7 +7,7 @@ from bertlab.course.checks.base import checker, expect
 
 SIGNS = {
     "healthy": "it starts near ln V, both losses move as they should, and measuring twice gives the same",
-    "all slots": "look where the reported loss starts: a model that knows nothing cannot be below ln V",
+    "all positions": "look where the reported loss starts: a model that knows nothing cannot be below ln V",
     "every token": "look at how far the reported loss and that on new text part",
     "label 0 lost": "look at the next-sentence loss and accuracy together",
     "no mask": "look at what further padding does",

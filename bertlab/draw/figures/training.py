@@ -11,6 +11,7 @@ from matplotlib.patheffects import withStroke
 from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
 from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE, PINK
 
+PLATEAU_STYLES = [("black", "-"), (ORANGE, "--"), (GREEN, "-."), (PINK, ":"), (BLUE, "-")]
 Row = Mapping[str, float]  # step, mlm_loss, masked_accuracy and perhaps nsp_accuracy
 
 
@@ -101,11 +102,11 @@ def charts(found: Mapping[str, Any], uniform: float, frequency: float) -> Figure
     `found` are those of bertlab.course.broken. `uniform` and `frequency` are drawn as dotted lines: ln V, and what word
     frequency reaches.
     """
-    fig = figure(0.5 + 1.12 * len(found))
+    fig = figure(1 + 1.3 * len(found))
     axes = fig.subplots(len(found), 4, sharex=True, sharey="col", squeeze=False)
     titles = ("masked-word loss", "next sentence", "learning rate · 1000", "same text, again")
     for ax, title in zip(axes[0], titles, strict=True):
-        ax.set_title(title, size=10)
+        ax.set_title(title, size=10, pad=34)
     for row, (letter, chart) in zip(axes, found.items(), strict=True):
         row[0].set_ylabel(letter, rotation=0, size=14, weight="bold", ha="right", va="center", labelpad=10)
         steps = range(1, len(chart.loss) + 1)
@@ -120,8 +121,33 @@ def charts(found: Mapping[str, Any], uniform: float, frequency: float) -> Figure
         clean(ax, "left", "bottom").tick_params(labelsize=8)
     for ax in axes[-1]:
         ax.set_xlabel("step", size=9)
-    for ax in axes[0, [0, 1, 3]]:
-        ax.legend(frameon=False, fontsize=7, loc="upper right", borderpad=0, handlelength=1.6, labelspacing=0.2)
+    for ax in axes[0, [0, 1, 3]]:  # between title and chart, as they hold for the whole column
+        ax.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), labelspacing=0.2)
+    return fig
+
+
+def plateau(rows: Sequence[Mapping[str, str]], baselines: Sequence) -> Figure:
+    """Loss of masked words (left) and accuracy of next sentences (right) of several trainings against steps.
+
+    `rows` are those of the CSV file of benchmarks/plateau.py; the dashed lines are `baselines`.
+    """
+    fig = figure(4.0)
+    loss, accuracy = fig.subplots(1, 2)
+    names = dict.fromkeys(row["training"] for row in rows)
+    for name, (colour, style) in zip(names, PLATEAU_STYLES, strict=False):
+        steps, losses, right = (
+            [float(row[key]) for row in rows if row["training"] == name] for key in ("step", "mlm_loss", "nsp_accuracy")
+        )
+        loss.plot(steps, losses, color=colour, ls=style, lw=1.8, label=name)
+        accuracy.plot(steps, _smooth(right, 3), color=colour, ls=style, lw=1.8)
+    for baseline in baselines:
+        _dashed(loss, baseline.loss, baseline.name, 0)
+    accuracy.axhline(0.5, color=ORANGE, ls="--", lw=1)
+    loss.set(xlabel="step", ylabel="loss (nats per masked word)", title="masked words")
+    accuracy.set(xlabel="step", ylabel="share right", ylim=(0.4, 1), title="next sentence (dashed: a coin)")
+    for ax in (loss, accuracy):
+        clean(ax, "left", "bottom")
+    loss.legend(frameon=False, fontsize=8.5, loc="lower left")
     return fig
 
 
