@@ -42,7 +42,7 @@ RECIPE = PretrainRecipe(
     max_tokens=32,
     batch_size=16,
     single_share=0.0,
-    steps=60,
+    steps=40,
     optim=Optimization("adamw", learning_rate=3e-3, warmup=0.2),
 )
 LOOK_EVERY = 10  # steps between two measurements on new text

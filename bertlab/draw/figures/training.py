@@ -11,7 +11,7 @@ from matplotlib.patheffects import withStroke
 from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
 from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE, PINK
 
-PLATEAU_STYLES = [("black", "-"), (BLUE, "--"), (GREEN, "-."), (PINK, ":"), (BLUE, "-")]
+PLATEAU_STYLES = [("black", "-"), (BLUE, "--"), (GREEN, "-."), (PINK, ":"), ("#D55E00", "-")]
 Row = Mapping[str, float]  # step, mlm_loss, masked_accuracy and perhaps nsp_accuracy
 
 
