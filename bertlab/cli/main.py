@@ -8,12 +8,11 @@ from typing import Annotated
 
 import tyro
 
-from bertlab.cli.course import Course
 from bertlab.cli.data import Data
 from bertlab.cli.evaluate import Evaluate
 from bertlab.cli.finetune import Finetune
 from bertlab.cli.info import Info
-from bertlab.cli.launch import Explore, Lab
+from bertlab.cli.launch import Course, Explore, Lab
 from bertlab.cli.messages import INTERRUPTED, say
 from bertlab.cli.predict import Predict
 from bertlab.cli.pretrain import Pretrain
