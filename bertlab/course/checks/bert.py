@@ -130,9 +130,7 @@ def check_initialise(fn: Callable[..., None]) -> None:
         _check_normal(model.dense.weight, std, "the matrices of nn.Linear")
         expect(not model.dense.bias.any(), "biases begin at 0; PyTorch draws them.")
         zero = not model.word.weight[0].any()
-        expect(
-            zero, "the row of [PAD] (padding_idx) begins at 0. A tied output layer draws it again: zero it last."
-        )
+        expect(zero, "the row of [PAD] (padding_idx) begins at 0. A tied output layer draws it again: zero it last.")
         ones = bool((model.norm.weight == 1).all())
         expect(ones and not model.norm.bias.any(), "LayerNorm begins with weight 1 and bias 0: leave it as it is.")
     with torch.random.fork_rng([]):
