@@ -125,7 +125,7 @@ SHIFT_MISTAKES = {
     "should have the shape": lambda k, h, b: shift_matrix(k, h, b)[:2],
 }
 
-# The module Embeddings: what the sum lacks is in test_checks_parts
+# The module Embeddings: what the sum lacks is in test_checks_my_bert
 
 
 class Shared(Embeddings):

@@ -8,9 +8,9 @@ import torch
 
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.course import Mistake, load_matching
-from bertlab.course.checks.parts import CHECKS
+from bertlab.course.checks.my_bert import CHECKS
+from bertlab.course.definitions import parse_file
 from bertlab.course.keep import SOLUTION, current, file, keep, load, solution
-from bertlab.course.parts import parse_file
 from bertlab.errors import InputError
 from bertlab.io.locate import locate
 
