@@ -255,3 +255,10 @@ def test_the_real_archives():
     assert all(count > 80_000 for count in counts.values()), counts
     text = " ".join(d.text for d in test if d.genre in LARGE_GENRES)
     assert not any(mark in text for mark in ("Project Gutenberg", "&amp;", "<br", "pgdp", "Proofread"))
+
+
+def test_all_that_is_missing_is_named_at_once(tmp_path):
+    with pytest.raises(InputError) as caught:
+        read_large(tmp_path)
+    assert str(caught.value).count("no such folder; put there") == 6
+    assert "(6) " in str(caught.value) and str(caught.value).count("licence: ") == 6

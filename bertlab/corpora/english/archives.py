@@ -62,7 +62,7 @@ def _unpacked(home: Path, source: Source, progress: bool) -> Iterator[Member]:
     top = home / source.folder if (home / source.folder).is_dir() else home
     files = sorted(path for path in top.rglob("*") if path.suffix in (".txt", ".csv") and path.stem != "SOURCE")
     if not files:
-        raise InputError(f"{home}: put there {source.content} ({source.address}; licence: {source.licence})")
+        raise InputError(f"{home}: {source.wanted}")
     for path in tqdm(files, source.folder, unit=" files", disable=not progress, leave=False):
         with path.open("rb") as file:
             yield Member(path.relative_to(top).as_posix(), file, home)

@@ -27,6 +27,11 @@ class Source:
     address: str
     content: str
 
+    @property
+    def wanted(self) -> str:
+        """What to put into the folder, and where it is found."""
+        return f"put there {self.content} ({self.address}; licence: {self.licence})"
+
 
 SOURCES = (
     Source(
@@ -84,15 +89,16 @@ HELD_OUT = (
 
 
 def check(folder: Path, split: Split, sources: Sequence[Source]) -> None:
-    """Raise InputError for an unknown split, or naming the first corpus that is not below `folder`."""
+    """Raise InputError for an unknown split, or naming each corpus that is not below `folder`."""
     if split not in ("train", "test"):
         raise InputError(f"split={split!r}: choose train or test")
-    for source in sources:
-        if not (folder / source.folder).is_dir():
-            raise InputError(
-                f"{folder / source.folder}: no such folder; put there {source.content} "
-                f"({source.address}; licence: {source.licence})"
-            )
+    lacking = [source for source in sources if not (folder / source.folder).is_dir()]
+    if lacking:
+        each = (
+            f"({number}) {folder / source.folder}: no such folder; {source.wanted}"
+            for number, source in enumerate(lacking, 1)
+        )
+        raise InputError(" ".join(each) if len(lacking) > 1 else next(each).removeprefix("(1) "))
 
 
 def describe(train: Iterable[Document], test: Iterable[Document]) -> str:
