@@ -421,8 +421,10 @@ def batches(documents, tokenizer, size=32, max_tokens=64, rate=0.15, seed=0):
     rng, generator = random.Random(seed), torch.Generator().manual_seed(seed)
     special_ids = torch.tensor([tokenizer.vocabulary[token] for token in SPECIAL])
     while True:
-        pairs = make_pairs(true_pairs(documents, max_tokens - 3, rng), rng)
-        pairs = [(*cut_pair(first, second, max_tokens - 3), label) for first, second, label in pairs]
+        positives = true_pairs(documents, max_tokens - 3, rng)
+        if len(positives) < size or len({document for document, *_ in positives}) < 2:
+            raise ValueError(f"too little text: {len(positives)} pairs of sentences, where a batch has {size}")
+        pairs = [(*cut_pair(*pair, max_tokens - 3), label) for *pair, label in make_pairs(positives, rng)]
         for start in range(0, len(pairs) - size + 1, size):
             batch = collate(pairs[start : start + size], tokenizer)
             special = torch.isin(batch["input_ids"], special_ids)

@@ -160,6 +160,15 @@ def test_the_file_runs_alone_with_torch_and_numpy(folder):
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("documents", [1, 3])
+def test_too_little_text_is_named_instead_of_waiting_for_ever(documents):
+    module, _ = load()
+    tok = module.Tokenizer.from_file(locate("storyworld-tiny") / "vocab.txt")
+    text = [[tok.ids("my dog is hairy.")] * (40 if documents == 1 else 4)] * documents
+    with pytest.raises(ValueError, match="too little text"):
+        next(module.batches(text, tok, size=8))
+
+
 def test_it_holds_trained_weights_and_what_it_saves_opens(tmp_path):
     module, _ = load()
     library, tok = BertForPreTraining.from_pretrained("storyworld-tiny"), Tokenizer.from_pretrained("storyworld-tiny")
