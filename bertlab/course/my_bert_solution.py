@@ -423,7 +423,7 @@ def batches(documents, tokenizer, size=32, max_tokens=64, rate=0.15, seed=0):
     while True:
         positives = true_pairs(documents, max_tokens - 3, rng)
         if len(positives) < size or len({document for document, *_ in positives}) < 2:
-            raise ValueError(f"too little text: {len(positives)} pairs of {len(documents)} documents for batches of {size}")
+            raise ValueError(f"{len(positives)} pairs of {len(documents)} documents: too little text")
         pairs = [(*cut_pair(*pair, max_tokens - 3), label) for *pair, label in make_pairs(positives, rng)]
         for start in range(0, len(pairs) - size + 1, size):
             batch = collate(pairs[start : start + size], tokenizer)
