@@ -120,7 +120,7 @@ def check_initialise(fn: Callable[..., None]) -> None:
     """Check fn(model, std=0.02): matrices and embeddings normal with std, biases 0, LayerNorm 1 and 0, [PAD] 0."""
     for std in (0.02, 0.3):
         model = _Parts()
-        with torch.random.fork_rng([]):
+        with torch.random.fork_rng([]), torch.enable_grad():  # as where it is used
             torch.manual_seed(0)
             run(fn, model, std)
         _check_normal(model.word.weight[1:], std, "the embeddings")
@@ -133,7 +133,7 @@ def check_initialise(fn: Callable[..., None]) -> None:
         expect(zero, "the row of [PAD] (padding_idx) begins at 0. A tied output layer draws it again: zero it last.")
         ones = bool((model.norm.weight == 1).all())
         expect(ones and not model.norm.bias.any(), "LayerNorm begins with weight 1 and bias 0: leave it as it is.")
-    with torch.random.fork_rng([]):
+    with torch.random.fork_rng([]), torch.enable_grad():  # as where it is used
         torch.manual_seed(0)
         run(fn, model)
     _check_normal(model.dense.weight, 0.02, "without std, the matrices")

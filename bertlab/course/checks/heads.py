@@ -87,7 +87,7 @@ def check_multi_head_attention(cls: type[nn.Module]) -> None:
         free, _ = tensors(_run_without_padding(mine, x), 2, "two tensors, the output and the weights")
     expect(close(free, library(x, None)[0]), "with padding=None nothing is hidden.")
     with torch.no_grad():
-        check_dropout(mine, "on the weights, behind the softmax", x, padding)
+        check_dropout(mine, "on the weights, after the softmax", x, padding)
         _check_dropped(mine, right_weights.shape, x, padding)
     print("Right: with the same weights your module and the library's give the same.")
 
@@ -114,7 +114,7 @@ def _check_dropped(mine: nn.Module, shape: torch.Size, x: Tensor, padding: Tenso
             f"dropout belongs on the weights {tuple(shape)}: yours is on a tensor {tuple(tensor.shape)}.",
         )
         sums = tensor.sum(-1)
-        expect(close(sums, torch.ones_like(sums)), "you drop out scores: dropout comes behind the softmax.")
+        expect(close(sums, torch.ones_like(sums)), "you drop out scores: dropout comes after the softmax.")
 
 
 def _known_modules(library: MultiHeadAttention, x: Tensor, padding: Tensor) -> list[tuple[Tensor, str]]:
