@@ -433,7 +433,7 @@ def batches(documents, tokenizer, size=32, max_tokens=64, rate=0.15, seed=0):
 
 
 def pretrain(model, batches, steps, rate=1e-3, warmup=0.1, on_step=None):
-    """Train for `steps` steps on an iterable of batches; `on_step(step, loss)` hears of each."""
+    """Train for `steps` steps on an iterable of batches; `on_step(step, loss)` is called after each."""
     optimizer = AdamW(model.train())
     for step, batch in zip(range(steps), batches, strict=False):
         share = rate_share((step + 0.5) / steps, warmup)

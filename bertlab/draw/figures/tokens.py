@@ -48,7 +48,7 @@ def match_steps(word: str, tries: Sequence[Try]) -> Figure:
             colour = "white" if letter >= end else BLUE if known else ORANGE
             box(ax, 0.1 + letter * cell, y, cell - 0.03, word[letter], colour, size=9, height=0.24)
         verdict: dict = dict(weight="bold", color=BLUE) if known else dict(color=GREY)
-        text = f"{piece}  is a piece" if known else f"{piece}  is none"
+        text = f"{piece}  is a piece" if known else f"{piece}  is no piece"
         x = 0.25 + len(word) * cell
         ax.text(x, y + 0.12, text, va="center", size=9.5, family="monospace", parse_math=False, **verdict)
     return fig
