@@ -215,7 +215,8 @@ def solution(*names: str) -> str:
     if missing or not names:
         raise InputError(f"%solution {' '.join(missing)}: name a part of my_bert.py, such as Layer")
     code = html.escape("\n\n".join(known[name].rstrip() for name in names))
-    return f"<details><summary>A solution of {_listed(list(names))}</summary><pre>{code}</pre></details>"
+    code = f'<pre style="font-family:monospace">{code}</pre>'
+    return f"<details><summary>A solution of {_listed(list(names))}</summary>{code}</details>"
 
 
 # In a notebook
