@@ -5,7 +5,7 @@
 
 The second command goes the other way: "faithful" with one help added at a time, and its losses on the way, which
 chapter 08 draws. Texts have 64 tokens there, and a row is a mean over 100 steps. Called again, it goes on with the
-trainings that the file lacks.
+trainings that the file lacks, and prints at which step each passed its baselines.
 
 In the first, every row trains a BERT from random weights on the storyworld, with the same text, batches and number of
 steps, and is measured on held-out combinations as `bertlab evaluate` does it. "faithful" starts as the paper starts its
@@ -20,11 +20,14 @@ from statistics import fmean
 
 from tqdm import tqdm
 
+from bertlab.corpora.storyworld import documents
+from bertlab.evaluation.baselines import NeighbourBaselines, masked_baselines
 from bertlab.evaluation.held_out import measure_pretraining
 from bertlab.inputs.masking import Masking
 from bertlab.io.atomic import atomic_write
+from bertlab.training.batches import token_ids
 from bertlab.training.engine.optim import Optimization
-from bertlab.training.pretrain import pretrain
+from bertlab.training.pretrain import learn_vocabulary, pretrain
 from bertlab.training.recipes import PRETRAIN
 
 LIVE = PRETRAIN["storyworld-live"]
@@ -96,6 +99,27 @@ def write_curves(path: Path, steps: int) -> None:
         rows += [{"training": name} | {key: f"{row[key]:.4g}" for key in COLUMNS[1:]} for row in logged]
         lines = [",".join(COLUMNS), *(",".join(str(row[key]) for key in COLUMNS) for row in rows)]
         atomic_write(path, "\n".join(lines) + "\n")
+    print_steps(rows)
+
+
+def print_steps(rows: list[dict[str, str]]) -> None:
+    """Print at which step each training passed the baselines, counted on the same stories in rows as long."""
+    texts = [story.sentences for story in documents(SHORT.seed, SHORT.documents)]
+    tok = learn_vocabulary(texts, SHORT)
+    counts = NeighbourBaselines(token_ids(texts, tok), tok.vocab_size, tok.all_special_ids)
+    new = token_ids([story.sentences for story in documents(1, 100, split="test")], tok)
+    _, frequency, neighbours = masked_baselines(new, tok, counts, max_tokens=SHORT.max_tokens, pairs=150)
+    levels = f"past word frequency ({frequency.loss:.2f}) | past two neighbours ({neighbours.loss:.2f})"
+    print(f"| | {levels} | next sentence above 0.6 |")
+    print("|---|---|---|---|")
+    for name in ADDED:
+        own = [{key: float(row[key]) for key in COLUMNS[1:]} for row in rows if row["training"] == name]
+        passed = (
+            [row["step"] for row in own if row["mlm_loss"] < frequency.loss],
+            [row["step"] for row in own if row["mlm_loss"] < neighbours.loss],
+            [row["step"] for row in own if row["nsp_accuracy"] > 0.6],
+        )
+        print(f"| {name} | " + " | ".join(f"{steps[0]:,.0f}" if steps else "never" for steps in passed) + " |")
 
 
 def cell(values: list[float]) -> str:

@@ -1,6 +1,5 @@
 """Who did the exercises has written a BERT: the parts that chapters keep, put together, give the library's logits."""
 
-import ast
 import json
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import torch
 
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.course import load_matching
+from bertlab.course.definitions import parse_cell
 from bertlab.course.keep import load, solutions
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -27,13 +27,7 @@ def kept_cells() -> list[tuple[str, str]]:
 
 def parts(cell: str) -> dict[str, str]:
     """The classes and functions of a cell by name."""
-    source = cell.removeprefix("%%keep\n")
-    lines = source.splitlines()
-    nodes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
-    starts = [min([node.lineno, *(each.lineno for each in node.decorator_list)]) - 1 for node in nodes]
-    return {
-        node.name: "\n".join(lines[start : node.end_lineno]) + "\n" for node, start in zip(nodes, starts, strict=True)
-    }
+    return {part.name: part.source for part in parse_cell(cell.removeprefix("%%keep\n"))[1]}
 
 
 def test_every_part_of_the_file_is_written_in_one_chapter():
