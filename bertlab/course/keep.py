@@ -5,7 +5,8 @@
     %my_bert Embeddings Layer       # take these names from my_bert.py
     %solution Layer                 # show the solution, folded
 
-The file has the definitions of `my_bert_solution.py` in their order. A comment above each of the reader's says so.
+The file has the definitions of `my_bert_solution.py` (part one) and `my_bert_heads_solution.py` (part two) in their
+order. A comment above each of the reader's says so.
 Versions that are replaced stay in the folder my_bert_versions. BERTLAB_MY_BERT names another folder than the current.
 """
 
@@ -29,7 +30,8 @@ from bertlab.course.definitions import Part, Parts, in_their_places, parse_cell,
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 
-SOLUTION = Path(__file__).with_name("my_bert_solution.py")
+PART_ONE = Path(__file__).with_name("my_bert_solution.py")
+PART_TWO = Path(__file__).with_name("my_bert_heads_solution.py")
 FOLDER = "BERTLAB_MY_BERT"
 
 
@@ -43,9 +45,15 @@ def model_folder() -> Path:
     return file().with_name("my_bert_model")
 
 
+def solution_file() -> str:
+    """Return my_bert.py as it is with all solutions: one file, so part two goes without its imports from part one."""
+    one, two = (path.read_text(encoding="utf-8") for path in (PART_ONE, PART_TWO))
+    return f"{one}\n\n{two[two.index('# %% ') :]}"
+
+
 def solutions() -> dict[str, str]:
     """Return the source of each part by its name."""
-    return {part.name: part.source for part in parse_file(SOLUTION.read_text(encoding="utf-8")).parts}
+    return {part.name: part.source for part in parse_file(solution_file()).parts}
 
 
 def current() -> Parts:
@@ -54,7 +62,7 @@ def current() -> Parts:
     A part is the reader's if the file says so or if it is not the solution word for word.
     Raises InputError where the file is no Python any more.
     """
-    path, solved = file(), parse_file(SOLUTION.read_text(encoding="utf-8"))
+    path, solved = file(), parse_file(solution_file())
     if not path.exists():
         return solved
     try:

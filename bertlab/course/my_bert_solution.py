@@ -1,4 +1,4 @@
-"""My BERT: everything that I built in part one of the course, in the order of the paper. It needs torch and numpy only.
+"""My BERT: everything that I built in the course, in the order of the paper. It needs torch and numpy only.
 
 Shapes: B sequences, S tokens, H hidden size, A heads, D = H / A head size, L layers, V vocabulary, M masked tokens.
 """
@@ -461,7 +461,7 @@ NAMES = {  # ours -> the published ones
     "mlm.norm": "cls.predictions.transform.LayerNorm",
     "mlm.decoder": "cls.predictions.decoder",
     "nsp": "cls.seq_relationship",
-}
+}  # the heads of part two have their published names already
 
 
 def published(state):
@@ -475,14 +475,20 @@ def published(state):
                 result[name.replace("qkv", f"self.{part}")] = piece.clone()
         else:
             result[name] = weight
-    return result | {"cls.predictions.bias": state["mlm.decoder.bias"]}
+    if "mlm.decoder.bias" in state:
+        result["cls.predictions.bias"] = state["mlm.decoder.bias"]
+    return result
 
 
-def save(model, tokenizer, folder):
-    """Write config.json, pytorch_model.bin and vocab.txt; transformers.AutoModel opens the folder."""
+def save(model, tokenizer, folder, labels=()):
+    """Write config.json, pytorch_model.bin and vocab.txt; transformers.AutoModel opens the folder. `labels` are the
+    names of a classifier's classes, in their order."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    config = asdict(model.config) | {"model_type": "bert", "architectures": ["BertForPreTraining"]}
+    config = asdict(model.config) | {"model_type": "bert", "architectures": [type(model).__name__]}
+    if labels:
+        config["id2label"] = {str(number): label for number, label in enumerate(labels)}
+        config["label2id"] = {label: number for number, label in enumerate(labels)}
     (folder / "config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
     (folder / "vocab.txt").write_text("\n".join(tokenizer.vocabulary) + "\n", encoding="utf-8")
     torch.save(published(model.state_dict()), folder / "pytorch_model.bin")

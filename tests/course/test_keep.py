@@ -10,7 +10,7 @@ from bertlab import BertForPreTraining, Tokenizer
 from bertlab.course import Mistake, load_matching
 from bertlab.course.checks.my_bert import CHECKS
 from bertlab.course.definitions import parse_file
-from bertlab.course.keep import SOLUTION, current, file, keep, load, solution
+from bertlab.course.keep import current, file, keep, load, solution, solution_file
 from bertlab.errors import InputError
 from bertlab.io.locate import locate
 
@@ -98,7 +98,7 @@ def test_a_file_that_cannot_be_run_is_one_line(damage):
 
 
 def test_parts_are_put_together_as_they_were():
-    text = SOLUTION.read_text()
+    text = solution_file()
     parts = parse_file(text)
     assert parts.text() == text
     assert CHECKS.keys() == {part.name for part in parts.parts} - {"Config", "pretrain", "published", "save"}
@@ -112,7 +112,7 @@ def test_the_solutions_pass_their_checks(name):
 
 
 def test_a_solution_kept_word_for_word_is_not_called_the_readers():
-    code = load()[0].__file__ and (SOLUTION.read_text().partition("class FeedForward")[2]).partition("\n\n\n")[0]
+    code = load()[0].__file__ and (solution_file().partition("class FeedForward")[2]).partition("\n\n\n")[0]
     assert "FeedForward as given" in keep(f"class FeedForward{code}\n")
     assert not [part for part in current().parts if part.yours]
 
