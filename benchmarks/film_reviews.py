@@ -49,13 +49,13 @@ def read_mr(data: Path) -> tuple[Labelled, Labelled]:
 
 
 def read_imdb(data: Path) -> tuple[Labelled, Labelled]:
-    """Return (reviews of the training set, of the test set), some of each, shuffled."""
+    """Return (reviews of the training set, some of the test set), shuffled."""
     parts: dict[str, Labelled] = {}
     for member in read_members(data, REVIEWS):
         if member.path.endswith(".csv"):
             rows = [(row["text"], row["label"]) for row in csv.DictReader(member.lines())]
-            parts[member.path] = random.Random(0).sample(rows, TESTS)
-    return parts["train.csv"], parts["test.csv"]
+            parts[member.path] = random.Random(0).sample(rows, len(rows))
+    return parts["train.csv"], parts["test.csv"][:TESTS]
 
 
 READ = {"mr": read_mr, "imdb": read_imdb}
@@ -80,13 +80,17 @@ def tfidf_reviews(data: Path) -> dict[str, float]:
     """Return the same of TF-IDF (words and pairs of neighbours), learned from those labels alone."""
     figures = {}
     for name, (train, test) in read_all(data).items():
-        for size in SIZES:
-            vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
-            known = vectorizer.fit_transform([text for text, _ in train[:size]])
-            new = vectorizer.transform([text for text, _ in test])
-            labels, right = ([label for _, label in rows] for rows in (train[:size], test))
-            figures[f"{name} {size}"] = judge(known, labels, new, right, strengths=(0.3, 1.0, 3.0, 10.0))
+        figures |= {f"{name} {size}": tfidf_accuracy(train[:size], test) for size in SIZES}
     return figures
+
+
+def tfidf_accuracy(train: Labelled, test: Labelled) -> float:
+    """Return the accuracy of logistic regression on TF-IDF of words and pairs of neighbours."""
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
+    known = vectorizer.fit_transform([text for text, _ in train])
+    new = vectorizer.transform([text for text, _ in test])
+    labels, right = ([label for _, label in rows] for rows in (train, test))
+    return judge(known, labels, new, right, strengths=(0.3, 1.0, 3.0, 10.0))
 
 
 def finetune_reviews(model: str | Path, data: Path, random_weights: bool = False, seed: int = 0) -> dict[str, float]:

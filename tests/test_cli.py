@@ -15,6 +15,8 @@ from bertlab.corpora.documents import read_documents, read_squad
 from bertlab.corpora.storyworld.export import write_storyworld
 from bertlab.inputs.store import TokenStore
 
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+
 
 def process(*arguments, cwd) -> subprocess.CompletedProcess:
     """The command as a process of its own: seconds for the start alone."""
@@ -112,6 +114,22 @@ def test_data_writes_what_the_readers_read(tmp_path):
     assert len(list(read_documents([write_storyworld("documents", tmp_path / "d", 5, 0, "dev")]))) >= 1
 
 
+def test_questions_made_of_a_text_are_what_the_readers_read(tmp_path):
+    (tmp_path / "curie.txt").write_text(
+        "Marie Curie was born in Warsaw in 1867 and studied at the University of Paris."
+    )
+    done = bertlab("data", "cloze", "--text", "curie.txt", "--count", "3", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout == "wrote 3 questions to cloze.json\n", done.stderr
+    questions = list(read_squad(tmp_path / "cloze.json"))
+    assert len(questions) == 3 and all(question.answer in question.context for question in questions)
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="Wikipedia is not beside the clone (../shared/data)")
+def test_questions_made_of_wikipedia(tmp_path):
+    done = bertlab("data", "cloze", "--data", SHARED, "--count", "20", "--out", "wiki.json", cwd=tmp_path)
+    assert done.returncode == 0 and len(list(read_squad(tmp_path / "wiki.json"))) == 20, done.stderr
+
+
 SLOW = "lightning_fabric transformers datasets scipy bertlab.corpora.storyworld bertlab.corpora.english "
 SLOW += "bertlab.evaluation bertlab.explain bertlab.predict bertlab.training.pretrain bertlab.training.finetune"
 
@@ -146,6 +164,10 @@ MISTAKES = {
     "broken questions": (("finetune", "qa", "--model", "run", "--train", "story.txt", "--out", "y"), "story.txt"),
     "text for a question model": (("evaluate", "run", "--data", "dev.json"), "no head for labelled examples"),
     "count": (("data", "--count", "0"), "--count"),
+    "count of questions": (("data", "cloze", "--text", "story.txt", "--count", "0"), "--count"),
+    "questions about nothing": (("data", "cloze"), "--text"),
+    "text for the storyworld": (("data", "sentiment", "--text", "story.txt"), "--text"),
+    "questions without the corpus": (("data", "cloze", "--data", "."), "wikipedia_2019"),
     "top": (("predict", "a [MASK]", "--top", "0"), "--top"),
 }
 

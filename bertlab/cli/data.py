@@ -1,32 +1,85 @@
-"""`bertlab data`: text and labelled examples of the storyworld as files."""
+"""`bertlab data`: text and labelled examples as files: of the storyworld, and questions made from any text."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from bertlab.cli.settings import Positional
+from bertlab.errors import InputError
+
+if TYPE_CHECKING:
+    from bertlab.corpora.examples import Document
 
 
 @dataclass(frozen=True)
 class Data:
-    """Write text, questions or labelled examples of the storyworld to a file."""
+    """Write text, questions or labelled examples to a file."""
 
     kind: Positional[
-        Literal["documents", "questions", "sentiment", "entities", "entailment", "matching", "choices"]
+        Literal["documents", "questions", "sentiment", "entities", "entailment", "matching", "choices", "cloze"]
     ] = "documents"
-    """documents: plain text, a blank line between two; questions: SQuAD 2.0 JSON; sentiment, entailment, matching: CSV;
-    entities: CoNLL columns; choices: JSON lines."""
-    out: Path = Path("storyworld")
-    """The file; its ending is added if it has none."""
+    """Of the storyworld: documents: plain text, a blank line between two; questions: SQuAD 2.0 JSON; sentiment,
+    entailment, matching: CSV; entities: CoNLL columns; choices: JSON lines. cloze: questions made without labels, from
+    --text or --data: a name, number or date is taken out of a sentence and asked for."""
+    out: Path | None = None
+    """The file; its ending is added if it has none. storyworld or cloze if not given."""
     count: int = 1000
     """How many."""
     seed: int = 0
-    """Another seed, another world of stories."""
+    """Another seed, another world of stories; of cloze, other questions on the same text."""
     split: Literal["train", "dev", "test"] = "train"
     """test and dev hold combinations that train never shows."""
+    text: tuple[Path, ...] = ()
+    """For cloze: text files, folders of them, or pydoc."""
+    data: Path | None = None
+    """For cloze: the folder with wikipedia_2019, as for bertlab pretrain english; passages of XQuAD are left out."""
 
     def run(self) -> None:
+        """Write the file and say so."""
+        if self.kind == "cloze":
+            print(write_cloze(self))
+            return
         from bertlab.corpora.storyworld.export import write_storyworld
 
-        path = write_storyworld(self.kind, self.out, self.count, self.seed, self.split)
+        if self.text or self.data:
+            raise InputError(f"{'--text' if self.text else '--data'} is for cloze, not for {self.kind}")
+        path = write_storyworld(self.kind, self.out or Path("storyworld"), self.count, self.seed, self.split)
         print(f"wrote {self.count} {self.kind} to {path}")
+
+
+def write_cloze(command: Data) -> str:
+    """Write at most `count` questions as SQuAD JSON, and return what was written."""
+    from itertools import islice
+
+    from tqdm.auto import tqdm
+
+    from bertlab.corpora.cloze import cloze_questions
+    from bertlab.corpora.squad import squad_text
+    from bertlab.io.atomic import atomic_write
+
+    if command.count < 1:
+        raise InputError(f"--count {command.count}: write at least one")
+    found = islice(cloze_questions(cloze_text(command), command.seed), command.count)
+    questions = list(tqdm(found, "questions", command.count, leave=False))
+    if not questions:
+        raise InputError("there is no name, number or date to ask for in this text")
+    out = command.out or Path("cloze")
+    path = out if out.suffix else out.with_suffix(".json")
+    atomic_write(path, squad_text(questions, "cloze"))
+    return f"wrote {len(questions):,} questions to {path}"
+
+
+def cloze_text(command: Data) -> "Iterator[Document]":
+    """Return the documents to ask about."""
+    from bertlab.corpora.documents import read_sources
+    from bertlab.corpora.english.large import read_articles
+    from bertlab.corpora.english.measured import measured_passages
+    from bertlab.corpora.english.overlap import Overlap, Removed, without_overlap
+
+    if bool(command.text) == bool(command.data):
+        raise InputError("cloze asks about a text: give one of --text and --data")
+    if command.data:
+        articles = read_articles(command.data)
+        return without_overlap(articles, Overlap(measured_passages(command.data)), Removed())
+    return iter(read_sources(command.text))

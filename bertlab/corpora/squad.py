@@ -1,4 +1,4 @@
-"""Question answering in the format of SQuAD 1.1 and 2.0 (arXiv 1606.05250, 1806.03822)."""
+"""Question answering in the format of SQuAD 1.1 and 2.0 (arXiv 1606.05250, 1806.03822), read and written."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -75,6 +75,18 @@ def _example(entry: dict, context: object, where: str, labelled: bool) -> QAExam
         raise InputError(f"{where}: the answer {first!r:.80} is not at character {start} of its context{hint}")
     also_right = tuple(text for text in dict.fromkeys(others) if text not in ("", first))
     return QAExample(identity, question, context, first, start, others=also_right)
+
+
+def squad_text(examples: Iterable[QAExample], title: str) -> str:
+    """Return the questions as SQuAD 2.0 JSON, each with a paragraph of its own."""
+    data = {"title": title, "paragraphs": [_paragraph(example) for example in examples]}
+    return json.dumps({"version": "v2.0", "data": [data]}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _paragraph(example: QAExample) -> dict:
+    answers = [] if example.is_impossible else [{"text": example.answer, "answer_start": example.answer_start}]
+    entry = {"id": example.id, "question": example.question, "answers": answers}
+    return {"context": example.context, "qas": [entry | {"is_impossible": example.is_impossible}]}
 
 
 def _field(entry: object, name: str, kind: type | UnionType, where: str) -> Any:

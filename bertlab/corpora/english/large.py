@@ -32,6 +32,12 @@ def read_large(folder: str | Path, split: Split = "train", progress: bool = Fals
     return _all(folder, split, progress)
 
 
+def read_articles(folder: str | Path, split: Split = "train", progress: bool = False) -> Iterator[Document]:
+    """Yield the documents of wikipedia_2019 alone. InputError: it is not there, or is damaged."""
+    check(Path(folder), split, [ARTICLES])
+    return _articles(Path(folder), split, progress)
+
+
 def _all(folder: Path, split: Split, progress: bool) -> Iterator[Document]:
     yield from read_english(folder, split)
     yield from _fiction(folder, split, progress)

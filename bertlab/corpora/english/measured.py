@@ -23,6 +23,7 @@ LABELLED = {  # below the data folder; those that are not there are left out
 }
 
 
+QUESTIONS = ("SQuAD 2.0 dev", "XQuAD-en")
 HELD_OUT = "held out: "  # before a genre: a name of texts that training leaves out
 
 
@@ -32,11 +33,17 @@ def measured_texts(folder: Path) -> dict[str, list[str]]:
     for document in read_large(folder, "test"):
         texts.setdefault(HELD_OUT + document.genre, []).append(document.text)
     texts["IMDB test"] = list(_test_reviews(folder))
-    for name, paths in LABELLED.items():
-        there = [folder / path for path in paths if (folder / path).is_file()]
-        if there:
-            texts[name] = [text for path in there for text in _texts(path)]
-    return texts
+    return texts | _labelled(folder, LABELLED)
+
+
+def measured_passages(folder: Path) -> dict[str, list[str]]:
+    """Read the passages of the question sets that are below `folder`."""
+    return _labelled(folder, QUESTIONS)
+
+
+def _labelled(folder: Path, names: Iterable[str]) -> dict[str, list[str]]:
+    there = {name: [folder / path for path in LABELLED[name] if (folder / path).is_file()] for name in names}
+    return {name: [text for path in paths for text in _texts(path)] for name, paths in there.items() if paths}
 
 
 def held_out_words(texts: Mapping[str, Sequence[str]]) -> Counter[str]:

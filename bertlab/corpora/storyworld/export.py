@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import ChoiceExample, Document, QAExample, TextExample, TokenExample
+from bertlab.corpora.squad import squad_text
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 
@@ -34,14 +35,7 @@ def _plain(documents: Iterator[Document]) -> str:
 
 
 def _squad(questions: Iterator[QAExample]) -> str:
-    data = {"title": "storyworld", "paragraphs": [_paragraph(question) for question in questions]}
-    return json.dumps({"version": "v2.0", "data": [data]}, ensure_ascii=False, indent=1) + "\n"
-
-
-def _paragraph(example: QAExample) -> dict:
-    answers = [] if example.is_impossible else [{"text": example.answer, "answer_start": example.answer_start}]
-    entry = {"id": example.id, "question": example.question, "answers": answers}
-    return {"context": example.context, "qas": [entry | {"is_impossible": example.is_impossible}]}
+    return squad_text(questions, "storyworld")
 
 
 def _csv(examples: Iterator[TextExample]) -> str:

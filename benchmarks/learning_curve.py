@@ -1,0 +1,141 @@
+"""How many labels pretraining is worth: film reviews judged after 100, 500, 2,000 and all labels.
+
+    python benchmarks/learning_curve.py --data FOLDER --curves data/learning_curve.csv   # hours; a second call goes on
+    python benchmarks/learning_curve.py --curves data/learning_curve.csv                 # prints its table alone
+
+MR's sentences (Pang and Lee 2005) and IMDB's reviews (Maas et al. 2011), each tested on 2,000 texts that no learner
+sees. A seed draws the labelled examples, the same for all learners, then the new head and the order.
+
+"pretrained" is `bertlab finetune sentence` with its defaults, at 256 tokens; "random" the same from weights drawn at
+random; "frozen" logistic regression on the mean of the pretrained model's last states, whose weights stay as they are;
+"TF-IDF" logistic regression on words and pairs of neighbouring words.
+"""
+
+import argparse
+import csv
+import random
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+
+import torch
+from film_reviews import READ, Labelled, examples, features, judge, tfidf_accuracy
+from finetune_storyworld import line, untrained
+from sklearn.preprocessing import StandardScaler
+
+from bertlab.cli.examples import Sets
+from bertlab.cli.finetune import Finetune, enough_steps, recipe_of
+from bertlab.io.atomic import atomic_write
+from bertlab.model import BertModel
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.finetune import finetune
+
+SIZES = (100, 500, 2000, 0)  # labels; 0: all
+COLUMNS = ("model", "set", "labels", "learner", "seed", "accuracy")
+MOST_TOKENS = 256
+Key = tuple[str, str, int, str, int]  # all columns but the accuracy
+
+
+def tuned(model: str, train: Labelled, test: Labelled, seed: int, random_weights: bool = False) -> float:
+    """Return the test accuracy of the command's fine-tuning, without a dev set."""
+    known, new = examples(train), examples(test)
+    command = Finetune("sentence", model, train=Path("reviews.csv"), max_length=MOST_TOKENS, seed=seed)
+    recipe = enough_steps(command, recipe_of(command), Sets(known, [], new, []))
+    recipe = replace(recipe, evaluate_every=0)
+    start = untrained(recipe, known) if random_weights else None
+    result = finetune(recipe, known, model=start, progress=False)
+    return result.task.measures(new, list(result.task.predict(result.model, new)))["accuracy"]
+
+
+def frozen(model: str, train: Labelled, test: Labelled, seed: int) -> float:
+    """Return the test accuracy of logistic regression on the model's mean states."""
+    encoder, tokenizer = BertModel.from_pretrained(model), Tokenizer.from_pretrained(model)
+    known, new = (features(encoder, tokenizer, [text for text, _ in rows]) for rows in (train, test))
+    scaler = StandardScaler().fit(known)
+    labels, right = ([label for _, label in rows] for rows in (train, test))
+    return judge(scaler.transform(known), labels, scaler.transform(new), right)
+
+
+LEARNERS: dict[str, Callable[[str, Labelled, Labelled, int], float]] = {
+    "TF-IDF": lambda model, train, test, seed: tfidf_accuracy(train, test),
+    "frozen": frozen,
+    "pretrained": tuned,
+    "random": lambda model, train, test, seed: tuned(model, train, test, seed, random_weights=True),
+}
+
+
+def measure(options: argparse.Namespace) -> None:
+    """Add to the file what it lacks, a line after each training."""
+    known = read_curves(options.curves)
+    texts = {name: READ[name](options.data) for name in options.sets}
+    name_of_model = Path(options.model).name
+    for labels in options.labels:
+        for seed in range(options.seeds):
+            for name, (pool, test) in texts.items():
+                train = random.Random(seed).sample(pool, labels or len(pool))
+                for learner in options.learners:
+                    key = (name_of_model, name, labels or len(pool), learner, seed)
+                    if key not in known:
+                        known[key] = LEARNERS[learner](options.model, train, test, seed)
+                        print(*key, f"{known[key]:.3f}", file=sys.stderr, flush=True)
+                        write_curves(options.curves, known)
+
+
+def read_curves(path: Path) -> dict[Key, float]:
+    """Return the accuracies of a file, none if it is not there yet."""
+    if not path.exists():
+        return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        return {
+            (row["model"], row["set"], int(row["labels"]), row["learner"], int(row["seed"])): float(row["accuracy"])
+            for row in csv.DictReader(file)
+        }
+
+
+def write_curves(path: Path, curves: dict[Key, float]) -> None:
+    rows = [",".join(map(str, (*key, f"{accuracy:.4f}"))) for key, accuracy in sorted(curves.items())]
+    atomic_write(path, "\n".join([",".join(COLUMNS), *rows]) + "\n")
+
+
+def table(curves: dict[Key, float]) -> list[str]:
+    """Return a Markdown table: a row for each set and learner, a column for each number of labels."""
+    rows = []
+    for model, name in sorted({key[:2] for key in curves}):
+        sizes = sorted({key[2] for key in curves if key[:2] == (model, name)})
+        rows += ["", line([f"{name} ({model})", *(f"{size:,} labels" for size in sizes)])]
+        rows.append(line(["---"] * (1 + len(sizes))))
+        for learner in LEARNERS:
+            found = [in_words([curves[key] for key in curves if key[:4] == (model, name, n, learner)]) for n in sizes]
+            rows.append(line([learner, *found]))
+    return rows
+
+
+def in_words(accuracies: Sequence[float]) -> str:
+    """Return the mean of the seeds, with the least and the greatest."""
+    if not accuracies:
+        return ""
+    spread = f" ({min(accuracies):.3f} to {max(accuracies):.3f})" if len(accuracies) > 1 else ""
+    return f"{fmean(accuracies):.3f}{spread}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder of the data sets; the file's table alone if not given")
+    parser.add_argument("--model", default="english-mini")
+    parser.add_argument("--curves", type=Path, required=True, help="CSV that keeps every result")
+    parser.add_argument("--sets", nargs="+", choices=READ, default=list(READ))
+    parser.add_argument("--labels", nargs="+", type=int, default=SIZES, help="0: all")
+    parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=list(LEARNERS))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    if options.data:
+        measure(options)
+    print("\n".join(table(read_curves(options.curves))))
+
+
+if __name__ == "__main__":
+    main()
