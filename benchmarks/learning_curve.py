@@ -38,10 +38,18 @@ MOST_TOKENS = 256
 Key = tuple[str, str, int, str, int]  # all columns but the accuracy
 
 
-def tuned(model: str, train: Labelled, test: Labelled, seed: int, random_weights: bool = False) -> float:
-    """Return the test accuracy of the command's fine-tuning, without a dev set."""
+def tuned(
+    model: str,
+    train: Labelled,
+    test: Labelled,
+    seed: int,
+    random_weights: bool = False,
+    changes: tuple[str, ...] = (),
+) -> float:
+    """Return the test accuracy of the command's fine-tuning, without a dev set; `changes` as --set has them."""
     known, new = examples(train), examples(test)
-    command = Finetune("sentence", model, train=Path("reviews.csv"), max_length=MOST_TOKENS, seed=seed)
+    how = {"max_length": MOST_TOKENS, "seed": seed, "set": (changes,)}
+    command = Finetune("sentence", model, train=Path("reviews.csv"), **how)
     recipe = enough_steps(command, recipe_of(command), Sets(known, [], new, []))
     recipe = replace(recipe, evaluate_every=0)
     start = untrained(recipe, known) if random_weights else None
