@@ -1,96 +1,110 @@
-"""The left-to-right reader: what comes next, the chain rule over whole texts, writing; against transformers."""
-
-from dataclasses import replace
+"""GPT against transformers' OpenAIGPT, weights going both ways; its input forms; its loss in fine-tuning."""
 
 import pytest
 import torch
+import torch.nn.functional as F
 
-from bertlab import InputError
-from bertlab.relatives import gpt
-from bertlab.training.initial_weights import new_model
+from bertlab import BertConfig, Tokenizer
+from bertlab.relatives.gpt import AUXILIARY, Gpt, GptClassifier, from_published, task_rows, to_published
 
-TEXTS = ["the dog", "the dog did not cross the street because", "a"]
-
-
-@pytest.fixture(scope="module")
-def reader(recipe, tok):
-    wide = replace(gpt.left_to_right(recipe_without_second(recipe)), num_hidden_layers=2, initializer_range=0.3)
-    return new_model(wide, tok).eval()
+SHAPE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
+CONFIG = BertConfig(vocab_size=40, **SHAPE, hidden_act="gelu_new", layer_norm_eps=1e-5, max_position_embeddings=12)
+CONFIG = CONFIG.changed(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, initializer_range=0.3)
+IDS = torch.tensor([[5, 6, 7, 8, 9, 10], [11, 12, 13, 14, 0, 0]])
+MASK = torch.tensor([[1] * 6, [1, 1, 1, 1, 0, 0]])
 
 
-def recipe_without_second(recipe):
-    return replace(recipe, second_task="none")
+def new(seed: int = 0) -> Gpt:
+    torch.manual_seed(seed)
+    return Gpt(CONFIG).eval()
 
 
-def test_only_the_objective_differs(recipe):
-    plain = recipe_without_second(recipe)
-    turned = gpt.left_to_right(plain)
-    assert replace(turned, objective="masked", name=plain.name) == plain
-    assert turned.config(300).is_decoder and not plain.config(300).is_decoder
-    assert gpt.left_to_right(recipe) == turned  # next-sentence prediction goes
-
-
-@torch.inference_mode()
-def test_what_comes_next_does_not_depend_on_the_batch(reader, tok):
-    together = gpt.next_log_probabilities(reader, tok, TEXTS)
-    alone = torch.cat([gpt.next_log_probabilities(reader, tok, [text]) for text in TEXTS])
-    torch.testing.assert_close(together, alone, atol=1e-5, rtol=1e-4)
-    ids = [tok.cls_token_id, *tok.encode_batch(TEXTS[1:2])[0]]  # the text goes on, so it has no [SEP]
-    direct = reader(torch.tensor([ids])).prediction_logits[0, -1].log_softmax(-1)
-    torch.testing.assert_close(together[1], direct, atol=1e-5, rtol=1e-4)
-
-
-@torch.inference_mode()
-def test_a_text_is_the_sum_of_its_words(reader, tok):
-    found = gpt.text_log_probabilities(reader, tok, TEXTS)
-    for text, value in zip(TEXTS, found, strict=True):
-        ids = [tok.cls_token_id, *tok.encode_batch([text])[0]]
-        logs = [
-            reader(torch.tensor([ids[:n]])).prediction_logits[0, -1].log_softmax(-1)[ids[n]] for n in range(1, len(ids))
-        ]
-        assert float(value) == pytest.approx(float(sum(logs)), abs=1e-3)
-
-
-def test_transformers_gives_the_same_sum(reader, tok, tmp_path):
+def theirs():
     transformers = pytest.importorskip("transformers")
-    reader.save_pretrained(tmp_path, tok)
-    theirs = transformers.BertLMHeadModel.from_pretrained(tmp_path).eval()
-    assert theirs.config.is_decoder
-    for text in TEXTS[:2]:
-        ids = tok([text])["input_ids"][:, :-1]
-        with torch.inference_mode():
-            logs = theirs(ids).logits.log_softmax(-1)[:, :-1].gather(2, ids[:, 1:, None])
-        assert float(gpt.text_log_probabilities(reader, tok, [text])) == pytest.approx(float(logs.sum()), abs=1e-3)
+    config = transformers.OpenAIGPTConfig(vocab_size=40, n_positions=12, n_embd=32, n_layer=2, n_head=4, afn="gelu")
+    return transformers.OpenAIGPTLMHeadModel(config).eval()
 
 
-def test_the_right_side_makes_no_difference_at_the_gap_and_does_when_all_is_read(reader, tok):
-    ends = ["the dog saw the [MASK] was too wide.", "the dog saw the [MASK] was too tired and slept."]
-    at_gap = gpt.gap_log_probabilities(reader, tok, ends)
-    torch.testing.assert_close(at_gap[0], at_gap[1])
-    torch.testing.assert_close(at_gap[:1], gpt.next_log_probabilities(reader, tok, ["the dog saw the"]))
-    filled = [text.replace("[MASK]", word) for text in ends for word in ("dog", "street")]
-    dog, street = gpt.text_log_probabilities(reader, tok, filled).view(2, 2).unbind(1)
-    assert abs(float((dog - street)[0] - (dog - street)[1])) > 1e-3
+@torch.no_grad()
+def compare(mine: Gpt, other) -> None:
+    out = mine(IDS, MASK, predict=True)
+    labels = IDS.masked_fill(MASK == 0, -100)
+    right = other(IDS, labels=labels)
+    torch.testing.assert_close(mine.logits(out.last_hidden_state), right.logits, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(out.loss, right.loss, atol=1e-5, rtol=1e-5)
 
 
-def test_writing_follows_from_the_generator(reader, tok):
-    def written(seed, tokens=6):
-        return gpt.write(reader, tok, "the dog", tokens, torch.Generator().manual_seed(seed))
-
-    assert written(1) == written(1)
-    assert len({written(seed) for seed in range(5)}) > 1
-    assert written(1).startswith("the dog") and not any(name in written(1) for name in ("[SEP]", "[MASK]", "[PAD]"))
-    assert written(1, 0) == "the dog"
-    assert len(tok.tokenize(written(1, 1000))) < reader.config.max_position_embeddings + 20  # it ends
+def test_our_weights_in_theirs():
+    mine, other = new(), theirs()
+    missing, unexpected = other.transformer.load_state_dict(to_published(mine), strict=False)
+    assert not missing and not unexpected
+    other.tie_weights()
+    compare(mine, other)
 
 
-def test_mistakes_are_named(reader, recipe, tok):
-    both = new_model(recipe_without_second(recipe), tok).eval()
-    for ask in (gpt.next_log_probabilities, gpt.text_log_probabilities):
-        with pytest.raises(InputError, match="sees both sides"):
-            ask(both, tok, ["the dog"])
-    with pytest.raises(InputError, match="sees both sides"):
-        gpt.write(both, tok, "the dog", 3, torch.Generator())
-    for text in ("no gap", "[MASK] and [MASK]"):
-        with pytest.raises(InputError, match=r"\[MASK\] in place of one word"):
-            gpt.gap_log_probabilities(reader, tok, [text])
+def test_their_weights_in_ours():
+    mine, other = new(), theirs()
+    torch.manual_seed(3)
+    with torch.no_grad():
+        for weight in other.parameters():
+            weight.add_(0.2 * torch.randn_like(weight))
+    from_published(mine, other.transformer.state_dict())
+    compare(mine, other)
+
+
+@torch.no_grad()
+def test_nothing_is_known_of_what_comes_next():
+    model, later = new(), IDS.clone()
+    later[0, 4] = 30
+    change = (model(later).last_hidden_state - model(IDS).last_hidden_state)[0].abs().amax(-1)  # (S,)
+    assert (change[:4] == 0).all() and (change[4:] > 1e-3).all()
+
+
+TOK = Tokenizer.from_pretrained("storyworld-tiny")
+
+
+@pytest.mark.parametrize(
+    "form, others, rows",
+    [
+        ("rows", [], ["[CLS] the dog [MASK]"]),
+        ("rows", ["a cat"], ["[CLS] the dog [SEP] a cat [MASK]"]),
+        ("orders", ["a cat"], ["[CLS] the dog [SEP] a cat [MASK]", "[CLS] a cat [SEP] the dog [MASK]"]),
+        ("choices", ["a cat", "rain"], ["[CLS] the dog [SEP] a cat [MASK]", "[CLS] the dog [SEP] rain [MASK]"]),
+    ],
+)
+def test_the_four_forms_of_input(form, others, rows):
+    found = [" ".join(TOK.convert_ids_to_tokens(ids)) for ids in task_rows(TOK, form, "the dog", others)]
+    assert found == rows
+
+
+def test_a_row_that_is_too_long_loses_the_end_of_the_first_text():
+    (row,) = task_rows(TOK, "rows", "the dog saw the cat and ran", ["a cat"], max_length=8)
+    assert TOK.convert_ids_to_tokens(row) == "[CLS] the dog saw [SEP] a cat [MASK]".split()
+
+
+def rows(count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    torch.manual_seed(0)
+    ids, mask = torch.randint(1, 40, (2, count, 6)), torch.ones(2, count, 6, dtype=torch.long)
+    mask[0, 0, 4:] = 0
+    return ids, mask
+
+
+@torch.no_grad()
+def test_the_state_of_the_last_token_is_classified():
+    model, (ids, mask) = GptClassifier(new(), classes=3).eval(), rows(1)
+    states = model.gpt(ids[:, 0], mask[:, 0]).last_hidden_state
+    right = model.classifier(torch.stack([states[0, 3], states[1, 5]]))
+    torch.testing.assert_close(model(ids, mask).logits, right)
+    labels = torch.tensor([2, 0])
+    auxiliary = model.gpt(ids[:, 0], mask[:, 0], predict=True).loss
+    torch.testing.assert_close(model(ids, mask, labels).loss, F.cross_entropy(right, labels) + AUXILIARY * auxiliary)
+
+
+@torch.no_grad()
+def test_both_orders_are_one_example_and_choices_get_a_logit_each():
+    ids, mask = rows(2)
+    orders = GptClassifier(new(), classes=2, form="orders").eval()
+    torch.testing.assert_close(orders(ids, mask).logits, orders(ids.flip(1), mask.flip(1)).logits)
+    choices = GptClassifier(new(), classes=9, form="choices").eval()
+    assert choices(ids, mask).logits.shape == (2, 2)
+    torch.testing.assert_close(choices(ids, mask).logits.flip(1), choices(ids.flip(1), mask.flip(1)).logits)
