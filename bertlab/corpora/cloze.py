@@ -1,4 +1,4 @@
-"""Questions made without labels: take a name, a number or a date out of a sentence and ask for it.
+"""Questions made without labels: take a name, a number, a date or a thing out of a sentence and ask for it.
 
 After Lewis, Denoyer and Riedel 2019, "Unsupervised Question Answering by Cloze Translation": the clause around the
 answer becomes the question, a question word stands in for the answer, and some noise keeps a model from matching the
@@ -14,8 +14,8 @@ from bertlab.corpora.examples import Document, QAExample
 
 PASSAGE_WORDS = 120  # at most
 CLAUSE_WORDS = (5, 22)  # a shorter clause does not identify its answer; of a longer one, the part near it is asked
-DROPPED = 0.15  # share of the clause's words that the question leaves out
-SHUFFLED = 2.5  # how far a word may move, in words
+DROPPED = 0.1  # share of the clause's words that the question leaves out
+SHUFFLED = 1.5  # how far a word may move, in words
 
 MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 DATE = re.compile(rf"(?:\d{{1,2}} )?(?:{MONTH})(?: \d{{1,2}}\b)?(?:,? \d{{4}}\b)?|\b(?:1[0-9]|20)\d\d\b")
@@ -23,9 +23,18 @@ NUMBER = re.compile(r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?: (?:hundred|thousand|mill
 WORD = r"[A-Z][\w-]*\w"  # without the 's of a possessive
 NAME = re.compile(rf"\b{WORD}(?: (?:(?:of|de|von|van) )?{WORD}){{0,4}}")
 ORGANISATION = re.compile(
-    r"\b(?:University|College|School|Company|Party|League|Club|Church|Army|Museum|Association|Society|Institute|Council|"
+    r"\b(?:University|College|School|Company|Party|League|Club|Church|Army|Museum|Park|Lake|Creek|Forest|Area|Mountains?|Association|Society|Institute|Council|"
     r"Committee|Court|Act|War|Battle|Prize|Award|Festival|Cup|Championship|Times|Records|Film|Street|River|Station)\b"
 )
+# A thing: words after an article or possessive, as far as one that ends such a phrase.
+THING = re.compile(
+    r"\b(?:the|an?|its|their|his|her) (?P<thing>(?:[a-z][a-z-]+ ){0,2}[a-z][a-z-]+)"
+    r"(?=[,.;:]| (?:of|in|on|at|to|for|from|with|by|and|or|but|that|which|who|is|are|was|were|has|had|as)\b)"
+)
+PERSON_BEHIND = re.compile(
+    r" (?:was|is|had|has|became|said|wrote|won|died|began|married|moved|played|returned|and)\b|'s "
+)
+NATIONAL = re.compile(r"\w+(?:[ai]an|ish|ese|ch|sh)")  # followed by a small word: American football
 PLACE_BEFORE = re.compile(r"\b(?:in|at|near|from|to|of|across|around|outside|throughout)(?: the)? $")
 NO_NAME = frozenset(
     "The A An In On At By For From He She It They His Her Its Their This That These Those After Before During When "
@@ -79,9 +88,9 @@ def _ask(document: Document, index: int, name: str, generator: random.Random) ->
 def candidates(sentence: str) -> list[Candidate]:
     """Return the dates, numbers and names of a sentence, none inside another."""
     found: list[Candidate] = []
-    for pattern in (DATE, NUMBER, NAME):
+    for pattern in (DATE, NUMBER, NAME, THING):
         for match in pattern.finditer(sentence):
-            start, end = match.span()
+            start, end = match.span("thing" if pattern is THING else 0)
             if all(end <= other.start or start >= other.end for other in found):
                 word = _question_word(pattern, sentence, start, end)
                 if word:
@@ -96,11 +105,20 @@ def _question_word(pattern: re.Pattern, sentence: str, start: int, end: int) -> 
         return "when" if text != "May" or start else None
     if pattern is NUMBER:
         return "how many"
-    if text.split()[0] in NO_NAME or (start == 0 and " " not in text):
+    return "what" if pattern is THING else _word_for_name(text, sentence[:start], sentence[end:])
+
+
+def _word_for_name(name: str, before: str, behind: str) -> str | None:
+    words = name.split()
+    if words[0] in NO_NAME or (not before and len(words) == 1):
         return None
-    if PLACE_BEFORE.search(sentence[:start]) and not ORGANISATION.search(text):
+    if NATIONAL.fullmatch(name) and re.match(r" [a-z]", behind):
+        return None
+    organisation = ORGANISATION.search(name)
+    if PLACE_BEFORE.search(before) and not organisation:
         return "where"
-    return "what" if ORGANISATION.search(text) or text.isupper() else "who"
+    person = not name.isupper() and not before.endswith(("the ", "The ")) and (1 < len(words) < 4)
+    return "who" if not organisation and (person or PERSON_BEHIND.match(behind)) else "what"
 
 
 def _passage(sentences: tuple[str, ...], index: int, generator: random.Random) -> tuple[str, int]:
