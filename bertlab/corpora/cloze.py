@@ -160,5 +160,5 @@ def _clause(before: str, behind: str) -> tuple[list[str], list[str]]:
 def _noisy(words: list[str], generator: random.Random) -> list[str]:
     """Leave some words out and move the others a little (Lample et al. 2018, section 2.3), the first stays first."""
     kept = [word for word in words if generator.random() >= DROPPED]
-    places = [place + generator.uniform(0, SHUFFLED) for place in range(len(kept))]
-    return [word for _, word in sorted(zip(places, kept, strict=True))]
+    positions = [position + generator.uniform(0, SHUFFLED) for position in range(len(kept))]
+    return [word for _, word in sorted(zip(positions, kept, strict=True))]

@@ -64,13 +64,13 @@ def pseudo_log_likelihoods(model: BertForPreTraining, tokenizer: Tokenizer, text
 def one_hidden(batch: Batch, tokenizer: Tokenizer) -> Iterator[tuple[Batch, Tensor]]:
     """Yield the rows of `batch` (N, S) again for each of their words, with that one hidden: (M, S) at a time, with
     labels; and which row each was (M,)."""
-    row, place = (~tokenizer.special_mask(batch["input_ids"])).nonzero(as_tuple=True)  # (T,) each
-    for rows, places in zip(row.split(ROWS), place.split(ROWS), strict=True):
+    row, position = (~tokenizer.special_mask(batch["input_ids"])).nonzero(as_tuple=True)  # (T,) each
+    for rows, positions in zip(row.split(ROWS), position.split(ROWS), strict=True):
         part = {name: values[rows] for name, values in batch.items()}
         every = torch.arange(len(rows))
         labels = torch.full_like(part["input_ids"], IGNORED)
-        labels[every, places] = part["input_ids"][every, places]
-        part["input_ids"][every, places] = tokenizer.mask_token_id
+        labels[every, positions] = part["input_ids"][every, positions]
+        part["input_ids"][every, positions] = tokenizer.mask_token_id
         yield part | {"labels": labels}, rows
 
 
@@ -84,9 +84,9 @@ def unigram_scores(baselines: NeighbourBaselines, tokenizer: Tokenizer, texts: S
 def bigram_scores(baselines: NeighbourBaselines, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
     """Return the sum of the log-probabilities of each word between its two neighbours: (N,)."""
     ids = tokenizer(list(texts))["input_ids"]  # (N, S)
-    row, place = (~tokenizer.special_mask(ids)).nonzero(as_tuple=True)  # (T,) each
+    row, position = (~tokenizer.special_mask(ids)).nonzero(as_tuple=True)  # (T,) each
     sums = torch.zeros(len(ids), dtype=torch.float64)
-    for rows, places in zip(row.split(ROWS), place.split(ROWS), strict=True):
-        logs = baselines.bigram_log_probabilities(ids[rows, places - 1], ids[rows, places + 1])  # (M, V)
-        sums.index_add_(0, rows, logs.gather(1, ids[rows, places][:, None])[:, 0].double())
+    for rows, positions in zip(row.split(ROWS), position.split(ROWS), strict=True):
+        logs = baselines.bigram_log_probabilities(ids[rows, positions - 1], ids[rows, positions + 1])  # (M, V)
+        sums.index_add_(0, rows, logs.gather(1, ids[rows, positions][:, None])[:, 0].double())
     return sums

@@ -57,8 +57,8 @@ class Overlap:
         words = WORD.findall(text.lower())
         ids = np.fromiter(map(self._numbers.__getitem__, words), np.uint64, len(words))  # (N,)
         hashes = np.zeros(max(0, len(ids) - RUN + 1), np.uint64)
-        for place in range(RUN if len(hashes) else 0):
-            hashes = hashes * BASE + ids[place : place + len(hashes)]  # modulo 2^64
+        for position in range(RUN if len(hashes) else 0):
+            hashes = hashes * BASE + ids[position : position + len(hashes)]  # modulo 2^64
         return hashes
 
     def _unique(self, texts: Iterable[str]) -> np.ndarray:

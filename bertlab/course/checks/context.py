@@ -12,33 +12,33 @@ from bertlab.tokenizer import Tokenizer
 
 @checker
 def check_neighbours(fn: Callable[[list[str], int, int], list[str]]) -> None:
-    """Check fn(words, place, window) -> up to `window` words to the left of a position and as many to the right."""
+    """Check fn(words, position, window) -> up to `window` words to the left of a position and as many to the right."""
     cases = [("a b c d e f g", *case) for case in ((3, 2), (0, 2), (1, 3), (6, 3), (5, 2), (2, 10))]
-    for text, place, window in [*cases, ("the dog saw the cat", 0, 3)]:
+    for text, position, window in [*cases, ("the dog saw the cat", 0, 3)]:
         words = text.split()
-        left, after = words[max(0, place - window) : place], words[place + 1 : place + 1 + window]
+        left, after = words[max(0, position - window) : position], words[position + 1 : position + 1 + window]
         right = left + after
         given = list(words)
-        found = fn(given, place, window)
-        case = f"for position {place} and window {window} in {text}"
+        found = fn(given, position, window)
+        case = f"for position {position} and window {window} in {text}"
         expect(given == words, "your function changed the list it was given: make a new one.")
         expect(isinstance(found, list), "return a list of words.")
         expect(
-            found != [*left, words[place], *after],
+            found != [*left, words[position], *after],
             f"{case}: the word itself is among its neighbours, and it is what is asked for.",
         )
         expect(
-            found == right or found != [word for word in right if word != words[place]],
+            found == right or found != [word for word in right if word != words[position]],
             f"{case}: a word can stand there twice: leave out the position, not each word that is the same.",
         )
-        lost = place < window and found == after
+        lost = position < window and found == after
         expect(
             not lost or found == right,
             f"{case}: the left side is lost. A negative start counts from the end of the list; use max(0, ...).",
         )
         expect(
-            found != right[: len(right) - 1] or place + window >= len(words),
-            f"{case}: the right side is one word short. The end of a slice is left out, so it is place + window + 1.",
+            found != right[: len(right) - 1] or position + window >= len(words),
+            f"{case}: the right side is one word short. A slice leaves its end out: position + window + 1.",
         )
         expect(found == right, f"{case} the neighbours are {right}; yours are {found}.")
     print("Right: the words on either side, and not the word itself.")

@@ -21,16 +21,16 @@ TrainStep = Callable[[nn.Module, Any, dict[str, Tensor], float, float], float]
 def check_rate_factor(fn: RateFactor) -> None:
     """Check fn(progress, warmup) -> the share of the top learning rate, up to 1 and down to 0 in straight lines."""
     expect(isinstance(fn(0.5, 0.1), int | float), "return a number.")
-    places = [i / 20 for i in range(21)]
-    rates = [fn(progress, 0.25) for progress in places]
-    expect(rates != [1 - p for p in places], "there is no warm-up: the rate has to begin at 0 and rise.")
+    points = [i / 20 for i in range(21)]
+    rates = [fn(progress, 0.25) for progress in points]
+    expect(rates != [1 - p for p in points], "there is no warm-up: the rate has to begin at 0 and rise.")
     expect(max(rates) <= 1 + 1e-6, f"the rate goes up to {max(rates):.2f} times the top one.")
     expect(abs(rates[5] - 1) < 1e-6, f"at the end of the warm-up the factor is 1, yours is {rates[5]:.2f}.")
     expect(abs(rates[0]) < 1e-6, f"the rate begins at 0, yours at {rates[0]:.2f} of the top rate.")
     expect(
         abs(rates[-1]) < 1e-6, f"at the end of the training the rate is 0, yours is {rates[-1]:.2f} of the top rate."
     )
-    right = [rate_factor(progress, 0.25) for progress in places]
+    right = [rate_factor(progress, 0.25) for progress in points]
     expect(
         all(abs(a - b) < 1e-6 for a, b in zip(rates, right, strict=True)), "up and down are straight lines; yours bend."
     )

@@ -37,7 +37,7 @@ def heads_panel(maps: AttentionMaps, control: AttentionMaps, layer: int = 0, hea
 
 
 def fills_html(fills: Sequence[Fill]) -> str:
-    """A table for each masked place: word, probability, bar."""
+    """A table for each masked position: word, probability, bar."""
     tables = []
     for number, fill in enumerate(fills, start=1):
         rows = "".join(_row(token, p) for token, p in zip(fill.tokens, fill.probabilities, strict=True))
