@@ -17,9 +17,20 @@ class Data:
     """Write text, questions or labelled examples to a file."""
 
     kind: Positional[
-        Literal["documents", "questions", "sentiment", "entities", "entailment", "matching", "choices", "cloze"]
+        Literal[
+            "documents",
+            "questions",
+            "adversarial",
+            "sentiment",
+            "entities",
+            "entailment",
+            "matching",
+            "choices",
+            "cloze",
+        ]
     ] = "documents"
-    """Of the storyworld: documents: plain text, a blank line between two; questions: SQuAD 2.0 JSON; sentiment,
+    """Of the storyworld: documents: plain text, a blank line between two; questions: SQuAD 2.0 JSON; adversarial: the
+    same with a misleading sentence behind each passage; sentiment,
     entailment, matching: CSV; entities: CoNLL columns; choices: JSON lines. cloze: questions made without labels, from
     --text or --data: a name, number or date is taken out of a sentence and asked for."""
     out: Path | None = None

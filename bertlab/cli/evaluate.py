@@ -82,9 +82,9 @@ def world_examples(name: str, task: "Task") -> list:
     """Make held-out examples of the storyworld's task that the model learned."""
     from bertlab.cli.examples import WORLD_TEST
 
-    if task.learned is None or task.learned.storyworld is None:
+    if task.learned is None or (made := task.learned.at_hand) is None:
         raise InputError(f"{name} was not taught a task of the storyworld: measure it with --data FILE")
-    return list(islice(task.learned.storyworld(0, WORLD_TEST, "test"), WORLD_TEST))
+    return list(islice(made(0, WORLD_TEST, "test"), WORLD_TEST))
 
 
 def learned(name: str) -> "Learned":

@@ -21,6 +21,10 @@ DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, if no dev file is given
 FEW = 50  # examples to choose by
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
 WORLD_DEV, WORLD_TEST = 500, 2000  # examples
+DOCSTRINGS = (
+    "The text is docstrings of Python and of the packages that were installed, under licences of their own; only what "
+    "the weights learned from them is kept. It is measured on functions that training never shows."
+)
 
 
 @dataclass(frozen=True)
@@ -75,17 +79,19 @@ def read_split(source: HubSet, split: str, pairs: bool, skipped: Skipped | None)
 
 
 def world_sets(recipe: FinetuneRecipe) -> Sets:
-    """Make examples of the storyworld; dev and test hold combinations that train never shows."""
-    world = find_task(recipe.task).storyworld
+    """Make examples of the storyworld, or from docstrings; dev and test hold combinations, or functions, that train
+    never shows."""
+    task = find_task(recipe.task)
+    world = task.at_hand
     if world is None:
-        own = ", ".join(name for name, task in TASKS.items() if task.storyworld)
+        own = ", ".join(name for name, task in TASKS.items() if task.at_hand)
         raise InputError(f"finetune {recipe.task} learns from a file of yours: name it with --train (without: {own})")
     wanted = (("train", recipe.seed, recipe.examples), ("dev", 0, WORLD_DEV), ("test", 0, WORLD_TEST))
     train, dev, test = (
         list(tqdm(world(seed, count, split), f"{split} examples", count, leave=False, unit="example"))
         for split, seed, count in wanted
     )
-    return Sets(train, dev, test, [STORYWORLD])
+    return Sets(train, dev, test, [STORYWORLD if task.storyworld else DOCSTRINGS])
 
 
 def file_sets(sources: Sources, path: Path, recipe: FinetuneRecipe) -> Sets:

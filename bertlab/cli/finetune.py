@@ -37,13 +37,14 @@ class Finetune:
 
     task: Positional[str] = "qa"
     """sentence: a class, a number or several classes for each text; pair: the same for two texts; token: a label for
-    each word; qa: questions whose answer is a span of a passage; choice: which of several continuations is right. Of
-    the small world: sentiment, entailment, matching, entities, qa, choice."""
+    each word; qa: questions whose answer is a span of a passage; choice: which of several continuations is right;
+    match: which texts mean the same, by one vector for each. Of the small world: sentiment, entailment, matching,
+    entities, qa, choice; from docstrings of the installed packages: match."""
     model: str = "storyworld-tiny"
     """The pretrained model: a bundled name, a folder or a hub id."""
     train: Path | None = None
-    """Examples to learn from: CSV, TSV or JSON lines (sentence, pair, choice), CoNLL columns (token), SQuAD JSON (qa);
-    the small world's own if not given."""
+    """Examples to learn from: CSV, TSV or JSON lines (sentence, pair, choice, match), CoNLL columns (token), SQuAD JSON
+    (qa); if not given, the small world's own, or docstrings."""
     dev: Path | None = None
     """Examples to choose the best checkpoint by; a tenth of the training file if not given."""
     test: Path | None = None
@@ -66,6 +67,8 @@ class Finetune:
     """Tokens of a row; 128 if not given, 384 for qa."""
     seed: int | None = None
     """Seed of the new head and of the order of examples."""
+    siamese: bool = False
+    """For match, which always does it: encode each text alone (a siamese network). matching sees both texts at once."""
     grid: bool = False
     """Try the paper's settings (3 learning rates, batches of 16 and 32, 2 to 4 epochs) and keep the best on dev."""
     set: Settings = ()
@@ -101,6 +104,10 @@ def recipe_of(command: Finetune) -> "FinetuneRecipe":
     from bertlab.tasks.registry import find_task
     from bertlab.training.recipes import FinetuneRecipe, suited_optimization
 
+    if command.siamese and command.task != "match":
+        raise InputError(
+            f"--siamese: {command.task} sees both texts at once; the task that encodes each alone is match"
+        )
     if command.steps is not None and command.steps < 1:
         raise InputError(f"--steps {command.steps}: must be at least 1")
     if command.grid and (given := tried_by_grid(command)):

@@ -16,6 +16,7 @@ from bertlab.cli.launch import Course, Explore, Lab
 from bertlab.cli.messages import INTERRUPTED, say
 from bertlab.cli.predict import Predict
 from bertlab.cli.pretrain import Pretrain
+from bertlab.cli.search import Search
 from bertlab.cli.tokenize import Tokenize
 from bertlab.errors import InputError
 
@@ -26,6 +27,7 @@ Command = (
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[Info, tyro.conf.subcommand("info")]
     | Annotated[Predict, tyro.conf.subcommand("predict")]
+    | Annotated[Search, tyro.conf.subcommand("search")]
     | Annotated[Data, tyro.conf.subcommand("data")]
     | Annotated[Explore, tyro.conf.subcommand("explore")]
     | Annotated[Lab, tyro.conf.subcommand("lab")]

@@ -59,11 +59,7 @@ def read_docstrings(folders: Iterable[str | Path] | None = None, *, progress: bo
     Sentences of an earlier module are left out, files that are not Python are skipped. The same files give the same
     documents in the same order.
     """
-    folders = [Path(folder) for folder in folders] if folders is not None else installed()
-    for folder in folders:
-        if not folder.is_dir():
-            raise InputError(f"{folder}: no such folder")
-    return _documents(_modules(folders), progress)
+    return _documents(python_files(installed() if folders is None else folders), progress)
 
 
 def installed() -> list[Path]:
@@ -71,10 +67,13 @@ def installed() -> list[Path]:
     return list(dict.fromkeys(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")))
 
 
-def _modules(folders: list[Path]) -> list[tuple[str, Path]]:
-    """Return (name, file), sorted by name; packages inside the standard library's folder need naming theirs."""
+def python_files(folders: Iterable[str | Path]) -> list[tuple[str, Path]]:
+    """Return (module, file) of all Python files below `folders`, sorted by name; packages inside the standard library's
+    folder need naming theirs. InputError: there is no such folder."""
     found: dict[str, Path] = {}
-    for folder in folders:
+    for folder in map(Path, folders):
+        if not folder.is_dir():
+            raise InputError(f"{folder}: no such folder")
         for path in folder.rglob("*.py"):
             parts = path.relative_to(folder).with_suffix("").parts
             if not {"site-packages", "dist-packages"} & set(parts):
@@ -94,19 +93,31 @@ def _documents(modules: list[tuple[str, Path]], progress: bool) -> Iterator[Docu
             yield Document(tuple(new), name, "docstrings")
 
 
-def docstrings(path: Path) -> list[str]:
-    """Return the docstrings of a file from top to bottom; none if it is unreadable or not Python of this version."""
+def parsed(path: Path) -> ast.Module | None:
+    """Return the syntax tree of a file; None if it is unreadable or not Python of this version."""
     try:
-        source = path.read_bytes()
-        if b'"""' not in source and b"'''" not in source:
-            return []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of other people's escapes
-            tree = ast.parse(source)
+            return ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def docstrings(path: Path) -> list[str]:
+    """Return the docstrings of a file from top to bottom; none if it is unreadable or not Python of this version."""
+    tree = parsed(path) if _may_have_docstrings(path) else None
+    if tree is None:
         return []
     nodes = sorted((node for node in ast.walk(tree) if isinstance(node, DOCUMENTED)), key=_line)
     return list(filter(None, map(ast.get_docstring, nodes)))
+
+
+def _may_have_docstrings(path: Path) -> bool:
+    try:
+        source = path.read_bytes()
+    except OSError:
+        return False
+    return b'"""' in source or b"'''" in source
 
 
 def _line(node: ast.AST) -> int:
@@ -119,7 +130,7 @@ def prose(docstring: str) -> list[str]:
     Left out: sections that list parameters and the like, whatever is indented, sessions, code, tables, lists,
     fields, signatures; then sentences of few words, without an end, or made of names and symbols.
     """
-    paragraphs = (_plain(paragraph) for paragraph in _paragraphs(docstring) if not NO_PROSE.search(paragraph))
+    paragraphs = (plain(paragraph) for paragraph in _paragraphs(docstring) if not NO_PROSE.search(paragraph))
     return [sentence for text in paragraphs for sentence in split_sentences(text) if _reads_as_text(sentence)]
 
 
@@ -137,7 +148,8 @@ def _paragraphs(docstring: str) -> Iterator[str]:
             yield "\n".join(lines)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a paragraph of a docstring without its markup."""
     for pattern, replacement in MARKUP:
         text = pattern.sub(replacement, text)
     return text

@@ -17,6 +17,7 @@ from bertlab.model.heads import (
     PreTrainingOutput,
     QuestionAnsweringOutput,
 )
+from bertlab.model.sentences import BertForSentenceEmbedding, SentenceOutput
 
 __all__ = [
     "BertForMaskedLM",
@@ -24,6 +25,7 @@ __all__ = [
     "BertForNextSentencePrediction",
     "BertForPreTraining",
     "BertForQuestionAnswering",
+    "BertForSentenceEmbedding",
     "BertForSequenceClassification",
     "BertForTokenClassification",
     "BertModel",
@@ -32,4 +34,5 @@ __all__ = [
     "MaskedLMOutput",
     "PreTrainingOutput",
     "QuestionAnsweringOutput",
+    "SentenceOutput",
 ]

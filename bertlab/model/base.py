@@ -103,8 +103,12 @@ class PretrainedModel(nn.Module):
         with atomic_folder(folder) as work:
             write_weights(tensors, work / WEIGHTS)
             (work / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+            self.write_more(work)
             if tokenizer is not None:
                 tokenizer.save_pretrained(work)
+
+    def write_more(self, folder: Path) -> None:
+        """Write further files of a checkpoint into a new folder."""
 
 
 def check_inputs(

@@ -64,12 +64,18 @@ class Comparison:
 
 @dataclass(frozen=True)
 class TaskName:
-    """A name by which users call a family: what it is for, in words, and the storyworld's examples of it (seed, count,
-    split). `pairs`: each example has two texts."""
+    """A name by which users call a family: what it is for, in words, and examples that are at hand (seed, count,
+    split), of the storyworld or from docstrings. `pairs`: each example has two texts."""
 
     about: str
     storyworld: Callable[[int, int, str], Iterator] | None = None
     pairs: bool = False
+    docstrings: Callable[[int, int, str], Iterator] | None = None
+
+    @property
+    def at_hand(self) -> Callable[[int, int, str], Iterator] | None:
+        """The examples that need no file."""
+        return self.storyworld or self.docstrings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -208,3 +208,12 @@ def _check(gold: Sequence, predicted: Sequence) -> None:
 def _check_labels(used: set[str], labels: Sequence[str]) -> None:
     if unknown := sorted(used - set(labels)):
         raise InputError(f"{unknown[0]!r} is not one of the labels {', '.join(labels)}")
+
+
+def score_ranks(ranks: Sequence[int]) -> dict[str, float]:
+    """Return how well partners were found, from the rank of each, counted from 1: the shares at rank 1 and at 5 or
+    better, and the mean of 1 / rank (mean reciprocal rank, Voorhees 1999), with intervals."""
+    found = np.array(ranks, dtype=float)
+    columns = {"mrr": 1 / found, "recall_at_1": found <= 1, "recall_at_5": found <= 5}
+    figures = (bounded(name, float(column.mean()), np.mean, column.astype(float)) for name, column in columns.items())
+    return {name: value for figure in figures for name, value in figure.items()}

@@ -13,6 +13,7 @@ from bertlab.io.locate import locate
 from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import NamedTask, Task
 from bertlab.tasks.choice import ChoiceTask
+from bertlab.tasks.embedding import EmbeddingTask
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
@@ -32,7 +33,8 @@ def register(family: Family) -> Family:
     return family
 
 
-for _family in (SequenceTask, TokenTask, SpanTask, ChoiceTask):  # a new family of bertlab's own: one more here
+# a new family of bertlab's own: one more here
+for _family in (SequenceTask, TokenTask, SpanTask, ChoiceTask, EmbeddingTask):
     register(_family)
 
 

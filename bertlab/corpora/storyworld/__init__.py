@@ -2,11 +2,12 @@
 
 from bertlab.corpora.storyworld.documents import Labelled, documents, labelled_sentences, questions
 from bertlab.corpora.storyworld.probes import Probe, probes
-from bertlab.corpora.storyworld.tasks import choices, entailment, entities, matching, sentiment
+from bertlab.corpora.storyworld.tasks import adversarial, choices, entailment, entities, matching, sentiment
 
 __all__ = [
     "Labelled",
     "Probe",
+    "adversarial",
     "choices",
     "documents",
     "entailment",

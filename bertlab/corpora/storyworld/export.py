@@ -16,8 +16,8 @@ from bertlab.io.atomic import atomic_write
 def write_storyworld(kind: str, out: Path, count: int, seed: int, split: str) -> Path:
     """Write `count` documents, questions or examples of a task, and return the file, with the ending of its format.
 
-    documents: plain text, a blank line between two; questions: SQuAD 2.0 JSON; sentiment, entailment, matching: CSV
-    with columns text, (pair,) label; entities: CoNLL, word and label in two columns; choices: JSON lines.
+    documents: plain text, a blank line between two; questions, adversarial: SQuAD 2.0 JSON; sentiment, entailment,
+    matching: CSV with columns text, (pair,) label; entities: CoNLL, word and label in two columns; choices: JSON lines.
     """
     if kind not in FORMATS:
         raise InputError(f"{kind!r} is no kind of text that the storyworld writes: {', '.join(FORMATS)}")
@@ -62,6 +62,7 @@ def _json_lines(examples: Iterator[ChoiceExample]) -> str:
 FORMATS: dict[str, tuple[str, Callable[[Iterator], str]]] = {
     "documents": (".txt", _plain),
     "questions": (".json", _squad),
+    "adversarial": (".json", _squad),
     "sentiment": (".csv", _csv),
     "entailment": (".csv", _csv),
     "matching": (".csv", _csv),

@@ -5,13 +5,39 @@ A part without a checker of its own passes that of the part which it belongs to.
 
 from collections.abc import Callable
 
+from bertlab.course.checks.answers import check_answer_positions, check_decide, check_question_answering
 from bertlab.course.checks.bert import check_bert_model, check_initialise
+from bertlab.course.checks.classifier import check_classifier, check_epochs, check_inputs
+from bertlab.course.checks.crf import check_crf, check_log_partition, check_path_score, check_viterbi
 from bertlab.course.checks.embeddings import check_embeddings
 from bertlab.course.checks.encoder import check_layer
+from bertlab.course.checks.finetuning import check_finetune, check_layer_shares
 from bertlab.course.checks.heads import check_heads, check_multi_head_attention
+from bertlab.course.checks.labels import (
+    check_align,
+    check_crf_tagger,
+    check_entities,
+    check_may_follow,
+    check_tagging,
+    check_token_classifier,
+)
 from bertlab.course.checks.masking import check_mask_tokens
 from bertlab.course.checks.pairs import check_batches, check_collate, check_cut_pair, check_make_pairs
 from bertlab.course.checks.pretraining import check_joint_loss, check_mlm_head, check_pretraining_model
+from bertlab.course.checks.sentences import (
+    check_choice_rows,
+    check_in_batch_loss,
+    check_mean_pool,
+    check_multiple_choice,
+    check_sentence_encoder,
+)
+from bertlab.course.checks.spans import (
+    check_answer_question,
+    check_best_answer,
+    check_most_context,
+    check_offsets,
+    check_question_rows,
+)
 from bertlab.course.checks.tokens import check_clean, check_cut_word, check_tokenizer
 from bertlab.course.checks.training import check_adamw, check_adamw_step, check_rate_factor, check_train_step
 
@@ -20,6 +46,7 @@ TOKENIZER = (check_tokenizer, ("Tokenizer",))
 HEADS = (check_heads, ("split_heads", "merge_heads"))
 BERT = (check_bert_model, ("Bert",))
 PAIRS = (check_make_pairs, ("make_pairs",))
+ROWS = (check_question_rows, ("question_rows", "question_batch"))
 
 CHECKS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "clean_character": CLEAN,
@@ -53,4 +80,36 @@ CHECKS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "AdamW": (check_adamw, ("AdamW",)),
     "train_step": (check_train_step, ("train_step",)),
     "batches": (check_batches, ("batches",)),
+    "inputs": (check_inputs, ("inputs",)),
+    "epochs": (check_epochs, ("epochs",)),
+    "BertForSequenceClassification": (check_classifier, ("BertForSequenceClassification",)),
+    "layer_shares": (check_layer_shares, ("layer_shares",)),
+    "finetune": (check_finetune, ("finetune",)),
+    "mean_pool": (check_mean_pool, ("mean_pool",)),
+    "in_batch_loss": (check_in_batch_loss, ("in_batch_loss",)),
+    "SentenceEncoder": (check_sentence_encoder, ("SentenceEncoder",)),
+    "choice_rows": (check_choice_rows, ("choice_rows",)),
+    "BertForMultipleChoice": (check_multiple_choice, ("BertForMultipleChoice",)),
+    "entities": (check_entities, ("entities",)),
+    "align": (check_align, ("align",)),
+    "word_inputs": (check_tagging, ("word_inputs", "tag")),
+    "first_pieces": (check_token_classifier, ("BertForTokenClassification",)),
+    "BertForTokenClassification": (check_token_classifier, ("BertForTokenClassification",)),
+    "tag": (check_tagging, ("word_inputs", "tag")),
+    "may_follow": (check_may_follow, ("may_follow",)),
+    "path_score": (check_path_score, ("path_score",)),
+    "log_partition": (check_log_partition, ("log_partition",)),
+    "viterbi": (check_viterbi, ("viterbi",)),
+    "CRF": (check_crf, ("CRF",)),
+    "BertWithCRF": (check_crf_tagger, ("BertWithCRF",)),
+    "BertForQuestionAnswering": (check_question_answering, ("BertForQuestionAnswering",)),
+    "offsets": (check_offsets, ("offsets",)),
+    "answer_positions": (check_answer_positions, ("answer_positions",)),
+    "cut_windows": ROWS,
+    "most_context": (check_most_context, ("most_context",)),
+    "question_rows": ROWS,
+    "question_batch": ROWS,
+    "best_span": (check_best_answer, ("best_span",)),
+    "decide": (check_decide, ("decide",)),
+    "answer_question": (check_answer_question, ("answer_question",)),
 }

@@ -1,22 +1,32 @@
 """Panels to play with in a notebook: type, slide, and see what the model makes of it."""
 
+from bertlab.course.panels.answers import spans_panel
 from bertlab.course.panels.attention import query_panel
+from bertlab.course.panels.classifying import classify_panel
 from bertlab.course.panels.embeddings import context_panel, positions_panel
 from bertlab.course.panels.encoder import ablation_panel
+from bertlab.course.panels.inside import inside_panel
+from bertlab.course.panels.labels import names_panel
 from bertlab.course.panels.models import fill_panel, heads_panel, question_panel
 from bertlab.course.panels.pretraining import masking_panel, pair_panel, snapshots_panel
+from bertlab.course.panels.search import search_panel
 from bertlab.course.panels.tokens import pieces_panel
 
 __all__ = [
     "ablation_panel",
+    "classify_panel",
     "context_panel",
     "fill_panel",
     "heads_panel",
+    "inside_panel",
     "masking_panel",
+    "names_panel",
     "pair_panel",
     "pieces_panel",
     "positions_panel",
     "query_panel",
     "question_panel",
+    "search_panel",
     "snapshots_panel",
+    "spans_panel",
 ]

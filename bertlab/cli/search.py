@@ -1,0 +1,69 @@
+"""`bertlab search`: a question in, functions of the installed packages or paragraphs of text files out."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from bertlab.cli.messages import print_json, say
+from bertlab.cli.settings import Positional
+from bertlab.errors import InputError, printable
+
+if TYPE_CHECKING:
+    from bertlab.search.ranking import Hit
+
+
+@dataclass(frozen=True)
+class Search:
+    """Search the documentation of Python and of the installed packages, or text files of yours, by meaning and words.
+
+    The first search of a corpus reads and encodes it, which takes minutes for pydoc; the result is kept in the user's
+    cache folder and made again when the corpus or the model changes.
+    """
+
+    question: Positional[str]
+    """What you look for, in your own words."""
+    corpus: tuple[str, ...] = ("pydoc",)
+    """pydoc: the functions and classes of Python and of the installed packages; or files and folders of text (.txt,
+    .md), of which each paragraph can be found."""
+    model: str | None = None
+    """A model that was fine-tuned with bertlab finetune match: a bundled name, a folder or a hub id. If not given, the
+    bundled pydoc-search; where that is not there, words alone count."""
+    by: Literal["both", "meaning", "words"] | None = None
+    """meaning: the cosine of the vectors; words: BM25, which needs the same words; both, the default with a model: the
+    sum of both rankings."""
+    top: int = 5
+    """How many to show."""
+    json: bool = False
+    """Print JSON."""
+
+    def run(self) -> None:
+        from bertlab.search.engine import Search as Engine
+
+        if self.top < 1:
+            raise InputError(f"--top {self.top}: show at least one")
+        if not self.question.strip():
+            raise InputError("the question is empty: write at least one word")
+        engine = Engine.open(self.corpus, self.model, self.by, progress=True)
+        if engine.meaning is None and self.by is None:
+            say("ranked by words (BM25); to rank by meaning too, name a model with --model (bertlab finetune match)")
+        hits = engine.search(self.question, self.top)
+        if self.json:
+            print_json([_row(hit) for hit in hits])
+        else:
+            print("\n".join(map(_lines, hits)) or "(nothing has one of these words)")
+
+
+def _row(hit: "Hit") -> dict[str, Any]:
+    shown = {name: getattr(hit.unit, name) for name in ("name", "detail", "sentence")}
+    return {"rank": hit.rank, "similarity": hit.similarity, **shown}
+
+
+def _lines(hit: "Hit") -> str:
+    unit = hit.unit
+    first = f"{hit.rank:>2}  {hit.similarity:5.2f}  {printable(unit.name)}{_short(unit.detail)}"
+    return f"{first}\n           {_short(unit.sentence)}"
+
+
+def _short(text: str, most: int = 100) -> str:
+    """Return a text on one line, cut at a word."""
+    text = printable(" ".join(text.split()))
+    return text if len(text) <= most else f"{text[:most].rpartition(' ')[0]} ..."

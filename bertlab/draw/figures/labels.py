@@ -1,0 +1,141 @@
+"""Figures of labels for words: what is asked at which piece, paths through the labels, transitions, F1 by seed."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from bertlab.config import IGNORED
+from bertlab.draw.figures.base import DIVERGING, INK, WIDTH, box, canvas, clean, figure
+from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE, SHAPES
+
+LETTER = 0.085  # inches of a letter in a box
+MARKERS = dict(zip(SHAPES, "os^Dxv>_", strict=True))
+
+
+def pieces_and_labels(words: Sequence[Sequence[str]], labels: Sequence[str], names: Sequence[str]) -> Figure:
+    """Words as pieces in boxes; below the first piece of each word its label, and the index of that in `names`."""
+    fig, ax = canvas(1.55)
+    cells = [["[CLS]"], *words, ["[SEP]"]]
+    asked = [None, *labels, None]
+    widths = [
+        max(max(map(len, pieces)), len(label or "")) * LETTER + 0.16 for pieces, label in zip(cells, asked, strict=True)
+    ]
+    free = WIDTH - 1.2
+    scale = min(1.0, free / sum((width + 0.05) * len(pieces) for width, pieces in zip(widths, cells, strict=True)))
+    for y, name in ((0.35, "piece"), (0.82, "label"), (1.25, "number")):
+        ax.text(0.1, y, name, va="center", size=10, weight="bold", color=INK)
+    x = 1.0
+    for pieces, label, width in zip(cells, asked, widths, strict=True):
+        for index, piece in enumerate(pieces):
+            first = index == 0 and label is not None
+            colour = "white" if not first else GREY if label == "O" else _colour(str(label), labels)
+            box(ax, x, 0.2, scale * width, piece, colour, size=8.5)
+            below: dict = dict(ha="center", va="center", size=8.5, family="monospace", parse_math=False)
+            middle, shade = x + scale * width / 2, INK if first else "#999999"
+            ax.text(middle, 0.82, str(label) if first else "-", color=shade, **below)
+            ax.text(middle, 1.25, str(names.index(str(label)) if first else IGNORED), color=shade, **below)
+            x += scale * (width + 0.05)
+    return fig
+
+
+def _colour(label: str, labels: Sequence[str]) -> str:
+    kinds = list(dict.fromkeys(each[2:] for each in labels if each != "O"))
+    return (ORANGE, BLUE, GREEN, *OKABE_ITO[3:])[kinds.index(label[2:])]
+
+
+def paths(
+    words: Sequence[str], names: Sequence[str], probabilities: Tensor, chosen: Mapping[str, Sequence[int]]
+) -> Figure:
+    """The probability of each label (rows) at each word (columns), and paths through them: a line for each."""
+    fig = figure(0.9 + 0.34 * len(names))
+    ax = fig.subplots()
+    image = ax.imshow(probabilities.T.numpy(), cmap="Greys", vmin=0, vmax=1.6, aspect="auto")
+    for word, label in np.ndindex(*probabilities.shape):
+        value = float(probabilities[word, label])
+        if value >= 0.005:
+            ax.text(word, label + 0.3, f"{value:.2f}", ha="center", va="center", size=7.5, color=INK)
+    for (name, path), colour, dashes, shift in zip(
+        chosen.items(), (ORANGE, BLUE), (":", "-"), (-0.08, 0.04), strict=False
+    ):
+        heights = [label + shift for label in path]
+        ax.plot(range(len(path)), heights, dashes, color=colour, marker="o", lw=2.5, ms=6, label=name)
+    image.set_clim(0, 1.6)
+    ax.set_xticks(range(len(words)), words, size=9, parse_math=False)
+    ax.set_yticks(range(len(names)), names, size=9)
+    ax.tick_params(length=0)
+    ax.set(xlabel="word", ylabel="label")
+    clean(ax)
+    fig.legend(frameon=False, ncols=2, loc="outside upper right", fontsize=9)
+    return fig
+
+
+def transitions(names: Sequence[str], matrices: Mapping[str, Tensor], forbidden: Tensor) -> Figure:
+    """Under each title a matrix of scores (N, N), row = from and column = to; what is forbidden (N, N) is crossed."""
+    fig = figure(3.9)
+    limit = max(float(matrix[~forbidden].abs().max()) for matrix in matrices.values()) or 1.0
+    for number, (ax, (title, matrix)) in enumerate(zip(fig.subplots(1, len(matrices)), matrices.items(), strict=True)):
+        shown = np.ma.masked_array(matrix.numpy(), forbidden.numpy())
+        image = clean(ax).imshow(shown, cmap=DIVERGING, vmin=-limit, vmax=limit)
+        ax.imshow(np.ma.masked_array(np.ones_like(shown), ~forbidden.numpy()), cmap=ListedColormap(["#DDDDDD"]))
+        for row, column in np.ndindex(*shown.shape):
+            if forbidden[row, column]:
+                ax.add_patch(
+                    Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, hatch="xxx", lw=0, edgecolor="#999999")
+                )
+            else:
+                value = f"{float(matrix[row, column]) + 0.0:.1f}".replace("-", "−").replace("−0.0", "0.0")
+                dark = abs(float(matrix[row, column])) > 0.65 * limit
+                ax.text(column, row, value, ha="center", va="center", size=8, color="white" if dark else INK)
+        ax.set_xticks(range(len(names)), names, rotation=90, size=8.5)
+        ax.set_yticks(range(len(names)), names if number == 0 else [""] * len(names), size=8.5)
+        ax.set_title(title, size=10, loc="left")
+        ax.set_xlabel("to", size=9)
+        ax.tick_params(length=0)
+    fig.axes[0].set_ylabel("from", size=9)
+    fig.colorbar(image, ax=fig.axes, shrink=0.8, aspect=25).set_label("score of the step (crossed: forbidden)", size=9)
+    return fig
+
+
+def by_seed(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str) -> Figure:
+    """One panel for each group, on a scale of its own; a row for each name, a dot for each seed, a bar at the mean."""
+    rows = max(len(group) for group in groups.values())
+    fig = figure(0.95 + 0.36 * rows)
+    for number, (ax, (title, group)) in enumerate(
+        zip(fig.subplots(1, len(groups), squeeze=False)[0], groups.items(), strict=True)
+    ):
+        for row, (values, marker) in enumerate(zip(group.values(), MARKERS.values(), strict=False)):
+            mean = sum(values) / len(values)
+            ax.plot(values, [row] * len(values), marker, color=OKABE_ITO[row], ms=7, alpha=0.8, ls="")
+            ax.plot([mean, mean], [row - 0.3, row + 0.3], color=INK, lw=2)
+            ax.annotate(f"{mean:.3f}", (1.01, row), xycoords=("axes fraction", "data"), va="center", size=9)
+        low, high = ax.get_xlim()
+        ax.set_xlim(low - 0.08 * (high - low), high + 0.08 * (high - low))
+        ax.set_yticks(range(len(group)), list(group) if number == 0 else [""] * len(group), size=9.5)
+        ax.set_ylim(rows - 0.5, -0.5)
+        ax.set_title(title, size=10, loc="left")
+        ax.set_xlabel(label, size=9)
+        ax.tick_params(axis="y", length=0)
+        ax.grid(axis="x", alpha=0.25, color=GREY)
+        clean(ax, "bottom")
+    return fig
+
+
+def accuracy_and_f1(accuracy: Mapping[str, float], f1: Mapping[str, float]) -> Figure:
+    """Two bars for each name: its token accuracy, and below it the F1 of its entities."""
+    fig = figure(0.9 + 0.42 * len(f1))
+    ax = clean(fig.subplots(), "bottom")
+    for values, shift, colour, label in ((accuracy, -0.2, GREY, "words right"), (f1, 0.2, BLUE, "F1 of names")):
+        rows = [row + shift for row in range(len(values))]
+        ax.barh(rows, list(values.values()), 0.36, color=colour, label=label)
+        for row, value in zip(rows, values.values(), strict=True):
+            ax.text(value + 0.01, row, f"{value:.2f}", va="center", size=9, color=INK)
+    ax.set(yticks=range(len(f1)), yticklabels=list(f1), xlim=(0, 1.12), xticks=[0, 0.25, 0.5, 0.75, 1])
+    ax.set_xlabel("share of the words, and F1 (0 to 1)", size=9)
+    ax.tick_params(axis="y", length=0, labelsize=10)
+    ax.invert_yaxis()
+    fig.legend(frameon=False, ncols=2, loc="outside upper right", fontsize=9)
+    return fig

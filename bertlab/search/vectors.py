@@ -1,0 +1,88 @@
+"""One vector for each text, by a model."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bertlab.errors import InputError
+from bertlab.inputs.features import Feature, collate
+from bertlab.io.locate import locate
+from bertlab.model.sentences import BertForSentenceEmbedding
+from bertlab.search.cache import cached
+from bertlab.tasks.base import CPU_TOKENS, batches
+from bertlab.tasks.registry import open_task
+from bertlab.tokenizer import Tokenizer
+
+Pooling = Literal["mean", "cls"]
+
+
+class TextEncoder:
+    """A model with its tokenizer: texts in, vectors of length 1 out."""
+
+    def __init__(
+        self,
+        model: BertForSentenceEmbedding,
+        tokenizer: Tokenizer,
+        max_length: int = 128,
+        pooling: Pooling = "mean",
+    ):
+        """`max_length`: tokens of a text that are read. `pooling`: "cls" takes the last state of [CLS] instead of the
+        mean over all tokens, to compare with."""
+        self.model, self.tokenizer, self.pooling = model.eval(), tokenizer, pooling
+        self.max_length = min(max_length, model.config.max_position_embeddings)
+
+    @classmethod
+    def open(cls, name: str | Path) -> "TextEncoder":
+        """Open a checkpoint that was fine-tuned for the task match. InputError for another one."""
+        model, task = open_task(name)
+        if not isinstance(model, BertForSentenceEmbedding):
+            raise InputError(f"{name} gives no vectors of texts: fine-tune one that does with bertlab finetune match")
+        return cls(model, task.tokenizer, task.max_length)
+
+    @torch.inference_mode()
+    def encode(self, texts: Sequence[str], *, progress: bool = False) -> Tensor:
+        """Return the vectors (N, H) of the texts; texts of like length share a batch."""
+        from tqdm.auto import tqdm
+
+        encodings = self.tokenizer.encodings(texts, offsets=False)
+        rows = [self.tokenizer.fitted((encoding,), self.max_length)[0] for encoding in encodings]
+        features = [Feature((row,), {}, number) for number, row in enumerate(rows)]
+        vectors = torch.empty(len(texts), self.model.config.hidden_size)
+        with tqdm(total=len(texts), desc="vectors", unit=" texts", disable=not progress, leave=False) as bar:
+            for chosen in batches(features, CPU_TOKENS):
+                vectors[[feature.example for feature in chosen]] = self._vectors(chosen)
+                bar.update(len(chosen))
+        return vectors
+
+    def _vectors(self, chosen: Sequence[Feature]) -> Tensor:
+        batch = collate(chosen, self.tokenizer)
+        if self.pooling == "mean":
+            return self.model(**batch).embeddings
+        return F.normalize(self.model.bert(**batch).last_hidden_state[:, 0], dim=-1)
+
+
+def kept_vectors(name: str | Path, texts: Sequence[str], *, progress: bool = False) -> tuple[TextEncoder, Tensor]:
+    """Open a checkpoint; return it with the vectors (N, H) of the texts, kept from an earlier call if neither has
+    changed since."""
+    encoder = TextEncoder.open(name)
+    digest = hashlib.sha256(f"{encoder.max_length}".encode())
+    for tensor in encoder.model.state_dict().values():
+        digest.update(tensor.numpy().tobytes())
+    vocabulary = encoder.tokenizer.convert_ids_to_tokens(range(encoder.tokenizer.vocab_size))
+    digest.update("\0".join([*vocabulary, "", *texts]).encode("utf-8", "surrogatepass"))
+
+    def made() -> bytes:
+        return encoder.encode(texts, progress=progress).half().numpy().tobytes()
+
+    def read(content: bytes) -> Tensor:
+        stored = np.frombuffer(content, dtype=np.float16).reshape(len(texts), -1)
+        return torch.from_numpy(stored.astype(np.float32))
+
+    where = hashlib.sha256(f"{locate(name).resolve()} {len(texts)}".encode()).hexdigest()[:12]
+    return encoder, cached(f"vectors-{where}", digest.hexdigest(), made, read)

@@ -1,0 +1,417 @@
+"""The checkers of fine-tuning pass right answers and name the mistake of each known wrong one."""
+
+import random
+from itertools import islice
+
+import pytest
+import torch
+import torch.nn.functional as F
+from checking import checker_tests
+from torch import nn
+
+from bertlab.course import (
+    check_classifier,
+    check_epochs,
+    check_expected_best,
+    check_finetune,
+    check_inputs,
+    check_layer_shares,
+    check_smooth_loss,
+)
+from bertlab.course import my_bert_heads_solution as solution
+
+Head = solution.BertForSequenceClassification
+
+# Inputs
+
+
+def changed(**slips):
+    """The right inputs with these tensors changed."""
+
+    def made(tokenizer, first, second=None, max_tokens=128):
+        rows = solution.inputs(tokenizer, first, second, max_tokens)
+        return rows | {name: change(rows) for name, change in slips.items()}
+
+    return made
+
+
+def first_alone(tokenizer, first, second=None, max_tokens=128):
+    """The first text is cut and never the second."""
+    room = max_tokens - 3
+    if second:
+        first = [" ".join(a.split()[: room - len(b.split())]) for a, b in zip(first, second, strict=True)]
+    return solution.inputs(tokenizer, first, second, max_tokens)
+
+
+INPUTS = {
+    "special tokens count": lambda tok, first, second, limit: solution.inputs(tok, first, second, limit + 3),
+    "0 on padding": changed(attention_mask=lambda rows: 1 - rows["attention_mask"]),
+    "padding is no token": changed(attention_mask=lambda rows: rows["attention_mask"] | 1),
+    "1 on the second text": changed(token_type_ids=lambda rows: rows["token_type_ids"] * 0),
+    "the longer text loses its end": first_alone,
+    "a dictionary with": lambda *args: tuple(solution.inputs(*args).values()),
+}
+
+# Epochs
+
+
+def one_epoch(examples, size, seed):
+    return islice(solution.epochs(examples, size, seed), -(-len(examples) // size))
+
+
+def unshuffled(examples, size, seed):
+    while True:
+        yield from (examples[start : start + size] for start in range(0, len(examples), size))
+
+
+def shuffled_once(examples, size, seed):
+    order = random.Random(seed).sample(examples, len(examples))
+    return unshuffled(order, size, seed)
+
+
+def last_lost(examples, size, seed):
+    return (batch for batch in solution.epochs(examples, size, seed) if len(batch) == min(size, len(examples)))
+
+
+def with_replacement(examples, size, seed):
+    rng = random.Random(seed)
+    while True:
+        yield rng.choices(examples, k=size)
+
+
+def global_random(examples, size, seed):
+    while True:
+        yield from islice(solution.epochs(examples, size, random.random()), -(-len(examples) // size))
+
+
+def in_place(examples, size, seed):
+    rng = random.Random(seed)
+    while True:
+        rng.shuffle(examples)
+        yield from ([*examples[start : start + size]] for start in range(0, len(examples), size))
+
+
+def across_epochs(examples, size=32, seed=0):
+    """Right in another way: an epoch may end within a batch."""
+    rng, waiting = random.Random(seed), []
+    while True:
+        order = list(examples)
+        rng.shuffle(order)
+        waiting += order
+        while len(waiting) >= min(size, len(examples)):
+            count = min(size, len(examples))
+            yield waiting[:count]
+            waiting = waiting[count:]
+
+
+EPOCHS = {
+    "the batches end": one_epoch,
+    "in their old order": unshuffled,
+    "every epoch has the same order": shuffled_once,
+    "the last examples of an epoch are lost": last_lost,
+    "comes twice": with_replacement,
+    "the same seed gave two orders": global_random,
+    "two seeds gave one order": lambda examples, size, seed: solution.epochs(examples, size, 0),
+    "changed the list": in_place,
+    "where size is 4": lambda examples, size, seed: solution.epochs(examples, 10, seed),
+}
+
+
+def test_epochs_that_end_within_a_batch_are_right():
+    check_epochs(across_epochs)
+
+
+# Head
+
+
+class Changed(Head):
+    """The right head, with one thing changed by a subclass."""
+
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        return self.changed(*self.bert(input_ids, attention_mask, token_type_ids), attention_mask)
+
+
+def head(change):
+    return type("Head", (Changed,), {"changed": change})
+
+
+class NoMask(Head):
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        return super().forward(input_ids, torch.ones_like(input_ids), token_type_ids)
+
+
+class NoSegments(Head):
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        return super().forward(input_ids, attention_mask, torch.zeros_like(input_ids))
+
+
+class WideStart(Head):
+    def __init__(self, config, num_labels):
+        super().__init__(config, num_labels)
+        self.classifier = nn.Linear(config.hidden_size, num_labels)
+
+
+class NoDropout(Head):
+    def __init__(self, config, num_labels):
+        super().__init__(config, num_labels)
+        self.dropout = nn.Identity()
+
+
+class NoConfig(Head):
+    def __init__(self, config, num_labels):
+        super().__init__(config, num_labels)
+        del self.config
+
+
+def loss_of(change):
+    return type("Head", (Head,), {"loss": change})
+
+
+def logits_of(model, batch):
+    return model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"])
+
+
+class TakesApart(Head):
+    def loss(self, batch):
+        labels = batch.pop("labels")
+        return F.cross_entropy(self(**batch), labels)
+
+
+class WrittenOut(Head):
+    """Right in another way."""
+
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        return self.classifier(self.dropout(self.bert(input_ids, attention_mask, token_type_ids)[1]))
+
+    def loss(self, batch):
+        kept = batch["labels"] != -100
+        logs = logits_of(self, batch)[kept].log_softmax(-1)
+        return -logs[torch.arange(len(logs)), batch["labels"][kept]].mean()
+
+
+HEADS = {
+    "the state of [CLS] itself": head(lambda self, hidden, pooled, mask: self.classifier(hidden[:, 0])),
+    "logits for every token": head(lambda self, hidden, pooled, mask: self.classifier(hidden)),
+    "the mean of the tokens": head(
+        lambda self, hidden, pooled, mask: self.classifier(
+            (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+        )
+    ),
+    "without softmax": head(lambda self, hidden, pooled, mask: self.classifier(pooled).softmax(-1)),
+    "no activation": head(lambda self, hidden, pooled, mask: self.classifier(pooled).relu()),
+    "attention_mask is not passed": NoMask,
+    "token_type_ids is not passed": NoSegments,
+    "initializer_range": WideStart,
+    "in training nothing is dropped": NoDropout,
+    "keep the config": NoConfig,
+    "loss changed the batch": TakesApart,
+    "the loss is the sum": loss_of(
+        lambda self, batch: F.cross_entropy(logits_of(self, batch), batch["labels"], reduction="sum")
+    ),
+    "went through softmax first": loss_of(
+        lambda self, batch: F.cross_entropy(logits_of(self, batch).softmax(-1), batch["labels"])
+    ),
+    "one number": loss_of(
+        lambda self, batch: F.cross_entropy(logits_of(self, batch), batch["labels"], reduction="none")
+    ),
+}
+
+
+def test_a_head_written_in_another_way_is_right():
+    check_classifier(WrittenOut)
+
+
+# Loop
+
+
+def loop(model, batches, steps, rate=1e-3, warmup=0.1, clip=1.0, on_step=None, shares=None, slip=""):
+    """Right in another way, or with a slip."""
+    optimizers = [(solution.AdamW(module), share) for module, share in shares or [(model, 1.0)]]
+    if slip != "eval":
+        model.train()
+    taken = enumerate(batches) if slip == "all" else enumerate(islice(batches, steps))
+    for step, batch in taken:
+        for optimizer, _ in optimizers:
+            if slip != "no zero":
+                optimizer.zero_grad()
+        loss = model.loss(batch)
+        loss.backward()
+        every = [weight for optimizer, _ in optimizers for weight in optimizer.parameters]
+        if slip == "by value":
+            torch.nn.utils.clip_grad_value_(every, clip)
+        elif slip != "no clip":
+            torch.nn.utils.clip_grad_norm_(every, clip)
+        factor = 1.0 if slip == "flat" else solution.rate_share((step + (slip != "late") / 2) / steps, warmup)
+        for optimizer, share in optimizers:
+            if slip != "no step":
+                optimizer.step(rate * factor * (1 if slip == "no shares" else share))
+        if on_step:
+            on_step(step, loss if slip == "tensor" else loss.item())
+    return None if slip == "nothing" else model if slip == "train" else model.eval()
+
+
+def slipped(slip):
+    return lambda *args: loop(*args, slip=slip)
+
+
+LOOPS = {
+    "the same in every step": slipped("flat"),
+    "the first step has no rate": slipped("late"),
+    "zero_grad() is missing": slipped("no zero"),
+    "was not clipped": slipped("no clip"),
+    "each number of the gradient": slipped("by value"),
+    "the shares are not used": slipped("no shares"),
+    "not in training mode": lambda model, *args: loop(model.eval(), *args, slip="eval"),
+    "still in training mode": slipped("train"),
+    "you took more batches": slipped("all"),
+    "no weight has moved": slipped("no step"),
+    "as a float": slipped("tensor"),
+    "return the model": slipped("nothing"),
+}
+
+
+def test_a_loop_that_clears_the_gradients_first_is_right():
+    check_finetune(loop)
+
+
+# Shares
+
+
+def shares(model, decay, change=lambda depth: depth, top=True, embeddings=True):
+    blocks = [model.bert.embeddings, *model.bert.encoder.layers]
+    found = [(block, decay ** change(len(blocks) - 1 - number)) for number, block in enumerate(blocks)]
+    rest = [(model.bert.pooler, 1.0), (model.classifier, 1.0), (model.dropout, 1.0)] if top else []
+    return found[0 if embeddings else 1 :] + rest
+
+
+SHARES = {
+    "upside down": lambda model, decay: shares(model, decay, lambda depth: 3 - depth),
+    "a share of 1; yours has 0.5": lambda model, decay: shares(model, decay, lambda depth: depth + 1),
+    "classifier is in none": lambda model, decay: shares(model, decay, top=False),
+    "embeddings is in none": lambda model, decay: shares(model, decay, embeddings=False),
+    "moved twice": lambda model, decay: [*shares(model, decay), (model.bert, 1.0)],
+    "a step below the first layer": lambda model, decay: shares(model, decay, lambda depth: min(depth, 2)),
+    "should be [0.125, 0.25, 0.5, 1]": lambda model, decay: shares(model, decay, lambda depth: 2 * depth),
+    "a list of pairs": lambda model, decay: dict(shares(model, decay)),
+}
+
+
+def test_shares_written_in_another_way_are_right():
+    check_layer_shares(shares)
+
+
+# Smoothing
+
+
+def smooth(logits, labels, smoothing, target=None, read=lambda logits: logits.log_softmax(-1)):
+    hot = torch.eye(logits.size(-1))[labels]
+    target = target or (lambda hot, s, n: (1 - s) * hot + s / n)
+    return -(target(hot, smoothing, logits.size(-1)) * read(logits)).sum(1).mean()
+
+
+def smoothed_by(target):
+    return lambda logits, labels, smoothing: smooth(logits, labels, smoothing, target)
+
+
+SMOOTHING = {
+    "is not used": smoothed_by(lambda hot, s, n: hot),
+    "among the wrong classes": smoothed_by(lambda hot, s, n: (1 - s) * hot + s / (n - 1) * (1 - hot)),
+    "smoothing / N, not all": smoothed_by(lambda hot, s, n: (1 - s) * hot + s),
+    "should go to all classes": smoothed_by(lambda hot, s, n: (1 - s) * hot),
+    "taken from the right one": smoothed_by(lambda hot, s, n: hot + s / n),
+    "the other way round": smoothed_by(lambda hot, s, n: s * hot + (1 - s) / n),
+    "take their mean": lambda logits, labels, s: smooth(logits, labels, s) * len(labels),
+    "sum over the classes": lambda logits, labels, s: smooth(logits, labels, s) / logits.size(-1),
+    "these are logits": lambda logits, labels, s: smooth(logits, labels, s, read=lambda x: x),
+    "these are probabilities": lambda logits, labels, s: smooth(logits, labels, s, read=lambda x: x.softmax(-1)),
+    "the sign": lambda logits, labels, s: -smooth(logits, labels, s),
+    "one number": lambda logits, labels, s: F.cross_entropy(logits, labels, label_smoothing=s, reduction="none"),
+}
+
+
+def test_smoothing_written_out_is_right():
+    check_smooth_loss(smooth)
+
+
+# The best of k
+
+
+def best(accuracies, k):
+    ordered, n = sorted(accuracies), len(accuracies)
+    return sum(value * (((i + 1) / n) ** k - (i / n) ** k) for i, value in enumerate(ordered))
+
+
+def simulated(accuracies, k):
+    """Right in another way."""
+    rng = random.Random(0)
+    return sum(max(rng.choices(accuracies, k=k)) for _ in range(20_000)) / 20_000
+
+
+def unsorted(accuracies, k):
+    n = len(accuracies)
+    return sum(value * (((i + 1) / n) ** k - (i / n) ** k) for i, value in enumerate(accuracies))
+
+
+def sorts_in_place(accuracies, k):
+    accuracies.sort()
+    return best(accuracies, k)
+
+
+def without_replacement(accuracies, k):
+    from itertools import combinations
+
+    sets = list(combinations(accuracies, min(k, len(accuracies))))
+    return sum(map(max, sets)) / len(sets)
+
+
+BEST = {
+    "the best of all runs": lambda accuracies, k: max(accuracies),
+    "the mean of all runs": lambda accuracies, k: sum(accuracies) / len(accuracies),
+    "without replacement": without_replacement,
+    "sort the accuracies": unsorted,
+    "changed the list": sorts_in_place,
+    "the best of one run is the mean": lambda accuracies, k: best(accuracies, k + 1),
+    "return a number": lambda accuracies, k: sorted(accuracies)[-k:],
+    "the best of 500 runs": lambda accuracies, k: best(accuracies, min(k, 3)),
+}
+
+
+def test_a_simulation_is_right():
+    check_expected_best(simulated)
+
+
+RIGHT = {
+    check_inputs: lambda *args: {n: t.float() for n, t in reversed(solution.inputs(*args).items())},
+    check_epochs: solution.epochs,
+    check_classifier: Head,
+    check_finetune: solution.finetune,
+    check_layer_shares: solution.layer_shares,
+    check_smooth_loss: lambda logits, labels, s: F.cross_entropy(logits, labels, label_smoothing=s),
+    check_expected_best: best,
+}
+MISTAKES = {
+    check_inputs: INPUTS,
+    check_epochs: EPOCHS,
+    check_classifier: HEADS,
+    check_finetune: LOOPS,
+    check_layer_shares: SHARES,
+    check_smooth_loss: SMOOTHING,
+    check_expected_best: BEST,
+}
+test_right, test_mistake = checker_tests(RIGHT, MISTAKES)
+
+
+def test_the_global_random_state_is_left_alone():
+    state = torch.get_rng_state()
+    check_classifier(Head)
+    check_finetune(solution.finetune)
+    assert torch.equal(state, torch.get_rng_state())
+
+
+@pytest.mark.parametrize("check", [check_epochs, check_finetune, check_smooth_loss])
+def test_what_is_not_begun_is_called_so(check):
+    def stub(*args):
+        raise NotImplementedError
+
+    with pytest.raises(AssertionError, match="write your code"):
+        check(stub)
