@@ -11,28 +11,19 @@ from bertlab.errors import InputError
 if TYPE_CHECKING:
     from bertlab.corpora.examples import Document
 
+World = Literal["documents", "questions", "adversarial", "sentiment", "entities", "entailment", "matching", "choices"]
+Kind = Literal[World, "cloze"]
+
 
 @dataclass(frozen=True)
 class Data:
     """Write text, questions or labelled examples to a file."""
 
-    kind: Positional[
-        Literal[
-            "documents",
-            "questions",
-            "adversarial",
-            "sentiment",
-            "entities",
-            "entailment",
-            "matching",
-            "choices",
-            "cloze",
-        ]
-    ] = "documents"
+    kind: Positional[Kind] = "documents"
     """Of the storyworld: documents: plain text, a blank line between two; questions: SQuAD 2.0 JSON; adversarial: the
-    same with a misleading sentence behind each passage; sentiment,
-    entailment, matching: CSV; entities: CoNLL columns; choices: JSON lines. cloze: questions made without labels, from
-    --text or --data: a name, number or date is taken out of a sentence and asked for."""
+    same with a misleading sentence behind each passage; sentiment, entailment, matching: CSV; entities: CoNLL columns;
+    choices: JSON lines. cloze: questions made without labels, from --text or --data: a name, number, date or thing is
+    taken out of a sentence and asked for."""
     out: Path | None = None
     """The file; its ending is added if it has none. storyworld or cloze if not given."""
     count: int = 1000

@@ -181,8 +181,9 @@ def one_head(maps: AttentionMaps, layer: int, head: int, control: AttentionMaps)
     return fig
 
 
-def change_grid(changes: Mapping[str, Tensor]) -> Figure:
-    """Under each title one number for each head (L, A), orange below and blue above zero, as knockout_charts has it."""
+def change_grid(changes: Mapping[str, Tensor], label: str = "change") -> Figure:
+    """Under each title one number for each head (L, A), orange below and blue above zero, as knockout_charts has it;
+    `label` says what the numbers are."""
     layers = next(iter(changes.values())).shape[0]
     limit = max(float(change.abs().max()) for change in changes.values()) or 1.0
     fig = figure(0.85 + 0.42 * layers)
@@ -197,7 +198,7 @@ def change_grid(changes: Mapping[str, Tensor]) -> Figure:
         ax.set_yticks(range(layers), [f"layer {i + 1}" for i in range(layers)], size=9)
         ax.set_title(title, size=10)
         ax.tick_params(length=0)
-    fig.colorbar(image, ax=axes).set_label("change", size=9)
+    fig.colorbar(image, ax=axes).set_label(label, size=9)
     return fig
 
 

@@ -93,7 +93,7 @@ def effect_bars(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str,
     for number, (ax, (title, named)) in enumerate(zip(_row(fig, len(groups)), groups.items(), strict=True)):
         means = [float(np.mean(values)) for values in named.values()]
         errors = [float(np.std(values) / max(1, len(values)) ** 0.5) for values in named.values()]
-        colours = [GREY if name == mark else BLUE for name in named]
+        colours = [GREY if name in (mark, "best possible") else BLUE for name in named]
         ax.barh(range(len(named)), means, xerr=errors, color=colours, height=0.7, error_kw={"ecolor": INK, "lw": 1})
         ax.set_yticks(range(len(named)), list(named) if number == 0 else [""] * len(named), size=10)
         ax.set_xlabel(label, size=9)
