@@ -1,4 +1,4 @@
-"""Search for the best settings as the paper does for every task (Devlin et al. 2019, appendix A.3)."""
+"""Search for the best settings, as the paper recommends (Devlin et al. 2019, appendix A.3)."""
 
 import json
 import shutil

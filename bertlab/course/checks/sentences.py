@@ -119,7 +119,7 @@ def check_choice_rows(fn: Callable[..., dict[str, Tensor]]) -> None:
     for name in ("token_type_ids", "attention_mask"):
         expect(torch.equal(result[name], right[name]), f"{name} do not fit: shape them as input_ids.")
     short = run(fn, tokenizer, texts, choices, 8)
-    expect(short["input_ids"].size(2) <= 8, "max_tokens is not heeded: hand it to inputs.")
+    expect(short["input_ids"].size(2) <= 8, "max_tokens has no effect: pass it on to inputs.")
     print("Right: a question is a block of rows, one for each choice.")
 
 
@@ -171,8 +171,6 @@ def check_recall_at(fn: Callable[[Tensor, Tensor, int], float]) -> None:
     """Check fn(similarity (Q, N), right (Q,), k) -> the share of questions whose right text is among the k best."""
     similarity = random_tensor(12, 30)
     right = torch.arange(12) * 2
-    best = similarity.topk(5, dim=1).indices
-    share = float((best == right[:, None]).any(1).float().mean())
     similarity[torch.arange(5), right[:5]] = torch.tensor([9.0, 9.0, 2.0, 1.5, 1.2])
     best = similarity.topk(5, dim=1).indices
     share = float((best == right[:, None]).any(1).float().mean())
@@ -185,14 +183,14 @@ def check_recall_at(fn: Callable[[Tensor, Tensor, int], float]) -> None:
     for wrong, message in (
         (share * 12, "that is a count: divide by the number of questions."),
         (share / 5, "each question counts once, not k times: 1 if its text is among the k, else 0."),
-        (first, "that is recall@1: k texts may be wrong before... take the k best, not the best."),
+        (first, "that is recall@1: take the k most similar texts, not the most similar one alone."),
         (worst, "those are the k least similar texts: sort from the largest."),
         (diagonal, "the right text of question q is right[q], not number q."),
     ):
         expect(abs(result - wrong) > 1e-6 or abs(wrong - share) < 1e-6, message)
     expect(abs(result - share) < 1e-6, f"a case with {share:.2f} gives {result:.2f}: look at each row by itself.")
     expect(abs(float(run(fn, similarity, right, 30)) - 1) < 1e-6, "among all texts every right one is found.")
-    print("Right: the share of questions that a reader of k lines finds answered.")
+    print("Right: the share of questions whose right text is among the first k.")
 
 
 @checker

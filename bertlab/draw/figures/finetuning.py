@@ -80,7 +80,7 @@ def labels_needed(curves: Mapping[str, Mapping[int, Sequence[float]]], chance: f
     ax.set_xticks(every, [f"{count:,}" for count in every])
     ax.minorticks_off()
     ax.set(
-        xlabel=f"{unit} (each step to the right multiplies them)",
+        xlabel=f"{unit} (logarithmic scale)",
         ylabel="accuracy on new text",
         ylim=(chance - 0.1, 1.02),
     )
