@@ -98,6 +98,7 @@ def by_layer(rows: Sequence[str], panels: Mapping[str, Sequence[float]]) -> Figu
         for y, value in enumerate(values):
             ax.text(value + 0.02 * limit, y, f"{value:.2f}", va="center", size=9.5, color=INK)
         ax.set(xlim=(0, limit))
+        ax.locator_params(axis="x", nbins=3)
         ax.set_title(title, size=10, loc="left")
         ax.tick_params(axis="y", length=0, labelsize=10)
     axes[0].set_yticks(range(len(rows)), rows)
