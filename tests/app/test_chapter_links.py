@@ -9,6 +9,7 @@ import pytest
 from pages import boxes, opened
 
 from app.explore import FIRST
+from bertlab.course import my_bert_heads_solution as heads
 from bertlab.course import my_bert_solution as my_bert
 from bertlab.io.locate import locate
 
@@ -25,18 +26,21 @@ def links() -> list[str]:
 
 
 @pytest.fixture
-def readers_model(tmp_path) -> str:
-    """The folder that chapter 08 writes."""
+def readers_models(tmp_path) -> dict[str, str]:
+    """The folders that chapters 08 and 09 write, by their names in links."""
     tok = my_bert.Tokenizer.from_file(locate("storyworld-tiny") / "vocab.txt")
-    my_bert.save(my_bert.BertForPreTraining(my_bert.Config(vocab_size=tok.vocab_size)), tok, tmp_path)
-    return str(tmp_path)
+    config = my_bert.Config(vocab_size=tok.vocab_size)
+    my_bert.save(my_bert.BertForPreTraining(config), tok, tmp_path / "my_bert_model")
+    classifier = heads.BertForSequenceClassification(config, 2)
+    my_bert.save(classifier, tok, tmp_path / "my_bert_sentiment", ["bad", "good"])
+    return {f"notebooks/{path.name}": str(path) for path in tmp_path.iterdir()}
 
 
 @pytest.mark.parametrize("link", links())
-def test_a_link_of_a_chapter_opens_what_it_names(link, readers_model):
+def test_a_link_of_a_chapter_opens_what_it_names(link, readers_models):
     page, asked = urlsplit(link).path, dict(parse_qsl(urlsplit(link).query))
-    if asked.get("folder") == "notebooks/my_bert_model":
-        asked["folder"] = readers_model
+    if "folder" in asked:
+        asked["folder"] = readers_models[asked["folder"]]
     app = opened(page or FIRST, **asked)  # the first page has no name in its address
     assert not app.exception and not app.error, boxes(app)
     for key in asked.keys() & {"text", "pair"}:
