@@ -14,6 +14,8 @@ from bertlab.course import (
     check_mlm_loss,
     check_pair_inputs,
     check_probes,
+    check_question_rows,
+    check_tagging,
     check_whole_words,
 )
 from bertlab.inputs.masking import Masking, mask_tokens
@@ -386,7 +388,13 @@ def stub(*args):
     raise NotImplementedError
 
 
-BESIDE = {check_heads: stub, check_probes: None, check_diagnose: {1: {"A": None}}}  # what they take beside one function
+BESIDE = {  # what they take beside one function
+    check_heads: stub,
+    check_probes: None,
+    check_diagnose: {1: {"A": None}},
+    check_question_rows: stub,
+    check_tagging: stub,
+}
 CHECKERS = [getattr(course, name) for name in course.__all__ if name.startswith("check_")]
 
 

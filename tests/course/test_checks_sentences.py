@@ -167,7 +167,7 @@ MISTAKES = {
         "the text comes first": wrong_rows(lambda t, o: o, lambda t, o: [text for text in t for _ in range(3)]),
         "the text is missing": wrong_rows(lambda t, o: o, lambda t, o: None),
         "questions should come first": lambda *a: {n: r.transpose(0, 1) for n, r in solution.choice_rows(*a).items()},
-        "max_tokens is not heeded": lambda tok, texts, choices, most=128: solution.choice_rows(tok, texts, choices),
+        "max_tokens has no effect": lambda tok, texts, choices, most=128: solution.choice_rows(tok, texts, choices),
         "token_type_ids do not fit": lambda *a: (
             solution.choice_rows(*a) | {"token_type_ids": solution.choice_rows(*a)["input_ids"] * 0}
         ),
