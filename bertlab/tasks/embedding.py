@@ -138,15 +138,15 @@ def partner_ranks(examples: Sequence[TextExample], similarity: Tensor) -> list[t
     Equal texts count once; of ties the partner comes last.
     """
     texts = [both(example)[1] for example in examples]
-    places: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for number, text in enumerate(texts):
-        places.setdefault(text, number)
-    unique = torch.tensor(list(places.values()))
+        numbers.setdefault(text, number)
+    unique = torch.tensor(list(numbers.values()))
     ranks = []
     for number, example in enumerate(examples):
         if is_same(example):
             row = similarity[number]
-            others = row[unique][unique != places[texts[number]]]
+            others = row[unique][unique != numbers[texts[number]]]
             ranks.append((1 + int((others >= row[number]).sum()), int(unique[row[unique].argmax()])))
     return ranks
 

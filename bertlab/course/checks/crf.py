@@ -157,7 +157,7 @@ def _wrong_paths(given: Case, right: Tensor) -> list[tuple[Tensor, str]]:
         best = (best[:, :, None] + steps).max(1)[0] + logits[:, word]
     forward.append(best.argmax(1))
     lengths = mask.sum(1, keepdim=True)
-    places = torch.arange(mask.size(1))
+    positions = torch.arange(mask.size(1))
     return [
         (logits.argmax(-1), "these are the likeliest labels word by word: the steps between them count too."),
         (torch.stack(greedy, 1), "each label is the best behind the one chosen before: greedy. Keep all labels open."),
@@ -166,7 +166,7 @@ def _wrong_paths(given: Case, right: Tensor) -> list[tuple[Tensor, str]]:
             "the best label so far at each word is no path: follow the backpointers from the end.",
         ),
         (
-            right.gather(1, (lengths - 1 - places).clamp(min=0)),
+            right.gather(1, (lengths - 1 - positions).clamp(min=0)),
             "the path is the wrong way round: you walk it backwards.",
         ),
         *_pointer_slips(given),

@@ -1,7 +1,6 @@
 """Checkers of fine-tuning: the loop, layer-wise rates, smoothed labels, the best of several runs."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -10,11 +9,8 @@ from torch import Tensor, nn
 from bertlab.config import BertConfig
 from bertlab.course import my_bert_heads_solution as solution
 from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run
+from bertlab.course.checks.classifier import SIZES
 from bertlab.training.engine.optim import rate_scales
-
-SIZES: dict[str, Any] = dict(
-    vocab_size=50, hidden_size=24, num_attention_heads=3, intermediate_size=40, num_hidden_layers=3
-)
 
 
 class _Toy(nn.Module):
@@ -81,7 +77,7 @@ def _toy_batches() -> Iterator[dict[str, Tensor]]:
 def _finetuned(fn: Callable, shares: tuple[float, float] | None) -> tuple[_Toy, list[tuple[int, float]]]:
     model, noted = _Toy(), []
     modules = shares and list(zip((model.bert, model.classifier), shares, strict=True))
-    result = run(fn, model, _toy_batches(), STEPS, 0.05, 0.4, 0.5, lambda *told: noted.append(told), modules)
+    result = run(fn, model, _toy_batches(), STEPS, 0.05, 0.4, 0.5, lambda *given: noted.append(given), modules)
     expect(result is model, "return the model, in eval mode.")
     return model, noted
 

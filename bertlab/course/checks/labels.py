@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
+from bertlab.course import my_bert_heads_solution as solution
 from bertlab.course import my_bert_solution as my_bert
 from bertlab.course.checks.base import checker, close, expect, run
 from bertlab.course.matching import load_matching
@@ -111,15 +112,13 @@ def check_may_follow(fn: Callable[[str, str], bool]) -> None:
         ("I-person", "I-pet", "I-pet cannot continue a person, whatever its prefix: the kinds must be the same."),
     ]
     for before, after, message in known:
-        expect(bool(run(fn, before, after)) == _allowed(before, after), message)
+        expect(bool(run(fn, before, after)) == solution.may_follow(before, after), message)
     for before, after in product(NAMES, NAMES):
-        verdict = "is allowed" if _allowed(before, after) else "is forbidden"
-        expect(bool(run(fn, before, after)) == _allowed(before, after), f"{after} behind {before} {verdict}.")
+        verdict = "is allowed" if solution.may_follow(before, after) else "is forbidden"
+        expect(
+            bool(run(fn, before, after)) == solution.may_follow(before, after), f"{after} behind {before} {verdict}."
+        )
     print("Right: only I- is choosy, and it wants its own kind before it.")
-
-
-def _allowed(before: str, after: str) -> bool:
-    return after[0] != "I" or (before[0] != "O" and before[2:] == after[2:])
 
 
 @checker

@@ -210,12 +210,12 @@ def check_pseudo_log_likelihood(fn: Callable[[LogP, Tensor, Tensor, int], Tensor
 def _likelihoods(ids: Tensor, special: Tensor) -> tuple[Tensor, list[tuple[Tensor, str]]]:
     """Return the right sum, and those of known mistakes."""
 
-    def total(places: Tensor, rows: Tensor) -> Tensor:
-        return _toy(rows)[range(len(places)), places, ids[places]].sum()
+    def total(positions: Tensor, rows: Tensor) -> Tensor:
+        return _toy(rows)[range(len(positions)), positions, ids[positions]].sum()
 
-    def hidden(places: Tensor) -> Tensor:
-        rows = ids.repeat(len(places), 1)
-        rows[range(len(places)), places] = MASK
+    def hidden(positions: Tensor) -> Tensor:
+        rows = ids.repeat(len(positions), 1)
+        rows[range(len(positions)), positions] = MASK
         return rows
 
     words, every = (~special).nonzero()[:, 0], torch.arange(len(ids))

@@ -190,16 +190,23 @@ def change_grid(changes: Mapping[str, Tensor], label: str = "change") -> Figure:
     axes = fig.subplots(1, len(changes), squeeze=False)[0]
     for ax, (title, change) in zip(axes, changes.items(), strict=True):
         image = clean(ax).imshow(change.numpy(), cmap=DIVERGING.reversed(), vmin=-limit, vmax=limit, aspect="auto")
-        for (layer, head), value in np.ndenumerate(change.numpy()):
-            colour = "white" if abs(value) > 0.65 * limit else INK
-            shown = f"{round(float(value), 2) + 0.0:+.2f}"  # no -0.00
-            ax.text(head, layer, shown.replace("-", "−"), ha="center", va="center", size=9.5, color=colour)
+        write_numbers(ax, change.numpy(), limit)
         ax.set_xticks(range(change.shape[1]), [f"head {i + 1}" for i in range(change.shape[1])], size=9)
         ax.set_yticks(range(layers), [f"layer {i + 1}" for i in range(layers)], size=9)
         ax.set_title(title, size=10)
         ax.tick_params(length=0)
     fig.colorbar(image, ax=axes).set_label(label, size=9)
     return fig
+
+
+def write_numbers(ax: Axes, values: np.ndarray, limit: float, size: float = 9.5, bold_largest: bool = False) -> None:
+    """Write each number, with its sign, into its cell of a picture whose colours end at `limit`; white on dark cells.
+    `bold_largest`: the largest of each row stands out."""
+    for (row, column), value in np.ndenumerate(values):
+        weight = "bold" if bold_largest and column == values[row].argmax() else "normal"
+        colour = "white" if abs(value) > 0.65 * limit else INK
+        shown = f"{round(float(value), 2) + 0.0:+.2f}".replace("-", "−")  # no -0.00
+        ax.text(column, row, shown, ha="center", va="center", size=size, color=colour, weight=weight)
 
 
 def answer_bars(answers: Mapping[str, Answer]) -> Figure:

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bertlab.draw.figures.base import DIVERGING, INK, arrow, box, canvas, clean, figure
+from bertlab.draw.figures.base import DIVERGING, INK, arrow, box, canvas, clean, figure, write_numbers
 from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE, PINK
 from bertlab.explain.probes import Probed
 
@@ -73,11 +73,7 @@ def property_map(rows: Mapping[str, Sequence[float]], label: str) -> Figure:
     fig = figure(0.95 + 0.42 * len(rows))
     ax = clean(fig.subplots())
     image = ax.imshow(values, cmap=DIVERGING.reversed(), vmin=-limit, vmax=limit, aspect="auto")
-    for (row, column), value in np.ndenumerate(values):
-        weight = "bold" if column == values[row].argmax() else "normal"
-        ink = "white" if abs(value) > 0.65 * limit else INK
-        shown = f"{round(float(value), 2) + 0.0:+.2f}".replace("-", "−")  # no -0.00
-        ax.text(column, row, shown, ha="center", va="center", size=10, color=ink, weight=weight)
+    write_numbers(ax, values, limit, size=10, bold_largest=True)
     names = ["embeddings", *(f"layer {number}" for number in range(1, values.shape[1]))]
     ax.set_xticks(range(values.shape[1]), names, size=9.5)
     ax.set_yticks(range(len(rows)), list(rows), size=10)
@@ -90,7 +86,9 @@ def property_map(rows: Mapping[str, Sequence[float]], label: str) -> Figure:
 def effect_bars(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str, mark: str = "random token") -> Figure:
     """A panel for each group: a bar for the mean of each name's values, with one standard error; `mark` in grey."""
     fig = figure(0.75 + 0.3 * max(map(len, groups.values())))
-    for number, (ax, (title, named)) in enumerate(zip(_row(fig, len(groups)), groups.items(), strict=True)):
+    for number, (ax, (title, named)) in enumerate(
+        zip(fig.subplots(1, len(groups), squeeze=False)[0], groups.items(), strict=True)
+    ):
         means = [float(np.mean(values)) for values in named.values()]
         errors = [float(np.std(values) / max(1, len(values)) ** 0.5) for values in named.values()]
         colours = [GREY if name in (mark, "best possible") else BLUE for name in named]
@@ -101,7 +99,3 @@ def effect_bars(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str,
         ax.tick_params(axis="y", length=0)
         clean(ax, "bottom").invert_yaxis()
     return fig
-
-
-def _row(fig: Figure, count: int) -> Sequence[Axes]:
-    return fig.subplots(1, count, squeeze=False)[0]
