@@ -7,12 +7,13 @@ from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
+from bertlab.corpora.columns import Columns
 from bertlab.corpora.conll import as_bio, check_label, check_word
 from bertlab.corpora.examples import QAExample, TokenExample
 from bertlab.corpora.reading import Skipped, usable
 from bertlab.corpora.records import Record
 from bertlab.corpora.squad import Question, qa_examples
-from bertlab.corpora.tabular import Columns, Problem, ReadOptions, choice_examples, text_examples
+from bertlab.corpora.tabular import Problem, ReadOptions, choice_examples, text_examples
 from bertlab.errors import InputError
 
 CONFIGURED = re.compile(r"(\w[\w.-]*/\w[\w.-]*)/(\w[\w.-]*)")

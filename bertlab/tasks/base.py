@@ -15,9 +15,10 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import torch
 
 from bertlab.config import BertConfig
+from bertlab.corpora.columns import Columns
 from bertlab.corpora.hub_datasets import HUB, HubSet
 from bertlab.corpora.records import Record, read_records
-from bertlab.corpora.tabular import Columns, Problem, ReadOptions
+from bertlab.corpora.tabular import Problem, ReadOptions
 from bertlab.errors import InputError
 from bertlab.inputs.features import Batch, Feature, collate
 from bertlab.model.base import PretrainedModel
@@ -116,7 +117,7 @@ class Task(ABC, Generic[Example, Predicted]):
     @classmethod
     def read_file(cls, path: Path, options: ReadOptions) -> Iterator[Example]:
         """Yield the examples of a file; by default one of rows (.csv, .tsv, .jsonl, .txt)."""
-        records = read_records(path, options.encoding, options.skipped, options.columns.text)
+        records = read_records(path, options.encoding, options.skipped, options.columns)
         return cls.read_rows(records, str(path), options)
 
     @classmethod
