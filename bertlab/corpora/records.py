@@ -13,6 +13,7 @@ from bertlab.corpora.layout import LABEL_FIRST, SAMPLE, Layout, layout_of
 from bertlab.corpora.reading import Skipped, open_text, usable
 from bertlab.errors import InputError
 
+EVERY = Columns()  # none is asked for
 JSON = (".jsonl", ".json")
 LARGEST = 2**31 - 1  # characters of a CSV cell; the module's own 131,072 are less than some documents
 
@@ -36,7 +37,7 @@ class Record:
 
 
 def read_records(
-    path: Path, encoding: str = "utf-8", skipped: Skipped | None = None, columns: Columns = Columns()
+    path: Path, encoding: str = "utf-8", skipped: Skipped | None = None, columns: Columns = EVERY
 ) -> Iterator[Record]:
     """Yield the rows of a file of JSON lines (.jsonl, .json: one object a line) or of a table, whatever its ending.
 

@@ -17,13 +17,15 @@ from bertlab.errors import InputError
 
 Problem = Literal["single_label_classification", "regression", "multi_label_classification"]
 
+
 @dataclass(frozen=True)
 class ReadOptions:
     """How examples are read from a file or a data set.
 
     `pairs`: True where each example needs a second text, False to read one only from a column that `columns` names,
     None to take it wherever a usual column holds it. Without `labelled` the labels need not be there. With `skipped`,
-    rows that cannot be used are left out and counted there; without it the first one is an InputError.
+    rows that cannot be used, and those with labels that it does not want, are left out and counted there; without it
+    the first one that cannot be used is an InputError.
     """
 
     columns: Columns = Columns()
@@ -68,7 +70,7 @@ def text_examples(records: Iterator[Record], source: str, options: ReadOptions) 
     if options.pairs is False and options.columns.pair is None:
         columns = replace(columns, pair=None)
     read = partial(_text_example, columns=columns, problem=options.problem)
-    yield from usable(records, read, options.skipped)
+    yield from usable(_wanted(records, columns.label, options.skipped), read, options.skipped)
 
 
 def read_choices(
@@ -97,6 +99,7 @@ def choice_examples(records: Iterator[Record], source: str, options: ReadOptions
     columns = replace(options.columns, choices=options.columns.choices or usual_choices(first.values))
     columns = found_columns(columns, BEGINNINGS, first.values, source, options.labelled)
     count = len(_choices(first, columns))
+    records = _wanted(records, columns.label, options.skipped)
     yield from usable(records, partial(_choice_example, columns=columns, count=count), options.skipped)
 
 
@@ -107,9 +110,16 @@ def _rows(path: str | Path, options: ReadOptions) -> Iterator[Record]:
 def _peek(records: Iterator[Record], source: str, skipped: Skipped | None) -> tuple[Record, Iterator[Record]]:
     """Return the first row, and all rows."""
     if (first := next(records, None)) is None:
-        why = f" that can be used: {skipped}" if skipped and skipped.count else ""
+        why = f" that can be used: {skipped}" if skipped else ""
         raise InputError(f"{source}: there are no rows{why}")
     return first, chain([first], records)
+
+
+def _wanted(records: Iterator[Record], column: str | None, skipped: Skipped | None) -> Iterator[Record]:
+    """Yield the rows without those whose label is unwanted, which are counted."""
+    if column is None or skipped is None:
+        return records
+    return (record for record in records if skipped.wants([str(record.values.get(column)).strip()]))
 
 
 def _text_example(record: Record, columns: Columns, problem: Problem) -> TextExample:

@@ -152,6 +152,11 @@ class Task(ABC, Generic[Example, Predicted]):
     def features(self, examples: Sequence[Example], config: BertConfig, learn: bool) -> Sequence[Feature]:
         """Return the rows of the examples, in their order; with `learn`, of checked examples, with their targets."""
 
+    @staticmethod
+    def counted_labels(example: Example) -> Iterable[str]:
+        """Return the labels of an example, for a warning of labels that are too rare to be learned."""
+        return ()
+
     def tune(self, model: PretrainedModel, examples: Sequence[Example]) -> None:  # noqa: B027 (most families need none)
         """Choose on the dev set what no gradient teaches."""
 

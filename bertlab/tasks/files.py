@@ -29,16 +29,20 @@ class FileOptions:
     encoding: str = "utf-8"
     """Encoding of the files."""
     on_error: Literal["stop", "skip"] = "stop"
-    """Whether a row that cannot be used ends the reading, or is left out and counted."""
+    """Whether a row that cannot be used ends the reading, or is left out and counted; in evaluate also a row with a
+    label that the model does not know."""
+    skip_label: tuple[str, ...] = ()
+    """Labels whose rows are left out and counted where labels are read, as - in SNLI and OCNLI, where annotators did
+    not agree."""
 
     @property
     def columns(self) -> Columns:
         """The named columns."""
         return Columns(self.text_column, self.pair_column, self.label_column, self.choice_columns)
 
-    def skipped(self) -> Skipped | None:
-        """Return a counter of the rows that are left out; None where the first bad row ends the reading."""
-        return Skipped() if self.on_error == "skip" else None
+    def skipped(self) -> Skipped:
+        """Return a counter of the rows that are left out."""
+        return Skipped(stop=self.on_error == "stop", unwanted=frozenset(self.skip_label))
 
     def reading(
         self, problem: Problem = "single_label_classification", pairs: bool | None = None, labelled: bool = True
@@ -50,7 +54,7 @@ class FileOptions:
 def some(examples: Iterator[Example], source: str | Path, skipped: Skipped | None) -> Iterator[Example]:
     """Yield the same examples; InputError where there is none."""
     if (first := next(examples, None)) is None:
-        why = f" that can be used: {skipped}" if skipped and skipped.count else ""
+        why = f" that can be used: {skipped}" if skipped else ""
         raise InputError(f"{source}: holds no example{why}")
     yield first
     yield from examples
