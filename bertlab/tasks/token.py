@@ -141,7 +141,7 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
 
     def measures(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> dict[str, float]:
         gold, predicted = [list(e.labels or ()) for e in examples], [list(p.labels) for p in predictions]
-        whole = are_entities(label for sentences in (gold, predicted) for labels in sentences for label in labels)
+        whole = are_entities(label for labels in gold for label in labels)
         return (score_entities if whole else score_tags)(gold, predicted)
 
     def baselines(self, known: Sequence[TokenExample], examples: Sequence[TokenExample]) -> dict[str, dict[str, float]]:
