@@ -19,11 +19,12 @@ class FileOptions:
     """Which columns of a file hold what, and how the file is read."""
 
     text_column: str | None = None
-    """Column of the text: its name, in CoNLL files its number from 0; usual names are found by themselves."""
+    """Column of the text: its name, or its number from 0 where columns have no names; usual names are found by
+    themselves."""
     pair_column: str | None = None
     """Column of the second text of a pair."""
     label_column: str | None = None
-    """Column of the label; in CoNLL files a number, the last one if not given."""
+    """Column of the label; in CoNLL files the last one if not given."""
     choice_columns: tuple[str, ...] = ()
     """Columns of the choices."""
     encoding: str = "utf-8"
