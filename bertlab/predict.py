@@ -78,7 +78,7 @@ def predict_file(model: str, path: Path, out: Path, files: FileOptions, device: 
     examples = task.read_examples(path, options)
     predictions = named_predictions(opened, task, tqdm(examples, unit="example", delay=1))
     count = atomic_lines(out, (as_text(identity, prediction) for identity, prediction in predictions))
-    return count, str(options.skipped) if options.skipped and options.skipped.count else ""
+    return count, str(options.skipped or "")
 
 
 def file_format(task: Task, model: str, out: Path) -> Callable[[str, Prediction], str]:

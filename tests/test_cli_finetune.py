@@ -358,7 +358,7 @@ MISTAKES = {
     "sentences for qa": ("finetune qa --model tiny --out x --train class.csv", "class.csv: no SQuAD file"),
     "sentences for token": ("finetune token --model tiny --out x --train class.csv", "class.csv, line"),
     "sentences for choice": ("finetune choice --model tiny --out x --train class.csv", "--choice-columns"),
-    "words for sentence": (f"{TRAIN} words.conll", "words.conll: not a file of examples"),
+    "words for sentence": (f"{TRAIN} words.conll", "words.conll: there is no column 'text'"),
     "one choice": ("finetune choice --model tiny --out x --train single.jsonl", "single.jsonl, line 1"),
     "too few": (f"{TRAIN} few.csv", "few.csv: 2 examples are too few"),
     "too few for a grid": (f"{TRAIN} few.csv --grid", "--dev"),

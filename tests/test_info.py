@@ -135,6 +135,20 @@ def test_the_command(labelled, capsys):
     assert json.loads(capsys.readouterr().out)["total"] == model_facts(labelled).total
 
 
+@pytest.mark.parametrize("kept", ["vocab.txt", "tokenizer.json"])
+def test_a_folder_that_holds_a_vocabulary_alone(kept, labelled, tmp_path, capsys):
+    (tmp_path / "words").mkdir()
+    (labelled / kept).rename(tmp_path / "words" / kept)
+    main(["info", str(tmp_path / "words"), "--json"])
+    size = json.loads(capsys.readouterr().out)["tokenizer"]["vocab_size"]
+    main(["info", str(tmp_path / "words")])
+    assert size > 30 and str(size) in capsys.readouterr().out
+    (labelled / "config.json").unlink()  # a model that lost its config is no vocabulary
+    with pytest.raises(SystemExit):
+        main(["info", str(labelled)])
+    assert "config.json" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("what", ["nothing", "no tokenizer file that works", "another model"])
 def test_mistakes_are_one_line_and_exit_2(what, labelled, capsys):
     name, told = labelled, "config.json"

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from bertlab.cli.messages import print_result, say
 from bertlab.cli.settings import Flat, Positional
+from bertlab.corpora.reading import rows
 from bertlab.errors import InputError
 from bertlab.tasks.files import FileOptions, naming
 
 if TYPE_CHECKING:
+    from bertlab.config import BertConfig
     from bertlab.corpora.tabular import Problem
     from bertlab.evaluation.held_out import Learned
     from bertlab.tasks.base import Task
@@ -64,7 +66,7 @@ def evaluate_task(name: str, data: Path | None, files: FileOptions) -> dict[str,
     else:
         examples = world_examples(name, task)
     with naming(data or name):
-        task.check(examples, model.config)
+        examples = known_examples(task, examples, model.config, files)
     predictions = list(task.predict(model, tqdm(examples, unit="example", leave=False)))
     return task.measures(examples, predictions)
 
@@ -73,9 +75,32 @@ def file_examples(task: "Task", data: Path, files: FileOptions, problem: "Proble
     """Read a file as the model was taught to."""
     options = files.reading(problem, task.learned.pairs if task.learned else None)
     examples = list(task.read_examples(data, options))
-    if options.skipped and options.skipped.count:
+    if options.skipped:
         say(options.skipped)
     return examples
+
+
+def known_examples(task: "Task", examples: list, config: "BertConfig", files: FileOptions) -> list:
+    """Return the examples with labels that the model knows; others are an InputError, or left out and counted."""
+    from bertlab.tasks.sequence import UnknownLabelError
+
+    if files.on_error == "stop":
+        task.check(examples, config)
+        return examples
+    known, unknown = [], dict[str, None]()
+    for example in examples:
+        try:
+            task.check([example], config)
+        except UnknownLabelError as error:
+            unknown |= dict.fromkeys(error.labels)
+        else:
+            known.append(example)
+    if unknown:
+        names = ", ".join(map(repr, unknown))
+        say(f"left out {rows(len(examples) - len(known))} with labels that the model does not know: {names}")
+    if not known:
+        raise InputError("holds no example with a label that the model knows")
+    return known
 
 
 def world_examples(name: str, task: "Task") -> list:

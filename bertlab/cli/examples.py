@@ -1,6 +1,7 @@
 """The labelled examples of a fine-tuning: the user's files, a data set of the hub, or the storyworld."""
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,14 @@ from bertlab.corpora.hub_datasets import HubSet, read_hub
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 from bertlab.evaluation.report import plain
+from bertlab.tasks.base import Task
 from bertlab.tasks.files import FileOptions, naming, some
 from bertlab.tasks.registry import TASKS, find_task
 from bertlab.training.recipes import FinetuneRecipe
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, if no dev file is given
 FEW = 50  # examples to choose by
+RARE, NAMED = 2, 5  # a label is rare that occurs so often at most; rare ones that are named
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
 WORLD_DEV, WORLD_TEST = 500, 2000  # examples
 DOCSTRINGS = (
@@ -99,6 +102,7 @@ def file_sets(sources: Sources, path: Path, recipe: FinetuneRecipe) -> Sets:
     notes: list[str] = []
     named_files = path, sources.dev or path, sources.test or sources.dev or path
     train = read_file(path, sources.files, recipe, notes)
+    odd = odd_labels(train, find_task(recipe.task).family)
     if sources.dev:
         dev = read_file(sources.dev, sources.files, recipe, notes)
     else:
@@ -107,6 +111,9 @@ def file_sets(sources: Sources, path: Path, recipe: FinetuneRecipe) -> Sets:
         notes.append(f"{len(dev):,} examples of the training file, drawn by the seed, were kept away from training.")
     if len(dev) < FEW:
         notes.append(f"Chosen by {len(dev)} examples, which tell one checkpoint from another only roughly.")
+    if odd:
+        say(f"warning: {path}: {odd}")
+        notes.append(plain(f"{path.name}: {odd}") + ".")
     if sources.test:
         return Sets(train, dev, read_file(sources.test, sources.files, recipe, notes), notes, named_files)
     return Sets(train, dev, dev, [*notes, CHOSEN], named_files)
@@ -123,9 +130,19 @@ def read_file(path: Path, files: FileOptions, recipe: FinetuneRecipe, notes: lis
 
 def note_skipped(skipped: Skipped | None, source: str | Path, notes: list[str]) -> None:
     """Say what was left out, and note it for the report, without the user's folders."""
-    if skipped and skipped.count:
+    if skipped:
         say(skipped)
         notes.append(plain(str(skipped).replace(str(source), Path(source).name)) + ".")
+
+
+def odd_labels(examples: Sequence, family: type[Task]) -> str:
+    """Return in words which labels are too rare to be learned, or mark examples without a label; "" of none."""
+    counts = Counter(label for example in examples for label in family.counted_labels(example))
+    found = [f"the label {label!r} occurs {('once', 'twice')[n - 1]}" for label, n in counts.items() if n <= RARE]
+    found[NAMED:] = [f"{len(found) - NAMED} more are as rare"] * (len(found) > NAMED)
+    if "-" in counts and len(counts) > 2 and "+" not in counts:
+        found.append("the label '-' is learned like the others, but SNLI and OCNLI mean by it that there is none")
+    return f"{', '.join(found)}; --skip-label leaves rows out by their label" if found else ""
 
 
 def split_off(examples: list, seed: int) -> tuple[list, list]:

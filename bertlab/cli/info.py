@@ -8,7 +8,8 @@ from bertlab.cli.settings import Positional
 
 @dataclass(frozen=True)
 class Info:
-    """Show what a model is: shapes, parameters of each part, memory, tokenizer. Loads no weights."""
+    """Show what a model is: shapes, parameters of each part, memory, tokenizer; of a folder that holds a vocabulary
+    alone, the tokenizer. Loads no weights."""
 
     model: Positional[str] = "storyworld-tiny"
     """A bundled name, a folder or a hub id (org/name, org/name@revision)."""
@@ -16,11 +17,12 @@ class Info:
     """Print JSON."""
 
     def run(self) -> None:
-        from bertlab.model.summary import model_facts
+        from bertlab.model.summary import model_facts, vocabulary_facts
 
-        facts = model_facts(self.model)
+        vocabulary = vocabulary_facts(self.model)
+        facts = vocabulary or model_facts(self.model)
         if self.json:
-            print_json(asdict(facts))
+            print_json({"tokenizer": asdict(facts)} if vocabulary else asdict(facts))
         else:
             from bertlab.draw.tables import print_facts
 

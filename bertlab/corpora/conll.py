@@ -1,7 +1,8 @@
 """Labelled words in the format of the CoNLL shared tasks: one word a line, its label in a column."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from bertlab.errors import InputError
 
 Line = tuple[int, str]  # its number, and what it holds
 
-LABEL = re.compile(r"O|[BIES]-\S+")  # of BIO, IOB1 and BIOES
+OUTSIDE = "O"
+PREFIX = re.compile("[BIMES]-")  # of BIO, IOB1, IO, BIOES and BMES
+ENTITY = re.compile(rf"{OUTSIDE}|{PREFIX.pattern}\S+")
 BLANKS = re.compile("[ \t]+")  # str.split() would also cut at a no-break space
 BREAK = re.compile("[ \t\r\n]*|-DOCSTART-.*", re.DOTALL)
 
@@ -29,10 +32,11 @@ def read_conll(
     tabs, or else by blanks.
 
     Columns are counted from 0, and from the right with -1. -DOCSTART- lines, and comments ("# ...") before a sentence,
-    are left out. Labels are BIO or BIOES; IOB1 becomes BIO. A sentence's id is the number of its first line.
-    InputError names the line where something is wrong; with `skipped` such a sentence is left out and counted.
+    are left out. Labels are BIO or BIOES, which IOB1, IO and BMES become, or plain (DET). A sentence's id is the number
+    of its first line. InputError names the line where something is wrong; with `skipped` such a sentence is left out
+    and counted, and so is one with a label that it does not want.
     """
-    path = Path(path)
+    path, tags = Path(path), Tags()
 
     def read(lines: Sequence[Line]) -> TokenExample:
         rows = _rows(lines, str(path))
@@ -43,10 +47,14 @@ def read_conll(
         (where, first), *_ = rows
         if word_column % len(first) == label_column % len(first):
             raise InputError(f"{where}: column {word_column} cannot hold both words and labels; see --label-column")
-        labels = [check_label(label, where) for label, where in cells]
-        return TokenExample(str(lines[0][0]), tuple(words), as_bio(labels))
+        return TokenExample(str(lines[0][0]), tuple(words), tags.read(cells))
 
-    yield from usable(_sentences(path, encoding), read, skipped)
+    yield from wanted(usable(_sentences(path, encoding), read, skipped), skipped)
+
+
+def wanted(examples: Iterator[TokenExample], skipped: Skipped | None) -> Iterator[TokenExample]:
+    """Yield the sentences without those with an unwanted label, which are counted."""
+    return (example for example in examples if skipped is None or skipped.wants(example.labels or ()))
 
 
 def _sentences(path: Path, encoding: str) -> Iterator[list[Line]]:
@@ -95,17 +103,41 @@ def check_word(word: object, where: str) -> str:
     return word
 
 
-def check_label(label: str, where: str) -> str:
-    """Return the label, if it is one of an entity: O, B-x, I-x, E-x or S-x."""
-    if not LABEL.fullmatch(label):
-        raise InputError(f"{where}: {label!r} is no label of an entity (O, B-x, I-x, E-x, S-x); see --label-column")
-    return label
+@dataclass
+class Tags:
+    """The labels of one file: all but O have a prefix (B-x), or all are plain (DET). The first one decides."""
+
+    have_prefixes: bool | None = None
+
+    def read(self, cells: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+        """Return the labels of a sentence, given as (label, its place in words). InputError: one is none."""
+        for label, where in cells:
+            if self.have_prefixes is None and label not in ("", OUTSIDE):
+                self.have_prefixes = bool(PREFIX.match(label))
+            fits = ENTITY.fullmatch(label) if self.have_prefixes else label and not PREFIX.match(label)
+            if not fits:
+                kinds = "all are plain (DET), or all are O, B-x, I-x, M-x, E-x or S-x"
+                raise InputError(f"{where}: {label!r} is no label: {kinds}; see --label-column")
+        labels = [label for label, _ in cells]
+        return as_bio(labels) if self.have_prefixes else tuple(labels)
 
 
 def as_bio(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return the same labels, but with B- where an entity begins with I-, as in IOB1; BIO and BIOES stay."""
-    before = ["O", *labels]
+    """Return the same labels, but with B- where an entity begins with I-, as in IOB1 and IO, and with I- for M-; BIO
+    and BIOES stay."""
+    labels = [f"I-{label[2:]}" if label[:2] == "M-" else label for label in labels]
+    before = [OUTSIDE, *labels]
     return tuple(
         f"B-{label[2:]}" if label[0] == "I" and previous not in (f"B-{label[2:]}", label) else label
         for previous, label in zip(before, labels, strict=False)
     )
+
+
+def are_entities(labels: Iterable[str]) -> bool:
+    """Return whether the labels mark entities by prefixes, or none at all; False of plain ones."""
+    return all(ENTITY.fullmatch(label) for label in labels)
+
+
+def with_prefixes(labels: Sequence[str]) -> list[str]:
+    """Return the labels as those of entities; of plain ones, neighbours with the same label are one, and O is none."""
+    return list(labels) if are_entities(labels) else [label if label == OUTSIDE else f"I-{label}" for label in labels]

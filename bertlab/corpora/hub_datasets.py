@@ -7,12 +7,13 @@ from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
-from bertlab.corpora.conll import as_bio, check_label, check_word
+from bertlab.corpora.columns import Columns
+from bertlab.corpora.conll import Tags, check_word, wanted
 from bertlab.corpora.examples import QAExample, TokenExample
 from bertlab.corpora.reading import Skipped, usable
 from bertlab.corpora.records import Record
 from bertlab.corpora.squad import Question, qa_examples
-from bertlab.corpora.tabular import Columns, Problem, ReadOptions, choice_examples, text_examples
+from bertlab.corpora.tabular import Problem, ReadOptions, choice_examples, text_examples
 from bertlab.errors import InputError
 
 CONFIGURED = re.compile(r"(\w[\w.-]*/\w[\w.-]*)/(\w[\w.-]*)")
@@ -141,19 +142,19 @@ def _question(record: Record) -> Question:
 
 def word_rows(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[TokenExample]:
     """Yield the sentences of rows with a list of words and one of labels."""
-    read = partial(_token_example, columns=options.columns, labelled=options.labelled)
-    return usable(records, read, options.skipped)
+    read = partial(_token_example, columns=options.columns, tags=Tags() if options.labelled else None)
+    return wanted(usable(records, read, options.skipped), options.skipped)
 
 
-def _token_example(record: Record, columns: Columns, labelled: bool) -> TokenExample:
+def _token_example(record: Record, columns: Columns, tags: Tags | None) -> TokenExample:
     names = columns.text or "tokens", columns.label or "ner_tags"
     words = [check_word(word, record.place(names[0])) for word in _list(record, names[0])]
-    if not labelled:
+    if tags is None:
         return TokenExample(str(record.number), tuple(words))
-    labels = [check_label(str(label), record.place(names[1])) for label in _list(record, names[1])]
+    labels = [(str(label), record.place(names[1])) for label in _list(record, names[1])]
     if len(labels) != len(words):
         raise InputError(f"{record.where}: {len(words)} words, but {len(labels)} labels")
-    return TokenExample(str(record.number), tuple(words), as_bio(labels))
+    return TokenExample(str(record.number), tuple(words), tags.read(labels))
 
 
 def _list(record: Record, column: str) -> list:

@@ -2,9 +2,10 @@
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TextIO, TypeVar
@@ -19,26 +20,46 @@ Example = TypeVar("Example")
 
 @dataclass
 class Skipped:
-    """Counts the rows that a reader leaves out, and keeps the reason of the first."""
+    """Counts the rows that a reader leaves out: those that cannot be used, unless the first of them is to `stop` the
+    reading, and keeps the reason of the first; those with an `unwanted` label, by label."""
 
     count: int = 0
     first: str = ""
+    stop: bool = False
+    unwanted: frozenset[str] = frozenset()
+    labels: Counter[str] = field(default_factory=Counter)
 
     def add(self, reason: InputError) -> None:
         self.first = self.first or str(reason)
         self.count += 1
 
+    def wants(self, labels: Iterable[str]) -> bool:
+        """Return whether none of the labels of a row is unwanted; else count it."""
+        found = self.unwanted.intersection(labels)
+        self.labels.update(found)
+        return not found
+
+    def __bool__(self) -> bool:
+        """Whether any row was left out."""
+        return bool(self.count or self.labels)
+
     def __str__(self) -> str:
-        return f"left out {self.count} row{'' if self.count == 1 else 's'}; the first: {self.first}"
+        parts = [f"left out {rows(count)} labelled {label!r}" for label, count in self.labels.most_common()]
+        return "; ".join(parts + [f"left out {rows(self.count)}; the first: {self.first}"] * bool(self.count))
 
 
-def usable(rows: Iterable[Row], read: Callable[[Row], Example], skipped: Skipped | None) -> Iterator[Example]:
-    """Yield `read(row)` of each row. A row that raises InputError is left out and counted if there is `skipped`."""
-    for row in rows:
+def rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"
+
+
+def usable(found: Iterable[Row], read: Callable[[Row], Example], skipped: Skipped | None) -> Iterator[Example]:
+    """Yield `read(row)` of each row. A row that raises InputError is left out and counted if there is `skipped`, unless
+    that is to stop there."""
+    for row in found:
         try:
             example = read(row)
         except InputError as error:
-            if skipped is None:
+            if skipped is None or skipped.stop:
                 raise
             skipped.add(error)
         else:

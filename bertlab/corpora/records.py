@@ -1,22 +1,21 @@
-"""Rows with named columns, of CSV, TSV and JSON-lines files."""
+"""Rows with named columns, of JSON-lines files and of tables with any delimiter."""
 
 import csv
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
+from bertlab.corpora.columns import Columns
+from bertlab.corpora.layout import LABEL_FIRST, SAMPLE, Layout, layout_of
 from bertlab.corpora.reading import Skipped, open_text, usable
 from bertlab.errors import InputError
 
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".txt")
+EVERY = Columns()  # none is asked for
+JSON = (".jsonl", ".json")
 LARGEST = 2**31 - 1  # characters of a CSV cell; the module's own 131,072 are less than some documents
-QUOTING: dict[str, dict] = {  # files ending in .tsv are written without quoting, those of GLUE for example: a " is a "
-    ".csv": {"strict": True},
-    ".tsv": {"delimiter": "\t", "quoting": csv.QUOTE_NONE},
-}
 
 
 @dataclass(frozen=True)
@@ -38,31 +37,33 @@ class Record:
 
 
 def read_records(
-    path: Path, encoding: str = "utf-8", skipped: Skipped | None = None, column: str | None = None
+    path: Path, encoding: str = "utf-8", skipped: Skipped | None = None, columns: Columns = EVERY
 ) -> Iterator[Record]:
-    """Yield the rows of a .csv, .tsv, .jsonl or .json (one object a line) or .txt file (each line as column "text").
+    """Yield the rows of a file of JSON lines (.jsonl, .json: one object a line) or of a table, whatever its ending.
 
-    The first line of CSV and TSV names the columns. If `column` is a number and not among the names, there is no such
-    line, and columns are called "0", "1", ... InputError names a file of another kind, or the line where something is
-    wrong; with `skipped` such a row is left out and counted, unless it makes all later rows doubtful.
+    The delimiter is found from the first lines: tabs, which separate without quoting, or commas, semicolons and | as in
+    CSV. The first line names the columns, unless `columns` are numbers: then they are called "0", "1", ... Lines that
+    begin with a number of few ("1 a fine film") have the columns "label" and "text"; other lines without a delimiter
+    are the column "text". InputError names the line where something is wrong; with `skipped` such a row is left out and
+    counted, unless it makes all later rows doubtful.
     """
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise InputError(f"{path}: not a file of examples; one ends in {', '.join(SUFFIXES)}")
-    if suffix in QUOTING:
-        yield from _csv(path, encoding, skipped, column or "", QUOTING[suffix])
-    elif suffix == ".txt":
-        for number, line in _lines(path, encoding):
-            yield Record(f"{path}, line {number}", number, {"text": line})
-    else:
+    if path.suffix.lower() in JSON:
         yield from usable(_lines(path, encoding), partial(_object, path), skipped)
+        return
+    with open_text(path, encoding, newline="") as file:
+        sample = list(islice(file, SAMPLE))
+        layout, lines = layout_of(sample, columns, path), chain(sample, file)
+        if layout.delimiter.strip(" "):
+            yield from _table(path, lines, layout, skipped)
+        else:
+            yield from _texts(path, lines, layout.delimiter == " ", skipped)
 
 
 def _lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
     with open_text(path, encoding) as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
-                yield number, line.removesuffix("\n")
+                yield number, line
 
 
 def _object(path: Path, row: tuple[int, str]) -> Record:
@@ -77,31 +78,44 @@ def _object(path: Path, row: tuple[int, str]) -> Record:
     return Record(where, number, values)
 
 
-def _csv(path: Path, encoding: str, skipped: Skipped | None, column: str, quoting: dict) -> Iterator[Record]:
-    rows = _cells(path, encoding, quoting)
+def _texts(path: Path, lines: Iterable[str], labelled: bool, skipped: Skipped | None) -> Iterator[Record]:
+    """Yield each line that is not blank as a text, or as a label and a text."""
+
+    def record(row: tuple[int, str]) -> Record:
+        number, line = row
+        where, line = f"{path}, line {number}", line.rstrip("\r\n")
+        if not labelled:
+            return Record(where, number, {"text": line})
+        if not (match := LABEL_FIRST.fullmatch(line)):
+            raise InputError(f"{where}: no label, blank and text, as the first lines have")
+        return Record(where, number, {"label": match[1], "text": match[2]})
+
+    yield from usable((row for row in enumerate(lines, start=1) if row[1].strip()), record, skipped)
+
+
+def _table(path: Path, lines: Iterable[str], layout: Layout, skipped: Skipped | None) -> Iterator[Record]:
+    rows = _cells(path, lines, layout)
     number, names = next(rows, (1, []))
-    if column.isdecimal() and column not in names:
+    if not layout.header:
         rows = chain([(number, names)], rows)
         names = [str(place) for place in range(len(names))]
     _check_names(names, path)
-    yield from usable(rows, partial(_record, path, names), skipped)
+    yield from usable(rows, partial(_record, path, names, layout.delimiter == "\t"), skipped)
 
 
-def _cells(path: Path, encoding: str, quoting: dict) -> Iterator[tuple[int, list[str]]]:
+def _cells(path: Path, lines: Iterable[str], layout: Layout) -> Iterator[tuple[int, list[str]]]:
     """Yield (number of its first line, cells) of each row that is not blank."""
     csv.field_size_limit(LARGEST)
-    number = 1
-    with open_text(path, encoding, newline="") as file:
-        reader = csv.reader(file, **quoting)
-        try:
-            for cells in reader:
-                if cells:
-                    yield number, cells
-                number = reader.line_num + 1
-        except csv.Error as error:
-            raise InputError(
-                f'{path}, line {number}: the row that begins here is no CSV ({error}); a " within quotes is written ""'
-            ) from error
+    number, reader = 1, csv.reader(lines, **layout.dialect)
+    try:
+        for cells in reader:
+            if cells:
+                yield number, cells
+            number = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(
+            f'{path}, line {number}: the row that begins here is no CSV ({error}); a " within quotes is written ""'
+        ) from error
 
 
 def _check_names(names: Iterable[str], path: Path) -> None:
@@ -114,9 +128,10 @@ def _check_names(names: Iterable[str], path: Path) -> None:
         seen.add(name)
 
 
-def _record(path: Path, names: list[str], row: tuple[int, list[str]]) -> Record:
+def _record(path: Path, names: list[str], ragged: bool, row: tuple[int, list[str]]) -> Record:
+    """Return a row under the names. Ragged ones may have cells behind these, or lack some that nobody asks for."""
     number, cells = row
     where = f"{path}, line {number}"
-    if len(cells) != len(names):
+    if len(cells) != len(names) and not ragged:
         raise InputError(f"{where}: {len(cells)} columns, but the first line has {len(names)}")
-    return Record(where, number, dict(zip(names, cells, strict=True)))
+    return Record(where, number, dict(zip(names, cells, strict=False)))

@@ -46,6 +46,8 @@ def _questions(path: Path, articles: list) -> Iterator[Question]:
 
 def qa_examples(questions: Iterable[Question], labelled: bool, skipped: Skipped | None) -> Iterator[QAExample]:
     """Yield checked examples. An id may occur only once, because predictions are stored by it."""
+    if skipped is not None and skipped.unwanted:
+        raise InputError("--skip-label: questions have answers and no labels; leave it out")
     seen: set[str] = set()
 
     def read(question: Question) -> QAExample:

@@ -2,47 +2,20 @@
 
 import json
 import math
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Literal, get_args
 
+from bertlab.corpora.columns import BEGINNINGS, IDS, TEXTS, Columns, found_columns, usual_choices
 from bertlab.corpora.examples import ChoiceExample, TextExample
 from bertlab.corpora.reading import Skipped, check_text, usable
 from bertlab.corpora.records import Record, read_records
 from bertlab.errors import InputError
 
 Problem = Literal["single_label_classification", "regression", "multi_label_classification"]
-
-# What the published data sets call their columns; the first name that a file has counts.
-TEXTS: dict[str, str | None] = {  # each with its pair
-    "text": "pair",
-    "sentence1": "sentence2",
-    "premise": "hypothesis",
-    "question1": "question2",
-    "question": "sentence",
-    "#1 String": "#2 String",
-    "sentence": None,
-}
-# The texts of multiple choice have no pair.
-BEGINNINGS: dict[str, str | None] = dict.fromkeys(("text", "startphrase", "ctx", "sent1", "premise", "question"))
-LABELS = ("label", "gold_label", "labels", "score", "Quality", "is_duplicate")
-IDS = ("id", "idx", "index", "pairID")
-CHOICE_LISTS = ("choices", "endings")
-CHOICE = re.compile(r"(?:choice|ending)_?(\d+)")
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Names of columns; None: found by the usual names. `choices` is one that holds lists, or one for each choice."""
-
-    text: str | None = None
-    pair: str | None = None
-    label: str | None = None
-    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,7 +24,8 @@ class ReadOptions:
 
     `pairs`: True where each example needs a second text, False to read one only from a column that `columns` names,
     None to take it wherever a usual column holds it. Without `labelled` the labels need not be there. With `skipped`,
-    rows that cannot be used are left out and counted there; without it the first one is an InputError.
+    rows that cannot be used, and those with labels that it does not want, are left out and counted there; without it
+    the first one that cannot be used is an InputError.
     """
 
     columns: Columns = Columns()
@@ -90,13 +64,13 @@ def text_examples(records: Iterator[Record], source: str, options: ReadOptions) 
     if options.problem not in get_args(Problem):
         raise InputError(f"problem={options.problem!r}: choose one of {', '.join(get_args(Problem))}")
     first, records = _peek(records, source, options.skipped)
-    columns = _found_columns(options.columns, TEXTS, first, source, options.labelled)
+    columns = found_columns(options.columns, TEXTS, first.values, source, options.labelled)
     if options.pairs and columns.pair is None:
         raise InputError(f"{source}: no column holds the second texts; name it with --pair-column")
     if options.pairs is False and options.columns.pair is None:
         columns = replace(columns, pair=None)
     read = partial(_text_example, columns=columns, problem=options.problem)
-    yield from usable(records, read, options.skipped)
+    yield from usable(_wanted(records, columns.label, options.skipped), read, options.skipped)
 
 
 def read_choices(
@@ -122,45 +96,30 @@ def read_choices(
 def choice_examples(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[ChoiceExample]:
     """Yield the choices of rows from anywhere; errors call it `source`."""
     first, records = _peek(records, source, options.skipped)
-    columns = replace(options.columns, choices=options.columns.choices or _usual_choices(first.values))
-    columns = _found_columns(columns, BEGINNINGS, first, source, options.labelled)
+    columns = replace(options.columns, choices=options.columns.choices or usual_choices(first.values))
+    columns = found_columns(columns, BEGINNINGS, first.values, source, options.labelled)
     count = len(_choices(first, columns))
+    records = _wanted(records, columns.label, options.skipped)
     yield from usable(records, partial(_choice_example, columns=columns, count=count), options.skipped)
 
 
 def _rows(path: str | Path, options: ReadOptions) -> Iterator[Record]:
-    return read_records(Path(path), options.encoding, options.skipped, options.columns.text)
+    return read_records(Path(path), options.encoding, options.skipped, options.columns)
 
 
 def _peek(records: Iterator[Record], source: str, skipped: Skipped | None) -> tuple[Record, Iterator[Record]]:
     """Return the first row, and all rows."""
     if (first := next(records, None)) is None:
-        why = f" that can be used: {skipped}" if skipped and skipped.count else ""
+        why = f" that can be used: {skipped}" if skipped else ""
         raise InputError(f"{source}: there are no rows{why}")
     return first, chain([first], records)
 
 
-def _found_columns(
-    wanted: Columns, texts: Mapping[str, str | None], first: Record, source: str, labelled: bool
-) -> Columns:
-    """Return the columns by the names that they have in the first row."""
-    names = first.values
-    text = wanted.text or next((name for name in texts if name in names), "text")
-    partner = None if wanted.text else texts.get(text)
-    pair = wanted.pair or (partner if partner in names else None)
-    label = (wanted.label or next((name for name in LABELS if name in names), "label")) if labelled else None
-    named = [("--text-column", text), ("--pair-column", pair), ("--label-column", label)]
-    for option, name in named + [("--choice-columns", name) for name in wanted.choices]:
-        if name and name not in names:
-            raise InputError(f"{source}: there is no column {name!r}, only {', '.join(names)}; see {option}")
-    return Columns(text, pair, label, wanted.choices)
-
-
-def _usual_choices(names: dict) -> tuple[str, ...]:
-    numbered = {name: int(match[1]) for name in names if (match := CHOICE.fullmatch(name))}
-    if numbered:
-        return tuple(sorted(numbered, key=lambda name: numbered[name]))
-    return (next((name for name in CHOICE_LISTS if name in names), "choices"),)
+def _wanted(records: Iterator[Record], column: str | None, skipped: Skipped | None) -> Iterator[Record]:
+    """Yield the rows without those whose label is unwanted, which are counted."""
+    if column is None or skipped is None:
+        return records
+    return (record for record in records if skipped.wants([str(record.values.get(column)).strip()]))
 
 
 def _text_example(record: Record, columns: Columns, problem: Problem) -> TextExample:
@@ -176,7 +135,7 @@ def _id(record: Record) -> str:
 
 
 def _text(record: Record, column: str | None) -> str:
-    assert column is not None  # _found_columns names it
+    assert column is not None  # found_columns names it
     return check_text(record.value(column), record.place(column))
 
 

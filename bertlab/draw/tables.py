@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bertlab.errors import printable
-from bertlab.model.summary import ModelFacts, ModuleFacts
+from bertlab.model.summary import ModelFacts, ModuleFacts, TokenizerFacts
 
 SIZES = {
     "num_hidden_layers": "layers",
@@ -21,9 +21,11 @@ SIZES = {
 }
 
 
-def print_facts(facts: ModelFacts, console: Console | None = None) -> None:
-    """Sizes, shapes, parameters and memory, tokenizer: one table each."""
+def print_facts(facts: ModelFacts | TokenizerFacts, console: Console | None = None) -> None:
+    """Sizes, shapes, parameters and memory, tokenizer: one table each; of a tokenizer alone its own."""
     console = console or Console()
+    if isinstance(facts, TokenizerFacts):
+        return console.print(tokenizer_table(facts))
     labels = facts.config["id2label"].values() if "Classification" in facts.architecture else ()
     sizes = [(label, facts.config[field]) for field, label in SIZES.items()]
     sizes += [("labels", ", ".join(map(printable, labels)))] if labels else []
@@ -31,7 +33,7 @@ def print_facts(facts: ModelFacts, console: Console | None = None) -> None:
     shapes = [shape_row(module) for module in facts.modules]
     console.print(table("Shapes (* = every layer)", ["module", "times", "weight", "bias"], shapes))
     console.print(parameter_table(facts))
-    console.print(tokenizer_table(facts))
+    console.print(tokenizer_table(facts.tokenizer))
 
 
 def table(title: str, columns: list[str], rows: Iterable[tuple]) -> Table:
@@ -59,13 +61,13 @@ def parameter_table(facts: ModelFacts) -> Table:
     return drawn
 
 
-def tokenizer_table(facts: ModelFacts) -> Table:
-    if facts.tokenizer is None:
+def tokenizer_table(facts: TokenizerFacts | None) -> Table:
+    if facts is None:
         return table("Tokenizer", ["", ""], [("none in this folder", "")])
-    special = ", ".join(f"{token} {number}" for token, number in facts.tokenizer.special_tokens.items())
+    special = ", ".join(f"{token} {number}" for token, number in facts.special_tokens.items())
     rows = [
-        ("vocabulary", facts.tokenizer.vocab_size),
-        ("letters", "lower case" if facts.tokenizer.lowercase else "as written (cased)"),
+        ("vocabulary", facts.vocab_size),
+        ("letters", "lower case" if facts.lowercase else "as written (cased)"),
         ("special tokens", special),
     ]
     return table("Tokenizer", ["", ""], rows)

@@ -130,6 +130,13 @@ def parameters_by_part(model: PretrainedModel) -> dict[str, int]:
     return dict(counts)
 
 
+def vocabulary_facts(name: str | Path) -> TokenizerFacts | None:
+    """Return the tokenizer of a folder that holds no model beside it; None for others."""
+    folder = locate(name)
+    alone = not present(folder / "config.json") and weights_file(folder) is None
+    return tokenizer_facts(folder) if alone else None
+
+
 def tokenizer_facts(folder: Path) -> TokenizerFacts | None:
     if not any(present(folder / file) for file in ("tokenizer.json", "vocab.txt")):
         return None

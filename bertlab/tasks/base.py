@@ -15,9 +15,10 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import torch
 
 from bertlab.config import BertConfig
+from bertlab.corpora.columns import Columns
 from bertlab.corpora.hub_datasets import HUB, HubSet
 from bertlab.corpora.records import Record, read_records
-from bertlab.corpora.tabular import Columns, Problem, ReadOptions
+from bertlab.corpora.tabular import Problem, ReadOptions
 from bertlab.errors import InputError
 from bertlab.inputs.features import Batch, Feature, collate
 from bertlab.model.base import PretrainedModel
@@ -116,7 +117,7 @@ class Task(ABC, Generic[Example, Predicted]):
     @classmethod
     def read_file(cls, path: Path, options: ReadOptions) -> Iterator[Example]:
         """Yield the examples of a file; by default one of rows (.csv, .tsv, .jsonl, .txt)."""
-        records = read_records(path, options.encoding, options.skipped, options.columns.text)
+        records = read_records(path, options.encoding, options.skipped, options.columns)
         return cls.read_rows(records, str(path), options)
 
     @classmethod
@@ -150,6 +151,11 @@ class Task(ABC, Generic[Example, Predicted]):
     @abstractmethod
     def features(self, examples: Sequence[Example], config: BertConfig, learn: bool) -> Sequence[Feature]:
         """Return the rows of the examples, in their order; with `learn`, of checked examples, with their targets."""
+
+    @staticmethod
+    def counted_labels(example: Example) -> Iterable[str]:
+        """Return the labels of an example, for a warning of labels that are too rare to be learned."""
+        return ()
 
     def tune(self, model: PretrainedModel, examples: Sequence[Example]) -> None:  # noqa: B027 (most families need none)
         """Choose on the dev set what no gradient teaches."""

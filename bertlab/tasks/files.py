@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from bertlab.corpora.columns import Columns
 from bertlab.corpora.reading import Skipped
-from bertlab.corpora.tabular import Columns, Problem, ReadOptions
+from bertlab.corpora.tabular import Problem, ReadOptions
 from bertlab.errors import InputError
 
 Example = TypeVar("Example")
@@ -18,26 +19,31 @@ class FileOptions:
     """Which columns of a file hold what, and how the file is read."""
 
     text_column: str | None = None
-    """Column of the text: its name, in CoNLL files its number from 0; usual names are found by themselves."""
+    """Column of the text: its name, or its number from 0 where columns have no names; usual names are found by
+    themselves."""
     pair_column: str | None = None
     """Column of the second text of a pair."""
     label_column: str | None = None
-    """Column of the label; in CoNLL files a number, the last one if not given."""
+    """Column of the label; in CoNLL files the last one if not given."""
     choice_columns: tuple[str, ...] = ()
     """Columns of the choices."""
     encoding: str = "utf-8"
     """Encoding of the files."""
     on_error: Literal["stop", "skip"] = "stop"
-    """Whether a row that cannot be used ends the reading, or is left out and counted."""
+    """Whether a row that cannot be used ends the reading, or is left out and counted; in evaluate also a row with a
+    label that the model does not know."""
+    skip_label: tuple[str, ...] = ()
+    """Labels whose rows are left out and counted where labels are read, as - in SNLI and OCNLI, where annotators did
+    not agree."""
 
     @property
     def columns(self) -> Columns:
         """The named columns."""
         return Columns(self.text_column, self.pair_column, self.label_column, self.choice_columns)
 
-    def skipped(self) -> Skipped | None:
-        """Return a counter of the rows that are left out; None where the first bad row ends the reading."""
-        return Skipped() if self.on_error == "skip" else None
+    def skipped(self) -> Skipped:
+        """Return a counter of the rows that are left out."""
+        return Skipped(stop=self.on_error == "stop", unwanted=frozenset(self.skip_label))
 
     def reading(
         self, problem: Problem = "single_label_classification", pairs: bool | None = None, labelled: bool = True
@@ -49,7 +55,7 @@ class FileOptions:
 def some(examples: Iterator[Example], source: str | Path, skipped: Skipped | None) -> Iterator[Example]:
     """Yield the same examples; InputError where there is none."""
     if (first := next(examples, None)) is None:
-        why = f" that can be used: {skipped}" if skipped and skipped.count else ""
+        why = f" that can be used: {skipped}" if skipped else ""
         raise InputError(f"{source}: holds no example{why}")
     yield first
     yield from examples

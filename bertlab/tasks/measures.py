@@ -9,10 +9,12 @@ run gives another model, and have no width where all examples are alike.
 
 import warnings
 from collections.abc import Callable, Collection, Sequence
+from operator import eq
 from typing import Any
 
 import numpy as np
 
+from bertlab.corpora.conll import OUTSIDE, with_prefixes
 from bertlab.errors import InputError
 
 RESAMPLES = 1000
@@ -127,13 +129,34 @@ def score_entities(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
 
     One list of labels ("O", "B-person", "I-person" ...) a sentence. A figure of no entity at all is 0.
     """
-    _check(gold, predicted)
-    for number, (right, found) in enumerate(zip(gold, predicted, strict=True), 1):
-        if len(right) != len(found):
-            raise InputError(f"sentence {number} has {len(right)} words, but {len(found)} labels are given for it")
+    _check_words(gold, predicted)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of tags without B- and I-, which count as entities of their own
         return _score_entities([list(labels) for labels in gold], [list(labels) for labels in predicted])
+
+
+def score_tags(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Return the measures of plain labels of words (DET): `token_accuracy` over all words, and `macro_f1` over the
+    labels that occur. If some words are labelled O, also those of score_entities, neighbours with one label being one
+    entity."""
+    from sklearn.metrics import f1_score
+
+    _check_words(gold, predicted)
+    right = np.array([sum(map(eq, *pair)) for pair in zip(gold, predicted, strict=True)])
+    words = np.array([len(labels) for labels in gold])
+    flat = [[label for labels in sentences for label in labels] for sentences in (gold, predicted)]
+    scores = bounded("token_accuracy", float(share_of_words(right, words)), share_of_words, right, words)
+    scores["macro_f1"] = float(f1_score(*flat, average="macro", zero_division=0))
+    if OUTSIDE not in flat[0]:
+        return scores
+    return (
+        score_entities(*([with_prefixes(labels) for labels in sentences] for sentences in (gold, predicted))) | scores
+    )
+
+
+def share_of_words(right: np.ndarray, words: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Return the share of words with the right label, from the counts of each sentence."""
+    return right.sum(axis) / words.sum(axis)
 
 
 def _score_entities(gold: list[list[str]], predicted: list[list[str]]) -> dict[str, float]:
@@ -203,6 +226,13 @@ def _check(gold: Sequence, predicted: Sequence) -> None:
         raise InputError("there is no example to measure on")
     if len(gold) != len(predicted):
         raise InputError(f"{len(gold)} examples have a right answer, but {len(predicted)} predictions are given")
+
+
+def _check_words(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> None:
+    _check(gold, predicted)
+    for number, (right, found) in enumerate(zip(gold, predicted, strict=True), 1):
+        if len(right) != len(found):
+            raise InputError(f"sentence {number} has {len(right)} words, but {len(found)} labels are given for it")
 
 
 def _check_labels(used: set[str], labels: Sequence[str]) -> None:

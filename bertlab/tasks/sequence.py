@@ -27,6 +27,14 @@ LARGEST = 1e18  # the square of a larger number overflows 32 bits
 Label = str | float | tuple[str, ...]
 
 
+class UnknownLabelError(InputError):
+    """An example has `labels` that the model does not know."""
+
+    def __init__(self, message: str, labels: Sequence[str]):
+        super().__init__(message)
+        self.labels = labels
+
+
 @dataclass(frozen=True)
 class TextPrediction(Prediction):
     """The likeliest class, the number, or all classes above one half; and the probability of each class."""
@@ -68,6 +76,10 @@ class SequenceTask(Task[TextExample, TextPrediction]):
         self.best = "micro_f1" if several else "accuracy"
         problem = "multi_label_classification" if several else "single_label_classification"
         return {"problem_type": problem, "id2label": dict(enumerate(names))}
+
+    @staticmethod
+    def counted_labels(example: TextExample) -> Iterable[str]:
+        return classes(example.label)
 
     def check(self, examples: Iterable[TextExample], config: BertConfig) -> None:
         for example in examples:
@@ -161,9 +173,10 @@ def check_label(name: str, label: Label | None, config: BertConfig) -> None:
             advice = "scale the numbers, to 0..1 or so"
             raise InputError(f"example {name}: the label {label:g} is too large to learn: {advice}")
         return
-    for one in classes(label):
-        if one not in config.label2id:
-            raise InputError(f"example {name}: the model knows no label {one!r}; it knows {_listed(config.label2id)}")
+    if unknown := [one for one in classes(label) if one not in config.label2id]:
+        raise UnknownLabelError(
+            f"example {name}: the model knows no label {unknown[0]!r}; it knows {_listed(config.label2id)}", unknown
+        )
 
 
 def known_label(name: str, label: Label | None) -> Label:

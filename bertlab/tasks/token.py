@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bertlab.config import BertConfig
 from bertlab.corpora import storyworld
-from bertlab.corpora.conll import read_conll
+from bertlab.corpora.conll import OUTSIDE, are_entities, read_conll, with_prefixes
 from bertlab.corpora.examples import TokenExample
 from bertlab.corpora.hub_datasets import word_rows
 from bertlab.corpora.tabular import ReadOptions
@@ -22,11 +22,10 @@ from bertlab.model import BertForTokenClassification
 from bertlab.model.base import PretrainedModel
 from bertlab.model.crf import forbidden_steps
 from bertlab.tasks.base import Comparison, Given, Prediction, Task, TaskName
-from bertlab.tasks.measures import score_entities
-from bertlab.tasks.sequence import check_label
+from bertlab.tasks.measures import score_entities, score_tags
+from bertlab.tasks.sequence import MOST_CLASSES, check_label
 from bertlab.tokenizer import Tokenizer
 
-OUTSIDE = "O"
 LabelledRow = tuple[list[str], list[float]]  # the label of each word, and its probability
 
 
@@ -61,7 +60,11 @@ class TokenPrediction(Prediction):
 
 
 class TokenTask(Task[TokenExample, TokenPrediction]):
-    """Labels belong to the first piece of each word. A sentence that does not fit is read in several rows."""
+    """Labels belong to the first piece of each word. A sentence that does not fit is read in several rows.
+
+    Labels with prefixes (B-x) mark entities, which are measured whole. Of plain ones (DET) it is the share of right
+    words, and entities are neighbours with the same label, as far as some words are labelled O.
+    """
 
     names = {
         "token": TaskName("a label for each word"),
@@ -85,12 +88,19 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
 
     def head_fields(self, examples: Sequence[TokenExample]) -> dict[str, Any]:
         seen = {label for example in examples for label in example.labels or ()}
+        self.best = "f1" if are_entities(seen) or OUTSIDE in seen else "token_accuracy"
+        if not are_entities(seen):
+            return {"id2label": dict(enumerate(plain_names(seen)))}
         kinds = sorted({label[2:] for label in seen if label != OUTSIDE})
         prefixes = "BIES" if any(label[:2] in ("E-", "S-") for label in seen) else "BI"
         if not kinds:
             raise InputError(f"no word of the {len(examples)} sentences is labelled: there is nothing to learn")
         names = [OUTSIDE, *(f"{prefix}-{kind}" for kind in kinds for prefix in prefixes)]
         return {"id2label": dict(enumerate(names))}
+
+    @staticmethod
+    def counted_labels(example: TokenExample) -> Iterable[str]:
+        return (entity.kind for entity in entities(example.words, example.labels or ()))
 
     def check(self, examples: Iterable[TokenExample], config: BertConfig) -> None:
         for example in examples:
@@ -120,15 +130,19 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
         return batch | {"word_mask": word_mask(words, batch["input_ids"])}
 
     def predict_given(self, model: PretrainedModel, given: Given, top: int) -> list[dict]:
-        """Return the names in a text: kind, text, and first and last + 1 character. All of them, whatever `top` is."""
+        """Return the names in a text: kind, text, and first and last + 1 character; if each word has a plain label,
+        each word. All of them, whatever `top` is."""
         text = given["text"]
         spans = words_of(text, self.tokenizer)
-        found = next(self.predict(model, [TokenExample("", tuple(text[a:b] for a, b in spans))])).entities
+        prediction = next(self.predict(model, [TokenExample("", tuple(text[a:b] for a, b in spans))]))
+        found = prediction.entities if OUTSIDE in model.config.label2id else each_word(prediction)
         places = [(printable(one.kind), spans[one.first][0], spans[one.last][1]) for one in found]
         return [{"kind": kind, "text": text[a:b], "start": a, "end": b} for kind, a, b in places]
 
     def measures(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> dict[str, float]:
-        return score_entities([list(e.labels or ()) for e in examples], [list(p.labels) for p in predictions])
+        gold, predicted = [list(e.labels or ()) for e in examples], [list(p.labels) for p in predictions]
+        whole = are_entities(label for labels in gold for label in labels)
+        return (score_entities if whole else score_tags)(gold, predicted)
 
     def baselines(self, known: Sequence[TokenExample], examples: Sequence[TokenExample]) -> dict[str, dict[str, float]]:
         counts: dict[str, Counter[str]] = {}
@@ -136,7 +150,8 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
             for word, label in zip(example.words, example.labels or (), strict=True):
                 counts.setdefault(word, Counter())[label] += 1
         usual = {word: seen.most_common(1)[0][0] for word, seen in counts.items()}
-        guesses = [TokenPrediction(e.words, tuple(usual.get(w, OUTSIDE) for w in e.words), None) for e in examples]
+        rest = Counter(label for e in known for label in e.labels or ()).most_common(1)[0][0]
+        guesses = [TokenPrediction(e.words, tuple(usual.get(w, rest) for w in e.words), None) for e in examples]
         return {"each word's most frequent label": self.measures(examples, guesses)}
 
     def compare(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> list[Comparison]:
@@ -161,6 +176,21 @@ def _number(option: str, column: str) -> int:
         return int(column)
     except ValueError:
         raise InputError(f"{option} {column}: columns of CoNLL files are numbers, from 0") from None
+
+
+def plain_names(seen: set[str]) -> list[str]:
+    """Return plain labels in their order. InputError: there are too few or too many to learn."""
+    if len(seen) < 2:
+        raise InputError(f"all words have the label {min(seen)!r}: there is nothing to learn")
+    if len(seen) > MOST_CLASSES:
+        raise InputError(f"{len(seen):,} different labels of words are no classes; see --label-column")
+    return sorted(seen, key=lambda label: (label != OUTSIDE, label))
+
+
+def each_word(prediction: TokenPrediction) -> list[Entity]:
+    """Return each word with its label."""
+    pairs = zip(prediction.labels, prediction.words, strict=True)
+    return [Entity(label, place, place, word) for place, (label, word) in enumerate(pairs)]
 
 
 def _joined(example: TokenExample, rows: dict[int, LabelledRow], certain: bool) -> TokenPrediction:
@@ -204,7 +234,7 @@ def entities(words: Sequence[str], labels: Sequence[str]) -> list[Entity]:
     """Return the names that the labels of a sentence mark, as seqeval reads them."""
     from seqeval.metrics.sequence_labeling import get_entities
 
-    return [Entity(kind, a, b, " ".join(words[a : b + 1])) for kind, a, b in get_entities(list(labels))]
+    return [Entity(kind, a, b, " ".join(words[a : b + 1])) for kind, a, b in get_entities(with_prefixes(labels))]
 
 
 def _listed(found: set[Entity]) -> str:
@@ -212,4 +242,4 @@ def _listed(found: set[Entity]) -> str:
 
 
 def _kind(label: str) -> str:
-    return label if label == OUTSIDE else label[2:]
+    return label[2:] if label != OUTSIDE and are_entities([label]) else label

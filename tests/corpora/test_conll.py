@@ -93,6 +93,7 @@ def test_other_encodings(tmp_path):
         ("I-a B-a I-a I-b", "B-a B-a I-a B-b"),  # IOB1: B- only between neighbours of one kind
         ("B-a I-a O B-b B-b", "B-a I-a O B-b B-b"),
         ("B-a I-a E-a S-b O", "B-a I-a E-a S-b O"),
+        ("B-a M-a E-a O S-b", "B-a I-a E-a O S-b"),  # BMES
         ("O", "O"),
     ],
 )
@@ -100,6 +101,21 @@ def test_entities_begin_with_b(tmp_path, given, bio):
     assert as_bio(given.split()) == tuple(bio.split())
     (one,) = read(tmp_path, "".join(f"word\t{label}\n" for label in given.split()))
     assert one.labels == tuple(bio.split())
+
+
+@pytest.mark.parametrize("labels", ["DET NOUN NOUN O", "PER PER O LOC", "O . `` -LRB- ,"])
+def test_plain_labels_stay(tmp_path, labels):
+    text = "".join(f"word\t{label}\n" for label in labels.split())
+    assert [one.labels for one in read(tmp_path, f"one\tO\n\n{text}")] == [("O",), tuple(labels.split())]
+
+
+def test_sentences_with_an_unwanted_label_are_left_out(tmp_path):
+    skipped = Skipped(stop=True, unwanted=frozenset(["?", "!"]))
+    text = "a\tDET\nb\t?\nc\t?\n\nd\tDET\n\ne\t?\n"
+    assert [one.words for one in read(tmp_path, text, skipped=skipped)] == [("d",)]
+    assert str(skipped) == "left out 2 rows labelled '?'"
+    with pytest.raises(InputError, match="line 9: '' is no label"):  # what cannot be used still stops the reading
+        read(tmp_path, f"{text}\nf\t\n", skipped=skipped)
 
 
 BAD = {
@@ -111,9 +127,9 @@ BAD = {
     "no word": ("a\tO\n\tO", {}, "line 2: '' is no word"),
     "nul": ("a\tO\nb\0\tO", {}, r"line 2: 'b.x00' is no word"),
     "no label": ("a\tO\nb\t", {}, "line 2: '' is no label"),
-    "an unknown label": ("a\tB-x\nb\tx", {}, "line 2: 'x' is no label of an entity .*--label-column"),
+    "plain among others": ("a\tB-x\nb\tx", {}, "line 2: 'x' is no label: all are plain .DET., or .*--label-column"),
+    "a prefix among plain ones": ("a\tO\nb\tx\nc\tB-x", {}, "line 3: 'B-x' is no label"),
     "half a label": ("a\tB-", {}, "line 1: 'B-' is no label"),
-    "other case": ("a\to", {}, "line 1: 'o' is no label"),
     "words only": ("Ash\n", {}, "line 1: column 0 cannot hold both"),
     "the same column": ("O\tO\n", {"word_column": 1}, "line 1: column 1 cannot hold both"),
 }

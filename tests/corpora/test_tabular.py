@@ -35,37 +35,25 @@ def as_csv(*rows: list[str]) -> str:
     return file.getvalue()
 
 
-# What the published files look like: name, lines, options, the one example.
-PUBLISHED = {
+OWN = {"text_column": "body", "label_column": "kind"}
+NUMBERS = {"text_column": "2", "label_column": "0"}
+
+# What files look like: name, lines, options, the one example. Published ones stand in test_published_formats.py.
+FILES = {
     "plain": ("a.csv", ["text,label", "Good.,pos"], {}, TextExample("2", "Good.", None, "pos")),
     "pair": ("a.jsonl", [{"text": "a", "pair": "b", "label": 1}], {}, TextExample("1", "a", "b", "1")),
-    "SST-2": ("dev.tsv", ["sentence\tlabel", 'a " film\t1'], {}, TextExample("2", 'a " film', None, "1")),
-    "CoLA": (
-        *("train.tsv", ["gj04\t1\t\tOur friends."]),
-        *({"text_column": "3", "label_column": "1"}, TextExample("1", "Our friends.", None, "1")),
-    ),
-    "MRPC": (
-        *("dev.tsv", ["\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String", '1\t13\t14\t" He\tShe "']),
-        *({}, TextExample("2", '" He', 'She "', "1")),
-    ),
-    "STS-B": (
-        *("dev.tsv", ["index\tgenre\tsentence1\tsentence2\tscore", "7\tnews\tA man.\tA boy.\t3.500"]),
-        *({"problem": "regression"}, TextExample("7", "A man.", "A boy.", 3.5)),
-    ),
-    "QQP": (
-        *("dev.tsv", ["id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate", "133273\t1\t2\tWhy?\tHow?\t0"]),
-        *({}, TextExample("133273", "Why?", "How?", "0")),
-    ),
-    "QNLI": (
-        *("dev.tsv", ["index\tquestion\tsentence\tlabel", "0\tWhy?\tSo.\tentailment"]),
-        *({}, TextExample("0", "Why?", "So.", "entailment")),
-    ),
-    "SNLI": (
-        *("dev.jsonl", [{"gold_label": "neutral", "pairID": "4#0r1n", "sentence1": "A.", "sentence2": "B."}]),
-        *({}, TextExample("4#0r1n", "A.", "B.", "neutral")),
-    ),
     "GLUE's test": ("test.tsv", ["index\tsentence", "0\ta film"], {"labelled": False}, TextExample("0", "a film")),
     "lines": ("a.txt", ["", " One. ", ""], {"labelled": False}, TextExample("2", " One. ")),
+    "semicolons": ("a.txt", ["text;label", '"So, so; or not";x'], {}, TextExample("2", "So, so; or not", None, "x")),
+    "a tab in a .csv": ("a.csv", ["label\ttext", '1\t"Yes, he said'], {}, TextExample("2", '"Yes, he said', None, "1")),
+    "commas in a .tsv": ("a.tsv", ["body,kind", "a;b;c,x"], OWN, TextExample("2", "a;b;c", None, "x")),
+    "| and no ending": ("train", ["kind|body", "x|a, b"], OWN, TextExample("2", "a, b", None, "x")),
+    "one column": ("a.csv", ["text", '"a, b\tc"'], {"labelled": False}, TextExample("2", "a, b\tc")),
+    "numbers, and names that nobody knows": ("a.csv", ["0,1,2", "x,y,z"], NUMBERS, TextExample("2", "z", None, "x")),
+    "numbers, no names": ("a.csv", ['x,4,"a, b"'], NUMBERS, TextExample("1", "a, b", None, "x")),
+    "numbers of usual names": ("a.csv", ["kind,x,text", "x,y,z"], NUMBERS, TextExample("2", "z", None, "x")),
+    "cells behind the names": ("a.tsv", ["text\tlabel", "a\tb\tlicence"], {}, TextExample("2", "a", None, "b")),
+    "cells that nobody asks for": ("a.tsv", ["label\ttext\tmore", "a\tb"], {}, TextExample("2", "b", None, "a")),
     "numbered names": (
         "a.csv",
         ["0,1", "a,b"],
@@ -83,10 +71,40 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_published_files(tmp_path, name):
-    file, lines, options, example = PUBLISHED[name]
+@pytest.mark.parametrize("name", FILES)
+def test_files_as_they_come(tmp_path, name):
+    file, lines, options, example = FILES[name]
     assert list(read_table(write(tmp_path, file, *lines), **options)) == [example]
+
+
+LABELLED = ["1 a film , and a fine one", '0 3 " stars', "", "1   so; so|", "0 no"]
+
+
+def test_a_label_a_blank_and_a_text(tmp_path):
+    read = [("1", "a film , and a fine one"), ("0", '3 " stars'), ("1", "so; so|"), ("0", "no")]
+    for file, columns in (("a.txt", {}), ("stsa.binary.train", {}), ("a", {"label_column": "0", "text_column": "1"})):
+        examples = list(read_table(write(tmp_path, file, *LABELLED), **columns))
+        assert [(one.label, one.text) for one in examples] == read and examples[2].id == "4"
+    named = [line.replace("1", "ENTY:animal", 1).replace("0", "HUM:ind", 1) for line in LABELLED]
+    examples = read_table(write(tmp_path, "a.txt", *named), label_column="0", text_column="1")
+    assert [(one.label, one.text) for one in examples][:2] == [("ENTY:animal", read[0][1]), ("HUM:ind", read[1][1])]
+    late = write(tmp_path, "a.txt", *LABELLED * 25, "word")
+    with pytest.raises(InputError, match="a.txt, line 126: no label, blank and text"):
+        list(read_table(late))
+
+
+@pytest.mark.parametrize("lines", [["1 First.", "2 Second."], ["The one.", "The other.", "The one."]])
+def test_lines_that_begin_alike_are_texts(tmp_path, lines):
+    assert [one.text for one in read_table(write(tmp_path, "a.txt", *lines), labelled=False)] == lines
+
+
+def test_unwanted_labels_are_left_out_and_counted(tmp_path):
+    skipped = Skipped(stop=True, unwanted=frozenset(["-", "?"]))
+    rows = [{"text": "a", "gold_label": label} for label in ("x", "-", "?", " - ", "y")]
+    path = write(tmp_path, "a.jsonl", *rows)
+    assert [one.label for one in read_table(path, skipped=skipped)] == ["x", "y"]
+    assert str(skipped) == "left out 2 rows labelled '-'; left out 1 row labelled '?'"
+    assert skipped and not Skipped()
 
 
 def test_quoted_rows_over_several_lines(tmp_path):
@@ -137,7 +155,7 @@ def test_other_encodings(tmp_path):
 HEAD = "text,label"
 BAD_ROWS = {
     "ragged": ("a.csv", [HEAD, "a,b"], "a,b,c", {}, "line 3: 3 columns, but the first line has 2"),
-    "short": ("a.tsv", ["text\tlabel", "a\tb"], "a", {}, "line 3: 1 columns, but the first line has 2"),
+    "short": ("a.tsv", ["text\tlabel", "a\tb"], "a", {}, "line 3: there is no column 'label', only text"),
     "no text": ("a.csv", [HEAD, "a,b"], " ,b", {}, "line 3: 'text' is empty"),
     "no label": ("a.csv", [HEAD, "a,b"], "a, ", {}, "line 3: 'label' is empty"),
     "nul": ("a.csv", [HEAD, "a,b"], "a\0b,b", {}, "line 3: 'text' holds a NUL .*--encoding utf-16-le"),
@@ -215,12 +233,6 @@ BAD_FILES = {
     "nothing": ("a.csv", [], {}, "a.csv: there are no rows"),
     "names only": ("a.csv", [HEAD], {}, "a.csv: there are no rows"),
     "twice": ("a.csv", ["text,text,label", "a,b,c"], {}, "a.csv: two columns are called 'text'"),
-    "another kind": (
-        "a.xlsx",
-        ["a"],
-        {},
-        "a.xlsx: not a file of examples; one ends in .csv, .tsv, .jsonl, .json, .txt",
-    ),
     "UTF-16": ("a.csv", ["t\0e\0x\0t\0,\0", "a"], {}, "a.csv: holds NUL characters.*--encoding utf-16-le"),
     "problem": ("a.csv", [HEAD, "a,b"], {"problem": "guess"}, "problem='guess': choose one of single_label_class"),
     "encoding": ("a.csv", [HEAD, "a,b"], {"encoding": "klingon"}, "--encoding klingon: no such encoding"),

@@ -18,6 +18,7 @@ from bertlab.tasks.measures import (
     score_entities,
     score_label_sets,
     score_numbers,
+    score_tags,
 )
 
 YES_NO, ABC = ["no", "yes"], ["a", "b", "c"]
@@ -109,6 +110,20 @@ def test_an_entity_may_begin_with_an_inside_tag():
     assert score_entities([["B-person", "O"]], [["I-person", "O"]])["f1"] == 1
 
 
+def test_plain_labels():
+    gold = [["DET", "NOUN"], ["NOUN", "VERB", "NOUN"]]
+    found = score_tags(gold, [["DET", "VERB"], ["NOUN", "VERB", "NOUN"]])
+    assert set(found) == {"token_accuracy", "token_accuracy_low", "token_accuracy_high", "macro_f1"}
+    assert found["token_accuracy"] == pytest.approx(4 / 5)
+    assert found["macro_f1"] == pytest.approx((1 + 0.8 + 2 / 3) / 3)  # DET, NOUN, VERB
+
+
+def test_plain_labels_beside_o_are_entities_too():
+    found = score_tags([["PER", "PER", "O", "LOC"]], [["PER", "O", "O", "LOC"]])
+    assert found["f1"] == pytest.approx(1 / 2) and (found["f1:PER"], found["f1:LOC"]) == (0, 1)
+    assert found["token_accuracy"] == pytest.approx(3 / 4)
+
+
 @pytest.mark.parametrize("gold, said", [([["O"]], [["O"]]), ([["B-x"]], [["O"]]), ([["NOUN", "?"]], [["VERB", "O"]])])
 def test_entities_without_a_word_of_warning(gold, said, capfd):
     with warnings.catch_warnings():
@@ -120,6 +135,8 @@ def test_entities_without_a_word_of_warning(gold, said, capfd):
 def test_sentences_are_labelled_in_full():
     with pytest.raises(InputError, match="sentence 2 has 2 words, but 1 labels"):
         score_entities([["O"], ["O", "O"]], [["O"], ["O"]])
+    with pytest.raises(InputError, match="sentence 1 has 2 words, but 1 labels"):
+        score_tags([["DET", "NOUN"]], [["DET"]])
 
 
 def test_answers():
@@ -176,6 +193,7 @@ ONE = {
     score_numbers: st.integers(-3, 3).map(float),
     sets: st.sets(st.sampled_from(ABC)).map(tuple),
     score_entities: SENTENCES,
+    score_tags: st.lists(st.sampled_from(["O", "DET", "NOUN"]), min_size=3, max_size=3),
     score_answers: st.sampled_from(ANSWERS),
     score_choices: st.integers(0, 3),
 }
@@ -185,6 +203,7 @@ SOME = {
     score_numbers: [0.0, 1.0],
     sets: [("a",), ()],
     score_entities: [["O", "B-person", "O"]],
+    score_tags: [["O", "DET", "O"]],
 }
 
 
@@ -227,6 +246,7 @@ def test_nothing_cannot_be_scored(score):
 @pytest.mark.parametrize("score", ONE)
 def test_every_example_needs_a_prediction(score):
     some = {classes: "a", score_numbers: 1.0, sets: ("a",), score_entities: ["O"], score_answers: "a", score_choices: 1}
+    some[score_tags] = ["DET"]
     with pytest.raises(InputError, match="2 examples have a right answer, but 1 predictions"):
         score(gold_of(score, [some[score]] * 2), [some[score]])
 

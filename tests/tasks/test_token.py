@@ -42,6 +42,18 @@ def test_settled_by_the_labels_that_occur(task):
         task.head_fields([example("a b", "O O")])
 
 
+def test_plain_labels_settle_the_measure(task):
+    assert task.head_fields([example("a b c", "NOUN DET NOUN")]) == {"id2label": {0: "DET", 1: "NOUN"}}
+    assert task.best == "token_accuracy"
+    assert task.head_fields([example("a b c", "PER O LOC")]) == {"id2label": {0: "O", 1: "LOC", 2: "PER"}}
+    assert task.best == "f1"
+    with pytest.raises(InputError, match="all words have the label 'DET'"):
+        task.head_fields([example("a b", "DET DET")])
+    many = [example(f"w{n}", f"lemma{n}", str(n)) for n in range(1001)]
+    with pytest.raises(InputError, match="1,001 different labels of words are no classes; see --label-column"):
+        task.head_fields(many)
+
+
 @pytest.mark.parametrize(
     ("labels", "message"), [("O B-z", "example 7: .*no label 'B-z'"), (None, "example 7: has no label")]
 )
@@ -126,6 +138,10 @@ def test_names_that_labels_mark():
         Entity("who", 3, 3, "Bob"),
         Entity("where", 5, 5, "Rome"),
     ]
+    assert entities(words, "PER PER O PER LOC LOC".split())[::2] == [
+        Entity("PER", 0, 1, "Ann Lee"),
+        Entity("LOC", 4, 5, "in Rome"),
+    ]
     row = TokenPrediction(tuple(words), tuple(labels), None).as_row()
     assert row["entities"][0] == {"kind": "who", "first": 0, "last": 1, "text": "Ann Lee"}
 
@@ -150,3 +166,5 @@ def test_measures_comparisons_and_baselines(task):
     assert task.confusions(gold, wrong)[-2:] == [("x", "x"), ("x", "O")]
     (figures,) = task.baselines([gold[0]], gold).values()
     assert figures["recall"] == 0.5
+    (figures,) = task.baselines([example("a b b", "DET X X")], [example("new a", "X DET")]).values()
+    assert figures["token_accuracy"] == 1.0  # a word that is new has the most frequent label

@@ -274,5 +274,6 @@ def test_products_are_made_in_the_precision_and_nothing_is_printed(precision, ca
 def test_a_device_that_is_not_there(device):
     if device == "mps" and torch.backends.mps.is_available():
         pytest.skip("this machine has one")
-    with pytest.raises(InputError, match=device):
+    with pytest.raises(InputError, match=f"{device}.*this machine, which has cpu") as error:
         make_fabric(device)
+    assert ("cuda" in str(error.value)) == torch.cuda.is_available()

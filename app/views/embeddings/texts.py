@@ -13,9 +13,10 @@ import streamlit as st
 from app.shared import state
 from app.shared.markdown import plain
 from app.views.embeddings import cells
+from bertlab.corpora.columns import LABELS, TEXTS, Columns
 from bertlab.corpora.reading import Skipped
 from bertlab.corpora.records import Record, read_records
-from bertlab.corpora.tabular import LABELS, TEXTS, Columns, ReadOptions, text_examples
+from bertlab.corpora.tabular import ReadOptions, text_examples
 from bertlab.draw.charts.projection import YOURS
 from bertlab.errors import InputError
 

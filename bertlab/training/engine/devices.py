@@ -42,9 +42,16 @@ def make_fabric(
     except MisconfigurationException as error:
         raise InputError(f"devices={devices}: this machine has fewer of that kind") from error
     except (RuntimeError, ValueError) as error:
-        raise InputError(f"device={device!r} cannot be used on this machine: choose auto, cpu, cuda or mps") from error
+        here = ", ".join(available_devices())
+        raise InputError(f"device={device!r} cannot be used on this machine, which has {here}; auto chooses") from error
     set_choice(fabric, choose(precision, fabric.device.type, products))
     return fabric
+
+
+def available_devices() -> list[str]:
+    """Return the kinds of devices that this machine has: cpu, and cuda or mps."""
+    gpu = torch.accelerator.current_accelerator(check_available=True)
+    return ["cpu", *([gpu.type] if gpu else [])]
 
 
 def _plugin() -> "MixedPrecision":

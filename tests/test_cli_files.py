@@ -1,0 +1,106 @@
+"""`bertlab finetune`, `evaluate` and `predict` on files as their makers wrote them."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from bertlab.cli.main import main
+
+QUICK = "--steps 2 --batch-size 8 --device cpu"
+TEXTS = ["the red dog", 'a "blue cat', "the red hat , old", "a blue kite"] * 6
+
+
+@pytest.fixture(scope="module")
+def place(pretrained, tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("files")
+    (place / "tiny").symlink_to(pretrained)
+    return place
+
+
+@pytest.fixture
+def cli(place, capsys, monkeypatch):
+    """Runs `bertlab LINE` in that folder, which must succeed; gives stdout and stderr."""
+    monkeypatch.chdir(place)
+
+    def run(line: str) -> tuple[str, str]:
+        main(shlex.split(line))
+        return capsys.readouterr()
+
+    return run
+
+
+def write(path: Path, rows, end: str = "\n") -> None:
+    path.write_text("".join(f"{row}{end}" for row in rows), encoding="utf-8", newline="")
+
+
+def test_cola_and_labels_before_texts(cli, place):
+    """A lone quote joins no lines, and a model learned from one form is measured on another."""
+    write(place / "train.tsv", [f"gj04\t{n % 2}\t{'*' * (n % 2 == 0)}\t{text}" for n, text in enumerate(TEXTS)])
+    write(place / "lines.txt", [f"{n % 2} {text}" for n, text in enumerate(TEXTS)])
+    write(place / "test.tsv", ["index\tsentence", *(f"{n}\t{text}" for n, text in enumerate(TEXTS))])
+    columns = "--text-column 3 --label-column 1"
+    cli(f"finetune sentence --model tiny --train train.tsv {columns} --out cola {QUICK}")
+    measured = [cli(f"evaluate cola --data {file} --json")[0] for file in (f"train.tsv {columns}", "lines.txt")]
+    assert measured[0] == measured[1] and "accuracy" in json.loads(measured[0])
+    cli("predict --model cola --file test.tsv --out said.jsonl")
+    assert len((place / "said.jsonl").read_text().splitlines()) == 24
+
+
+def test_sts_benchmark(cli, place):
+    rows = [f"main\tMSRvid\t2012\t{n:04}\t{n % 6}.000\t{text}\tA dog." for n, text in enumerate(TEXTS)]
+    write(place / "sts-train.csv", [row + "\thttps://a.org\tsee there" * (n % 3 == 2) for n, row in enumerate(rows)])
+    columns = "--text-column 5 --pair-column 6 --label-column 4"
+    cli(f"finetune pair --model tiny --train sts-train.csv {columns} --set problem=regression --out sts {QUICK}")
+    assert "pearson" in json.loads(cli(f"evaluate sts --data sts-train.csv {columns} --json")[0])
+
+
+def test_labels_that_nobody_agreed_on_and_rare_ones(cli, place):
+    labels = ["neutral", "entailment", "-", "contradiction"] * 6
+    labels[1], labels[5], labels[9] = "slip", "twice", "twice"
+    rows = [{"sentence1": text, "sentence2": "天", "label": label} for text, label in zip(TEXTS, labels, strict=True)]
+    write(place / "ocnli.json", [json.dumps(row) for row in rows])
+    ask = "finetune pair --model tiny --train ocnli.json"
+    warned = cli(f"{ask} --out nli {QUICK}")[1]
+    assert "warning: ocnli.json: the label 'slip' occurs once, the label 'twice' occurs twice, the label '-'" in warned
+    report = (place / "nli" / "report.md").read_text()
+    assert "occurs once" in report
+    _, said = cli(f"{ask} --skip-label - slip twice --out agreed {QUICK}")
+    assert "left out 6 rows labelled '-'; left out 2 rows labelled 'twice'; left out 1 row labelled 'slip'" in said
+    assert "warning" not in said and "left out 6 rows" in (place / "agreed" / "report.md").read_text()
+    config = json.loads((place / "agreed" / "config.json").read_text())
+    assert sorted(config["label2id"]) == ["contradiction", "entailment", "neutral"]
+    measured, said = cli("evaluate agreed --data ocnli.json --skip-label - --on-error skip --json")
+    assert "left out 6 rows labelled '-'" in said
+    assert "left out 3 rows with labels that the model does not know: 'slip', 'twice'" in said
+    assert measured == cli("evaluate agreed --data ocnli.json --skip-label - slip twice --json")[0]
+
+
+def test_plain_labels_of_words(cli, place):
+    kinds = {"the": "DET", "a": "DET", "red": "ADJ", "old": "ADJ", '"blue': "ADJ", "blue": "ADJ", ",": "PUNCT"}
+    sentences = ["".join(f"{word}\t{kinds.get(word, 'NOUN')}\n" for word in text.split()) for text in TEXTS]
+    write(place / "pos.conll", sentences)
+    cli(f"finetune token --model tiny --train pos.conll --out pos {QUICK} --set token_decoder=crf")
+    measures = json.loads(cli("evaluate pos --data pos.conll --json")[0])
+    assert set(measures) == {"token_accuracy", "token_accuracy_low", "token_accuracy_high", "macro_f1"}
+    assert "token_accuracy" in json.loads((place / "pos" / "baselines.json").read_text())[0]
+    rows = json.loads(cli('predict "the red dog" --model pos --json')[0])
+    assert [row["text"] for row in rows] == ["the", "red", "dog"] and {r["kind"] for r in rows} <= {
+        *kinds.values(),
+        "NOUN",
+    }
+
+
+def test_bmes_and_entities_that_the_model_does_not_know(cli, place):
+    write(place / "bmes.txt", ["京 B-GPE\n城 M-GPE\n里 E-GPE\n男 S-PER\n在 O\n"] * 20)
+    write(place / "more.txt", ["男 S-PER\n在 O\n", "男 B-MISC\n人 E-MISC\n京 S-LAW\n", "人 S-MISC\n"])
+    cli(f"finetune token --model tiny --train bmes.txt --out bmes {QUICK}")
+    names = json.loads((place / "bmes" / "config.json").read_text())["id2label"].values()
+    assert set(names) == {"O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in ("GPE", "PER"))}
+    measured, said = cli("evaluate bmes --data more.txt --on-error skip --json")
+    assert "left out 2 rows with labels that the model does not know: 'B-MISC', 'E-MISC', 'S-LAW', 'S-MISC'" in said
+    assert "f1:PER" in json.loads(measured) and "f1:MISC" not in json.loads(measured)
+    write(place / "other.txt", ["人 S-MISC\n"])
+    with pytest.raises(SystemExit):
+        cli("evaluate bmes --data other.txt --on-error skip")
