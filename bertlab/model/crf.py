@@ -61,6 +61,12 @@ class CRF(nn.Module):
             path.append(pointer.gather(1, path[-1]))
         return torch.cat(path[::-1], dim=1)
 
+    def table(self) -> dict[str, list]:
+        """Return the names of the labels and the scores of first labels (N,), steps (N, N) [from, to] and last labels
+        (N,), what is forbidden very low, as plain data: with them any program can find the likeliest labels."""
+        start, steps, end = (scores.tolist() for scores in self._scores())
+        return {"labels": self.names, "start": start, "transitions": steps, "end": end}
+
     def _scores(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return the scores of first labels (N,), steps (N, N) and last labels (N,), what is forbidden very low."""
         start, steps, end = precise(self.start), precise(self.transitions), precise(self.end)
