@@ -18,7 +18,7 @@ class Embed:
     out: Path
     """.npy: an array (texts, hidden size); .parquet: the columns text and vector. In the order of the file."""
     model: str = "english-mini"
-    """A bundled name, a folder or a hub id; best one fine-tuned for it (bertlab finetune match, sentence-transformers)."""
+    """A bundled name, a folder or a hub id; best one fine-tuned for it (finetune match, sentence-transformers)."""
     pooling: Literal["mean", "cls", "max"] = "mean"
     """Of the last states of a text's tokens: their mean, that of [CLS], or the maximum in each dimension."""
     normalise: bool = False

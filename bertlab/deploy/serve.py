@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertlab.config import classes_of
 from bertlab.deploy.batching import Batcher, TaskPredictor, one_line
-from bertlab.errors import InputError, require
+from bertlab.errors import InputError, printable, require
 from bertlab.io.locate import locate
 from bertlab.tasks.base import Given
 
@@ -67,8 +67,6 @@ def create_app(name: str, max_characters: int, rate: int) -> "FastAPI":
     """
     for module in ("fastapi", "fastapi_offline", "limits", "uvicorn"):
         require(module, "serve")
-    from fastapi.exceptions import RequestValidationError
-    from fastapi.responses import JSONResponse
     from fastapi_offline import FastAPIOffline  # its page of the API needs no network
 
     from bertlab.deploy.limits import Limits
@@ -82,7 +80,8 @@ def create_app(name: str, max_characters: int, rate: int) -> "FastAPI":
         batcher.close()
 
     app = FastAPIOffline(title=f"bertlab: {name}", description=described(forms), lifespan=lifespan, redoc_url=None)
-    app.add_middleware(Limits, most_bytes=max_characters * BYTES_A_CHARACTER + 1000, rate=rate)  # type: ignore[arg-type]
+    app.add_middleware(Limits, most_bytes=max_characters * BYTES_A_CHARACTER + 1000, rate=rate)
+    add_error_answers(app)
     Input, Output = schemas(forms)
 
     @app.post("/predict", response_model=Output)
@@ -93,8 +92,16 @@ def create_app(name: str, max_characters: int, rate: int) -> "FastAPI":
         return {"predictions": predict(given, top)}
 
     @app.get("/health")
-    async def health() -> dict[str, str]:  # answers even where all threads wait
+    async def health() -> dict[str, str]:  # async: it answers even where all threads wait
         return {"status": "ok", "model": name}
+
+    return app
+
+
+def add_error_answers(app: "FastAPI") -> None:
+    """Answer bad input with one line that says what is wrong."""
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import JSONResponse
 
     @app.exception_handler(InputError)
     def bad_input(request: object, error: InputError) -> JSONResponse:
@@ -104,9 +111,7 @@ def create_app(name: str, max_characters: int, rate: int) -> "FastAPI":
     def bad_request(request: object, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"][1:])
-        return JSONResponse({"error": f"{place}: {first['msg']}".removeprefix(": ")}, 422)
-
-    return app
+        return JSONResponse({"error": printable(f"{place}: {first['msg']}".removeprefix(": "))}, 422)
 
 
 class TooLong(InputError):
