@@ -5,6 +5,7 @@ import json
 import numpy as np
 import onnxruntime
 import pytest
+import tokenizers
 import torch
 
 from bertlab import BertConfig, BertForPreTraining, BertForTokenClassification, InputError, Tokenizer
@@ -90,9 +91,12 @@ def test_the_command_writes_all_that_a_service_needs(saved, tmp_path, capsys):
     assert "200 inputs, largest difference" in printed.out and str(out / "model.onnx") in printed.err
     files = {"model.onnx", "config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json"}
     assert {path.name for path in out.iterdir()} == files
-    batch = Tokenizer.from_pretrained(out)(["my dog", "the old dog is hairy"], ["he likes walks", "no"])
-    (logits,) = onnxruntime.InferenceSession(out / "model.onnx").run(None, {k: v.numpy() for k, v in batch.items()})
+    one = tokenizers.Tokenizer.from_file(str(out / "tokenizer.json")).encode("the old dog", "is hairy")
+    inputs = {"input_ids": one.ids, "attention_mask": one.attention_mask, "token_type_ids": one.type_ids}
+    session = onnxruntime.InferenceSession(out / "model.onnx")
+    (logits,) = session.run(None, {name: np.array([row]) for name, row in inputs.items()})
     with torch.inference_mode():
+        batch = Tokenizer.from_pretrained(folder)(["the old dog"], ["is hairy"])
         expected = BertForSequenceClassification.from_pretrained(folder)(**batch).logits
     np.testing.assert_allclose(logits, expected, atol=1e-4)
 
