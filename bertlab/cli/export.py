@@ -9,7 +9,8 @@ from bertlab.cli.settings import Flat, Positional
 from bertlab.tasks.files import FileOptions
 
 if TYPE_CHECKING:
-    from bertlab.deploy.export import Exported
+    from bertlab.model.base import PretrainedModel
+    from bertlab.tasks.base import Task
 
 
 @dataclass(frozen=True)
@@ -31,17 +32,17 @@ class Export:
     def run(self) -> None:
         from bertlab.deploy.export import export_model
 
+        labelled = read_labelled(self.model, self.data, self.files) if self.data else None  # before the long work
         exported = export_model(self.model, self.to, self.out, self.int8, progress=True)
         print(exported.agreement)
-        if self.data:
-            print_measures_of_both(self.model, exported, self.data, self.files)
+        if labelled:
+            print_measures_of_both(*labelled, exported.twin)
         say(f"wrote {exported.file} ({exported.file.stat().st_size / 1e6:.1f} MB)")
 
 
-def print_measures_of_both(name: str, exported: "Exported", data: Path, files: FileOptions) -> None:
-    """Print each measure of the model and of the export on labelled examples."""
+def read_labelled(name: str, data: Path, files: FileOptions) -> "tuple[PretrainedModel, Task, list]":
+    """Return the model, its task and the labelled examples of a file. InputError: they are no examples for it."""
     from bertlab.cli.evaluate import file_examples
-    from bertlab.evaluation.wording import meaning
     from bertlab.tasks.files import naming
     from bertlab.tasks.registry import open_task
     from bertlab.tasks.sequence import problem_of
@@ -50,7 +51,14 @@ def print_measures_of_both(name: str, exported: "Exported", data: Path, files: F
     examples = file_examples(task, data, files, problem_of(model.config))
     with naming(data):
         task.check(examples, model.config)
-    mine, theirs = (task.measures(examples, list(task.predict(one, examples))) for one in (model, exported.twin))
+    return model, task, examples
+
+
+def print_measures_of_both(model: "PretrainedModel", task: "Task", examples: list, twin: "PretrainedModel") -> None:
+    """Print each measure of the model and of its export on labelled examples."""
+    from bertlab.evaluation.wording import meaning
+
+    mine, theirs = (task.measures(examples, list(task.predict(one, examples))) for one in (model, twin))
     print(f"{'':40} {'model':>8} {'export':>8}")
     for measure, value in mine.items():
         print(f"{meaning(measure) or measure:40} {value:8.4f} {theirs[measure]:8.4f}")

@@ -106,10 +106,18 @@ def export_model(name: str | Path, runtime: Name, out: Path, int8: bool = False,
         kind.write(model, inputs, work / file, int8)
         write_companions(model, tokenizer, work)
         twin = computed_by(kind.open(work / file), model, inputs)
-        agreement = compare(model, twin, tqdm(random_batches(model, tokenizer), "compared", disable=not progress))
+        agreement = compare(model, twin, progressing(random_batches(model, tokenizer), progress))
         if not int8 and agreement.relative > TOLERANCE:
             raise InputError(f"{name}: the exported model differs from the model ({agreement}); nothing was written")
     return Exported(folder / file, agreement, twin)
+
+
+def progressing(batches: Iterable[Batch], shown: bool) -> Iterator[Batch]:
+    """Yield the batches, with a bar that counts their inputs."""
+    with tqdm(total=INPUTS, desc="compared", unit=" inputs", leave=False, disable=not shown) as bar:
+        for batch in batches:
+            yield batch
+            bar.update(len(batch["input_ids"]))
 
 
 def check_place(folder: Path, model: PretrainedModel) -> None:

@@ -102,7 +102,12 @@ def open_openvino(path: Path) -> Run:
 
 def open_torchscript(path: Path) -> Run:
     graph = torch.jit.load(str(path), map_location="cpu")
-    return lambda inputs: [found.numpy() for found in graph(*(torch.from_numpy(x) for x in inputs.values()))]
+
+    def run(inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        with torch.inference_mode():
+            return [found.numpy() for found in graph(*(torch.from_numpy(x) for x in inputs.values()))]
+
+    return run
 
 
 def import_openvino():  # type: ignore[no-untyped-def]  # a module

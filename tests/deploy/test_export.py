@@ -107,7 +107,7 @@ def test_the_command_writes_all_that_a_service_needs(saved, tmp_path, capsys):
 
 
 def test_int8_is_measured_on_labelled_examples(tmp_path, capsys):
-    (tmp_path / "some.csv").write_text("text,label\nThe soup was good.,positive\nThe soup was bad.,negative\n")
+    (tmp_path / "some.csv").write_text("text,label\nThe soup was good.,good\nThe soup was bad.,bad\n")
     model, data = "storyworld-tiny-sentiment", str(tmp_path / "some.csv")
     main(["export", model, "--out", str(tmp_path / "m.pt"), "--to", "torchscript", "--int8", "--data", data])
     printed = capsys.readouterr().out
