@@ -19,8 +19,12 @@ from bertlab.tokenizer import Tokenizer
 
 def fill_in(text: str, model: str, top: int) -> list[dict]:
     """Return the `top` likeliest tokens for each [MASK], counted from 1, with their probabilities."""
-    tokenizer = Tokenizer.from_pretrained(model)
-    fills = fill_mask(BertForPreTraining.from_pretrained(model), tokenizer, text, k=top)
+    return fill_rows(BertForPreTraining.from_pretrained(model), Tokenizer.from_pretrained(model), text, top)
+
+
+def fill_rows(model: BertForPreTraining, tokenizer: Tokenizer, text: str, top: int) -> list[dict]:
+    """As fill_in, with a model that is open."""
+    fills = fill_mask(model, tokenizer, text, k=top)
     return [
         {"mask": number, "text": printable(token), "probability": probability}
         for number, fill in enumerate(fills, start=1)

@@ -9,14 +9,18 @@ from typing import Annotated
 import tyro
 
 from bertlab.cli.data import Data
+from bertlab.cli.embed import Embed
 from bertlab.cli.evaluate import Evaluate
+from bertlab.cli.export import Export
 from bertlab.cli.finetune import Finetune
 from bertlab.cli.info import Info
 from bertlab.cli.launch import Course, Explore, Lab
 from bertlab.cli.messages import INTERRUPTED, say
 from bertlab.cli.predict import Predict
 from bertlab.cli.pretrain import Pretrain
+from bertlab.cli.push import Push
 from bertlab.cli.search import Search
+from bertlab.cli.serve import Serve
 from bertlab.cli.tokenize import Tokenize
 from bertlab.errors import InputError
 
@@ -29,6 +33,10 @@ Command = (
     | Annotated[Predict, tyro.conf.subcommand("predict")]
     | Annotated[Search, tyro.conf.subcommand("search")]
     | Annotated[Data, tyro.conf.subcommand("data")]
+    | Annotated[Embed, tyro.conf.subcommand("embed")]
+    | Annotated[Export, tyro.conf.subcommand("export")]
+    | Annotated[Serve, tyro.conf.subcommand("serve")]
+    | Annotated[Push, tyro.conf.subcommand("push")]
     | Annotated[Explore, tyro.conf.subcommand("explore")]
     | Annotated[Lab, tyro.conf.subcommand("lab")]
     | Annotated[Course, tyro.conf.subcommand("course")]

@@ -52,7 +52,7 @@ def atomic_write(path: str | Path, content: str | bytes) -> None:
 
     Raises InputError, naming the file, where the file system refuses.
     """
-    with _replacement(path) as file:
+    with atomic_file(path) as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
 
 
@@ -62,7 +62,7 @@ def atomic_lines(path: str | Path, lines: Iterable[str]) -> int:
     Raises InputError, naming the file, where the file system refuses; whatever `lines` raises leaves no file.
     """
     count = 0
-    with _replacement(path) as file:
+    with atomic_file(path) as file:
         for line in lines:
             file.write(line.encode("utf-8"))
             count += 1
@@ -70,8 +70,11 @@ def atomic_lines(path: str | Path, lines: Iterable[str]) -> int:
 
 
 @contextmanager
-def _replacement(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a new file that replaces `path` when it is left without an error."""
+def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a new file that replaces `path` when it is left without an error.
+
+    Raises InputError, naming the file, where the file system refuses.
+    """
     path = Path(path).expanduser().absolute()
     with plain_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,7 @@
 """The model: encoder, heads, checkpoints."""
 
+import torch
+
 from bertlab.model.classifiers import (
     BertForMultipleChoice,
     BertForNextSentencePrediction,
@@ -36,3 +38,13 @@ __all__ = [
     "QuestionAnsweringOutput",
     "SentenceOutput",
 ]
+
+for _output in (
+    BertOutput,
+    ClassifierOutput,
+    MaskedLMOutput,
+    PreTrainingOutput,
+    QuestionAnsweringOutput,
+    SentenceOutput,
+):
+    torch.export.register_dataclass(_output)  # so that torch.export takes a model that returns one

@@ -147,15 +147,21 @@ def check_labels(name: str, labels: Tensor, shape: torch.Size, classes: int, rea
         raise InputError(f"{name} must be {tuple(shape)}, not {tuple(labels.shape)}")
     if labels.is_floating_point():
         raise InputError(f"{name} must be whole numbers, not {labels.dtype}")
-    if labels.device.type == "cpu":
+    if labels.device.type == "cpu" and not is_recorded():
         check_range(name, labels[labels != IGNORED], classes, reason)
 
 
 def check_range(name: str, ids: Tensor, limit: int, reason: str) -> None:
     """Raise an InputError, on a CPU, for ids outside 0..limit-1."""
-    if ids.device.type != "cpu" or ids.numel() == 0:
+    if ids.device.type != "cpu" or is_recorded() or ids.numel() == 0:
         return
     low, high = (int(bound) for bound in ids.aminmax())
     if low < 0 or high >= limit:
         wrong = low if low < 0 else high
         raise InputError(f"{name} holds {wrong}, outside 0..{limit - 1} ({reason})")
+
+
+def is_recorded() -> bool:
+    """Return whether this call becomes a graph (torch.compile, torch.export, torch.jit.trace). What it does must then
+    not depend on the values in a tensor, only on shapes."""
+    return torch.compiler.is_compiling() or torch.jit.is_tracing()

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.errors import InputError
+from bertlab.model.base import is_recorded
 
 FORBIDDEN = -1e4  # as a score; finite, for the gradient of a sum of nothing but -inf would be nan
 
@@ -36,7 +37,7 @@ class CRF(nn.Module):
 
         On the CPU, InputError for labels that the names forbid.
         """
-        if labels.device.type == "cpu":
+        if labels.device.type == "cpu" and not is_recorded():
             self._check(labels, mask)
         with torch.autocast(emissions.device.type, enabled=False):
             emissions = precise(emissions)
@@ -59,6 +60,12 @@ class CRF(nn.Module):
         for pointer in reversed(pointers):
             path.append(pointer.gather(1, path[-1]))
         return torch.cat(path[::-1], dim=1)
+
+    def table(self) -> dict[str, list]:
+        """Return the names of the labels and the scores of first labels (N,), steps (N, N) [from, to] and last labels
+        (N,), what is forbidden very low, as plain data: with them any program can find the likeliest labels."""
+        start, steps, end = (scores.tolist() for scores in self._scores())
+        return {"labels": self.names, "start": start, "transitions": steps, "end": end}
 
     def _scores(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return the scores of first labels (N,), steps (N, N) and last labels (N,), what is forbidden very low."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
-from bertlab.model.base import PretrainedModel, check_labels
+from bertlab.model.base import PretrainedModel, check_labels, is_recorded
 from bertlab.model.encoder import ACTIVATIONS
 from bertlab.model.fast import BertModel, EncoderOptions, lean_cross_entropy
 
@@ -222,7 +222,7 @@ def without_padding(options: EncoderOptions, labels: Tensor | None, attention_ma
 
     States and attentions that are asked for stay whole, and so does a batch with a label on its padding.
     """
-    if "packed" in options:
+    if "packed" in options or is_recorded():
         return options
     whole = options.get("output_hidden_states") or options.get("output_attentions")
     packed = labels is not None and not whole and not labels_on_padding(labels, attention_mask)

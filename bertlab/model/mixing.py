@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import BertConfig
+from bertlab.model.base import is_recorded
 
 
 class LayerMix(nn.Module):
@@ -52,7 +53,8 @@ def mean_over_tokens(states: Tensor, attention_mask: Tensor | None) -> Tensor:
 def word_positions(word_mask: Tensor) -> Tensor:
     """Return which positions the words of each row take when they stand alone: first pieces (B, S) -> (B, W) bool."""
     counts = word_mask.sum(1)  # (B,)
-    return torch.arange(max(int(counts.max()), 1), device=counts.device) < counts[:, None]
+    most = word_mask.size(1) if is_recorded() else max(int(counts.max()), 1)
+    return torch.arange(most, device=counts.device) < counts[:, None]
 
 
 def moved(x: Tensor, source: Tensor, target: Tensor) -> Tensor:
@@ -60,9 +62,12 @@ def moved(x: Tensor, source: Tensor, target: Tensor) -> Tensor:
 
     x (B, S, ...), source (B, S) and target (B, W) bool -> (B, W, ...).
     """
-    out = x.new_zeros(*target.shape, *x.shape[2:])
-    out[target] = x[source]
-    return out
+    B, S = source.shape
+    number = torch.arange(S, device=x.device)
+    order = torch.where(source, number, number + S).sort(dim=1).values % S  # (B, S): True positions first
+    origin = order.gather(1, (target.cumsum(1) - 1).clamp(min=0))  # (B, W): where the n-th True of a row comes from
+    out = x[torch.arange(B, device=x.device)[:, None], origin]  # (B, S, ...) -> (B, W, ...)
+    return out.masked_fill(~target.view(*target.shape, *[1] * (x.dim() - 2)), 0)
 
 
 class WordConvolution(nn.Conv1d):

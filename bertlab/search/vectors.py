@@ -13,17 +13,18 @@ from torch import Tensor
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.io.locate import locate
+from bertlab.model.mixing import mean_over_tokens
 from bertlab.model.sentences import BertForSentenceEmbedding
 from bertlab.search.cache import cached
 from bertlab.tasks.base import CPU_TOKENS, batches
 from bertlab.tasks.registry import open_task
 from bertlab.tokenizer import Tokenizer
 
-Pooling = Literal["mean", "cls"]
+Pooling = Literal["mean", "cls", "max"]
 
 
 class TextEncoder:
-    """A model with its tokenizer: texts in, vectors of length 1 out."""
+    """A model with its tokenizer: texts in, vectors out."""
 
     def __init__(
         self,
@@ -31,10 +32,11 @@ class TextEncoder:
         tokenizer: Tokenizer,
         max_length: int = 128,
         pooling: Pooling = "mean",
+        normalise: bool = True,
     ):
-        """`max_length`: tokens of a text that are read. `pooling`: "cls" takes the last state of [CLS] instead of the
-        mean over all tokens, to compare with."""
-        self.model, self.tokenizer, self.pooling = model.eval(), tokenizer, pooling
+        """`max_length`: tokens of a text that are read. `pooling`: the mean over the last states of all tokens, [CLS]
+        and [SEP] included, or their maximum in each dimension, or the state of [CLS]. `normalise`: to length 1."""
+        self.model, self.tokenizer, self.pooling, self.normalise = model.eval(), tokenizer, pooling, normalise
         self.max_length = min(max_length, model.config.max_position_embeddings)
 
     @classmethod
@@ -56,15 +58,25 @@ class TextEncoder:
         vectors = torch.empty(len(texts), self.model.config.hidden_size)
         with tqdm(total=len(texts), desc="vectors", unit=" texts", disable=not progress, leave=False) as bar:
             for chosen in batches(features, CPU_TOKENS):
-                vectors[[feature.example for feature in chosen]] = self._vectors(chosen)
+                vectors[[feature.example for feature in chosen]] = self._vectors(chosen).cpu()
                 bar.update(len(chosen))
         return vectors
 
     def _vectors(self, chosen: Sequence[Feature]) -> Tensor:
-        batch = collate(chosen, self.tokenizer)
-        if self.pooling == "mean":
-            return self.model(**batch).embeddings
-        return F.normalize(self.model.bert(**batch).last_hidden_state[:, 0], dim=-1)
+        device = next(self.model.parameters()).device
+        batch = {name: tensor.to(device) for name, tensor in collate(chosen, self.tokenizer).items()}
+        states = self.model.bert(**batch).last_hidden_state
+        vectors = pooled(states, batch["attention_mask"], self.pooling).float()
+        return F.normalize(vectors, dim=-1) if self.normalise else vectors
+
+
+def pooled(states: Tensor, attention_mask: Tensor, pooling: Pooling) -> Tensor:
+    """Return one vector (B, H) of the states (B, S, H) of each text, without its padding."""
+    if pooling == "cls":
+        return states[:, 0]
+    if pooling == "mean":
+        return mean_over_tokens(states, attention_mask)
+    return states.masked_fill(attention_mask[:, :, None] == 0, -torch.inf).amax(1)
 
 
 def kept_vectors(name: str | Path, texts: Sequence[str], *, progress: bool = False) -> tuple[TextEncoder, Tensor]:

@@ -8,6 +8,8 @@ from functools import cache
 import torch
 from torch import Tensor, nn
 
+from bertlab.model.base import is_recorded
+
 # of mallopt, as in glibc's malloc.h
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
@@ -37,7 +39,7 @@ class Dropout(nn.Dropout):
 
     def forward(self, x: Tensor) -> Tensor:
         dropped = round(self.p * STEPS)
-        if not self.training or x.device.type != "cpu" or not 0 < dropped < STEPS:
+        if not self.training or x.device.type != "cpu" or not 0 < dropped < STEPS or is_recorded():
             return super().forward(x)
         draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
         bits = draws.view(torch.int16)[: x.numel()].view(x.shape)  # -32,768 to 32,767

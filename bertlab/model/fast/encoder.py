@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from bertlab.config import BertConfig
-from bertlab.model.base import check_inputs
+from bertlab.model.base import check_inputs, is_recorded
 from bertlab.model.encoder import BertModel as PlainBertModel
 from bertlab.model.encoder import BertOutput, Encoder, MultiHeadAttention
 from bertlab.model.fast.cpu import Dropout, keep_memory
@@ -186,7 +186,7 @@ class BertModel(PlainBertModel):
         packed: bool | Packing = False,
     ) -> BertOutput:
         check_inputs(self.config, input_ids, attention_mask, token_type_ids, head_mask)
-        if self.training and torch.is_grad_enabled() and input_ids.device.type == "cpu":
+        if self.training and torch.is_grad_enabled() and input_ids.device.type == "cpu" and not is_recorded():
             keep_memory()
         x = self.embeddings(input_ids, token_type_ids)
         packing = choose_packing(packed, attention_mask)

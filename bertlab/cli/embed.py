@@ -1,0 +1,47 @@
+"""`bertlab embed`: one vector for each text of a file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from bertlab.cli.messages import say
+from bertlab.cli.settings import Positional
+from bertlab.errors import at_least_one
+
+
+@dataclass(frozen=True)
+class Embed:
+    """Turn each text of a file into a vector."""
+
+    file: Positional[Path]
+    """A text a line (.txt), or a table (.csv, .tsv, .jsonl)."""
+    out: Path
+    """.npy: an array (texts, hidden size); .parquet: the columns text and vector. In the order of the file."""
+    model: str = "english-mini"
+    """A bundled name, a folder or a hub id; best one fine-tuned for it (finetune match, sentence-transformers)."""
+    pooling: Literal["mean", "cls", "max"] = "mean"
+    """Of the last states of a text's tokens: their mean, that of [CLS], or the maximum in each dimension."""
+    normalise: bool = False
+    """Scale each vector to length 1: a dot product is then a cosine."""
+    column: str | None = None
+    """The column of a table that holds the text; usual names are found by themselves."""
+    max_length: int = 128
+    """Tokens of a text that are read."""
+    encoding: str = "utf-8"
+    """Encoding of the file."""
+
+    def run(self) -> None:
+        import torch
+
+        from bertlab.deploy.embed import embed_file
+        from bertlab.model import BertForSentenceEmbedding
+        from bertlab.search.vectors import TextEncoder
+        from bertlab.tokenizer import Tokenizer
+
+        at_least_one(max_length=self.max_length)
+        device = torch.accelerator.current_accelerator(check_available=True) or "cpu"
+        model = BertForSentenceEmbedding.from_pretrained(self.model, device)
+        tokenizer = Tokenizer.from_pretrained(self.model)
+        encoder = TextEncoder(model, tokenizer, self.max_length, self.pooling, self.normalise)
+        count = embed_file(self.file, self.out, encoder, self.column, self.encoding)
+        say(f"wrote {count:,} vectors of {model.config.hidden_size} numbers to {self.out}")

@@ -1,0 +1,73 @@
+"""Vectors of a file's texts: in its order, whatever their length."""
+
+import numpy as np
+import pytest
+import torch
+from pyarrow.parquet import read_table
+
+from bertlab import BertModel, Tokenizer
+from bertlab.cli.main import main
+from bertlab.deploy import embed
+
+TEXTS = [
+    "Ruth cut the leeks and washed the rice before the guests came.",
+    "Rain.",
+    "Mark met Rose.",
+    "Ruth is tired now.",
+]
+MODEL = "storyworld-tiny"
+
+
+def states(text: str) -> torch.Tensor:
+    with torch.inference_mode():
+        return BertModel.from_pretrained(MODEL)(**Tokenizer.from_pretrained(MODEL)(text)).last_hidden_state[0]  # (S, H)
+
+
+@pytest.fixture
+def lines(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(TEXTS) + "\n")
+    return path
+
+
+POOLED = {"mean": lambda x: x.mean(0), "cls": lambda x: x[0], "max": lambda x: x.amax(0)}
+
+
+@pytest.mark.parametrize("pooling", POOLED)
+def test_a_vector_a_line(pooling, lines, tmp_path, monkeypatch):
+    monkeypatch.setattr(embed, "CHUNK", 3)  # written in two parts
+    out = tmp_path / "v.npy"
+    main(["embed", str(lines), "--out", str(out), "--model", MODEL, "--pooling", pooling])
+    expected = np.stack([POOLED[pooling](states(text)) for text in TEXTS])
+    found = np.load(out)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_a_column_of_a_table_as_parquet(tmp_path, capsys):
+    table, out = tmp_path / "t.csv", tmp_path / "v.parquet"
+    table.write_text("id,review\n" + "".join(f'{n},"{text}"\n' for n, text in enumerate(TEXTS)))
+    main(["embed", str(table), "--out", str(out), "--model", MODEL, "--column", "review", "--normalise"])
+    assert f"wrote 4 vectors of 128 numbers to {out}" in capsys.readouterr().err
+    found = read_table(out).to_pydict()
+    assert found["text"] == TEXTS
+    expected = np.stack([states(text).mean(0) for text in TEXTS])
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(found["vector"], expected, atol=1e-5)
+
+
+BAD = {
+    "an empty line": ("a\n\nb\n", "v.npy", "line 2: is empty"),
+    "no text": ("\n", "v.npy", "holds no text"),
+    "another ending": ("a\n", "v.txt", ".npy or .parquet"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_leaves_no_file(name, tmp_path, capsys):
+    content, out, part = BAD[name]
+    (tmp_path / "in.txt").write_text(content)
+    with pytest.raises(SystemExit) as stopped:
+        main(["embed", str(tmp_path / "in.txt"), "--out", str(tmp_path / out), "--model", MODEL])
+    assert stopped.value.code == 2 and part in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]

@@ -1,0 +1,188 @@
+"""Every head as a file for another runtime: the same outputs, whatever the batch and its length."""
+
+import json
+
+import numpy as np
+import onnxruntime
+import pytest
+import tokenizers
+import torch
+
+from bertlab import BertConfig, BertForPreTraining, BertForTokenClassification, InputError, Tokenizer
+from bertlab.cli.main import main
+from bertlab.deploy.export import export_model, random_batches
+from bertlab.deploy.runtimes import RUNTIMES
+from bertlab.model import (
+    BertForMaskedLM,
+    BertForMultipleChoice,
+    BertForNextSentencePrediction,
+    BertForQuestionAnswering,
+    BertForSentenceEmbedding,
+    BertForSequenceClassification,
+    BertModel,
+)
+from bertlab.tasks.registry import open_task
+
+HEADS = {
+    "encoder": (BertModel, {}),
+    "pretraining": (BertForPreTraining, {}),
+    "masked": (BertForMaskedLM, {}),
+    "next": (BertForNextSentencePrediction, {}),
+    "sequence": (BertForSequenceClassification, {"num_labels": 3}),
+    "several": (BertForSequenceClassification, {"num_labels": 3, "problem_type": "multi_label_classification"}),
+    "number": (BertForSequenceClassification, {"num_labels": 1, "pooling": "mean", "layer_mix": "scalar-mix"}),
+    "token": (BertForTokenClassification, {"num_labels": 3}),
+    "cnn": (BertForTokenClassification, {"num_labels": 3, "token_decoder": "cnn"}),
+    "crf": (BertForTokenClassification, {"id2label": {0: "O", 1: "B-x", 2: "I-x"}, "token_decoder": "crf"}),
+    "span": (BertForQuestionAnswering, {}),
+    "choice": (BertForMultipleChoice, {}),
+    "embedding": (BertForSentenceEmbedding, {}),
+}
+OUTPUTS = {
+    "encoder": ["last_hidden_state", "pooler_output"],
+    "pretraining": ["prediction_logits", "seq_relationship_logits"],
+    "span": ["start_logits", "end_logits"],
+    "embedding": ["embeddings"],
+}
+
+
+@pytest.fixture
+def saved(tmp_path, tok):
+    """Saves a small model with this head, random but for the CRF's scores, and returns its folder."""
+
+    def save(name: str) -> str:
+        kind, fields = HEADS[name]
+        sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+        model = kind(BertConfig(vocab_size=tok.vocab_size, max_position_embeddings=24, **sizes).changed(**fields))
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter), alpha=0.3)
+        model.save_pretrained(tmp_path / name, tok)
+        return str(tmp_path / name)
+
+    return save
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_torchscript_of_every_head(name, saved, tmp_path):
+    exported = export_model(saved(name), "torchscript", tmp_path / "out")
+    agreement = exported.agreement
+    assert agreement.inputs == 200 and agreement.relative < 1e-4 and agreement.cosine > 0.999
+    assert agreement.same >= 0.99 * agreement.decisions
+    assert agreement.decisions > 0 or name in ("encoder", "embedding", "number")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HEADS)
+def test_onnx_of_every_head(name, saved, tmp_path):
+    exported = export_model(saved(name), "onnx", tmp_path / "out")
+    assert exported.agreement.inputs == 200 and exported.agreement.relative < 1e-4
+    session = onnxruntime.InferenceSession(exported.file)
+    assert [output.name for output in session.get_outputs()] == OUTPUTS.get(name, ["logits"])
+    axes = ["batch", "choices", "tokens"] if name == "choice" else ["batch", "tokens"]
+    assert all(given.shape == axes for given in session.get_inputs())
+
+
+def test_the_command_writes_all_that_a_service_needs(saved, tmp_path, capsys):
+    """ONNX by the command, then what another program does: tokenize with the files beside it, and run."""
+    folder, out = saved("sequence"), tmp_path / "out"
+    main(["export", folder, "--out", str(out)])
+    printed = capsys.readouterr()
+    assert "200 inputs, largest difference" in printed.out and str(out / "model.onnx") in printed.err
+    files = {"model.onnx", "config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json"}
+    assert {path.name for path in out.iterdir()} == files
+    one = tokenizers.Tokenizer.from_file(str(out / "tokenizer.json")).encode("the old dog", "is hairy")
+    inputs = {"input_ids": one.ids, "attention_mask": one.attention_mask, "token_type_ids": one.type_ids}
+    session = onnxruntime.InferenceSession(out / "model.onnx")
+    (logits,) = session.run(None, {name: np.array([row]) for name, row in inputs.items()})
+    with torch.inference_mode():
+        batch = Tokenizer.from_pretrained(folder)(["the old dog"], ["is hairy"])
+        expected = BertForSequenceClassification.from_pretrained(folder)(**batch).logits
+    np.testing.assert_allclose(logits, expected, atol=1e-4)
+
+    capsys.readouterr()
+    main(["export", folder, "--out", str(tmp_path / "small"), "--int8"])
+    assert "decisions equal" in capsys.readouterr().out
+    assert (tmp_path / "small" / "model.onnx").stat().st_size < (out / "model.onnx").stat().st_size
+
+
+def test_int8_is_measured_on_labelled_examples(tmp_path, capsys):
+    (tmp_path / "some.csv").write_text("text,label\nThe soup was good.,good\nThe soup was bad.,bad\n")
+    model, data = "storyworld-tiny-sentiment", str(tmp_path / "some.csv")
+    main(["export", model, "--out", str(tmp_path / "m.pt"), "--to", "torchscript", "--int8", "--data", data])
+    printed = capsys.readouterr().out
+    assert "accuracy" in printed and printed.splitlines()[1].split() == ["model", "export"]
+    assert (tmp_path / "m.pt").stat().st_size < 5e6
+
+
+@pytest.mark.slow
+def test_openvino(saved, tmp_path):
+    exported = export_model(saved("token"), "openvino", tmp_path / "out")
+    assert exported.agreement.relative < 1e-4
+    assert {"model.xml", "model.bin"} < {path.name for path in (tmp_path / "out").iterdir()}
+    assert not (tmp_path / "out" / "model.onnx").exists()
+
+
+def test_viterbi_with_the_exported_scores(saved, tmp_path):
+    """What the docs show: the emissions of the export and crf.json give the labels that the model decodes."""
+    folder = saved("crf")
+    exported = export_model(folder, "torchscript", tmp_path / "out")
+    model, tokenizer = BertForTokenClassification.from_pretrained(folder), Tokenizer.from_pretrained(folder)
+    scores = json.loads((tmp_path / "out" / "crf.json").read_text())
+    start, steps, end = (np.array(scores[name]) for name in ("start", "transitions", "end"))
+    batch = next(random_batches(model, tokenizer, 2))
+    words = batch["attention_mask"].bool()
+    logits = exported.twin(**batch).logits
+    for emissions, real, expected in zip(logits, words, model.decode(logits, words), strict=True):
+        best, pointers = start + emissions[real][0].numpy(), []
+        for emission in emissions[real][1:].numpy():
+            paths = best[:, None] + steps
+            pointers.append(paths.argmax(0))
+            best = paths.max(0) + emission
+        labels = [int((best + end).argmax())]
+        for pointer in reversed(pointers):
+            labels.insert(0, int(pointer[labels[0]]))
+        assert labels == expected
+
+
+def test_the_export_of_a_task_predicts_as_the_task(tmp_path):
+    from bertlab.corpora.storyworld import sentiment
+
+    model, task = open_task("storyworld-tiny-sentiment")
+    examples = list(sentiment(0, 40, "test"))
+    twin = export_model("storyworld-tiny-sentiment", "torchscript", tmp_path / "out").twin
+    assert [p.label for p in task.predict(twin, examples)] == [p.label for p in task.predict(model, examples)]
+
+
+def test_an_export_that_differs_is_not_written(saved, tmp_path, monkeypatch):
+    folder = saved("sequence")
+    run = RUNTIMES["torchscript"].open
+
+    def wrong(path):
+        return lambda inputs: [found + 0.1 for found in run(path)(inputs)]
+
+    monkeypatch.setitem(
+        RUNTIMES, "torchscript", type(RUNTIMES["onnx"])("model.pt", (), RUNTIMES["torchscript"].write, wrong)
+    )
+    with pytest.raises(InputError, match="differs from the model .*; nothing was written"):
+        export_model(folder, "torchscript", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def refused(capsys, *arguments: str) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        main(["export", *arguments])
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert stopped.value.code == 2
+    return line
+
+
+def test_bad_input_is_one_line(saved, tmp_path, capsys, monkeypatch):
+    folder = saved("sequence")
+    assert "is that of another model" in refused(capsys, "storyworld-tiny", "--out", folder, "--to", "torchscript")
+    assert "--int8 is for onnx and torchscript" in refused(
+        capsys, folder, "--out", str(tmp_path / "out"), "--to", "openvino", "--int8"
+    )
+    monkeypatch.setattr("bertlab.errors.find_spec", lambda module: None)
+    assert 'pip install "bertlab[export]"' in refused(capsys, folder, "--out", str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
