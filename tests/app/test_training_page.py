@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pages
 import pytest
-from pages import fine, said
+from pages import cells, fine, said
 from streamlit.testing.v1 import AppTest
 
 TABS = ["Learning curves", "A gap fills", "A head forms", "[CLS] and topics"]
@@ -46,7 +46,7 @@ def test_every_tab_shows_the_bundled_run(tab):
     app = opened(tab)
     assert fine(app), said(app)
     assert [button.key for button in app.main.get("download_button")]
-    assert any("Show me the cell" in expander.label for expander in app.expander)
+    assert cells(app)
     expected = ["two neighbours (3.91)", "animal", "ends with", "Neighbours name"]
     assert expected[TABS.index(tab)] in said(app)
 

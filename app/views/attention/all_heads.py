@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from app.shared import layout, models, state
+from app.shared import history, layout, models, state
 from app.shared.exports import exports
 from app.views.attention import cells
 from bertlab.draw.charts.attention import (
@@ -66,8 +66,9 @@ def first_view() -> dict:
 
     It stays the same while the canvas is there, so the weights are sent only once.
     """
-    if KEY not in st.session_state or "attention_view" not in st.session_state:
-        st.session_state.attention_view = st.session_state.get("attention_seen") or linked_view()
+    if state.unset(KEY) or "attention_view" not in st.session_state:
+        seen = None if history.moved() else st.session_state.get("attention_seen")
+        st.session_state.attention_view = seen or linked_view()
     return st.session_state.attention_view
 
 

@@ -72,7 +72,7 @@ def choose_word(labelled: LabelledWords, key: str) -> int:
     words = words_of(labelled)
     named = [i for i, label in enumerate(labelled.prediction.labels) if label != OUTSIDE]
     first = named[0] if named else 0
-    if key not in st.session_state:
+    if state.unset(key):
         linked = state.link_value("word") or ""
         st.session_state[key] = int(linked) if linked.isdecimal() and int(linked) < len(words) else first
     state.keep(key)

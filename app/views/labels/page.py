@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from app.shared import layout, models, state
+from app.shared import layout, models, state, words
 from app.shared.markdown import plain
 from app.views.labels import label_views
 from bertlab.errors import InputError
@@ -58,16 +58,18 @@ def show_words() -> None:
         word = label_views.show_words(loaded, labelled, text, f"word-labels{ending}", word)
 
 
-layout.heading(
-    "Labels",
-    "A fine-tuned BERT gives a text its class, or each word its label. Which tokens contributed? *Integrated "
-    "gradients* divide the score of the label among them: blue tokens raise it, orange ones lower it.",
-)
-st.caption(
+SCORE = (
     "The score is the log-odds of the label, in nats; for a model that predicts a number, that number. The gradients "
     "are followed from a baseline of nothing but [PAD] to your text, and the attributions must add up to the whole "
     "difference: the check under each picture shows how nearly they do. Colours are scaled to the largest attribution "
     "of each picture."
+)
+
+layout.heading(
+    "Labels",
+    "A fine-tuned BERT gives a text its class, or each word its label. Which tokens contributed? *Integrated "
+    "gradients* divide the score of the label among them: blue tokens raise it, orange ones lower it.",
+    help=f"{SCORE}\n\n{words.explained(SCORE)}",
 )
 state.example_pills("Try", {name: {"label_text": text, "label_pair": ""} for name, text in EXAMPLES.items()})
 text, pair = state.text_fields("label_", TEXT)
