@@ -61,7 +61,7 @@ def _read(elements) -> str:
 
 
 def cells(app: AppTest) -> list[str]:
-    return [code.value for code in app.main.code if code.value.startswith("from bertlab")]
+    return [code.value for code in app.main.code if "from bertlab" in code.value]
 
 
 def run(code: str) -> tuple[object, dict]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from browser import PAGES
-from browsing import MAIN, overflow, settle, show, unharmed
+from browsing import MAIN, open_it, overflow, settle, show, unharmed
 
 from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
 
@@ -132,6 +132,7 @@ def test_charts_and_heads_can_be_read_in_the_dark(new_tab, server):
 
 def test_stop_a_long_work_and_go_on(tab, server, large):
     tab.goto(f"{server}/spans?folder={large}&passage={'the+dog+' * 700}")
+    open_it(tab)
     main = tab.locator(MAIN)
     main.get_by_role("button", name="Stop").wait_for()
     assert tab.get_by_role("button", name="Stop").count() == 1  # Streamlit's own would leave an empty page

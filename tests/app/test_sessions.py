@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import pandas as pd
 import pytest
-from browsing import settle, unharmed
+from browsing import open_it, settle, unharmed
 
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts.film import word_table
@@ -43,6 +43,8 @@ def test_readers_at_once_get_their_own_answers(texts, new_tab, server, run_folde
     tabs = [new_tab() for _ in asked]
     for tab, (link, _) in zip(tabs, asked, strict=True):  # none waits for another
         tab.goto(f"{server}/{link}", wait_until="commit")
+    for tab in tabs:
+        open_it(tab)
     for tab, (_, expected) in zip(tabs, asked, strict=True):
         settle(tab)
         pd.testing.assert_frame_equal(csv_of(tab), expected, rtol=1e-4)

@@ -91,7 +91,7 @@ def test_the_step_drives_the_answer_spans():
     app.select_slider(key="training_step").set_value("0").run()
     assert "Answer spans" in [link.proto.label for link in app.main.get("page_link")]
     answers = pages.opened("spans", model=READER, step="0")
-    assert fine(answers) and "Answered by storyworld-tiny-qa/step-00000" in said(answers)
+    assert fine(answers) and "Model: **storyworld-tiny-qa/step-00000**" in said(answers)
     assert answers.metric[0].value == "bought a red kite from the toymaker for nine"
 
 
