@@ -18,7 +18,7 @@ FIRST = next(iter(PAGES))
 STYLE = """<style>
 [data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 1.8rem 3rem 5rem; }
 [data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"] { gap: .7rem; }
-[data-testid="stMainBlockContainer"] h1 { font-size: 1.8rem; padding: 0; }
+[data-testid="stMainBlockContainer"] h1 { font-size: 1.8rem; padding: 0 0 .3rem; }
 [data-testid="stHeader"] { pointer-events: none; background: none; }
 [data-testid="stHeader"] button { pointer-events: auto; }
 .st-key-example_choice [data-testid="stButtonGroup"] { display: flex; align-items: center; gap: .8rem; }

@@ -17,7 +17,7 @@ ROWS_SHOWN = 2_000  # more rows make a browser slow; the CSV has all
 
 def exports(name: str, table: pd.DataFrame, code: str, chart: TopLevelMixin | None = None) -> None:
     """Show the toolbar below a view. `name` names its files; `code` runs as it is in a notebook."""
-    with st.container(horizontal=True, gap=None, key=f"tools {name}"):
+    with st.container(horizontal=True, gap="medium", key=f"tools {name}"):
         with st.popover("Table", icon=":material/table:", type="tertiary"):
             show_table(table)
         offer(name, "csv", "text/csv", lambda: table.to_csv(index=False).encode())

@@ -59,9 +59,10 @@ def permitted(name: str) -> bool:
 
 def ask(name: str) -> None:
     """Ask before a name that came with a link is opened, unless it need not be, or is never opened here."""
-    if permitted(name):
+    yes, refused = permitted(name), refusal(name)
+    if yes and (places() or name in ("", *CONTROLS) or own(name)):  # what may not be opened is said where it is typed
         return
-    if refused := refusal(name):
+    if refused:
         st.warning(f"{refused}: not **{plain(name[:LETTERS])}**.", icon=":material/lock:")
         return
     kind = "the folder or the model of the hub" if hub.is_id(name) else "the folder"

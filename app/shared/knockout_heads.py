@@ -59,6 +59,7 @@ def choose(key: str, loaded: models.Loaded, changes: Rows) -> tuple[Head, ...]:
     elif key not in st.query_params:
         none = state.link_value(f"{key}_none")
         st.session_state[key] = [] if none else [written(most_needed(changes))]
+        st.query_params[key] = st.session_state[key]  # where Back finds it: without, Back would switch all heads on
     chosen = st.multiselect(
         "Heads that are off together (layer-head)",
         heads,

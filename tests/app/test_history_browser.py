@@ -17,7 +17,7 @@ DEEDS = {  # page: what is opened, and what is pressed there
 
 def look(tab) -> list[str]:
     """What is pressed, chosen and drawn."""
-    pressed = tab.locator("[aria-checked=true], [aria-selected=true], [aria-pressed=true], [kind$=Active]")
+    pressed = tab.locator("[aria-checked=true], [aria-selected=true], [aria-pressed=true], [kind$=Active], .full h4")
     return [*pressed.all_inner_texts(), *tab.locator("[data-testid=stVegaLiteChart] svg text").all_inner_texts()]
 
 

@@ -27,9 +27,6 @@ const read = (buffer) => {
 export function mount(root, buffer, view, onView) {
   const data = read(buffer);
   const state = { layer: 0, head: 0, specials: true, control: false, arcs: false, scale: "all", role: "" };
-  const given = JSON.stringify(data.view); // another one comes with the browser's Back
-  if (root.dataset.given !== given) delete root.dataset.view;
-  root.dataset.given = given;
   Object.assign(state, data.view, view, JSON.parse(root.dataset.view ?? "{}"));
   if (![...data.roles, NO_ROLE].includes(state.role)) state.role = "";
   let timer;
