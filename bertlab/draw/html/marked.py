@@ -90,7 +90,7 @@ def changed_words(text: str, other: str) -> str:
     one, two = text.split(), other.split()
     steps = [step for step in SequenceMatcher(None, one, two, autojunk=False).get_opcodes() if step[0] != "equal"]
     lines = (_with_marks(one, [step[1:3] for step in steps]), _with_marks(two, [step[3:5] for step in steps]))
-    return f"{STYLE}{''.join(f'<div class="passage" dir="auto">{line}</div>' for line in lines)}"
+    return STYLE + "".join(f'<div class="passage" dir="auto">{line}</div>' for line in lines)
 
 
 def _with_marks(words: Sequence[str], marked: Sequence[Sequence[int]]) -> str:
