@@ -71,7 +71,8 @@ def _keep(name: str, source: IO[bytes], folder: Path) -> None:
         raise InputError(f"{name}: not a file of a model. Give {', '.join(sorted(FILES | WEIGHTS))}, or one zip")
     if (folder / name).exists():
         raise InputError(f"{name} was given twice: give each file once")
-    (folder / name).parent.mkdir(exist_ok=True)
+    if name == POOLING and not (folder / name).parent.exists():
+        (folder / name).parent.mkdir()
     room = (MOST_MEGABYTES if name in WEIGHTS else TEXT_MEGABYTES) * 1_000_000
     with open(folder / name, "wb") as file:
         while chunk := source.read(CHUNK):

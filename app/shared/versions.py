@@ -10,10 +10,17 @@ from bertlab.draw.html.marked import changed_words
 LETTERS = 40  # of a version in a heading
 
 
+def examples_and_switch(prefix: str, examples: dict[str, dict[str, str]]) -> None:
+    """Show the examples of a page, and beside them the switch for another version of its text."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        state.example_pills("Try", examples)
+        help = "Shows another version of the text beside the first, and says what its other words change."
+        st.toggle("Two versions", key=f"{prefix}two", bind="query-params", help=help)
+
+
 def field(prefix: str, text: str) -> str | None:
-    """Show the switch and the field for another version. Returns it; None while it is off or the same."""
-    help = "Shows a second version of the text beside the first, and says what its other words change."
-    if not st.toggle("Compare with another version of the text", key=f"{prefix}two", bind="query-params", help=help):
+    """Show the field for another version if it is switched on. Returns it; None while it is the same."""
+    if not st.session_state.get(f"{prefix}two"):
         return None
     other = state.linked_text(st.text_input, "The other version: change a word or two", f"{prefix}other", text)
     if other.split() == text.split() or not other.strip():

@@ -21,7 +21,7 @@ layout.heading(
     "In every layer each token gathers information from the others, in several ways at once: each way is a *head*. "
     "See where every head attends, switch heads off, and ask whether attention explains what the model predicts.",
 )
-state.example_pills("Try", EXAMPLES)
+versions.examples_and_switch("", EXAMPLES)
 text, pair = state.text_fields()
 other = versions.field("", text)
 with layout.open_tab("attention", VIEWS) as name:

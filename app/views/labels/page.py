@@ -76,7 +76,8 @@ layout.heading(
     "gradients* divide the score of the label among them: blue tokens raise it, orange ones lower it.",
     help=f"{SCORE}\n\n{words.explained(SCORE)}",
 )
-state.example_pills("Try", {name: {"label_text": text, "label_pair": ""} for name, text in EXAMPLES.items()})
+shown = {name: {"label_text": text, "label_pair": ""} for name, text in EXAMPLES.items()}
+versions.examples_and_switch("label_", shown)
 text, pair = state.text_fields("label_", TEXT)
 other = versions.field("label_", text)
 noticed: set[tuple[int, ...]] = set()

@@ -34,7 +34,7 @@ layout.heading(
     "BERT learns by filling gaps. Hide words of your own text to see what BERT would write there. It reads the "
     "words on *both* sides, and you can see which of them decide.",
 )
-state.example_pills("Try", EXAMPLES)
+versions.examples_and_switch("", EXAMPLES)
 text, pair = state.text_fields()
 other = versions.field("", text)
 with layout.box():
