@@ -30,7 +30,7 @@ STYLE = """<style>
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 3.2rem 1rem 4rem; }
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.5rem; }
-  .st-key-lead { order: 1; }
+  .st-key-lead, :has(> .st-key-lead) { order: 1; }
 }
 </style>"""
 
