@@ -16,16 +16,21 @@ PAGES = {
 FIRST = next(iter(PAGES))
 
 STYLE = """<style>
-[data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 4rem 3rem 5rem; }
-[data-testid="stMainBlockContainer"] h1 { font-size: 2.1rem; padding-bottom: .3rem; }
-[data-testid="stMainBlockContainer"] h3 { font-size: 1.4rem; padding-top: 2rem; }
+[data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 1.8rem 3rem 5rem; }
+[data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"] { gap: .7rem; }
+[data-testid="stMainBlockContainer"] h1 { font-size: 1.8rem; padding: 0 0 .3rem; }
+[data-testid="stHeader"] { pointer-events: none; background: none; }
+[data-testid="stHeader"] button { pointer-events: auto; }
+.st-key-example_choice [data-testid="stButtonGroup"] { display: flex; align-items: center; gap: .8rem; }
+[data-testid="stMainBlockContainer"] h3 { font-size: 1.4rem; padding-top: 1rem; }
 [data-testid="stMarkdownContainer"] p { max-width: 46rem; }
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 [data-testid="stStatusWidget"] button { display: none; }
 @media (max-width: 640px) {
-  [data-testid="stMainBlockContainer"] { padding: 4rem 1rem; }
-  [data-testid="stMainBlockContainer"] h1 { font-size: 1.7rem; }
+  [data-testid="stMainBlockContainer"] { padding: 3.2rem 1rem 4rem; }
+  [data-testid="stMainBlockContainer"] h1 { font-size: 1.5rem; }
+  .st-key-lead, :has(> .st-key-lead) { order: 1; }
 }
 </style>"""
 
@@ -36,11 +41,13 @@ def file_of(page: str) -> str:
 
 
 def main() -> None:
-    from app.shared import exports, model_bar  # not at the top: they load torch, which PAGES alone does not need
+    # Not at the top: these load torch, which PAGES alone does not need.
+    from app.shared import exports, history, layout, model_bar
 
     # Streamlit would fetch an icon that is given by name from a font server.
     st.set_page_config("bertlab explorer", str(Path(__file__).with_name("icon.png")), layout="wide")
-    st.html(STYLE)
+    dark = layout.DARK if st.context.theme.type == "dark" else ""
+    st.html(STYLE + dark + history.SCRIPT, unsafe_allow_javascript=True)
     pages = [
         st.Page(file_of(name), title=title, icon=icon, url_path=name, default=name == FIRST)
         for name, (title, icon) in PAGES.items()

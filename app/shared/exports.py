@@ -16,19 +16,18 @@ ROWS_SHOWN = 2_000  # more rows make a browser slow; the CSV has all
 
 
 def exports(name: str, table: pd.DataFrame, code: str, chart: TopLevelMixin | None = None) -> None:
-    """Show the panels below a view. `name` names its files; `code` runs as it is in a notebook."""
-    with st.container(gap="xsmall"):
-        with st.expander("Table and downloads", icon=":material/table:"):
+    """Show the toolbar below a view. `name` names its files; `code` runs as it is in a notebook."""
+    with st.container(horizontal=True, gap="medium", key=f"tools {name}"):
+        with st.popover("Table", icon=":material/table:", type="tertiary"):
             show_table(table)
-            with st.container(horizontal=True):
-                offer(name, "csv", "text/csv", lambda: table.to_csv(index=False).encode())
-                if chart is not None:
-                    offer(name, "png", "image/png", partial(written, png, chart))
-                    offer(name, "svg", "image/svg+xml", partial(written, svg, chart))
-        with st.expander("Show me the cell", icon=":material/code:"):
+        offer(name, "csv", "text/csv", lambda: table.to_csv(index=False).encode())
+        if chart is not None:
+            offer(name, "png", "image/png", partial(written, png, chart))
+            offer(name, "svg", "image/svg+xml", partial(written, svg, chart))
+        with st.popover("Code", icon=":material/code:", type="tertiary"):
             st.caption("This code makes the same in a notebook or script:")
-            st.code(code, language="python")
-        with st.expander("Link to this view", icon=":material/link:"):
+            st.code(code, language="python", wrap_lines=True)
+        with st.popover("Link", icon=":material/link:", type="tertiary"):
             show_link_later(st.container())
 
 
@@ -60,7 +59,8 @@ def written(write: Callable[..., bytes], chart: TopLevelMixin) -> bytes:
 def offer(name: str, kind: str, mime: str, make: Callable[[], bytes]) -> None:
     """Show a button that makes the file when it is pressed."""
     key = f"{name}-{kind}"
-    st.download_button(kind.upper(), make, f"{name}.{kind}", mime, on_click="ignore", key=key)
+    look = dict(type="tertiary", icon=":material/download:")
+    st.download_button(kind.upper(), make, f"{name}.{kind}", mime, key=key, on_click="ignore", **look)
 
 
 def show_link_later(container) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from app.shared import layout, models, progress, state
+from app.shared import layout, models, progress, state, words
 from app.shared.markdown import plain
 from bertlab.draw.charts.knockout import CELL, Rows, knockout_map, largest
 from bertlab.explain.attention.knockout import Head
@@ -30,7 +30,8 @@ def show(key: str, maps: Mapping[str, Rows], loaded: models.Loaded) -> tuple[Hea
 
     Returns the heads that are off. `key` tells the maps of several pages apart, in the link too.
     """
-    st.caption("Press a cell to switch that head off; press it again to switch it on. All maps have the same scale.")
+    how = "Press a cell to switch that head off; press it again to switch it on. All maps have the same scale."
+    st.caption(how, help=words.explained("ln p, nats"))
     shown, scale = st.container(), largest(*maps.values())
     (name, changes), *others = maps.items()
     off = choose(key, loaded, changes)
@@ -58,6 +59,7 @@ def choose(key: str, loaded: models.Loaded, changes: Rows) -> tuple[Head, ...]:
     elif key not in st.query_params:
         none = state.link_value(f"{key}_none")
         st.session_state[key] = [] if none else [written(most_needed(changes))]
+        st.query_params[key] = st.session_state[key]  # where Back finds it: without, Back would switch all heads on
     chosen = st.multiselect(
         "Heads that are off together (layer-head)",
         heads,

@@ -13,6 +13,11 @@ from app.shared import models
 from app.shared.markdown import plain
 from bertlab.errors import InputError
 
+# The blue of the charts is too dark on a dark page: Vega writes colours as attributes, which CSS overrides.
+DARK = """<style>
+[data-testid=stVegaLiteChart] svg [fill="#0072B2"] { fill: #4aa8e8; }
+[data-testid=stVegaLiteChart] svg [stroke="#0072B2"] { stroke: #4aa8e8; }
+</style>"""
 ROWS_IN_SIGHT = 30  # rows of a chart that stand on the page without scrolling
 SCROLLED_HEIGHT = 620  # pixels
 # Altair keeps in global variables how it turns a chart into JSON, and Streamlit changes them while it draws. Whoever
@@ -34,10 +39,11 @@ class OfModel(Protocol):
 Shown = TypeVar("Shown", bound=OfModel)
 
 
-def heading(title: str, lead: str) -> None:
-    """Show the title of a page and the sentences that say what it is about."""
+def heading(title: str, lead: str, help: str | None = None) -> None:
+    """Show the title of a page and the sentences that say what it is about; a phone shows them below the page."""
     st.title(title, anchor=False)
-    st.markdown(lead)
+    with st.container(key="lead"):
+        st.markdown(lead, help=help)
 
 
 @contextmanager

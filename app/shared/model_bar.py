@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from app.shared import layout, models, state, uploads
+from app.shared import gate, layout, models, state, uploads
 from app.shared.markdown import plain
 from bertlab.draw.tables import SIZES
 from bertlab.errors import InputError
@@ -26,12 +26,17 @@ UPLOAD_HELP = (
 
 def show() -> None:
     """Show the whole bar. If a model cannot be opened, say why, and keep the one before it."""
-    with st.sidebar, layout.box():
-        open_one(choose())
-        choose_step()
-        compare_with()
-        show_facts(models.chosen())
-    name_the_model()
+    with st.sidebar:
+        with layout.box():
+            open_one(choose())
+            choose_step()
+            compare_with()
+            show_facts(models.chosen())
+        aside = st.empty()
+    for key in ("folder", "versus"):
+        gate.ask(st.session_state.get(key) or st.query_params.get(key, ""))
+    say_what_is_lost()
+    st.session_state.shown_models = {}, st.empty(), aside
 
 
 def open_one(wanted: str) -> None:
@@ -47,13 +52,14 @@ def open_one(wanted: str) -> None:
     st.session_state.opened_model, st.session_state.opened_name = name, models.newest(name)
 
 
-def name_the_model() -> None:
-    """Name the chosen model above a page, since a phone hides the sidebar. Some pages name theirs themselves."""
-    if st.session_state.get("page") in ("spans", "labels"):
-        return
-    versus = st.session_state.get("versus") or models.NOTHING
-    beside = "" if versus == models.NOTHING else f", compared with **{models.readable(versus)}**"
-    st.caption(f"Model: **{models.readable(models.chosen())}**{beside}")
+def say_what_is_lost() -> None:
+    """Name an upload that the address holds and this session does not have: it went with the session before."""
+    here = uploads.name() or ""
+    lost = state.link_value("upload") if not here else None
+    if lost:
+        text = f"**{plain(lost)}** was uploaded before this page was reloaded or opened, and is not here any more. "
+        st.warning(f"{text}You see **{models.readable(models.chosen())}**. Upload it again in the sidebar.")
+    state.share("upload", here)
 
 
 def choose() -> str:
@@ -61,7 +67,7 @@ def choose() -> str:
     names = bundled_models() or [models.DEFAULT_MODEL]
     first = names.index(models.DEFAULT_MODEL) if models.DEFAULT_MODEL in names else 0
     bundled = st.selectbox("Bundled model", names, index=first, key="model", bind="query-params")
-    typed = state.linked_text(st.text_input, "or a folder or hub id", "folder", placeholder="runs/own-text", help=HELP)
+    typed = type_folder().strip() if gate.places() else ""
     with st.expander("or upload one", icon=":material/upload:"):
         st.file_uploader(
             "Model files",
@@ -76,7 +82,18 @@ def choose() -> str:
     except InputError as error:
         st.error(plain(str(error)), icon=":material/upload_file:")
         upload = uploads.current()
-    return upload or typed.strip() or bundled
+    return upload or (typed if gate.permitted(typed) else "") or bundled
+
+
+def type_folder() -> str:
+    """Show the field for a folder or hub id. What the visitor types may be opened; what a link brings is asked for."""
+
+    def opened() -> None:
+        state.forget_positions()
+        gate.permit(st.session_state.folder)
+
+    options = dict(placeholder="runs/own-text", help=HELP, on_change=opened)
+    return state.linked_text(st.text_input, f"or a {gate.places()}", "folder", **options)
 
 
 def choose_step() -> None:
@@ -87,12 +104,12 @@ def choose_step() -> None:
     if st.session_state.get("step") not in steps:
         st.session_state.pop("step", None)
     st.select_slider(
-        "Training steps",
+        "Step of its training",
         steps,
         steps[-1],
         key="step",
         bind="query-params",
-        help="Snapshots of its training, from the initial weights at step 0. Move the slider to watch it learn.",
+        help="Snapshots of the model, from the initial weights at step 0. Move the slider to watch it learn.",
     )
     name = models.at_step(st.session_state.opened_model, st.session_state.step)
     if wrong := models.problem_of(name):
@@ -108,20 +125,21 @@ def compare_with() -> None:
         names,
         key="versus",
         bind="query-params",
-        accept_new_options=True,
-        help="A second model, shown beside the first where that tells you something. You can also type a folder, a "
-        "hub id, or a snapshot such as storyworld-tiny/step-00300.",
+        on_change=lambda: gate.permit(st.session_state.versus or ""),
+        accept_new_options=bool(gate.places()),
+        help="A second model, shown beside the first where that tells you something. "
+        + (f"You can also type a {gate.places()}, or a snapshot: storyworld-tiny/step-00300." if gate.places() else ""),
     )
 
 
 @st.cache_data(max_entries=50, show_spinner=False)
-def _facts(name: str, stamp: str) -> ModelFacts:
-    return model_facts(name)
+def _facts(folder: str, stamp: str) -> ModelFacts:
+    return model_facts(folder)
 
 
 def show_facts(name: str) -> None:
     folder = models.folder_of(name)
-    facts = _facts(name, str((folder / "config.json").stat().st_mtime_ns))
+    facts = _facts(str(folder), str((folder / "config.json").stat().st_mtime_ns))
     size = f"{facts.config['num_hidden_layers']} layers of {facts.config['num_attention_heads']} heads"
     st.caption(f"**{models.readable(name)}**: {size}, {facts.total:,} parameters")
     with st.expander("About this model", icon=":material/info:"):

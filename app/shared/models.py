@@ -1,5 +1,6 @@
 """Which models a page shows: the chosen one, the one to compare with, and their controls with random weights."""
 
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from app.shared import gate
 from app.shared.markdown import plain
 from bertlab import (
     BertForPreTraining,
@@ -19,15 +21,16 @@ from bertlab import (
 from bertlab.errors import InputError
 from bertlab.explain.ablation import random_control
 from bertlab.io import hub
-from bertlab.io.gate import read_json
-from bertlab.io.locate import locate, snapshots
+from bertlab.io.gate import brief, present, read_json
+from bertlab.io.locate import bundled_models, locate, snapshots
 from bertlab.model.base import PretrainedModel
 from bertlab.model.weights import Weights, weights_file
 from bertlab.tasks.registry import family_of
 
 DEFAULT_MODEL = "storyworld-tiny"
-NOTHING, RANDOM = "nothing", "random weights"
+NOTHING, RANDOM = gate.CONTROLS
 END = "end"  # of the training, where a model has snapshots
+WHY_ANOTHER = "A page that needs a head which the chosen model lacks shows a bundled model that has it."
 CLASSIFIER = "classifier"  # the heads for texts, words and choices all have this name
 DRAWN_TOKENS = 128  # nobody reads more than this in a picture
 KEPT_MODELS, KEPT_CONTROLS, KEPT_BYTES = 8, 3, "400MB"  # shared by all sessions
@@ -79,11 +82,30 @@ def chosen() -> str:
 
 def problem_of(name: str) -> str:
     """Return why a model (of an unfinished training its last snapshot) cannot be opened; "" if it can."""
+    if refused := gate.refusal(name):
+        return refused
     try:
         open_model("encoder", newest(name))
     except InputError as error:
-        return str(error)
+        return reason(name, error)
     return ""
+
+
+def reason(name: str, error: InputError) -> str:
+    """Return why `name` cannot be opened. What holds no model gets one answer, whether it exists or not."""
+    if upload := upload_name(name):
+        return str(error).replace(f"{name}{os.sep}", "").replace(name, upload)
+    if hub.is_id(name) and gate.the_hub() or is_model(Path(name)) or gate.own(name):
+        return str(error)
+    known = ", ".join(bundled_models())
+    return f"{brief(name)} holds no model: give a folder with config.json and weights; bundled: {known}"
+
+
+def is_model(folder: Path) -> bool:
+    try:
+        return any(present(folder.expanduser() / file) for file in ("config.json", "modules.json"))
+    except (InputError, OSError, RuntimeError, ValueError):  # no access, too long, ~user without a home, NUL
+        return False
 
 
 def at_step(name: str, step: str) -> str:
@@ -110,18 +132,23 @@ def newest(name: str) -> str:
 
 def folder_of(name: str) -> Path:
     """Return the folder of a model. The hub is asked at most once in ten minutes."""
-    return _hub_folder(name) if hub.is_id(name) and not Path(name).is_dir() else locate(name)
+    if gate.own(name) or (gate.folders() and is_model(Path(name))):
+        return locate(name)
+    if gate.the_hub() and hub.is_id(name):
+        return _hub_folder(name)
+    raise InputError(f"{brief(name)} holds no model")
 
 
 @st.cache_data(ttl="10m", max_entries=50, show_spinner="Asking the hub")
 def _hub_folder(name: str) -> Path:
-    return locate(name, weights=True)
+    return hub.download(name, weights=True)
 
 
 def model_for(task: str) -> Loaded:
     """Return the chosen model if it has the head for `task`, or else a bundled one, and say so."""
     name, fallback = chosen(), TASKS[task][2]
     loaded = open_model(task, name)
+    name_model(name if loaded else fallback)
     if loaded is None:
         if name != DEFAULT_MODEL:  # the default and its fine-tuned twin need no explanation
             text = f"**{readable(name)}** has no head for this task, so you see **{fallback}**."
@@ -132,20 +159,37 @@ def model_for(task: str) -> Loaded:
     return loaded
 
 
+def name_model(name: str) -> None:
+    """Name a model that this page really shows, above the page and, unless it is the chosen one, in the sidebar."""
+    if "shown_models" not in st.session_state:  # no bar, as in a fragment
+        return
+    names, above, aside = st.session_state.shown_models
+    names.update({name: f"**{readable(name)}**"})
+    versus = st.session_state.get("versus") or NOTHING
+    beside = "" if versus == NOTHING else f", compared with **{readable(versus)}**"
+    above.caption(f"Model: {' and '.join(names.values())}{beside}")
+    if list(names) != [chosen()]:
+        aside.caption(f"On this page: {' and '.join(names.values())}", help=WHY_ANOTHER)
+
+
 def beside(task: str) -> Loaded | None:
     """Return the model to compare with; None if none is chosen, or if it has no head for `task`, which is said."""
     name = st.session_state.get("versus") or NOTHING
-    if name == NOTHING:
+    if name == NOTHING or not gate.permitted(name):
         return None
     if name == RANDOM:
         return control_of(model_for(task))
     try:
+        if refused := gate.refusal(name):
+            raise InputError(refused)
         loaded = open_model(task, name)
     except InputError as error:
-        raise InputError(f"compare with {name}: {error}") from error
+        raise InputError(f"compare with {name}: {reason(name, error)}") from error
     if loaded is None:
         text = f"**{readable(name)}** has no head for this task, so there is no comparison."
         st.info(text, icon=":material/info:")
+    elif loaded.name == short(chosen()) and name != chosen():
+        loaded = replace(loaded, name=name)  # two folders of one name
     return loaded
 
 
@@ -157,6 +201,13 @@ def upload_name(name: str) -> str | None:
 def readable(name: str) -> str:
     """Return the name of a model for Markdown; that of its file if it was uploaded."""
     return plain(upload_name(name) or name)
+
+
+def short(name: str) -> str:
+    """Return a model's name for a chart: the last folder of a path, with the step of a snapshot."""
+    whole, slash, step = name.partition("/step-")
+    is_path = Path(whole).is_absolute() or len(Path(whole).parts) > 2
+    return (Path(whole).name if is_path else whole) + slash + step
 
 
 def head_start(name: str) -> bool:
@@ -172,9 +223,11 @@ def head_start(name: str) -> bool:
 def open_model(task: str, name: str) -> Loaded | None:
     """Return the model with the head for `task`; None if its checkpoint lacks that. Raises InputError if damaged."""
     folder = folder_of(name)
-    loaded = _open(task, name, f"{task} {folder.resolve()} {contents(folder)}")
+    loaded = _open(task, str(folder), f"{task} {folder.resolve()} {contents(folder)}")
     upload = upload_name(name)
-    return replace(loaded, name=upload, source=Path(upload).stem) if loaded and upload else loaded
+    if loaded is None or not upload:
+        return loaded and replace(loaded, name=short(name), source=name)
+    return replace(loaded, name=upload, source=Path(upload).stem)
 
 
 def contents(folder: Path) -> list[tuple[str, int, int]]:
@@ -189,15 +242,15 @@ def contents(folder: Path) -> list[tuple[str, int, int]]:
 
 
 @st.cache_resource(max_entries=KEPT_MODELS, show_spinner="Opening the model")
-def _open(task: str, name: str, stamp: str) -> Loaded | None:
+def _open(task: str, folder: str, stamp: str) -> Loaded | None:
     kind, head, _ = TASKS[task]
-    if head == CLASSIFIER and getattr(family_of(name), "head", None) is not kind:
+    if head == CLASSIFIER and getattr(family_of(folder), "head", None) is not kind:
         return None
-    stored = frozenset(Weights(locate(name, weights=True)))
+    stored = frozenset(Weights(Path(folder)))
     if head and not any(tensor.startswith(head) for tensor in stored):
         return None
     heads = frozenset(tensor for tensor in stored if not tensor.startswith(("encoder.", "embeddings.")))
-    return Loaded(name, name, stamp, kind.from_pretrained(name), Tokenizer.from_pretrained(name), heads)
+    return Loaded(folder, folder, stamp, kind.from_pretrained(folder), Tokenizer.from_pretrained(folder), heads)
 
 
 @st.cache_resource(max_entries=KEPT_CONTROLS, show_spinner=False)

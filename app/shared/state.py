@@ -5,6 +5,8 @@ from urllib.parse import quote_plus
 
 import streamlit as st
 
+from app.shared import history
+
 DEFAULT_TEXT = "the animal didn't cross the street because the [MASK] was too tired."
 LINK_CHARACTERS = 6_000  # servers refuse addresses much longer
 POSITIONS = ("mask", "gap", "at", "at-beside", "word", "follow", "window")  # in the link: of one text only
@@ -23,11 +25,12 @@ def example_pills(label: str, examples: dict[str, dict[str, str]]) -> None:
 
 def linked_text(field: Callable[..., str], label: str, key: str, default: str = "", **options) -> str:
     """Show a text field that all pages and the link remember. The link leaves out a text that is too long for it."""
-    if key not in st.session_state:
+    if unset(key):
         linked = link_value(key)
         st.session_state[key] = default if linked is None else linked
     keep(key)
-    text = field(label, key=key, persist_state="session", on_change=forget_positions, **options)
+    options = {"on_change": forget_positions} | options
+    text = field(label, key=key, persist_state="session", **options)
     fits = len(quote_plus(text)) <= LINK_CHARACTERS
     share(key, text if fits and text != default else "")
     if default and not text:
@@ -62,15 +65,20 @@ def forget_positions() -> None:
 def text_fields(prefix: str = "", default: str = DEFAULT_TEXT) -> tuple[str, str | None]:
     """Show the fields for a text and an optional second one. Pages that use the same prefix share them."""
     left, right = st.columns([3, 2])
-    text = linked_text(left.text_area, "Your text", f"{prefix}text", default, height=85)
-    pair = linked_text(right.text_area, "Second text (optional)", f"{prefix}pair", height=85)
+    text = linked_text(left.text_area, "Your text", f"{prefix}text", default, height=68)
+    pair = linked_text(right.text_area, "Second text (optional)", f"{prefix}pair", height=68)
     return text, pair.strip() or None
 
 
+def unset(key: str) -> bool:
+    """Return whether the address decides a choice: nobody has chosen yet, or the visitor went back to it."""
+    return key not in st.session_state or history.moved()
+
+
 def link_value(key: str) -> str | None:
-    """Return a value from the link that opened this session; None once the page has run."""
+    """Return a value from the link that opened this session, or that Back restored; None once the page has run."""
     seen = st.session_state.setdefault("link_values_read", set())
-    if key in seen:
+    if key in seen and not history.moved():
         return None
     seen.add(key)
     return st.query_params.get(key)

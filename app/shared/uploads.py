@@ -14,7 +14,8 @@ from bertlab.errors import InputError
 
 MOST_MEGABYTES = 1_500  # bert-large in 32 bits is 1.3 GB
 TEXT_MEGABYTES = 32  # config and tokenizer: the largest published vocabularies stay below ten
-FILES = {"config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json"}
+POOLING = "1_Pooling/config.json"  # of a sentence encoder, beside its modules.json
+FILES = {"config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json", "modules.json"}
 WEIGHTS = {"model.safetensors", "pytorch_model.bin"}
 CHUNK = 1 << 20
 
@@ -47,28 +48,31 @@ def unpack(uploads: Sequence[BinaryIO], folder: Path) -> None:
 def _unzip(upload: BinaryIO, folder: Path) -> None:
     try:
         with zipfile.ZipFile(upload) as packed:
-            for info in _one_folder(packed, upload.name):
+            for name, info in _one_folder(packed, upload.name):
                 with packed.open(info) as file:
-                    _keep(Path(info.filename).name, file, folder)
+                    _keep(name, file, folder)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
         raise InputError(f"{upload.name}: not a readable zip ({error})") from error
 
 
-def _one_folder(packed: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
-    """Return the files beside the topmost config.json; snapshots and the like below it are left out."""
+def _one_folder(packed: zipfile.ZipFile, name: str) -> list[tuple[str, zipfile.ZipInfo]]:
+    """Return the files beside the topmost config.json by name; snapshots and the like below it are left out."""
     configs = [Path(info.filename) for info in packed.infolist() if Path(info.filename).name == "config.json"]
     if not configs:
         raise InputError(f"{name} has no config.json: zip the folder that save_pretrained wrote")
     home = min(configs, key=lambda path: len(path.parts)).parent
-    files = [info for info in packed.infolist() if not info.is_dir() and Path(info.filename).parent == home]
-    return [info for info in files if Path(info.filename).name in FILES | WEIGHTS]
+    files = [info for info in packed.infolist() if not info.is_dir() and Path(info.filename).is_relative_to(home)]
+    named = [(Path(info.filename).relative_to(home).as_posix(), info) for info in files]
+    return [(name, info) for name, info in named if name in FILES | WEIGHTS | {POOLING}]
 
 
 def _keep(name: str, source: IO[bytes], folder: Path) -> None:
-    if name not in FILES | WEIGHTS:
+    if name not in FILES | WEIGHTS | {POOLING}:
         raise InputError(f"{name}: not a file of a model. Give {', '.join(sorted(FILES | WEIGHTS))}, or one zip")
     if (folder / name).exists():
         raise InputError(f"{name} was given twice: give each file once")
+    if name == POOLING and not (folder / name).parent.exists():
+        (folder / name).parent.mkdir()
     room = (MOST_MEGABYTES if name in WEIGHTS else TEXT_MEGABYTES) * 1_000_000
     with open(folder / name, "wb") as file:
         while chunk := source.read(CHUNK):
@@ -108,6 +112,12 @@ def uploaded() -> str | None:
 def current() -> str | None:
     """Return the folder of the last upload that could be used."""
     return next(iter(st.session_state.get("upload_names", {})), None)
+
+
+def name() -> str | None:
+    """Return the name of the uploaded file that is shown; None if another model is shown."""
+    aside = st.session_state.get("upload_aside") == st.session_state.get("upload_key", ())
+    return None if aside else next(iter(st.session_state.get("upload_names", {}).values()), None)
 
 
 def set_aside() -> None:

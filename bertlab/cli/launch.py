@@ -18,6 +18,10 @@ class Explore:
 
     port: int = 8501
     """Where it is served, on this machine only."""
+    no_folders: bool = False
+    """Open no folders of this machine except bundled models and runs, for a server that others use."""
+    no_hub: bool = False
+    """Never ask the Hugging Face hub for a model."""
 
     def run(self) -> None:
         """Serve app/explore.py with Streamlit until it is stopped."""
@@ -25,7 +29,8 @@ class Explore:
         app = folder_of("app")
         path = os.pathsep.join(filter(None, [str(app.parent), os.environ.get("PYTHONPATH")]))  # its pages import `app`
         command = [sys.executable, "-m", "streamlit", "run", str(app / "explore.py"), "--server.port", str(self.port)]
-        start(command, os.environ | {"PYTHONPATH": path})
+        closed = {"BERTLAB_NO_FOLDERS": self.no_folders, "BERTLAB_NO_HUB": self.no_hub}  # app/shared/gate.py reads them
+        start(command, os.environ | {"PYTHONPATH": path} | {name: "1" for name, on in closed.items() if on})
 
 
 @dataclass(frozen=True)

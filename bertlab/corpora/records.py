@@ -71,6 +71,8 @@ def _object(path: Path, row: tuple[int, str]) -> Record:
     where = f"{path}, line {number}"
     try:
         values = json.loads(line)
+    except RecursionError:
+        raise InputError(f"{where}: JSON nested too deeply; each line is one object with named columns") from None
     except json.JSONDecodeError as error:
         raise InputError(f"{where}: no JSON ({error.msg} at character {error.pos}); each line is one object") from error
     if not isinstance(values, dict):

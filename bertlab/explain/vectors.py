@@ -15,6 +15,7 @@ from torch import Tensor
 from bertlab.errors import InputError
 from bertlab.explain.text import bert_of, clean, frame_mask, longest
 from bertlab.model.base import PretrainedModel
+from bertlab.model.sentences import OwnPooling
 from bertlab.tokenizer import Tokenizer
 
 Pooling = Literal["cls", "mean", "max"]
@@ -28,13 +29,14 @@ def vector_rows(
     model: PretrainedModel,
     tokenizer: Tokenizer,
     texts: Sequence[str],
-    pooling: Pooling = "cls",
+    pooling: Pooling | OwnPooling = "cls",
     limit: int | None = None,
 ) -> Iterator[np.ndarray]:
     """The vector of one text after another at each layer, (L+1, H) each, [0] being the embeddings.
 
     `pooling` makes it of the states of the text's tokens: that of [CLS], or the mean or the largest value in each
-    dimension over the other tokens, without [CLS], [SEP] and padding. Texts are cut to `limit` tokens or the model's
+    dimension over the other tokens, without [CLS], [SEP] and padding. An OwnPooling is that of a sentence encoder, in
+    which [CLS] and [SEP] count too. Texts are cut to `limit` tokens or the model's
     length. Raises InputError when there is no text, or nothing to read in one.
     """
     texts = [clean(text) for text in texts]
@@ -50,9 +52,12 @@ def vector_rows(
 
 
 @torch.inference_mode()
-def _layers(model: PretrainedModel, batch: dict[str, Tensor], own: Tensor, pooling: Pooling) -> Tensor:
+def _layers(model: PretrainedModel, batch: dict[str, Tensor], own: Tensor, pooling: Pooling | OwnPooling) -> Tensor:
     states = bert_of(model)(**batch, output_hidden_states=True).hidden_states  # L+1 x (B, S, H)
-    return torch.stack([pool(state, own, pooling) for state in states]).float()  # (L+1, B, H)
+    kind, unit = pooling if isinstance(pooling, OwnPooling) else (pooling, False)
+    own = batch["attention_mask"].bool() if isinstance(pooling, OwnPooling) else own
+    vectors = torch.stack([pool(state, own, kind) for state in states]).float()  # (L+1, B, H)
+    return F.normalize(vectors, dim=-1) if unit else vectors
 
 
 def pool(states: Tensor, own: Tensor, pooling: Pooling) -> Tensor:
@@ -69,7 +74,7 @@ def text_vectors(
     model: PretrainedModel,
     tokenizer: Tokenizer,
     texts: Sequence[str],
-    pooling: Pooling = "cls",
+    pooling: Pooling | OwnPooling = "cls",
     limit: int | None = None,
 ) -> np.ndarray:
     """(L+1, N, H): what `vector_rows` gives, as one array."""

@@ -6,7 +6,7 @@ Shapes: B texts, S tokens, H hidden size.
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
+from bertlab.io.gate import parse_json, present, read_json, read_text
 from bertlab.model.base import PretrainedModel
 from bertlab.model.fast import BertModel, EncoderOptions
 from bertlab.model.heads import without_padding
@@ -87,6 +88,59 @@ class BertForSentenceEmbedding(PretrainedModel):
         (folder / "1_Pooling").mkdir()
         for name, content in files.items():
             (folder / name).write_text(json.dumps(content, indent=2) + "\n")
+
+
+class OwnPooling(NamedTuple):
+    """How a sentence encoder makes its vector (H,) of the states of all tokens, [CLS] and [SEP] included.
+
+    `unit`: the vector is then scaled to length 1.
+    """
+
+    kind: Literal["cls", "mean", "max"]
+    unit: bool
+
+
+KINDS: dict[str, Literal["cls", "mean", "max"]] = {"cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max"}
+
+
+def own_pooling(folder: Path) -> OwnPooling | None:
+    """Return the pooling that the files of sentence-transformers beside a model name; None where there are none.
+
+    Raises InputError for damaged files, and for a pooling other than those of OwnPooling.
+    """
+    home = folder if present(folder / "modules.json") else folder.parent  # early releases keep the BERT in 0_BERT
+    if not present(home / "modules.json"):
+        return None
+    modules = {_kind(module): module for module in _modules(home / "modules.json")}
+    if home != folder and folder.name not in [module.get("path") for module in modules.values()]:
+        return None
+    if "Pooling" not in modules:
+        return None
+    path = home / str(modules["Pooling"].get("path")) / "config.json"
+    if path.parent.parent != home:
+        raise InputError(f"{home / 'modules.json'}: the pooling lies outside this folder")
+    if not present(path):  # a copy without it
+        return None
+    config = read_json(path)
+    chosen = [
+        name.removeprefix("pooling_mode_") for name, on in config.items() if name.startswith("pooling_mode_") and on
+    ]
+    if len(chosen) != 1 or chosen[0] not in KINDS:
+        raise InputError(
+            f"{path}: pooling {', '.join(chosen) or 'unknown'}; known are {', '.join(KINDS)}, one at a time"
+        )
+    return OwnPooling(KINDS[chosen[0]], "Normalize" in modules)
+
+
+def _modules(path: Path) -> list[dict[str, Any]]:
+    modules = parse_json(read_text(path), path)
+    if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):
+        raise InputError(f"{path}: no list of modules")
+    return modules
+
+
+def _kind(module: dict[str, Any]) -> str:
+    return str(module.get("type")).rpartition(".")[2]
 
 
 def in_batch_loss(vectors: Tensor, labels: Tensor | None = None, same: Tensor | None = None) -> Tensor:

@@ -1,5 +1,7 @@
 """The explorer in a real browser: open a page, wait until it is computed, and see that it came to no harm."""
 
+import re
+
 from browser import BUSY, PAGES
 
 MAIN = "[data-testid=stMain]"
@@ -18,7 +20,14 @@ IDLE = f"""!document.querySelector('{BUSY}') &&
 def show(tab, server: str, page: str, link: str = "") -> None:
     tab.goto(f"{server}/{PAGES[page]}{link}")
     tab.get_by_role("heading", level=1).wait_for()
+    if re.search("(folder|versus|run)=(/|%2F)", link):
+        open_it(tab)
     settle(tab)
+
+
+def open_it(tab) -> None:
+    """Say yes to what a link opens."""
+    tab.get_by_role("button", name="Open it").click()
 
 
 def settle(tab) -> None:

@@ -25,13 +25,15 @@ PLAIN = ["html", "controls", "chinese", "one word", "very long"]  # half of them
 MARKED = ["html", "right to left", "emoji", "only marks", "very long"]  # for pages that mark letters of a text
 
 
-def opened(page: str = FIRST, **link) -> AppTest:
-    """A page as the reader of this link first sees it."""
+def opened(page: str = FIRST, ask: bool = False, **link) -> AppTest:
+    """A page as the reader of this link first sees it; unless `ask`, as one who has said yes to what it opens."""
     app = AppTest.from_file(str(APP), default_timeout=LONGEST)
     if page != FIRST:
         app._page_hash = calc_hash(page)  # switch_page() knows only after a run which file has which address
     for key, value in link.items():
         app.query_params[key] = value
+    if not ask:
+        app.session_state.permitted = {str(link.get(key)).partition("/step-")[0] for key in ("folder", "versus", "run")}
     return app.run()
 
 
@@ -59,7 +61,7 @@ def _read(elements) -> str:
 
 
 def cells(app: AppTest) -> list[str]:
-    return [code.value for code in app.main.code if code.value.startswith("from bertlab")]
+    return [code.value for code in app.main.code if "from bertlab" in code.value]
 
 
 def run(code: str) -> tuple[object, dict]:

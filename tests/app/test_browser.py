@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from browser import PAGES
-from browsing import MAIN, overflow, settle, show, unharmed
+from browsing import MAIN, open_it, overflow, settle, show, unharmed
 
 from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
 
@@ -82,8 +82,6 @@ def test_ask_where_a_label_came_from(tab, server):
 
 def test_downloads(tab, server):
     show(tab, server, "masking")
-    tab.get_by_text("Table and downloads").first.click()
-    settle(tab)  # the table moves the buttons when it comes
     for name, start in (("CSV", b"position,rank"), ("PNG", b"\x89PNG")):
         with tab.expect_download() as download:
             tab.get_by_role("button", name=name, exact=True).first.click()
@@ -134,6 +132,7 @@ def test_charts_and_heads_can_be_read_in_the_dark(new_tab, server):
 
 def test_stop_a_long_work_and_go_on(tab, server, large):
     tab.goto(f"{server}/spans?folder={large}&passage={'the+dog+' * 700}")
+    open_it(tab)
     main = tab.locator(MAIN)
     main.get_by_role("button", name="Stop").wait_for()
     assert tab.get_by_role("button", name="Stop").count() == 1  # Streamlit's own would leave an empty page
@@ -162,7 +161,7 @@ def test_a_link_to_labels_opens_what_was_seen(tab, new_tab, server):
     tab.locator("[data-testid=stButtonGroup]").last.get_by_text("Ashford", exact=True).click()
     tab.wait_for_url("**word=4*")
     settle(tab)
-    tab.get_by_text("Link to this view").last.click()
+    tab.get_by_role("button", name="Link", exact=True).last.click()
     link = tab.locator("[data-testid=stCode]", has_text="http://").last.inner_text().strip()
     other = new_tab()
     other.goto(link)

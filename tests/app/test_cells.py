@@ -56,7 +56,7 @@ def test_embeddings_cells(folders, source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("it's.csv").write_text("t,kind\n" + "one,a\ntwo,b\nthree,b\n,b\nfour,a\n" * 4)
     code = embeddings.with_yours(TEXTS[source], [TEXT], "yours")
-    asked = [(folders["pretrained"], False), (folders["pretrained"], True)], code, "mean", 20, 7
+    asked = [(folders["pretrained"], "mine"), (folders["pretrained"], "random weights")], code, "mean", 20, 7
     chart = run(embeddings.projection(*asked, "tsne")).to_dict()
     assert [panel["title"]["subtitle"] for panel in chart["hconcat"]] == ["layer 2"] * 2  # it has no more
     assert TEXT in chart_texts(chart)

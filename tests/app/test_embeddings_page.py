@@ -28,6 +28,7 @@ def test_first_screen_says_where_the_labels_come_apart():
     assert "In **storyworld-tiny** at **no layer**" in shown(app)
     assert "In **storyworld-tiny-sentiment** at **layers 3 and 4**" in shown(app)
     assert "In **random weights** at **no layer**" in shown(app)
+    assert "**storyworld-tiny-sentiment** names 53 points more than random weights (47%): learned" in shown(app)
 
 
 def test_random_weights_that_tell_labels_apart_are_not_hidden(folders):
@@ -35,6 +36,7 @@ def test_random_weights_that_tell_labels_apart_are_not_hidden(folders):
     assert fine(app), said(app)
     assert "the 6 labels" in shown(app)
     assert any("Random weights separate the labels as well" in caption.value for caption in app.caption)
+    assert "nothing of this picture was learned" in shown(app) and "Pretraining never asks this vector" in shown(app)
 
 
 def test_models_that_stand_side_by_side(folders):
@@ -42,11 +44,11 @@ def test_models_that_stand_side_by_side(folders):
     assert names(page()) == ["storyworld-tiny", "storyworld-tiny-sentiment", "random weights"]
     assert names(page(model="storyworld-tiny-qa")) == ["storyworld-tiny-qa", "storyworld-tiny", "random weights"]
     other = page(folder=folders["pretrained"])
-    assert names(other) == [folders["pretrained"], "random weights"]
+    assert names(other) == ["pretrained", "random weights"]
     other.selectbox(key="versus").set_value("storyworld-tiny").run()
     assert names(other) == [folders["pretrained"], "storyworld-tiny", "random weights"]
     other.selectbox(key="versus").set_value("random weights").run()
-    assert names(other) == [folders["pretrained"], "random weights"]
+    assert names(other) == ["pretrained", "random weights"]
 
 
 @pytest.mark.parametrize("method", ["PCA", "t-SNE", pytest.param("UMAP", marks=pytest.mark.nightly)])
@@ -136,7 +138,9 @@ WRONG = {
     "empty": ("a.csv", b"", "no rows"),
     "two rows": ("a.csv", b"text,label\nx,a\ny,b\n", "three rows"),
     "latin": ("a.csv", "text\ncafé\n".encode("latin-1"), "not UTF-8 at byte 8"),
-    "binary": ("a.csv", bytes(range(256)), "not UTF-8"),
+    "binary": ("a.csv", bytes(range(256)), "holds NUL characters"),
+    "no columns": ("a.jsonl", b"[1,2\n{}\n", "a.jsonl, line 2: no columns"),
+    "deep": ("a.jsonl", b"[" * 200_000 + b"\n", "JSON nested too deeply"),
     "no json": ("a.jsonl", b"{x}\n", "no rows that can be used: left out 1 row; the first: a.jsonl, line 1: no JSON"),
 }
 

@@ -1,7 +1,7 @@
 """Every page without a browser: first screens, links, and everything a reader may get wrong."""
 
 import pytest
-from pages import MARKED, ODD, PLAIN, boxes, fine, opened, said
+from pages import MARKED, ODD, PLAIN, boxes, cells, fine, opened, said
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from app.explore import PAGES
@@ -13,7 +13,7 @@ def test_first_screen_shows_the_bundled_model(page):
     assert fine(app), said(app)
     assert app.title[0].value
     assert len(app.download_button) >= 1
-    assert any("Show me the cell" in expander.label for expander in app.expander)
+    assert cells(app)
 
 
 @pytest.mark.parametrize(("page", "odd"), [*(("masking", odd) for odd in ODD), *(("attention", odd) for odd in PLAIN)])

@@ -6,7 +6,7 @@ import streamlit
 from pages import cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
-from app.shared import progress
+from app.shared import models, progress
 from bertlab import BertForQuestionAnswering, Tokenizer
 from bertlab.explain.attention.knockout import answer_knockouts, answer_without
 from bertlab.explain.spans import answer
@@ -112,8 +112,7 @@ def test_the_head_that_the_answer_hangs_on_is_off_at_first(folders):
     without = answer_without(model, tok, QUESTION, PASSAGE, [tuple(int(x) - 1 for x in worst.split("-"))])
     assert app.metric[1].value == (without.best.text or "no answer")
     for one in (found, without):
-        p = one.start_probabilities[one.best.start_token] * one.end_probabilities[one.best.end_token]
-        assert f"p(start) × p(end): {p:.1%}" in said(app)
+        assert f"Its probability: {one.best.probability:.1%}" in said(app)  # as on the first tab
     app.multiselect(key="span_off").set_value([]).run()
     assert fine(app) and "All heads are on" in said(app)
 
@@ -124,8 +123,8 @@ def test_whose_answer_each_map_is_about(folders):
     assert fine(app), said(app)
     for name in (folders["reader"], "storyworld-tiny-qa"):
         text = answer(*read(name), QUESTION, PASSAGE).best.text or "no answer"
-        assert f"**{name}** answers “{text}”" in said(app)
-    assert f"random weights is about the answer of {folders['reader']}" in said(app)
+        assert f"**{models.short(name)}** answers “{text}”" in said(app)
+    assert "random weights is about the answer of reader" in said(app)
 
 
 def test_heads_that_are_off_come_from_the_link(folders):

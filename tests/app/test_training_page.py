@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pages
 import pytest
-from pages import fine, said
+from pages import cells, fine, said
 from streamlit.testing.v1 import AppTest
 
 TABS = ["Learning curves", "A gap fills", "A head forms", "[CLS] and topics"]
@@ -46,7 +46,7 @@ def test_every_tab_shows_the_bundled_run(tab):
     app = opened(tab)
     assert fine(app), said(app)
     assert [button.key for button in app.main.get("download_button")]
-    assert any("Show me the cell" in expander.label for expander in app.expander)
+    assert cells(app)
     expected = ["two neighbours (3.91)", "animal", "ends with", "Neighbours name"]
     assert expected[TABS.index(tab)] in said(app)
 
@@ -91,7 +91,7 @@ def test_the_step_drives_the_answer_spans():
     app.select_slider(key="training_step").set_value("0").run()
     assert "Answer spans" in [link.proto.label for link in app.main.get("page_link")]
     answers = pages.opened("spans", model=READER, step="0")
-    assert fine(answers) and "Answered by storyworld-tiny-qa/step-00000" in said(answers)
+    assert fine(answers) and "Model: **storyworld-tiny-qa/step-00000**" in said(answers)
     assert answers.metric[0].value == "bought a red kite from the toymaker for nine"
 
 

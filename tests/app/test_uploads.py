@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from pages import boxes, facts, opened
+from pages import boxes, cells, facts, opened
 from streamlit.testing.v1 import AppTest
 
 from app.shared import uploads
@@ -128,7 +128,7 @@ def test_the_model_in_place_stays_when_an_upload_fails():
     assert not app.exception
     assert "not a readable zip" in " ".join(error.value for error in app.error)
     assert "storyworld" in facts(app)
-    assert any("Show me the cell" in expander.label for expander in app.expander)  # the page is there
+    assert cells(app)  # the page is there
     assert app.run().error  # and the box stays as long as the file does
 
 
@@ -152,6 +152,27 @@ def test_code_in_a_pickle_is_not_run(folders, tmp_path):
     assert not app.exception
     assert app.error and "You still see" in app.error[0].value
     assert not (tmp_path / "hit").exists()
+
+
+def test_a_damaged_upload_is_named_without_the_servers_folders(folders):
+    files = files_of(folders["pretrained"])
+    app = send(opened(), {"mine.zip": zipped(files | {"config.json": b"[" * 200_000})})
+    assert not app.exception and "JSON nested" in app.error[0].value
+    assert "mine.zip" in boxes(app) or "config.json" in boxes(app)
+    assert "/tmp" not in boxes(app) and "bertlab-" not in boxes(app)
+
+
+def test_a_reload_says_that_the_upload_is_gone(folders):
+    app = send(opened(), {"mine.zip": zipped(files_of(folders["pretrained"]))})
+    assert app.query_params["upload"] in ("mine.zip", ["mine.zip"])
+    again = opened(upload="mine.zip")
+    assert not again.exception and "**mine.zip** was uploaded before this page was reloaded" in boxes(again)
+
+
+def test_the_pooling_of_a_sentence_encoder_comes_along(folders, tmp_path):
+    files = files_of(folders["pretrained"]) | {"modules.json": b"[]", "1_Pooling/config.json": b"{}", "2_Dense/x": b""}
+    uploads.unpack([named("mine.zip", zipped({f"m/{name}": content for name, content in files.items()}))], tmp_path)
+    assert (tmp_path / "1_Pooling" / "config.json").read_bytes() == b"{}" and not (tmp_path / "2_Dense").exists()
 
 
 def test_two_sessions_keep_their_uploads_apart(folders):

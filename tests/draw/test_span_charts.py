@@ -63,6 +63,17 @@ def test_a_model_that_always_answers_has_no_threshold(found):
     assert span_charts.threshold_line(replace(found, threshold=ALWAYS_ANSWER)) is None
 
 
+def test_the_passage_on_lines_holds_every_word_and_underlines_the_answer(found):
+    table = span_charts.passage_table(found)
+    first, stop = found.passage_slice
+    assert list(table["position"]) == list(range(first, stop))
+    assert "".join(table["word"]) == "".join(found.passage[slice(*found.offsets[i])] for i in range(first, stop))
+    for _, line in table.groupby("line"):
+        assert (line["right"].iloc[:-1].to_numpy() <= line["left"].iloc[1:].to_numpy()).all()
+    marked = table[table["in answer"]]
+    assert list(marked["position"]) == list(range(found.best.start_token, found.best.end_token + 1))
+
+
 @pytest.mark.parametrize("name", ["span_heatmap", "boundary_bars", "window_bars", "threshold_line"])
 def test_charts_become_files(found, name):
     tokens = [range(3, 6)] if name in ("span_heatmap", "boundary_bars") else []

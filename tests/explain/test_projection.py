@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertlab import BertModel
+from bertlab import BertForSentenceEmbedding, BertModel
 from bertlab.errors import InputError
 from bertlab.explain.vectors import (
     all_alike,
@@ -22,6 +22,7 @@ from bertlab.explain.vectors import (
     text_vectors,
     vector_rows,
 )
+from bertlab.model.sentences import OwnPooling
 
 TEXTS = ["my dog is hairy.", "he likes walks and the store.", "penguins", "milk"] * 5
 
@@ -42,6 +43,15 @@ def test_vectors_equal_one_by_one_whatever_the_padding(model, tok, pooling):
     alone = {"cls": [s[0, 0].numpy() for s in states], "mean": [s.mean(0) for s in own], "max": [s.max(0) for s in own]}
     np.testing.assert_allclose(vectors[:, 18], np.stack(alone[pooling]), atol=1e-5)  # in the third batch
     np.testing.assert_allclose(np.stack(list(vector_rows(model, tok, TEXTS, pooling)), axis=1), vectors)
+
+
+def test_a_sentence_encoder_keeps_its_own_pooling(model, tok):
+    encoder = BertForSentenceEmbedding(model.config).eval()
+    found = text_vectors(encoder, tok, TEXTS, OwnPooling("mean", unit=True))
+    with torch.inference_mode():
+        expected = encoder(**tok(TEXTS)).embeddings.numpy()
+    np.testing.assert_allclose(found[-1], expected, atol=1e-5)
+    assert not np.allclose(text_vectors(encoder, tok, TEXTS, OwnPooling("mean", unit=False))[-1], expected)
 
 
 def test_cls_before_the_first_layer_knows_nothing(model, tok):

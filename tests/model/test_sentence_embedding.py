@@ -8,7 +8,7 @@ import torch.nn.functional as F
 import transformers
 
 from bertlab import BertForSentenceEmbedding, BertModel, InputError, Tokenizer
-from bertlab.model.sentences import SCALE, in_batch_loss, same_texts
+from bertlab.model.sentences import SCALE, OwnPooling, in_batch_loss, own_pooling, same_texts
 
 
 @pytest.fixture
@@ -109,3 +109,21 @@ def test_any_bert_can_be_the_start(config, batch, tmp_path):
     encoder.save_pretrained(tmp_path)
     vectors = BertForSentenceEmbedding.from_pretrained(tmp_path)(**batch).embeddings
     assert vectors.shape == (len(batch["input_ids"]), config.hidden_size)
+
+
+def test_the_pooling_of_a_folder(model, tmp_path):
+    model.save_pretrained(tmp_path)
+    assert own_pooling(tmp_path) == OwnPooling("mean", unit=True)
+    config, modules = tmp_path / "1_Pooling" / "config.json", json.loads((tmp_path / "modules.json").read_text())
+    config.write_text('{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}')
+    (tmp_path / "modules.json").write_text(json.dumps(modules[:2]))
+    assert own_pooling(tmp_path) == OwnPooling("cls", unit=False)
+    config.write_text('{"pooling_mode_weightedmean_tokens": true}')
+    with pytest.raises(InputError, match="config.json: pooling weightedmean_tokens; known are cls_token"):
+        own_pooling(tmp_path)
+    modules[1]["path"] = "../1_Pooling"
+    (tmp_path / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(InputError, match="outside this folder"):
+        own_pooling(tmp_path)
+    (tmp_path / "modules.json").unlink()
+    assert own_pooling(tmp_path) is None

@@ -1,10 +1,13 @@
 """All heads on one canvas, and where in the model each role is played."""
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
-from app.shared import layout, models, state
+from app.shared import history, layout, models, state, versions
 from app.shared.exports import exports
+from app.shared.markdown import plain
 from app.views.attention import cells
 from bertlab.draw.charts.attention import (
     attention_heatmap,
@@ -18,7 +21,6 @@ from bertlab.draw.html.canvas import ModelHeads, attention_component
 from bertlab.explain.attention.heads import head_roles
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 
-KEY = "heads"
 # The name of a choice in the link -> the canvas's own name and value of it.
 CHOICES: dict[str, tuple[str, str | bool]] = {
     "arcs": ("arcs", True),
@@ -35,13 +37,20 @@ HEAD_START = (
 )
 
 
-def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
+def show(loaded: models.Loaded, text: str, pair: str | None, version: str | None = None) -> None:
+    """`version`: another version of the text, whose heads are drawn beside these."""
     heads, other = heads_of(loaded, text, pair), models.beside("encoder")
     layout.notices(heads.maps.dropped, heads.maps.unknown, len(heads.maps.tokens))
     both = [heads] + ([heads_of(other, text, pair)] if other else [])
-    view = attention_component(both, KEY, first_view())
+    if version:
+        both = [replace(heads, name=versions.short(text)), *both[1:], heads_of(loaded, version, pair)]
+        both[-1] = replace(both[-1], name=versions.short(version))
+    first = first_view()
+    view = attention_component(both, canvas_key(), first)
     st.session_state.attention_seen = view
     keep_in_link(view)
+    if version:
+        st.markdown(change(heads.maps, both[-1].maps, view))
     st.caption(
         "Attention is not explanation. A weight says how much of a token's vector a head mixes in, not why the model "
         "predicts what it does. Look at the random-weights control before you read meaning into a pattern."
@@ -61,14 +70,38 @@ def heads_of(loaded: models.Loaded, text: str, pair: str | None) -> ModelHeads:
     return ModelHeads(loaded.name, maps, control)
 
 
+def change(one: AttentionMaps, two: AttentionMaps, view: dict) -> str:
+    """Say which weight of the chosen head differs most between two versions of a text, among tokens that both have."""
+    layer, head = (
+        min(view.get(key, 0), size - 1) for key, size in zip(("layer", "head"), one.weights.shape, strict=False)
+    )
+    pairs = versions.partners(one.tokens, two.tokens)
+    here, there = one.weights[layer, head], two.weights[layer, head]  # (S, S) each
+    shifts = [(float(there[pairs[i], pairs[j]] - here[i, j]), i, j) for i in pairs for j in pairs]
+    shift, i, j = max(shifts, key=lambda each: abs(each[0]))
+    target = one.tokens[j] if one.tokens[j] == two.tokens[pairs[j]] else f"{one.tokens[j]} / {two.tokens[pairs[j]]}"
+    return (
+        f"What changes most in layer {layer + 1}, head {head + 1}: **{plain(one.tokens[i])}** attends to "
+        f"**{plain(target)}** with {float(here[i, j]):.0%} in the first version, with "
+        f"{float(here[i, j]) + shift:.0%} in the other."
+    )
+
+
 def first_view() -> dict:
     """Return what a new canvas shows first: what was shown before, or what the link names.
 
     It stays the same while the canvas is there, so the weights are sent only once.
     """
-    if KEY not in st.session_state or "attention_view" not in st.session_state:
+    if history.moved():  # another canvas: the one before would report what was chosen since
+        st.session_state.attention_moves = st.session_state.get("attention_moves", 0) + 1
+        st.session_state.attention_view = linked_view()
+    elif canvas_key() not in st.session_state or "attention_view" not in st.session_state:
         st.session_state.attention_view = st.session_state.get("attention_seen") or linked_view()
     return st.session_state.attention_view
+
+
+def canvas_key() -> str:
+    return f"heads {st.session_state.get('attention_moves', 0)}"
 
 
 def linked_view() -> dict:
@@ -80,7 +113,8 @@ def linked_view() -> dict:
 
 
 def keep_in_link(view: dict) -> None:
-    state.share("head", f"{view.get('layer', 0) + 1}-{view.get('head', 0) + 1}" if view else "")
+    head = f"{view.get('layer', 0) + 1}-{view.get('head', 0) + 1}"
+    state.share("head", "" if head == "1-1" else head)
     state.share("show", ",".join(flag for flag, (name, value) in CHOICES.items() if view.get(name) == value))
     state.share("role", view.get("role", ""))
 

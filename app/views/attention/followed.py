@@ -66,7 +66,7 @@ def choose_word(query: Query, encoded: Encoded, positions: Sequence[int], number
     truth = encoded.tokens[positions[number]]
     key = f"follow {hash((tuple(encoded.tokens), tuple(positions), number))}"
     own = f"{key} chosen"  # by the visitor: another model has another first guess
-    if own not in st.session_state:
+    if state.unset(own):
         st.session_state[own] = state.link_value("follow")
     others = [truth if truth != "[MASK]" else None, st.session_state[own]]
     options = list(dict.fromkeys([*found[number].tokens, *filter(None, others)]))

@@ -1,6 +1,6 @@
 """Attention heads: all at once and one in full, heads switched off, attention as an explanation, and bertviz."""
 
-from app.shared import layout, models, state
+from app.shared import layout, models, state, versions
 from app.views.attention import all_heads, bertviz_views, explanation, switch_off
 
 EXAMPLES = {
@@ -21,8 +21,10 @@ layout.heading(
     "In every layer each token gathers information from the others, in several ways at once: each way is a *head*. "
     "See where every head attends, switch heads off, and ask whether attention explains what the model predicts.",
 )
-state.example_pills("Try", EXAMPLES)
+versions.examples_and_switch("", EXAMPLES)
 text, pair = state.text_fields()
+other = versions.field("", text)
 with layout.open_tab("attention", VIEWS) as name:
     view, task = VIEWS[name]
-    view.show(models.model_for(task), text, pair)
+    more = {"version": other} if view is all_heads else {}
+    view.show(models.model_for(task), text, pair, **more)

@@ -1,22 +1,27 @@
 """Notebook cells of the embeddings; a test runs every one.
 
-`models` are pairs: what from_pretrained takes, and whether random weights take its place.
+`models` are pairs: what from_pretrained takes, and the name in the picture; the weights of "random weights" are drawn.
 """
 
 from collections.abc import Sequence
 
-Models = Sequence[tuple[str, bool]]
+from bertlab.explain.vectors import Pooling
+from bertlab.model.sentences import OwnPooling
+
+Models = Sequence[tuple[str, str]]
 
 
-def each(models: Models, pooling: str, limit: int) -> str:
+def each(models: Models, pooling: Pooling | OwnPooling, limit: int) -> str:
     """Return the start of a loop over the models, which makes `vectors` of `texts`."""
-    return f"""for name, random in {list(models)!r}:
-    model = BertModel.from_pretrained(name)
-    model = random_control(model) if random else model
-    vectors = text_vectors(model, Tokenizer.from_pretrained(name), texts, {pooling!r}, limit={limit})  # (L+1, N, H)"""
+    own = "from bertlab.model.sentences import OwnPooling\n\n" if isinstance(pooling, OwnPooling) else ""
+    return f"""{own}pooling = {pooling!r}
+for source, name in {list(models)!r}:
+    model = BertModel.from_pretrained(source)
+    model = random_control(model) if name == "random weights" else model
+    vectors = text_vectors(model, Tokenizer.from_pretrained(source), texts, pooling, limit={limit})  # (L+1, N, H)"""
 
 
-def projection(models: Models, texts: str, pooling: str, limit: int, layer: int, method: str) -> str:
+def projection(models: Models, texts: str, pooling: Pooling | OwnPooling, limit: int, layer: int, method: str) -> str:
     return f"""import altair as alt
 from bertlab import BertModel, Tokenizer
 from bertlab.draw.charts.projection import projection_scatter, projection_table
@@ -28,13 +33,12 @@ panels = []
 {each(models, pooling, limit)}
     layer = min({layer}, len(vectors) - 1)
     flat = project(vectors[layer], {method!r})
-    title = "random weights" if random else name
     table = projection_table(flat.points, labels, texts)
-    panels.append(projection_scatter(table, flat.explained, title, f"layer {{layer}}"))
+    panels.append(projection_scatter(table, flat.explained, name, f"layer {{layer}}"))
 alt.hconcat(*panels)"""
 
 
-def measures(models: Models, texts: str, pooling: str, limit: int, layer: int) -> str:
+def measures(models: Models, texts: str, pooling: Pooling | OwnPooling, limit: int, layer: int) -> str:
     return f"""import altair as alt
 from bertlab import BertModel, Tokenizer
 from bertlab.draw.charts.projection import layer_lines, measure_table
@@ -44,7 +48,7 @@ from bertlab.explain.vectors import layer_measures, text_vectors
 {texts}
 measured = {{}}
 {each(models, pooling, limit)}
-    measured["random weights" if random else name] = list(layer_measures(vectors, labels))
+    measured[name] = list(layer_measures(vectors, labels))
 table = measure_table(measured)
 drawn = [name for name in ("accuracy", "silhouette", "anisotropy") if table[name].notna().all()]
 neighbours = next(iter(measured.values()))[0].neighbours
@@ -53,7 +57,14 @@ alt.hconcat(*(layer_lines(table, name, {layer}, chances.get(name)) for name in d
 
 
 def neighbours(
-    models: Models, texts: str, pooling: str, limit: int, layer: int, index: int, count: int, yours: int
+    models: Models,
+    texts: str,
+    pooling: Pooling | OwnPooling,
+    limit: int,
+    layer: int,
+    index: int,
+    count: int,
+    yours: int,
 ) -> str:
     """`yours`: how many texts at the end are the visitor's own; they are no neighbours of others."""
     return f"""from bertlab import BertModel, Tokenizer
@@ -66,7 +77,7 @@ found = {{}}
 {each(models, pooling, limit)}
     near = nearest(vectors[min({layer}, len(vectors) - 1)], {index}, {count + yours})
     near = [(labels[i], round(distance, 2), texts[i]) for i, distance in near if i < len(texts) - {yours}]
-    found["random weights" if random else name] = near[:{count}]
+    found[name] = near[:{count}]
 found"""
 
 

@@ -14,9 +14,12 @@ from bertlab import Tokenizer
 from bertlab.draw.charts.projection import projection_scatter, projection_table
 from bertlab.explain.vectors import LayerMeasures, Method, Pooling, layer_measures, nearest, project, vector_rows
 from bertlab.model.base import PretrainedModel
+from bertlab.model.sentences import OwnPooling, own_pooling
 
 POOLINGS: dict[Pooling, str] = {"cls": "[CLS]", "mean": "mean", "max": "maximum"}
 METHODS: dict[Method, str] = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
+OWN = "own"
+HELP = "The vector of [CLS]; or the mean, or the maximum of each dimension, over the tokens without [CLS] and [SEP]."
 FINE_TUNED = "storyworld-tiny-sentiment"
 
 
@@ -24,7 +27,7 @@ FINE_TUNED = "storyworld-tiny-sentiment"
 class Look:
     """What all parts of the page have in common: the vector of a text, its layer, and the 2-D projection."""
 
-    pooling: Pooling
+    pooling: Pooling | OwnPooling
     method: Method
     layer: int
 
@@ -65,17 +68,7 @@ class Cloud:
 def choose_look(loaded: models.Loaded) -> Look:
     """Show the fields for the look."""
     left, middle, right = st.columns(3, gap="medium")
-    pooling = left.segmented_control(
-        "Vector of a text",
-        list(POOLINGS),
-        default="cls",
-        required=True,
-        format_func=POOLINGS.__getitem__,
-        key="embeddings_vector",
-        bind="query-params",
-        help="The vector of [CLS]; or the mean, or the maximum of each dimension, over all other tokens except [SEP] "
-        "and padding.",
-    )
+    pooling = choose_pooling(left, encoder_pooling(loaded))
     method = middle.segmented_control(
         "2-D projection",
         list(METHODS),
@@ -90,6 +83,35 @@ def choose_look(loaded: models.Loaded) -> Look:
     last = loaded.model.config.num_hidden_layers
     layer = right.slider("Layer (0: embeddings)", 0, last, last, key=f"embeddings_layer{last}", bind="query-params")
     return Look(pooling, method, layer)
+
+
+def encoder_pooling(loaded: models.Loaded) -> OwnPooling | None:
+    """Return the pooling that belongs to the model, or to the one to compare with, if one is a sentence encoder."""
+    for one in (loaded, models.beside("encoder")):
+        found = own_pooling(models.folder_of(one.source)) if one and not one.random else None
+        if found:
+            return found
+    return None
+
+
+def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
+    """Ask for the vector of a text. A sentence encoder opens with its own."""
+    names: dict[str, str] = ({OWN: "its own"} if own else {}) | dict(POOLINGS)
+    help = HELP
+    if own:
+        length = ", scaled to length 1" if own.unit else ""
+        help += f" Its own, as the encoder was trained: {POOLINGS[own.kind]}, [CLS] and [SEP] included{length}."
+    chosen = place.segmented_control(
+        "Vector of a text",
+        list(names),
+        default=next(iter(names)),
+        required=True,
+        format_func=names.__getitem__,
+        key=f"embeddings_{'own_' if own else ''}vector",
+        bind="query-params",
+        help=help,
+    )
+    return own if own and chosen == OWN else chosen
 
 
 def shown_models(loaded: models.Loaded) -> list[models.Loaded]:
@@ -154,7 +176,7 @@ def measures(cloud: Cloud) -> list[LayerMeasures]:
 def vectors_of(
     loaded: models.Loaded,
     texts: tuple[str, ...],
-    pooling: Pooling,
+    pooling: Pooling | OwnPooling,
     draw: Callable[[list[np.ndarray]], None] | None = None,
 ) -> list[np.ndarray]:
     return progress.rows(vector_rows, loaded, texts, pooling, loaded.limit, total=len(texts), draw=draw)
@@ -178,9 +200,11 @@ def left_out(model: PretrainedModel, tokenizer: Tokenizer, texts: tuple[str, ...
     return sum(len(row) > limit - 2 for row in rows), unknown, sum(map(len, rows))  # [CLS] and [SEP] need two
 
 
-def cell_inputs(clouds: Sequence[Cloud], yours: bool = True) -> tuple[cells.Models, str, Pooling, int, int]:
+def cell_inputs(
+    clouds: Sequence[Cloud], yours: bool = True
+) -> tuple[cells.Models, str, Pooling | OwnPooling, int, int]:
     """Return what every notebook cell of the page needs first: models, texts, pooling, limit, layer."""
     first = clouds[0]
-    sources = [(cloud.loaded.source, cloud.loaded.random) for cloud in clouds]
+    sources = [(cloud.loaded.source, cloud.loaded.name) for cloud in clouds]
     texts = first.texts.all_code if yours else first.texts.code
     return sources, texts, first.look.pooling, models.DRAWN_TOKENS, first.look.layer

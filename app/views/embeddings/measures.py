@@ -22,6 +22,11 @@ MEANINGS = {
     "say.",
 }
 
+WHY_NOT = (
+    " Pretraining never asks this vector for the label: it is asked for words and for the next sentence. Fine-tuning, "
+    "or the pooling that a sentence encoder was trained with, can change that."
+)
+
 Measured = Sequence[Sequence[LayerMeasures]]  # by model, then by layer
 
 
@@ -42,7 +47,25 @@ def show_verdict(clouds: Sequence[Cloud], measured: Measured) -> None:
         f"label is right in {found[0][0].chance:.0%}. Labels count as separate if the vote comes at least half of the "
         "way from there to 100%."
     )
+    if clouds[-1].loaded.random and clouds[1:]:
+        st.markdown(against_random(clouds, found))
     caution(clouds, found)
+
+
+def against_random(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> str:
+    """Say at the drawn layer which models beat random weights, which stand last, and why the others may not."""
+    control, parts, behind = found[-1][clouds[-1].layer], [], False
+    for cloud, layers in zip(clouds[:-1], found[:-1], strict=True):
+        here, name = layers[cloud.layer], f"**{plain(cloud.loaded.name)}**"
+        gain = here.accuracy - control.accuracy
+        behind |= (no_gain := gain <= max(here.spread, control.spread))
+        parts.append(
+            f"{name} names {here.accuracy:.0%} of the labels, no more than random weights with {control.accuracy:.0%}: "
+            "nothing of this picture was learned"
+            if no_gain
+            else f"{name} names {100 * gain:.0f} points more than random weights ({control.accuracy:.0%}): learned"
+        )
+    return f"{'; '.join(parts)}.{WHY_NOT if behind else ''}"
 
 
 def caution(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> None:
@@ -60,7 +83,7 @@ def caution(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> N
 
 def verdict(cloud: Cloud, layers: Sequence[Neighbours]) -> str:
     apart = [number for number, layer in enumerate(layers) if layer.separates]
-    here = f"layer {cloud.layer}, drawn below: {layers[cloud.layer].accuracy:.0%}"
+    here = f"layer {cloud.layer}, drawn above: {layers[cloud.layer].accuracy:.0%}"
     return f"In **{plain(cloud.loaded.name)}** at **{spelled(apart)}** ({here})."
 
 

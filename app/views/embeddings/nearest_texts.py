@@ -24,7 +24,7 @@ def pick_key(texts: TextSet) -> str:
 def picked(texts: TextSet) -> int | None:
     """Return the number, from 1, of the text that was clicked, chosen in the list, or named by the link."""
     key = pick_key(texts)
-    if key not in st.session_state:
+    if state.unset(key):
         linked = state.link_value("embeddings_text") or ""
         st.session_state[key] = int(linked) if linked.isdecimal() else None
     number = st.session_state[key]

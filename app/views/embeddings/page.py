@@ -16,13 +16,12 @@ def show() -> None:
     look = clouds.choose_look(loaded)
     clouds.notices(loaded, chosen)
     shown = clouds.clouds(loaded, chosen, look)
+    with layout.box():
+        projection.show(shown)
     measured = None  # as long as the visitor stops it
     with layout.box():
         measured = [clouds.measures(cloud) for cloud in shown]
-    with layout.box():
-        if measured:
-            measures.show_verdict(shown, measured)
-        projection.show(shown)
+        measures.show_verdict(shown, measured)
     with layout.box():
         nearest_texts.show(shown)
     if measured:

@@ -24,7 +24,8 @@ OPINIONS, TOPICS, OWN, FILE = "opinions", "topics", "my own lines", "a file"
 LEADS = {
     OPINIONS: "Two short sentences each, *good* or *bad*. Both contain good and bad words, and “not” or “although” "
     "reverses them: counting words cannot tell them apart.",
-    TOPICS: "Two sentences each on one of six topics. Here the words alone give much away.",
+    TOPICS: "Two sentences each on one of six topics. The words alone give the topic away, and random weights keep the "
+    "words: training has little to add here. *Opinions* show what it can add.",
 }
 MAKERS = {OPINIONS: "sentiment", TOPICS: "labelled_sentences"}  # functions of the story world
 OWN_DEFAULT = """animals | my dog is hairy.
@@ -156,6 +157,8 @@ def file_columns(file_id: str, name: str, _content: bytes) -> list[str]:
     if first is None:
         why = f" that can be used: {skipped}" if skipped.count else ""
         raise InputError(f"the file {name}: there are no rows{why}")
+    if not first.values:
+        raise InputError(f"the file {first.where}: no columns; each line needs at least one, with its name")
     return list(first.values)
 
 
@@ -192,6 +195,8 @@ def check_encoding(name: str, content: bytes) -> None:
     """Raise InputError unless the file is UTF-8, or UTF-16, which its first two bytes show."""
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return
+    if b"\0" in content:
+        raise InputError(f"{name}: holds NUL characters, so it is no plain text; save it as UTF-8 and choose it again")
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -4,7 +4,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from app.shared import contributions, models, state
+from app.shared import contributions, models, state, versions
 from app.shared.exports import exports
 from app.shared.markdown import chip_names, plain, signed
 from app.views.labels import cells
@@ -26,6 +26,32 @@ def show_text(loaded: models.Loaded, labelled: LabelledText, text: str, pair: st
     bars = show_contributions(found, control, f"What contributes to “{label}”", label)
     code = cells.text_label(loaded.source, text, pair, loaded.limit)
     exports(name, attribution_table(found, control), code, bars)
+
+
+def text_change(loaded: models.Loaded, one: LabelledText, two: LabelledText) -> str:
+    """Say how the label of a text and its probability change in another version."""
+    names = loaded.model.config.id2label
+    if not one.prediction.probabilities or not two.prediction.probabilities:
+        return (
+            f"In the other version the number is **{two.prediction.label:.3f}** instead of {one.prediction.label:.3f}."
+        )
+    (first, p), (then, q) = ((names[x.label], x.prediction.probabilities[names[x.label]]) for x in (one, two))
+    if first == then:
+        return f"In the other version the class stays **{plain(first)}**, with {q:.1%} instead of {p:.1%}."
+    return f"In the other version the class is **{plain(then)}** ({q:.1%}) instead of **{plain(first)}** ({p:.1%})."
+
+
+def show_word_changes(one: LabelledWords, two: LabelledWords) -> None:
+    """Show the other version with its names, and say which words have another label there."""
+    with st.container(border=True):
+        st.html(marked_names(two.text, two.names, two.kinds))
+    mine, theirs = words_of(one), words_of(two)
+    before, after = one.prediction.labels, two.prediction.labels
+    pairs = versions.partners(mine, theirs).items()
+    changed = [
+        f"**{plain(theirs[j])}** {plain(before[i])} → {plain(after[j])}" for i, j in pairs if before[i] != after[j]
+    ]
+    st.markdown(f"In the other version: {', '.join(changed) or 'no word that both have changes its label'}.")
 
 
 def show_classes(labelled: LabelledText, label: str) -> None:
@@ -72,7 +98,7 @@ def choose_word(labelled: LabelledWords, key: str) -> int:
     words = words_of(labelled)
     named = [i for i, label in enumerate(labelled.prediction.labels) if label != OUTSIDE]
     first = named[0] if named else 0
-    if key not in st.session_state:
+    if state.unset(key):
         linked = state.link_value("word") or ""
         st.session_state[key] = int(linked) if linked.isdecimal() and int(linked) < len(words) else first
     state.keep(key)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from app.shared import layout, models, state
+from app.shared import layout, models, state, versions, words
 from app.shared.markdown import plain
 from app.views.labels import label_views
 from bertlab.errors import InputError
@@ -45,6 +45,9 @@ def show_text() -> None:
         labelled = models.compute(label_text, loaded, text, pair, loaded.limit)
         notice_once(labelled.encoded.dropped, labelled.encoded.unknown, len(labelled.encoded.tokens))
         st.caption(f"Labelled by **{plain(loaded.name)}**.")
+        if other:
+            theirs = models.compute(label_text, loaded, other, pair, loaded.limit)
+            st.markdown(label_views.text_change(loaded, labelled, theirs))
         label_views.show_text(loaded, labelled, text, pair, f"text-label{ending}")
 
 
@@ -55,22 +58,28 @@ def show_words() -> None:
         labelled = models.compute(label_words, loaded, text, loaded.limit)
         notice_once(labelled.dropped, labelled.unknown, len(labelled.tokens))
         st.caption(f"Labelled by **{plain(loaded.name)}**.")
+        if other:
+            label_views.show_word_changes(labelled, models.compute(label_words, loaded, other, loaded.limit))
         word = label_views.show_words(loaded, labelled, text, f"word-labels{ending}", word)
 
 
-layout.heading(
-    "Labels",
-    "A fine-tuned BERT gives a text its class, or each word its label. Which tokens contributed? *Integrated "
-    "gradients* divide the score of the label among them: blue tokens raise it, orange ones lower it.",
-)
-st.caption(
+SCORE = (
     "The score is the log-odds of the label, in nats; for a model that predicts a number, that number. The gradients "
     "are followed from a baseline of nothing but [PAD] to your text, and the attributions must add up to the whole "
     "difference: the check under each picture shows how nearly they do. Colours are scaled to the largest attribution "
     "of each picture."
 )
-state.example_pills("Try", {name: {"label_text": text, "label_pair": ""} for name, text in EXAMPLES.items()})
+
+layout.heading(
+    "Labels",
+    "A fine-tuned BERT gives a text its class, or each word its label. Which tokens contributed? *Integrated "
+    "gradients* divide the score of the label among them: blue tokens raise it, orange ones lower it.",
+    help=f"{SCORE}\n\n{words.explained(SCORE)}",
+)
+shown = {name: {"label_text": text, "label_pair": ""} for name, text in EXAMPLES.items()}
+versions.examples_and_switch("label_", shown)
 text, pair = state.text_fields("label_", TEXT)
+other = versions.field("label_", text)
 noticed: set[tuple[int, ...]] = set()
 with layout.box():
     if not clean(text):

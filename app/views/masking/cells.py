@@ -68,8 +68,8 @@ print([(guess.truth, guess.guess, round(guess.loss, 2)) for guess in drawn.guess
 HTML(token_strip(drawn.after, drawn.actions, drawn.before, drawn.special))"""
 
 
-def next_sentence(sources: Sequence[tuple[str, bool]], text: str, pair: str, limit: int) -> str:
-    """`sources`: for each model what from_pretrained() takes, and whether random weights take its place."""
+def next_sentence(sources: Sequence[tuple[str, str]], text: str, pair: str, limit: int) -> str:
+    """`sources`: what from_pretrained() takes for each model, and its name; those of "random weights" are drawn."""
     return f"""from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts.masking import verdict_bars
 from bertlab.explain.ablation import random_control
@@ -77,9 +77,9 @@ from bertlab.explain.words.next_sentence import both_orders
 
 text, pair = {text!r}, {pair!r}
 verdicts = {{}}
-for source, random in {list(sources)!r}:
+for source, name in {list(sources)!r}:
     model, tok = BertForPreTraining.from_pretrained(source), Tokenizer.from_pretrained(source)
-    model, name = (random_control(model), "random weights") if random else (model, source)
+    model = random_control(model) if name == "random weights" else model
     verdicts[name] = both_orders(model, tok, text, pair, limit={limit})
 verdict_bars(verdicts)"""
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from app.shared import contributions, layout, models
+from app.shared import contributions, layout, models, words
 from app.shared.exports import exports
 from app.shared.markdown import plain
 from app.views.masking import cells, mask
@@ -22,9 +22,11 @@ PANELS = 6  # charts at once; the table has the rest
 
 
 def show(queries: Sequence[Query], encoded: Encoded, positions: Sequence[int]) -> None:
+    picture = st.container()
     k = st.slider("Guesses", 3, 20, 8, key="k", bind="query-params", width=260)
     across = 1 if len(queries) > 1 else min(3, len(positions))
-    layout.side_by_side(queries, partial(show_fills, encoded=encoded, positions=positions, k=k, across=across))
+    with picture:
+        layout.side_by_side(queries, partial(show_fills, encoded=encoded, positions=positions, k=k, across=across))
     st.subheader("Why this word?", anchor=False)
     st.markdown(
         "*Integrated gradients* divide the log-odds of the first guess among the tokens that the model read. Blue "
@@ -44,7 +46,8 @@ def show_fills(query: Query, encoded: Encoded, positions: Sequence[int], k: int,
         with columns[number % across]:
             st.markdown(mask.context(encoded, position))
             layout.show_chart(fill_bars(fill, truth), in_words(fill))
-            st.caption(sureness(fill, truth, query.loaded.tokenizer.vocab_size))
+            sure = sureness(fill, truth, query.loaded.tokenizer.vocab_size)
+            st.caption(sure, help=words.explained(sure))
     if len(found) > PANELS:
         st.caption(f"Only the first {PANELS} of {len(found)} gaps are drawn. The table lists all.")
     code = cells.fill(query, k, truths)
@@ -97,6 +100,7 @@ def show_why(query: Query, number: int) -> None:
     st.markdown(contributions.in_a_sentence(guess, found))
     contributions.show_marked(found)
     bars = contributions.show_bars(found, control, f"What each token contributes to “{guess}”")
-    st.caption(f"Unit: nats of the log-odds of “{plain(guess)}”. {contributions.completeness(found)}")
+    unit = f"Unit: nats of the log-odds of “{plain(guess)}”. {contributions.completeness(found)}"
+    st.caption(unit, help=words.explained("nats, log-odds"))
     table = attribution_table(found, control)
     exports(f"why{query.key}", table, cells.why(query, number), bars)

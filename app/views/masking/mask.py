@@ -41,7 +41,7 @@ def choose(encoded: Encoded) -> list[int]:
     typed = [i for i, token in enumerate(encoded.tokens) if token == "[MASK]"]
     positions = [i for i in range(len(encoded.tokens)) if not encoded.special[i]]
     key = f"gaps {hash(tuple(encoded.tokens))}"  # kept when only the model or its step changes
-    if key not in st.session_state:
+    if state.unset(key):
         linked = [int(i) for i in (state.link_value("mask") or "").split(",") if i.isdecimal()]
         st.session_state[key] = sorted({i for i in linked if i in positions} | set(typed))
 
@@ -79,7 +79,7 @@ def choose_one(encoded: Encoded, positions: Sequence[int]) -> int:
     if len(positions) == 1:
         return 0
     key = f"gap {hash((tuple(encoded.tokens), tuple(positions)))}"
-    if key not in st.session_state:
+    if state.unset(key):
         linked = state.link_value("gap") or ""
         st.session_state[key] = int(linked) - 1 if linked.isdecimal() and 0 < int(linked) <= len(positions) else 0
     names = [context(encoded, position) for position in positions]

@@ -56,7 +56,7 @@ def show_verdicts(judges: dict[str, models.Loaded], text: str, pair: str) -> Non
         "other also share their subject, and that alone may decide (Lan et al. 2020). The orange bar, with the texts "
         "swapped, shows whether their order matters at all."
     )
-    sources = [(loaded.source, loaded.random) for loaded in judges.values()]
+    sources = [(loaded.source, loaded.name) for loaded in judges.values()]
     code = cells.next_sentence(sources, text, pair, models.DRAWN_TOKENS)
     exports("next-sentence", verdict_table(verdicts), code, bars)
 

@@ -1,7 +1,7 @@
 """Masked words: what BERT would write in the gaps and why, and both tasks of its pretraining."""
 
-from app.shared import layout, models, state
-from app.views.masking import fill_in, layer_by_layer, mask, next_sentence, pretraining_draw, whole_text
+from app.shared import layout, models, state, versions
+from app.views.masking import fill_in, layer_by_layer, mask, next_sentence, pretraining_draw, two_versions, whole_text
 from bertlab.explain.text import encode
 
 EXAMPLES = {
@@ -15,7 +15,7 @@ OF_MASKED_WORDS = {"Fill in": fill_in, "Layer by layer": layer_by_layer}
 OF_THE_TEXT = {"Whole text": whole_text, "Pretraining's draw": pretraining_draw, "Next sentence": next_sentence}
 
 
-def show(text: str, pair: str | None) -> None:
+def show(text: str, pair: str | None, other: str | None) -> None:
     loaded, beside = models.model_for("fill"), models.beside("fill")
     encoded = encode(loaded.tokenizer, text, pair, loaded.limit)
     layout.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
@@ -24,6 +24,8 @@ def show(text: str, pair: str | None) -> None:
             OF_THE_TEXT[name].show(mask.queries(loaded, beside, encoded, text, pair))
         elif positions := mask.choose(encoded):
             queries = mask.queries(loaded, beside, encoded, text, pair, positions)
+            if other:
+                two_versions.show(queries[0], encoded, positions, other)
             OF_MASKED_WORDS[name].show(queries, encoded, positions)
 
 
@@ -32,7 +34,8 @@ layout.heading(
     "BERT learns by filling gaps. Hide words of your own text to see what BERT would write there. It reads the "
     "words on *both* sides, and you can see which of them decide.",
 )
-state.example_pills("Try", EXAMPLES)
+versions.examples_and_switch("", EXAMPLES)
 text, pair = state.text_fields()
+other = versions.field("", text)
 with layout.box():
-    show(text, pair)
+    show(text, pair, other)

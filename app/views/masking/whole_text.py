@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import layout, progress, state
+from app.shared import layout, progress, state, words
 from app.shared.exports import exports
 from app.shared.markdown import chip_names, plain, signed
 from app.views.masking import cells
@@ -28,7 +28,8 @@ GUESSES = 8
 def show(queries: Sequence[Query]) -> None:
     st.markdown(
         "Each token is masked in turn, and the model predicts it from all the others. Its *surprisal* is −ln of the "
-        "probability that the model gave to the true token. 0 nats: the model was certain of it."
+        "probability that the model gave to the true token. 0 nats: the model was certain of it.",
+        help=words.explained("nats"),
     )
     st.caption(
         "Minus their sum is the pseudo-log-likelihood (Salazar et al. 2020). Of two texts of equal length, the one "
@@ -73,7 +74,7 @@ def choose_token(rows: Sequence[Surprisal], key: str, uniform: float) -> Surpris
     """Show a coloured chip for every token; the most surprising one is pressed at first. Returns the pressed one."""
     first = max(range(len(rows)), key=lambda i: rows[i].surprisal)
     widget = f"at{key} {hash(tuple(row.token for row in rows))}"
-    if widget not in st.session_state:
+    if state.unset(widget):
         linked = state.link_value(f"at{key}") or ""
         st.session_state[widget] = int(linked) if linked.isdecimal() and int(linked) < len(rows) else first
     tokens = chip_names([row.token for row in rows])

@@ -45,7 +45,7 @@ def fields(prefix: str = "") -> tuple[str, str]:
     offered = {texts[0]: dict(zip(keys, texts, strict=True)) for texts in examples()}
     state.example_pills("Try a question that the model has not seen in training", offered)
     question = state.linked_text(st.text_input, "Your question", keys[0], QUESTION)
-    return question, state.linked_text(st.text_area, "Your passage", keys[1], PASSAGE, height=150)
+    return question, state.linked_text(st.text_area, "Your passage", keys[1], PASSAGE, height=110)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def show_square(reading: Reading) -> None:
     st.markdown("**Where the answer may start and end**")
     st.markdown("The head gives each token a start logit and an end logit. The bars are their softmax.")
     bars = span_charts.boundary_bars(found, tokens)
-    layout.show_chart(bars, "Probability of the answer's start and end at each token", rows=len(tokens))
+    layout.show_chart(bars, "Probability of the answer's start and end at each token")
     table = span_charts.span_table(found, range(*found.passage_slice)).sort_values("probability", ascending=False)
     picture = (square & bars).resolve_scale(color="independent")
     exports(

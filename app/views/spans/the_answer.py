@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from app.shared import layout, models, state
+from app.shared import layout, state
 from app.shared.exports import exports
 from app.shared.markdown import plain, signed
 from app.views.spans import cells
@@ -18,8 +18,6 @@ from bertlab.tasks.answers import ALWAYS_ANSWER
 
 
 def show(readings: Sequence[Reading]) -> None:
-    if len(readings) == 1:
-        st.caption(f"Answered by {models.readable(readings[0].loaded.name)}.")
     layout.side_by_side(readings, show_answer)
 
 
@@ -39,7 +37,8 @@ def show_answer(reading: Reading) -> None:
     line = show_threshold(found)
     tables = [best.assign(kind="span"), span_charts.threshold_table(found).rename(columns={"what": "answer"})]
     code = cells.answer(reading.loaded, reading.question, reading.passage)
-    picture = line or span_charts.boundary_bars(shown, range(*shown.passage_slice))
+    below = line or span_charts.boundary_bars(shown, range(*shown.passage_slice))
+    picture = alt.vconcat(span_charts.passage_chart(shown), below).resolve_scale(color="independent")
     exports(f"answer{reading.key}", pd.concat(tables), code, picture)
 
 
@@ -60,7 +59,7 @@ def choose_window(reading: Reading) -> int:
     if len(found.windows) == 1:
         return 0
     key = f"window{reading.key} {hash((found.passage, len(found.windows), found.window))}"
-    if key not in st.session_state:
+    if state.unset(key):
         linked = state.link_value(f"window{reading.key}") or ""
         known = linked.isdecimal() and 0 < int(linked) <= len(found.windows)
         st.session_state[key] = int(linked) if known else found.window + 1

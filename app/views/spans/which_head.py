@@ -19,7 +19,8 @@ def show(readings: Sequence[Reading]) -> None:
     st.markdown(
         "Switch a head off, which sets its output to zero, and the model reads the passage without it. A cell shows "
         "the change in ln p of the answer when that head alone is off: **orange** means less probable without the "
-        "head, **blue** more probable. Here p is p(start) × p(end)."
+        "head, **blue** more probable. Here p is p(start) × p(end), each among all tokens; an answer's probability "
+        "below is its share among all possible answers, as in *The answer*."
     )
     reading = readings[0]
     maps = {one.loaded.name: rows(one, one.span) for one in readings if not one.loaded.random}
@@ -62,16 +63,10 @@ def show_without(reading: Reading, off: tuple[Head, ...]) -> None:
         with column:
             st.markdown(f"**{title}**")
             st.metric("Answer", plain(one.best.text) or "no answer", border=True)
-            st.caption(f"p(start) × p(end): {percent(start_times_end(one))}")
+            st.caption(f"Its probability: {percent(one.best.probability)}")
             with st.container(border=True):
                 st.html(shaded_passage(one))
     st.markdown(outcome(reading, found, change))
-
-
-def start_times_end(found: Answer) -> float:
-    """Return p(start) x p(end) of the answer, as in the maps; its probability among all spans is another number."""
-    best = found.best
-    return float(found.start_probabilities[best.start_token] * found.end_probabilities[best.end_token])
 
 
 def outcome(reading: Reading, found: Answer, change: float) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import contributions, layout
+from app.shared import contributions, layout, words
 from app.shared.exports import exports
 from app.shared.markdown import plain
 from app.views.spans import cells
@@ -44,7 +44,8 @@ def show_contributions(reading: Reading) -> None:
     st.markdown(in_a_sentence(reading.text, found))
     contributions.show_marked(found)
     bars = contributions.show_bars(found, control, f"What each token contributes to “{reading.text}”")
-    st.caption(f"Unit: nats of ln p(start) + ln p(end) of the answer. {contributions.completeness(found)}")
+    unit = f"Unit: nats of ln p(start) + ln p(end) of the answer. {contributions.completeness(found)}"
+    st.caption(unit, help=words.explained(unit))
     code = cells.why(reading.loaded, reading.question, reading.passage)
     exports(f"why{reading.key}", attribution_table(found, control), code, bars)
 

@@ -83,7 +83,7 @@ def choose_head(order: list[tuple[int, int]], shares: Tensor) -> tuple[int, int]
         return f"layer {layer}, head {head}: {share:.0%} on {phrase(NAMED[role])}"
 
     names = [f"{layer + 1}-{head + 1}" for layer, head in order]
-    if st.session_state.get("film_head") not in names:
+    if state.unset("film_head") or st.session_state.film_head not in names:
         linked = state.link_value("film_head")  # not bound: Streamlit would put the whole label into the link
         st.session_state.film_head = linked if linked in names else names[0]
     options = dict(format_func=label, key="film_head", width=460, persist_state="session")

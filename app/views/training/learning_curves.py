@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import layout
+from app.shared import layout, words
 from app.shared.exports import exports
 from app.shared.markdown import plain
 from app.views.training import cells
@@ -78,7 +78,7 @@ def show_figures(run: TrainingRun, step: int | None) -> None:
         figures["Time"] = duration(logged["seconds"]) if logged else duration(0)
     with st.container(horizontal=True, gap="medium"):
         for label, value in figures.items():
-            st.metric(plain(label), value, width="content")
+            st.metric(plain(label), value, width="content", help=words.explained(value))
 
 
 def up_to(step: int, rows: Sequence[Row]) -> Row | None:

@@ -5,14 +5,14 @@ from pathlib import Path
 import streamlit as st
 
 from app.explore import PAGES, file_of
-from app.shared import layout, models, uploads
+from app.shared import gate, layout, models, uploads
 from app.views.training import answer_found, cls_topics, gap_fills, head_forms, learning_curves
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun, read_run
+from bertlab.io.gate import brief
 from bertlab.io.locate import bundled_models
 
 CHOSEN = "the chosen model"
-RUNS = Path("runs")  # where `bertlab pretrain` writes
 FILMS = {  # each with the task whose head a run needs
     "A gap fills": (gap_fills, "fill"),
     "An answer is found": (answer_found, "answer"),
@@ -25,13 +25,13 @@ NOT_LINKED = ("labels", "training")  # classifiers have no snapshots; this page
 
 def choose_run(place) -> str:
     """Ask for the model of the bar, another bundled one, a folder under runs/, or any folder typed by hand."""
-    found = sorted(str(recipe.parent) for recipe in RUNS.glob("*/recipe.json"))
     chosen = place.selectbox(
         "Training run",
-        [CHOSEN, *bundled_models(), *found],
+        [CHOSEN, *bundled_models(), *gate.runs()],
         key="run",
         bind="query-params",
-        accept_new_options=True,
+        on_change=lambda: gate.permit(st.session_state.run or ""),
+        accept_new_options=gate.folders(),
         help="What `bertlab pretrain` and `bertlab finetune` write, during training or afterwards. Type any folder.",
     )
     return st.session_state.opened_model if chosen in (None, CHOSEN) else chosen
@@ -43,7 +43,7 @@ def choose_moment(place, run: TrainingRun) -> Moment:
     current = next((m for m in run.moments if m.source == models.chosen()), run.moments[-1])
     st.session_state.training_step = str(current.step)
     place.select_slider(
-        "Training steps",
+        "Step to show, here and on all pages",
         list(moments),
         format_func=lambda step: f"{int(step):,}",
         key="training_step",
@@ -58,6 +58,7 @@ def show_everywhere(run: TrainingRun) -> None:
     moment = next(moment for moment in run.moments if str(moment.step) == st.session_state.training_step)
     if run.name != st.session_state.opened_model:
         uploads.set_aside()
+        gate.permit(run.name)
         bundled = run.name in bundled_models()
         st.session_state.folder = "" if bundled else run.name
         if bundled:
@@ -76,6 +77,13 @@ def show_links(run: TrainingRun, moment: Moment) -> None:
         for page, (title, icon) in PAGES.items():
             if page not in NOT_LINKED and models.open_model(NEEDED.get(page, "encoder"), moment.source) is not None:
                 st.page_link(file_of(page), label=title, icon=icon)
+
+
+def opened(name: str) -> TrainingRun:
+    """Return the run; a folder without one gets the same answer as one that does not exist."""
+    if not gate.own(name) and not (gate.folders() and (Path(name).expanduser() / "recipe.json").is_file()):
+        raise InputError(f"{brief(name)} is no run folder with a recipe.json. Bundled: {', '.join(bundled_models())}")
+    return read_run(name)
 
 
 def films(run: TrainingRun) -> dict:
@@ -114,4 +122,8 @@ with layout.box():
     chosen = choose_run(left)
     if models.upload_name(chosen):
         raise InputError("an uploaded model has no record of its training: choose a run")
-    show(right, read_run(chosen))
+    if gate.permitted(chosen):
+        models.name_model(chosen)
+        show(right, opened(chosen))
+    else:
+        gate.ask(chosen)

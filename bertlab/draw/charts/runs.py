@@ -11,7 +11,6 @@ from bertlab.explain.runs import Baseline, TrainingRun
 MOST_POINTS = 600  # of one curve; more than a picture has room for
 MARKED_POINTS = 40  # of fewer, each is marked
 MOST_SHARES = 4
-LOWEST = 0.1  # a share below which there is no room for its name
 THOUSANDS = "datum.value < 1000 ? datum.value : format(datum.value / 1000, '~g') + 'k'"
 NAMES = {
     "mlm_loss": "masked words",
@@ -65,7 +64,7 @@ def loss_curve(run: TrainingRun, log_steps: bool = False, step: int | None = Non
     top = max([baseline.value for baseline in baselines] + [row[run.loss] for row in run.rows])
     title = "loss (nats per word)" if run.loss in NAMES else "loss of the training (nats)"
     y = alt.Y("value:Q", title=title, scale=alt.Scale(domain=[0, 1.05 * top]), axis=alt.Axis(gridOpacity=0.4))
-    return _curves(run, [run.loss], y, _dashed(baselines, ".2f", above=True), _steps(run, log_steps), step)
+    return _curves(run, [run.loss], y, _dashed(baselines, ".2f"), _steps(run, log_steps), step)
 
 
 def share_curves(run: TrainingRun, log_steps: bool = False, step: int | None = None) -> alt.LayerChart:
@@ -77,7 +76,7 @@ def share_curves(run: TrainingRun, log_steps: bool = False, step: int | None = N
     least = min([0.0] + [row[name] for row in run.evaluations for name in measures])
     scale = alt.Scale(domain=[least, 1])
     y = alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(format="%", gridOpacity=0.4))
-    return _curves(run, measures, y, _dashed(baselines, ".0%", above=False), _steps(run, log_steps), step)
+    return _curves(run, measures, y, _dashed(baselines, ".0%"), _steps(run, log_steps), step)
 
 
 def _steps(run: TrainingRun, log_steps: bool) -> alt.X:
@@ -122,13 +121,12 @@ def _colour(names: Sequence[str]) -> alt.Color:
     return alt.Color("curve:N", scale=alt.Scale(domain=list(names), range=colours), legend=legend)
 
 
-def _dashed(baselines: Sequence[Baseline], form: str, above: bool) -> list[alt.Chart]:
-    """Dashed lines with their names and values at the right end, on the side that a model that learns has left."""
+def _dashed(baselines: Sequence[Baseline], form: str) -> list[alt.Chart]:
+    """Dashed lines with their names and values beside the picture, where no curve runs through them."""
     layers = []
     for baseline in baselines:
         base = alt.Chart(pd.DataFrame({"value": [baseline.value]})).encode(y="value:Q")
-        side = dict(baseline="bottom", dy=-2) if above or baseline.value < LOWEST else dict(baseline="top", dy=4)
-        text = f"{baseline.name} {baseline.value:{form}}"
-        words = base.mark_text(align="right", dx=-3, fontSize=12, color=GREY, text=text, **side)
+        text = [baseline.name.partition(":")[0], f"{baseline.value:{form}}"]
+        words = base.mark_text(align="left", baseline="middle", dx=4, dy=-6, fontSize=11, color=GREY, text=text)
         layers += [base.mark_rule(strokeDash=[5, 4], color=ORANGE, strokeWidth=1.5), words.encode(x=alt.value("width"))]
     return layers

@@ -1,14 +1,18 @@
 """Altair charts and tables of how an answer is chosen: every start against every end, windows, the threshold."""
 
+from unicodedata import east_asian_width
+
 import altair as alt
 import pandas as pd
 
 from bertlab.draw.charts.base import ROW, token_axis, token_names
-from bertlab.draw.palette import BLUE, GREY, ORANGE
+from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 from bertlab.explain.spans import Answer
 from bertlab.tasks.answers import ALWAYS_ANSWER
 
 _BARE = dict(grid=False, ticks=False, domain=False, labelFlush=False)
+ANSWER = OKABE_ITO[4]  # the line under it
+LINE, LETTER, LEADING = 92, 7.85, 26  # characters of a line; pixels of a character and a line
 ALLOWED, BACKWARDS, LONG, ELSEWHERE = "may be an answer", "ends before it starts", "too long", "read in another window"
 
 
@@ -41,11 +45,12 @@ def masked_table(answer: Answer, tokens: range) -> pd.DataFrame:
 
 def span_heatmap(answer: Answer, tokens: range) -> alt.LayerChart:
     """Start (rows) x end (columns) probabilities; what cannot be an answer is grey, the best span framed."""
-    label = alt.Axis(labelExpr=token_names(tokens, answer.tokens), labelOverlap=True, labelLimit=110, **_BARE)
+    step = max(13, min(20, 560 // len(tokens)))
+    label = dict(labelExpr=token_names(tokens, answer.tokens), labelLimit=110, labelFontSize=min(12, step - 2), **_BARE)
     scale = alt.Scale(domain=list(tokens))
     axes = {
-        "x": alt.X("end:O", scale=scale, title="answer ends with", axis=label),
-        "y": alt.Y("start:O", scale=scale, title="answer starts with", axis=label),
+        "x": alt.X("end:O", scale=scale, title="answer ends with", axis=alt.Axis(labelOverlap=True, **label)),
+        "y": alt.Y("start:O", scale=scale, title="answer starts with", axis=alt.Axis(labelOverlap=False, **label)),
     }
     masked = alt.Chart(masked_table(answer, tokens)).encode(**axes, tooltip=["why not:N"])
     reasons = [BACKWARDS, LONG, ELSEWHERE]
@@ -60,7 +65,7 @@ def span_heatmap(answer: Answer, tokens: range) -> alt.LayerChart:
     drawn = masked.mark_rect(color=GREY).encode(opacity=greys) + base.mark_rect().encode(color=colour)
     if answer.best.window == answer.window:
         drawn += frame
-    return drawn.properties(height=alt.Step(max(9, min(20, 560 // len(tokens)))))
+    return drawn.properties(height=alt.Step(step))
 
 
 def boundary_table(answer: Answer, tokens: range) -> pd.DataFrame:
@@ -88,6 +93,53 @@ def boundary_bars(answer: Answer, tokens: range) -> alt.Chart:
         )
         .properties(height=alt.Step(ROW, **{"for": "position"}))
     )
+
+
+def passage_table(answer: Answer) -> pd.DataFrame:
+    """One row a token of the passage's window: its text, where it stands on which line, start and end probability."""
+    first, stop = answer.passage_slice
+    rows, line, column, done = [], 0, 0, answer.offsets[first][0]
+    for i in range(first, stop):
+        start, end = answer.offsets[i]
+        gap, word = answer.passage[done:start], answer.passage[start:end]
+        column += len(gap)
+        if gap and ("\n" in gap or column + _width(word) > LINE):
+            line, column = line + 1, 0
+        best = answer.best.start_char <= start < answer.best.end_char
+        p = float(answer.start_probabilities[i]), float(answer.end_probabilities[i])
+        rows.append((i, word, line, column, column + _width(word), *p, best))
+        column, done = column + _width(word), end
+    return pd.DataFrame(rows, columns=["position", "word", "line", "left", "right", "start", "end", "in answer"])
+
+
+def _width(text: str) -> int:
+    """Return the width of a text in characters; those of Chinese and its neighbours are two wide."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def passage_chart(answer: Answer) -> alt.LayerChart:
+    """The passage with each token blue as an answer may start with it and orange as it may end with it.
+
+    The answer is underlined. Shades go with the square root of the probability, as in shaded_passage.
+    """
+    table = passage_table(answer)
+    width = max(LINE, int(table["right"].max()))
+    base = alt.Chart(table).encode(
+        x=alt.X("left:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None),
+        y=alt.Y("line:O", scale=alt.Scale(paddingInner=0.2), axis=None),
+    )
+    areas = base.encode(x2="right:Q")
+    shades = [
+        areas.transform_calculate(shade=f"0.75 * sqrt(datum.{kind})")
+        .mark_rect(color=colour)
+        .encode(opacity=alt.Opacity("shade:Q", scale=None, legend=None))
+        for kind, colour in (("start", BLUE), ("end", ORANGE))
+    ]
+    under = areas.transform_filter(alt.datum["in answer"]).mark_bar(color=ANSWER, height=3, yOffset=11)
+    words = base.mark_text(align="left", font="monospace", fontSize=13).encode(text="word:N")
+    title = alt.Title("blue: may start the answer, orange: may end it", anchor="start", fontWeight="normal")
+    size = dict(width=LETTER * width, height=alt.Step(LEADING))
+    return alt.layer(*shades, under, words).properties(title=title, **size)
 
 
 def best_table(answer: Answer) -> pd.DataFrame:

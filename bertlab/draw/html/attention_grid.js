@@ -5,6 +5,7 @@ const NAMING = "A head has a role if more than half of its weight goes there, av
 const READING = "Each square is one head: its rows are tokens that attend, its columns tokens that are attended to; bright is a large weight. " +
   "Click one, or use the arrow keys.";
 const SIGNS = { previous: "←", next: "→", itself: "↺", "[CLS]": "C", "[SEP]": "S", "same word": "=", broad: "≈" };
+const BRIEF = { "same word": "same" }; // what fits below a thumbnail
 const TARGETS = { previous: "the previous token", next: "the next token", itself: "itself", "same word": "the same word elsewhere",
   broad: "all tokens alike", [NO_ROLE]: "none of these" };
 
@@ -103,7 +104,7 @@ const makeGrid = (heads, state, change, width) => {
   const caption = (at, side) => {
     const button = thumb(at), role = heads.roleOf(at), sign = SIGNS[role] ?? "";
     const ranked = state.role && `${at[0] + 1}–${at[1] + 1}: ${heads.score(at, state.role).toFixed(2)}`;
-    const textContent = ranked || (side >= 70 && sign ? `${sign} ${role}` : sign);
+    const textContent = ranked || (side >= 70 && sign ? `${sign} ${BRIEF[role] ?? role}` : sign);
     Object.assign(button.lastChild, { textContent, className: role === "broad" ? "faint" : "" });
     button.lastChild.style.width = button.firstChild.style.width = button.firstChild.style.height = `${side}px`;
     button.title = `${titleOf(at)}: ${role}${role === NO_ROLE ? "" : `, ${heads.score(at, role).toFixed(2)}`}`;

@@ -3,6 +3,7 @@ passage with its answer, its names or what might be one."""
 
 import math
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from html import escape
 
 from bertlab.draw.palette import BLUE, OKABE_ITO, ORANGE
@@ -82,6 +83,19 @@ def _shaded_token(answer: Answer, position: int) -> str:
     word = escape(answer.passage[start:end])
     title = f"start {starts:.1%}, end {ends:.1%}"
     return f'<span{mark} title="{title}" style="background: {", ".join(shades)}">{word}</span>'
+
+
+def changed_words(text: str, other: str) -> str:
+    """Show the words of `text` above those of `other`; what the one has and the other has not is marked."""
+    one, two = text.split(), other.split()
+    steps = [step for step in SequenceMatcher(None, one, two, autojunk=False).get_opcodes() if step[0] != "equal"]
+    lines = (_with_marks(one, [step[1:3] for step in steps]), _with_marks(two, [step[3:5] for step in steps]))
+    return STYLE + "".join(f'<div class="passage" dir="auto">{line}</div>' for line in lines)
+
+
+def _with_marks(words: Sequence[str], marked: Sequence[Sequence[int]]) -> str:
+    inside = {i for first, stop in marked for i in range(first, stop)}
+    return " ".join(f"<mark>{escape(w)}</mark>" if i in inside else escape(w) for i, w in enumerate(words))
 
 
 def attribution_strip(tokens: Sequence[str], values: Sequence[float]) -> str:

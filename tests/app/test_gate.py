@@ -1,0 +1,68 @@
+"""What a link may open: bundled models at once, folders and the hub after a press, nothing else on a closed server."""
+
+import pytest
+from pages import boxes, facts, fine, opened, said
+
+from app.shared import gate, models
+
+
+@pytest.fixture
+def asked(monkeypatch) -> list[str]:
+    """Every name whose folder was looked for."""
+    names: list[str] = []
+    real = models.folder_of
+    monkeypatch.setattr(models, "folder_of", lambda name: names.append(name) or real(name))
+    return names
+
+
+@pytest.mark.parametrize("key", ["folder", "versus"])
+def test_a_link_opens_a_folder_only_after_a_press(key, folders, asked):
+    app = opened(ask=True, **{key: folders["pretrained"]})
+    assert fine(app), said(app)
+    assert f"**{folders['pretrained']}**. Open it?" in boxes(app)
+    assert folders["pretrained"] not in asked and facts(app).startswith("**storyworld-tiny**:")
+    if key == "folder":  # AppTest cannot send a second model that is in no list
+        app.button(key=f"open {folders['pretrained']}").click().run()
+        assert fine(app) and "Open it?" not in boxes(app) and folders["pretrained"] in asked
+
+
+def test_a_link_asks_before_the_hub_and_before_a_run(run_folder, monkeypatch):
+    monkeypatch.setattr(models.hub, "download", lambda *asked: pytest.fail("the hub was asked"))
+    assert "the folder or the model of the hub **org/name**" in boxes(opened(ask=True, folder="org/name"))
+    app = opened("training", ask=True, run=str(run_folder))
+    assert "Open it?" in boxes(app) and not app.metric
+
+
+def test_folders_that_hold_no_model_are_answered_alike(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "file").write_text("x")
+    answers = set()
+    for name in ("there", "file", "none"):
+        for page, key in (("masking", "folder"), ("masking", "versus"), ("training", "run")):
+            app = opened(page, **{key: str(tmp_path / name)})
+            assert not app.exception
+            answers.add((key, app.error[0].value.replace("\\", "").replace(name, "NAME")))
+    assert len(answers) == 3
+
+
+@pytest.mark.parametrize("closed", [(gate.NO_FOLDERS,), (gate.NO_FOLDERS, gate.NO_HUB)])
+def test_a_closed_server_opens_its_own_models_only(closed, folders, asked, monkeypatch):
+    for name in closed:
+        monkeypatch.setenv(name, "1")
+    app = opened(folder=folders["pretrained"])  # even if a visitor says yes
+    assert not app.exception and folders["pretrained"] not in asked
+    assert "This server opens only its own models" in boxes(app) + " ".join(error.value for error in app.error)
+    assert facts(app).startswith("**storyworld-tiny**:")
+    assert [field.key for field in app.text_input if field.key == "folder"] == ["folder"] * (len(closed) == 1)
+    assert fine(opened(model="english-mini"))
+
+
+@pytest.mark.parametrize(("page", "name"), [("spans", "storyworld-tiny-qa"), ("labels", "storyworld-tiny-sentiment")])
+def test_the_header_names_the_model_that_the_page_shows(page, name):
+    app = opened(page)
+    assert any(caption.value.startswith("Model: ") and name in said_of(caption) for caption in app.main.caption)
+    assert f"On this page: **{name}**" in facts(app)
+
+
+def said_of(caption) -> str:
+    return caption.value.replace("\\", "")

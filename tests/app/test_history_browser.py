@@ -1,0 +1,55 @@
+"""The browser's history: one entry for each thing that a visitor did, and Back brings back what was seen."""
+
+import pytest
+from browsing import settle, show, unharmed
+
+pytestmark = pytest.mark.browser
+CHIPS = "[data-testid=stButtonGroup] button"
+DEEDS = {  # page: what is opened, and what is pressed there
+    "masking": ("?text=my+dog+is+hairy.", lambda tab: tab.locator(CHIPS, has_text="dog").last),
+    "attention": ("", lambda tab: tab.get_by_label("layer 2, head 3").first),
+    "embeddings": ("?embeddings_set=my+own+lines", lambda tab: tab.get_by_role("radio", name="mean")),
+    "spans": ("?passage=the+dog+sleeps.", lambda tab: tab.get_by_role("tab", name="Starts and ends")),
+    "labels": ("?label_text=Rex+met+Ruth.", lambda tab: tab.locator(CHIPS, has_text="met").last),
+    "training": ("", lambda tab: tab.get_by_text("Stretch the beginning")),
+}
+
+
+def look(tab) -> list[str]:
+    """What is pressed, chosen and drawn."""
+    pressed = tab.locator("[aria-checked=true], [aria-selected=true], [aria-pressed=true], [kind$=Active], .full h4")
+    return [*pressed.all_inner_texts(), *tab.locator("[data-testid=stVegaLiteChart] svg text").all_inner_texts()]
+
+
+@pytest.mark.parametrize("page", DEEDS)
+def test_one_press_is_one_entry_and_back_undoes_it(tab, server, page):
+    link, place = DEEDS[page]
+    show(tab, server, page, link)
+    before, seen, entries = tab.url, look(tab), tab.evaluate("history.length")
+    place(tab).click()
+    tab.wait_for_function("address => location.href !== address", arg=before)
+    settle(tab)
+    assert tab.evaluate("history.length") == entries + 1
+    after, changed = tab.url, look(tab)
+    tab.go_back()
+    settle(tab)
+    assert (tab.url, look(tab)) == (before, seen) and changed != seen
+    tab.go_forward()
+    settle(tab)
+    assert (tab.url, look(tab)) == (after, changed)
+    unharmed(tab)
+
+
+def test_back_from_another_page_brings_text_and_mask(tab, server):
+    show(tab, server, "masking", "?text=my+dog+is+hairy.&mask=2")
+    before, entries = tab.url, tab.evaluate("history.length")
+    tab.get_by_role("link", name="Attention heads").click()
+    tab.locator(".matrix").wait_for()
+    settle(tab)
+    assert tab.evaluate("history.length") == entries + 1
+    tab.go_back()
+    tab.get_by_role("heading", name="Masked words").wait_for()
+    settle(tab)
+    assert tab.url == before and "mask=2" in before
+    assert tab.get_by_label("Your text").input_value() == "my dog is hairy."
+    unharmed(tab)

@@ -1,0 +1,64 @@
+"""Two versions of a text side by side: what differs is marked, and what it changes is said."""
+
+import pytest
+from pages import fine, opened, said
+
+from app.shared.versions import partners
+from bertlab import BertForPreTraining, Tokenizer
+from bertlab.draw.html.marked import changed_words
+from bertlab.explain.attention.maps import attention_maps
+from bertlab.explain.words.fill import fill_mask
+
+TEXT, OTHER = "my [MASK] is hairy.", "my [MASK] is very tired."
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "pairs"),
+    [
+        ("a b c", "a x c", {0: 0, 1: 1, 2: 2}),  # x took the place of b
+        ("a b c", "a b x c", {0: 0, 1: 1, 2: 3}),
+        ("a b c", "a x y c", {0: 0, 2: 3}),  # two words for one: no partner
+        ("a", "b c", {}),
+    ],
+)
+def test_partners(one, other, pairs):
+    assert partners(one.split(), other.split()) == pairs
+
+
+def test_words_that_differ_are_marked_and_stay_text():
+    shown = changed_words("a <b> c", "a <i> d c")
+    assert "a <mark>&lt;b&gt;</mark> c" in shown and "a <mark>&lt;i&gt;</mark> <mark>d</mark> c" in shown
+
+
+def test_the_guesses_of_both_versions_are_those_of_the_library(folders):
+    app = opened(folder=folders["pretrained"], text=TEXT, two="true", other=OTHER)
+    assert fine(app), said(app)
+    model, tok = (kind.from_pretrained(folders["pretrained"]) for kind in (BertForPreTraining, Tokenizer))
+    one, two = (fill_mask(model, tok, text)[0] for text in (TEXT, OTHER))
+    assert f"“**{one.tokens[0]}**” ({one.probabilities[0]:.1%})" in said(app)
+    assert f"“**{two.tokens[0]}**” ({two.probabilities[0]:.1%})" in said(app) or one.tokens[0] == two.tokens[0]
+    assert app.query_params["other"] in (OTHER, [OTHER])
+    app.text_input(key="other").set_value("nothing to fill").run()
+    assert fine(app) and "The other version has none of these gaps" in said(app)
+    app.text_input(key="other").set_value(TEXT).run()
+    assert fine(app) and "Both versions are the same so far" in said(app)
+
+
+def test_the_weight_that_changes_most_is_named(folders):
+    app = opened("attention", folder=folders["pretrained"], text=TEXT, two="true", other=TEXT.replace("hairy", "tired"))
+    assert fine(app), said(app)
+    model, tok = (kind.from_pretrained(folders["pretrained"]) for kind in (BertForPreTraining, Tokenizer))
+    one, two = (attention_maps(model, tok, text) for text in (TEXT, TEXT.replace("hairy", "tired")))
+    here, there = one.weights[0, 0], two.weights[0, 0]  # (S, S)
+    pairs = partners(one.tokens, two.tokens)
+    i, j = max(((i, j) for i in pairs for j in pairs), key=lambda at: abs(there[pairs[at[0]], pairs[at[1]]] - here[at]))
+    numbers = f"with {here[i, j]:.0%} in the first version, with {there[pairs[i], pairs[j]]:.0%} in the other"
+    assert f"What changes most in layer 1, head 1: **{one.tokens[i]}** attends" in said(app) and numbers in said(app)
+
+
+def test_labels_that_change_are_named():
+    link = dict(label_text="Rex met Ruth. The soup was salty.", label_two="true")
+    app = opened("labels", label_other="Rex met Ruth. The soup was not salty.", **link)
+    assert fine(app), said(app)
+    assert "In the other version the class is **good**" in said(app) and "instead of **bad**" in said(app)
+    assert "In the other version: no word that both have changes its label." in said(app)
