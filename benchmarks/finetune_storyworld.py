@@ -23,11 +23,11 @@ import torch
 
 from bertlab.cli.examples import Sets, world_sets
 from bertlab.cli.finetune import Finetune, recipe_of
-from bertlab.explain.ablation import random_control
+from bertlab.cli.tuning import untrained
 from bertlab.tasks.registry import TASKS as ALL_TASKS
 from bertlab.tasks.registry import find_task
 from bertlab.tokenizer import Tokenizer
-from bertlab.training.finetune import finetune, start_model
+from bertlab.training.finetune import finetune
 from bertlab.training.recipes import FinetuneRecipe
 
 TASKS = tuple(name for name, task in ALL_TASKS.items() if task.storyworld)
@@ -66,12 +66,6 @@ def steps_within(seconds: float, recipe: FinetuneRecipe) -> int:
 def task_of(recipe: FinetuneRecipe):
     tokenizer = Tokenizer.from_pretrained(recipe.model)
     return find_task(recipe.task).family(tokenizer, recipe.max_length, recipe.stride)
-
-
-def untrained(recipe: FinetuneRecipe, examples: Sequence):
-    """The model that fine-tuning starts from, but no weight of it has seen a text."""
-    task = task_of(recipe)
-    return random_control(start_model(recipe, task, task.head_fields(examples)), recipe.seed)
 
 
 def learn(recipe: FinetuneRecipe, sets: Sets, model=None) -> Figure:
