@@ -148,6 +148,14 @@ def write_baselines(out: Path, baselines: Mapping[str, Measures]) -> None:
     atomic_write(out / "baselines.json", json.dumps(records, indent=2) + "\n")
 
 
+def baselines_of(out: Path, sets: "Sets", task: "Task") -> Mapping[str, Measures]:
+    """Return the baselines on the test set: those of the run folder, if the dev set is the test set."""
+    file = out / "baselines.json"
+    if sets.test is sets.dev and file.exists():
+        return {row.pop("name"): row for row in json.loads(file.read_text(encoding="utf-8"))}
+    return task.baselines(sets.train, sets.test)
+
+
 def report_evaluation(row: Measures) -> None:
     """Print the figures of an evaluation on the dev set, above the progress bar."""
     import sys
@@ -174,7 +182,7 @@ def measure(out: Path, recipe: "FinetuneRecipe", sets: "Sets", options: Options)
     measures, others = task.measures(sets.test, predictions), {}
     if options.control:
         others[RANDOM] = task.measures(sets.test, predict(out / "control", sets.test, options)[1])
-    others |= task.baselines(sets.train, sets.test)
+    others |= baselines_of(out, sets, task)
     write_report(
         out,
         recipe.name,

@@ -7,8 +7,10 @@ import torch
 import torch.nn.functional as F
 
 from bertlab import InputError
+from bertlab.corpora.examples import QAExample
 from bertlab.inputs.features import Feature
 from bertlab.training.engine.micro_batches import micro_batches
+from bertlab.training.finetune import task_and_fields
 from bertlab.training.recipes import FinetuneRecipe
 from bertlab.training.task_loss import balanced_weights, task_loss
 
@@ -42,7 +44,9 @@ def test_the_loss_is_the_weighted_sum_by_the_number_of_labels(shape):
     torch.testing.assert_close(sum(cut), right)
 
 
-def test_what_has_no_classes_cannot_be_weighted():
+def test_what_has_no_classes_cannot_be_weighted(pretrained):
+    with pytest.raises(InputError, match="class_weights=balanced: means nothing for the task qa"):
+        task_and_fields(FinetuneRecipe("qa", pretrained, class_weights="balanced"), [QAExample("1", "?", "a", "a", 0)])
     for options in ({"problem": "regression"}, {"token_decoder": "crf"}):
         with pytest.raises(InputError, match="class_weights=balanced"):
             FinetuneRecipe(class_weights="balanced", **options)
