@@ -88,10 +88,12 @@ def test_folds_have_a_mean_and_a_spread_and_go_on_after_a_signal(cli, monkeypatc
         code, out, err = cli(f"{LINE} --steps 4 --folds 3 --out run")
     assert code == 143 and not out and "stopped at step 2; the same command with --resume goes on" in err
     assert cli(f"{LINE} --steps 4 --folds 3 --out run")[0] == 2
-    first = Path("run/folds/1/model.safetensors").stat().st_mtime_ns
+    first = Path("run/folds/1-of-3/model.safetensors").stat().st_mtime_ns
+    code, _, err = cli(f"{LINE} --steps 4 --folds 3 --seed 1 --out run --resume")
+    assert code == 2 and "seed was 0" in err
     code, out, err = cli(f"{LINE} --steps 4 --folds 3 --out run --resume")
-    assert code == 0 and first == Path("run/folds/1/model.safetensors").stat().st_mtime_ns, err
-    values = [written(f"run/folds/{number}/measures.json")["accuracy"] for number in (1, 2, 3)]
+    assert code == 0 and first == Path("run/folds/1-of-3/model.safetensors").stat().st_mtime_ns, err
+    values = [written(f"run/folds/{number}-of-3/measures.json")["accuracy"] for number in (1, 2, 3)]
     found = written("run/folds.json")
     assert found["this run"]["accuracy"] == {"mean": fmean(values), "std": stdev(values), "folds": values}
     assert f"{fmean(values):.3f} ± {stdev(values):.3f}" in out and "1.000 ± 0.000" in out  # ours, TF-IDF

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def cross_validate(
     options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path, count: int, own_dev: bool
 ) -> dict[str, dict[str, str]]:
-    """Run each fold in `out`/folds/NUMBER, unless that is done; write folds.json and report.md.
+    """Run each fold in `out`/folds/NUMBER-of-COUNT, unless that is done; write folds.json and report.md.
 
     Each fold chooses its checkpoint by `sets.dev`, or with `own_dev` by a tenth of what it learns from. Returns mean
     and standard deviation in words, by name and measure.
@@ -25,19 +25,22 @@ def cross_validate(
     from bertlab.evaluation.spread import write_spread
     from bertlab.io.gate import read_json
     from bertlab.training.folds import split_folds
-    from bertlab.training.run_folder import MEASURES, locked
+    from bertlab.training.recipes import as_record
+    from bertlab.training.run_folder import MEASURES, check_recipe, locked
 
     check_begun(out, options.settings.resume)
     parts = list(split_folds(sets.train, count, recipe.seed))
     found: list[dict[str, Measures]] = []
     with locked(out):
         for number, (known, held_out) in enumerate(parts, start=1):
-            folder = out / "folds" / str(number)
+            folder = out / "folds" / f"{number}-of-{count}"
+            train, dev = split_off(known, recipe.seed) if own_dev else (known, sets.dev)
+            fold = Sets(train, dev, held_out, [f"Fold {number} of {count}."], sets.sources)
             if not (folder / MEASURES).exists():
                 say(f"fold {number} of {count}")
-                train, dev = split_off(known, recipe.seed) if own_dev else (known, sets.dev)
-                note = f"Fold {number} of {count}."
-                run_once(prepared(options, folder), recipe, Sets(train, dev, held_out, [note], sets.sources), folder)
+                run_once(prepared(options, folder), recipe, fold, folder)
+            elif not options.grid:
+                check_recipe(folder, as_record(options.lengthened(recipe, fold)))
             found.append(read_json(folder / COMPARISON))
         return write_spread(out, recipe.name, found, OURS)
 

@@ -6,6 +6,7 @@ exchanges the gradients between the processes.
 """
 
 import random
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -151,8 +152,10 @@ def train(
                 synced.after(step)
                 reporter.after(step, batch, step == settings.steps, synced.ended)
             interrupted = False
-        if interrupted and callbacks.save:
-            callbacks.save(None, True)
+        if interrupted:
+            remember(signal.SIGINT)
+            if callbacks.save:
+                callbacks.save(None, True)
         if fabric.world_size == 1 or not interrupted:  # else the others may be at another step
             with suppress(KeyboardInterrupt):
                 reporter.report()

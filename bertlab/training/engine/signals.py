@@ -56,8 +56,12 @@ def deferred_signals() -> Iterator[Callable[[], int]]:
 def ended_by_signals() -> Iterator[None]:
     """Let SIGTERM and SIGUSR1 raise SystemExit with their exit code, so that locks and unfinished files go.
 
-    By default they would end the process on the spot, or do nothing where it is the first one of a container.
+    By default they would end the process on the spot, or do nothing where it is the first one of a container. Outside
+    the main thread nothing changes.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)
