@@ -12,7 +12,11 @@ import torch
 from safetensors.torch import load_file
 
 from bertlab.cli.main import main
+from bertlab.cli.tuning import untrained
+from bertlab.corpora.examples import TextExample
 from bertlab.training.engine import loop
+from bertlab.training.finetune import start_model, task_and_fields
+from bertlab.training.recipes import FinetuneRecipe
 
 COLOURS = ("red", "blue")
 QUICK = "--batch-size 4 --device cpu"
@@ -67,6 +71,16 @@ def test_every_figure_stands_beside_its_baselines_and_its_control(cli):
     name = "bert.embeddings.word_embeddings.weight"
     near, far = ((weights[name] - tiny[name]).norm() for weights in (ours, random))
     assert near < far and written("run/control/recipe.json") == written("run/recipe.json")
+
+
+def test_without_pretraining_only_the_weights_differ(pretrained):
+    recipe = FinetuneRecipe("sentence", pretrained)
+    examples = [TextExample(colour, f"a {colour} dog", None, colour) for colour in COLOURS]
+    started = start_model(recipe, *task_and_fields(recipe, examples))
+    control = untrained(recipe, examples)
+    assert control.config == started.config and type(control) is type(started)
+    words = [model.bert.embeddings.word.weight for model in (control, started)]
+    assert words[0].shape == words[1].shape and not words[0].equal(words[1])
 
 
 def stop_at(step: int, number: int, monkeypatch) -> None:
