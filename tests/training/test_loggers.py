@@ -9,6 +9,7 @@ from toy import pretrained as pretrain_quietly
 
 from bertlab import InputError
 from bertlab.corpora.examples import TextExample
+from bertlab.training.engine.loggers import open_loggers
 from bertlab.training.finetune import finetune
 from bertlab.training.recipes import FinetuneRecipe
 from bertlab.training.run_folder import read_rows
@@ -37,7 +38,6 @@ class Board(ModuleType):
     """Stands for the module wandb: keeps what each run is opened with and gets."""
 
     errors = SimpleNamespace(Error=type("Error", (Exception,), {}))
-    util = SimpleNamespace(generate_id=lambda: "abc")
     Settings = dict
 
     def __init__(self):
@@ -95,7 +95,8 @@ def test_a_resumed_run_is_the_same_one(board, pretrained, tmp_path):
         else:
             with pytest.raises(InputError, match="power"):
                 finetune(recipe, EXAMPLES, out=tmp_path / "run", on_log=fail, log_every=3, **how)
-    assert [one["id"] for one in board.opened] == ["abc", "abc"] and board.opened[1]["resume"] == "allow"
+    first, second = board.opened
+    assert first["id"] == second["id"] and second["resume"] == "allow"
 
 
 def test_nobody_is_logged_in(board, pretrained, tmp_path):
@@ -112,3 +113,15 @@ def test_without_the_package_it_is_told_before_anything_is_begun(pretrained, tmp
     with pytest.raises(InputError, match=r'pip install "bertlab\[wandb\]"'):
         tune(pretrained, tmp_path / "run", wandb=True)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_the_package_itself_keeps_runs_offline(tmp_path, monkeypatch):
+    pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    for after in (0, 2):
+        with open_loggers(tmp_path, after, tensorboard=False, wandb=True) as (log, evaluated):
+            log({"step": after + 2, "loss": 0.5})
+            evaluated({"step": after + 2, "accuracy": 0.5})
+    (name,) = {path.name for path in tmp_path.glob("wandb/offline-run-*/run-*.wandb")}
+    assert name == f"run-{(tmp_path / 'wandb' / 'id.txt').read_text()}.wandb"

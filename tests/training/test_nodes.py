@@ -46,8 +46,10 @@ def test_a_batch_script_without_srun_trains_alone(monkeypatch):
 
 # Through the command line
 
-OPTIONS = "finetune sentence --model tiny --train colours.csv --batch-size 4 --steps 30 --save-every 10 --device cpu"
-RUN = [*OPTIONS.split(), "--precision", "float32", "--set", "evaluate_every=10", "--out"]
+# SGD, for Muon and Adam make much of the last bit
+OPTIONS = """finetune sentence --model tiny --train colours.csv --batch-size 4 --steps 30 --save-every 10 --device cpu
+    --precision float32 --learning-rate 0.1 --set optim.optimizer=sgd evaluate_every=10"""
+RUN = [*OPTIONS.split(), "--out"]
 
 
 @pytest.fixture
@@ -99,9 +101,10 @@ def test_two_nodes_learn_what_one_process_learns(place):
     command = [*torchrun, endpoint, "-m", "bertlab", *RUN]
     codes, told = both([[*command, "pair"]] * 2, [{}, {}])
     assert codes == [0, 0], told
-    alone, pair = (load_file(f"{name}/model.safetensors") for name in ("alone", "pair"))
-    assert max(float((alone[name] - pair[name]).abs().max()) for name in alone) < 1e-4
-    assert Path("alone/dev.csv").read_text().splitlines()[0] == Path("pair/dev.csv").read_text().splitlines()[0]
+    tiny, alone, pair = (load_file(f"{name}/model.safetensors") for name in ("tiny", "alone", "pair"))
+    name = "bert.encoder.layer.0.output.dense.weight"
+    assert float((alone[name] - tiny[name]).abs().max()) > 1e-3
+    assert max(float((alone[name] - pair[name]).abs().max()) for name in alone) < 1e-5
 
     port = free_port()
     codes, told = both([["-c", STOPPED, *RUN, "warned"]] * 2, [task_of_slurm(rank, port) for rank in (0, 1)])

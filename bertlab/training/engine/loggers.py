@@ -1,9 +1,11 @@
 """Send the figures of a training to TensorBoard and to Weights & Biases while it runs."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 from bertlab.errors import InputError, require
 from bertlab.training.engine.throughput import Row
@@ -52,14 +54,12 @@ def wandb_run(folder: Path, after: int) -> Iterator[Send]:
 
     Fabric has no logger for it without the whole of lightning. InputError: nobody is logged in.
     """
-    import os
-
     import wandb
 
     name = folder / "wandb" / "id.txt"
     name.parent.mkdir(exist_ok=True)
     if not name.exists():
-        name.write_text(wandb.util.generate_id())
+        name.write_text(uuid4().hex)
     how = {"id": name.read_text(), "resume": "allow", "settings": wandb.Settings(console="off")}
     try:
         run = wandb.init(project=os.environ.get("WANDB_PROJECT", "bertlab"), name=str(folder), dir=folder, **how)
