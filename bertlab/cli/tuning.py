@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bertlab.cli.messages import end_stopped, reached, say
 from bertlab.tasks.files import naming
@@ -102,7 +102,12 @@ def learn(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -
     if options.settings.resume and is_trained(out):
         check_recipe(out, as_record(recipe))
         return recipe
-    how = {"settings": options.settings, "out": out, "on_start": begin, "on_evaluation": report_evaluation}
+    how: dict[str, Any] = {
+        "settings": options.settings,
+        "out": out,
+        "on_start": begin,
+        "on_evaluation": report_evaluation,
+    }
     result = finetune(recipe, sets.train, sets.dev, **how)
     if result.stopped:
         end_stopped(f"at {reached(result.rows)}")
@@ -118,7 +123,7 @@ def learn_control(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out:
     if (folder / MEASURES).exists():
         return
     say("the same from random weights ...")
-    how = {"model": untrained(recipe, sets.train), "on_evaluation": report_evaluation}
+    how: dict[str, Any] = {"model": untrained(recipe, sets.train), "on_evaluation": report_evaluation}
     if not run_trial(folder, recipe, sets.train, sets.dev, options.settings, **how):
         end_stopped("in the run from random weights")
 
@@ -179,7 +184,8 @@ def measure(out: Path, recipe: "FinetuneRecipe", sets: "Sets", options: Options)
     sizes = [f"{len(examples):,}" for examples in (sets.train, sets.dev, sets.test)]
     learned = "Learned from {} examples, the checkpoint chosen by {}, measured on {}.".format(*sizes)
     task, predictions = predict(out, sets.test, options)
-    measures, others = task.measures(sets.test, predictions), {}
+    measures = task.measures(sets.test, predictions)
+    others: dict[str, Measures] = {}
     if options.control:
         others[RANDOM] = task.measures(sets.test, predict(out / "control", sets.test, options)[1])
     others |= baselines_of(out, sets, task)

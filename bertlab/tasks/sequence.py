@@ -97,7 +97,7 @@ class SequenceTask(Task[TextExample, TextPrediction]):
     def baselines(self, known: Sequence[TextExample], examples: Sequence[TextExample]) -> dict[str, dict[str, float]]:
         labels = [known_label(example.id, example.label) for example in known]
         numbers = isinstance(labels[0], float)
-        usual = _mean(labels) if numbers else Counter(labels).most_common(1)[0][0]
+        usual: Label = _mean(labels) if numbers else Counter(labels).most_common(1)[0][0]
         found = {"always the mean" if numbers else "always the most frequent": [usual] * len(examples)}
         guesses = {f"TF-IDF, {'ridge' if numbers else 'logistic'} regression": predicted_by_tfidf}
         if known[0].pair is not None:

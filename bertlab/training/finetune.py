@@ -97,17 +97,18 @@ def finetune(
         state = fabric.broadcast(run.resumed_state(fingerprint(features, dev), None) if run else None)
         first = state["step"] if state else 0
         conditions = held.enter_context(fixed_conditions(fabric, state, settings.precision))
-        log = evaluated = None
+        logged, evaluated = call_each(on_log), call_each(on_evaluation)
         if run:
             run.record_conditions(conditions)
-            log, evaluated = held.enter_context(open_loggers(run.folder, first, settings.tensorboard, settings.wandb))
-        evaluated = call_each(run.log_evaluation if run else None, evaluated, on_evaluation)
+            opened = open_loggers(run.folder, first, settings.tensorboard, settings.wandb)
+            log, log_evaluation = held.enter_context(opened)
+            logged = call_each(run.log, log, on_log)
+            evaluated = call_each(run.log_evaluation, log_evaluation, on_evaluation)
         dev_set = DevSet(task, model, dev, recipe.patience, evaluated)
         if state:
             dev_set.restore(state)
         if on_start and fabric.is_global_zero:
             on_start(task, conditions)
-        logged = call_each(run.log if run else None, log, on_log)
         calls = callbacks(recipe, len(features), dev_set, run, settings.save_every)
         rows = train(
             model,

@@ -33,7 +33,8 @@ def make_fabric(
 
     if devices < 1:
         raise InputError(f"devices={devices}: must be at least 1")
-    nodes, plugins = 1, [_plugin()]
+    nodes = 1
+    plugins: list[Any] = [_plugin()]
     if TorchElasticEnvironment.detect():
         devices = int(os.environ["LOCAL_WORLD_SIZE"])
         nodes = int(os.environ["WORLD_SIZE"]) // devices
