@@ -11,20 +11,21 @@ import csv
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import torch
-from finetune_storyworld import untrained
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
 from bertlab import BertConfig
+from bertlab.cli.tuning import untrained
 from bertlab.corpora.english.archives import read_members
 from bertlab.corpora.english.large import REVIEWS
 from bertlab.corpora.examples import TextExample
 from bertlab.model import BertModel
+from bertlab.tasks.baselines import predicted_by_tfidf
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.finetune import finetune
 from bertlab.training.recipes import FinetuneRecipe, suited_optimization
@@ -85,12 +86,9 @@ def tfidf_reviews(data: Path) -> dict[str, float]:
 
 
 def tfidf_accuracy(train: Labelled, test: Labelled) -> float:
-    """Return the accuracy of logistic regression on TF-IDF of words and pairs of neighbours."""
-    vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
-    known = vectorizer.fit_transform([text for text, _ in train])
-    new = vectorizer.transform([text for text, _ in test])
-    labels, right = ([label for _, label in rows] for rows in (train, test))
-    return judge(known, labels, new, right, strengths=(0.3, 1.0, 3.0, 10.0))
+    """Return the accuracy of the TF-IDF baseline of `bertlab finetune`."""
+    found = predicted_by_tfidf(examples(train), examples(test))
+    return fmean(label == right for label, (_, right) in zip(found, test, strict=True))
 
 
 def finetune_reviews(model: str | Path, data: Path, random_weights: bool = False, seed: int = 0) -> dict[str, float]:
@@ -136,9 +134,9 @@ def accuracies(name: str, known: np.ndarray, new: np.ndarray, train: Labelled, t
     return {f"{name} {size}": judge(known[:size], labels[:size], new, right) for size in SIZES}
 
 
-def judge(known, labels: list[str], new, right: list[str], strengths: Sequence[float] = STRENGTHS) -> float:
+def judge(known, labels: list[str], new, right: list[str]) -> float:
     """Return the share of rows of `new` (N, F) that logistic regression on `known` (M, F) judges as `right`."""
-    models = [LogisticRegression(C=strength, max_iter=2000) for strength in strengths]
+    models = [LogisticRegression(C=strength, max_iter=2000) for strength in STRENGTHS]
     best = max(models, key=lambda model: cross_val_score(model, known, labels, cv=5).mean())
     return float(best.fit(known, labels).score(new, right))
 

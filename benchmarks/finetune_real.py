@@ -29,17 +29,18 @@ keeps freed memory, as in bertlab's training.
 import argparse
 import random
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import linear_baselines as linear
 import torch
 import with_trainer
-from finetune_storyworld import line, task_of, untrained
+from finetune_storyworld import line, task_of
+from linear_baselines import word_measures
 
 from bertlab.cli.examples import Sets
 from bertlab.cli.finetune import Finetune, recipe_of
+from bertlab.cli.tuning import untrained
 from bertlab.corpora.conll import read_conll
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.reading import open_text
@@ -58,14 +59,13 @@ RACE_HEAD = ("data set", "", "examples/s", "times as fast as Trainer")
 
 @dataclass(frozen=True)
 class RealSet:
-    """The name of its task, its folder, how it is read, its measures and what simple model stands beside ours."""
+    """The name of its task, its folder, how it is read, its measures, and simple models beside the task's baselines."""
 
     task: str
     folder: str
     read: Callable[[Path], Sets]
     measures: tuple[str, ...]
-    simple: Callable[[Sets], dict[str, float]]
-    simple_name: str
+    simple: Mapping[str, Callable[[Sets], dict[str, float]]] = field(default_factory=dict)
 
 
 def apart(examples: Sequence, text_of: Callable, each: int, seed: int = 0) -> tuple[list, list]:
@@ -107,31 +107,10 @@ def read_questions(folder: Path) -> Sets:
 
 
 REAL = {
-    "mr": RealSet(
-        "sentence",
-        "sentence_polarity",
-        read_polarity,
-        ("accuracy",),
-        linear.sentence_measures,
-        "TF-IDF, logistic regression",
-    ),
-    "wnut": RealSet("token", "wnut17", read_emerging, ("f1",), linear.word_measures, "linear, on words around"),
-    "snli": RealSet(
-        "pair",
-        "nli_dev",
-        read_inference,
-        ("accuracy",),
-        linear.pair_measures,
-        "TF-IDF and overlap, logistic regression",
-    ),
-    "squad": RealSet(
-        "qa",
-        "squad",
-        read_questions,
-        ("f1", "exact"),
-        linear.answer_measures,
-        "the sentence with most words of the question",
-    ),
+    "mr": RealSet("sentence", "sentence_polarity", read_polarity, ("accuracy",)),
+    "wnut": RealSet("token", "wnut17", read_emerging, ("f1",), {"linear, on words around": word_measures}),
+    "snli": RealSet("pair", "nli_dev", read_inference, ("accuracy",)),
+    "squad": RealSet("qa", "squad", read_questions, ("f1", "exact")),
 }
 
 
@@ -209,9 +188,10 @@ def learners(run: Run) -> dict[str, Callable[[], list[str]]]:
     guesses = run.task.baselines(run.sets.train, run.sets.test).items()
     rate = run.adamw.optim.learning_rate
     constant = {name: lambda found=found: [measured(run, found), "", ""] for name, found in guesses}
+    simple = run.real.simple.items()
     return {
         **constant,
-        run.real.simple_name: lambda: [measured(run, run.real.simple(run.sets)), "", ""],
+        **{name: lambda learn=learn: [measured(run, learn(run.sets)), "", ""] for name, learn in simple},
         "bertlab, random": lambda: by_us(run, run.ours, run.sets.dev, untrained(run.ours, run.sets.train)),
         "bertlab": lambda: by_us(run, run.ours, run.sets.dev),
         f"bertlab, AdamW at {rate:g}": lambda: by_us(run, run.adamw, ()),

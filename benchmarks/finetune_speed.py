@@ -40,8 +40,9 @@ from bertlab.inputs.features import Feature
 from bertlab.model.fast import keep_memory
 from bertlab.training.engine.loop import LoopSettings, train
 from bertlab.training.engine.optim import Optimization
-from bertlab.training.finetune import batches, task_loss
+from bertlab.training.finetune import batches
 from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.task_loss import task_loss
 
 WARM = 5
 ADAMW = Optimization("adamw", 1e-4, warmup=0.1, weight_decay=0.01, beta2=0.999)

@@ -9,8 +9,8 @@ the same shape with freshly drawn weights, trained for the same steps on the sam
 training steps of "pretrained", without the making and tokenizing of the examples. Both are measured on 2,000 examples
 with combinations of words that training never shows; in brackets is the 95% interval that these examples give or, of
 several seeds, which draw new heads and new training examples, the least and the greatest beside their mean. "guess" is
-the best that needs no model: the most frequent class, a right choice by chance, the usual label of each word, and of
-questions that none has an answer.
+the simplest that needs no model: the most frequent class, a right choice by chance, the usual label of each word, and
+of questions that none has an answer.
 """
 
 import argparse
@@ -23,11 +23,11 @@ import torch
 
 from bertlab.cli.examples import Sets, world_sets
 from bertlab.cli.finetune import Finetune, recipe_of
-from bertlab.explain.ablation import random_control
+from bertlab.cli.tuning import untrained
 from bertlab.tasks.registry import TASKS as ALL_TASKS
 from bertlab.tasks.registry import find_task
 from bertlab.tokenizer import Tokenizer
-from bertlab.training.finetune import finetune, start_model
+from bertlab.training.finetune import finetune
 from bertlab.training.recipes import FinetuneRecipe
 
 TASKS = tuple(name for name, task in ALL_TASKS.items() if task.storyworld)
@@ -68,12 +68,6 @@ def task_of(recipe: FinetuneRecipe):
     return find_task(recipe.task).family(tokenizer, recipe.max_length, recipe.stride)
 
 
-def untrained(recipe: FinetuneRecipe, examples: Sequence):
-    """The model that fine-tuning starts from, but no weight of it has seen a text."""
-    task = task_of(recipe)
-    return random_control(start_model(recipe, task, task.head_fields(examples)), recipe.seed)
-
-
 def learn(recipe: FinetuneRecipe, sets: Sets, model=None) -> Figure:
     """Fine-tune, and measure on the test examples."""
     result = finetune(recipe, sets.train, sets.dev, model=model, log_every=recipe.steps)
@@ -86,10 +80,10 @@ def compare(recipe: FinetuneRecipe) -> Compared:
     """With and without pretraining, for `recipe.steps`."""
     sets = world_sets(replace(recipe, examples=recipe.steps * recipe.batch_size))
     task = task_of(recipe)
-    guesses = task.baselines(sets.train, sets.test).values()
+    guess = next(iter(task.baselines(sets.train, sets.test).values()))[task.best]
     pretrained = learn(recipe, sets)
     random = learn(recipe, sets, untrained(recipe, sets.train))
-    return Compared(pretrained, random, max(guess[task.best] for guess in guesses), recipe.steps)
+    return Compared(pretrained, random, guess, recipe.steps)
 
 
 def in_words(figures: Sequence[Figure]) -> str:

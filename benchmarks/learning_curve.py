@@ -22,11 +22,12 @@ from statistics import fmean
 
 import torch
 from film_reviews import READ, Labelled, examples, features, judge, tfidf_accuracy
-from finetune_storyworld import line, untrained
+from finetune_storyworld import line
 from sklearn.preprocessing import StandardScaler
 
 from bertlab.cli.examples import Sets
 from bertlab.cli.finetune import Finetune, enough_steps, recipe_of
+from bertlab.cli.tuning import untrained
 from bertlab.io.atomic import atomic_write
 from bertlab.model import BertModel
 from bertlab.tokenizer import Tokenizer

@@ -159,17 +159,6 @@ def test_tasks_of_the_storyworld_are_learned(monkeypatch, capsys):
     assert len(rows[0]) == len(head) and int(rows[0][-1].strip(" |")) >= 1
 
 
-def test_without_pretraining_only_the_weights_differ(monkeypatch):
-    module = benchmark("finetune_storyworld", monkeypatch)
-    recipe = module.recipe_of(module.Finetune("sentiment"))
-    task, examples = module.task_of(recipe), list(storyworld.sentiment(0, 9))
-    started = module.start_model(recipe, task, task.head_fields(examples))
-    untrained = module.untrained(recipe, examples)
-    assert untrained.config == started.config and type(untrained) is type(started)
-    words = [model.bert.embeddings.word.weight for model in (untrained, started)]
-    assert words[0].shape == words[1].shape and not words[0].equal(words[1])
-
-
 @pytest.fixture
 def real_data(tmp_path):
     """Files in the layout of the data sets that benchmarks/finetune_real.py reads, with made-up content."""
@@ -227,11 +216,11 @@ def test_the_learning_rate_is_that_which_ends_best(real, real_data, monkeypatch)
 def test_simple_models_and_sets_of_their_own(real, real_data):
     for one in real.REAL.values():
         sets = one.read(real_data / one.folder)
-        assert all((sets.train, sets.dev, sets.test)) and one.simple(sets).keys() >= set(one.measures)
+        assert all((sets.train, sets.dev, sets.test))
+        assert all(simple(sets).keys() >= set(one.measures) for simple in one.simple.values())
     sets = real.read_inference(real_data / "nli_dev")
     parts = [{example.text for example in part} for part in (sets.train, sets.dev, sets.test)]
     assert not (parts[0] & parts[1] or parts[0] & parts[2] or parts[1] & parts[2])
-    assert real.linear.pair_measures(sets)["accuracy"] == 1.0  # the word that tells is found
 
 
 def test_a_data_set_that_is_not_there_is_left_out(real, tmp_path, monkeypatch, capsys):

@@ -15,8 +15,8 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
-from bertlab.cli.finetune import trained_for
 from bertlab.cli.main import main
+from bertlab.cli.tuning import trained_for
 from bertlab.corpora.storyworld.export import write_storyworld
 from bertlab.explain.runs import read_run
 from bertlab.tasks.files import FileOptions
@@ -528,7 +528,7 @@ def test_killed_while_it_is_measured(unbroken, cli, place, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("bertlab.cli.finetune.measure", interrupt)
+        patch.setattr("bertlab.cli.tuning.measure", interrupt)
         assert cli(f"{LONGER} --out measured")[0] == 130
     assert cli(f"{LONGER} --seed 1 --out measured --resume")[0] == 2
     assert cli(f"{LONGER} --out measured --resume")[0] == 0

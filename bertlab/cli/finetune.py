@@ -1,38 +1,42 @@
 """`bertlab finetune`: a pretrained model learns a task; with its report, its measures and its card."""
 
-import json
-import re
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from bertlab.cli.messages import end_stopped, reached, report_saved, say
-from bertlab.cli.settings import RECIPE_OPTIONS, Flat, Positional, Settings, all_settings, command_line, recipe_from
+from bertlab.cli.messages import report_saved
+from bertlab.cli.settings import (
+    RECIPE_OPTIONS,
+    Flat,
+    Positional,
+    Settings,
+    all_settings,
+    check_above_zero,
+    command_line,
+    recipe_from,
+)
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
-from bertlab.tasks.files import FileOptions, naming
+from bertlab.tasks.files import FileOptions
 from bertlab.training.run_settings import RunSettings
 
 if TYPE_CHECKING:
     from bertlab.cli.examples import Sets
-    from bertlab.tasks.base import Task
-    from bertlab.training.engine.conditions import Conditions
     from bertlab.training.recipes import FinetuneRecipe
 
 LEAST_STEPS = 200  # below, an encoder hardly moves
-INNER = re.compile("_(low|high)$|:")  # bounds, and figures of single classes
 WORLD_EVALUATIONS = 250  # steps from one to the next on examples of the storyworld
-OWN_OPTIONS = ("model", *RECIPE_OPTIONS, "epochs", "max_length")  # fields of the recipe
-IN_CARD = (*OWN_OPTIONS, "precision", "set", "grid")
+OWN_OPTIONS = ("model", *RECIPE_OPTIONS, "epochs", "max_length", "class_weights")  # fields of the recipe
+IN_CARD = (*OWN_OPTIONS, "precision", "set", "grid", "folds")
 
 
 @dataclass(frozen=True)
 class Finetune:
     """Teach a pretrained model a task, on examples of yours or of the small world that comes with bertlab.
 
-    Writes a run folder that is itself a checkpoint, with report.md: figures with intervals, confusions, the worst
-    examples. The checkpoint that was best on the dev set is the one that is kept.
+    Writes a run folder that is itself a checkpoint, with report.md: figures with intervals beside those of simple
+    baselines, confusions, the worst examples. The checkpoint that was best on the dev set is the one that is kept.
     """
 
     task: Positional[str] = "qa"
@@ -67,6 +71,13 @@ class Finetune:
     """Tokens of a row; 128 if not given, 384 for qa."""
     seed: int | None = None
     """Seed of the new head and of the order of examples."""
+    class_weights: Literal["none", "balanced"] | None = None
+    """balanced: a rare class counts as much as a frequent one, whatever the number of its examples."""
+    control: bool = False
+    """Train once more, from random weights, and report both: what pretraining adds is the difference."""
+    folds: int | None = None
+    """Cross-validation instead of one run: cut the training examples into so many parts, hold out each part once, and
+    report mean and spread."""
     siamese: bool = False
     """For match, which always does it: encode each text alone (a siamese network). matching sees both texts at once."""
     grid: bool = False
@@ -78,25 +89,42 @@ class Finetune:
     settings: Flat[RunSettings] = RunSettings()
 
     def run(self) -> None:
-        """Train, or go through the grid; then measure and write the card."""
+        """Train, measure and compare; write the card."""
+        from bertlab.cli.cross_validation import cross_validate
         from bertlab.cli.examples import Sources, read_sets
-        from bertlab.evaluation.card import write_card
-        from bertlab.tasks.registry import find_task
-        from bertlab.training.recipes import as_record
+        from bertlab.cli.tuning import Options, run_once
+        from bertlab.evaluation.wording import in_figures, print_comparison
 
+        check_options(self)
         recipe = recipe_of(self)
-        sets = read_sets(Sources(self.train, self.dev, self.test, self.dataset, self.files), recipe)
-        check_labels(recipe, sets)
-        recipe = enough_steps(self, recipe, sets)
+        own_dev = bool(self.folds and self.train and not self.dev)  # then each fold keeps some of its examples
+        sets = read_sets(
+            Sources(self.train, self.train if own_dev else self.dev, self.test, self.dataset, self.files), recipe
+        )
         out = (self.out or Path("runs") / recipe.name).expanduser()
-        recipe = learn(self, recipe, sets, out)
-        say(f"measuring on {len(sets.test):,} examples ...")
-        measures = measure(out, recipe, sets, self.settings.device)
-        line = command_line(f"finetune {self.task}", self, IN_CARD)
-        about = f"{recipe.model}, fine-tuned: {find_task(recipe.task).about}. " + " ".join(sets.notes)
-        free = not (self.train or self.dataset)
-        write_card(out, recipe.name, about, as_record(recipe), measures, trained_for(out), line, free)
-        report_saved(out, measures)
+        line, free = command_line(f"finetune {self.task}", self, IN_CARD), not (self.train or self.dataset)
+        options = Options(self.settings, self.grid, self.control, line, free, partial(enough_steps, self))
+        if self.folds:
+            rows = cross_validate(options, recipe, sets, out, self.folds, own_dev)
+        else:
+            rows = in_figures(run_once(options, recipe, sets, out))
+        if rows:
+            print_comparison(rows)
+            report_saved(out)
+
+
+def check_options(command: Finetune) -> None:
+    """Raise an InputError for options that contradict each other."""
+    from bertlab.training.engine.devices import has_company
+
+    check_above_zero(command.settings, ("save_every", "devices"))
+    several = [f"--{name}" for name in ("grid", "folds", "control") if getattr(command, name)]
+    if several and has_company(command.settings.devices):
+        raise InputError(f"{several[0]}: trains several models, each on one device: leave out --devices")
+    if command.folds is not None and command.folds < 2:
+        raise InputError(f"--folds {command.folds}: must be at least 2")
+    if command.folds and command.test:
+        raise InputError("--folds measures on each part of the training examples: leave out --test")
 
 
 def recipe_of(command: Finetune) -> "FinetuneRecipe":
@@ -135,117 +163,3 @@ def enough_steps(command: Finetune, recipe: "FinetuneRecipe", sets: "Sets") -> "
         return recipe
     sets.notes.append(f"{recipe.epochs:g} epochs would have been {planned} steps; it was trained for {LEAST_STEPS}.")
     return replace(recipe, steps=LEAST_STEPS, evaluate_every=recipe.evaluate_every or LEAST_STEPS // 10)
-
-
-def check_labels(recipe: "FinetuneRecipe", sets: "Sets") -> None:
-    """Raise an InputError, before the training, for a label to be measured by that is never learned."""
-    from bertlab.training.finetune import head_config, task_and_fields
-
-    with naming(sets.sources[0]):
-        task, fields = task_and_fields(recipe, sets.train)
-    config, _ = head_config(recipe, fields)
-    for source, examples in zip(sets.sources, (sets.train, sets.dev, sets.test), strict=True):
-        with naming(source):
-            task.check(examples, config)
-
-
-def learn(command: Finetune, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -> "FinetuneRecipe":
-    """Train in the run folder, unless that is done already; return the recipe, of a grid the best one."""
-    from bertlab.training.finetune import finetune
-    from bertlab.training.grid import search
-    from bertlab.training.recipes import as_record
-    from bertlab.training.run_folder import check_recipe
-
-    report_once = cache(say)  # each setting of a grid is another run
-
-    def begin(task: "Task", conditions: "Conditions") -> None:
-        report_once(conditions)
-        if not command.grid:
-            write_baselines(out, sets, task)
-
-    if command.grid:
-        data = recipe, sets.train, sets.dev, out
-        best = search(*data, settings=command.settings, on_trial=report_trial, on_start=begin)
-        return best or end_stopped("in the middle of the grid")
-    if command.settings.resume and is_trained(out):
-        check_recipe(out, as_record(recipe))
-        return recipe
-    result = finetune(
-        recipe,
-        sets.train,
-        sets.dev,
-        settings=command.settings,
-        out=out,
-        on_start=begin,
-        on_evaluation=report_evaluation,
-    )
-    if result.stopped:
-        end_stopped(f"at {reached(result.rows)}")
-    return recipe
-
-
-def is_trained(out: Path) -> bool:
-    """Return whether the run was ended after its last step, so that only its measures are missing."""
-    from bertlab.model.weights import WEIGHTS
-    from bertlab.training.engine.checkpoints import Checkpoints
-    from bertlab.training.run_folder import MEASURES
-
-    return (out / WEIGHTS).exists() and not (Checkpoints(out / "resume") or (out / MEASURES).exists())
-
-
-def write_baselines(out: Path, sets: "Sets", task: "Task") -> None:
-    """Write baselines.json to the run folder: guesses without a model, to read dev.csv against."""
-    from bertlab.io.atomic import atomic_write
-
-    records = [{"name": name, **measures} for name, measures in task.baselines(sets.train, sets.dev).items()]
-    atomic_write(out / "baselines.json", json.dumps(records, indent=2) + "\n")
-
-
-def report_evaluation(row: dict[str, float]) -> None:
-    """Print the figures of an evaluation on the dev set, above the progress bar."""
-    import sys
-
-    from tqdm.auto import tqdm
-
-    shown = [f"{name} {value:.3f}" for name, value in row.items() if name != "step" and not INNER.search(name)]
-    tqdm.write(f"step {row['step']:,}, dev set: {', '.join(shown)}", file=sys.stderr)
-
-
-def report_trial(setting: str, measures: dict[str, float]) -> None:
-    """Print what a setting of the grid reached."""
-    say(f"{setting}: {measures['best']:.3f} on the dev set")
-
-
-def measure(out: Path, recipe: "FinetuneRecipe", sets: "Sets", device: str) -> dict[str, float]:
-    """Return the measures of the saved model on the test set, and write report.md."""
-    from tqdm.auto import tqdm
-
-    from bertlab.evaluation.report import write_report
-    from bertlab.tasks.registry import open_task
-    from bertlab.training.run_folder import read_rows
-
-    model, task = open_task(out, device)
-    sizes = [f"{len(examples):,}" for examples in (sets.train, sets.dev, sets.test)]
-    learned = "Learned from {} examples, the checkpoint chosen by {}, measured on {}.".format(*sizes)
-    predictions = list(task.predict(model, tqdm(sets.test, unit="example", leave=False)))
-    measures = task.measures(sets.test, predictions)
-    write_report(
-        out,
-        recipe.name,
-        measures,
-        rows=read_rows(out / "metrics.csv"),
-        evaluations=read_rows(out / "dev.csv"),
-        baselines=task.baselines(sets.train, sets.test),
-        confusions=task.confusions(sets.test, predictions),
-        comparisons=task.compare(sets.test, predictions),
-        notes=[learned, *sets.notes],
-    )
-    return measures
-
-
-def trained_for(out: Path) -> float:
-    """Return the seconds of the training, those before a kill and of all settings of a grid included."""
-    from bertlab.training.run_folder import read_rows
-
-    folders = [*(out / "grid").glob("*")] or [out]
-    return sum(rows[-1]["seconds"] for folder in folders if (rows := read_rows(folder / "metrics.csv")))

@@ -4,6 +4,7 @@ Asked for --help, these modules are all imported; so they import what is slow (r
 they use it.
 """
 
+from contextlib import nullcontext
 from typing import Annotated
 
 import tyro
@@ -23,6 +24,7 @@ from bertlab.cli.search import Search
 from bertlab.cli.serve import Serve
 from bertlab.cli.tokenize import Tokenize
 from bertlab.errors import InputError
+from bertlab.training.engine.signals import ended_by_signals
 
 Command = (
     Annotated[Pretrain, tyro.conf.subcommand("pretrain")]
@@ -47,7 +49,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one subcommand. A mistake of the user becomes one line on stderr and exit code 2."""
     command = tyro.cli(Command, prog="bertlab", description="Build, train and look into BERT.", args=arguments)
     try:
-        command.run()
+        with ended_by_signals() if isinstance(command, Pretrain | Finetune) else nullcontext():
+            command.run()
     except InputError as error:
         from bertlab.training.engine.devices import is_first
 

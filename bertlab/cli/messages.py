@@ -29,16 +29,17 @@ def print_result(measures: dict[str, float], as_json: bool) -> None:
         print_measures(measures)
 
 
-def report_saved(out: Path, measures: dict[str, float]) -> None:
-    """Print the measures of a finished run, and where it is."""
-    print_result(measures, as_json=False)
+def report_saved(out: Path) -> None:
+    """Say where a finished run is."""
     say(f"saved to {out}; look into it with: bertlab explore, model {out}")
 
 
 def end_stopped(where: str) -> NoReturn:
-    """End the command after Ctrl-C or SIGTERM stopped a training, whose state is saved."""
+    """End the command after a signal stopped a training, whose state is saved; the exit code names the signal."""
+    from bertlab.training.engine.signals import exit_code
+
     say(f"stopped {where}; the same command with --resume goes on")
-    raise SystemExit(INTERRUPTED)
+    raise SystemExit(exit_code())
 
 
 def reached(rows: list[dict[str, Any]]) -> str:

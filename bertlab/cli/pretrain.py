@@ -5,8 +5,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bertlab.cli.messages import end_stopped, reached, report_saved, say
-from bertlab.cli.settings import RECIPE_OPTIONS, Flat, Positional, Settings, all_settings, command_line, recipe_from
+from bertlab.cli.messages import end_stopped, print_result, reached, report_saved, say
+from bertlab.cli.settings import (
+    RECIPE_OPTIONS,
+    Flat,
+    Positional,
+    Settings,
+    all_settings,
+    check_above_zero,
+    command_line,
+    recipe_from,
+)
 from bertlab.errors import InputError
 from bertlab.training.run_settings import PretrainSettings
 
@@ -93,7 +102,8 @@ class Pretrain:
         line = command_line(f"pretrain {self._recipe_name()}", self, (*RECIPE_OPTIONS, *IN_CARD))
         free = not (self.text or self.store)
         write_card(out, recipe.name, material.about, as_record(recipe), measures, result.seconds, line, free)
-        report_saved(out, measures)
+        print_result(measures, as_json=False)
+        report_saved(out)
 
     def _recipe_name(self) -> str:
         default = "own-text" if self.text or self.store else "english-mini" if self.data else "storyworld-tiny"
@@ -108,9 +118,7 @@ class Pretrain:
         for option in (option for option in OVERRULED if getattr(self, option)):
             if overruled := changed.intersection(OVERRULED[option]):
                 raise InputError(f"--set {min(overruled)}: has no effect beside --{option}; leave it out")
-        for name in ("minutes", "save_every", "keep", "devices", "micro_batch"):
-            if (value := getattr(self.settings, name)) is not None and value <= 0:
-                raise InputError(f"--{name.replace('_', '-')} {value}: must be above 0")
+        check_above_zero(self.settings, ("minutes", "save_every", "keep", "devices", "micro_batch"))
         if recipe.documents == 0 and not (self.text or self.data or self.store):
             ways = "--text or --store, or with --data the folder of the public English corpora"
             raise InputError(f"the recipe {recipe.name} learns from text that you have: name it with {ways}")

@@ -48,6 +48,13 @@ def recipe_from(recipe: Recipe, command: Command, names: Sequence[str]) -> Recip
     return with_settings(replace(recipe, optim=optim, **given), all_settings(command))
 
 
+def check_above_zero(settings: object, names: Sequence[str]) -> None:
+    """Raise an InputError that names the first of these options that is not above 0."""
+    for name in names:
+        if (value := getattr(settings, name)) is not None and value <= 0:
+            raise InputError(f"--{name.replace('_', '-')} {value}: must be above 0")
+
+
 def command_line(start: str, command: Command, names: Sequence[str]) -> str:
     """Return the command for the model card: the options given of `names`; the user's files by what they are."""
     options = _options(command)

@@ -3,7 +3,9 @@
 import json
 import os
 import platform
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import torch
 
@@ -21,12 +23,19 @@ def write_card(
     seconds: float,
     command: str,
     free: bool = True,
+    baselines: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
 ) -> None:
     """Write README.md into the run folder, with the `measures` that have a meaning, and measures.json.
 
+    `baselines`: measures of what the model is compared with, by name, for further columns.
     `free`: the weights may be given away under the Apache 2.0 licence, as far as bertlab knows.
     """
-    rows = [f"| {meaning(name)} | {value:.3f} |" for name, value in measures.items() if meaning(name)]
+    columns = [measures, *baselines.values()]
+    rows = [
+        f"| {meaning(name)} | {' | '.join(f'{column[name]:.3f}' if name in column else '' for column in columns)} |"
+        for name in measures
+        if meaning(name)
+    ]
     head = "license: apache-2.0\nlibrary_name: bertlab" if free else "library_name: bertlab"
     content = f"""---
 {head}
@@ -37,8 +46,8 @@ def write_card(
 
 Made by `{command}` in {_time(seconds)} on {_machine()}, seed {recipe["seed"]}.
 
-| measured on held-out text | |
-|---|---|
+| measured on held-out text | {" | ".join(["", *baselines])} |
+|---|{"---|" * len(columns)}
 {chr(10).join(rows)}
 
 The recipe in full:

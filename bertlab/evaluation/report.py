@@ -67,7 +67,7 @@ def measures_table(measures: Measures, baselines: Mapping[str, Measures]) -> str
     """Return one row a measure, with its interval where there is one, and a column for each baseline."""
     head = ["measure", "value", "95% interval", *baselines]
     names = [name for name in measures if not name.endswith(("_low", "_high"))]
-    return _table(head, [_measure_row(name, measures, baselines) for name in names])
+    return markdown_table(head, [_measure_row(name, measures, baselines) for name in names])
 
 
 def _measure_row(name: str, measures: Measures, baselines: Mapping[str, Measures]) -> list[str]:
@@ -99,7 +99,7 @@ def confusion_counts(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], np.nd
 def confusions_table(labels: Sequence[str], counts: np.ndarray) -> str:
     """Return a table whose rows are right labels and whose columns are predicted ones."""
     rows = [[label, *(f"{count:,}" for count in row)] for label, row in zip(labels, counts.tolist(), strict=True)]
-    text = _table(["right \\ predicted", *labels], rows)
+    text = markdown_table(["right \\ predicted", *labels], rows)
     if REST in labels:
         text += f"\n\n“{REST}” counts rare labels together: its diagonal cell includes mistakes among them."
     return text
@@ -116,10 +116,10 @@ def mistakes_table(comparisons: Sequence[Comparison]) -> str:
         [one.id, one.text, one.gold or "(nothing)", one.predicted or "(nothing)", f"{one.error:.2f}"]
         for one in comparisons
     ]
-    return _table(["example", "text", "right", "predicted", "how far off"], rows)
+    return markdown_table(["example", "text", "right", "predicted", "how far off"], rows)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table whose cells show their text literally."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in [[*map(plain, line)] for line in lines])

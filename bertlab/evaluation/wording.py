@@ -1,5 +1,7 @@
 """Measures in words, as cards, reports and the command line show them."""
 
+from collections.abc import Mapping
+
 GRAMMAR = {  # phenomena of bertlab.corpora.minimal_pairs
     "": "",
     "agreement": ": subject and verb",
@@ -73,3 +75,18 @@ def print_measures(measures: dict[str, float]) -> None:
     width = max((len(words) for words, _ in rows), default=0)
     for words, value in rows:
         print(f"{words:<{width}}  {value:.3f}")
+
+
+def in_figures(rows: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, str]]:
+    """Return the same measures with three decimals."""
+    return {row: {name: f"{value:.3f}" for name, value in measures.items()} for row, measures in rows.items()}
+
+
+def print_comparison(rows: Mapping[str, Mapping[str, str]]) -> None:
+    """Print figures of the run, and those of what it is compared with below: a row each, a column for each measure."""
+    names = [name for name in next(iter(rows.values())) if name in MEANING]  # not those of single classes
+    lines = [["", *names], *([row, *(figures.get(name, "") for name in names)] for row, figures in rows.items())]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for first, *others in lines:
+        cells = [f"{text:>{width}}" for text, width in zip(others, widths[1:], strict=True)]
+        print("  ".join([f"{first:<{widths[0]}}", *cells]))

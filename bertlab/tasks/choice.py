@@ -13,6 +13,7 @@ from bertlab.inputs.features import Feature, choice_features
 from bertlab.model import BertForMultipleChoice, ClassifierOutput
 from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Comparison, Given, Prediction, Task, TaskName, ranked, surprisal
+from bertlab.tasks.baselines import likeliest_choice
 from bertlab.tasks.measures import score_choices
 
 
@@ -66,7 +67,11 @@ class ChoiceTask(Task[ChoiceExample, ChoicePrediction]):
     def baselines(
         self, known: Sequence[ChoiceExample], examples: Sequence[ChoiceExample]
     ) -> dict[str, dict[str, float]]:
-        return {"by chance": {"accuracy": 1 / len(examples[0].choices)}}
+        guesses = [ChoicePrediction(likeliest_choice(example), ()) for example in examples]
+        return {
+            "by chance": {"accuracy": 1 / len(examples[0].choices)},
+            "word overlap": self.measures(examples, guesses),
+        }
 
     def compare(self, examples: Sequence[ChoiceExample], predictions: Sequence[ChoicePrediction]) -> list[Comparison]:
         compared = []

@@ -49,6 +49,7 @@ class EmbeddingTask(Task[TextExample, PairPrediction]):
     }
     head = BertForSentenceEmbedding
     best = "mrr"
+    whole_batches = True
     given = (("text", "pair"),)
 
     @staticmethod

@@ -18,13 +18,12 @@ from bertlab.inputs.features import Feature, text_features
 from bertlab.model import BertForSequenceClassification, ClassifierOutput
 from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Comparison, Given, Prediction, Task, TaskName, ranked, surprisal
+from bertlab.tasks.baselines import Label, predicted_by_overlap, predicted_by_tfidf, skipped
 from bertlab.tasks.measures import score_classes, score_label_sets, score_numbers
 
 MOST_CLASSES = 1000  # more different labels than this are no classes
 NEGATION = re.compile("(not|non|no)[_ -]")
 LARGEST = 1e18  # the square of a larger number overflows 32 bits
-
-Label = str | float | tuple[str, ...]
 
 
 class UnknownLabelError(InputError):
@@ -58,7 +57,7 @@ class SequenceTask(Task[TextExample, TextPrediction]):
     }
     head = BertForSequenceClassification
     best = "accuracy"
-    options = frozenset({"problem", "pooling", "layer_mix", "label_smoothing"})
+    options = frozenset({"problem", "pooling", "layer_mix", "label_smoothing", "class_weights"})
     given = (("text",), ("text", "pair"))
     read_rows = staticmethod(text_examples)
 
@@ -109,13 +108,21 @@ class SequenceTask(Task[TextExample, TextPrediction]):
 
     def baselines(self, known: Sequence[TextExample], examples: Sequence[TextExample]) -> dict[str, dict[str, float]]:
         labels = [known_label(example.id, example.label) for example in known]
-        if isinstance(labels[0], float):
-            mean = math.fsum(label for label in labels if isinstance(label, float)) / len(labels)
-            return {"always the mean": self.measures(examples, [TextPrediction(mean, {})] * len(examples))}
-        frequent = Counter(labels).most_common(1)[0][0]
+        numbers = isinstance(labels[0], float)
+        usual: Label = _mean(labels) if numbers else Counter(labels).most_common(1)[0][0]
+        found = {"always the mean" if numbers else "always the most frequent": [usual] * len(examples)}
+        guesses = {f"TF-IDF, {'ridge' if numbers else 'logistic'} regression": predicted_by_tfidf}
+        if known[0].pair is not None:
+            guesses["word overlap"] = predicted_by_overlap
+        for name, guess in guesses.items():
+            with skipped(name):
+                found[name] = guess(known, examples)
         names = {name for label in [*labels, *(e.label for e in examples)] for name in classes(label)}
-        constant = TextPrediction(frequent, dict.fromkeys(sorted_labels(names), 0.0))
-        return {"always the most frequent": self.measures(examples, [constant] * len(examples))}
+        shares = {} if numbers else dict.fromkeys(sorted_labels(names), 0.0)
+        return {
+            name: self.measures(examples, [TextPrediction(label, shares) for label in predicted])
+            for name, predicted in found.items()
+        }
 
     def compare(self, examples: Sequence[TextExample], predictions: Sequence[TextPrediction]) -> list[Comparison]:
         return [
@@ -129,6 +136,10 @@ class SequenceTask(Task[TextExample, TextPrediction]):
         if not isinstance(predictions[0].label, str):
             return None
         return [(str(e.label), str(p.label)) for e, p in zip(examples, predictions, strict=True)]
+
+
+def _mean(labels: Sequence[Label]) -> float:
+    return math.fsum(label for label in labels if isinstance(label, float)) / len(labels)
 
 
 def text_prediction(config: BertConfig, logits: Tensor) -> TextPrediction:

@@ -27,6 +27,7 @@ from bertlab.tasks.answers import (
     read_windows,
 )
 from bertlab.tasks.base import Comparison, Given, Task, TaskName, ranked
+from bertlab.tasks.baselines import likeliest_sentence
 from bertlab.tasks.measures import answer_score, score_answers
 from bertlab.tokenizer import Tokenizer
 
@@ -120,7 +121,12 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
         return figures
 
     def baselines(self, known: Sequence[QAExample], examples: Sequence[QAExample]) -> dict[str, dict[str, float]]:
-        return {"never an answer": score_answers([right_answers(e) for e in examples], [""] * len(examples))}
+        right = [right_answers(example) for example in examples]
+        sentences = [likeliest_sentence(example) for example in examples]
+        return {
+            "never an answer": score_answers(right, [""] * len(examples)),
+            "the sentence with most words of the question": score_answers(right, sentences),
+        }
 
     def compare(self, examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> list[Comparison]:
         """The worst errors are the wrong answers with the highest probability."""

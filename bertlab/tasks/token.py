@@ -72,7 +72,7 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
     }
     head = BertForTokenClassification
     best = "f1"
-    options = frozenset({"layer_mix", "token_decoder", "label_smoothing"})
+    options = frozenset({"layer_mix", "token_decoder", "label_smoothing", "class_weights"})
     line_formats = {".conll": TokenPrediction.as_conll}
     read_rows = staticmethod(word_rows)
 

@@ -48,10 +48,11 @@ class DevSet:
         since = len(self.rows) - 1 - self.rows.index(best_of(self.rows, self.task)) if self.rows else 0
         return 0 < self._patience <= since
 
-    def while_patient(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Yield the batches until patience is out."""
+    def while_patient(self, batches: Iterator[Batch], agree: Callable[[bool], bool]) -> Iterator[Batch]:
+        """Yield the batches until patience is out; of several processes the first one evaluates, and `agree` returns
+        its answer to all."""
         for batch in batches:
-            if self.out_of_patience:
+            if self._patience and agree(self.out_of_patience):
                 return
             yield batch
 

@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
 
-from bertlab.config import IGNORED, BertConfig
+from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.model import BertModel
@@ -29,15 +27,17 @@ from bertlab.training.dev_set import DevSet
 from bertlab.training.engine.callbacks import Callbacks, call_each
 from bertlab.training.engine.checkpoints import State
 from bertlab.training.engine.conditions import Conditions, fixed_conditions
-from bertlab.training.engine.devices import launch, make_fabric
+from bertlab.training.engine.devices import check_processes, launch, make_fabric
+from bertlab.training.engine.loggers import open_loggers, require_loggers
 from bertlab.training.engine.loop import LoopSettings, train
-from bertlab.training.engine.micro_batches import WHOLE, Batch, Shares
+from bertlab.training.engine.micro_batches import Batch
 from bertlab.training.engine.optim import freeze
 from bertlab.training.engine.precision import Products
 from bertlab.training.engine.throughput import Row, encoder_operations
 from bertlab.training.recipes import FinetuneRecipe, as_record
 from bertlab.training.run_folder import RunFolder
 from bertlab.training.run_settings import RunSettings
+from bertlab.training.task_loss import loss_of
 
 POOL = 50  # batches whose examples are sorted by length together
 LEAST_SAVE = 50  # steps from one state to the next: that of a large model takes seconds to write
@@ -47,7 +47,7 @@ HEAD = ("pooling", "layer_mix", "token_decoder")  # fields of the config that de
 @dataclass
 class Finetuned:
     """The result of a run: the best model in eval mode, its tokenizer and task, the logged rows, the evaluations on
-    the dev set, the seconds it took in all. `stopped`: Ctrl-C or SIGTERM ended the run, which can be resumed."""
+    the dev set, the seconds it took in all. `stopped`: Ctrl-C, SIGTERM or SIGUSR1 ended the run; it can be resumed."""
 
     model: PretrainedModel
     tokenizer: Tokenizer
@@ -81,39 +81,49 @@ def finetune(
 
     Every `save_every` steps, and at evaluations on the dev set (unless they are less than 50 steps apart), the whole
     state goes to the run folder. With `resume` a run goes on from there after a kill or Ctrl-C, to the same weights.
-    InputError: no examples, a label that does not fit, a run folder in use.
+    With `devices` above 1 the first process starts the others with its own command line; it alone writes, evaluates and
+    has the best checkpoint in the end. InputError: no examples, a label that does not fit, a run folder in use.
     """
     started = time.perf_counter()
+    require_loggers(settings.tensorboard, settings.wandb)
     task, model, features = prepare(recipe, examples, dev, model)
-    fabric = make_fabric(settings.device, 1, settings.precision, products(recipe, model, features))
+    fabric = make_fabric(settings.device, settings.devices, settings.precision, products(recipe, model, features))
+    check_processes(fabric, recipe.batch_size, task.whole_batches)
     with ExitStack() as held:
-        run = held.enter_context(RunFolder(out, as_record(recipe), resume=settings.resume)) if out else None
+        run = None
+        if out and fabric.is_global_zero:
+            run = held.enter_context(RunFolder(out, as_record(recipe), resume=settings.resume))
         launch(fabric)
-        state = run.resumed_state(fingerprint(features, dev), None) if run else None
+        state = fabric.broadcast(run.resumed_state(fingerprint(features, dev), None) if run else None)
+        first = state["step"] if state else 0
         conditions = held.enter_context(fixed_conditions(fabric, state, settings.precision))
+        logged, evaluated = call_each(on_log), call_each(on_evaluation)
         if run:
             run.record_conditions(conditions)
-        evaluated = call_each(run.log_evaluation if run else None, on_evaluation)
+            opened = open_loggers(run.folder, first, settings.tensorboard, settings.wandb)
+            log, log_evaluation = held.enter_context(opened)
+            logged = call_each(run.log, log, on_log)
+            evaluated = call_each(run.log_evaluation, log_evaluation, on_evaluation)
         dev_set = DevSet(task, model, dev, recipe.patience, evaluated)
         if state:
             dev_set.restore(state)
-        if on_start:
+        if on_start and fabric.is_global_zero:
             on_start(task, conditions)
-        logged = call_each(run.log if run else None, on_log)
         calls = callbacks(recipe, len(features), dev_set, run, settings.save_every)
         rows = train(
             model,
-            dev_set.while_patient(batches(features, task.tokenizer, recipe, state["step"] if state else 0)),
-            partial(task_loss, smoothing=recipe.label_smoothing, target=task.target),
+            dev_set.while_patient(batches(features, task.tokenizer, recipe, first), fabric.broadcast),
+            loss_of(recipe, task, model, features),
             LoopSettings(recipe.count_steps(len(features)), recipe.optim, seed=recipe.seed, progress=progress),
             replace(calls, log=logged, log_every=log_every),
             operations=partial(encoder_operations, model.config),
             resume=state,
             fabric=fabric,
         )
-        dev_set.load_best()
         model.requires_grad_(True)
-        task.tune(model.to(fabric.device), dev)
+        if fabric.is_global_zero:
+            dev_set.load_best()
+            task.tune(model.to(fabric.device), dev)
         model.to("cpu")
         if run:
             run.finish(model, task.tokenizer, settings.half)
@@ -244,21 +254,6 @@ def by_length(features: Sequence[Feature], size: int, rng: random.Random) -> lis
         made += [pool[i : i + size] for i in range(0, len(pool), size)]
     rng.shuffle(made)
     return made
-
-
-def task_loss(
-    model: nn.Module, batch: Batch, shares: Shares = WHOLE, smoothing: float = 0.0, target: str = "labels"
-) -> tuple[Tensor, dict[str, Tensor]]:
-    """Return the loss that the head itself computes, or cross-entropy with `smoothing` (Szegedy et al. 2016): a mean
-    over the entries of `target`."""
-    out = model(**batch, packed=True)
-    loss = shares[target] * (smoothed(out.logits, batch["labels"], smoothing) if smoothing else out.loss)
-    return loss, {"loss": loss}
-
-
-def smoothed(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
-    """Return cross-entropy with smoothed labels; logits (..., N) -> (B, N) or (B*S, N)."""
-    return F.cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
 
 
 def fingerprint(features: Sequence[Feature], dev: Sequence) -> str:

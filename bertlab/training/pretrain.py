@@ -13,17 +13,17 @@ from torch import Tensor, nn
 
 from bertlab.config import IGNORED
 from bertlab.corpora import storyworld
-from bertlab.errors import InputError, require
 from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining
 from bertlab.model.fast import Packing
 from bertlab.model.heads import labelled_positions
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents, batches, can_prefetch, prefetch, token_ids
-from bertlab.training.engine.callbacks import Callbacks, call_each, tensorboard_log
+from bertlab.training.engine.callbacks import Callbacks, call_each
 from bertlab.training.engine.checkpoints import State
 from bertlab.training.engine.conditions import Conditions, fixed_conditions
-from bertlab.training.engine.devices import launch, make_fabric
+from bertlab.training.engine.devices import check_processes, launch, make_fabric
+from bertlab.training.engine.loggers import open_loggers, require_loggers
 from bertlab.training.engine.loop import LoopSettings, LossFunction, train
 from bertlab.training.engine.micro_batches import WHOLE, Batch, Shares
 from bertlab.training.engine.precision import Products
@@ -43,7 +43,7 @@ TOKENIZER_SAMPLE = 6000  # documents that the vocabulary is learned from
 class Pretrained:
     """The result of a run: the model in eval mode, its tokenizer, the logged rows, the seconds it took in all.
 
-    `stopped`: Ctrl-C or SIGTERM ended the run, which can be resumed.
+    `stopped`: Ctrl-C, SIGTERM or SIGUSR1 ended the run, which can be resumed.
     """
 
     model: BertForPreTraining
@@ -82,11 +82,9 @@ def pretrain(
     for rounding and the draws of dropout.
     """
     started = time.perf_counter()
-    if settings.tensorboard:
-        require("tensorboard", "tensorboard")
+    require_loggers(settings.tensorboard, settings.wandb)
     fabric = make_fabric(settings.device, settings.devices, settings.precision, products(recipe, settings))
-    if recipe.batch_size < fabric.world_size:
-        raise InputError(f"batch_size={recipe.batch_size}: fewer than the {fabric.world_size} processes")
+    check_processes(fabric, recipe.batch_size)
     with ExitStack() as held:
         run = None
         if out and fabric.is_global_zero:
@@ -101,6 +99,9 @@ def pretrain(
         if on_start and fabric.is_global_zero:
             on_start(documents, tokenizer, conditions)
         training = Pretraining(recipe, settings, tokenizer, fabric, run, state)
+        if run:
+            opened = open_loggers(run.folder, training.first, settings.tensorboard, settings.wandb)
+            on_log = call_each(held.enter_context(opened)[0], on_log)
         rows = training.learn(documents, training.callbacks(on_log, log_every), progress)
         training.model.requires_grad_(True)
         if run:
@@ -134,13 +135,12 @@ class Pretraining:
         return self.state["step"] if self.state else 0
 
     def callbacks(self, on_log: Callable[[Row], None] | None, log_every: int) -> Callbacks:
-        """Log to the run folder, to TensorBoard and to `on_log`; save snapshots and states in the run folder."""
+        """Log to the run folder and to `on_log`; save snapshots and states in the run folder."""
         run, recipe, settings = self.run, self.recipe, self.settings
         if run is None:
             return Callbacks(call_each(on_log), log_every)
-        board = tensorboard_log(run.folder, self.first) if settings.tensorboard else None
         return Callbacks(
-            call_each(run.log, board, on_log),
+            call_each(run.log, on_log),
             log_every,
             lambda step: run.snapshot(self.model, self.tokenizer, step),
             recipe.snapshot_steps,

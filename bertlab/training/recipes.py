@@ -135,6 +135,7 @@ class FinetuneRecipe:
     epochs: float = 3.0
     steps: int = 0  # instead of epochs
     label_smoothing: float = 0.0
+    class_weights: Literal["none", "balanced"] = "none"  # balanced: rare classes count as much as frequent ones
     evaluate_every: int = 0  # steps between two evaluations on the dev set; 0: once an epoch
     patience: int = 0  # evaluations in a row without a better figure that end the training; 0: none do
     snapshot_steps: tuple[int, ...] = ()
@@ -150,8 +151,11 @@ class FinetuneRecipe:
             raise InputError(f"epochs={self.epochs}: must be above 0")
         if not 0 <= self.label_smoothing < 1:
             raise InputError(f"label_smoothing={self.label_smoothing}: must be at least 0 and below 1")
-        if self.label_smoothing and (self.token_decoder == "crf" or self.problem != "single_label_classification"):
-            raise InputError(f"label_smoothing={self.label_smoothing}: is for one class of several, and not for a CRF")
+        for name, off in (("label_smoothing", 0.0), ("class_weights", "none")):
+            if (value := getattr(self, name)) == off:
+                continue
+            if self.token_decoder == "crf" or self.problem != "single_label_classification":
+                raise InputError(f"{name}={value}: is for one class of several, and not for a CRF")
         if self.dropout is not None and not 0 <= self.dropout < 1:
             raise InputError(f"dropout={self.dropout}: must be at least 0 and below 1")
 

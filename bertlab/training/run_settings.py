@@ -13,13 +13,19 @@ class RunSettings:
     half: bool = False
     """Save in 16 bits (as the bundled models are): half the size."""
     resume: bool = False
-    """Go on with the run in the run folder, after a kill or Ctrl-C; give the same options as before."""
+    """Go on with the run in the run folder, after a kill, a signal or Ctrl-C; give the same options as before."""
     save_every: int = 500
     """Save what a run can go on from every so many steps."""
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     """Where to train; auto takes a GPU if there is one."""
     precision: Precision = "auto"
     """Number format of matrix products; auto measures which one is faster on this machine."""
+    devices: int = 1
+    """How many devices train together, each on its share of every batch (several machines: docs/clusters.md)."""
+    tensorboard: bool = False
+    """Write the figures of metrics.csv and dev.csv for TensorBoard too: tensorboard --logdir RUN-FOLDER."""
+    wandb: bool = False
+    """Send them to Weights & Biases too; with WANDB_MODE=offline they stay in RUN-FOLDER/wandb."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +36,6 @@ class PretrainSettings(RunSettings):
     """Stop after so many minutes, with the learning rate brought down in time."""
     keep: int = 2
     """How many saved states to keep."""
-    tensorboard: bool = False
-    """Write the figures of metrics.csv for TensorBoard too: tensorboard --logdir RUN-FOLDER."""
-    devices: int = 1
-    """How many devices train together, each on its share of every batch (several machines: docs/pretraining.md)."""
     micro_batch: int | None = None
     """Pairs of texts that a device works on at a time, if a whole batch does not fit; the result stays the same."""
     compiled: bool = False

@@ -42,7 +42,7 @@ def test_measures_comparisons_and_baselines(task):
     examples = [ChoiceExample("1", "a", ("b", "c"), 0), ChoiceExample("2", "a", ("b", "c"), 1)]
     said = [ChoicePrediction(1, (0.1, 0.9)), ChoicePrediction(1, (0.4, 0.6))]
     assert task.measures(examples, said)["accuracy"] == 0.5
-    assert task.baselines(examples, examples) == {"by chance": {"accuracy": 0.5}}
+    assert task.baselines(examples, examples)["by chance"] == {"accuracy": 0.5}
     first, second = task.compare(examples, said)
     assert (first.gold, first.predicted) == ("b", "c") and first.error > second.error
     assert task.head_fields(examples) == {} and task.confusions(examples, said) is None

@@ -18,9 +18,10 @@ from bertlab.corpora.storyworld import questions
 from bertlab.explain.runs import read_run
 from bertlab.tasks.registry import find_task, open_task
 from bertlab.training.engine.optim import Optimization
-from bertlab.training.finetune import batches, by_length, finetune, start_model, task_loss
+from bertlab.training.finetune import batches, by_length, finetune, start_model
 from bertlab.training.recipes import FinetuneRecipe
 from bertlab.training.run_settings import RunSettings
+from bertlab.training.task_loss import task_loss
 
 RED, BLUE = "the red {} is here", "a blue {} was there"
 

@@ -21,7 +21,8 @@ from bertlab.cli.main import main
 from bertlab.explain.runs import read_run
 from bertlab.training.batches import batches
 from bertlab.training.engine import loop
-from bertlab.training.engine.checkpoints import Checkpoints, deferred_interrupts
+from bertlab.training.engine.checkpoints import Checkpoints
+from bertlab.training.engine.signals import STOPPING, deferred_signals, ended_by_signals
 
 
 def state(step):
@@ -261,14 +262,21 @@ def test_a_run_of_an_older_version_has_other_fields(long, texts, tok, tmp_path, 
 # Ended from outside
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sign", STOPPING)
 def test_what_ends_a_process_ends_the_training_after_a_step(sign):
     before = signal.getsignal(sign)
-    with deferred_interrupts() as pressed:
-        assert not pressed()
+    with deferred_signals() as received:
+        assert not received()
         signal.raise_signal(sign)
-        assert pressed() and signal.getsignal(sign) is before  # the second one ends it at once
+        assert received() == sign and signal.getsignal(sign) is before  # the second one acts at once
     assert signal.getsignal(sign) is before
+
+
+def test_what_ends_a_process_before_it_trains_leaves_with_its_code():
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as ended, ended_by_signals():
+        signal.raise_signal(signal.SIGTERM)
+    assert ended.value.code == 143 and signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the runs are forked")

@@ -1,8 +1,7 @@
-"""Report from a running training: to the progress bar, a log, TensorBoard, snapshots and checkpoints."""
+"""Report from a running training: to the progress bar, logs, snapshots and checkpoints."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from tqdm.auto import tqdm
 
@@ -88,19 +87,3 @@ def call_each(*functions: Callable[[Row], None] | None) -> Callable[[Row], None]
             function(row)
 
     return call
-
-
-def tensorboard_log(folder: Path, after: int) -> Callable[[Row], None]:
-    """Return a callback that writes rows to `folder`/tensorboard.
-
-    TensorBoard no longer shows what an earlier try wrote there of the steps past `after`.
-    """
-    from lightning_fabric.loggers import TensorBoardLogger
-
-    logger = TensorBoardLogger(folder, name="", version="tensorboard", purge_step=after + 1)
-
-    def log(row: Row) -> None:
-        logger.log_metrics({name: value for name, value in row.items() if name != "step"}, int(row["step"]))
-        logger.save()
-
-    return log

@@ -2,11 +2,8 @@
 
 import hashlib
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,30 +97,3 @@ def restore(state: State, model: nn.Module, optimizers: Sequence[Optimizer], tra
         optimizer.load_state_dict(saved)
     training.restore(state)
     return state["step"]
-
-
-@contextmanager
-def deferred_interrupts() -> Iterator[Callable[[], bool]]:
-    """Yield a function that says whether Ctrl-C was pressed; the loop asks it between steps.
-
-    SIGTERM, by which a system or a job queue ends a process, counts as Ctrl-C. A second one of either interrupts at
-    once. Outside the main thread no signals arrive, and the answer is always no.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    pressed: list[bool] = []
-
-    def note(*_: object) -> None:
-        pressed.append(True)
-        put_back()
-
-    def put_back() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: bool(pressed)
-    finally:
-        put_back()

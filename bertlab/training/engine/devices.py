@@ -24,21 +24,27 @@ def make_fabric(
     """Return Fabric on the best device there is; matrix products in the `precision` asked for, all else in float32.
 
     precision="auto" measures which one is faster for such `products`, and takes bfloat16 where a GPU computes in it.
-    With `devices` above 1 as many processes train together, once `launch` has started them; under torchrun its own
-    number counts. InputError for a device that this machine does not have.
+    With `devices` above 1 as many processes train together, once `launch` has started them; under torchrun or srun
+    their own number counts. InputError for a device that this machine does not have.
     """
     from lightning_fabric import Fabric
-    from lightning_fabric.plugins.environments import TorchElasticEnvironment
+    from lightning_fabric.plugins.environments import LightningEnvironment, TorchElasticEnvironment
     from lightning_fabric.utilities.exceptions import MisconfigurationException
 
     if devices < 1:
         raise InputError(f"devices={devices}: must be at least 1")
     nodes = 1
+    plugins: list[Any] = [_plugin()]
     if TorchElasticEnvironment.detect():
         devices = int(os.environ["LOCAL_WORLD_SIZE"])
         nodes = int(os.environ["WORLD_SIZE"]) // devices
+    elif under_srun():
+        nodes = int(os.environ["SLURM_NNODES"])
+        devices = int(os.environ["SLURM_NTASKS"]) // nodes
+    elif "SLURM_NTASKS" in os.environ:  # a batch script that does not use srun: Fabric would wait for its other tasks
+        plugins.append(LightningEnvironment())
     try:
-        fabric = Fabric(accelerator=device, devices=devices, num_nodes=nodes, plugins=_plugin())
+        fabric = Fabric(accelerator=device, devices=devices, num_nodes=nodes, plugins=plugins)
     except MisconfigurationException as error:
         raise InputError(f"devices={devices}: this machine has fewer of that kind") from error
     except (RuntimeError, ValueError) as error:
@@ -52,6 +58,19 @@ def available_devices() -> list[str]:
     """Return the kinds of devices that this machine has: cpu, and cuda or mps."""
     gpu = torch.accelerator.current_accelerator(check_available=True)
     return ["cpu", *([gpu.type] if gpu else [])]
+
+
+def under_srun() -> bool:
+    """Return whether SLURM's srun has started this process as one of several."""
+    return "SLURM_STEP_ID" in os.environ and int(os.environ.get("SLURM_NTASKS", 1)) > 1
+
+
+def check_processes(fabric: "Fabric", batch_size: int, whole_batches: bool = False) -> None:
+    """Raise an InputError if so many processes cannot share a batch; `whole_batches`: none can be shared."""
+    if batch_size < fabric.world_size:
+        raise InputError(f"batch_size={batch_size}: fewer than the {fabric.world_size} processes")
+    if whole_batches and fabric.world_size > 1:
+        raise InputError(f"{fabric.world_size} processes: this task compares all texts of a batch; train on one device")
 
 
 def _plugin() -> "MixedPrecision":
@@ -99,7 +118,7 @@ def product_type(fabric: "Fabric") -> torch.dtype:
 def launch(fabric: "Fabric") -> None:
     """Start the other processes, each with the command line of this one; they end with it, whatever ends it.
 
-    They ignore Ctrl-C until they train; from then on `deferred_interrupts` handles it in all of them.
+    They ignore Ctrl-C until they train; from then on `deferred_signals` handles it in all of them.
     """
     with ignored_ctrl_c() if fabric.world_size > 1 else nullcontext():  # what is ignored here is ignored there
         fabric.launch()
@@ -121,4 +140,10 @@ def ignored_ctrl_c() -> Iterator[None]:
 
 def is_first() -> bool:
     """Return whether this is the process that writes and prints; the others only compute."""
-    return int(os.environ.get("RANK", os.environ.get("LOCAL_RANK", 0))) == 0  # of torchrun, of Fabric
+    names = ("RANK", "LOCAL_RANK", *(["SLURM_PROCID"] if under_srun() else []))  # of torchrun, of Fabric, of srun
+    return int(next((os.environ[name] for name in names if name in os.environ), 0)) == 0
+
+
+def has_company(devices: int) -> bool:
+    """Return whether other processes train with this one, or will."""
+    return devices > 1 or under_srun() or int(os.environ.get("WORLD_SIZE", 1)) > 1

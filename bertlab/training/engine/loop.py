@@ -6,6 +6,7 @@ exchanges the gradients between the processes.
 """
 
 import random
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,10 +21,11 @@ from tqdm.auto import tqdm
 
 from bertlab.errors import InputError, at_least_one
 from bertlab.training.engine.callbacks import Callbacks, Reporter
-from bertlab.training.engine.checkpoints import State, deferred_interrupts, restore, training_state
+from bertlab.training.engine.checkpoints import State, restore, training_state
 from bertlab.training.engine.devices import make_fabric
 from bertlab.training.engine.micro_batches import Batch, MicroBatch, Shares, own_micro_batches
 from bertlab.training.engine.optim import Optimization, make_optimizers, rate_factor, step_if_finite
+from bertlab.training.engine.signals import deferred_signals, remember
 from bertlab.training.engine.throughput import Row, TrainingLog
 
 if TYPE_CHECKING:
@@ -121,9 +123,9 @@ def train(
     function with the same arguments; callbacks and the progress bar are the first one's alone.
 
     `save(state, False)` is called at the start, every `save_every` steps and at the end. To go on from such a state,
-    give it as `resume`, and `batches` that begin with the step after it. Ctrl-C ends the training after the present
-    step (on a GPU or in several processes, after one of the next ten), calls `save(state, True)` and keeps what was
-    learned. A second Ctrl-C ends it at once: `save(None, True)`.
+    give it as `resume`, and `batches` that begin with the step after it. Ctrl-C, SIGTERM and SIGUSR1 end the training
+    after the present step (on a GPU or in several processes, after one of the next ten), call `save(state, True)` and
+    keep what was learned. A second Ctrl-C ends it at once: `save(None, True)`.
 
     A step whose gradient is not finite is skipped. After 10 of them in a row comes `save(state, True)`, with the last
     batch in the state, and then an InputError.
@@ -137,10 +139,10 @@ def train(
     start = restore(resume, wrapped, optimizers, training) if resume else 0
     bar = tqdm(total=settings.steps, initial=start, unit="step", disable=not settings.progress, mininterval=0.5)
     reporter = Reporter(callbacks, training, partial(training_state, wrapped, optimizers, training), bar)
-    with torch.random.fork_rng(devices=[]), deferred_interrupts() as pressed, bar:
+    with torch.random.fork_rng(devices=[]), deferred_signals() as received, bar:
         if start == 0:
             reporter.at_start()
-        synced, interrupted = SyncedStatus(fabric, training, pressed, settings.minutes), True
+        synced, interrupted = SyncedStatus(fabric, training, received, settings.minutes), True
         with suppress(KeyboardInterrupt):
             for step, rate, batch in planned(training.timed(batches), start, settings, synced):
                 torch.manual_seed(dropout_seed(settings.seed, step, fabric.global_rank))
@@ -150,8 +152,10 @@ def train(
                 synced.after(step)
                 reporter.after(step, batch, step == settings.steps, synced.ended)
             interrupted = False
-        if interrupted and callbacks.save:
-            callbacks.save(None, True)
+        if interrupted:
+            remember(signal.SIGINT)
+            if callbacks.save:
+                callbacks.save(None, True)
         if fabric.world_size == 1 or not interrupted:  # else the others may be at another step
             with suppress(KeyboardInterrupt):
                 reporter.report()
@@ -192,16 +196,16 @@ SYNC_EVERY = 10  # steps between two exchanges of the status: each makes process
 
 
 class SyncedStatus:
-    """The stop flag and the elapsed share of `minutes`, synchronised across ranks.
+    """The signal to stop and the elapsed share of `minutes`, synchronised across ranks.
 
     The exchange waits for all ranks and their devices, so it happens every few steps. One process on the CPU waits for
     nobody and asks after every step.
     """
 
     def __init__(
-        self, fabric: "Fabric", training: TrainingLog, pressed: Callable[[], bool], minutes: float | None
+        self, fabric: "Fabric", training: TrainingLog, received: Callable[[], int], minutes: float | None
     ) -> None:
-        self._fabric, self._training, self._pressed, self._minutes = fabric, training, pressed, minutes
+        self._fabric, self._training, self._received, self._minutes = fabric, training, received, minutes
         self._every = 1 if fabric.device.type == "cpu" and fabric.world_size == 1 else SYNC_EVERY
         self._synced, self._elapsed, self._pace = 0, 0.0, 0.0  # last synced step; elapsed share then; share per step
         self._sync(0)
@@ -221,7 +225,9 @@ class SyncedStatus:
     def _sync(self, step: int) -> None:
         self._training.gather()
         elapsed = self._training.seconds() / 60 / self._minutes if self._minutes else 0.0
-        own = torch.tensor([float(self._pressed()), elapsed])
+        own = torch.tensor([float(self._received()), elapsed])
         stopped, elapsed = torch.as_tensor(self._fabric.all_reduce(own, reduce_op="max")).tolist()
+        if stopped:
+            remember(int(stopped))
         self._pace = (elapsed - self._elapsed) / (step - self._synced) if 0 < self._synced < step else 0.0
         self._stopped, self._synced, self._elapsed = stopped > 0, step, elapsed

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from torch import Tensor
 
 from bertlab.config import IGNORED
-from bertlab.errors import InputError
 
 Batch = dict[str, Tensor]
 
@@ -50,14 +49,11 @@ def count_labels(tensor: Tensor) -> int:
 def own_micro_batches(batch: Batch, rank: int, processes: int, micro_batch: int | None) -> list[MicroBatch]:
     """Return what process `rank` computes of the whole `batch`, at most `micro_batch` rows at a time.
 
-    InputError if the batch has fewer rows than there are processes.
+    Of a batch with fewer rows than there are processes some compute the first row, whose share then is 0: every process
+    must take part in the exchange of gradients.
     """
-    rows = len(next(iter(batch.values())))
-    if rows < processes:
-        raise InputError(
-            f"a batch of {rows} rows cannot be shared among {processes} processes: raise batch_size or give more text"
-        )
-    most = -(-rows // processes)
+    most = -(-len(next(iter(batch.values()))) // processes)
     rounds = -(-most // micro_batch) if micro_batch else 1
     own = list(micro_batches(batch, processes * rounds))[rank::processes]
-    return [one for one in own if len(next(iter(one.batch.values())))]
+    nothing = MicroBatch({name: tensor[:1] for name, tensor in batch.items()}, Shares(dict.fromkeys(batch, 0.0)))
+    return [one for one in own if len(next(iter(one.batch.values())))] or [nothing]

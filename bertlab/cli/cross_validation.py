@@ -1,0 +1,67 @@
+"""`bertlab finetune --folds`: the same run on each part of the training examples held out in turn."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bertlab.cli.messages import say
+from bertlab.cli.tuning import COMPARISON, OURS, Measures, Options, is_trained, run_once
+
+if TYPE_CHECKING:
+    from bertlab.cli.examples import Sets
+    from bertlab.training.recipes import FinetuneRecipe
+
+
+def cross_validate(
+    options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path, count: int, own_dev: bool
+) -> dict[str, dict[str, str]]:
+    """Run each fold in `out`/folds/NUMBER-of-COUNT, unless that is done; write folds.json and report.md.
+
+    Each fold chooses its checkpoint by `sets.dev`, or with `own_dev` by a tenth of what it learns from. Returns mean
+    and standard deviation in words, by name and measure.
+    """
+    from bertlab.cli.examples import Sets, split_off
+    from bertlab.evaluation.spread import write_spread
+    from bertlab.io.gate import read_json
+    from bertlab.training.folds import split_folds
+    from bertlab.training.recipes import as_record
+    from bertlab.training.run_folder import MEASURES, check_recipe, locked
+
+    check_begun(out, options.settings.resume)
+    parts = list(split_folds(sets.train, count, recipe.seed))
+    found: list[dict[str, Measures]] = []
+    with locked(out):
+        for number, (known, held_out) in enumerate(parts, start=1):
+            folder = out / "folds" / f"{number}-of-{count}"
+            train, dev = split_off(known, recipe.seed) if own_dev else (known, sets.dev)
+            fold = Sets(train, dev, held_out, [f"Fold {number} of {count}."], sets.sources)
+            if not (folder / MEASURES).exists():
+                say(f"fold {number} of {count}")
+                run_once(prepared(options, folder), recipe, fold, folder)
+            elif not options.grid:
+                check_recipe(folder, as_record(options.lengthened(recipe, fold)))
+            found.append(read_json(folder / COMPARISON))
+        return write_spread(out, recipe.name, found, OURS)
+
+
+def check_begun(out: Path, resume: bool) -> None:
+    """Raise an InputError if the folder holds another run, or with `resume` no cross-validation."""
+    from bertlab.errors import InputError
+    from bertlab.model.weights import WEIGHTS
+
+    begun = (out / "folds").exists()
+    if resume and not begun:
+        raise InputError(f"{out} holds no unfinished cross-validation to resume")
+    if not resume and (begun or (out / WEIGHTS).exists()):
+        raise InputError(f"{out} holds a run already: go on with --resume, or choose another --out")
+
+
+def prepared(options: Options, folder: Path) -> Options:
+    """Return the options for a fold: to go on where it was stopped, else to begin it in an empty folder."""
+    from bertlab.training.engine.checkpoints import Checkpoints
+
+    begun = bool(Checkpoints(folder / "resume")) or is_trained(folder) or (folder / "grid").exists()
+    if not begun:  # what a kill may have left before the first state
+        shutil.rmtree(folder, ignore_errors=True)
+    return replace(options, settings=replace(options.settings, resume=begun))

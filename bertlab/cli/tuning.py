@@ -1,0 +1,221 @@
+"""One run of `bertlab finetune`: train, measure, and compare with baselines and with random weights."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bertlab.cli.messages import end_stopped, reached, say
+from bertlab.tasks.files import naming
+from bertlab.training.run_settings import RunSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bertlab.cli.examples import Sets
+    from bertlab.model.base import PretrainedModel
+    from bertlab.tasks.base import Task
+    from bertlab.training.engine.conditions import Conditions
+    from bertlab.training.recipes import FinetuneRecipe
+
+INNER = re.compile("_(low|high)$|:")  # bounds, and figures of single classes
+COMPARISON = "comparison.json"
+OURS, RANDOM = "this run", "from random weights"
+
+Measures = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for beside the recipe. `lengthened` returns the recipe with more epochs where examples
+    are few; `line` is the command for the card; `free`: the weights may be given away."""
+
+    settings: RunSettings
+    grid: bool
+    control: bool
+    line: str
+    free: bool
+    lengthened: "Callable[[FinetuneRecipe, Sets], FinetuneRecipe]"
+
+
+def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -> dict[str, Measures]:
+    """Train in the run folder `out`, unless that is done, and write its report and its card.
+
+    Returns the measures of the run, and then those of what it is compared with, by name; nothing in a process that only
+    helps to compute.
+    """
+    from bertlab.evaluation.card import write_card
+    from bertlab.io.atomic import atomic_write
+    from bertlab.tasks.registry import find_task
+    from bertlab.training.engine.devices import is_first
+    from bertlab.training.recipes import as_record
+
+    check_labels(recipe, sets)
+    recipe = learn(options, options.lengthened(recipe, sets), sets, out)
+    if not is_first():
+        return {}
+    if options.control:
+        learn_control(options, recipe, sets, out)
+    say(f"measuring on {len(sets.test):,} examples ...")
+    rows = measure(out, recipe, sets, options)
+    atomic_write(out / COMPARISON, json.dumps(rows, indent=2) + "\n")
+    about = f"{recipe.model}, fine-tuned: {find_task(recipe.task).about}. " + " ".join(sets.notes)
+    measures, others = rows[OURS], {name: row for name, row in rows.items() if name != OURS}
+    card = as_record(recipe), measures, trained_for(out), options.line, options.free, others
+    write_card(out, recipe.name, about, *card)
+    return rows
+
+
+def check_labels(recipe: "FinetuneRecipe", sets: "Sets") -> None:
+    """Raise an InputError, before the training, for a label to be measured by that is never learned."""
+    from bertlab.training.finetune import head_config, task_and_fields
+
+    with naming(sets.sources[0]):
+        task, fields = task_and_fields(recipe, sets.train)
+    config, _ = head_config(recipe, fields)
+    for source, examples in zip(sets.sources, (sets.train, sets.dev, sets.test), strict=True):
+        with naming(source):
+            task.check(examples, config)
+
+
+def learn(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -> "FinetuneRecipe":
+    """Train in the run folder, unless that is done already; return the recipe, of a grid the best one."""
+    from bertlab.training.finetune import finetune
+    from bertlab.training.grid import search
+    from bertlab.training.recipes import as_record
+    from bertlab.training.run_folder import check_recipe
+
+    report_once = cache(say)  # each setting of a grid is another run
+
+    def begin(task: "Task", conditions: "Conditions") -> None:
+        report_once(conditions)
+        if not options.grid:
+            write_baselines(out, task.baselines(sets.train, sets.dev))
+
+    if options.grid:
+        data = recipe, sets.train, sets.dev, out
+        best = search(*data, settings=options.settings, on_trial=report_trial, on_start=begin)
+        return best or end_stopped("in the middle of the grid")
+    if options.settings.resume and is_trained(out):
+        check_recipe(out, as_record(recipe))
+        return recipe
+    how: dict[str, Any] = {
+        "settings": options.settings,
+        "out": out,
+        "on_start": begin,
+        "on_evaluation": report_evaluation,
+    }
+    result = finetune(recipe, sets.train, sets.dev, **how)
+    if result.stopped:
+        end_stopped(f"at {reached(result.rows)}")
+    return recipe
+
+
+def learn_control(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -> None:
+    """Train the same from random weights in `out`/control, unless that is done already."""
+    from bertlab.training.grid import run_trial
+    from bertlab.training.run_folder import MEASURES
+
+    folder = out / "control"
+    if (folder / MEASURES).exists():
+        return
+    say("the same from random weights ...")
+    how: dict[str, Any] = {"model": untrained(recipe, sets.train), "on_evaluation": report_evaluation}
+    if not run_trial(folder, recipe, sets.train, sets.dev, options.settings, **how):
+        end_stopped("in the run from random weights")
+
+
+def untrained(recipe: "FinetuneRecipe", examples: "Sequence") -> "PretrainedModel":
+    """Return the model that fine-tuning starts from, but no weight of it has seen a text."""
+    from bertlab.explain.ablation import random_control
+    from bertlab.training.finetune import start_model, task_and_fields
+
+    return random_control(start_model(recipe, *task_and_fields(recipe, examples)), recipe.seed)
+
+
+def is_trained(out: Path) -> bool:
+    """Return whether the run was ended after its last step, so that only its measures are missing."""
+    from bertlab.model.weights import WEIGHTS
+    from bertlab.training.engine.checkpoints import Checkpoints
+    from bertlab.training.run_folder import MEASURES
+
+    return (out / WEIGHTS).exists() and not (Checkpoints(out / "resume") or (out / MEASURES).exists())
+
+
+def write_baselines(out: Path, baselines: Mapping[str, Measures]) -> None:
+    """Write baselines.json to the run folder: guesses without a model, to read dev.csv against."""
+    from bertlab.io.atomic import atomic_write
+
+    records = [{"name": name, **measures} for name, measures in baselines.items()]
+    atomic_write(out / "baselines.json", json.dumps(records, indent=2) + "\n")
+
+
+def baselines_of(out: Path, sets: "Sets", task: "Task") -> Mapping[str, Measures]:
+    """Return the baselines on the test set: those of the run folder, if the dev set is the test set."""
+    file = out / "baselines.json"
+    if sets.test is sets.dev and file.exists():
+        return {row.pop("name"): row for row in json.loads(file.read_text(encoding="utf-8"))}
+    return task.baselines(sets.train, sets.test)
+
+
+def report_evaluation(row: Measures) -> None:
+    """Print the figures of an evaluation on the dev set, above the progress bar."""
+    import sys
+
+    from tqdm.auto import tqdm
+
+    shown = [f"{name} {value:.3f}" for name, value in row.items() if name != "step" and not INNER.search(name)]
+    tqdm.write(f"step {row['step']:,}, dev set: {', '.join(shown)}", file=sys.stderr)
+
+
+def report_trial(setting: str, measures: Measures) -> None:
+    """Print what a setting of the grid reached."""
+    say(f"{setting}: {measures['best']:.3f} on the dev set")
+
+
+def measure(out: Path, recipe: "FinetuneRecipe", sets: "Sets", options: Options) -> dict[str, Measures]:
+    """Return the measures of the saved model on the test set and of what it is compared with; write report.md."""
+    from bertlab.evaluation.report import write_report
+    from bertlab.training.run_folder import read_rows
+
+    sizes = [f"{len(examples):,}" for examples in (sets.train, sets.dev, sets.test)]
+    learned = "Learned from {} examples, the checkpoint chosen by {}, measured on {}.".format(*sizes)
+    task, predictions = predict(out, sets.test, options)
+    measures = task.measures(sets.test, predictions)
+    others: dict[str, Measures] = {}
+    if options.control:
+        others[RANDOM] = task.measures(sets.test, predict(out / "control", sets.test, options)[1])
+    others |= baselines_of(out, sets, task)
+    write_report(
+        out,
+        recipe.name,
+        measures,
+        rows=read_rows(out / "metrics.csv"),
+        evaluations=read_rows(out / "dev.csv"),
+        baselines=others,
+        confusions=task.confusions(sets.test, predictions),
+        comparisons=task.compare(sets.test, predictions),
+        notes=[learned, *sets.notes],
+    )
+    return {OURS: measures, **others}
+
+
+def predict(folder: Path, examples: "Sequence", options: Options) -> "tuple[Task, list]":
+    """Return the task of a run and its predictions."""
+    from tqdm.auto import tqdm
+
+    from bertlab.tasks.registry import open_task
+
+    model, task = open_task(folder, options.settings.device)
+    return task, list(task.predict(model, tqdm(examples, unit="example", leave=False)))
+
+
+def trained_for(out: Path) -> float:
+    """Return the seconds of the training, those before a kill and of all settings of a grid included."""
+    from bertlab.training.run_folder import read_rows
+
+    folders = [*(out / "grid").glob("*")] or [out]
+    return sum(rows[-1]["seconds"] for folder in folders if (rows := read_rows(folder / "metrics.csv")))

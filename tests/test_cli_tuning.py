@@ -1,0 +1,155 @@
+"""`bertlab finetune` beside its baselines and its control, in folds, and stopped by the signals of a cluster."""
+
+import csv
+import json
+import shlex
+import signal
+from pathlib import Path
+from statistics import fmean, stdev
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from bertlab.cli.main import main
+from bertlab.cli.tuning import untrained
+from bertlab.corpora.examples import TextExample
+from bertlab.training.engine import loop
+from bertlab.training.finetune import start_model, task_and_fields
+from bertlab.training.recipes import FinetuneRecipe
+
+COLOURS = ("red", "blue")
+QUICK = "--batch-size 4 --device cpu"
+LINE = f"finetune sentence --model tiny --train colours.csv {QUICK}"
+
+
+@pytest.fixture
+def cli(pretrained, tmp_path, capsys, monkeypatch):
+    """Runs `bertlab LINE` in a folder with examples and a model; gives exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny").symlink_to(pretrained)
+    with (tmp_path / "colours.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = [(f"a {COLOURS[n % 2]} dog of {n % 5} years", COLOURS[n % 2]) for n in range(30)]
+        csv.writer(file).writerows([("text", "label"), *rows])
+
+    def run(line: str):
+        try:
+            main(shlex.split(line))
+            code = 0
+        except SystemExit as ended:
+            code = ended.code
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def written(path: str):
+    return json.loads(Path(path).read_text())
+
+
+def table(out: str) -> dict[str, dict[str, str]]:
+    """The rows of a printed comparison."""
+    head, *rows = out.splitlines()
+    names = head.split()
+    cells = [row.rsplit(None, len(names)) for row in rows]
+    return {first.strip(): dict(zip(names, figures, strict=True)) for first, *figures in cells}
+
+
+def test_every_figure_stands_beside_its_baselines_and_its_control(cli):
+    code, out, err = cli(f"{LINE} --steps 3 --out run --control")
+    assert code == 0, err
+    found = written("run/comparison.json")
+    names = ["this run", "from random weights", "always the most frequent", "TF-IDF, logistic regression"]
+    assert list(found) == names and list(table(out)) == names
+    assert found["this run"] == written("run/measures.json")
+    assert table(out)["TF-IDF, logistic regression"]["accuracy"] == "1.000"
+    report, card = Path("run/report.md").read_text(), Path("run/README.md").read_text()
+    assert "| " + " | ".join(["measure", "value", "95% interval", *names[1:]]) + " |" in report
+    assert "| measured on held-out text |  | " + " | ".join(names[1:]) + " |" in card
+    ours, random = (load_file(f"{folder}/model.safetensors") for folder in ("run", "run/control"))
+    tiny = load_file("tiny/model.safetensors")
+    name = "bert.embeddings.word_embeddings.weight"
+    near, far = ((weights[name] - tiny[name]).norm() for weights in (ours, random))
+    assert near < far and written("run/control/recipe.json") == written("run/recipe.json")
+
+
+def test_without_pretraining_only_the_weights_differ(pretrained):
+    recipe = FinetuneRecipe("sentence", pretrained)
+    examples = [TextExample(colour, f"a {colour} dog", None, colour) for colour in COLOURS]
+    started = start_model(recipe, *task_and_fields(recipe, examples))
+    control = untrained(recipe, examples)
+    assert control.config == started.config and type(control) is type(started)
+    words = [model.bert.embeddings.word.weight for model in (control, started)]
+    assert words[0].shape == words[1].shape and not words[0].equal(words[1])
+
+
+def stop_at(step: int, number: int, monkeypatch) -> None:
+    """Send this process a signal in that step, counted over all trainings."""
+    seen, original = [], loop.train_step
+
+    def train_step(*arguments):
+        seen.append(1)
+        if len(seen) == step:
+            signal.raise_signal(number)
+        return original(*arguments)
+
+    monkeypatch.setattr(loop, "train_step", train_step)
+
+
+def test_folds_have_a_mean_and_a_spread_and_go_on_after_a_signal(cli, monkeypatch):
+    with monkeypatch.context() as patch:
+        stop_at(6, signal.SIGTERM, patch)  # in the second fold
+        code, out, err = cli(f"{LINE} --steps 4 --folds 3 --out run")
+    assert code == 143 and not out and "stopped at step 2; the same command with --resume goes on" in err
+    assert cli(f"{LINE} --steps 4 --folds 3 --out run")[0] == 2
+    first = Path("run/folds/1-of-3/model.safetensors").stat().st_mtime_ns
+    code, _, err = cli(f"{LINE} --steps 4 --folds 3 --seed 1 --out run --resume")
+    assert code == 2 and "seed was 0" in err
+    code, out, err = cli(f"{LINE} --steps 4 --folds 3 --out run --resume")
+    assert code == 0 and first == Path("run/folds/1-of-3/model.safetensors").stat().st_mtime_ns, err
+    values = [written(f"run/folds/{number}-of-3/measures.json")["accuracy"] for number in (1, 2, 3)]
+    found = written("run/folds.json")
+    assert found["this run"]["accuracy"] == {"mean": fmean(values), "std": stdev(values), "folds": values}
+    assert f"{fmean(values):.3f} ± {stdev(values):.3f}" in out and "1.000 ± 0.000" in out  # ours, TF-IDF
+    report = Path("run/report.md").read_text()
+    assert "| measure | fold 1 | fold 2 | fold 3 |" in report and "TF-IDF, logistic regression" in report
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, getattr(signal, "SIGUSR1", signal.SIGTERM)])
+def test_a_signal_saves_the_state_and_names_itself_in_the_exit_code(number, cli, monkeypatch):
+    line = f"{LINE} --steps 9 --save-every 4 --set dropout=0.1 --class-weights balanced"
+    assert cli(f"{line} --out whole")[0] == 0
+    with monkeypatch.context() as patch:
+        stop_at(6, number, patch)
+        code, _, err = cli(f"{line} --out run")
+    assert code == 128 + number and "stopped at step 6" in err
+    steps = sorted(int(path.name.split("-")[1]) for path in Path("run/resume").glob("state-*.pt"))
+    assert steps == [4, 6]
+    assert cli(f"{line} --out run --resume")[0] == 0
+    whole, resumed = (load_file(f"{folder}/model.safetensors") for folder in ("whole", "run"))
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    assert written("run/recipe.json")["class_weights"] == "balanced"
+    assert "--class-weights balanced" in Path("run/README.md").read_text()
+
+
+MISTAKES = {
+    "one fold": (f"{LINE} --folds 1", "--folds 1"),
+    "more folds than examples": (f"{LINE} --folds 16", "only 15 examples of the label"),
+    "folds and a test set": (f"{LINE} --folds 3 --test colours.csv", "leave out --test"),
+    "no folds to resume": (f"{LINE} --folds 3 --out x --resume", "x holds no unfinished cross-validation"),
+    "folds on two devices": (f"{LINE} --folds 3 --devices 2", "leave out --devices"),
+    "control on two devices": (f"{LINE} --control --devices 2", "leave out --devices"),
+    "no device": (f"{LINE} --devices 0", "--devices 0"),
+    "a small batch": (f"{LINE} --devices 5", "batch_size=4: fewer than the 5 processes"),
+    "no steps from state to state": (f"{LINE} --save-every 0", "--save-every 0"),
+    "weights without classes": (f"{LINE} --class-weights balanced --set problem=regression", "class_weights=balanced"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_one_line_and_leave_nothing(name, cli, tmp_path):
+    line, named = MISTAKES[name]
+    code, out, err = cli(line)
+    lines = [row for row in err.replace("\r", "\n").split("\n") if row.strip() and "/s" not in row]
+    assert code == 2 and not out and len(lines) == 1 and named in lines[0], err
+    assert {path.name for path in tmp_path.iterdir()} == {"tiny", "colours.csv"}

@@ -1,0 +1,46 @@
+"""Each example is held out once; classes keep their shares, and questions on a passage stay together."""
+
+from collections import Counter
+
+import pytest
+
+from bertlab import InputError
+from bertlab.corpora.examples import QAExample, TextExample, TokenExample
+from bertlab.training.folds import split_folds
+
+
+def held_once(examples, parts):
+    assert sorted(e.id for _, held in parts for e in held) == sorted(e.id for e in examples)
+    for known, held in parts:
+        assert not {e.id for e in known} & {e.id for e in held} and len(known) + len(held) == len(examples)
+
+
+def test_classes_keep_their_shares():
+    examples = [TextExample(f"{n}", "a text", None, "rare" if n < 10 else "usual") for n in range(50)]
+    parts = list(split_folds(examples, 5, seed=0))
+    held_once(examples, parts)
+    assert all(Counter(e.label for e in held) == {"rare": 2, "usual": 8} for _, held in parts)
+    assert parts == list(split_folds(examples, 5, seed=0)) != list(split_folds(examples, 5, seed=1))
+
+
+def test_questions_on_a_passage_stay_together():
+    examples = [QAExample(f"{n}", "who?", f"passage {n // 4}", "", -1) for n in range(24)]
+    parts = list(split_folds(examples, 3, seed=0))
+    held_once(examples, parts)
+    assert all(not {e.context for e in known} & {e.context for e in held} for known, held in parts)
+
+
+@pytest.mark.parametrize("label", [1.5, ("a", "b")])
+def test_what_has_no_class_is_cut_at_random(label):
+    examples = [TextExample(f"{n}", "a text", None, label) for n in range(7)]
+    held_once(examples, list(split_folds(examples, 3, seed=0)))
+    words = [TokenExample(f"{n}", ("a",), ("O",)) for n in range(7)]
+    held_once(words, list(split_folds(words, 3, seed=0)))
+
+
+def test_too_few():
+    examples = [TextExample(f"{n}", "a text", None, "a" if n else "b") for n in range(9)]
+    with pytest.raises(InputError, match="--folds 3: there are only 1 examples of the label 'b'"):
+        list(split_folds(examples, 3, seed=0))
+    with pytest.raises(InputError, match="only 2 examples"):
+        list(split_folds([TextExample("1", "a", None, 1.0)] * 2, 3, seed=0))

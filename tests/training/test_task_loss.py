@@ -1,0 +1,52 @@
+"""Weighted classes count alike, in however many parts a batch is computed."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from bertlab import InputError
+from bertlab.corpora.examples import QAExample
+from bertlab.inputs.features import Feature
+from bertlab.training.engine.micro_batches import micro_batches
+from bertlab.training.finetune import task_and_fields
+from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.task_loss import balanced_weights, task_loss
+
+
+def rows(*labels):
+    return [Feature(((1, 2),), {"labels": label}) for label in labels]
+
+
+def test_rare_classes_weigh_more():
+    torch.testing.assert_close(balanced_weights(rows(0, 0, 0, 1), 3), torch.tensor([2 / 3, 2.0, 0.0]))
+    of_words = rows([-100, 0, 0, 0], [-100, 0, 0, 2], [1, 1, -100, -100])
+    torch.testing.assert_close(balanced_weights(of_words, 3), torch.tensor([8 / 15, 8 / 6, 8 / 3]))
+
+
+@pytest.mark.parametrize("shape", [(6,), (6, 4)])
+def test_the_loss_is_the_weighted_sum_by_the_number_of_labels(shape):
+    torch.manual_seed(0)
+    logits, labels = torch.randn(*shape, 3), torch.randint(3, shape)
+    labels[0] = -100
+    weights = torch.tensor([0.5, 2.0, 1.0])
+
+    def model(labels, logits, packed):
+        return SimpleNamespace(logits=logits)
+
+    each = F.cross_entropy(logits.flatten(0, -2), labels.clamp(min=0).flatten(), reduction="none")
+    seen = labels.flatten() >= 0
+    right = (each * weights[labels.clamp(min=0).flatten()])[seen].sum() / seen.sum()
+    batch = {"logits": logits, "labels": labels}
+    torch.testing.assert_close(task_loss(model, batch, weights=weights)[0], right)
+    cut = [task_loss(model, part, shares, weights=weights)[0] for part, shares in micro_batches(batch, 4)]
+    torch.testing.assert_close(sum(cut), right)
+
+
+def test_what_has_no_classes_cannot_be_weighted(pretrained):
+    with pytest.raises(InputError, match="class_weights=balanced: means nothing for the task qa"):
+        task_and_fields(FinetuneRecipe("qa", pretrained, class_weights="balanced"), [QAExample("1", "?", "a", "a", 0)])
+    for options in ({"problem": "regression"}, {"token_decoder": "crf"}):
+        with pytest.raises(InputError, match="class_weights=balanced"):
+            FinetuneRecipe(class_weights="balanced", **options)
