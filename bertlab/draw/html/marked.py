@@ -8,6 +8,7 @@ from html import escape
 from bertlab.draw.palette import BLUE, OKABE_ITO, ORANGE
 from bertlab.explain.labels import Name
 from bertlab.explain.spans import Answer
+from bertlab.inputs.spans import after_marks
 
 ACTIONS = ["not chosen", "[MASK]", "random token", "left as it is"]
 _SYMBOLS = ["", "■", "↻", "="]
@@ -66,7 +67,7 @@ def shaded_passage(answer: Answer) -> str:
     for position in range(first, stop):
         start, end = answer.offsets[position]
         parts += [escape(answer.passage[done:start]), _shaded_token(answer, position)]
-        done = end
+        done = after_marks(answer.passage, end)
     before, after = escape(answer.passage[:begun]), escape(answer.passage[done:])
     return f'{STYLE}<div class="passage" dir="auto"><i>{before}</i>{"".join(parts)}<i>{after}</i></div>'
 
@@ -79,7 +80,7 @@ def _shaded_token(answer: Answer, position: int) -> str:
         for angle, colour, p in ((90, BLUE, starts), (270, ORANGE, ends))
     ]
     mark = ' class="best"' if answer.best.start_char <= start < answer.best.end_char else ""
-    word = escape(answer.passage[start:end])
+    word = escape(answer.passage[start : after_marks(answer.passage, end)])
     title = f"start {starts:.1%}, end {ends:.1%}"
     return f'<span{mark} title="{title}" style="background: {", ".join(shades)}">{word}</span>'
 
