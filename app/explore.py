@@ -20,6 +20,7 @@ STYLE = """<style>
 [data-testid="stMainBlockContainer"] h1 { font-size: 2.1rem; padding-bottom: .3rem; }
 [data-testid="stMainBlockContainer"] h3 { font-size: 1.4rem; padding-top: 2rem; }
 [data-testid="stMarkdownContainer"] p { max-width: 46rem; }
+[data-testid="stMainBlockContainer"] :is(input, textarea) { unicode-bidi: plaintext; text-align: start; }
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 [data-testid="stStatusWidget"] button { display: none; }
