@@ -67,21 +67,22 @@ def shaded_passage(answer: Answer) -> str:
     done = begun
     for position in range(first, stop):
         start, end = answer.offsets[position]
-        parts += [escape(answer.passage[done:start]), _shaded_token(answer, position)]
-        done = after_marks(answer.passage, end)
+        following = answer.offsets[position + 1][0] if position + 1 < stop else len(answer.passage)
+        end = min(after_marks(answer.passage, end), max(end, following))  # a vowel sign may be a token of its own
+        parts += [escape(answer.passage[done:start]), _shaded_token(answer, position, start, end)]
+        done = end
     before, after = escape(answer.passage[:begun]), escape(answer.passage[done:])
     return f'{STYLE}<div class="passage" dir="auto"><i>{before}</i>{"".join(parts)}<i>{after}</i></div>'
 
 
-def _shaded_token(answer: Answer, position: int) -> str:
-    start, end = answer.offsets[position]
+def _shaded_token(answer: Answer, position: int, start: int, end: int) -> str:
     starts, ends = float(answer.start_probabilities[position]), float(answer.end_probabilities[position])
     shades = [
         f"linear-gradient({angle}deg, {colour}{round(190 * p**0.5):02x}, transparent 85%)"
         for angle, colour, p in ((90, BLUE, starts), (270, ORANGE, ends))
     ]
     mark = ' class="best"' if answer.best.start_char <= start < answer.best.end_char else ""
-    word = escape(answer.passage[start : after_marks(answer.passage, end)])
+    word = escape(answer.passage[start:end])
     title = f"start {starts:.1%}, end {ends:.1%}"
     return f'<span{mark} title="{title}" style="background: {", ".join(shades)}">{word}</span>'
 
