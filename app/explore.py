@@ -24,6 +24,7 @@ STYLE = """<style>
 .st-key-example_choice [data-testid="stButtonGroup"] { display: flex; align-items: center; gap: .8rem; }
 [data-testid="stMainBlockContainer"] h3 { font-size: 1.4rem; padding-top: 1rem; }
 [data-testid="stMarkdownContainer"] p { max-width: 46rem; }
+[data-testid="stMainBlockContainer"] :is(input, textarea) { unicode-bidi: plaintext; text-align: start; }
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 [data-testid="stStatusWidget"] button { display: none; }

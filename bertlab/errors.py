@@ -31,6 +31,13 @@ def at_least_one(**counts: int | None) -> None:
 OVERRIDES = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")  # they turn the text around them
 
 
+def is_right_to_left(text: str) -> bool:
+    """Return whether the first letter that has a direction is one of Hebrew, Arabic or another script that runs to the
+    left."""
+    directions = (unicodedata.bidirectional(letter) for letter in text)
+    return next((direction for direction in directions if direction in ("L", "R", "AL")), "L") != "L"
+
+
 def printable(text: str) -> str:
     """Return `text` with the characters escaped that would steer a terminal.
 

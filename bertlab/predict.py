@@ -15,11 +15,15 @@ from bertlab.tasks.base import Given, Prediction, Task
 from bertlab.tasks.files import FileOptions
 from bertlab.tasks.registry import FAMILIES, open_task
 from bertlab.tokenizer import Tokenizer
+from bertlab.training.run_settings import PredictSettings
 
 
-def fill_in(text: str, model: str, top: int) -> list[dict]:
-    """Return the `top` likeliest tokens for each [MASK], counted from 1, with their probabilities."""
-    return fill_rows(BertForPreTraining.from_pretrained(model), Tokenizer.from_pretrained(model), text, top)
+def fill_in(text: str, model: str, top: int, settings: PredictSettings = PredictSettings()) -> list[dict]:  # noqa: B008
+    """Return the `top` likeliest tokens for each [MASK], counted from 1, with their probabilities. InputError: nothing
+    is masked, or the model has no trained head for masked words."""
+    tokenizer = Tokenizer.from_pretrained(model)
+    with settings.computing() as device:
+        return fill_rows(open_masked(model, device), tokenizer, text, top)
 
 
 def fill_rows(model: BertForPreTraining, tokenizer: Tokenizer, text: str, top: int) -> list[dict]:
@@ -32,17 +36,30 @@ def fill_rows(model: BertForPreTraining, tokenizer: Tokenizer, text: str, top: i
     ]
 
 
-def predict_one(model: str, given: Given, top: int = 5) -> list[dict]:
+def open_masked(model: str, device: str = "cpu") -> BertForPreTraining:
+    """Open a model to predict masked words; that needs no trained pooler or next-sentence head."""
+    advice = "choose a model with one, such as storyworld-tiny, or pretrain one (bertlab pretrain)"
+    return BertForPreTraining.trained(model, device, optional=("pooler", "nsp"), advice=advice)
+
+
+def predict_one(
+    model: str,
+    given: Given,
+    top: int = 5,
+    settings: PredictSettings = PredictSettings(),  # noqa: B008 (frozen, so safe to share)
+) -> list[dict]:
     """Return what a fine-tuned model predicts for one input, as rows to print.
 
     `given` is what its task reads: {"text": ...}, {"text": ..., "pair": ...}, {"text": ..., "choices": (...)} or
     {"question": ..., "passage": ...}. The rows are those of Task.predict_given. InputError: the model reads something
     else, or a text is empty.
     """
-    opened, task = open_task(model)
-    check_names(task, model, given)
-    check_texts(task.tokenizer, given)
-    return task.predict_given(opened, given, top)
+    with settings.computing() as device:
+        opened, task = open_task(model, device)
+        task.batch_size = settings.batch_size
+        check_names(task, model, given)
+        check_texts(task.tokenizer, given)
+        return task.predict_given(opened, given, top)
 
 
 def is_readable(names: Iterable[str]) -> bool:
@@ -70,18 +87,26 @@ def check_texts(tokenizer: Tokenizer, given: Given) -> None:
                 raise InputError(f"the {place} is empty: write at least one word")
 
 
-def predict_file(model: str, path: Path, out: Path, files: FileOptions, device: str = "auto") -> tuple[int, str]:
+def predict_file(
+    model: str,
+    path: Path,
+    out: Path,
+    files: FileOptions,
+    settings: PredictSettings = PredictSettings(),  # noqa: B008
+) -> tuple[int, str]:
     """Write the prediction for each example of a file as a line of JSON, while the examples are read; the file appears
     when it is complete. Return the number of predictions, and in words what was left out.
 
     Another format of the model's family is chosen by the ending of `out`: .conll gives words and labels as columns.
     """
-    opened, task = open_task(model, device)
-    as_text = file_format(task, model, out)
-    options = files.reading(pairs=task.learned.pairs if task.learned else None, labelled=False)
-    examples = task.read_examples(path, options)
-    predictions = named_predictions(opened, task, tqdm(examples, unit="example", delay=1))
-    count = atomic_lines(out, (as_text(identity, prediction) for identity, prediction in predictions))
+    with settings.computing() as device:
+        opened, task = open_task(model, device)
+        task.batch_size = settings.batch_size
+        as_text = file_format(task, model, out)
+        options = files.reading(pairs=task.learned.pairs if task.learned else None, labelled=False)
+        examples = task.read_examples(path, options)
+        predictions = named_predictions(opened, task, tqdm(examples, unit="example", delay=1))
+        count = atomic_lines(out, (as_text(identity, prediction) for identity, prediction in predictions))
     return count, str(options.skipped or "")
 
 

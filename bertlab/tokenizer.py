@@ -20,7 +20,6 @@ from tokenizers import models, normalizers
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 from bertlab.io.gate import brief
-from bertlab.io.locate import locate
 from bertlab.vocabulary import SPECIAL_TOKENS, check_vocab_size, learn, make_backend, read
 
 MOST_WORD_CHARACTERS = 10_000  # BERT has 100; the time for a word grows with the square of its length
@@ -89,14 +88,13 @@ class Tokenizer:
         return cls(learn(texts, vocab_size, lowercase, min_frequency))
 
     @classmethod
-    def from_pretrained(cls, name_or_path: str | Path) -> "Tokenizer":
-        """Load from a folder, a bundled name or a hub id: tokenizer.json, else vocab.txt with the options
-        of tokenizer_config.json. InputError names the file (and line) that is missing or wrong."""
-        folder = locate(name_or_path)
-        path, backend = read(folder)
+    def from_pretrained(cls, name_or_path: str | Path, lowercase: bool = True) -> "Tokenizer":
+        """Load from a folder, a bundled name or a hub id: tokenizer.json, else vocab.txt with the options of
+        tokenizer_config.json, else with `lowercase`; or from such a file. InputError names what is missing or wrong."""
+        path, backend, config = read(name_or_path, lowercase)
         try:
             tokenizer = cls(backend)
-            check_vocab_size(tokenizer.vocab_size, folder / "config.json")
+            check_vocab_size(tokenizer.vocab_size, config)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
         return tokenizer

@@ -11,9 +11,13 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from bertlab.errors import InputError
 from bertlab.io.gate import brief, present, read_json, read_text
+from bertlab.io.locate import locate
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-MAX_ALPHABET = 1000  # rarer characters become [UNK], or a Chinese text would fill the vocabulary
+MAX_ALPHABET = 1000  # rarer characters become [UNK], or those of a few foreign names would fill the vocabulary;
+COVERED = (
+    0.9995  # unless they are more than a trifle of the text, as in Chinese (Kudo and Richardson 2018 take as many)
+)
 
 
 def make_backend(
@@ -49,7 +53,7 @@ def learn(texts: Iterable[str], vocab_size: int, lowercase: bool, min_frequency:
     backend = make_backend({token: i for i, token in enumerate(SPECIAL_TOKENS)}, lowercase)
     # The trainer numbers letters in the order of a hash table, which differs from run to run and
     # decides ties. Handing it all letters as ready-made tokens makes the result reproducible.
-    letters = _letters(backend, texts)
+    letters = _letters(backend, texts, vocab_size)
     start = [*SPECIAL_TOKENS, *letters]
     if vocab_size < len(start):
         raise InputError(
@@ -69,12 +73,25 @@ def learn(texts: Iterable[str], vocab_size: int, lowercase: bool, min_frequency:
     return make_backend({token: index for index, token in enumerate(by_number)}, lowercase)
 
 
-def _letters(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[str]:
-    """Return the most frequent characters, sorted, then `##` forms of those that can stand inside a word."""
+def _letters(backend: tokenizers.Tokenizer, texts: Sequence[str], vocab_size: int) -> list[str]:
+    """Return the most frequent characters, sorted, then `##` forms of those that can stand inside a word.
+
+    The rarer ones are left out beyond the first 1,000 characters, as soon as 99.95% of the text is covered or half of
+    the vocabulary is filled.
+    """
     counts = Counter(chain.from_iterable(map(backend.normalizer.normalize_str, texts)))
+    counts = Counter({letter: count for letter, count in counts.items() if not letter.isspace()})
     by_frequency = sorted(counts, key=lambda letter: (-counts[letter], letter))
-    letters = sorted([letter for letter in by_frequency if not letter.isspace()][:MAX_ALPHABET])
-    return letters + [f"##{letter}" for letter in letters if _joins(backend, letter)]
+    letters, rest = by_frequency[:MAX_ALPHABET], by_frequency[MAX_ALPHABET:]
+    covered, total = sum(counts[letter] for letter in letters), counts.total()
+    inside = [letter for letter in letters if _joins(backend, letter)]
+    for letter in rest:
+        if covered >= COVERED * total or len(letters) + len(inside) >= vocab_size // 2:
+            break
+        letters.append(letter)
+        inside += [letter] if _joins(backend, letter) else []
+        covered += counts[letter]
+    return sorted(letters) + [f"##{letter}" for letter in sorted(inside)]
 
 
 def _joins(backend: tokenizers.Tokenizer, letter: str) -> bool:
@@ -93,18 +110,27 @@ DEFAULTS = {"lowercase": True, "strip_accents": None, "tokenize_chinese_chars": 
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # of tokenizer.json, beside the vocabulary
 
 
-def read(folder: Path) -> tuple[Path, tokenizers.Tokenizer]:
-    """Return the tokenizer of `folder` and its file: tokenizer.json, else vocab.txt with tokenizer_config.json.
+def read(name: str | Path, lowercase: bool = True) -> tuple[Path, tokenizers.Tokenizer, Path]:
+    """Return the file of a tokenizer, the tokenizer, and where the config.json of its model would be.
 
-    InputError names the file (and line) that is missing or wrong.
+    `name` is such a file (tokenizer.json or vocab.txt), a folder, a bundled name or a hub id. InputError names the file
+    (and line) that is missing or wrong.
     """
-    whole, words = folder / "tokenizer.json", folder / "vocab.txt"
-    if present(whole):
-        return whole, _read_backend(whole)
-    if not present(words):
+    if (file := Path(name).expanduser()).suffix in (".txt", ".json") and present(file):
+        return file, _read_file(file, lowercase), file.with_name("config.json")
+    folder = locate(name)
+    found = next((folder / name for name in ("tokenizer.json", "vocab.txt") if present(folder / name)), None)
+    if found is None:
         raise InputError(f"{folder} holds no tokenizer: neither tokenizer.json nor vocab.txt is there")
-    vocab = {token: index for index, token in enumerate(_read_vocab(words))}
-    return words, make_backend(vocab, **_read_options(folder / "tokenizer_config.json"))
+    return found, _read_file(found, lowercase), folder / "config.json"
+
+
+def _read_file(path: Path, lowercase: bool) -> tokenizers.Tokenizer:
+    """Return the tokenizer of a file; `lowercase` counts for a vocab.txt without tokenizer_config.json."""
+    if path.suffix == ".json":
+        return _read_backend(path)
+    vocab = {token: index for index, token in enumerate(_read_vocab(path))}
+    return make_backend(vocab, **{"lowercase": lowercase} | _read_options(path.with_name("tokenizer_config.json")))
 
 
 def _read_backend(path: Path) -> tokenizers.Tokenizer:
@@ -142,9 +168,10 @@ def _read_vocab(path: Path) -> list[str]:
 
 
 def _read_options(path: Path) -> dict[str, Any]:
-    """Return the arguments for `make_backend`; lower-casing is the published default."""
-    options = read_json(path) if present(path) else {}
-    chosen = dict(DEFAULTS)
+    """Return the arguments for `make_backend`; lower-casing is the published default. None without such a file."""
+    if not present(path):
+        return {}
+    options, chosen = read_json(path), dict(DEFAULTS)
     for name, argument in OPTIONS.items():
         if (value := options.get(name)) is not None:
             if not isinstance(value, bool):

@@ -14,6 +14,7 @@ from bertlab.cli.main import main
 from bertlab.corpora.documents import read_documents, read_squad
 from bertlab.corpora.storyworld.export import write_storyworld
 from bertlab.inputs.store import TokenStore
+from bertlab.vocabulary import SPECIAL_TOKENS
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
@@ -64,6 +65,18 @@ def test_pretrain_writes_a_run_that_is_a_checkpoint(place):
     card = (run / "README.md").read_text()
     assert f"{measures['masked_top1']:.3f}" in card
     assert "bertlab pretrain own-text --text FILES --steps 2 --batch-size 4" in card
+
+
+def test_pretrain_with_a_given_vocabulary(place):
+    (place / "letters.txt").write_text("".join(f"{t}\n" for t in [*SPECIAL_TOKENS, "the", ".", *"abc", "##a"]))
+    run = ("pretrain", "--text", "story.txt", "--steps", 2, "--batch-size", 4, "--device", "cpu", "--out", "given")
+    ok(*run, "--vocab", "letters.txt", "--set", "lowercase=false", cwd=place)
+    tokenizer = Tokenizer.from_pretrained(place / "given")
+    assert (tokenizer.vocab_size, tokenizer.lowercase) == (11, False)
+    assert BertForPreTraining.from_pretrained(place / "given").config.vocab_size == 11
+    recipe = json.loads((place / "given" / "recipe.json").read_text())
+    assert (recipe["vocab_size"], recipe["lowercase"]) == (11, False)
+    assert "--vocab VOCABULARY" in (place / "given" / "README.md").read_text()
 
 
 def test_predict_fills_in_masks(place):
@@ -169,6 +182,11 @@ MISTAKES = {
     "text for the storyworld": (("data", "sentiment", "--text", "story.txt"), "--text"),
     "questions without the corpus": (("data", "cloze", "--data", "."), "wikipedia_2019"),
     "top": (("predict", "a [MASK]", "--top", "0"), "--top"),
+    "missing vocabulary": (("pretrain", "--vocab", "none.txt", "--out", "x"), "none.txt"),
+    "vocabulary that is none": (("pretrain", "--vocab", "short.txt", "--out", "x"), "short.txt: the vocabulary has no"),
+    "vocabulary and its size": (("pretrain", "--vocab", "run", "--set", "vocab_size=9"), "no effect beside --vocab"),
+    "vocabulary and store": (("pretrain", "--vocab", "run", "--store", "s", "--out", "x"), "store, whose token store"),
+    "vocabulary and case": (("pretrain", "--vocab", "run", "--set", "lowercase=false"), "run says lowercase=True"),
 }
 
 

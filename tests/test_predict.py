@@ -4,8 +4,17 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
-from bertlab import BertForQuestionAnswering, InputError
+from bertlab import (
+    BertForMaskedLM,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertModel,
+    InputError,
+    Tokenizer,
+)
+from bertlab.cli.evaluate import Evaluate, learned
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
 from bertlab.explain.spans import answer
 from bertlab.predict import fill_in, predict_file, predict_one
@@ -14,7 +23,7 @@ from bertlab.tasks.registry import open_task
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune
 from bertlab.training.recipes import FinetuneRecipe
-from bertlab.training.run_settings import RunSettings
+from bertlab.training.run_settings import PredictSettings, RunSettings
 
 CLASSES = [TextExample(str(n), f"a {c} dog", None, c) for n in range(4) for c in ("red", "blue", "green")]
 WORDS = [TokenExample(e.id, tuple(e.text.split()), ("O", "B-colour", "O")) for e in CLASSES]
@@ -129,6 +138,37 @@ def test_a_pretrained_model_fills_in_masks_alone():
         predict_one("storyworld-tiny", {"text": "a", "choices": ("b", "c")})
     with pytest.raises(InputError, match="MASK"):
         fill_in("a dog", "storyworld-tiny", 1)
+
+
+def test_an_encoder_without_the_head_is_refused_not_guessed_with(pretrained, tmp_path):
+    tokenizer = Tokenizer.from_pretrained(pretrained)
+    BertModel.from_pretrained(pretrained).save_pretrained(tmp_path, tokenizer)
+    message = (
+        r"no trained masked-word head \(cls.predictions.* random: choose a model with one, such as storyworld-tiny"
+    )
+    for use in (lambda: fill_in("a [MASK] dog", str(tmp_path), 3), Evaluate(str(tmp_path)).run):
+        with pytest.raises(InputError, match=message):
+            use()
+    BertForMaskedLM.from_pretrained(pretrained).save_pretrained(tmp_path, tokenizer)  # no pooler, no second task
+    assert fill_in("a [MASK] dog", str(tmp_path), 3) == fill_in("a [MASK] dog", str(pretrained), 3)
+    assert learned(str(tmp_path)).second_task == "none" and learned("storyworld-tiny").second_task == "next"
+
+
+def test_device_precision_and_batch_size(models, tmp_path, monkeypatch):
+    source, out = tmp_path / "a.jsonl", tmp_path / "said.jsonl"
+    source.write_text("".join(json.dumps({"id": n, "text": f"dog {n}"}) + "\n" for n in range(7)))
+    seen = []
+    forward = BertForSequenceClassification.forward
+    monkeypatch.setattr(BertForSequenceClassification, "forward", lambda self, **inputs: seen.append(
+        (len(inputs["input_ids"]), torch.is_autocast_enabled("cpu"))) or forward(self, **inputs))  # fmt: skip
+    settings = PredictSettings("cpu", "bfloat16", 3)
+    assert predict_file(str(models / "sentence"), source, out, FileOptions(), settings) == (7, "")
+    assert seen == [(3, True), (3, True), (1, True)] and not torch.is_autocast_enabled("cpu")
+    missing = "mps" if torch.cuda.is_available() else "cuda"
+    with pytest.raises(InputError, match=f"--device {missing}: this machine has none; choose auto or "):
+        predict_one(str(models / "sentence"), {"text": "a"}, settings=PredictSettings(missing))
+    with pytest.raises(InputError, match="batch_size=0: must be at least 1"):
+        predict_one(str(models / "sentence"), {"text": "a"}, settings=PredictSettings(batch_size=0))
 
 
 def test_columns_are_written_for_words_alone(models, tmp_path):

@@ -121,9 +121,31 @@ def test_training_on_nothing(texts):
 
 def test_rare_characters_do_not_fill_the_vocabulary():
     many = [chr(0x4E00 + i) for i in range(1200)]
-    tok = Tokenizer.train([" ".join(many[:900] * 2), " ".join(many)], vocab_size=5000)
-    assert tok.vocab_size == 5 + 1000
+    tok = Tokenizer.train([" ".join(many[:900] * 1000), " ".join(many)], vocab_size=5000)
+    assert tok.vocab_size == 5 + 1000  # they are 0.03% of the text
     assert many[0] in tok.vocab and many[-1] not in tok.vocab
+
+
+def test_characters_that_a_text_needs_fill_up_to_half_of_the_vocabulary():
+    many = [chr(0x4E00 + i) for i in range(1800)]
+    assert Tokenizer.train([" ".join(many)], vocab_size=5000).vocab_size == 5 + 1800
+    assert Tokenizer.train([" ".join(many)], vocab_size=3000).vocab_size == 5 + 1500
+    syllables = [chr(0xAC00 + i) for i in range(1400)]  # each also inside a word
+    tok = Tokenizer.train([" ".join(syllables)], vocab_size=4800, lowercase=False)
+    assert tok.vocab_size == 5 + 2 * 1200
+
+
+def test_a_file_alone(tiny, tmp_path):
+    tiny.save_pretrained(tmp_path)
+    for name in ("vocab.txt", "tokenizer.json"):
+        again = Tokenizer.from_pretrained(tmp_path / name, lowercase=False)
+        assert again.vocab == tiny.vocab and again.lowercase == tiny.lowercase  # as the files say
+    (tmp_path / "tokenizer_config.json").unlink()
+    assert not Tokenizer.from_pretrained(tmp_path / "vocab.txt", lowercase=False).lowercase
+    assert Tokenizer.from_pretrained(tmp_path / "vocab.txt").lowercase
+    (tmp_path / "short.txt").write_text("a\nb\n")
+    with pytest.raises(InputError, match=r"short.txt: the vocabulary has no \[PAD\]"):
+        Tokenizer.from_pretrained(tmp_path / "short.txt")
 
 
 def test_training_on_one_text():

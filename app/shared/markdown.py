@@ -3,18 +3,20 @@
 import re
 from collections.abc import Sequence
 
-from bertlab.errors import printable
+from bertlab.errors import is_right_to_left, printable
 
 # Streamlit's Markdown turns these into emoji, icons, arrows, dashes and links although every sign is escaped. An
 # invisible joiner keeps the signs apart.
 _JOINED = re.compile(r":(?=[\w/+-]+:)|:(?=//)|[-<>~](?=[-=>])|(?<=\bwww)(?=\.)|(?=@)", re.IGNORECASE)
 JOINER = "\u2060"
+ISOLATE, END = "\u2068", "\u2069"  # around Arabic or Hebrew, or it would turn the numbers and marks beside it
 
 
 def plain(text: str) -> str:
     """Return `text` on one line with all of Markdown's commands escaped."""
     one_line = _JOINED.sub(lambda found: found[0] + JOINER, printable(" ".join(text.split())))
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", one_line)  # all ASCII punctuation
+    escaped = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", one_line)  # all ASCII punctuation
+    return f"{ISOLATE}{escaped}{END}" if is_right_to_left(one_line) else escaped
 
 
 def signed(number: float, form: str = "+.2f") -> str:

@@ -10,6 +10,7 @@ from bertlab.cli.settings import Flat, Positional
 from bertlab.corpora.reading import rows
 from bertlab.errors import InputError
 from bertlab.tasks.files import FileOptions, naming
+from bertlab.training.run_settings import PredictSettings
 
 if TYPE_CHECKING:
     from bertlab.config import BertConfig
@@ -33,34 +34,42 @@ class Evaluate:
     files: Flat[FileOptions] = FileOptions()
     json: bool = False
     """Print JSON."""
+    settings: Flat[PredictSettings] = PredictSettings()
 
     def run(self) -> None:
-        print_result(self._measures(), self.json)
+        with self.settings.computing() as device:
+            measures = self._measures(device)
+        print_result(measures, self.json)
 
-    def _measures(self) -> dict[str, float]:
+    def _measures(self, device: str) -> dict[str, float]:
         from bertlab.cli.material import read_material
-        from bertlab.model import BertForPreTraining
+        from bertlab.predict import open_masked
         from bertlab.tasks.registry import family_of
         from bertlab.tokenizer import Tokenizer
 
         if family_of(self.model):
             if self.text:
                 raise InputError(f"{self.model} was fine-tuned: measure it with --data FILE, not --text")
-            return evaluate_task(self.model, self.data, self.files)
+            return evaluate_task(self.model, self.data, self.files, device, self.settings.batch_size)
         if self.data and self.data.is_file():
             raise InputError(f"{self.model} has no head for labelled examples: fine-tune it first, or leave out --data")
-        material, tokenizer = read_material(self.text, self.data), Tokenizer.from_pretrained(self.model)
-        return material.measure(BertForPreTraining.from_pretrained(self.model), tokenizer, learned(self.model))
+        if self.settings.batch_size:
+            raise InputError("--batch-size: means nothing for masked words, which are measured 50 pairs at a time")
+        model, tokenizer = open_masked(self.model, device), Tokenizer.from_pretrained(self.model)
+        return read_material(self.text, self.data).measure(model, tokenizer, learned(self.model))
 
 
-def evaluate_task(name: str, data: Path | None, files: FileOptions) -> dict[str, float]:
+def evaluate_task(
+    name: str, data: Path | None, files: FileOptions, device: str = "auto", batch_size: int | None = None
+) -> dict[str, float]:
     """Measure a fine-tuned model on a file, or on held-out combinations of the storyworld if it learned there."""
     from tqdm.auto import tqdm
 
     from bertlab.tasks.registry import open_task
     from bertlab.tasks.sequence import problem_of
 
-    model, task = open_task(name, device="auto")
+    model, task = open_task(name, device)
+    task.batch_size = batch_size
     if data:
         examples = file_examples(task, data, files, problem_of(model.config))
     else:
@@ -113,15 +122,17 @@ def world_examples(name: str, task: "Task") -> list:
 
 
 def learned(name: str) -> "Learned":
-    """Return what a run folder or snapshot says that its model learned; for others, what the paper's learned."""
+    """Return what a run folder or snapshot says that its model learned; for others, what the paper's learned, as far
+    as its heads are there."""
     from bertlab.evaluation.held_out import Learned
     from bertlab.evaluation.measures import SECOND_TASK_MEASURES
     from bertlab.io.gate import present, read_json
     from bertlab.io.locate import locate
+    from bertlab.model.weights import Weights
 
     path = locate(name) / "recipe.json"
     if not present(path):
-        return Learned()
+        return Learned() if "cls.seq_relationship.weight" in Weights(path.parent) else Learned("none")
     recipe = read_json(path)
     try:
         found = Learned(recipe.get("second_task", "next"), int(recipe.get("max_tokens", Learned.max_tokens)))

@@ -8,6 +8,7 @@ from bertlab.cli.messages import print_json, say
 from bertlab.cli.settings import Flat, Positional
 from bertlab.errors import InputError
 from bertlab.tasks.files import FileOptions
+from bertlab.training.run_settings import PredictSettings
 
 INPUTS = ("text", "pair", "choices", "question", "passage")
 
@@ -39,6 +40,7 @@ class Predict:
     """How many guesses to show."""
     json: bool = False
     """Print JSON."""
+    settings: Flat[PredictSettings] = PredictSettings()
 
     def run(self) -> None:
         if self.top < 1:
@@ -61,15 +63,15 @@ class Predict:
             raise InputError("give a text, a text and --pair or --choices, both --question and --passage, or --file")
         model = self.model or ("storyworld-tiny-qa" if self.question else "storyworld-tiny")
         if self.text is not None and len(given) == 1 and not family_of(model):
-            return fill_in(self.text, model, self.top)
-        return predict_one(model, given, self.top)
+            return fill_in(self.text, model, self.top, self.settings)
+        return predict_one(model, given, self.top, self.settings)
 
     def _run_file(self, file: Path) -> None:
         from bertlab.predict import predict_file
 
         if self.out is None or self.model is None:
             raise InputError("--file needs --model, a fine-tuned one, and --out, where the predictions go")
-        count, left_out = predict_file(self.model, file, self.out, self.files)
+        count, left_out = predict_file(self.model, file, self.out, self.files, self.settings)
         if left_out:
             say(left_out)
         say(f"wrote {count:,} predictions to {self.out}")

@@ -31,6 +31,7 @@ OVERRULED = {  # fields of the recipe that have no effect beside an option
     "store": ("vocab_size", "lowercase", "documents"),
     "text": ("documents",),
     "data": ("documents",),
+    "vocab": ("vocab_size",),
 }
 
 
@@ -54,6 +55,9 @@ class Pretrain:
     english also fiction, more of Wikipedia and film reviews, kept as a token store beside the run folder."""
     store: Path | None = None
     """A token store to learn from, with its vocabulary: the folder that bertlab tokenize made."""
+    vocab: str | None = None
+    """The vocabulary, instead of one learned from the text: a file (vocab.txt, tokenizer.json), or that of a model:
+    a bundled name, a folder or a hub id."""
     out: Path | None = None
     """The run folder; runs/RECIPE if not given."""
     steps: int | None = None
@@ -74,6 +78,7 @@ class Pretrain:
         from bertlab.cli.material import read_large_english, read_material
         from bertlab.evaluation.card import write_card
         from bertlab.evaluation.held_out import Learned
+        from bertlab.inputs.store import TokenStore
         from bertlab.training.engine.devices import is_first
         from bertlab.training.pretrain import pretrain
         from bertlab.training.recipes import as_record
@@ -86,13 +91,15 @@ class Pretrain:
             material = read_large_english(self.data, recipe, store)
         else:
             material = read_material(self.text, self.data, self.store)
-        recipe = with_vocabulary_of(material, recipe)
+        tokenizer = material.known.tokenizer if isinstance(material.known, TokenStore) else self._given_vocabulary()
+        if tokenizer:
+            recipe = replace(recipe, vocab_size=tokenizer.vocab_size, lowercase=tokenizer.lowercase)
 
         def begin(documents: "Documents", tokenizer: "Tokenizer", conditions: "Conditions") -> None:
             say(conditions)
             write_baselines(out, material, documents, tokenizer, recipe)
 
-        result = pretrain(recipe, material.known, settings=self.settings, out=out, on_start=begin)
+        result = pretrain(recipe, material.known, settings=self.settings, tokenizer=tokenizer, out=out, on_start=begin)
         if not is_first():
             return
         if result.stopped:
@@ -104,6 +111,18 @@ class Pretrain:
         write_card(out, recipe.name, material.about, as_record(recipe), measures, result.seconds, line, free)
         print_result(measures, as_json=False)
         report_saved(out)
+
+    def _given_vocabulary(self) -> "Tokenizer | None":
+        """Return the tokenizer of --vocab, if it is given. InputError: --set asks for another use of capitals."""
+        from bertlab.tokenizer import Tokenizer
+
+        if self.vocab is None:
+            return None
+        lowercase = self._recipe().lowercase
+        tokenizer = Tokenizer.from_pretrained(self.vocab, lowercase)
+        if any(setting.startswith("lowercase=") for setting in all_settings(self)) and tokenizer.lowercase != lowercase:
+            raise InputError(f"--set lowercase={lowercase}: {self.vocab} says lowercase={tokenizer.lowercase}")
+        return tokenizer
 
     def _recipe_name(self) -> str:
         default = "own-text" if self.text or self.store else "english-mini" if self.data else "storyworld-tiny"
@@ -118,21 +137,14 @@ class Pretrain:
         for option in (option for option in OVERRULED if getattr(self, option)):
             if overruled := changed.intersection(OVERRULED[option]):
                 raise InputError(f"--set {min(overruled)}: has no effect beside --{option}; leave it out")
+        if self.vocab and (self.store or recipe.corpus == "english-large"):
+            option = "store" if self.store else "data"
+            raise InputError(f"--vocab: has no effect beside --{option}, whose token store has its own; leave it out")
         check_above_zero(self.settings, ("minutes", "save_every", "keep", "devices", "micro_batch"))
         if recipe.documents == 0 and not (self.text or self.data or self.store):
             ways = "--text or --store, or with --data the folder of the public English corpora"
             raise InputError(f"the recipe {recipe.name} learns from text that you have: name it with {ways}")
         return recipe
-
-
-def with_vocabulary_of(material: "Material", recipe: "PretrainRecipe") -> "PretrainRecipe":
-    """Return the recipe with the vocabulary's size and case if the text is a store, which brings its tokenizer."""
-    from bertlab.inputs.store import TokenStore
-
-    if not isinstance(material.known, TokenStore):
-        return recipe
-    tokenizer = material.known.tokenizer
-    return replace(recipe, vocab_size=tokenizer.vocab_size, lowercase=tokenizer.lowercase)
 
 
 def write_baselines(

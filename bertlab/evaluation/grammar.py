@@ -10,6 +10,7 @@ from bertlab.config import IGNORED
 from bertlab.corpora.minimal_pairs import PHENOMENA, MinimalPair, minimal_pairs
 from bertlab.evaluation.baselines import NeighbourBaselines
 from bertlab.model import BertForPreTraining
+from bertlab.model.base import beside
 from bertlab.tokenizer import Tokenizer
 
 ROWS = 512  # sentences with one token hidden, in a batch
@@ -55,9 +56,9 @@ def pseudo_log_likelihoods(model: BertForPreTraining, tokenizer: Tokenizer, text
     """Return for each of N texts the sum of the log-probabilities of its tokens, each hidden in turn: (N,)."""
     sums = torch.zeros(len(texts), dtype=torch.float64)
     for batch, rows in one_hidden(tokenizer(list(texts)), tokenizer):
-        out = model.eval()(**batch, masked_only=True, packed=True)
+        out = model.eval()(**beside(model, batch), masked_only=True, packed=True)
         logs = out.prediction_logits.float().log_softmax(-1)  # (M, V)
-        sums.index_add_(0, rows, logs.gather(1, out.masked_labels[:, None])[:, 0].double())
+        sums.index_add_(0, rows, logs.gather(1, out.masked_labels[:, None])[:, 0].double().cpu())
     return sums
 
 

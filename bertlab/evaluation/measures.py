@@ -22,6 +22,7 @@ from bertlab.evaluation.baselines import (
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import SecondTask
 from bertlab.model import BertForPreTraining
+from bertlab.model.base import beside
 from bertlab.model.heads import PreTrainingOutput
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents
@@ -68,6 +69,7 @@ def evaluate_pretraining(
 def _batch_sums(model: BertForPreTraining, batch: dict[str, Tensor], names: Sequence[str]) -> tuple[float, ...]:
     """Return sums over a batch: masked loss, masked words right, masked words; pairs right from the intact and from the
     masked text, if the second task has `names`; pairs."""
+    batch = beside(model, batch)
     out = model.eval()(**batch, masked_only=True, packed=True)
     masked = loss_and_hits(out.prediction_logits.float().log_softmax(-1), out.masked_labels)
     right_pairs = _right_pairs(model, batch, out) if names else ()
@@ -108,7 +110,7 @@ def evaluate_left_to_right(
     batches = list(next_token_batches(documents, tokenizer, max_tokens=max_tokens, texts=texts, seed=seed))
     sums = torch.zeros(3, dtype=torch.float64)
     for batch in batches:
-        out = model.eval()(**batch, masked_only=True, packed=True)
+        out = model.eval()(**beside(model, batch), masked_only=True, packed=True)
         logs = out.prediction_logits.float().log_softmax(-1)  # (M, V)
         sums += torch.tensor([*loss_and_hits(logs, out.masked_labels), len(logs)])
     loss, hits, tokens = sums.tolist()
@@ -125,7 +127,8 @@ def evaluate_probes(model: BertForPreTraining, tokenizer: Tokenizer, probes: Seq
     """Return the share of probes whose answer is the model's first guess, in all and by family; and, as `..._pair`, of
     those whose answer is likelier than its foil."""
     batch = tokenizer([probe.text for probe in probes])
-    logits = torch.cat([model.eval()(**part).prediction_logits for part in _batches(batch)])  # (N, S, V)
+    outputs = [model.eval()(**beside(model, part)).prediction_logits.float().cpu() for part in _batches(batch)]
+    logits = torch.cat(outputs)  # (N, S, V)
     masked = logits[batch["input_ids"] == tokenizer.mask_token_id]  # (N, V): one mask each
     first = masked.argmax(-1)
     hits: dict[str, list[bool]] = {}

@@ -12,9 +12,9 @@ from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
 from bertlab.explain.text import clean
 from bertlab.inputs.features import Batch
-from bertlab.inputs.spans import MAX_LENGTH, SpanFeature
+from bertlab.inputs.spans import MAX_ANSWER_TOKENS, MAX_LENGTH, SpanFeature
 from bertlab.model import BertForQuestionAnswering
-from bertlab.tasks.answers import MAX_ANSWER_TOKENS, N_BEST, AnswerPrediction, Span, Window, log_total
+from bertlab.tasks.answers import N_BEST, AnswerPrediction, Span, Window, decide, legal_ends, log_total
 from bertlab.tasks.span import SpanTask
 from bertlab.tokenizer import Tokenizer
 
@@ -46,9 +46,10 @@ class Answer:
     `start_probabilities` and `end_probabilities` are (S,), as the head was trained: a softmax over all positions.
     `passage` is the text that the characters of the spans and the `offsets` of the tokens count in. `passage_slice` are
     the first and last+1 of its tokens in the window; answers start in `start_slice`, since the others have more context
-    in another window, and have at most `max_answer_tokens`. "No answer" is predicted if `no_answer_score`, the
-    margin over the best span, exceeds `threshold`. `dropped` counts the tokens of the question that were cut off,
-    `unknown` those that became [UNK].
+    in another window, have at most `max_answer_tokens`, and cut no word: `joined` are the positions whose token
+    continues that of the token before. "No answer" is predicted if `no_answer_score`, the margin over the best span,
+    exceeds `threshold`; probabilities take the threshold into account (bertlab.tasks.answers). `dropped` counts the
+    tokens of the question that were cut off, `unknown` those that became [UNK].
     """
 
     best: Span
@@ -69,6 +70,7 @@ class Answer:
     no_answer_score: float = 0.0
     threshold: float = 0.0
     max_answer_tokens: int = MAX_ANSWER_TOKENS
+    joined: frozenset[int] = frozenset()
 
 
 def legal_spans(starts: Tensor, ends: Tensor, max_answer_tokens: int = MAX_ANSWER_TOKENS) -> Tensor:
@@ -95,14 +97,16 @@ def answer(
     n: int = N_BEST,
     max_answer_tokens: int = MAX_ANSWER_TOKENS,
     window: int | None = None,
+    threshold: float | None = None,
 ) -> Answer:
-    """Answer a question from a passage of any length, as SpanTask does; the arrays are those of `window`.
+    """Answer a question from a passage of any length, as SpanTask does; the arrays are those of `window`. `threshold`
+    replaces that of the model's config.
 
     Raises InputError when the question or the passage is empty, the question too long for the model, or the window
     missing.
     """
     windows = list(read_passage(model, tokenizer, question, passage, n, max_answer_tokens))
-    return answer_from(model, tokenizer, passage, windows, n, max_answer_tokens, window)
+    return answer_from(model, tokenizer, passage, windows, n, max_answer_tokens, window, threshold)
 
 
 @torch.inference_mode()
@@ -133,14 +137,16 @@ def answer_from(
     n: int = N_BEST,
     max_answer_tokens: int = MAX_ANSWER_TOKENS,
     window: int | None = None,
+    threshold: float | None = None,
 ) -> Answer:
     """What `answer` makes of all windows of read_passage, which was given the same `n` and `max_answer_tokens`."""
     if window is not None and not 0 <= window < len(windows):
         raise InputError(f"window={window}: the passage has the windows 0 to {len(windows) - 1}")
     task, passage = _task(model, tokenizer, n, max_answer_tokens), clean(passage)
-    predicted = task.decide(model, passage, windows)
+    limit = model.config.no_answer_threshold if threshold is None else threshold
+    predicted = decide(passage, windows, limit, n)
     drawn = windows[predicted.candidates[0].window if window is None else window]
-    return _answer(task, predicted, windows, drawn, passage, model.config.no_answer_threshold)
+    return _answer(task, predicted, windows, drawn, passage, limit)
 
 
 def window_batch(
@@ -179,9 +185,8 @@ def _answer(
 ) -> Answer:
     row, inside, starts = drawn.feature.rows[0], drawn.feature.passage, drawn.feature.max_context
     start, end = (logits[: len(row.ids)].cpu() for logits in (drawn.start_logits, drawn.end_logits))  # (S,)
-    position = torch.arange(len(row.ids))  # (S,)
-    legal = legal_spans(_within(position, starts), _within(position, inside), task.max_answer_tokens)
-    grid = span_grid(start, end, legal, log_total(windows))
+    legal = legal_spans(*legal_ends(drawn.feature, len(row.ids)), task.max_answer_tokens)
+    grid = span_grid(start, end, legal, log_total(windows, threshold))
     grid[0, 0] = predicted.no_answer_probability
     spans = _ranked(predicted)
     return Answer(
@@ -203,11 +208,8 @@ def _answer(
         no_answer_score=predicted.no_answer_score,
         threshold=threshold,
         max_answer_tokens=task.max_answer_tokens,
+        joined=drawn.feature.joined,
     )
-
-
-def _within(position: Tensor, inside: range) -> Tensor:
-    return (inside.start <= position) & (position < inside.stop)
 
 
 def _ranked(predicted: AnswerPrediction) -> list[Span]:

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from bertlab.config import IGNORED
-from bertlab.errors import InputError
+from bertlab.errors import InputError, require
+from bertlab.inputs.chinese import continues_chinese_word
 from bertlab.tokenizer import Tokenizer
 
 NOT_CHOSEN, MASKED, RANDOM, KEPT = range(4)  # values of `Masked.action`
@@ -28,12 +29,17 @@ class Masking:
     mask: float = 0.8
     random: float = 0.1
     whole_word: bool = False  # all pieces of a word or none (Devlin et al., models of May 2019; Cui et al. 2021)
+    chinese_words: bool = False  # with whole_word: the words that jieba finds in Chinese, not its characters
 
     def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
             raise InputError(f"masking rate={self.rate}: choose a share above 0 and up to 1")
         if not (self.mask >= 0 and self.random >= 0 and self.mask + self.random <= 1):
             raise InputError(f"masking mask={self.mask}, random={self.random}: shares of at most 1 in all")
+        if self.chinese_words:
+            if not self.whole_word:
+                raise InputError("masking chinese_words=True: is for whole words; set masking.whole_word=true too")
+            require("rjieba", "chinese")
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,10 @@ def mask_tokens(
     80/10/10 split is exact too, over the batch; it treats the pieces of a word one by one.
     """
     ordinary = ~special_tokens_mask.bool()
-    words = _words(ordinary, tokenizer.continues_word(input_ids) if masking.whole_word else None)
+    continues = tokenizer.continues_word(input_ids) if masking.whole_word else None
+    if continues is not None and masking.chinese_words:
+        continues |= continues_chinese_word(input_ids, tokenizer)
+    words = _words(ordinary, continues)
     chosen = _choose(ordinary, words, masking.rate, generator)
     action = torch.zeros_like(input_ids, dtype=torch.uint8)
     action[chosen] = _actions(int(chosen.sum()), masking, generator).to(action.device)

@@ -4,8 +4,10 @@ Devlin et al. 2019, sections 4.2 and 4.3: `[CLS] question [SEP] passage [SEP]`; 
 passage, "no answer" the span that starts and ends at [CLS]. Windows are those of the paper's code (run_squad.py).
 """
 
+import re
+import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -17,7 +19,11 @@ from bertlab.tokenizer import Row, Tokenizer
 
 MAX_LENGTH = 384  # tokens of a row in the paper's code, if the model has so many positions
 MAX_QUERY = 64  # tokens of a question; the paper's code cuts it there
+MAX_ANSWER_TOKENS = 30
 LENGTH_COUNTS = 0.01  # how much a token of a window's length counts beside one of context
+# No space shows where a word of these scripts ends (to Korean nouns, particles are joined that no answer takes along).
+# Chinese characters are not among them: each is a token of its own.
+UNSPACED = re.compile("HIRAGANA|KATAKANA|HANGUL|THAI|LAO|KHMER|MYANMAR|TIBETAN")
 
 
 @dataclass(frozen=True)
@@ -26,12 +32,14 @@ class SpanFeature(Feature):
 
     `passage` are the positions of the window's tokens in the row, `max_context` those of them that have the most
     context here: each token of a passage belongs to `max_context` of exactly one window, and an answer that starts
-    with it is taken from there.
+    with it is taken from there. `joined` are the positions whose token continues the word of the token before (the last
+    may be that of the [SEP] after a window that ends inside a word): no answer starts there or ends just before.
     """
 
     window: int = 0
     passage: range = range(0)
     max_context: range = range(0)
+    joined: frozenset[int] = frozenset()
 
 
 def usual_stride(max_length: int) -> int:
@@ -40,13 +48,19 @@ def usual_stride(max_length: int) -> int:
 
 
 def span_features(
-    examples: Sequence[QAExample], tokenizer: Tokenizer, max_length: int, stride: int, learn: bool = True
+    examples: Sequence[QAExample],
+    tokenizer: Tokenizer,
+    max_length: int,
+    stride: int,
+    learn: bool = True,
+    longest: int = MAX_ANSWER_TOKENS,
 ) -> list[SpanFeature]:
     """Rows of at most `max_length` tokens, in the order of the examples; windows start `stride` tokens apart.
 
     With `learn`, start_positions and end_positions: both 0 ([CLS]) where there is no answer or not all of it is in the
     window; an answer that starts or ends inside a token takes the whole token. Of a question only the first 64 tokens
-    are kept. InputError names a question that leaves no room, or whose passage or answer holds no token.
+    are kept. `joined` is empty for a passage in which no answer of at most `longest` tokens is made of whole words.
+    InputError names a question that leaves no room, or whose passage or answer holds no token.
     """
     if stride < 1:
         raise InputError(f"stride must be at least 1, not {stride}")
@@ -58,25 +72,56 @@ def span_features(
         passage, asked = passages[example.context], question.part(range(min(MAX_QUERY, len(question.ids))))
         windows = cut_windows(len(passage.ids), _room(example, asked, passage, max_length), stride)
         answer = _answer_tokens(example, passage.offsets) if learn else None
-        for window, (tokens, best) in enumerate(zip(windows, most_context(windows), strict=True)):
+        shares = list(zip(windows, most_context(windows), strict=True))
+        joined = passage.joined if any(_fits(*share, passage.joined, longest) for share in shares) else frozenset()
+        for window, (tokens, best) in enumerate(shares):
             row, shift = _row(asked, passage.part(tokens), tokenizer), len(asked.ids) + 2 - tokens.start
             cut = 0 if window else len(question.ids) - len(asked.ids)
             targets = _targets(answer, tokens, shift) if learn else {}
             positions = _moved(tokens, shift), _moved(best, shift)
-            features.append(SpanFeature((row,), targets, number, cut, window, *positions))
+            inside = frozenset(token + shift for token in joined if tokens.start <= token <= tokens.stop)
+            features.append(SpanFeature((row,), targets, number, cut, window, *positions, inside))
     return features
 
 
 class _Segment(NamedTuple):
     ids: list[int]
     offsets: list[tuple[int, int]]
+    joined: frozenset[int] = frozenset()
 
     def part(self, tokens: range) -> "_Segment":
         return _Segment(self.ids[tokens.start : tokens.stop], self.offsets[tokens.start : tokens.stop])
 
 
 def _segments(texts: Sequence[str], tokenizer: Tokenizer) -> list[_Segment]:
-    return [_Segment(encoding.ids, encoding.offsets) for encoding in tokenizer.encodings(texts)]
+    return [
+        _Segment(encoding.ids, encoding.offsets, joined_tokens(encoding.tokens, encoding.offsets, text))
+        for encoding, text in zip(tokenizer.encodings(texts), texts, strict=True)
+    ]
+
+
+def joined_tokens(tokens: Iterable[str], offsets: Sequence[tuple[int, int]], text: str) -> frozenset[int]:
+    """Return the numbers of the tokens of `text` that continue a word, where its script shows the borders of words."""
+    continuing = (number for number, token in enumerate(tokens) if token.startswith("##"))
+    return frozenset(n for n in continuing if not UNSPACED.search(unicodedata.name(text[offsets[n][0]], "")))
+
+
+def after_marks(text: str, end: int) -> int:
+    """Return where the letter before `end` is complete: an accent or vowel sign that follows it belongs to it, although
+    lower-casing takes it out of the token (Devanagari, Arabic)."""
+    while end < len(text) and unicodedata.category(text[end])[0] == "M":
+        end += 1
+    return end
+
+
+def _fits(window: range, starts: range, joined: frozenset[int], longest: int) -> bool:
+    """Return whether an answer made of whole words starts at one of `starts` and ends in the window."""
+    return any(
+        stop not in joined
+        for start in starts
+        if start not in joined
+        for stop in range(start + 1, min(start + longest, window.stop) + 1)
+    )
 
 
 def _room(example: QAExample, question: _Segment, passage: _Segment, max_length: int) -> int:

@@ -14,7 +14,14 @@ from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_folder
 from bertlab.io.locate import locate
-from bertlab.model.checkpoint import check_layers, load_weights, published_names, published_tensors, write_weights
+from bertlab.model.checkpoint import (
+    PARTS,
+    check_layers,
+    load_weights,
+    published_names,
+    published_tensors,
+    write_weights,
+)
 from bertlab.model.weights import WEIGHTS, Weights
 from bertlab.tokenizer import Tokenizer
 
@@ -79,15 +86,36 @@ class PretrainedModel(nn.Module):
         the tensor, for a folder that is no checkpoint or a damaged one.
         """
         folder = locate(name, weights=True)
-        config = BertConfig.from_file(folder / "config.json").changed(**changes)
-        stored = Weights(folder)
-        check_layers(config, stored)
-        model = cls.without_values(config)
-        if missing := load_weights(model, stored):
+        model, missing = cls._loaded(folder, changes)
+        if missing:
             model.initialise(missing)
             names = ", ".join(theirs for ours in missing for theirs in published_names(ours))
             warnings.warn(f"{folder}: newly initialised, to be trained: {names}", stacklevel=2)
         return model.to(device).eval()
+
+    @classmethod
+    def trained(
+        cls, name: str | Path, device: str | torch.device = "cpu", optional: Collection[str] = (), advice: str = ""
+    ) -> Self:
+        """Return the same model to predict with: InputError, which ends in `advice`, where the checkpoint lacks a part
+        of the head, so that the predictions would be random. Parts in `optional` ("pooler", "nsp") may be missing."""
+        model, missing = cls._loaded(locate(name, weights=True), {})
+        for ours in missing:
+            part = ours.removeprefix("bert.").split(".")[0]
+            if part not in optional:
+                lacks = f"{name} has no trained {PARTS[part]} ({published_names(ours)[0]} is missing)"
+                raise InputError(f"{lacks}, so its predictions would be random: {advice}")
+        model.initialise(missing)
+        return model.to(device).eval()
+
+    @classmethod
+    def _loaded(cls, folder: Path, changes: Mapping[str, Any]) -> tuple[Self, list[str]]:
+        """Return the model with the weights of a folder, and the names of the parameters that these lack."""
+        config = BertConfig.from_file(folder / "config.json").changed(**changes)
+        stored = Weights(folder)
+        check_layers(config, stored)
+        model = cls.without_values(config)
+        return model, load_weights(model, stored)
 
     def save_pretrained(
         self, folder: str | Path, tokenizer: Tokenizer | None = None, dtype: torch.dtype | None = None
@@ -109,6 +137,12 @@ class PretrainedModel(nn.Module):
 
     def write_more(self, folder: Path) -> None:
         """Write further files of a checkpoint into a new folder."""
+
+
+def beside(model: nn.Module, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the batch on the model's device."""
+    device = next(model.parameters()).device
+    return {name: tensor.to(device) for name, tensor in batch.items()}
 
 
 def check_inputs(

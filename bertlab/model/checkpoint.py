@@ -47,6 +47,17 @@ TABLE = {
     "convolution": ["word_convolution"],
     "crf": ["crf"],
 }
+PARTS = {  # what our modules are called in words
+    "embeddings": "embeddings",
+    "pooler": "pooler",
+    "mlm": "masked-word head",
+    "nsp": "next-sentence head",
+    "span": "span head",
+    "classifier": "classifier",
+    "mix": "layer mix",
+    "convolution": "word convolution",
+    "crf": "CRF",
+}
 TIED = "mlm.decoder.weight"
 ENCODER = ("embeddings.", "encoder.")  # what a checkpoint cannot lack
 

@@ -13,21 +13,10 @@ from bertlab.io import hub
 from bertlab.io.gate import present
 from bertlab.io.locate import locate
 from bertlab.model.base import PretrainedModel
-from bertlab.model.checkpoint import check_layers, check_shapes
+from bertlab.model.checkpoint import PARTS, check_layers, check_shapes
 from bertlab.model.weights import Weights, weights_file
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
 
-PARTS = {
-    "embeddings": "embeddings",
-    "pooler": "pooler",
-    "mlm": "masked-word head",
-    "nsp": "next-sentence head",
-    "span": "span head",
-    "classifier": "classifier",
-    "mix": "layer mix",
-    "convolution": "word convolution",
-    "crf": "CRF",
-}
 CLASSES = {name: kind for name, kind in vars(models).items() if name.startswith("BertFor")}
 BYTES = {"float32": 4, "float16": 2}
 

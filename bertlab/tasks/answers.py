@@ -2,21 +2,23 @@
 
 Devlin et al. 2019, sections 4.2 and 4.3: the score of a span is its start logit plus its end logit, that of "no answer"
 the two logits at [CLS]. The model answers unless "no answer" beats the best span by more than a threshold.
+
+Probabilities are those of a softmax over all of these at once: the scores of the spans, and that of "no answer" less
+the threshold. So they sum to 1, and the likeliest of them is the prediction.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp
-from unicodedata import combining
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bertlab.inputs.spans import SpanFeature
+from bertlab.inputs.spans import SpanFeature, after_marks
 from bertlab.tasks.base import Prediction
 
-MAX_ANSWER_TOKENS, N_BEST = 30, 5
+N_BEST = 5
 ALWAYS_ANSWER = 1e9  # a threshold that no difference of logits reaches; JSON has no infinity
 
 
@@ -25,7 +27,7 @@ class Span:
     """An answer: its tokens in the row of window number `window`, both inclusive, and its characters in the passage.
 
     `score` is start logit + end logit, `probability` its share in the softmax over all legal spans of all windows and
-    "no answer". "No answer" is the span with text "", at [CLS].
+    "no answer" (its score less the threshold). "No answer" is the span with text "", at [CLS].
     """
 
     start_token: int
@@ -78,12 +80,13 @@ def read_windows(
 ) -> list[Window]:
     """Return the windows with these logits (B, S) and their `n` best spans.
 
-    A legal span lies in the passage, ends where it starts or later, has at most `max_answer_tokens` tokens, and starts
-    with a token that has the most context in this window, so that no span is counted twice.
+    A legal span lies in the passage, ends where it starts or later, has at most `max_answer_tokens` tokens, cuts no
+    word, and starts with a token that has the most context in this window, so that no span is counted twice.
     """
     start, end = start_logits.float(), end_logits.float()  # (B, S)
-    starts = start.masked_fill(~_inside([feature.max_context for feature in features], start), -torch.inf)
-    ends = end.masked_fill(~_inside([feature.passage for feature in features], end), -torch.inf)
+    masks = [legal_ends(feature, start.size(1)) for feature in features]
+    may_start, may_end = (torch.stack(each).to(start.device) for each in zip(*masks, strict=True))  # (B, S) each
+    starts, ends = start.masked_fill(~may_start, -torch.inf), end.masked_fill(~may_end, -torch.inf)
     # (B, S) -pad-> (B, S+M-1) -unfold-> (B, S, M): the ends of the spans of 1 to M tokens from each start
     ends = F.pad(ends, (0, max_answer_tokens - 1), value=-torch.inf).unfold(1, max_answer_tokens, 1)
     scores = (starts[:, :, None] + ends).flatten(1)  # (B, S, M) -> (B, S*M)
@@ -97,11 +100,15 @@ def read_windows(
     return [Window(*window) for window in windows]
 
 
-def _inside(positions: Sequence[range], like: Tensor) -> Tensor:
-    """Return a mask (B, S) of these positions of each row."""
-    first, stop = torch.tensor([(p.start, p.stop) for p in positions], device=like.device).T[:, :, None]  # (B, 1) each
-    position = torch.arange(like.size(1), device=like.device)  # (S,)
-    return (first <= position) & (position < stop)
+def legal_ends(feature: SpanFeature, size: int) -> tuple[Tensor, Tensor]:
+    """Return where a legal span may start, and where it may end, in a row padded to `size`: bool (S,) each."""
+    starts, ends = torch.zeros(2, size, dtype=torch.bool)
+    starts[feature.max_context.start : feature.max_context.stop] = True
+    ends[feature.passage.start : feature.passage.stop] = True
+    joined = torch.tensor(sorted(feature.joined), dtype=torch.long)
+    starts[joined] = False
+    ends[joined - 1] = False
+    return starts, ends
 
 
 def no_answer_score(windows: Sequence[Window]) -> float:
@@ -109,18 +116,18 @@ def no_answer_score(windows: Sequence[Window]) -> float:
     return min(window.no_answer for window in windows)
 
 
-def log_total(windows: Sequence[Window]) -> float:
-    """Return the log-sum-exp of the scores of all spans of a passage and of "no answer"."""
-    sums = [no_answer_score(windows), *(window.log_sum for window in windows)]
+def log_total(windows: Sequence[Window], threshold: float) -> float:
+    """Return the log-sum-exp of the scores of all spans of a passage, and of that of "no answer" less the threshold."""
+    sums = [no_answer_score(windows) - threshold, *(window.log_sum for window in windows)]
     return float(torch.tensor(sums, dtype=torch.float64).logsumexp(0))
 
 
 def decide(passage: str, windows: Sequence[Window], threshold: float, n: int) -> AnswerPrediction:
     """Return the prediction for a passage from all its windows, with the `n` best spans."""
-    no_answer, total = no_answer_score(windows), log_total(windows)
+    no_answer, total = no_answer_score(windows), log_total(windows, threshold)
     found = sorted(((*span, window.feature) for window in windows for span in window.best), key=lambda span: -span[0])
     spans = tuple(_span(*best, passage, total) for best in found[:n])
-    best, none = spans[0], Span(0, 0, 0, 0, "", no_answer, exp(no_answer - total))
+    best, none = spans[0], Span(0, 0, 0, 0, "", no_answer, min(1.0, exp(no_answer - threshold - total)))
     difference = no_answer - best.score
     predicted = none if difference > threshold else best
     answer = predicted.text, predicted.start_char, predicted.end_char, predicted.score, predicted.probability
@@ -129,7 +136,5 @@ def decide(passage: str, windows: Sequence[Window], threshold: float, n: int) ->
 
 def _span(score: float, start: int, end: int, feature: SpanFeature, passage: str, total: float) -> Span:
     offsets = feature.rows[0].offsets
-    first, last = offsets[start][0], offsets[end][1]
-    while last < len(passage) and combining(passage[last]):  # an accent that follows its letter belongs to it
-        last += 1
+    first, last = offsets[start][0], after_marks(passage, offsets[end][1])
     return Span(start, end, first, last, passage[first:last], score, min(1.0, exp(score - total)), feature.window)

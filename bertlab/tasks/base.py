@@ -21,7 +21,7 @@ from bertlab.corpora.records import Record, read_records
 from bertlab.corpora.tabular import Problem, ReadOptions
 from bertlab.errors import InputError
 from bertlab.inputs.features import Batch, Feature, collate
-from bertlab.model.base import PretrainedModel
+from bertlab.model.base import PretrainedModel, beside
 from bertlab.tasks.files import some
 from bertlab.tokenizer import Tokenizer
 
@@ -103,6 +103,7 @@ class Task(ABC, Generic[Example, Predicted]):
         Mapping[str, Callable[[Any], str]]
     ] = {}  # by file ending: a prediction as lines, beside JSON
     learned: NamedTask | None = None  # of a run folder: the task that it was fine-tuned for
+    batch_size: int | None = None  # rows, or windows, that the model predicts at a time; None: as many as suit it
 
     def __init__(self, tokenizer: Tokenizer, max_length: int, stride: int = 0):
         """`stride` is for families that read a long text in windows: tokens from one to the next, 0 for the usual."""
@@ -187,14 +188,12 @@ class Task(ABC, Generic[Example, Predicted]):
         """Yield (features, output of the model) batch by batch. Features of like length share a batch: so little of it
         is padding that packing would cost more than it saves."""
         on_cpu = next(model.parameters()).device.type == "cpu"
-        for chosen in batches(features, CPU_TOKENS if on_cpu else GPU_TOKENS):
+        for chosen in batches(features, CPU_TOKENS if on_cpu else GPU_TOKENS, self.batch_size):
             yield chosen, model(**self.inputs(chosen, model))
 
     def inputs(self, features: Sequence[Feature], model: PretrainedModel) -> Batch:
         """Return the batch of these features on the model's device, without targets."""
-        device = next(model.parameters()).device
-        batch = collate([Feature(feature.rows) for feature in features], self.tokenizer)
-        return {name: tensor.to(device) for name, tensor in batch.items()}
+        return beside(model, collate([Feature(feature.rows) for feature in features], self.tokenizer))
 
     @abstractmethod
     def predict_given(self, model: PretrainedModel, given: Given, top: int) -> list[dict]:
@@ -220,11 +219,13 @@ class Task(ABC, Generic[Example, Predicted]):
         return None
 
 
-def batches(features: Iterable[Row], tokens: int) -> Iterator[list[Row]]:
-    """Yield the features by length, as many at a time as fill at most `tokens` with their padding; at least one."""
+def batches(features: Iterable[Row], tokens: int, size: int | None = None) -> Iterator[list[Row]]:
+    """Yield the features by length, `size` at a time; without `size` as many as fill at most `tokens` with their
+    padding, at least one."""
     chosen: list[Row] = []
     for feature in sorted(features, key=lambda feature: feature.length):
-        if chosen and (len(chosen) + 1) * len(feature.rows) * feature.length > tokens:
+        tokens_then = (len(chosen) + 1) * len(feature.rows) * feature.length
+        if chosen and (len(chosen) >= size if size else tokens_then > tokens):
             yield chosen
             chosen = []
         chosen.append(feature)

@@ -9,6 +9,7 @@ run gives another model, and have no width where all examples are alike.
 
 import warnings
 from collections.abc import Callable, Collection, Sequence
+from difflib import SequenceMatcher
 from operator import eq
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from bertlab.corpora.conll import OUTSIDE, with_prefixes
 from bertlab.errors import InputError
+from bertlab.inputs.chinese import CHARACTER, mixed_words
 
 RESAMPLES = 1000
 AT_ONCE = 200_000  # resampled figures in memory at a time
@@ -179,7 +181,7 @@ def _score_entities(gold: list[list[str]], predicted: list[list[str]]) -> dict[s
 
 def score_answers(gold: Sequence[tuple[str, ...]], predicted: Sequence[str]) -> dict[str, float]:
     """Return `exact` and `f1` as SQuAD 2.0 defines them (Rajpurkar et al. 2018): case, punctuation and articles do not
-    count, and of several right answers the best matching one does.
+    count, and of several right answers the best matching one does. Answers in Chinese are scored as CMRC 2018 does.
 
     "" predicts that there is no answer, and ("",) means that this is right. If there are such questions, `no_answer` is
     the share of them predicted as such; if there are others, `has_answer_f1` is their f1.
@@ -196,13 +198,23 @@ def score_answers(gold: Sequence[tuple[str, ...]], predicted: Sequence[str]) -> 
 
 
 def answer_score(right: Sequence[str], found: str) -> tuple[float, float]:
-    """Return exact match and F1 of one question, 0..1."""
+    """Return exact match and F1 of one question, 0..1: those of SQuAD, or for Chinese characters of CMRC."""
     from torchmetrics.functional.text import squad
 
+    if any(map(CHARACTER.search, (*right, found))):
+        exact, f1 = zip(*(chinese_score(mixed_words(answer), mixed_words(found)) for answer in right), strict=True)
+        return max(exact), max(f1)
     answers = {"text": list(right), "answer_start": [0] * len(right)}
     target: dict[str, Any] = {"answers": answers, "id": ""}
     scores = squad({"prediction_text": found, "id": ""}, target)
     return float(scores["exact_match"]) / 100, float(scores["f1"]) / 100
+
+
+def chinese_score(right: list[str], found: list[str]) -> tuple[float, float]:
+    """Return exact match and F1 of an answer, as CMRC 2018 defines them (Cui et al. 2019), from characters and words
+    without punctuation: those of the longest part that both share are the hits."""
+    shared = SequenceMatcher(None, right, found, autojunk=False).find_longest_match().size
+    return float(right == found), 2 * shared / max(1, len(right) + len(found))
 
 
 def score_choices(gold: Sequence[int], predicted: Sequence[int]) -> dict[str, float]:

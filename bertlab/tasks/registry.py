@@ -56,20 +56,25 @@ def open_task(model: str | Path, device: str = "cpu") -> tuple[PretrainedModel, 
     >>> model, task = open_task("storyworld-tiny-sentiment")
     >>> list(task.predict(model, [TextExample("1", "The soup was good.")]))
 
-    `device` may be "auto": a GPU if there is one. InputError: the checkpoint has no head for a task.
+    `device` may be "auto": a GPU if there is one. InputError: the checkpoint has no head for a task, or not all of it.
     """
     folder = locate(model)
     family = family_of(folder)
     if family is None:
         raise InputError(f"{model} has no head for a task: fine-tune it first (bertlab finetune)")
     if device == "auto":
-        device = str(torch.accelerator.current_accelerator(check_available=True) or "cpu")
-    opened = family.head.from_pretrained(model, device=device)
+        device = best_device()
+    opened = family.head.trained(model, device, advice="fine-tune it first (bertlab finetune)")
     recipe = folder / "recipe.json"
     max_length = min(_whole(recipe, "max_length", MAX_LENGTH), opened.config.max_position_embeddings)
     task = family(Tokenizer.from_pretrained(model), max_length, _whole(recipe, "stride", 0))
     task.learned = learned_task(folder)
     return opened, task
+
+
+def best_device() -> str:
+    """Return the kind of the GPU that PyTorch can use, or "cpu"."""
+    return str(torch.accelerator.current_accelerator(check_available=True) or "cpu")
 
 
 def family_of(model: str | Path) -> type[Task] | None:

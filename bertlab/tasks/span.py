@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,11 @@ from bertlab.corpora.hub_datasets import question_rows
 from bertlab.corpora.squad import read_squad
 from bertlab.corpora.tabular import ReadOptions
 from bertlab.errors import InputError
-from bertlab.inputs.spans import MAX_LENGTH, SpanFeature, span_features, usual_stride
+from bertlab.inputs.spans import MAX_ANSWER_TOKENS, MAX_LENGTH, SpanFeature, span_features, usual_stride
 from bertlab.model import BertForQuestionAnswering
 from bertlab.model.base import PretrainedModel
 from bertlab.tasks.answers import (
     ALWAYS_ANSWER,
-    MAX_ANSWER_TOKENS,
     N_BEST,
     AnswerPrediction,
     Window,
@@ -39,6 +39,7 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
     default a third of `max_length` (the published 128 of 384).
 
     The prediction is "no answer" where its score exceeds that of the best span by more than config.no_answer_threshold.
+    Answers start and end at the borders of words; of tokens instead with `whole_words=False`, as published.
     """
 
     names = {"qa": TaskName("questions whose answer is a span of a passage", storyworld.questions)}
@@ -57,8 +58,10 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
         stride: int = 0,
         max_answer_tokens: int = MAX_ANSWER_TOKENS,
         n_best: int = N_BEST,
+        whole_words: bool = True,
     ):
         super().__init__(tokenizer, max_length)
+        self.whole_words = whole_words
         self.stride = stride or usual_stride(max_length)
         self.max_answer_tokens, self.n_best = max_answer_tokens, n_best
         for name, value in {"max_answer_tokens": max_answer_tokens, "n_best": n_best}.items():
@@ -78,7 +81,9 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
         """A question without an answer is a label too: nothing can be wrong here."""
 
     def features(self, examples: Sequence[QAExample], config: BertConfig, learn: bool) -> list[SpanFeature]:
-        return span_features(examples, self.tokenizer, self.max_length, self.stride, learn)
+        sizes = self.max_length, self.stride
+        features = span_features(examples, self.tokenizer, *sizes, learn, self.max_answer_tokens)
+        return features if self.whole_words else [replace(feature, joined=frozenset()) for feature in features]
 
     def tune(self, model: PretrainedModel, examples: Sequence[QAExample]) -> None:
         """Choose no_answer_threshold by the F1 on these examples."""
@@ -90,7 +95,8 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
         found = defaultdict(list)
         for window in self.windows(model, self.features(examples, model.config, learn=False)):
             found[window.feature.example].append(window)
-        return [self.decide(model, example.context, found[number]) for number, example in enumerate(examples)]
+        settings = model.config.no_answer_threshold, self.n_best
+        return [decide(example.context, found[number], *settings) for number, example in enumerate(examples)]
 
     def windows(self, model: PretrainedModel, features: Sequence[SpanFeature]) -> list[Window]:
         """Return the features with what the model makes of them, by example and window."""
@@ -99,18 +105,13 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
             windows += read_windows(out.start_logits, out.end_logits, chosen, self.n_best, self.max_answer_tokens)
         return sorted(windows, key=lambda window: (window.feature.example, window.feature.window))
 
-    def decide(self, model: PretrainedModel, passage: str, windows: Sequence[Window]) -> AnswerPrediction:
-        """Return the prediction for a passage from all its windows."""
-        return decide(passage, windows, model.config.no_answer_threshold, self.n_best)
-
     def predict_given(self, model: PretrainedModel, given: Given, top: int) -> list[dict]:
         """Return the prediction and then the likeliest other answers; the text "" is "no answer"."""
         self.n_best = top
         example = QAExample(given["question"][:40], given["question"], given["passage"], "", -1)
         best = next(self.predict(model, [example]))
-        spans = [(span.text, span.probability) for span in best.candidates] + [("", best.no_answer_probability)]
-        predicted = {"text": best.text, "probability": best.probability}
-        return sorted(ranked(spans), key=lambda row: row != predicted)[:top]
+        spans = [(span.text, span.probability) for span in best.candidates]
+        return ranked([*spans, ("", best.no_answer_probability)])[:top]
 
     def measures(self, examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> dict[str, float]:
         """Return the measures of score_answers; where some questions have no answer also `best_f1`, 0..1: the F1 with

@@ -17,12 +17,14 @@ import torch
 from filelock import FileLock, Timeout
 
 from bertlab.errors import InputError
+from bertlab.inputs.masking import Masking
 from bertlab.io.atomic import atomic_folder, atomic_write
 from bertlab.io.gate import read_json
 from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.engine.checkpoints import EVALUATIONS, FORMAT, Checkpoints, State
 from bertlab.training.engine.conditions import Conditions
+from bertlab.training.engine.optim import Optimization
 from bertlab.training.engine.throughput import Row
 from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe
 
@@ -203,6 +205,8 @@ def check_recipe(folder: Path, recipe: dict[str, Any]) -> None:
     kind = FinetuneRecipe if "task" in recipe else PretrainRecipe
     defaults = {field.name: field.default for field in fields(kind)}
     begun, asked = defaults | read_json(folder / "recipe.json"), json.loads(json.dumps(recipe))
+    for name, inner in {"masking": Masking(), "optim": Optimization()}.items():
+        begun[name] = asdict(inner) | begun.get(name, {})
     changed = [f"{key} was {begun.get(key)!r}" for key in asked if asked[key] != begun.get(key)]
     if changed:
         raise InputError(f"{folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")

@@ -1,9 +1,17 @@
-"""How a training runs on this machine. None of it is part of the recipe; the fields are options of the command line."""
+"""How a training, or a prediction, runs on this machine. None of it is part of the recipe; the fields are options of
+the command line."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from bertlab.training.engine.precision import Precision
+import torch
+
+from bertlab.errors import InputError, at_least_one
+from bertlab.training.engine.precision import TYPICAL, Precision, choose
+
+Device = Literal["auto", "cpu", "cuda", "mps"]
 
 
 @dataclass(frozen=True)
@@ -16,7 +24,7 @@ class RunSettings:
     """Go on with the run in the run folder, after a kill, a signal or Ctrl-C; give the same options as before."""
     save_every: int = 500
     """Save what a run can go on from every so many steps."""
-    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    device: Device = "auto"
     """Where to train; auto takes a GPU if there is one."""
     precision: Precision = "auto"
     """Number format of matrix products; auto measures which one is faster on this machine."""
@@ -44,3 +52,29 @@ class PretrainSettings(RunSettings):
     """Keep padding out of all layers on a GPU too; helps if the texts differ much in length."""
     gradient_checkpointing: bool = False
     """Take less memory and a third more work, for a large model."""
+
+
+@dataclass(frozen=True)
+class PredictSettings:
+    """Where and how predictions are computed."""
+
+    device: Device = "auto"
+    """Where to compute; auto takes a GPU if there is one."""
+    precision: Precision = "float32"
+    """Number format of matrix products; auto measures which one is faster on this machine."""
+    batch_size: int | None = None
+    """Texts, or windows of a passage, at a time; as many as suit the device if not given."""
+
+    @contextmanager
+    def computing(self) -> Iterator[str]:
+        """Compute in this precision until the block ends; give the device. InputError: this machine has no such one."""
+        from bertlab.tasks.registry import best_device  # here: --help would wait for all families
+
+        at_least_one(batch_size=self.batch_size)
+        best = best_device()
+        if self.device not in ("auto", "cpu", best):
+            raise InputError(f"--device {self.device}: this machine has none; choose auto or {best}")
+        device = best if self.device == "auto" else self.device
+        choice = choose(self.precision, device, TYPICAL)
+        with torch.autocast(device, torch.bfloat16, enabled=choice.format == "bfloat16"):
+            yield device

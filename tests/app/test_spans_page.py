@@ -1,13 +1,19 @@
 """The page of answer spans without a browser: each view, its cells, windows, no answer, and two models."""
 
+import re
+from html import unescape
+
 import pages
 import pytest
 import streamlit
+import torch
 from pages import cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
 from app.shared import models, progress
-from bertlab import BertForQuestionAnswering, Tokenizer
+from app.shared.markdown import END, ISOLATE
+from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
+from bertlab.draw.html.marked import shaded_passage
 from bertlab.explain.attention.knockout import answer_knockouts, answer_without
 from bertlab.explain.spans import answer
 
@@ -43,6 +49,36 @@ def test_the_answer_is_that_of_the_library(folders):
     table = app.dataframe[0].value
     assert list(table["score"]) == pytest.approx([span.score for span in found.spans], abs=1e-4)
     assert f"{found.no_answer_score:+.1f}".replace("-", "−") in said(app)
+
+
+SCRIPTS = {
+    "chinese": ("谁开发了它？", "《战国无双3》（）是由光荣和ω-force开发的。"),
+    "arabic": ("من اشترى الكتاب؟", "اِشْتَرَى أَحْمَدُ الكتابَ من المكتبة في عام 2018."),
+    "devanagari": ("किताब किसने खरीदी?", "सीता ने दुकान से हिन्दी की किताब खरीदी।"),
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_other_scripts_are_neither_cut_nor_turned(script, tmp_path):
+    question, passage = SCRIPTS[script]
+    tok = Tokenizer.train([question, passage], vocab_size=200, min_frequency=9)  # letters: any cut is possible
+    torch.manual_seed(3)
+    sizes = dict(hidden_size=24, num_hidden_layers=1, num_attention_heads=3, intermediate_size=48)
+    config = BertConfig(vocab_size=tok.vocab_size, max_position_embeddings=128, initializer_range=0.3, **sizes)
+    model = BertForQuestionAnswering(config.changed(no_answer_threshold=1e9)).eval()
+    model.save_pretrained(tmp_path, tok)
+    app = opened(folder=str(tmp_path), question=question, passage=passage)
+    assert fine(app), said(app)
+    shown = app.metric[0].value
+    assert shown.startswith(ISOLATE) == (script == "arabic")
+    found = answer(model, tok, question, passage, n=10_000)
+    assert shown.strip(ISOLATE + END).replace("\\", "") == found.best.text
+    if script != "chinese":
+        words = set(re.findall(r"[^\s?؟.।]+", passage))  # marks and vowel signs are no word characters for \w
+        assert all({*re.findall(r"[^\s?؟.।]+", span.text)} <= words for span in found.spans)
+    html = shaded_passage(found)
+    assert 'dir="auto"' in html and unescape(re.sub(r"<style>.*</style>|<[^>]+>", "", html, flags=re.S)) == passage
+    assert not re.search(r"<span[^>]*>\w</span>\W*[\u0900-\u0903\u093a-\u094d\u064b-\u065f]", html)
 
 
 def test_no_answer_is_told_with_the_threshold():

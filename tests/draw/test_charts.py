@@ -69,6 +69,18 @@ def test_marks_are_escaped_and_placed():
     assert "<i>" not in strip and "<b>" not in strip
 
 
+def test_strips_run_in_the_direction_of_their_script():
+    for words, direction in (
+        (["my", "dog"], "ltr"),
+        (["كلب", "##ي"], "rtl"),
+        (["我", "的"], "ltr"),
+        (["कु", "त्ता"], "ltr"),
+    ):
+        tokens = ["[CLS]", *words, "[SEP]"]
+        assert f'dir="{direction}"' in attribution_strip(tokens, [0.5] * 4)
+        assert f'dir="{direction}"' in token_strip(tokens, [0] * 4, tokens, [True, False, False, True])
+
+
 def test_strip_of_attributions():
     html = attribution_strip(["[CLS]", "<b>", "c", "d"], [0.0, 12.34, -6.17, 0.001])
     assert "&lt;b&gt;" in html and "<b>" not in html

@@ -106,6 +106,36 @@ def words_of(row: list[int]) -> list[list[int]]:
     return words
 
 
+CHINESE = ["北京大学", "的", "学生", "在", "研究", "生命", "南京市", "长江大桥", "。"]
+CHARACTERS = Tokenizer.from_vocab([*SPECIAL_TOKENS, *sorted({*"".join(CHINESE)}), "bert", "##s"])
+
+
+def test_words_of_chinese_are_hidden_whole_and_the_rest_as_before():
+    rjieba = pytest.importorskip("rjieba")
+    assert rjieba.cut("".join(CHINESE)) == CHINESE
+    batch = CHARACTERS(["".join(CHINESE), "berts " + "北京berts"], special_tokens_mask=True)
+    masking, seen = Masking(rate=0.3, whole_word=True, chinese_words=True), set()
+    for seed in range(60):
+        generator = torch.Generator().manual_seed(seed)
+        out = mask_tokens(batch["input_ids"], batch["special_tokens_mask"], CHARACTERS, generator, masking)
+        hidden = (out.labels != -100).tolist()
+        place = 1
+        for word in CHINESE:
+            assert len({*hidden[0][place : place + len(word)]}) == 1, word
+            seen |= {word} if hidden[0][place] else set()
+            place += len(word)
+        assert hidden[1][1] == hidden[1][2] and hidden[1][3] == hidden[1][4] and hidden[1][5] == hidden[1][6]
+    assert seen == {*CHINESE}
+
+
+def test_words_of_chinese_need_whole_words_and_the_extra(monkeypatch):
+    with pytest.raises(InputError, match="masking.whole_word=true too"):
+        Masking(chinese_words=True)
+    monkeypatch.setattr("bertlab.errors.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r'rjieba is not installed: pip install "bertlab\[chinese\]"'):
+        Masking(whole_word=True, chinese_words=True)
+
+
 @settings(max_examples=300)
 @given(piece_rows, st.sampled_from([0.1, 0.15, 0.4, 1.0]), st.integers(0, 2**31))
 def test_the_pieces_of_a_word_stay_together(rows, rate, seed):

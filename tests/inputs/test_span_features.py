@@ -42,6 +42,8 @@ def test_answers_are_found_again(answer):
         ("The naïve Rosé, née Hill.", "Rosé", "Rosé"),
         ("Die Müllers kauften Äpfel.", "Äpfel", "Äpfel"),
         ("玫瑰買了一隻狗。", "一隻狗", "一隻狗"),
+        ("《战国无双3》（）是由光荣和ω-force开发的。", "光荣和ω-force", "光荣和ω-force"),
+        ("于2009年12月3日发售，𠮷野家。", "2009年12月3日", "2009年12月3日"),
         ("Ash \u200b\x00 named \tRose", "named \tRose", "named \tRose"),
         ("It was his sixth dog.", "six", "sixth"),  # inside a token: all of it
     ],

@@ -6,7 +6,14 @@ import shutil
 import pytest
 import torch
 
-from bertlab import BertForMultipleChoice, BertForPreTraining, BertForTokenClassification, InputError, Tokenizer
+from bertlab import (
+    BertForMultipleChoice,
+    BertForPreTraining,
+    BertForQuestionAnswering,
+    BertForTokenClassification,
+    InputError,
+    Tokenizer,
+)
 from bertlab.tasks.choice import ChoiceTask
 from bertlab.tasks.registry import TASKS, family_of, find_task, learned_task, open_task
 from bertlab.tasks.sequence import SequenceTask
@@ -51,12 +58,13 @@ def test_stride_and_length_are_those_of_the_training(pretrained, tmp_path):
         "architectures": ["BertForQuestionAnswering"]
     }
     (tmp_path / "run" / "config.json").write_text(json.dumps(config))
-    with pytest.warns(UserWarning, match="newly initialised"):
-        _, plain = open_task(tmp_path / "run")
+    with pytest.raises(InputError, match=r"no trained span head \(qa_outputs.weight is missing\).*bertlab finetune"):
+        open_task(tmp_path / "run")
+    saved(BertForQuestionAnswering, pretrained, tmp_path / "run")
+    _, plain = open_task(tmp_path / "run")
     assert (plain.max_length, plain.stride) == (256, 85)  # all positions, and a third of them
     (tmp_path / "run" / "recipe.json").write_text('{"task": "qa", "max_length": 90, "stride": 20}')
-    with pytest.warns(UserWarning, match="newly initialised"):
-        _, task = open_task(tmp_path / "run")
+    _, task = open_task(tmp_path / "run")
     assert isinstance(task, SpanTask) and (task.max_length, task.stride) == (90, 20)
 
 

@@ -26,6 +26,24 @@ TAGS = ["O", "B-person", "I-person", "B-place", "I-place"]
 ANSWERS = ["", "the red hat", "red hat", "Red Hat!", "hat", "an old hat", "blue coat", "hat hat"]
 
 
+@pytest.mark.parametrize(
+    ("right", "found", "exact", "f1"),
+    [
+        (("光荣和ω-force",), "光荣和ω-force。", 1, 1),
+        (("《光荣》",), "光荣", 1, 1),
+        (("光荣和ω-force",), "光荣", 0, 2 * 2 / (5 + 2)),  # 光 荣 和 ω force
+        (("战国无双",), "无双战国", 0, 2 * 2 / (4 + 4)),  # the longest shared part: characters elsewhere do not count
+        (("光荣", "光荣公司"), "光荣公司", 1, 1),
+        (("2009年",), "2009", 0, 2 * 1 / (2 + 1)),
+        (("光荣",), "", 0, 0),
+        (("",), "光荣", 0, 0),
+    ],
+)
+def test_answers_in_chinese_as_cmrc_scores_them(right, found, exact, f1):
+    scores = score_answers([right], [found])
+    assert (scores["exact"], scores["f1"]) == (exact, pytest.approx(f1))
+
+
 def test_two_classes():
     # yes is the positive class: 2 right (tp), 1 missed (fn), 1 too many (fp), 4 right no (tn)
     gold = ["yes", "yes", "yes", "no", "no", "no", "no", "no"]

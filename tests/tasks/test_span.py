@@ -18,6 +18,7 @@ from bertlab.inputs.spans import span_features
 from bertlab.tasks.answers import ALWAYS_ANSWER, AnswerPrediction, Span, _span
 from bertlab.tasks.measures import answer_score
 from bertlab.tasks.span import SpanTask, right_answers, tune_threshold
+from bertlab.vocabulary import SPECIAL_TOKENS
 
 WORDS = "the man went to a store and bought milk for his hairy dog rex who likes walks in rain".split()
 TOK = Tokenizer.train([" ".join(WORDS)] * 3, vocab_size=100)
@@ -77,6 +78,8 @@ def test_predictions_equal_the_published_algorithm(reader, contexts, stride, lon
         assert said.no_answer_score == pytest.approx(difference, abs=1e-4)
         if abs(difference - threshold) > 1e-4:
             assert said.text == text
+            assert (said.no_answer_probability > best.probability) == (said.text == "")
+        assert said.probability == pytest.approx(max(said.no_answer_probability, best.probability), abs=1e-4)
         assert best.score == pytest.approx(run_score(task, reader, example, best), abs=1e-4)
         for span in said.candidates:
             assert span.text == example.context[span.start_char : span.end_char] != ""
@@ -96,16 +99,58 @@ def run_score(task, model, example, span):
     return float(out.start_logits[0, span.start_token] + out.end_logits[0, span.end_token])
 
 
-def test_probabilities_are_a_softmax_over_all_spans_and_no_answer(reader):
+@pytest.mark.parametrize("threshold", [0.0, -2.5, 4.0])
+def test_probabilities_are_a_softmax_over_all_spans_and_no_answer(reader, threshold):
     task = SpanTask(TOK, 24, 5, max_answer_tokens=4, n_best=10_000)
-    said = next(task.predict(reader, [ask(context=" ".join(WORDS))]))
+    said = next(task.predict(with_threshold(reader, threshold), [ask(context=" ".join(WORDS))]))
     assert len({span.window for span in said.candidates}) > 1
     tokens = len(TOK.tokenize(" ".join(WORDS)))
     assert len(said.candidates) == sum(min(4, tokens - start) for start in range(tokens))
     assert sum(s.probability for s in said.candidates) + said.no_answer_probability == pytest.approx(1)
     best = said.candidates[0]
     ratio = math.log(best.probability / said.no_answer_probability)
-    assert ratio == pytest.approx(-said.no_answer_score, abs=1e-4)
+    assert ratio == pytest.approx(threshold - said.no_answer_score, abs=1e-4)
+
+
+LETTERS = sorted({*"abcdefghijklmnopqrstuvwxyz0123456789,'.北京大学在トヨタは年सीताहन"})
+SPELLED = Tokenizer.from_vocab([*SPECIAL_TOKENS, *LETTERS, *(f"##{letter}" for letter in LETTERS)])
+BORDERED = "In 2018年 the Café's NFL-team, 北京大学 met トヨタは there. तुम सीता हो"
+
+
+def is_border(text, place):
+    """Whether a word, as spaces and marks show it, may end or begin before character `place`."""
+    if not 0 < place < len(text):
+        return True
+    before, after = text[place - 1], text[place]
+    if unicodedata.category(after)[0] == "M":
+        return False
+    kinds = [unicodedata.name(letter).split()[0] for letter in (before, after)]
+    inside = unicodedata.category(before)[0] in "LNM" and unicodedata.category(after)[0] in "LN"
+    return not inside or bool({"CJK", "KATAKANA"} & set(kinds)) or kinds[1] == "HIRAGANA"
+
+
+def spelling_reader():
+    sizes = dict(hidden_size=24, num_hidden_layers=1, num_attention_heads=4, intermediate_size=40)
+    config = BertConfig(vocab_size=SPELLED.vocab_size, max_position_embeddings=48, initializer_range=0.3, **sizes)
+    return BertForQuestionAnswering(config).eval()
+
+
+def test_answers_cut_no_word_and_may_end_at_any_chinese_character():
+    every = SpanTask(SPELLED, 40, 9, n_best=10_000, whole_words=False)
+    whole = SpanTask(SPELLED, 40, 9, n_best=10_000)
+    model, asked = spelling_reader(), ask(context=BORDERED, question="who?")
+    cut, kept = (next(task.predict(model, [asked])) for task in (every, whole))
+    legal = [s for s in cut.candidates if is_border(BORDERED, s.start_char) and is_border(BORDERED, s.end_char)]
+    assert {(s.start_char, s.end_char) for s in kept.candidates} == {(s.start_char, s.end_char) for s in legal}
+    texts = {span.text for span in kept.candidates}
+    assert {"Café", "Café's", "NFL-team", "北京", "学", "ヨタ", "तुम", "हो"} <= texts
+    assert not {"Caf", "NF", "201", "त"} & texts and {"Caf", "NF"} & {span.text for span in cut.candidates}
+    assert sum(span.probability for span in kept.candidates) + kept.no_answer_probability == pytest.approx(1)
+
+
+def test_a_word_too_long_for_an_answer_may_be_cut():
+    said = next(SpanTask(SPELLED, 40, 9, max_answer_tokens=3).predict(spelling_reader(), [ask(context="a" * 60)]))
+    assert 1 <= len(said.candidates[0].text) <= 3
 
 
 def test_same_answers_alone_and_together(reader):

@@ -87,7 +87,7 @@ def check_answer_question(fn: Callable[..., str]) -> None:
 
     for size, stride in ((30, 8), (64, 20)):
         example = QAExample("", QUESTION, PASSAGE, "", -1)
-        found = next(SpanTask(library, size, stride).predict(model, [example]))
+        found = next(SpanTask(library, size, stride, whole_words=False).predict(model, [example]))
         for threshold, right in (
             (found.no_answer_score + 1, found.candidates[0].text),
             (found.no_answer_score - 1, ""),

@@ -1,7 +1,5 @@
 """A panel of a question about a passage: the answer, the threshold, and all spans as a square of start and end."""
 
-from dataclasses import replace
-
 import ipywidgets as widgets
 
 from bertlab.course.panels.base import LABEL, WIDE, Panel, line, panel
@@ -19,17 +17,9 @@ def spans_panel(model, tokenizer, question: str, passage: str) -> Panel:
     longest = widgets.IntSlider(30, 1, 30, description="longest", style=LABEL, layout=WIDE)
 
     def show(question: str, passage: str, threshold: float, longest: int) -> str:
-        found = answer(model, tokenizer, question, passage, max_answer_tokens=longest)
-        return spans_html(with_threshold(found, threshold))
+        return spans_html(answer(model, tokenizer, question, passage, max_answer_tokens=longest, threshold=threshold))
 
     return panel(show, question=line("question", question), passage=area, threshold=threshold, longest=longest)
-
-
-def with_threshold(found: Answer, threshold: float) -> Answer:
-    """Return the answer as it is with another threshold: its first span is the one predicted."""
-    none = found.no_answer_score > threshold
-    spans = sorted(found.spans, key=lambda span: (bool(span.text) == none, -span.score))
-    return replace(found, best=spans[0], spans=spans, threshold=threshold)
 
 
 def spans_html(found: Answer) -> str:

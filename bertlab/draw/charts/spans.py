@@ -14,6 +14,7 @@ _BARE = dict(grid=False, ticks=False, domain=False, labelFlush=False)
 ANSWER = OKABE_ITO[4]  # the line under it
 LINE, LETTER, LEADING = 92, 7.85, 26  # characters of a line; pixels of a character and a line
 ALLOWED, BACKWARDS, LONG, ELSEWHERE = "may be an answer", "ends before it starts", "too long", "read in another window"
+CUT = "cuts a word"
 
 
 def span_table(answer: Answer, tokens: range) -> pd.DataFrame:
@@ -34,7 +35,9 @@ def why_not(answer: Answer, start: int, end: int) -> str:
     if end - start >= answer.max_answer_tokens:
         return LONG
     first, stop = answer.start_slice
-    return ALLOWED if first <= start < stop else ELSEWHERE
+    if not first <= start < stop:
+        return ELSEWHERE
+    return CUT if {start, end + 1} & answer.joined else ALLOWED
 
 
 def masked_table(answer: Answer, tokens: range) -> pd.DataFrame:
@@ -53,8 +56,8 @@ def span_heatmap(answer: Answer, tokens: range) -> alt.LayerChart:
         "y": alt.Y("start:O", scale=scale, title="answer starts with", axis=alt.Axis(labelOverlap=False, **label)),
     }
     masked = alt.Chart(masked_table(answer, tokens)).encode(**axes, tooltip=["why not:N"])
-    reasons = [BACKWARDS, LONG, ELSEWHERE]
-    greys = alt.Opacity("why not:N", scale=alt.Scale(domain=reasons, range=[0.13, 0.3, 0.45]), legend=None)
+    reasons = [BACKWARDS, LONG, ELSEWHERE, CUT]
+    greys = alt.Opacity("why not:N", scale=alt.Scale(domain=reasons, range=[0.13, 0.3, 0.45, 0.2]), legend=None)
     base = alt.Chart(span_table(answer, tokens)).encode(
         **axes, tooltip=["span", "first", "last", alt.Tooltip("probability", format=".4f")]
     )

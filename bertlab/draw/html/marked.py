@@ -7,8 +7,10 @@ from difflib import SequenceMatcher
 from html import escape
 
 from bertlab.draw.palette import BLUE, OKABE_ITO, ORANGE
+from bertlab.errors import is_right_to_left
 from bertlab.explain.labels import Name
 from bertlab.explain.spans import Answer
+from bertlab.inputs.spans import after_marks
 
 ACTIONS = ["not chosen", "[MASK]", "random token", "left as it is"]
 _SYMBOLS = ["", "■", "↻", "="]
@@ -42,7 +44,7 @@ def token_strip(tokens: Sequence[str], actions: Sequence[int], before: Sequence[
         note = {1: f"was {old}", 2: f"was {old}, random", 3: "chosen, kept"}.get(action, "&nbsp;")
         note = f"<small><bdi>{_SYMBOLS[action]} {escape(note) if action else note}</bdi></small>"
         parts.append(f'<span class="{kind}"><bdi>{escape(token)}</bdi>{note}</span>')
-    return f'{STYLE}<div class="strip">{"".join(parts)}</div>'
+    return _strip(tokens, parts)
 
 
 def marked_passage(passage: str, start: int, end: int) -> str:
@@ -66,14 +68,15 @@ def shaded_passage(answer: Answer) -> str:
     done = begun
     for position in range(first, stop):
         start, end = answer.offsets[position]
-        parts += [escape(answer.passage[done:start]), _shaded_token(answer, position)]
+        following = answer.offsets[position + 1][0] if position + 1 < stop else len(answer.passage)
+        end = min(after_marks(answer.passage, end), max(end, following))  # a vowel sign may be a token of its own
+        parts += [escape(answer.passage[done:start]), _shaded_token(answer, position, start, end)]
         done = end
     before, after = escape(answer.passage[:begun]), escape(answer.passage[done:])
     return f'{STYLE}<div class="passage" dir="auto"><i>{before}</i>{"".join(parts)}<i>{after}</i></div>'
 
 
-def _shaded_token(answer: Answer, position: int) -> str:
-    start, end = answer.offsets[position]
+def _shaded_token(answer: Answer, position: int, start: int, end: int) -> str:
     starts, ends = float(answer.start_probabilities[position]), float(answer.end_probabilities[position])
     shades = [
         f"linear-gradient({angle}deg, {colour}{round(190 * p**0.5):02x}, transparent 85%)"
@@ -108,7 +111,14 @@ def attribution_strip(tokens: Sequence[str], values: Sequence[float]) -> str:
         colour = f"{BLUE if value > 0 else ORANGE}{depth:02x}"
         note = f"{value:+.{decimals}f}".replace("-", "−") if round(value, decimals) else "0"
         parts.append(f'<span style="background: {colour}"><bdi>{escape(token)}</bdi><small>{note}</small></span>')
-    return f'{STYLE}<div class="strip">{"".join(parts)}</div>'
+    return _strip(tokens, parts)
+
+
+def _strip(tokens: Sequence[str], parts: Sequence[str]) -> str:
+    """The tokens in the direction of their script; dir="auto" would go by [CLS]."""
+    letters = "".join(token for token in tokens if not token.startswith("["))
+    direction = "rtl" if is_right_to_left(letters) else "ltr"
+    return f'{STYLE}<div class="strip" dir="{direction}">{"".join(parts)}</div>'
 
 
 def marked_names(text: str, names: Sequence[Name], kinds: Sequence[str]) -> str:

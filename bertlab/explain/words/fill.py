@@ -9,6 +9,7 @@ from torch import Tensor
 from bertlab.errors import InputError
 from bertlab.explain.text import encode, longest
 from bertlab.model import BertForMaskedLM, BertForPreTraining
+from bertlab.model.base import beside
 from bertlab.tokenizer import Tokenizer
 
 MaskedLM = BertForMaskedLM | BertForPreTraining
@@ -98,7 +99,8 @@ def likeliest(tokenizer: Tokenizer, log_probabilities: Tensor, positions: Sequen
 @torch.inference_mode()
 def position_log_probabilities(model: MaskedLM, batch: dict[str, Tensor], positions: Sequence[int]) -> Tensor:
     """Return the log-probabilities (M, V) of the whole vocabulary at M positions of a one-row batch."""
-    return position_logits(model, batch, list(positions))[0].float().log_softmax(-1)  # (1, M, V) -> (M, V)
+    logits = position_logits(model, beside(model, batch), list(positions))
+    return logits[0].float().cpu().log_softmax(-1)  # (1, M, V) -> (M, V)
 
 
 def position_logits(model: MaskedLM, batch: dict[str, Tensor], positions: int | list[int]) -> Tensor:
