@@ -8,6 +8,7 @@ from typing import Annotated
 
 import tyro
 
+from bertlab.cli.compare import Compare
 from bertlab.cli.data import Data
 from bertlab.cli.evaluate import Evaluate
 from bertlab.cli.finetune import Finetune
@@ -28,6 +29,7 @@ Command = (
     | Annotated[Info, tyro.conf.subcommand("info")]
     | Annotated[Predict, tyro.conf.subcommand("predict")]
     | Annotated[Search, tyro.conf.subcommand("search")]
+    | Annotated[Compare, tyro.conf.subcommand("compare")]
     | Annotated[Data, tyro.conf.subcommand("data")]
     | Annotated[Explore, tyro.conf.subcommand("explore")]
     | Annotated[Lab, tyro.conf.subcommand("lab")]
