@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from bertlab.cli.messages import say
 from bertlab.cli.settings import Positional
 from bertlab.errors import InputError
 
-if TYPE_CHECKING:
-    from bertlab.compare.tables import Budget
+TOYS = " These are toy models: read the form, not the figures."
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Compare:
     def run(self) -> None:
         from bertlab.compare.laboratory import Laboratory
         from bertlab.compare.material import Material
-        from bertlab.compare.report import Comparison
+        from bertlab.compare.report import Comparison, note_of
         from bertlab.compare.tables import FULL, QUICK, find_table
 
         if self.seeds < 1:
@@ -50,22 +49,10 @@ class Compare:
         out = self.out.expanduser()
         laboratory = Laboratory(out, budget, Material(budget.recipe.documents, self.text), self.device)
         results = laboratory.run(table, range(self.seeds), say)
+        text = "own text" if self.text else f"{budget.recipe.documents:,} documents of the storyworld"
+        note = note_of(budget, self.seeds, text) + (TOYS if self.quick else "")
         name = f"{self.table}-quick" if self.quick else self.table
-        comparison = Comparison(f"{name}-own-text" if self.text else name, table, results, self._note(budget))
+        comparison = Comparison(f"{name}-own-text" if self.text else name, table, results, note)
         comparison.write(out)
         print(comparison.markdown())
         say(f"saved to {out / comparison.name}.md, .csv and .png")
-
-    def _note(self, budget: "Budget") -> str:
-        """Say what the models had alike."""
-        recipe, tuning = budget.recipe, budget.finetune
-        text = "own text" if self.text else f"{recipe.documents:,} documents of the storyworld"
-        rates = " or ".join(f"{rate:g}" for rate in budget.rates)
-        return (
-            f"Unless the row says otherwise, each model has {recipe.num_hidden_layers} layers of {recipe.hidden_size} "
-            f"(or as many parameters) and learned from {text} in {recipe.steps:,} steps of {recipe.batch_size} texts, then "
-            f"each task in {tuning.steps:,} steps of {tuning.batch_size} examples at a rate of {rates}, whichever was "
-            f"better on {budget.dev:,} dev examples. Measured on {budget.test:,} test examples (accuracy, or F1 of "
-            f"entities and qa); in brackets 95% intervals over {self.seeds} seeds and the examples. "
-            + ("These are toy models: read the form, not the figures." if self.quick else "")
-        ).rstrip()

@@ -22,6 +22,7 @@ from bertlab.io.atomic import atomic_folder
 from bertlab.io.gate import read_json
 from bertlab.model.base import PretrainedModel
 from bertlab.relatives.kinds import carried_parameters, find_relative, head_on
+from bertlab.relatives.retelling import Retelling, RetellingTask
 from bertlab.tasks.base import Task
 from bertlab.tasks.measures import answer_score
 from bertlab.tasks.span import SpanTask, right_answers
@@ -71,13 +72,11 @@ class Laboratory:
         self, table: Table, seeds: Sequence[int], tell: Callable[[str], None] = lambda message: None
     ) -> list[Result]:
         """Return the results of all learners, seeds and tasks; `tell` gets a line before each that is still to do."""
-        tasks = self.tasks(table)
         wanted = [
             (learner, task, seed)
             for seed in seeds  # so that a comparison that is cut short has some seeds of all learners
             for learner in table.learners
-            for task in tasks
-            if not learner.tasks or task in learner.tasks
+            for task in self.material.tasks(table.tasks, learner.tasks)[: self.budget.tasks]
         ]
         results = []
         with locked(self.folder):
@@ -85,10 +84,6 @@ class Laboratory:
                 where = f"{number} of {len(wanted)}: {learner.name}, {task}, seed {seed}"
                 results.append(self.result(learner, task, seed, lambda where=where: tell(where)))
         return results
-
-    def tasks(self, table: Table) -> tuple[str, ...]:
-        """Return the tasks of a table that the material has and the budget allows."""
-        return self.material.tasks(table.tasks)[: self.budget.tasks]
 
     # Pretraining
 
@@ -177,7 +172,8 @@ class Laboratory:
             trial = replace(recipe, optim=replace(recipe.optim, learning_rate=rate))
             head = self._head(learner, trial, train, folder)
             settings = RunSettings(device=self.settings.device, precision=self.settings.precision)
-            trials.append(finetune(trial, train, dev, settings=settings, model=head, progress=False))
+            family = self.material.family(recipe.task)
+            trials.append(finetune(trial, train, dev, settings=settings, model=head, family=family, progress=False))
         reached = [best_of(trial.evaluations, trial.task)[trial.task.best] for trial in trials]
         best = trials[int(np.argmax(reached))]
         predictions = list(best.task.predict(best.model, test))
@@ -196,10 +192,13 @@ class Laboratory:
         pretraining = learner.pretraining(self.budget, recipe.seed)
         model = relative.new_model(pretraining, tokenizer)
         model.load_state_dict(torch.load(folder / WEIGHTS, weights_only=True))
-        task, fields = task_and_fields(recipe, examples)
+        task, fields = task_and_fields(recipe, examples, self.material.family(recipe.task))
         config = pretraining.config(tokenizer.vocab_size).changed(**fields)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(recipe.seed)
+            if isinstance(task, RetellingTask):
+                decoding = Retelling(config, tokenizer.cls_token_id, tokenizer.sep_token_id)
+                return decoding.from_encoder(relative.encoder(model)) if learner.text else decoding
             pair = recipe.task in SYMMETRIC
             return head_on(relative, model, task.head, config, tokenizer, learner.layers, pair)  # type: ignore[return-value]
 
@@ -222,6 +221,8 @@ def scores(task: Task, examples: Sequence, predictions: Sequence) -> np.ndarray:
     if isinstance(task, TokenTask):
         both = [(set(entities(e.words, e.labels)), set(p.entities)) for e, p in pairs]
         return np.array([(2 * len(right & found), len(right) + len(found)) for right, found in both], dtype=float)
+    if isinstance(task, RetellingTask):
+        return np.array([task.right_words(e, p) for e, p in pairs], dtype=float)
     if isinstance(task, SpanTask):
         return np.array([(answer_score(right_answers(e), p.text)[1], 1) for e, p in pairs], dtype=float)
     compared = task.compare(examples, predictions)

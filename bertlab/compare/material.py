@@ -11,6 +11,8 @@ from bertlab.corpora.documents import read_sources
 from bertlab.corpora.examples import Document
 from bertlab.corpora.pydoc import read_docstrings
 from bertlab.errors import InputError
+from bertlab.relatives.retelling import RetellingTask
+from bertlab.tasks.base import Task
 from bertlab.tasks.registry import find_task
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.pretrain import learn_vocabulary
@@ -19,7 +21,7 @@ from bertlab.training.recipes import PretrainRecipe
 Texts = Sequence[Sequence[str]]
 HELD_OUT = 5  # every fifth document of a user's text is for dev and test questions
 LEAST_QUESTIONS = 100
-CLOZE = "cloze"
+CLOZE, RETELLING = "cloze", "retelling"
 
 
 @dataclass
@@ -30,7 +32,7 @@ class Material:
     documents: int
     files: Sequence[Path] = ()
     _texts: dict[str, Texts] = field(default_factory=dict)
-    _tokenizers: dict[str, Tokenizer] = field(default_factory=dict)
+    _tokenizers: dict[tuple[str, int, bool], Tokenizer] = field(default_factory=dict)
     _questions: dict[str, list] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -66,22 +68,29 @@ class Material:
 
     def tokenizer(self, text: str, recipe: PretrainRecipe) -> Tokenizer:
         """Return the vocabulary of the whole text, the same for all who learn from a part of it."""
-        if text not in self._tokenizers:
-            self._tokenizers[text] = learn_vocabulary(self.texts(text, 1.0), recipe)
-        return self._tokenizers[text]
+        key = (text, recipe.vocab_size, recipe.lowercase)
+        if key not in self._tokenizers:
+            self._tokenizers[key] = learn_vocabulary(self.texts(text, 1.0), recipe)
+        return self._tokenizers[key]
 
-    def tasks(self, wanted: tuple[str, ...]) -> tuple[str, ...]:
-        return (CLOZE,) if self.files else wanted
+    def tasks(self, wanted: tuple[str, ...], only: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return those of the wanted tasks that there are examples of here, for a learner of `only` some tasks."""
+        if self.files:
+            return () if only == (RETELLING,) else (CLOZE,)
+        return tuple(task for task in wanted if not only or task in only)
 
     def task(self, name: str) -> str:
         """Return the name by which fine-tuning knows a task."""
         return "qa" if name == CLOZE else name
 
+    def family(self, task: str) -> type[Task]:
+        return RetellingTask if task == RETELLING else find_task(task).family
+
     def examples(self, task: str, split: str, count: int, seed: int) -> list:
         """Return labelled examples: to learn from, those of the seed; to be measured by, the same for all seeds."""
         if task == CLOZE:
             return self._questions[split][:count]
-        world = find_task(task).storyworld
+        world = self.family(task).names[task].storyworld
         if world is None:
             raise InputError(f"the storyworld has no examples of the task {task}")
         return list(world(seed if split == "train" else 0, count, split))

@@ -13,7 +13,7 @@ import numpy as np
 from bertlab.compare import statistics
 from bertlab.compare.laboratory import Result
 from bertlab.compare.statistics import MOST_SEEDS, Difference, Figure, Scores
-from bertlab.compare.tables import Claim, Table
+from bertlab.compare.tables import Budget, Claim, Table
 from bertlab.io.atomic import atomic_folder
 
 MEAN = "mean"
@@ -33,8 +33,8 @@ class Comparison:
         return list(dict.fromkeys(result.task for result in self.results))
 
     @property
-    def seeds(self) -> int:
-        return len({result.seed for result in self.results})
+    def learners(self) -> list[str]:
+        return list(dict.fromkeys(result.learner for result in self.results))
 
     def tasks_of(self, learner: str) -> list[str]:
         return list(dict.fromkeys(result.task for result in self.results if result.learner == learner))
@@ -49,7 +49,7 @@ class Comparison:
     def figures(self, learner: str) -> dict[str, Figure]:
         """Return the figure of each of the learner's tasks, and their mean."""
         tasks = self.tasks_of(learner)
-        groups = {task: [task] for task in tasks} | {MEAN: tasks}
+        groups = {task: [task] for task in tasks} | ({MEAN: tasks} if len(tasks) > 1 else {})
         return {name: statistics.figure(self.scores(learner, group)) for name, group in groups.items()}
 
     def difference(self, claim: Claim) -> Difference:
@@ -69,16 +69,21 @@ class Comparison:
             (work / f"{self.name}.csv").write_text(self.csv(), encoding="utf-8")
             (work / f"{self.name}.png").write_bytes(self.png())
 
+    @property
+    def claims(self) -> list[Claim]:
+        """Those of the table whose learners have both been tried."""
+        return [claim for claim in self.table.claims if {claim.better, claim.worse} <= {*self.learners}]
+
     def markdown(self) -> str:
         columns = [*self.tasks, MEAN] if len(self.tasks) > 1 else self.tasks
         head = ["pretrained", "parameters", "pretraining, FLOPs", "seconds", *columns]
         rows = [head, ["---"] * len(head)]
-        for learner in self.table.learners:
-            figures, cost = self.figures(learner.name), self.cost(learner.name)
+        for learner in self.learners:
+            figures, cost = self.figures(learner), self.cost(learner)
             spent = [f"{cost['parameters']:,.0f}", f"{cost['operations']:.2g}", f"{cost['seconds']:.0f}"]
-            rows.append([learner.name, *spent, *(str(figures.get(column, "")) for column in columns)])
+            rows.append([learner, *spent, *(str(figures.get(column, "")) for column in columns)])
         table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-        sentences = "\n".join(f"- {sentence(claim, self.difference(claim))}" for claim in self.table.claims)
+        sentences = "\n".join(f"- {sentence(claim, self.difference(claim))}" for claim in self.claims)
         return f"# {self.table.question}\n\n{self.note}\n\n{table}\n\n{sentences}\n\n![{self.name}]({self.name}.png)\n"
 
     def csv(self) -> str:
@@ -96,7 +101,7 @@ class Comparison:
     def png(self) -> bytes:
         from bertlab.draw.figures.comparison import intervals
 
-        figures = {learner.name: self.figures(learner.name) for learner in self.table.learners}
+        figures = {learner: self.figures(learner) for learner in self.learners}
         shown = {
             task: {
                 name: (one[task].value, one[task].low, one[task].high) for name, one in figures.items() if task in one
@@ -106,6 +111,19 @@ class Comparison:
         file = BytesIO()
         intervals(shown).savefig(file, format="png")
         return file.getvalue()
+
+
+def note_of(budget: Budget, seeds: int, text: str) -> str:
+    """Say what the models of a table have alike."""
+    recipe, tuning = budget.recipe, budget.finetune
+    rates = " or ".join(f"{rate:g}" for rate in budget.rates)
+    return (
+        f"Unless its row says otherwise, a model has {recipe.num_hidden_layers} layers of {recipe.hidden_size} (or as "
+        f"many parameters) and learned from {text} in {recipe.steps:,} steps of {recipe.batch_size} texts, then each "
+        f"task in {tuning.steps:,} steps of {tuning.batch_size} examples at a rate of {rates}, whichever was better on "
+        f"{budget.dev:,} dev examples. Measured on at most {budget.test:,} test examples (accuracy, or F1 of entities "
+        f"and answers), with 95% intervals over {seeds} seeds and the examples."
+    )
 
 
 def sentence(claim: Claim, found: Difference) -> str:

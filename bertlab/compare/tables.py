@@ -95,6 +95,7 @@ QUICK = budget(
     documents=300, steps=60, width=32, tokens=48, batch=16, tune=20, rates=(3e-3,), dev=50, test=100, tasks=2
 )
 TASKS = ("entailment", "sentiment", "matching", "choice", "entities", "qa")
+DECODED = ("retelling",)  # takes a decoder
 
 
 def _masking(mask: int, same: int, random: int) -> Learner:
@@ -132,14 +133,16 @@ LAYERS = {
 TABLES = {
     "relatives": Table(
         "Which way to pretrain helps tasks most, at the same size, text and number of steps?",
-        TASKS,
+        (*TASKS, *DECODED),
         (
-            BERT,
-            Learner("GPT", "gpt"),
-            Learner("ELMo", "elmo"),
-            Learner("word2vec", "word2vec"),
-            Learner("denoising autoencoder", "denoising"),
-            Learner("ELECTRA", "electra"),
+            replace(BERT, tasks=TASKS),
+            Learner("GPT", "gpt", tasks=TASKS),
+            Learner("ELMo", "elmo", tasks=TASKS),
+            Learner("word2vec", "word2vec", tasks=TASKS),
+            Learner("denoising autoencoder", "denoising", tasks=TASKS),
+            Learner("ELECTRA", "electra", tasks=TASKS),
+            Learner("Transformer", text="", tasks=DECODED),
+            Learner("Transformer on BERT", tasks=DECODED),
         ),
         (
             Claim("BERT", "GPT", f"{DEVLIN}, table 1"),
@@ -148,6 +151,7 @@ TABLES = {
             Claim("ELMo", "word2vec", "Peters et al. 2018, table 1"),
             Claim("BERT", "denoising autoencoder", f"{DEVLIN}, section 3.1, where it is a reason, not a measurement"),
             Claim("ELECTRA", "BERT", "Clark et al. 2020, table 1"),
+            Claim("Transformer on BERT", "Transformer", "Rothe et al. 2020"),
         ),
     ),
     "objectives": Table(

@@ -7,6 +7,7 @@ import torch
 
 from bertlab import InputError
 from bertlab.corpora import storyworld
+from bertlab.inputs.features import collate
 from bertlab.relatives.encoders import LastToken
 from bertlab.relatives.kinds import RELATIVES, carried_parameters, find_relative, head_on
 from bertlab.tasks.registry import find_task
@@ -47,11 +48,7 @@ def head_and_batch(relative, config, model, name: str, layers: str):
     config = config.changed(**task.head_fields(examples))
     head = head_on(relative, model, task.head, config, TOK, layers, name == "matching")
     features = task.features(examples, head.config, learn=True)
-    targets = {name: torch.tensor([f.targets[name] for f in features]) for name in ("start_positions", "end_positions")
-               if name in features[0].targets}  # fmt: skip
-    from bertlab.inputs.features import collate
-
-    return head, collate(features, TOK) | targets, task.target
+    return head, collate(features, TOK), task.target
 
 
 @pytest.mark.parametrize("name", RELATIVES)
