@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,7 @@ class Laboratory:
         with locked(self.folder):
             for number, (learner, task, seed) in enumerate(wanted, start=1):
                 where = f"{number} of {len(wanted)}: {learner.name}, {task}, seed {seed}"
-                results.append(self.result(learner, task, seed, lambda where=where: tell(where)))
+                results.append(self.result(learner, task, seed, partial(tell, where)))
         return results
 
     # Pretraining

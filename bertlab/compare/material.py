@@ -21,6 +21,7 @@ from bertlab.training.recipes import PretrainRecipe
 Texts = Sequence[Sequence[str]]
 HELD_OUT = 5  # every fifth document of a user's text is for dev and test questions
 LEAST_QUESTIONS = 100
+LEAST_DOCUMENTS = 10  # of a share: fewer make no pairs for next-sentence prediction
 CLOZE, RETELLING = "cloze", "retelling"
 
 
@@ -64,7 +65,7 @@ class Material:
             own = [document.sentences for document in storyworld.documents(0, self.documents)]
             self._texts[text] = own if text == "own" else docstrings(words_of(self.texts("own", 1.0)))
         whole = self._texts[text]
-        return whole[: max(2, round(share * len(whole)))]
+        return whole[: max(LEAST_DOCUMENTS, round(share * len(whole)))]
 
     def tokenizer(self, text: str, recipe: PretrainRecipe) -> Tokenizer:
         """Return the vocabulary of the whole text, the same for all who learn from a part of it."""

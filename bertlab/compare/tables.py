@@ -79,10 +79,17 @@ def budget(
     **sizes: int,
 ) -> Budget:
     """Return a budget whose parts fit each other: `tune` steps of fine-tuning follow `steps` of pretraining."""
-    shape = {"num_hidden_layers": 4, "hidden_size": width, "num_attention_heads": 4, "max_position_embeddings": 128}
-    masking = Masking(RATE)
     recipe = PretrainRecipe(
-        "compare", documents, batch_size=batch, steps=steps, max_tokens=tokens, masking=masking, **shape
+        "compare",
+        documents,
+        num_hidden_layers=4,
+        hidden_size=width,
+        num_attention_heads=4,
+        max_position_embeddings=128,
+        masking=Masking(RATE),
+        max_tokens=tokens,
+        batch_size=batch,
+        steps=steps,
     )
     tuning = FinetuneRecipe(batch_size=batch, examples=tune * batch, steps=tune, evaluate_every=tune, max_length=tokens)
     return Budget(recipe, tuning, rates, **sizes)

@@ -41,10 +41,10 @@ class WithBiLSTM(nn.Module):
     `layers` says which states: "embeddings", or a layer_mix.
     """
 
-    def __init__(self, model: nn.Module, config: BertConfig, layers: str = "last", frozen: bool = True):
+    def __init__(self, model: Any, config: BertConfig, layers: str = "last", frozen: bool = True):
         super().__init__()
         self.model, self.frozen = model.requires_grad_(not frozen), frozen
-        width: int = model.seen.embedding_dim if isinstance(model, Word2Vec) else model.config.hidden_size  # type: ignore
+        width: int = model.seen.embedding_dim if isinstance(model, Word2Vec) else model.config.hidden_size
         self.mix = None
         if layers != "embeddings":
             self.mix = LayerMix(config.changed(layer_mix=layers, hidden_size=width, num_attention_heads=1))

@@ -113,7 +113,7 @@ def other_order(input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tenso
 def add_language_loss(head: nn.Module) -> None:
     """Let a head on a GptEncoder learn L2 + lambda L1 (section 3.2, equation 5): it goes on predicting tokens."""
 
-    def add(module: nn.Module, _: object, out: Any) -> None:
+    def add(module: Any, _: object, out: Any) -> None:
         if out.loss is not None and (language := module.bert.language_loss) is not None:
             out.loss = out.loss + AUXILIARY * language
 

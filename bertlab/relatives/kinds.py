@@ -43,7 +43,7 @@ class Relative:
     """One way to pretrain. `objective` None: a BERT's own, as the recipe says. `encoder` takes from the pretrained
     model what a head stands on; a `feature_based` one is frozen, under a BiLSTM."""
 
-    encoder: Callable[[Any], nn.Module]
+    encoder: Callable[[Any], Any]
     objective: Objective | None = None
     recipe: Mapping[str, Any] = field(default_factory=dict)  # fields of the PretrainRecipe
     feature_based: bool = False
@@ -69,7 +69,7 @@ def head_on(
     if layers != "all":
         read = encoder.bert if isinstance(encoder, LastToken) else encoder
         encoder = WithBiLSTM(read, config, "last" if layers == "bilstm" else layers, frozen=layers != "bilstm")
-        config = config.changed(pooling="mean") if head.__name__ != "BertForQuestionAnswering" else config
+        config = config.changed(pooling="mean")
     made = head(config)
     if isinstance(encoder, BertModel):
         encoder.pooler = (encoder.pooler or made.bert.pooler) if made.bert.pooler else None
@@ -168,7 +168,7 @@ def neighbours(batch: Batch, tokenizer: Tokenizer) -> Batch:
 
 
 def cbow_loss(model: nn.Module, batch: Batch, shares: Shares = WHOLE) -> Loss:
-    loss = shares["labels"] * word2vec.batch_loss(model, batch["seen"], batch["labels"])
+    loss = shares["labels"] * word2vec.batch_loss(cast(Word2Vec, model), batch["seen"], batch["labels"])
     return loss, {"negative_sampling_loss": loss}
 
 

@@ -16,7 +16,6 @@ from bertlab.corpora import storyworld
 from bertlab.errors import InputError, require
 from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining
-from bertlab.model.base import PretrainedModel
 from bertlab.model.fast import Packing
 from bertlab.model.heads import labelled_positions
 from bertlab.tokenizer import Tokenizer
@@ -44,7 +43,7 @@ TOKENIZER_SAMPLE = 6000  # documents that the vocabulary is learned from
 class Objective:
     """What a model other than a BERT learns from the same text: the model itself, its loss, what its batches need."""
 
-    new_model: Callable[[PretrainRecipe, Tokenizer, Documents], PretrainedModel]
+    new_model: Callable[[PretrainRecipe, Tokenizer, Documents], nn.Module]
     loss: LossFunction
     operations: Callable[[nn.Module, Batch], float]  # of a step, forward and backward
     batch: Callable[[Batch, Tokenizer], Batch] | None = None  # what a batch of the recipe becomes

@@ -15,6 +15,7 @@ from bertlab.compare.material import Material
 from bertlab.compare.report import Comparison, sentence
 from bertlab.compare.statistics import Difference, Figure
 from bertlab.compare.tables import FULL, QUICK, TABLES, Claim, Learner, Table, budget, find_table
+from bertlab.corpora import storyworld
 from bertlab.relatives.kinds import RELATIVES
 from bertlab.training.recipes import as_record
 
@@ -37,7 +38,7 @@ def test_every_table_builds_its_recipes(name, size):
     table = TABLES[name]
     names = [learner.name for learner in table.learners]
     recipes = [
-        json.dumps([as_record(one.pretraining(size, seed=1)), one.relative, one.layers, one.text, one.text_share])
+        json.dumps([as_record(one.pretraining(size, 1)), one.relative, one.layers, one.text, one.text_share, one.tasks])
         for one in table.learners
     ]
     assert len(set(names)) == len(names) and len(set(recipes)) == len(recipes)  # no two learners are the same
@@ -177,3 +178,20 @@ def test_too_little_text_is_one_line(tmp_path):
     (tmp_path / "short.txt").write_text("Ruth lives in Bern.\n\nMark has a dog.\n")
     with pytest.raises(InputError, match="--text: makes only . questions to compare by, 100 are needed"):
         Material(10, [tmp_path / "short.txt"])
+
+
+def test_own_text_is_compared_by_questions_on_documents_that_nobody_learned_from(tmp_path):
+    path = tmp_path / "town.txt"
+    path.write_text("\n\n".join(document.text for document in storyworld.documents(0, 600)))
+    material = Material(10, [path])
+    assert (
+        material.tasks(("sentiment", "qa"), ("qa",)) == ("cloze",)
+        and material.tasks(("retelling",), ("retelling",)) == ()
+    )
+    known = {sentence for sentences in material.texts("own", 1.0) for sentence in sentences}
+    for split in ("dev", "test"):
+        asked = material.examples("cloze", split, 100, seed=0)
+        assert len(asked) == 100 and not any(sentence in e.context for e in asked[:20] for sentence in known)
+    other = tmp_path / "other.txt"
+    other.write_text(path.read_text().replace(" the ", " a "))
+    assert material.name("own", 1.0) != Material(10, [other]).name("own", 1.0) != Material(10).name("own", 1.0)

@@ -63,8 +63,8 @@ def test_a_transformer_may_begin_with_a_berts_encoder():
 
 
 def test_right_words_at_the_right_place_count():
-    example = TextExample("1", "Ann lent Tom a pen.", "Tom borrowed a pen from Ann.")
-    written = [Retold("tom borrowed a pen from ann."), Retold("tom borrowed a lamp from ann."), Retold("tom")]
+    example = TextExample("1", "Ruth lent Tom a pen.", "Tom borrowed a pen from Ruth.")
+    written = [Retold("tom borrowed a pen from ruth."), Retold("tom borrowed a lamp from ruth."), Retold("tom")]
     assert [TASK.right_words(example, one) for one in written] == [(7, 7), (6, 7), (1, 7)]
     assert TASK.measures([example] * 3, written) == {"word_accuracy": pytest.approx(14 / 21)}
     assert TASK.compare([example], written[:1])[0].error == 0
