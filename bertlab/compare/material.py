@@ -20,7 +20,7 @@ from bertlab.training.recipes import PretrainRecipe
 
 Texts = Sequence[Sequence[str]]
 HELD_OUT = 5  # every fifth document of a user's text is for dev and test questions
-LEAST_QUESTIONS = 100
+LEAST_QUESTIONS = 50
 LEAST_DOCUMENTS = 10  # of a share: fewer make no pairs for next-sentence prediction
 CLOZE, RETELLING = "cloze", "retelling"
 

@@ -59,7 +59,7 @@ class WithBiLSTM(nn.Module):
         mixed = states[0] if self.mix is None else self.mix(states)
         lengths = attention_mask.sum(1).cpu()
         packed = pack_padded_sequence(mixed, lengths, batch_first=True, enforce_sorted=False)
-        read, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=input_ids.size(1))
+        read, _lengths = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=input_ids.size(1))
         return BertOutput(read)  # (B, S, H)
 
     def train(self, mode: bool = True) -> "WithBiLSTM":

@@ -140,12 +140,12 @@ class Pretraining:
     ):
         self.recipe, self.settings, self.tokenizer = recipe, settings, tokenizer
         self.fabric, self.run, self.state, self.objective = fabric, run, state, objective
-        self.model: Any = objective.new_model(recipe, tokenizer, documents)
-        self.is_bert = isinstance(self.model, BertForPreTraining)
-        if self.is_bert:
-            self.model.bert.encoder.gradient_checkpointing = settings.gradient_checkpointing
-        if self.is_bert and settings.compiled:
-            self.model.bert.encoder.compile_layers()
+        model = objective.new_model(recipe, tokenizer, documents)
+        if isinstance(model, BertForPreTraining):
+            model.bert.encoder.gradient_checkpointing = settings.gradient_checkpointing
+            if settings.compiled:
+                model.bert.encoder.compile_layers()
+        self.model: Any = model
 
     @property
     def first(self) -> int:
@@ -170,9 +170,9 @@ class Pretraining:
     def learn(self, documents: Documents, callbacks: Callbacks, progress: bool) -> list[Row]:
         recipe, settings, objective = self.recipe, self.settings, self.objective
         made = batches(documents, self.tokenizer, recipe, self.first)
-        if objective.batch:
-            made = map(partial(objective.batch, tokenizer=self.tokenizer), made)
-        on_gpu = self.fabric.device.type == "cuda" and self.is_bert
+        if change := objective.batch:
+            made = (change(batch, self.tokenizer) for batch in made)
+        on_gpu = self.fabric.device.type == "cuda" and isinstance(self.model, BertForPreTraining)
         limits = settings.minutes, settings.micro_batch
         with closing(prefetch(made, can_prefetch(settings.device))) as ready:
             return train(
