@@ -99,7 +99,7 @@ FULL = budget(
     documents=6000, steps=1500, width=128, tokens=128, batch=32, tune=300, rates=(3e-3, 1e-3), dev=300, test=1000
 )
 QUICK = budget(
-    documents=300, steps=60, width=32, tokens=48, batch=16, tune=20, rates=(3e-3,), dev=50, test=100, tasks=2
+    documents=300, steps=40, width=32, tokens=48, batch=16, tune=20, rates=(3e-3,), dev=50, test=100, tasks=2
 )
 TASKS = ("entailment", "sentiment", "matching", "choice", "entities", "qa")
 DECODED = ("retelling",)  # takes a decoder
