@@ -9,6 +9,7 @@ from typing import Annotated
 
 import tyro
 
+from bertlab.cli.compare import Compare
 from bertlab.cli.data import Data
 from bertlab.cli.embed import Embed
 from bertlab.cli.evaluate import Evaluate
@@ -34,6 +35,7 @@ Command = (
     | Annotated[Info, tyro.conf.subcommand("info")]
     | Annotated[Predict, tyro.conf.subcommand("predict")]
     | Annotated[Search, tyro.conf.subcommand("search")]
+    | Annotated[Compare, tyro.conf.subcommand("compare")]
     | Annotated[Data, tyro.conf.subcommand("data")]
     | Annotated[Embed, tyro.conf.subcommand("embed")]
     | Annotated[Export, tyro.conf.subcommand("export")]

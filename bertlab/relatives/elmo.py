@@ -16,7 +16,6 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from bertlab.config import IGNORED, BertConfig
 from bertlab.model.base import PretrainedModel
-from bertlab.model.mixing import LayerMix
 
 
 @dataclass
@@ -89,24 +88,3 @@ def reversed_order(lengths: Tensor, size: int) -> Tensor:
     positions = torch.arange(size, device=lengths.device).expand(len(lengths), size)  # (B, S)
     back = lengths[:, None] - 1 - positions
     return torch.where(back >= 0, back, positions)
-
-
-class ElmoFeatures(nn.Module):
-    """A task's own mix of the frozen layers: gamma times the sum of s_j h_j, s a softmax (section 3.2, equation 1)."""
-
-    def __init__(self, elmo: Elmo):
-        super().__init__()
-        self.elmo = elmo.requires_grad_(False).eval()
-        self.mix = LayerMix(elmo.config.changed(layer_mix="scalar-mix"))
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """Return the mixed states (B, S, H)."""
-        with torch.no_grad():
-            states = self.elmo(input_ids, attention_mask).hidden_states
-        return self.mix(states)
-
-    def train(self, mode: bool = True) -> "ElmoFeatures":
-        """As in nn.Module, but the frozen language models stay in eval mode."""
-        super().train(mode)
-        self.elmo.eval()
-        return self

@@ -1,13 +1,14 @@
 """GPT: BERT's own layers, but each token sees only itself and the tokens to its left (Radford et al. 2018).
 
 It learns to predict the next token. For a task it gets one linear layer on the state of the last token, and goes on
-predicting tokens beside it (section 3.2). Each task becomes rows of tokens (section 3.3, figure 1).
+predicting tokens beside it (section 3.2).
 
-Shapes: B texts or examples, R rows of an example, S tokens, H hidden size, V vocabulary, N classes.
+Shapes: B rows of tokens, S tokens, H hidden size, V vocabulary.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -15,8 +16,7 @@ from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
 from bertlab.model.base import PretrainedModel
-from bertlab.model.encoder import Encoder, causal_mask
-from bertlab.tokenizer import Tokenizer
+from bertlab.model.encoder import BertOutput, Encoder, causal_mask
 
 AUXILIARY = 0.5  # lambda: the share of the language model's loss in fine-tuning (section 4.1)
 PUBLISHED = {  # our names -> those of the released checkpoints
@@ -72,62 +72,52 @@ class Gpt(PretrainedModel):
         return states @ self.word.weight.T  # (..., H) -> (..., V)
 
 
-@dataclass
-class GptClassifierOutput:
-    """What a GptClassifier computes."""
+class GptEncoder(nn.Module):
+    """A GPT where BERT's heads expect a BertModel: a linear layer on the state of the last token (section 3.2).
 
-    logits: Tensor  # (B, N), or (B, R) of choices
-    loss: Tensor | None = None  # L2 + lambda L1 (section 3.2, equation 5)
-
-
-class GptClassifier(nn.Module):
-    """A GPT with one linear layer on the state of each row's last token.
-
-    `form` says what the rows of an example are: "rows": one, a text or a pair; "orders": two, both orders of a pair,
-    whose states are added; "choices": one for each choice, and each gets one logit.
+    The four forms of input (section 3.3, figure 1): a text, `[CLS] text [MASK]`; a pair, `[CLS] text [SEP] pair
+    [MASK]`; with `orders`, both orders of a pair, whose states are added; of choices a row each, as the head gives
+    them. [MASK], which pretraining never shows, stands for the paper's "extract". In training, `language_loss` has L1
+    of the batch.
     """
 
-    def __init__(self, gpt: Gpt, classes: int, form: str = "rows"):
+    def __init__(self, gpt: Gpt, mask_token_id: int, orders: bool = False):
         super().__init__()
-        self.gpt, self.form = gpt, form
-        self.dropout = nn.Dropout(gpt.config.hidden_dropout_prob)
-        self.classifier = nn.Linear(gpt.config.hidden_size, 1 if form == "choices" else classes)
-        nn.init.normal_(self.classifier.weight, std=gpt.config.initializer_range)
-        nn.init.zeros_(self.classifier.bias)
+        self.gpt, self.mask_token_id, self.orders = gpt, mask_token_id, orders
+        self.language_loss: Tensor | None = None
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor | None = None) -> GptClassifierOutput:
-        """input_ids, attention_mask (B, R, S), labels (B,)."""
-        rows, real = input_ids.flatten(0, 1), attention_mask.flatten(0, 1)  # (B, R, S) -> (BR, S)
-        out = self.gpt(rows, real, predict=labels is not None)
-        last = out.last_hidden_state[
-            torch.arange(len(rows), device=rows.device), real.sum(1) - 1
-        ]  # (BR, S, H) -> (BR, H)
-        states = self.dropout(last).unflatten(0, input_ids.shape[:2])  # (BR, H) -> (B, R, H)
-        logits = self.classifier(states if self.form == "choices" else states.sum(1))  # (B, R, 1) or (B, N)
-        logits = logits.squeeze(-1) if self.form == "choices" else logits
-        if labels is None:
-            return GptClassifierOutput(logits)
-        return GptClassifierOutput(logits, F.cross_entropy(logits, labels) + AUXILIARY * out.loss)
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, **_: object) -> BertOutput:
+        """input_ids (B, S) as BERT reads them; gives the states (B, S, H), and as pooler_output the last (B, H)."""
+        rows = torch.arange(len(input_ids), device=input_ids.device)  # (B,)
+        last = attention_mask.sum(1) - 1  # (B,)
+        first = input_ids.index_put((rows, last), input_ids.new_tensor(self.mask_token_id))
+        out = self.gpt(first, attention_mask, predict=self.training)
+        pooled, self.language_loss = out.last_hidden_state[rows, last], out.loss  # (B, S, H) -> (B, H)
+        if self.orders:
+            other = self.gpt(other_order(first, attention_mask, token_type_ids), attention_mask)
+            pooled = pooled + other.last_hidden_state[rows, last]
+        return BertOutput(out.last_hidden_state, pooled, out.hidden_states)
 
 
-def task_rows(
-    tokenizer: Tokenizer, form: str, text: str, others: Sequence[str] = (), max_length: int = 128
-) -> list[list[int]]:
-    """Return the rows of one example: [CLS] first, [SEP] as delimiter, and last [MASK], which pretraining never shows.
-
-    "rows": a text, or a text and another one; "orders": the pair in both orders; "choices": the text with each choice.
-    """
-    first, *ids = tokenizer.encode_batch([text, *others])
-    if not ids:
-        return [_row(tokenizer, first, None, max_length)]
-    pairs = [(first, ids[0]), (ids[0], first)] if form == "orders" else [(first, other) for other in ids]
-    return [_row(tokenizer, a, b, max_length) for a, b in pairs]
+def other_order(input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+    """Exchange the texts of pairs (B, S): `[CLS] a [SEP] b [X]` becomes `[CLS] b [SEP] a [X]`."""
+    positions = torch.arange(input_ids.size(1), device=input_ids.device).expand_as(input_ids)  # (B, S)
+    last = attention_mask.sum(1, keepdim=True) - 1  # (B, 1)
+    between = ((token_type_ids == 0) & (attention_mask == 1)).sum(1, keepdim=True) - 1  # (B, 1): the [SEP] after a
+    place = torch.where(positions < between, 3, 1)  # b comes first, then the [SEP], then a
+    place = place.masked_fill(positions == between, 2).masked_fill(positions == 0, 0)
+    place = place.masked_fill(positions == last, 4).masked_fill(positions > last, 5)
+    return input_ids.gather(1, place.argsort(dim=1, stable=True))
 
 
-def _row(tokenizer: Tokenizer, first: list[int], second: list[int] | None, most: int) -> list[int]:
-    middle = [] if second is None else [tokenizer.sep_token_id, *second]
-    kept = max(0, most - len(middle) - 2)
-    return [tokenizer.cls_token_id, *first[:kept], *middle, tokenizer.mask_token_id]
+def add_language_loss(head: nn.Module) -> None:
+    """Let a head on a GptEncoder learn L2 + lambda L1 (section 3.2, equation 5): it goes on predicting tokens."""
+
+    def add(module: Any, _: object, out: Any) -> None:
+        if out.loss is not None and (language := module.bert.language_loss) is not None:
+            out.loss = out.loss + AUXILIARY * language
+
+    head.register_forward_hook(add)
 
 
 def to_published(gpt: Gpt) -> dict[str, Tensor]:

@@ -114,14 +114,15 @@ def train_word2vec(
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     for _ in range(epochs):
         for rows in torch.randperm(len(asked), generator=generator).split(batch_size):
-            loss = _batch_loss(model, seen[rows], asked[rows], generator)
+            loss = batch_loss(model, seen[rows], asked[rows], generator)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
     return model.requires_grad_(False)
 
 
-def _batch_loss(model: Word2Vec, seen: Tensor, asked: Tensor, generator: torch.Generator) -> Tensor:
+def batch_loss(model: Word2Vec, seen: Tensor, asked: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    """Return the loss of words `asked` (N,) where words `seen` (N, C) stand, beside noise that `generator` draws."""
     noise = model.noise.multinomial(len(asked) * NOISE_WORDS, True, generator=generator)  # (N * K,)
     noise = model.guessed(noise.view(len(asked), NOISE_WORDS))  # (N, K) -> (N, K, D)
     return negative_sampling_loss(model(seen), model.guessed(asked), noise)

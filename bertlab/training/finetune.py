@@ -65,6 +65,7 @@ def finetune(
     *,
     settings: RunSettings = RunSettings(),  # noqa: B008 (frozen, so safe to share)
     model: PretrainedModel | None = None,
+    family: type[Task] | None = None,
     out: str | Path | None = None,
     on_start: Callable[[Task, Conditions], None] | None = None,
     on_log: Callable[[Row], None] | None = None,
@@ -75,7 +76,8 @@ def finetune(
     """Train a head for `recipe.task` and the encoder under it on `examples`; keep the checkpoint that is best on `dev`.
 
     `examples` and `dev` are TextExamples, TokenExamples, QAExamples or ChoiceExamples, as the task reads them. `model`
-    is trained instead of one opened by `recipe.model`: it has the head already. Everything random follows from the
+    is trained instead of one opened by `recipe.model`: it has the head already. `family` reads the examples instead of
+    the one that is registered for the task. Everything random follows from the
     recipe's seed. `out` is the run folder (None: nothing is written); the snapshots of `snapshot_steps` go there in 16
     bits. `on_start` gets the task, and device, threads and precision, before the first step.
 
@@ -86,7 +88,7 @@ def finetune(
     """
     started = time.perf_counter()
     require_loggers(settings.tensorboard, settings.wandb)
-    task, model, features = prepare(recipe, examples, dev, model)
+    task, model, features = prepare(recipe, examples, dev, model, family)
     fabric = make_fabric(settings.device, settings.devices, settings.precision, products(recipe, model, features))
     check_processes(fabric, recipe.batch_size, task.whole_batches)
     with ExitStack() as held:
@@ -165,10 +167,14 @@ def products(recipe: FinetuneRecipe, model: PretrainedModel, features: Sequence[
 
 
 def prepare(
-    recipe: FinetuneRecipe, examples: Sequence, dev: Sequence, model: PretrainedModel | None
+    recipe: FinetuneRecipe,
+    examples: Sequence,
+    dev: Sequence,
+    model: PretrainedModel | None,
+    family: type[Task] | None = None,
 ) -> tuple[Task, PretrainedModel, Sequence[Feature]]:
     """Return the task, the model (by default that of the recipe, with a new head) and the rows it learns from."""
-    task, fields = task_and_fields(recipe, examples)
+    task, fields = task_and_fields(recipe, examples, family)
     model = model or start_model(recipe, task, fields)
     for some in (examples, dev):
         task.check(some, model.config)
@@ -176,11 +182,13 @@ def prepare(
     return task, model, task.features(examples, model.config, learn=True)
 
 
-def task_and_fields(recipe: FinetuneRecipe, examples: Sequence) -> tuple[Task, dict[str, Any]]:
+def task_and_fields(
+    recipe: FinetuneRecipe, examples: Sequence, family: type[Task] | None = None
+) -> tuple[Task, dict[str, Any]]:
     """Return the task of the recipe, and the config fields that a head for these examples needs."""
     if not examples:
         raise InputError("there is no example to learn from")
-    family = find_task(recipe.task).family
+    family = family or find_task(recipe.task).family
     for name in foreign_options(family):
         if (value := getattr(recipe, name)) != getattr(FinetuneRecipe, name):
             raise InputError(f"{name}={value}: means nothing for the task {recipe.task}")

@@ -3,9 +3,10 @@
 import math
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from bertlab.model import BertForPreTraining
+from bertlab.model.encoder import Encoder
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.recipes import PretrainRecipe
 
@@ -15,16 +16,21 @@ def new_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTrainin
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         model = BertForPreTraining(recipe.config(tokenizer.vocab_size))
-        if recipe.attention_init == "matched":
-            layers = model.bert.encoder.layers
-            for layer in layers[: len(layers) // 2]:
-                match_queries_and_keys(layer.attention.qkv.weight)  # type: ignore[union-attr,arg-type]  # a ModuleList
-    if recipe.position_init == "sinusoid":
-        start_from_sinusoids(model.bert.embeddings.position.weight)
+        help_off_the_ground(model.bert.encoder, model.bert.embeddings.position, recipe)
     if recipe.second_task == "none":  # nothing teaches them, and several processes would wait for their gradients
         for unused in filter(None, (model.bert.pooler, model.nsp)):
             unused.requires_grad_(False)
     return model
+
+
+def help_off_the_ground(encoder: Encoder, position: nn.Embedding, recipe: PretrainRecipe) -> None:
+    """Change the random weights of an encoder and of its position embeddings as the recipe asks."""
+    if recipe.attention_init == "matched":
+        layers = encoder.layers
+        for layer in layers[: len(layers) // 2]:
+            match_queries_and_keys(layer.attention.qkv.weight)  # type: ignore[union-attr,arg-type]  # a ModuleList
+    if recipe.position_init == "sinusoid":
+        start_from_sinusoids(position.weight)
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from torch import Tensor, nn
 
@@ -39,6 +39,16 @@ if TYPE_CHECKING:
 TOKENIZER_SAMPLE = 6000  # documents that the vocabulary is learned from
 
 
+@dataclass(frozen=True)
+class Objective:
+    """What a model other than a BERT learns from the same text: the model itself, its loss, what its batches need."""
+
+    new_model: Callable[[PretrainRecipe, Tokenizer, Documents], nn.Module]
+    loss: LossFunction
+    operations: Callable[[nn.Module, Batch], float]  # of a step, forward and backward
+    batch: Callable[[Batch, Tokenizer], Batch] | None = None  # what a batch of the recipe becomes
+
+
 @dataclass
 class Pretrained:
     """The result of a run: the model in eval mode, its tokenizer, the logged rows, the seconds it took in all.
@@ -46,7 +56,7 @@ class Pretrained:
     `stopped`: Ctrl-C, SIGTERM or SIGUSR1 ended the run, which can be resumed.
     """
 
-    model: BertForPreTraining
+    model: BertForPreTraining  # or the model of the Objective that was given
     tokenizer: Tokenizer
     rows: list[Row]
     seconds: float
@@ -59,6 +69,7 @@ def pretrain(
     *,
     settings: PretrainSettings = PretrainSettings(),  # noqa: B008 (frozen, so safe to share)
     tokenizer: Tokenizer | None = None,
+    objective: Objective | None = None,
     out: str | Path | None = None,
     on_start: Callable[[Documents, Tokenizer, Conditions], None] | None = None,
     on_log: Callable[[Row], None] | None = None,
@@ -67,7 +78,8 @@ def pretrain(
 ) -> Pretrained:
     """Train a BERT from random weights on `texts` (documents of sentences, or a store), or on the storyworld.
 
-    A store brings its own tokenizer. `out` is the run folder (None: nothing is written). `settings` say where and how
+    A store brings its own tokenizer. With an `objective` another model than a BERT learns, with another loss, from the
+    same batches; it has no run folder. `out` is the run folder (None: nothing is written). `settings` say where and how
     long to train and what to save. Before the first step `on_start` gets the text as token ids, the tokenizer, and
     device, threads and precision; `on_log` gets every logged row.
 
@@ -82,6 +94,8 @@ def pretrain(
     for rounding and the draws of dropout.
     """
     started = time.perf_counter()
+    if objective and out:
+        raise InputError(f"out={out}: a run folder is for a BERT's own objectives; save the model that is returned")
     require_loggers(settings.tensorboard, settings.wandb)
     fabric = make_fabric(settings.device, settings.devices, settings.precision, products(recipe, settings))
     check_processes(fabric, recipe.batch_size)
@@ -98,7 +112,8 @@ def pretrain(
             run.record_conditions(conditions)
         if on_start and fabric.is_global_zero:
             on_start(documents, tokenizer, conditions)
-        training = Pretraining(recipe, settings, tokenizer, fabric, run, state)
+        chosen = objective or own_objective(recipe)
+        training = Pretraining(recipe, settings, tokenizer, fabric, run, state, chosen, documents)
         if run:
             opened = open_loggers(run.folder, training.first, settings.tensorboard, settings.wandb)
             on_log = call_each(held.enter_context(opened)[0], on_log)
@@ -121,13 +136,17 @@ class Pretraining:
         fabric: "Fabric",
         run: RunFolder | None,
         state: State | None,
+        objective: Objective,
+        documents: Documents,
     ):
         self.recipe, self.settings, self.tokenizer = recipe, settings, tokenizer
-        self.fabric, self.run, self.state = fabric, run, state
-        self.model = new_model(recipe, tokenizer)
-        self.model.bert.encoder.gradient_checkpointing = settings.gradient_checkpointing
-        if settings.compiled:
-            self.model.bert.encoder.compile_layers()
+        self.fabric, self.run, self.state, self.objective = fabric, run, state, objective
+        model = objective.new_model(recipe, tokenizer, documents)
+        if isinstance(model, BertForPreTraining):
+            model.bert.encoder.gradient_checkpointing = settings.gradient_checkpointing
+            if settings.compiled:
+                model.bert.encoder.compile_layers()
+        self.model: Any = model
 
     @property
     def first(self) -> int:
@@ -149,19 +168,21 @@ class Pretraining:
         )
 
     def learn(self, documents: Documents, callbacks: Callbacks, progress: bool) -> list[Row]:
-        recipe, settings = self.recipe, self.settings
+        recipe, settings, objective = self.recipe, self.settings, self.objective
         made = batches(documents, self.tokenizer, recipe, self.first)
-        on_gpu = self.fabric.device.type == "cuda"
+        if change := objective.batch:
+            made = (change(batch, self.tokenizer) for batch in made)
+        on_gpu = self.fabric.device.type == "cuda" and isinstance(self.model, BertForPreTraining)
         limits = settings.minutes, settings.micro_batch
         with closing(prefetch(made, can_prefetch(settings.device))) as ready:
             return train(
                 self.model,
                 ready,
-                LOSSES[recipe.objective],
+                objective.loss,
                 LoopSettings(recipe.steps, recipe.optim, *limits, recipe.seed, progress),
                 callbacks,
                 prepare=partial(with_positions, unpadded=settings.unpadded) if on_gpu else None,
-                operations=partial(pretraining_operations, self.model.config),
+                operations=partial(objective.operations, self.model),
                 resume=self.state,
                 fabric=self.fabric,
             )
@@ -233,3 +254,15 @@ def next_token_loss(model: nn.Module, batch: Batch, shares: Shares = WHOLE) -> t
 
 
 LOSSES: dict[str, LossFunction] = {"masked": pretraining_loss, "left-to-right": next_token_loss}
+
+
+def own_objective(recipe: PretrainRecipe) -> Objective:
+    """Return what a BERT learns by this recipe."""
+    return Objective(
+        lambda recipe, tokenizer, documents: new_model(recipe, tokenizer), LOSSES[recipe.objective], bert_operations
+    )
+
+
+def bert_operations(model: nn.Module, batch: Batch) -> float:
+    """Count the floating-point operations of a step of BertForPreTraining."""
+    return pretraining_operations(cast(BertForPreTraining, model).config, batch)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab import BertConfig
-from bertlab.relatives.elmo import Elmo, ElmoFeatures, reversed_order
+from bertlab.relatives.elmo import Elmo, reversed_order
+from bertlab.relatives.encoders import WithBiLSTM
 
 CONFIG = BertConfig(vocab_size=20, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, hidden_dropout_prob=0.0)
 D = CONFIG.hidden_size // 2
@@ -82,16 +83,19 @@ def test_the_losses_are_those_of_the_next_and_of_the_previous_token():
     torch.testing.assert_close(out.loss, torch.stack(ahead + behind).mean())
 
 
-def test_features_are_a_mix_whose_shares_alone_are_learned():
-    features = ElmoFeatures(new()).train()
-    assert {name for name, p in features.named_parameters() if p.requires_grad} == {"mix.weight", "mix.gamma"}
+@torch.no_grad()
+def test_features_are_a_mix_under_a_bilstm_and_the_language_models_stay_frozen():
+    features = WithBiLSTM(new(), CONFIG, "scalar-mix").train()
+    trained = {name.split(".")[0] for name, p in features.named_parameters() if p.requires_grad}
+    assert trained == {"mix", "lstm"} and not features.model.training and features.lstm.training
     ids, mask = batch([[3, 1, 4], [1, 5]])
-    states = torch.stack(features.elmo(ids, mask).hidden_states)
-    torch.testing.assert_close(features(ids, mask), states.mean(0))  # all shares alike, gamma 1
-    with torch.no_grad():
-        features.mix.weight[:] = torch.tensor([0.0, 50.0, 0.0])
-    torch.testing.assert_close(features(ids, mask), states[1], atol=1e-5, rtol=1e-4)
-    assert not features.elmo.training
+    states = torch.stack(features.model(ids, mask).hidden_states)
+    with torch.enable_grad():
+        features(ids, mask).last_hidden_state.sum().backward()
+    assert features.model.word.weight.grad is None and features.mix.weight.grad is not None
+    features.mix.weight[:] = torch.tensor([0.0, 50.0, 0.0])
+    alone = features.lstm(states[1][1:, :2])[0]  # the second text, without its padding
+    torch.testing.assert_close(features(ids, mask).last_hidden_state[1:, :2], alone, atol=1e-5, rtol=1e-4)
 
 
 def test_it_learns_what_one_side_decides_and_no_more():

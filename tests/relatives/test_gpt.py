@@ -4,8 +4,16 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bertlab import BertConfig, Tokenizer
-from bertlab.relatives.gpt import AUXILIARY, Gpt, GptClassifier, from_published, task_rows, to_published
+from bertlab import BertConfig, BertForSequenceClassification, Tokenizer
+from bertlab.relatives.gpt import (
+    AUXILIARY,
+    Gpt,
+    GptEncoder,
+    GptOutput,
+    add_language_loss,
+    from_published,
+    to_published,
+)
 
 SHAPE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
 CONFIG = BertConfig(vocab_size=40, **SHAPE, hidden_act="gelu_new", layer_norm_eps=1e-5, max_position_embeddings=12)
@@ -63,48 +71,52 @@ def test_nothing_is_known_of_what_comes_next():
 TOK = Tokenizer.from_pretrained("storyworld-tiny")
 
 
-@pytest.mark.parametrize(
-    "form, others, rows",
-    [
-        ("rows", [], ["[CLS] the dog [MASK]"]),
-        ("rows", ["a cat"], ["[CLS] the dog [SEP] a cat [MASK]"]),
-        ("orders", ["a cat"], ["[CLS] the dog [SEP] a cat [MASK]", "[CLS] a cat [SEP] the dog [MASK]"]),
-        ("choices", ["a cat", "rain"], ["[CLS] the dog [SEP] a cat [MASK]", "[CLS] the dog [SEP] rain [MASK]"]),
-    ],
-)
-def test_the_four_forms_of_input(form, others, rows):
-    found = [" ".join(TOK.convert_ids_to_tokens(ids)) for ids in task_rows(TOK, form, "the dog", others)]
-    assert found == rows
+def seen(first: str, second: str | None) -> list[tuple[str, ...]]:
+    """What a GptEncoder gives its GPT to read, row by row, with padding at the end."""
+    rows: list[tuple[str, ...]] = []
+
+    def gpt(ids, mask, predict=False):
+        rows.extend(tuple(TOK.convert_ids_to_tokens(row[real])) for row, real in zip(ids, mask.bool(), strict=True))
+        return GptOutput(torch.zeros(*ids.shape, 4), ())
+
+    encoder = GptEncoder(torch.nn.Identity(), TOK.mask_token_id, orders=True).eval()
+    encoder.gpt.forward = gpt
+    encoder(**TOK([first, "the cat and the dog saw it"], second and [second, "a mouse"]))
+    return [row for row in rows if "dog" in row and "mouse" not in row]
 
 
-def test_a_row_that_is_too_long_loses_the_end_of_the_first_text():
-    (row,) = task_rows(TOK, "rows", "the dog saw the cat and ran", ["a cat"], max_length=8)
-    assert TOK.convert_ids_to_tokens(row) == "[CLS] the dog saw [SEP] a cat [MASK]".split()
+def test_the_extract_token_ends_a_row_and_a_pair_is_read_in_both_orders():
+    pair = "[CLS] the dog [SEP] a cat [MASK]".split(), "[CLS] a cat [SEP] the dog [MASK]".split()
+    assert seen("the dog", "a cat") == [tuple(row) for row in pair]
 
 
-def rows(count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    torch.manual_seed(0)
-    ids, mask = torch.randint(1, 40, (2, count, 6)), torch.ones(2, count, 6, dtype=torch.long)
-    mask[0, 0, 4:] = 0
-    return ids, mask
-
-
-@torch.no_grad()
-def test_the_state_of_the_last_token_is_classified():
-    model, (ids, mask) = GptClassifier(new(), classes=3).eval(), rows(1)
-    states = model.gpt(ids[:, 0], mask[:, 0]).last_hidden_state
-    right = model.classifier(torch.stack([states[0, 3], states[1, 5]]))
-    torch.testing.assert_close(model(ids, mask).logits, right)
-    labels = torch.tensor([2, 0])
-    auxiliary = model.gpt(ids[:, 0], mask[:, 0], predict=True).loss
-    torch.testing.assert_close(model(ids, mask, labels).loss, F.cross_entropy(right, labels) + AUXILIARY * auxiliary)
+def encoder_and_batch(orders: bool) -> tuple[GptEncoder, dict[str, torch.Tensor]]:
+    batch = {"input_ids": IDS, "attention_mask": MASK, "token_type_ids": torch.tensor([[0, 0, 0, 1, 1, 1], [0] * 6])}
+    return GptEncoder(new(), mask_token_id=3, orders=orders).eval(), batch
 
 
 @torch.no_grad()
-def test_both_orders_are_one_example_and_choices_get_a_logit_each():
-    ids, mask = rows(2)
-    orders = GptClassifier(new(), classes=2, form="orders").eval()
-    torch.testing.assert_close(orders(ids, mask).logits, orders(ids.flip(1), mask.flip(1)).logits)
-    choices = GptClassifier(new(), classes=9, form="choices").eval()
-    assert choices(ids, mask).logits.shape == (2, 2)
-    torch.testing.assert_close(choices(ids, mask).logits.flip(1), choices(ids.flip(1), mask.flip(1)).logits)
+def test_the_state_of_the_last_token_stands_for_the_text():
+    encoder, batch = encoder_and_batch(orders=False)
+    shown = torch.tensor([[5, 6, 7, 8, 9, 3], [11, 12, 13, 3, 0, 0]])
+    states = encoder.gpt(shown, MASK).last_hidden_state
+    torch.testing.assert_close(encoder(**batch).pooler_output, torch.stack([states[0, 5], states[1, 3]]))
+
+
+@torch.no_grad()
+def test_both_orders_of_a_pair_are_one_example():
+    encoder, batch = encoder_and_batch(orders=True)
+    other = torch.tensor([[5, 8, 9, 7, 6, 3]])  # [CLS] a [SEP] b b [X] -> [CLS] b b [SEP] a [X]
+    types = torch.tensor([[0, 0, 0, 0, 1, 1]])
+    turned = encoder(other, MASK[:1], types).pooler_output
+    torch.testing.assert_close(encoder(**batch).pooler_output[:1], turned)
+
+
+def test_a_head_goes_on_predicting_tokens():
+    head = BertForSequenceClassification(CONFIG.changed(num_labels=3))
+    (head.bert, batch), labels = encoder_and_batch(orders=False), torch.tensor([2, 0])
+    add_language_loss(head.train())
+    out = head(**batch, labels=labels)
+    auxiliary = new()(torch.tensor([[5, 6, 7, 8, 9, 3], [11, 12, 13, 3, 0, 0]]), MASK, predict=True).loss
+    torch.testing.assert_close(out.loss, F.cross_entropy(out.logits, labels) + AUXILIARY * auxiliary)
+    assert head.eval()(**batch).loss is None

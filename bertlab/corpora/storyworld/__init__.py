@@ -2,7 +2,15 @@
 
 from bertlab.corpora.storyworld.documents import Labelled, documents, labelled_sentences, questions
 from bertlab.corpora.storyworld.probes import Probe, probes
-from bertlab.corpora.storyworld.tasks import adversarial, choices, entailment, entities, matching, sentiment
+from bertlab.corpora.storyworld.tasks import (
+    adversarial,
+    choices,
+    entailment,
+    entities,
+    matching,
+    retelling,
+    sentiment,
+)
 
 __all__ = [
     "Labelled",
@@ -16,5 +24,6 @@ __all__ = [
     "matching",
     "probes",
     "questions",
+    "retelling",
     "sentiment",
 ]

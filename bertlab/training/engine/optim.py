@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bertlab.errors import InputError
+from bertlab.model import BertModel
 from bertlab.model.base import PretrainedModel
 from bertlab.model.mixing import LayerMix
 
@@ -150,8 +151,14 @@ def freeze(model: PretrainedModel, what: str | int) -> None:
     A frozen part gives fixed features: it has no dropout, not even in training, and stores nothing for a gradient.
     Whatever was frozen before is trained again. The exception is a last layer that the head does not read (layer_mix
     "second-to-last"): several processes would wait for its gradient. InputError for any other `what`.
+
+    An encoder that is no BERT's keeps what it keeps frozen.
     """
     encoder: Any = getattr(model, "bert", model)
+    if not isinstance(encoder, BertModel):
+        if str(what) != "none":
+            raise InputError(f"freeze={what!r}: only a BERT's own encoder can be frozen by its layers")
+        return
     blocks = [encoder.embeddings, *encoder.encoder.layers]
     layers = len(blocks) - 1
     known = {"none": 0, "embeddings": 1, "encoder": len(blocks)} | {str(n): n + 1 for n in range(1, layers + 1)}

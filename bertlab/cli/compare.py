@@ -1,0 +1,58 @@
+"""`bertlab compare`: models that differ in one thing, with the same text, steps and fine-tuning, and several seeds."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from bertlab.cli.messages import say
+from bertlab.cli.settings import Positional
+from bertlab.errors import InputError
+
+TOYS = " These are toy models: read the form, not the figures."
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Compare ways to pretrain, with intervals and tests.
+
+    Writes OUT/TABLE.md (a table, and for each claim of a paper: holds, reversed, or cannot tell), TABLE.csv and
+    TABLE.png. Each training is kept in OUT: a comparison that was stopped goes on with the same command, and tables
+    share the models that they have in common.
+    """
+
+    table: Positional[str]
+    """relatives: BERT, GPT, ELMo, word2vec, a denoising autoencoder, ELECTRA; objectives: what of BERT's matters;
+    masking: what stands where a word is asked for; size; steps: how long; features: which layers, frozen;
+    pretraining-data: how much text, and which."""
+    seeds: int = 3
+    """Pretrain and fine-tune each model so many times."""
+    quick: bool = False
+    """Toy models, two tasks, a few steps: three minutes, to see how it works. They learn next to nothing."""
+    text: tuple[Path, ...] = ()
+    """Pretrain on your own text (files or folders), and compare by questions on the fifth of it that is held out."""
+    out: Path = Path("runs/compare")
+    """The folder of all comparisons."""
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    """Where to train; auto takes a GPU if there is one."""
+
+    def run(self) -> None:
+        from bertlab.compare.laboratory import Laboratory
+        from bertlab.compare.material import Material
+        from bertlab.compare.report import Comparison, note_of
+        from bertlab.compare.tables import FULL, QUICK, find_table
+
+        if self.seeds < 1:
+            raise InputError(f"--seeds {self.seeds}: give at least 1, and 3 for a verdict")
+        if self.text and self.table == "pretraining-data":
+            raise InputError("--text: the table pretraining-data compares texts of its own; leave it out")
+        table, budget = find_table(self.table), QUICK if self.quick else FULL
+        out = self.out.expanduser()
+        laboratory = Laboratory(out, budget, Material(budget.recipe.documents, self.text), self.device)
+        results = laboratory.run(table, range(self.seeds), say)
+        text = "own text" if self.text else f"{budget.recipe.documents:,} documents of the storyworld"
+        note = note_of(budget, self.seeds, text) + (TOYS if self.quick else "")
+        name = f"{self.table}-quick" if self.quick else self.table
+        comparison = Comparison(f"{name}-own-text" if self.text else name, table, results, note)
+        comparison.write(out)
+        print(comparison.markdown())
+        say(f"saved to {out / comparison.name}.md, .csv and .png")

@@ -1,0 +1,234 @@
+"""Run what a table asks for, each training once: its result is kept in a folder named by a hash of all it depends on.
+
+A folder appears when its training is complete. So a comparison that was killed goes on with the training that it was
+in, and tables share the models that they have in common.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from bertlab.compare.material import Material
+from bertlab.compare.tables import Budget, Learner, Table
+from bertlab.inputs.features import Batch
+from bertlab.io.atomic import atomic_folder
+from bertlab.io.gate import read_json
+from bertlab.model.base import PretrainedModel
+from bertlab.relatives.kinds import carried_parameters, find_relative, head_on
+from bertlab.relatives.retelling import Retelling, RetellingTask
+from bertlab.tasks.base import Task
+from bertlab.tasks.measures import answer_score
+from bertlab.tasks.span import SpanTask, right_answers
+from bertlab.tasks.token import TokenTask, entities
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.dev_set import best_of
+from bertlab.training.finetune import finetune, task_and_fields
+from bertlab.training.pretrain import own_objective, pretrain
+from bertlab.training.recipes import as_record
+from bertlab.training.run_folder import locked
+from bertlab.training.run_settings import PretrainSettings, RunSettings
+
+FORMAT = 1  # raise it when a change of the code changes results
+SYMMETRIC = ("matching",)  # tasks whose pairs have no order
+RESULT, WEIGHTS = "result.json", "weights.pt"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one learner reached on one task with one seed, and what that took."""
+
+    learner: str
+    task: str
+    seed: int
+    measure: str
+    scores: np.ndarray  # (N, 2), see bertlab.compare.statistics
+    pretraining: dict[str, float]  # parameters, operations, seconds
+    rate: float
+    seconds: float
+
+    @property
+    def value(self) -> float:
+        numerator, denominator = self.scores.sum(0)
+        return float(numerator / max(denominator, 1e-12))
+
+
+@dataclass
+class Laboratory:
+    """A folder of finished trainings, the text and tasks at hand, and the budget of each training."""
+
+    folder: Path
+    budget: Budget
+    material: Material
+    device: str = "auto"
+
+    def run(
+        self, table: Table, seeds: Sequence[int], tell: Callable[[str], None] = lambda message: None
+    ) -> list[Result]:
+        """Return the results of all learners, seeds and tasks; `tell` gets a line before each that is still to do."""
+        wanted = [
+            (learner, task, seed)
+            for seed in seeds  # so that a comparison that is cut short has some seeds of all learners
+            for learner in table.learners
+            for task in self.material.tasks(table.tasks, learner.tasks)[: self.budget.tasks]
+        ]
+        results = []
+        with locked(self.folder):
+            for number, (learner, task, seed) in enumerate(wanted, start=1):
+                where = f"{number} of {len(wanted)}: {learner.name}, {task}, seed {seed}"
+                results.append(self.result(learner, task, seed, partial(tell, where)))
+        return results
+
+    # Pretraining
+
+    def pretrained(self, learner: Learner, seed: int) -> Path:
+        """Return the folder of what a learner pretrains, made now unless it is there."""
+        recipe = learner.pretraining(self.budget, seed)
+        text = self.material.name(learner.text, learner.text_share)
+        parts = {"relative": learner.relative, "recipe": as_record(recipe), "text": text, "device": self.device}
+        folder = self.folder / "pretrained" / f"{learner.relative}-{digest(parts)}"
+        if not (folder / RESULT).exists():
+            self._pretrain(learner, recipe, folder, parts)
+        return folder
+
+    def _pretrain(self, learner: Learner, recipe: Any, folder: Path, parts: dict[str, Any]) -> None:
+        relative, settings = find_relative(learner.relative), self.settings
+        texts = self.material.texts(learner.text or "own", learner.text_share)
+        tokenizer = self.material.tokenizer(learner.text or "own", recipe)
+        found = {"operations": 0.0, "seconds": 0.0}
+        if learner.text:
+            objective = relative.objective or own_objective(recipe)
+            counter = Counter(objective.operations)
+            counted = replace(objective, operations=counter)
+            done = pretrain(
+                recipe, texts, settings=settings, tokenizer=tokenizer, objective=counted, progress=False, log_every=100
+            )
+            model: Any = done.model
+            found = {"operations": counter.total, "seconds": done.rows[-1]["seconds"]}
+        else:
+            model = relative.new_model(recipe, tokenizer)
+        found["parameters"] = carried_parameters(relative.encoder(model))
+        with atomic_folder(folder) as work:
+            torch.save(model.state_dict(), work / WEIGHTS)
+            tokenizer.save_pretrained(work)
+            (work / "config.json").write_text(json.dumps(recipe.config(tokenizer.vocab_size).to_dict(), indent=2))
+            (work / RESULT).write_text(json.dumps(found | {"made_from": parts}, indent=2))
+
+    @cached_property
+    def settings(self) -> PretrainSettings:
+        """Return the settings of all trainings: float32 everywhere, so that only what is compared differs."""
+        return PretrainSettings(device=self.device, precision="float32")  # type: ignore[arg-type]
+
+    # Fine-tuning
+
+    def result(self, learner: Learner, task: str, seed: int, tell: Callable[[], None] = lambda: None) -> Result:
+        """Return what a learner reaches on a task with one seed, read from its folder or found out now."""
+        recipe = replace(self.budget.finetune, task=task, seed=seed)
+        sizes = {"dev": self.budget.dev, "test": self.budget.test, "rates": self.budget.rates}
+        pretraining = learner.pretraining(self.budget, seed)
+        parts = {
+            "relative": learner.relative,
+            "layers": learner.layers,
+            "pretraining": as_record(pretraining),
+            "text": self.material.name(learner.text, learner.text_share),
+            "recipe": as_record(recipe),
+            "examples": self.material.name("own", 1.0),
+            "device": self.device,
+            **sizes,
+        }
+        folder = self.folder / "finetuned" / f"{learner.relative}-{task}-{digest(parts)}"
+        if not (folder / RESULT).exists():
+            tell()
+            found = self._finetune(learner, recipe, self.pretrained(learner, seed))
+            with atomic_folder(folder) as work:
+                (work / RESULT).write_text(json.dumps(found | {"made_from": parts}))
+        found = read_json(folder / RESULT)
+        return Result(
+            learner.name,
+            task,
+            seed,
+            found["measure"],
+            np.array(found["scores"], dtype=float),
+            found["pretraining"],
+            found["rate"],
+            found["seconds"],
+        )
+
+    def _finetune(self, learner: Learner, recipe: Any, folder: Path) -> dict[str, Any]:
+        """Fine-tune once for each rate; return the test scores of the one that was best on the dev examples."""
+        sizes = {"train": recipe.examples, "dev": self.budget.dev, "test": self.budget.test}
+        train, dev, test = (
+            self.material.examples(recipe.task, split, size, recipe.seed) for split, size in sizes.items()
+        )
+        recipe = replace(recipe, task=self.material.task(recipe.task), model=str(folder), examples=len(train))
+        trials = []
+        for rate in self.budget.rates:
+            trial = replace(recipe, optim=replace(recipe.optim, learning_rate=rate))
+            head = self._head(learner, trial, train, folder)
+            settings = RunSettings(device=self.settings.device, precision=self.settings.precision)
+            family = self.material.family(recipe.task)
+            trials.append(finetune(trial, train, dev, settings=settings, model=head, family=family, progress=False))
+        reached = [best_of(trial.evaluations, trial.task)[trial.task.best] for trial in trials]
+        best = trials[int(np.argmax(reached))]
+        predictions = list(best.task.predict(best.model, test))
+        pretraining = {k: v for k, v in read_json(folder / RESULT).items() if k != "made_from"}
+        return {
+            "measure": best.task.best,
+            "scores": scores(best.task, test, predictions).tolist(),
+            "pretraining": pretraining,
+            "rate": self.budget.rates[int(np.argmax(reached))],
+            "seconds": sum(trial.rows[-1]["seconds"] for trial in trials),
+        }
+
+    def _head(self, learner: Learner, recipe: Any, examples: Sequence, folder: Path) -> PretrainedModel:
+        """Return a new head, drawn from the seed, on the pretrained weights."""
+        relative, tokenizer = find_relative(learner.relative), Tokenizer.from_pretrained(folder)
+        pretraining = learner.pretraining(self.budget, recipe.seed)
+        model = relative.new_model(pretraining, tokenizer)
+        model.load_state_dict(torch.load(folder / WEIGHTS, weights_only=True))
+        task, fields = task_and_fields(recipe, examples, self.material.family(recipe.task))
+        config = pretraining.config(tokenizer.vocab_size).changed(**fields)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(recipe.seed)
+            if isinstance(task, RetellingTask):
+                decoding = Retelling(config, tokenizer.cls_token_id, tokenizer.sep_token_id)
+                return decoding.from_encoder(relative.encoder(model)) if learner.text else decoding
+            pair = recipe.task in SYMMETRIC
+            return head_on(relative, model, task.head, config, tokenizer, learner.layers, pair)  # type: ignore[return-value]
+
+
+class Counter:
+    """The operations of all steps, as they are counted for the log."""
+
+    def __init__(self, operations: Callable[[Any, Batch], float]):
+        self.operations, self.total = operations, 0.0
+
+    def __call__(self, model: Any, batch: Batch) -> float:
+        found = self.operations(model, batch)
+        self.total += found
+        return found
+
+
+def scores(task: Task, examples: Sequence, predictions: Sequence) -> np.ndarray:
+    """Return what each example adds to the numerator and the denominator of the task's measure: (N, 2)."""
+    pairs = list(zip(examples, predictions, strict=True))
+    if isinstance(task, TokenTask):
+        both = [(set(entities(e.words, e.labels)), set(p.entities)) for e, p in pairs]
+        return np.array([(2 * len(right & found), len(right) + len(found)) for right, found in both], dtype=float)
+    if isinstance(task, RetellingTask):
+        return np.array([task.right_words(e, p) for e, p in pairs], dtype=float)
+    if isinstance(task, SpanTask):
+        return np.array([(answer_score(right_answers(e), p.text)[1], 1) for e, p in pairs], dtype=float)
+    compared = task.compare(examples, predictions)
+    return np.array([(one.gold == one.predicted, 1) for one in compared], dtype=float)
+
+
+def digest(parts: dict[str, Any]) -> str:
+    """Return a short hash of all that a result depends on."""
+    return hashlib.sha256(json.dumps([FORMAT, parts], sort_keys=True, default=asdict).encode()).hexdigest()[:12]

@@ -1,0 +1,112 @@
+"""The text and the labelled examples of a comparison: the storyworld's, or a user's own text and questions about it."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bertlab.corpora import storyworld
+from bertlab.corpora.cloze import cloze_questions
+from bertlab.corpora.documents import read_sources
+from bertlab.corpora.examples import Document
+from bertlab.corpora.pydoc import read_docstrings
+from bertlab.errors import InputError
+from bertlab.relatives.retelling import RetellingTask
+from bertlab.tasks.base import Task
+from bertlab.tasks.registry import find_task
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.pretrain import learn_vocabulary
+from bertlab.training.recipes import PretrainRecipe
+
+Texts = Sequence[Sequence[str]]
+HELD_OUT = 5  # every fifth document of a user's text is for dev and test questions
+LEAST_QUESTIONS = 50
+LEAST_DOCUMENTS = 10  # of a share: fewer make no pairs for next-sentence prediction
+CLOZE, RETELLING = "cloze", "retelling"
+
+
+@dataclass
+class Material:
+    """By default the storyworld. With `files` the text is theirs, and the one task is to answer questions on it, which
+    are made without labels (see bertlab.corpora.cloze)."""
+
+    documents: int
+    files: Sequence[Path] = ()
+    _texts: dict[str, Texts] = field(default_factory=dict)
+    _tokenizers: dict[tuple[str, int, bool], Tokenizer] = field(default_factory=dict)
+    _questions: dict[str, list] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.files:
+            self._read()
+
+    def _read(self) -> None:
+        """Read the files; InputError if they are too short to compare anything on."""
+        found = list(read_sources(self.files))
+        held = found[::HELD_OUT]
+        known = [document for number, document in enumerate(found) if number % HELD_OUT]
+        self._texts["own"] = [document.sentences for document in known]
+        splits: dict[str, list[Document]] = {"train": known, "dev": held[::2], "test": held[1::2]}
+        self._questions = {name: list(cloze_questions(some)) for name, some in splits.items()}
+        if (fewest := min(map(len, self._questions.values()))) < LEAST_QUESTIONS:
+            need = f"{LEAST_QUESTIONS} are needed of every part"
+            raise InputError(f"--text: makes only {fewest} questions to compare by, {need}: give more text")
+
+    def name(self, text: str, share: float) -> str:
+        """Return what tells this text from others, for a hash."""
+        if text == "own" and self.files:
+            digest = hashlib.sha256(repr([list(sentences) for sentences in self._texts["own"]]).encode())
+            text = digest.hexdigest()[:16]
+        return f"{text} {self.documents} {share:g}" if text else ""
+
+    def texts(self, text: str, share: float) -> Texts:
+        """Return the documents of a text, or the first of them."""
+        if text not in self._texts:
+            own = [document.sentences for document in storyworld.documents(0, self.documents)]
+            self._texts[text] = own if text == "own" else docstrings(words_of(self.texts("own", 1.0)))
+        whole = self._texts[text]
+        return whole[: max(LEAST_DOCUMENTS, round(share * len(whole)))]
+
+    def tokenizer(self, text: str, recipe: PretrainRecipe) -> Tokenizer:
+        """Return the vocabulary of the whole text, the same for all who learn from a part of it."""
+        key = (text, recipe.vocab_size, recipe.lowercase)
+        if key not in self._tokenizers:
+            self._tokenizers[key] = learn_vocabulary(self.texts(text, 1.0), recipe)
+        return self._tokenizers[key]
+
+    def tasks(self, wanted: tuple[str, ...], only: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return those of the wanted tasks that there are examples of here, for a learner of `only` some tasks."""
+        if self.files:
+            return () if only == (RETELLING,) else (CLOZE,)
+        return tuple(task for task in wanted if not only or task in only)
+
+    def task(self, name: str) -> str:
+        """Return the name by which fine-tuning knows a task."""
+        return "qa" if name == CLOZE else name
+
+    def family(self, task: str) -> type[Task]:
+        return RetellingTask if task == RETELLING else find_task(task).family
+
+    def examples(self, task: str, split: str, count: int, seed: int) -> list:
+        """Return labelled examples: to learn from, those of the seed; to be measured by, the same for all seeds."""
+        if task == CLOZE:
+            return self._questions[split][:count]
+        world = self.family(task).names[task].storyworld
+        if world is None:
+            raise InputError(f"the storyworld has no examples of the task {task}")
+        return list(world(seed if split == "train" else 0, count, split))
+
+
+def words_of(texts: Texts) -> int:
+    return sum(len(sentence.split()) for sentences in texts for sentence in sentences)
+
+
+def docstrings(words: int) -> Texts:
+    """Return docstrings of the installed packages, as many as make so many words."""
+    found: list[Sequence[str]] = []
+    for document in read_docstrings(progress=False):
+        if words <= 0:
+            break
+        found.append(document.sentences)
+        words -= words_of([document.sentences])
+    return found

@@ -1,0 +1,144 @@
+"""A comparison as Markdown, CSV and a figure, with one sentence for each claim."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from bertlab.compare import statistics
+from bertlab.compare.laboratory import Result
+from bertlab.compare.statistics import MOST_SEEDS, Difference, Figure, Scores
+from bertlab.compare.tables import Budget, Claim, Table
+from bertlab.io.atomic import atomic_folder
+
+MEAN = "mean"
+
+
+@dataclass
+class Comparison:
+    """The results of one table and what they say; `note` says how they were made."""
+
+    name: str
+    table: Table
+    results: Sequence[Result]
+    note: str
+
+    @property
+    def tasks(self) -> list[str]:
+        return list(dict.fromkeys(result.task for result in self.results))
+
+    @property
+    def learners(self) -> list[str]:
+        return list(dict.fromkeys(result.learner for result in self.results))
+
+    def tasks_of(self, learner: str) -> list[str]:
+        return list(dict.fromkeys(result.task for result in self.results if result.learner == learner))
+
+    def scores(self, learner: str, tasks: Sequence[str]) -> Scores:
+        """Return (S, N, 2) of each task, seeds in their order."""
+        return [
+            np.stack([result.scores for result in self.results if (result.learner, result.task) == (learner, task)])
+            for task in tasks
+        ]
+
+    def figures(self, learner: str) -> dict[str, Figure]:
+        """Return the figure of each of the learner's tasks, and their mean."""
+        tasks = self.tasks_of(learner)
+        groups = {task: [task] for task in tasks} | ({MEAN: tasks} if len(tasks) > 1 else {})
+        return {name: statistics.figure(self.scores(learner, group)) for name, group in groups.items()}
+
+    def difference(self, claim: Claim) -> Difference:
+        """Compare both learners of a claim on the tasks that they have in common."""
+        common = [task for task in self.tasks_of(claim.better) if task in self.tasks_of(claim.worse)]
+        return statistics.compare(self.scores(claim.better, common), self.scores(claim.worse, common))
+
+    def cost(self, learner: str) -> dict[str, float]:
+        """Return parameters, operations and seconds of a learner's pretraining, the mean over seeds."""
+        found = [result.pretraining for result in self.results if result.learner == learner]
+        return {name: fmean(one[name] for one in found) for name in ("parameters", "operations", "seconds")}
+
+    def write(self, folder: Path) -> None:
+        """Write NAME.md, NAME.csv and NAME.png."""
+        with atomic_folder(folder) as work:
+            (work / f"{self.name}.md").write_text(self.markdown(), encoding="utf-8")
+            (work / f"{self.name}.csv").write_text(self.csv(), encoding="utf-8")
+            (work / f"{self.name}.png").write_bytes(self.png())
+
+    @property
+    def claims(self) -> list[Claim]:
+        """Those of the table whose learners have both been tried."""
+        return [claim for claim in self.table.claims if {claim.better, claim.worse} <= {*self.learners}]
+
+    def markdown(self) -> str:
+        columns = [*self.tasks, MEAN] if len(self.tasks) > 1 else self.tasks
+        head = ["pretrained", "parameters", "pretraining, FLOPs", "seconds", *columns]
+        rows = [head, ["---"] * len(head)]
+        for learner in self.learners:
+            figures, cost = self.figures(learner), self.cost(learner)
+            spent = [f"{cost['parameters']:,.0f}", f"{cost['operations']:.2g}", f"{cost['seconds']:.0f}"]
+            rows.append([learner, *spent, *(str(figures.get(column, "")) for column in columns)])
+        table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        sentences = "\n".join(f"- {sentence(claim, self.difference(claim))}" for claim in self.claims)
+        return f"# {self.table.question}\n\n{self.note}\n\n{table}\n\n{sentences}\n\n![{self.name}]({self.name}.png)\n"
+
+    def csv(self) -> str:
+        """Return one line for each learner, task and seed."""
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        costs = ["parameters", "operations", "seconds"]
+        writer.writerow(["pretrained", "task", "seed", "measure", "value", "rate", "tuning_seconds", *costs])
+        for one in self.results:
+            tuning = [f"{one.value:.6f}", one.rate, f"{one.seconds:.2f}"]
+            spent = [f"{one.pretraining[name]:.6g}" for name in costs]
+            writer.writerow([one.learner, one.task, one.seed, one.measure, *tuning, *spent])
+        return file.getvalue()
+
+    def png(self) -> bytes:
+        from bertlab.draw.figures.comparison import intervals
+
+        figures = {learner: self.figures(learner) for learner in self.learners}
+        shown = {
+            task: {
+                name: (one[task].value, one[task].low, one[task].high) for name, one in figures.items() if task in one
+            }
+            for task in (self.tasks if len(self.tasks) == 1 else [*self.tasks, MEAN])
+        }
+        file = BytesIO()
+        intervals(shown).savefig(file, format="png")
+        return file.getvalue()
+
+
+def note_of(budget: Budget, seeds: int, text: str) -> str:
+    """Say what the models of a table have alike."""
+    recipe, tuning = budget.recipe, budget.finetune
+    rates = " or ".join(f"{rate:g}" for rate in budget.rates)
+    return (
+        f"Unless its row says otherwise, a model has {recipe.num_hidden_layers} layers of {recipe.hidden_size} (or as "
+        f"many parameters) and learned from {text} in {recipe.steps:,} steps of {recipe.batch_size} texts, then each "
+        f"task in {tuning.steps:,} steps of {tuning.batch_size} examples at a rate of {rates}, whichever was better on "
+        f"{budget.dev:,} dev examples. Measured on at most {budget.test:,} test examples (accuracy, or F1 of entities "
+        f"and answers), with 95% intervals over {seeds} seeds and the examples."
+    )
+
+
+def sentence(claim: Claim, found: Difference) -> str:
+    """Say whether a finding holds at this scale, is reversed, or cannot be told."""
+    measured = f"{found.figure.value:+.3f} ({found.figure.low:+.3f} to {found.figure.high:+.3f})"
+    test = f"p = {found.p:.2g}, {found.seeds} seed{'s' * (found.seeds != 1)}"
+    verdict = found.verdict
+    if verdict == "cannot tell":
+        verdict += f"; {_enough(found)}"
+    return f"{claim.better} against {claim.worse}: {measured}, {test}. {claim.source}: **{verdict}**."
+
+
+def _enough(found: Difference) -> str:
+    if found.enough_seeds is None:
+        return "more seeds are needed" if found.seeds < 2 else f"more than {MOST_SEEDS:,} seeds would be needed"
+    if found.enough_seeds <= found.seeds:
+        return "the examples are too few"
+    return f"for a difference like this, about {found.enough_seeds:,} seeds would be needed"

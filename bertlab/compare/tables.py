@@ -1,0 +1,256 @@
+"""The seven tables as data: which models each compares, on which tasks, and what their papers found."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bertlab.errors import InputError
+from bertlab.inputs.masking import Masking
+from bertlab.relatives.kinds import find_relative
+from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe
+
+DEVLIN, RATE = "Devlin et al. 2019", 0.15  # of masking, as in all their tables
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One row of a table: what is pretrained, on which share of the text and of the steps, and what tasks read of it.
+
+    `layers`: see bertlab.relatives.kinds.head_on. `text`: "own" (the storyworld, or the user's), "pydoc" (as many words
+    of docstrings), or "", and the weights stay random. `tasks`: of the table's, if not all.
+    """
+
+    name: str
+    relative: str = "bert"
+    layers: str = "all"
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    text: str = "own"
+    text_share: float = 1.0
+    steps_share: float = 1.0
+    tasks: tuple[str, ...] = ()
+
+    def pretraining(self, budget: "Budget", seed: int) -> PretrainRecipe:
+        """Return the recipe of this learner with that seed."""
+        steps = max(1, round(self.steps_share * budget.recipe.steps))
+        changes = {**find_relative(self.relative).recipe, **self.recipe, "steps": steps, "seed": seed}
+        return replace(budget.recipe, **changes)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A finding of a paper: `better` beats `worse` on the mean of the tasks that both have."""
+
+    better: str
+    worse: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Learners that differ in one thing, and what is claimed of them."""
+
+    question: str
+    tasks: tuple[str, ...]
+    learners: tuple[Learner, ...]
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What all learners of a table have alike. Of the `rates` the best on the dev examples is taken."""
+
+    recipe: PretrainRecipe
+    finetune: FinetuneRecipe
+    rates: tuple[float, ...]
+    dev: int
+    test: int
+    tasks: int = 6  # of a table, at most
+
+
+def budget(
+    *,
+    documents: int,
+    steps: int,
+    width: int,
+    tokens: int,
+    batch: int,
+    tune: int,
+    rates: tuple[float, ...],
+    **sizes: int,
+) -> Budget:
+    """Return a budget whose parts fit each other: `tune` steps of fine-tuning follow `steps` of pretraining."""
+    recipe = PretrainRecipe(
+        "compare",
+        documents,
+        num_hidden_layers=4,
+        hidden_size=width,
+        num_attention_heads=4,
+        max_position_embeddings=128,
+        masking=Masking(RATE),
+        max_tokens=tokens,
+        batch_size=batch,
+        steps=steps,
+    )
+    tuning = FinetuneRecipe(batch_size=batch, examples=tune * batch, steps=tune, evaluate_every=tune, max_length=tokens)
+    return Budget(recipe, tuning, rates, **sizes)
+
+
+FULL = budget(
+    documents=6000, steps=1500, width=128, tokens=128, batch=32, tune=300, rates=(3e-3, 1e-3), dev=300, test=1000
+)
+QUICK = budget(
+    documents=300, steps=40, width=32, tokens=48, batch=16, tune=20, rates=(3e-3,), dev=50, test=100, tasks=2
+)
+TASKS = ("entailment", "sentiment", "matching", "choice", "entities", "qa")
+DECODED = ("retelling",)  # takes a decoder
+
+
+def _masking(mask: int, same: int, random: int) -> Learner:
+    shares = Masking(RATE, mask / 100, random / 100)
+    return Learner(f"{mask}% [MASK], {same}% same, {random}% random", recipe={"masking": shares})
+
+
+def _frozen(learner: Learner) -> Learner:
+    return replace(learner, name=f"{learner.name}, features", layers="concat-last-4", tasks=("entities",))
+
+
+def _size(layers: int, width: int) -> Learner:
+    shape = {"num_hidden_layers": layers, "hidden_size": width, "num_attention_heads": width // 32}
+    return Learner(f"{layers} layers of {width}", recipe=shape)
+
+
+def _after(name: str, relative: str, share: float) -> Learner:
+    return Learner(f"{name}, {share:.0%} of the steps", relative, steps_share=share)
+
+
+BERT, MASKED = Learner("BERT"), Learner("masked words only", "masked-only")
+MIXES = [_masking(*mix) for mix in ((80, 10, 10), (100, 0, 0), (80, 0, 20), (80, 20, 0), (0, 20, 80), (0, 0, 100))]
+MIXES += [_masking(60, 20, 20), _masking(0, 50, 50)]  # two more than the paper's
+SIZES = [_size(2, 64), _size(2, 128), _size(4, 128), _size(4, 256)]
+SHARES = (0.25, 0.5, 1.0)
+LAYERS = {
+    "embeddings": "embeddings",
+    "last layer": "last",
+    "second-to-last layer": "second-to-last",
+    "sum of the last four": "sum-last-4",
+    "the last four side by side": "concat-last-4",
+    "weighted sum of all": "scalar-mix",
+}
+
+TABLES = {
+    "relatives": Table(
+        "Which way to pretrain helps tasks most, at the same size, text and number of steps?",
+        (*TASKS, *DECODED),
+        (
+            replace(BERT, tasks=TASKS),
+            Learner("GPT", "gpt", tasks=TASKS),
+            Learner("ELMo", "elmo", tasks=TASKS),
+            Learner("word2vec", "word2vec", tasks=TASKS),
+            Learner("denoising autoencoder", "denoising", tasks=TASKS),
+            Learner("ELECTRA", "electra", tasks=TASKS),
+            Learner("Transformer", text="", tasks=DECODED),
+            Learner("Transformer on BERT", tasks=DECODED),
+        ),
+        (
+            Claim("BERT", "GPT", f"{DEVLIN}, table 1"),
+            Claim("BERT", "ELMo", f"{DEVLIN}, table 1"),
+            Claim("GPT", "ELMo", f"{DEVLIN}, table 1"),
+            Claim("ELMo", "word2vec", "Peters et al. 2018, table 1"),
+            Claim("BERT", "denoising autoencoder", f"{DEVLIN}, section 3.1, where it is a reason, not a measurement"),
+            Claim("ELECTRA", "BERT", "Clark et al. 2020, table 1"),
+            Claim("Transformer on BERT", "Transformer", "Rothe et al. 2020"),
+        ),
+    ),
+    "objectives": Table(
+        "What of BERT's objective matters?",
+        ("entailment", "matching", "sentiment", "qa"),
+        (
+            BERT,
+            MASKED,
+            Learner("left to right", "left-to-right"),
+            Learner("left to right, and a BiLSTM", "left-to-right", "bilstm"),
+            Learner("denoising autoencoder", "denoising"),
+            Learner("ELECTRA", "electra"),
+        ),
+        (
+            Claim("BERT", "masked words only", f"{DEVLIN}, table 5"),
+            Claim("masked words only", "left to right", f"{DEVLIN}, table 5"),
+            Claim("masked words only", "left to right, and a BiLSTM", f"{DEVLIN}, table 5"),
+            Claim("masked words only", "denoising autoencoder", f"{DEVLIN}, section 3.1, as a reason"),
+            Claim("ELECTRA", "masked words only", "Clark et al. 2020, table 5"),
+        ),
+    ),
+    "masking": Table(
+        "What should stand where a word is asked for?",
+        ("entailment", "entities"),
+        (*MIXES, _frozen(MIXES[0]), _frozen(MIXES[1])),
+        (
+            Claim(MIXES[0].name, MIXES[5].name, f"{DEVLIN}, table 8"),
+            Claim(_frozen(MIXES[0]).name, _frozen(MIXES[1]).name, f"{DEVLIN}, table 8"),
+        ),
+    ),
+    "size": Table(
+        "Do larger models help small tasks?",
+        ("entailment", "matching", "sentiment"),
+        tuple(SIZES),
+        tuple(Claim(b.name, a.name, f"{DEVLIN}, table 6") for a, b in zip(SIZES, SIZES[1:], strict=False)),
+    ),
+    "steps": Table(
+        "Do more steps help, and do masked words learn more slowly than a left-to-right model?",
+        ("entailment",),
+        tuple(
+            _after(name, kind, share)
+            for name, kind in (("masked words", "masked-only"), ("left to right", "left-to-right"))
+            for share in SHARES
+        ),
+        (
+            *(
+                Claim(
+                    f"masked words, {b:.0%} of the steps", f"masked words, {a:.0%} of the steps", f"{DEVLIN}, figure 5"
+                )
+                for a, b in zip(SHARES, SHARES[1:], strict=False)
+            ),
+            *(
+                Claim(
+                    f"masked words, {s:.0%} of the steps", f"left to right, {s:.0%} of the steps", f"{DEVLIN}, figure 5"
+                )
+                for s in SHARES
+            ),
+        ),
+    ),
+    "features": Table(
+        "Which layers make the best features, and how far behind fine-tuning are they?",
+        ("entities",),
+        (Learner("fine-tuned"), *(Learner(name, layers=layers) for name, layers in LAYERS.items())),
+        (
+            Claim("fine-tuned", "the last four side by side", f"{DEVLIN}, table 7"),
+            Claim("the last four side by side", "last layer", f"{DEVLIN}, table 7"),
+            Claim("second-to-last layer", "last layer", f"{DEVLIN}, table 7"),
+            Claim("the last four side by side", "embeddings", f"{DEVLIN}, table 7"),
+        ),
+    ),
+    "pretraining-data": Table(
+        "How much text, and which, for the same number of steps?",
+        ("entailment", "sentiment", "qa"),
+        (
+            Learner("random weights", text=""),
+            Learner("1% of the text", text_share=0.01),
+            Learner("10% of the text", text_share=0.1),
+            Learner("all of the text"),
+            Learner("docstrings, as many words", text="pydoc"),
+        ),
+        (
+            Claim("all of the text", "random weights", "Radford et al. 2018, table 5"),
+            Claim("all of the text", "10% of the text", "Liu et al. 2019, table 4"),
+            Claim("10% of the text", "1% of the text", "Liu et al. 2019, table 4"),
+            Claim("all of the text", "docstrings, as many words", "Gururangan et al. 2020, table 3"),
+        ),
+    ),
+}
+
+
+def find_table(name: str) -> Table:
+    """Return the table of that name. InputError lists the names."""
+    if name not in TABLES:
+        raise InputError(f"there is no table {name!r}: choose one of {', '.join(TABLES)}")
+    return TABLES[name]

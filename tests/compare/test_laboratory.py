@@ -1,0 +1,197 @@
+"""The seven tables as recipes, and one comparison from end to end at toy size: cached, resumed, written, told."""
+
+import csv
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from bertlab import InputError
+from bertlab.cli.main import main
+from bertlab.compare import laboratory as module
+from bertlab.compare.laboratory import Laboratory
+from bertlab.compare.material import Material
+from bertlab.compare.report import Comparison, sentence
+from bertlab.compare.statistics import Difference, Figure
+from bertlab.compare.tables import FULL, QUICK, TABLES, Claim, Learner, Table, budget, find_table
+from bertlab.corpora import storyworld
+from bertlab.relatives.kinds import RELATIVES
+from bertlab.training.recipes import as_record
+
+TOY = budget(documents=40, steps=2, width=16, tokens=32, batch=4, tune=2, rates=(3e-3, 1e-3), dev=6, test=12, tasks=1)
+TOY = replace(TOY, recipe=replace(TOY.recipe, vocab_size=200, num_hidden_layers=1, num_attention_heads=2))
+TABLE = Table(
+    "Which is better?",
+    ("sentiment", "qa"),
+    (Learner("BERT"), Learner("word2vec", "word2vec"), Learner("random", text="")),
+    (Claim("BERT", "word2vec", "A paper"), Claim("BERT", "random", "Another")),
+)
+
+
+# Tables
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("size", [FULL, QUICK])
+def test_every_table_builds_its_recipes(name, size):
+    table = TABLES[name]
+    names = [learner.name for learner in table.learners]
+    recipes = [
+        json.dumps([as_record(one.pretraining(size, 1)), one.relative, one.layers, one.text, one.text_share, one.tasks])
+        for one in table.learners
+    ]
+    assert len(set(names)) == len(names) and len(set(recipes)) == len(recipes)  # no two learners are the same
+    assert all({claim.better, claim.worse} <= set(names) for claim in table.claims)
+    assert all(Material(10).examples(task, "test", 2, seed=1) for task in table.tasks)
+    for learner in table.learners:
+        recipe = learner.pretraining(size, seed=1)
+        assert recipe.seed == 1 and recipe.config(1000).hidden_size == recipe.hidden_size
+        assert set(learner.tasks) <= set(table.tasks)
+
+
+def test_the_table_of_relatives_has_them_all_and_masking_eight_mixes():
+    missing = RELATIVES.keys() - {one.relative for one in TABLES["relatives"].learners}
+    assert missing == {"masked-only", "left-to-right"}  # BERT's ablations: the table of objectives has them
+    mixes = {one.recipe["masking"] for one in TABLES["masking"].learners}
+    assert len(mixes) == 8 and all(abs(mix.mask + mix.random) <= 1 for mix in mixes)
+
+
+def test_an_unknown_table_is_named():
+    with pytest.raises(InputError, match="there is no table 'sizes': choose one of relatives, "):
+        find_table("sizes")
+
+
+# From end to end
+
+
+@pytest.fixture
+def lab(tmp_path):
+    return Laboratory(tmp_path / "lab", TOY, Material(TOY.recipe.documents), device="cpu")
+
+
+def counted(monkeypatch, fails_at: int = 10**6) -> list[str]:
+    """What is trained from now on; the training of that number is killed."""
+    done: list[str] = []
+    for name in ("pretrain", "finetune"):
+        real = getattr(module, name)
+
+        def run(*given, name=name, real=real, **options):
+            if len(done) == fails_at:
+                raise KeyboardInterrupt
+            done.append(name)
+            return real(*given, **options)
+
+        monkeypatch.setattr(module, name, run)
+    return done
+
+
+def without_seconds(results):
+    return [(one.learner, one.task, one.seed, one.scores.tolist(), one.rate) for one in results]
+
+
+def test_a_killed_comparison_goes_on_and_nothing_is_done_twice(lab, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        done = counted(patch, fails_at=2)
+        with pytest.raises(KeyboardInterrupt):
+            lab.run(TABLE, range(2))
+    with monkeypatch.context() as patch:
+        more = counted(patch)
+        told: list[str] = []
+        results = lab.run(TABLE, range(2), told.append)
+    # two models pretrained and three fine-tuned at two rates, for two seeds; the killed one begins its rates again
+    assert (done + more).count("pretrain") == 4 and (done + more).count("finetune") == 12 + 1
+    assert told[0] == "1 of 6: BERT, sentiment, seed 0" and told[-1] == "6 of 6: random, sentiment, seed 1"
+
+    again = counted(monkeypatch)
+    other = Laboratory(lab.folder, TOY, Material(TOY.recipe.documents), device="cpu")
+    assert without_seconds(other.run(TABLE, range(2))) == without_seconds(results) and not again
+    fresh = Laboratory(tmp_path / "other", TOY, Material(TOY.recipe.documents), device="cpu")
+    assert without_seconds(fresh.run(TABLE, range(1))) == without_seconds(results)[:3]
+
+    comparison = Comparison("toy", TABLE, results, "A note.")
+    comparison.write(tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"toy.md", "toy.csv", "toy.png"}
+    rows = list(csv.DictReader((tmp_path / "out" / "toy.csv").open()))
+    assert [(row["pretrained"], row["seed"]) for row in rows[:2]] == [("BERT", "0"), ("word2vec", "0")]
+    assert len(rows) == 6 and float(rows[0]["operations"]) > 0 and float(rows[2]["operations"]) == 0
+    text = (tmp_path / "out" / "toy.md").read_text()
+    assert "A note." in text and text.count("\n- BERT against ") == 2 and "2 seeds" in text
+
+
+def test_another_recipe_is_another_training(lab):
+    names = {
+        lab.pretrained(learner, 0).name for learner in (TABLE.learners[2], replace(TABLE.learners[2], layers="last"))
+    }
+    lab.budget = replace(TOY, recipe=replace(TOY.recipe, initializer_range=0.1))
+    assert len(names) == 1 and lab.pretrained(TABLE.learners[2], 0).name not in names
+
+
+def test_a_transformer_learns_to_retell_from_nothing_or_from_a_berts_encoder(lab):
+    from_bert, from_nothing = (Learner(text, text=text, tasks=("retelling",)) for text in ("own", ""))
+    results = lab.run(Table("Who retells better?", ("retelling",), (from_bert, from_nothing), ()), range(1))
+    assert [one.measure for one in results] == ["word_accuracy"] * 2
+    assert all((one.scores[:, 0] <= one.scores[:, 1]).all() and one.scores[:, 1].min() > 3 for one in results)
+    weights = torch.load(lab.pretrained(from_bert, 0) / "weights.pt")
+    tuned = replace(TOY.finetune, task="retelling")
+    head = lab._head(from_bert, tuned, lab.material.examples("retelling", "train", 2, 0), lab.pretrained(from_bert, 0))
+    assert torch.equal(head.embeddings.word.weight, weights["bert.embeddings.word.weight"])
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    "found, words",
+    [
+        (
+            Difference(Figure(0.1, 0.05, 0.15), 0.01, 3, 2),
+            "+0.100 (+0.050 to +0.150), p = 0.01, 3 seeds. P: **holds**.",
+        ),
+        (Difference(Figure(-0.1, -0.15, -0.05), 0.01, 3, 2), "P: **reversed**."),
+        (Difference(Figure(0.1, -0.05, 0.15), 0.4, 3, 17), "**cannot tell; for a difference like this, about 17 seeds"),
+        (Difference(Figure(0.0, -0.05, 0.05), 1.0, 3, None), "**cannot tell; more than 1,000 seeds would be needed**"),
+        (Difference(Figure(0.1, 0.05, 0.15), 1.0, 1, None), "p = 1, 1 seed. P: **cannot tell; more seeds are needed**"),
+    ],
+)
+def test_what_a_comparison_says(found, words):
+    assert words in sentence(Claim("A", "B", "P"), found)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["sizes"], "there is no table 'sizes': choose one of"),
+        (["size", "--seeds", "0"], "--seeds 0: give at least 1"),
+        (["pretraining-data", "--text", "README.md"], "--text: the table pretraining-data compares texts of its own"),
+    ],
+)
+def test_mistakes_are_one_line(arguments, message, capsys, tmp_path):
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", *arguments, "--out", str(tmp_path / "out")])
+    lines = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 2 and len(lines) == 1 and message in lines[0]
+    assert not (tmp_path / "out").exists()
+
+
+def test_too_little_text_is_one_line(tmp_path):
+    (tmp_path / "short.txt").write_text("Ruth lives in Bern.\n\nMark has a dog.\n")
+    with pytest.raises(InputError, match="--text: makes only . questions to compare by, 50 are needed"):
+        Material(10, [tmp_path / "short.txt"])
+
+
+def test_own_text_is_compared_by_questions_on_documents_that_nobody_learned_from(tmp_path):
+    path = tmp_path / "town.txt"
+    path.write_text("\n\n".join(document.text for document in storyworld.documents(0, 600)))
+    material = Material(10, [path])
+    assert (
+        material.tasks(("sentiment", "qa"), ("qa",)) == ("cloze",)
+        and material.tasks(("retelling",), ("retelling",)) == ()
+    )
+    known = [" ".join(sentences) for sentences in material.texts("own", 1.0)]
+    for split, shown in (("train", True), ("dev", False), ("test", False)):
+        asked = material.examples("cloze", split, 50, seed=0)
+        assert len(asked) == 50 and all(any(e.context in text for text in known) == shown for e in asked)
+    other = tmp_path / "other.txt"
+    other.write_text(path.read_text().replace(" the ", " a "))
+    assert material.name("own", 1.0) != Material(10, [other]).name("own", 1.0) != Material(10).name("own", 1.0)
