@@ -16,7 +16,14 @@ ID = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?:@(\w[\w./-]*))?")
 FIRST_MODELS = re.compile(r"bert-(?:base|large)-[\w-]+(?:@\w[\w./-]*)?")
 THEIR_HOME = "google-bert"
 
-SMALL_FILES = ["config.json", "modules.json", "1_Pooling/config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json"]
+SMALL_FILES = [
+    "config.json",
+    "modules.json",
+    "1_Pooling/config.json",
+    "vocab.txt",
+    "tokenizer.json",
+    "tokenizer_config.json",
+]
 SAFETENSORS = ["model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors"]
 PICKLES = ["pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin"]
 # What a push uploads: what opens a model, in sentence-transformers too, and what describes it.

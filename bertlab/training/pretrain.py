@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from bertlab.config import IGNORED
 from bertlab.corpora import storyworld
+from bertlab.errors import InputError
 from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining
 from bertlab.model.fast import Packing
