@@ -14,7 +14,8 @@ from bertlab.explain.words.follow import FollowedWord, follow_word
 KEY = "word"
 
 
-def show(text: str, pair: str | None) -> None:
+def show(text: str, pair: str | None, below) -> None:
+    """`below` is the place for what a reader can take along."""
     loaded, beside = models.model_for("fill"), models.beside("fill")
     encoded = encode(loaded.tokenizer, text, pair, loaded.limit)
     layout.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
@@ -24,16 +25,14 @@ def show(text: str, pair: str | None) -> None:
         if beside:
             st.markdown(f"**{query.name}**")
         with layout.box():
-            show_word(query, encoded, number, None if truth == "[MASK]" else truth)
+            show_word(query, encoded, number, None if truth == "[MASK]" else truth, below)
 
 
 def followed(encoded: Encoded) -> tuple[list[int], int]:
     """Return the masked positions and the number of the followed one; the last word where nothing is masked."""
     key = mask.masked_key(encoded)
-    positions = mask.words(encoded)
     if not st.session_state[key]:
-        letters = [i for i in positions if any(map(str.isalpha, encoded.tokens[i]))]
-        st.session_state[key] = [(letters or positions)[-1]]
+        st.session_state[key] = [last_word(encoded)]
     masked = sorted(st.session_state[key])
     number = st.session_state[mask.gap_key(encoded, masked)]
     mask.share_masked(encoded, masked)
@@ -41,7 +40,14 @@ def followed(encoded: Encoded) -> tuple[list[int], int]:
     return masked, number
 
 
-def show_word(query: mask.Query, encoded: Encoded, number: int, truth: str | None) -> None:
+def last_word(encoded: Encoded) -> int:
+    """Return the position of the last word that is one token; of the last token if there is none."""
+    tokens, positions = encoded.tokens, mask.words(encoded)
+    whole = [i for i in positions if tokens[i].isalpha() and not tokens[i + 1].startswith("##")]
+    return (whole or positions)[-1]
+
+
+def show_word(query: mask.Query, encoded: Encoded, number: int, truth: str | None, below) -> None:
     query.check()
     word = asked(query.loaded, query, number)
     control = None if query.loaded.random else asked(models.control_of(query.loaded), query, number)
@@ -56,8 +62,8 @@ def show_word(query: mask.Query, encoded: Encoded, number: int, truth: str | Non
 
     data = pack(word, query.loaded.name, control, truth, links.of_stations(word) if own else (), choose=own)
     word_component(data, f"{KEY}{query.key}", follow if own else None)
-    chart = followed_heatmap(word)
-    exports(f"word{query.key}", followed_table(word), cells.word(query, number, truth), chart)
+    with below:
+        exports(f"word{query.key}", followed_table(word), cells.word(query, number, truth), followed_heatmap(word))
 
 
 def asked(loaded: models.Loaded, query: mask.Query, number: int) -> FollowedWord:
@@ -66,10 +72,14 @@ def asked(loaded: models.Loaded, query: mask.Query, number: int) -> FollowedWord
 
 layout.heading(
     "Follow one word",
-    "Your sentence on its way through the whole BERT. One word is masked: watch what it gathers from both sides, until "
-    "the model can guess it. Press another word to follow that one.",
+    "One masked word goes through the whole BERT. Press another word to follow that one.",
 )
-text, pair = state.text_fields()
-state.example_pills("Try", mask.EXAMPLES)
-with layout.box():
-    show(text, pair)
+left, right = st.columns([3, 2], gap="medium")
+text = state.linked_text(left.text_area, "Your text", "text", state.DEFAULT_TEXT, height=68)
+with right:
+    state.example_pills("Try", mask.EXAMPLES)
+picture = st.container()  # above the second text, which few need
+pair = state.linked_text(st.text_area, "Second text (optional)", "pair", height=68)
+below = st.container()
+with picture, layout.box():
+    show(text, pair.strip() or None, below)

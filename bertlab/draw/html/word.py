@@ -38,7 +38,8 @@ def pack(
         "followed": rows.index(word.position),
         "layers": word.attention.shape[0],
         "heads": word.attention.shape[1],
-        "folded": f"the {len(rows)} of {len(word.tokens)} tokens that get most attention" * (len(rows) < len(word.tokens)),
+        "folded": f"the {len(rows)} of {len(word.tokens)} tokens that get most attention"
+        * (len(rows) < len(word.tokens)),
         "stations": station_names(word),
         "sets": [_described(one, rows, truth) for one in (word, control) if one is not None],
         "links": list(links),
@@ -105,9 +106,8 @@ def layer_text(word: FollowedWord, layer: int) -> str:
     return (
         f"At [MASK], {_count(len(heads), 'head')} attend to all {len(mean)} tokens, left and right: on average most to "
         f"{_quoted(word, first)} ({mean[first]:.2f}) and {_quoted(word, second)} ({mean[second]:.2f}); head {head + 1} gives "
-        f"{_quoted(word, token)} {heads[head, token]:.2f}. What they gather is {attention:.1f} times as long as the residual "
-        f"stream it is added to; the feed-forward network then adds {feed_forward:.1f} times its length. "
-        f"Read out here (logit lens): {_best(word.lens.layers[layer + 1])}."
+        f"{_quoted(word, token)} {heads[head, token]:.2f}. They add a vector {attention:.1f} times as long as the residual "
+        f"stream, the feed-forward network one of {feed_forward:.1f} times. Read out here (logit lens): {_best(word.lens.layers[layer + 1])}."
     )
 
 

@@ -17,7 +17,7 @@ const geometry = (data, room) => {
   const layer = Math.max(narrow ? 84 : 62, Math.min(168, (room - labels - embeddings - logits - guess) / layers));
   const widths = [labels, embeddings, ...Array(layers).fill(layer), logits, guess];
   const columns = widths.map((width, k) => ({ width, left: widths.slice(1, k).reduce((sum, w) => sum + w, 0) }));
-  const row = Math.max(14, Math.min(24, Math.floor(330 / tokens.length)));
+  const row = Math.max(14, Math.min(24, Math.floor(296 / tokens.length)));
   const height = Math.max(row * tokens.length, 22 * guesses) + 8, top = (height - row * tokens.length) / 2;
   const y = (number) => top + row * (number + 0.5), line = Math.min(22, (height - 8) / guesses);
   const first = Math.max(4, Math.min(height - line * guesses - 4, y(data.followed) - (line * guesses) / 2));
