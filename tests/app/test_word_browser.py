@@ -1,4 +1,4 @@
-"""The moving picture of one word in a real browser: it plays, stops, steps, and stands still where motion is unwanted."""
+"""The moving picture of one word in a real browser: it plays, stops, steps, and can do without motion."""
 
 import pytest
 from browsing import overflow, settle, show, unharmed

@@ -136,23 +136,31 @@ const makePicture = (stage, data, set, room, { jump, point, follow }) => {
   canvas.onpointerleave = () => point(null);
   stage.replaceChildren(make("div", { className: "scene" }, side, pan), legend(data, paint.brightest));
 
-  const guess = set.guesses[0][0];
-  let at = 0;
+  // Words and stations change only now and then: touching them in each frame would cost more than the painting.
+  const guess = set.guesses[0][0], own = labels[data.followed].firstChild, view = pan.clientWidth;
+  let at = 0, shown = "";
+  const mark = (to) => {
+    const now = clamp(Math.ceil(to) - 1, last), read = Math.ceil(Math.min(1, to) * labels.length), found = to >= last;
+    const told = guesses.filter((_, layer) => to > layer + 1.8).length, marks = [now, Math.floor(to), read, told].join();
+    if (marks === shown) return;
+    shown = marks;
+    stations.forEach((node, k) => {
+      node.className = `station ${to >= k + 1 ? "done" : ""} ${k === now ? "now" : ""}`;
+      node.tabIndex = k === now ? 0 : -1;
+    });
+    labels.forEach((node, row) => node.classList.toggle("in", row < read));
+    guesses.forEach((node, layer) => node.classList.toggle("in", layer < told));
+    own.textContent = found ? guess : data.tokens[data.followed];
+    labels[data.followed].classList.toggle("found", found);
+  };
   const seek = (from, to, all = false) => {
     at = to;
     if (all) paint.look();
-    for (let k = 0; k < last; k++) {
+    for (let k = 0; k < last; k++)
       if (all || (k + 1 >= Math.min(from, to) && k <= Math.max(from, to))) paint.station(k, within(to, k, k + 1));
-      stations[k].className = `station ${to >= k + 1 ? "done" : ""} ${clamp(Math.ceil(to) - 1, last) === k ? "now" : ""}`;
-      stations[k].tabIndex = clamp(Math.ceil(to) - 1, last) === k ? 0 : -1;
-    }
-    labels.forEach((node, row) => node.classList.toggle("in", to * labels.length > row));
-    guesses.forEach((node, layer) => node.classList.toggle("in", to > layer + 1.8));
-    const end = to >= last, own = labels[data.followed].firstChild;
-    own.textContent = end ? guess : data.tokens[data.followed];
-    labels[data.followed].classList.toggle("found", end);
+    mark(to);
     const k = Math.min(last - 1, Math.floor(to)), column = place.columns[k];
-    if (place.world > pan.clientWidth && !all) pan.scrollLeft = column.left + column.width * within(to, k, k + 1) - pan.clientWidth * 0.72;
+    if (place.world > view && !all) pan.scrollLeft = column.left + column.width * within(to, k, k + 1) - view * 0.72;
   };
   const repaint = () => seek(0, at, true);
   return { seek, repaint, set };

@@ -92,9 +92,9 @@ def pieces_text(word: FollowedWord, truth: str | None) -> str:
 def embeddings_text(word: FollowedWord) -> str:
     of_word, of_position, of_segment = word.norms[:, word.position].tolist()
     return (
-        f"Each token becomes the sum of three vectors of {word.states.shape[1]} numbers, scaled by LayerNorm. Their lengths "
-        f"for [MASK]: word {of_word:.2f}, position {of_position:.2f}, segment {of_segment:.2f}. The word vector of [MASK] "
-        "is the same in every text; only the position tells one gap from another."
+        f"Each token becomes the sum of three vectors of {word.states.shape[1]} numbers, scaled by LayerNorm. Their "
+        f"lengths for [MASK]: word {of_word:.2f}, position {of_position:.2f}, segment {of_segment:.2f}. The word "
+        "vector of [MASK] is the same everywhere; position and segment tell one gap from another."
     )
 
 
@@ -103,11 +103,13 @@ def layer_text(word: FollowedWord, layer: int) -> str:
     first, second = mean.topk(2).indices.tolist()
     head, token = divmod(int(heads.argmax()), heads.shape[1])
     attention, feed_forward = word.updates[layer].tolist()
+    guesses = _best(word.lens.layers[layer + 1])
     return (
         f"At [MASK], {_count(len(heads), 'head')} attend to all {len(mean)} tokens, left and right: on average most to "
-        f"{_quoted(word, first)} ({mean[first]:.2f}) and {_quoted(word, second)} ({mean[second]:.2f}); head {head + 1} gives "
-        f"{_quoted(word, token)} {heads[head, token]:.2f}. They add a vector {attention:.1f} times as long as the residual "
-        f"stream, the feed-forward network one of {feed_forward:.1f} times. Read out here (logit lens): {_best(word.lens.layers[layer + 1])}."
+        f"{_quoted(word, first)} ({mean[first]:.2f}) and {_quoted(word, second)} ({mean[second]:.2f}); "
+        f"head {head + 1} gives {_quoted(word, token)} {heads[head, token]:.2f}. They add a vector {attention:.1f} "
+        f"times as long as the residual stream, the feed-forward network one of {feed_forward:.1f} times. "
+        f"Read out here (logit lens): {guesses}."
     )
 
 
@@ -123,8 +125,8 @@ def guess_text(word: FollowedWord, truth: str | None) -> str:
     fill = word.lens.layers[-1]
     hidden = f" The hidden word: “{truth}”." if truth else ""
     return (
-        f"Softmax makes probabilities of the logits: {_best(fill)}. The model is as uncertain as in an even choice among "
-        f"{math.exp(fill.entropy):,.1f} of {word.vocab_size:,} tokens.{hidden}"
+        f"Softmax makes probabilities of the logits: {_best(fill)}. The model is as uncertain as in an even "
+        f"choice among {math.exp(fill.entropy):,.1f} of {word.vocab_size:,} tokens.{hidden}"
     )
 
 

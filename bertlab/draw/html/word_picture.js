@@ -35,6 +35,7 @@ const painter = (canvas, data, set, place) => {
   canvas.style.cssText = `width:${place.world}px;height:${place.height}px`;
   const brightest = Math.max(...data.sets.flatMap((one) => one.attention.flat(2)));
   const longest = Math.max(...set.norms.flat()), largest = Math.max(...set.states.flat().map(Math.abs));
+  const shades = set.attention.map((heads) => heads.map((head) => head.map((weight) => colour(weight / brightest))));
   const mean = set.attention.map((heads) => tokens.map((_, j) => heads.reduce((sum, head) => sum + head[j], 0) / heads.length));
   let ink, accent, font;
   const bar = (x, at, width, high, fill) => { pen.fillStyle = fill; pen.fillRect(x, at - high / 2, width, high); };
@@ -86,8 +87,8 @@ const painter = (canvas, data, set, place) => {
     });
     const looked = within(u, 0, 0.4) * set.attention[layer].length;
     set.attention[layer].forEach((head, a) => {
-      if (looked > a) faint(within(looked, a, a + 1), () => head.forEach((weight, j) =>
-        bar(left + 5 + a * cell, y(j), cell - (cell > 4 ? 1 : 0), row - 1, colour(weight / brightest))));
+      if (looked > a) faint(within(looked, a, a + 1), () => head.forEach((_, j) =>
+        bar(left + 5 + a * cell, y(j), cell - (cell > 4 ? 1 : 0), row - 1, shades[layer][a][j])));
     });
     const done = ease(within(u, 0.78, 1));
     if (done) ball(to, lane, 6.5 * done, accent);
