@@ -57,6 +57,7 @@ def test_a_text_too_long_for_an_address_has_no_links(folders, pictures):
     app = opened(FIRST, folder=folders["pretrained"])
     app.text_area(key="text").set_value("my [MASK] " * 1000).run()
     assert fine(app) and pictures[-1]["links"] == [] and "left out" in boxes(app)
+    assert "the stations lead nowhere" in said(app)
 
 
 def test_the_model_beside_it_is_followed_too(folders, pictures):

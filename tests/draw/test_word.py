@@ -26,7 +26,7 @@ def test_the_picture_gets_the_numbers_and_their_sentences():
     assert data["links"] == [["attention?a=b", "Heads"]]
     first, control = data["sets"]
     assert first == control and first["attention"][1][2] == [round(n / 21, 3) for n in range(1, 7)]
-    assert first["lens"][1] == ["שלום", 0.5, "50%"] and first["guesses"] == [
+    assert first["lens"][1] == ["שלום", "50%"] and first["guesses"] == [
         ["שלום", "7.0", 0.995, "> 99%"],
         ["a", "2.0", 0.005, "< 1%"],
     ]

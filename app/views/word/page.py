@@ -60,8 +60,11 @@ def show_word(query: mask.Query, encoded: Encoded, number: int, truth: str | Non
             st.session_state[mask.masked_key(encoded)] = masked
             st.session_state[mask.gap_key(encoded, masked)] = masked.index(position)
 
-    data = pack(word, query.loaded.name, control, truth, links.of_stations(word) if own else (), choose=own)
+    pages = links.of_stations(word) if own else []
+    data = pack(word, query.loaded.name, control, truth, pages, choose=own)
     word_component(data, f"{KEY}{query.key}", follow if own else None)
+    if own and not pages:
+        st.caption("No address can contain this text or model, so the stations lead nowhere. The bar on the left does.")
     with below:
         exports(f"word{query.key}", followed_table(word), cells.word(query, number, truth), followed_heatmap(word))
 

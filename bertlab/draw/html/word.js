@@ -118,8 +118,8 @@ const makePicture = (stage, data, set, room, { jump, point, follow }) => {
     };
     return station;
   });
-  const labels = data.tokens.map((token, row) => label(data, set, row, follow));
-  const guesses = set.lens.map(([token, p, percent], layer) => make("span", { className: "lens", style: left(layer + 1) + `;--p:${p}`,
+  const labels = data.tokens.map((token, row) => label(data, row, follow));
+  const guesses = set.lens.map(([token, percent], layer) => make("span", { className: "lens", style: left(layer + 1),
     title: `${token} ${percent}` }, make("b", { textContent: token, dir: "auto" }), make("small", { textContent: percent })));
   const height = `height:${place.height}px;padding-top:${place.top}px;grid-auto-rows:${place.row}px;font-size:${Math.min(14, place.row - 2)}px`;
   const side = make("div", { className: "side", style: `width:${place.labels}px` }, stations[0],
@@ -128,11 +128,8 @@ const makePicture = (stage, data, set, room, { jump, point, follow }) => {
     make("div", { className: "stations" }, ...stations.slice(1)), canvas, make("div", { className: "lenses" }, ...guesses));
   const pan = make("div", { className: "pan" }, world);
   canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", `The word on its way through ${data.layers} layers; each station says its numbers.`);
-  canvas.onpointermove = canvas.onpointerdown = (event) => {
-    const told = paint.told(event.offsetX, event.offsetY);
-    point(told);
-  };
+  canvas.setAttribute("aria-label", `[MASK] on its way through the ${data.layers} layers of ${data.name}; each station says its numbers.`);
+  canvas.onpointermove = canvas.onpointerdown = (event) => point(paint.told(event.offsetX, event.offsetY));
   canvas.onpointerleave = () => point(null);
   stage.replaceChildren(make("div", { className: "scene" }, side, pan), legend(data, paint.brightest));
 
@@ -166,7 +163,7 @@ const makePicture = (stage, data, set, room, { jump, point, follow }) => {
   return { seek, repaint, set };
 };
 
-const label = (data, set, row, follow) => {
+const label = (data, row, follow) => {
   const token = data.tokens[row], pressable = data.choose && row !== data.followed && !["[CLS]", "[SEP]"].includes(token);
   const node = make(pressable ? "button" : "span", { className: `token ${row === data.followed ? "followed" : ""}`, title: token },
     make("bdi", { textContent: token }));

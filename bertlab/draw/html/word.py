@@ -66,7 +66,7 @@ def _described(word: FollowedWord, rows: Sequence[int], truth: str | None) -> di
         "norms": rounded(word.norms[:, rows]),
         "attention": rounded(word.attention[:, :, rows]),
         "states": rounded(word.states[:, :DRAWN_NUMBERS]),
-        "lens": [[fill.tokens[0], fill.probabilities[0], percent(fill.probabilities[0])] for fill in word.lens.layers],
+        "lens": [[fill.tokens[0], percent(fill.probabilities[0])] for fill in word.lens.layers],
         "guesses": [
             [token, f"{logit:.1f}", p, percent(p)]
             for token, logit, p in zip(guess.tokens, word.logits, guess.probabilities, strict=True)
@@ -123,10 +123,10 @@ def logits_text(word: FollowedWord) -> str:
 
 def guess_text(word: FollowedWord, truth: str | None) -> str:
     fill = word.lens.layers[-1]
-    hidden = f" The hidden word: “{truth}”." if truth else ""
+    hidden, choices = f" The hidden word: “{truth}”." if truth else "", math.exp(fill.entropy)
     return (
         f"Softmax makes probabilities of the logits: {_best(fill)}. The model is as uncertain as in an even "
-        f"choice among {math.exp(fill.entropy):,.1f} of {word.vocab_size:,} tokens.{hidden}"
+        f"choice among {choices:,.{0 if choices > 10 else 1}f} of {word.vocab_size:,} tokens.{hidden}"
     )
 
 
