@@ -101,7 +101,7 @@ def test_in_the_explorer(new_tab, server):
     show(tab, server, "word", "?text=my+dog+is+hairy.&mask=2")
     assert overflow(tab) == 0
     assert tab.locator(".word").evaluate("word => word.scrollWidth <= word.clientWidth + 1")
-    assert tab.locator("canvas").bounding_box()["y"] < 844, "a picture on the first screen"
+    assert tab.locator(".word canvas").bounding_box()["y"] < 844, "a picture on the first screen"
     tab.get_by_title("Mask “hairy” and follow it").click()
     tab.wait_for_url("**mask=4*")
     settle(tab)
