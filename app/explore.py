@@ -6,6 +6,7 @@ import streamlit as st
 
 # Every page: its folder in app/views, which is its address too, with its title and icon. The first one opens first.
 PAGES = {
+    "word": ("Follow one word", ":material/route:"),
     "masking": ("Masked words", ":material/visibility_off:"),
     "attention": ("Attention heads", ":material/grid_on:"),
     "embeddings": ("[CLS] embeddings", ":material/scatter_plot:"),

@@ -20,7 +20,10 @@ def main() -> None:
     parser.add_argument("pages", nargs="*", choices=[[], *PAGES], help="default: all")
     pages = parser.parse_args().pages or list(PAGES)
     with chromium() as browser, explorer() as (address, _):
-        tab = browser.new_page(viewport={"width": 1280, "height": HEIGHT}, color_scheme="light")
+        size = {"width": 1280, "height": HEIGHT}
+        tab = browser.new_page(
+            viewport=size, color_scheme="light", reduced_motion="reduce"
+        )  # the moving picture is whole
         for page in pages:
             first_view(tab, address, page, LINKS.get(page, ""))
             settle(tab)

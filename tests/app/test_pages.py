@@ -16,7 +16,10 @@ def test_first_screen_shows_the_bundled_model(page):
     assert cells(app)
 
 
-@pytest.mark.parametrize(("page", "odd"), [*(("masking", odd) for odd in ODD), *(("attention", odd) for odd in PLAIN)])
+@pytest.mark.parametrize(
+    ("page", "odd"),
+    [*(("masking", odd) for odd in ODD), *((page, odd) for page in ("attention", "word") for odd in PLAIN)],
+)
 def test_odd_text_is_shown_or_explained(page, odd, folders):
     app = opened(page, folder=folders["pretrained"], text=ODD[odd])
     assert fine(app), said(app)
@@ -33,7 +36,7 @@ def test_odd_passage_and_question(odd, folders):
     assert not app.exception and "This view failed" not in boxes(app)
 
 
-@pytest.mark.parametrize("page", ["masking", "attention"])
+@pytest.mark.parametrize("page", ["word", "masking", "attention"])
 def test_empty_text_gets_a_friendly_box(page, folders):
     app = opened(page, folder=folders["pretrained"])
     for text in ("", "   ", "\n\t", "\x00\x01"):

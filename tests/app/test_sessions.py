@@ -27,7 +27,7 @@ def film(run: str, text: str) -> tuple[str, pd.DataFrame]:
 
 def surprisals(run: str, text: str) -> tuple[str, pd.DataFrame]:
     model, tok = BertForPreTraining.from_pretrained(run), Tokenizer.from_pretrained(run)
-    link = "?" + urlencode({"masking_tab": "Whole text", "folder": run, "text": text})
+    link = "masking?" + urlencode({"masking_tab": "Whole text", "folder": run, "text": text})
     return link, sweep_table(list(sweep(model, tok, text)))
 
 

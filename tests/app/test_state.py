@@ -55,7 +55,7 @@ def test_an_emptied_text_is_empty_when_the_link_is_opened():
 
 
 def test_what_a_link_says_of_places_goes_with_its_text():
-    app = opened(text="my dog is hairy", mask="2")
+    app = opened("masking", text="my dog is hairy", mask="2")
     assert app.query_params["mask"] in ("2", ["2"])
     app.text_area(key="text").set_value("penguins are birds").run()
     assert "mask" not in app.query_params

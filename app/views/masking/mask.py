@@ -10,6 +10,14 @@ from app.shared.markdown import chip_names, plain
 from bertlab.errors import InputError
 from bertlab.explain.text import Encoded, clean, encode
 
+EXAMPLES = {
+    "too tired": {"text": state.DEFAULT_TEXT, "pair": ""},
+    "too wide": {"text": state.DEFAULT_TEXT.replace("tired", "wide"), "pair": ""},
+    "my dog": {"text": "my dog is [MASK].", "pair": "he likes walks."},
+    "the store": {"text": "the man went to the [MASK].", "pair": "he bought a gallon of milk."},
+    "penguins": {"text": "penguins are flightless [MASK].", "pair": ""},
+}
+
 
 @dataclass(frozen=True)
 class Query:
@@ -38,17 +46,12 @@ class Query:
 
 def choose(encoded: Encoded) -> list[int]:
     """Show a chip for every token; pressed ones are masked, and typed [MASK]s stay so. Returns the positions."""
-    typed = [i for i, token in enumerate(encoded.tokens) if token == "[MASK]"]
-    positions = [i for i in range(len(encoded.tokens)) if not encoded.special[i]]
-    key = f"gaps {hash(tuple(encoded.tokens))}"  # kept when only the model or its step changes
-    if state.unset(key):
-        linked = [int(i) for i in (state.link_value("mask") or "").split(",") if i.isdecimal()]
-        st.session_state[key] = sorted({i for i in linked if i in positions} | set(typed))
+    typed, positions = typed_masks(encoded), words(encoded)
+    key = masked_key(encoded)
 
     def hold() -> None:
         st.session_state[key] = sorted({*st.session_state[key], *typed})
 
-    state.keep(key)
     locked = " (a typed [MASK] stays: it hides no word)" if typed else ""
     masked = st.pills(
         f"Press a word to mask it, press it again to show it{locked}",
@@ -60,10 +63,35 @@ def choose(encoded: Encoded) -> list[int]:
         help="A word that is not in the vocabulary is split into pieces. ## marks a piece that continues a word.",
         persist_state="session",
     )
-    state.share("mask", ",".join(str(i) for i in sorted(masked) if i not in typed))
+    share_masked(encoded, masked)
     if not masked:
         say_nothing_is_masked(cut=bool(encoded.dropped) and not typed)
     return sorted(masked)
+
+
+def typed_masks(encoded: Encoded) -> list[int]:
+    return [i for i, token in enumerate(encoded.tokens) if token == "[MASK]"]
+
+
+def words(encoded: Encoded) -> list[int]:
+    """Return the positions that can be masked."""
+    return [i for i in range(len(encoded.tokens)) if not encoded.special[i]]
+
+
+def masked_key(encoded: Encoded) -> str:
+    """Return the key of the masked positions in the session, at first those of the link and the typed ones."""
+    key = f"gaps {hash(tuple(encoded.tokens))}"  # kept when only the model or its step changes
+    if state.unset(key):
+        linked = [int(i) for i in (state.link_value("mask") or "").split(",") if i.isdecimal()]
+        st.session_state[key] = sorted({i for i in linked if i in words(encoded)} | set(typed_masks(encoded)))
+    state.keep(key)
+    return key
+
+
+def share_masked(encoded: Encoded, masked: Sequence[int]) -> None:
+    """Put the masked positions into the link, without the typed ones."""
+    typed = typed_masks(encoded)
+    state.share("mask", ",".join(str(i) for i in sorted(masked) if i not in typed))
 
 
 def say_nothing_is_masked(cut: bool) -> None:
@@ -78,12 +106,8 @@ def choose_one(encoded: Encoded, positions: Sequence[int]) -> int:
     """Ask for one of several masked positions. Returns its number, counted from 0."""
     if len(positions) == 1:
         return 0
-    key = f"gap {hash((tuple(encoded.tokens), tuple(positions)))}"
-    if state.unset(key):
-        linked = state.link_value("gap") or ""
-        st.session_state[key] = int(linked) - 1 if linked.isdecimal() and 0 < int(linked) <= len(positions) else 0
+    key = gap_key(encoded, positions)
     names = [context(encoded, position) for position in positions]
-    state.keep(key)
     number = st.pills(
         "Which gap",
         range(len(positions)),
@@ -94,6 +118,16 @@ def choose_one(encoded: Encoded, positions: Sequence[int]) -> int:
     )
     state.share("gap", str(number + 1) if number else "")
     return number
+
+
+def gap_key(encoded: Encoded, positions: Sequence[int]) -> str:
+    """Return the key in the session of the number of the chosen masked position, at first that of the link."""
+    key = f"gap {hash((tuple(encoded.tokens), tuple(positions)))}"
+    if state.unset(key):
+        linked = state.link_value("gap") or ""
+        st.session_state[key] = int(linked) - 1 if linked.isdecimal() and 0 < int(linked) <= len(positions) else 0
+    state.keep(key)
+    return key
 
 
 def queries(

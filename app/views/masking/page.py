@@ -4,13 +4,6 @@ from app.shared import layout, models, state, versions
 from app.views.masking import fill_in, layer_by_layer, mask, next_sentence, pretraining_draw, two_versions, whole_text
 from bertlab.explain.text import encode
 
-EXAMPLES = {
-    "too tired": {"text": state.DEFAULT_TEXT, "pair": ""},
-    "too wide": {"text": state.DEFAULT_TEXT.replace("tired", "wide"), "pair": ""},
-    "my dog": {"text": "my dog is [MASK].", "pair": "he likes walks."},
-    "the store": {"text": "the man went to the [MASK].", "pair": "he bought a gallon of milk."},
-    "penguins": {"text": "penguins are flightless [MASK].", "pair": ""},
-}
 OF_MASKED_WORDS = {"Fill in": fill_in, "Layer by layer": layer_by_layer}
 OF_THE_TEXT = {"Whole text": whole_text, "Pretraining's draw": pretraining_draw, "Next sentence": next_sentence}
 
@@ -34,7 +27,7 @@ layout.heading(
     "BERT learns by filling gaps. Hide words of your own text to see what BERT would write there. It reads the "
     "words on *both* sides, and you can see which of them decide.",
 )
-versions.examples_and_switch("", EXAMPLES)
+versions.examples_and_switch("", mask.EXAMPLES)
 text, pair = state.text_fields()
 other = versions.field("", text)
 with layout.box():

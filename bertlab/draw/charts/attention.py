@@ -6,9 +6,10 @@ import altair as alt
 import pandas as pd
 from torch import Tensor
 
-from bertlab.draw.charts.base import PLAIN, token_names
+from bertlab.draw.charts.base import PLAIN, ROW, token_axis, token_names
 from bertlab.draw.palette import OKABE_ITO
 from bertlab.explain.attention.heads import ROLES, HeadRoles
+from bertlab.explain.words.follow import FollowedWord
 
 
 def attention_table(tokens: Sequence[str], weights: Tensor) -> pd.DataFrame:
@@ -31,6 +32,33 @@ def attention_heatmap(tokens: Sequence[str], weights: Tensor) -> alt.Chart:
             color=alt.Color("weight:Q", scale=alt.Scale(scheme="cividis", domainMin=0)),
         )
         .properties(width=step, height=step)
+    )
+
+
+def followed_table(word: FollowedWord) -> pd.DataFrame:
+    """One row for each layer, head and token: how much the followed position attends to that token."""
+    rows = [
+        (layer + 1, head + 1, position, token, weights[position])
+        for layer, heads in enumerate(word.attention.tolist())
+        for head, weights in enumerate(heads)
+        for position, token in enumerate(word.tokens)
+    ]
+    return pd.DataFrame(rows, columns=["layer", "head", "position", "token", "weight"])
+
+
+def followed_heatmap(word: FollowedWord) -> alt.Chart:
+    """Draw what every head gives the tokens at the followed position: rows are tokens, columns layers and heads."""
+    label = token_axis(token_names(range(len(word.tokens)), word.tokens))
+    return (
+        alt.Chart(followed_table(word))
+        .mark_rect()
+        .encode(
+            x=alt.X("layer:O", title="layer, and in it each head", axis=alt.Axis(labelAngle=0, **PLAIN)),
+            xOffset="head:O",
+            y=alt.Y("position:O", title="attended to", axis=label),
+            color=alt.Color("weight:Q", scale=alt.Scale(scheme="cividis", domainMin=0)),
+        )
+        .properties(width=640, height=alt.Step(ROW))
     )
 
 

@@ -1,7 +1,7 @@
 // All attention heads of one text: a grid of thumbnails, and one head in full as a matrix or as arcs.
-// mount(root, buffer, view, onView) is hosted by Streamlit and by anywidget; canvas.py puts attention.css (as CSS),
-// attention_head.js and attention_grid.js before it. Everything that a reader does is answered here; `onView` only
-// reports it.
+// mount(root, buffer, view, onView) is hosted by Streamlit and by anywidget; component.py puts the CSS,
+// shared.js, attention_head.js and attention_grid.js before it. Everything that a reader does is answered here; `onView`
+// only reports it.
 //
 // buffer: uint32 length of the header | header (JSON) | uint8 weights, 255 = 1.0. The header names `roles`,
 // `models` and the `sum` of the weights; for each model follow (L, A, S, S) weights and, if it has two `sets`, as
@@ -45,17 +45,6 @@ export function mount(root, buffer, view, onView) {
   panes.forEach((pane) => pane.draw());
   followWidth(root, () => panes.forEach((pane) => pane.draw()));
 }
-
-const followWidth = (root, draw) => {
-  let width = root.clientWidth;
-  root.resizeWatch?.disconnect();
-  root.resizeWatch = new ResizeObserver(() => {
-    if (Math.abs(root.clientWidth - width) < 24) return;
-    width = root.clientWidth;
-    draw();
-  });
-  root.resizeWatch.observe(root);
-};
 
 const options = (data, state, change) => {
   const option = (text, key, enabled = true) => {

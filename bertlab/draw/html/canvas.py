@@ -1,43 +1,19 @@
-"""One canvas for all attention heads, hosted by Streamlit in the app and by anywidget in notebooks."""
+"""One canvas for all attention heads, in the explorer and in notebooks."""
 
 import json
 import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from bertlab.draw.html.component import Component, rounded
 from bertlab.explain.attention.heads import ROLES, head_roles
 from bertlab.explain.attention.maps import AttentionMaps
 
-# Streamlit calls the default export again on every rerun: a canvas that already shows these bytes stays.
-_STREAMLIT_HOST = """
-export default function ({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".attention-root"), header = headerOf(data);
-  if (root.dataset.header === header) return;
-  root.dataset.header = header;
-  mount(root, data, {}, (view) => setStateValue("view", view));
-}
-"""
-_ANYWIDGET_HOST = """
-export default { render({ model, el }) {
-  const root = document.createElement("div");
-  el.append(root);
-  const draw = () => {
-    const { buffer, byteOffset, byteLength } = model.get("data");
-    mount(root, new Uint8Array(buffer, byteOffset, byteLength), model.get("view"), (view) => {
-      model.set("view", view);
-      model.save_changes();
-    });
-  };
-  model.on("change:data", draw);
-  draw();
-} };
-"""
+CANVAS = Component("attention", "attention.css", ("attention_head.js", "attention_grid.js", "attention.js"))
 
 
 @dataclass(frozen=True)
@@ -68,29 +44,13 @@ def _sets(model: ModelHeads) -> list[AttentionMaps]:
 def _described(model: ModelHeads) -> dict:
     layers, heads, _, _ = model.maps.weights.shape
     roles = [head_roles(maps) for maps in _sets(model)]
-    sets = [{"scores": _rounded(r.scores), "best": r.best.tolist()} for r in roles]
-    shape = {"layers": layers, "heads": heads, "uniform": _rounded(roles[0].uniform)}
+    sets = [{"scores": rounded(r.scores), "best": r.best.tolist()} for r in roles]
+    shape = {"layers": layers, "heads": heads, "uniform": rounded(roles[0].uniform)}
     return {"name": model.name, "tokens": model.maps.tokens, "sets": sets} | shape
-
-
-def _rounded(values) -> list | float | None:
-    """Nested lists with three decimals; nan, which JSON lacks, as None."""
-    if isinstance(values, Tensor):
-        values = values.tolist()
-    if isinstance(values, list):
-        return [_rounded(value) for value in values]
-    return round(values, 3) if values == values else None
 
 
 def _as_bytes(weights: Tensor) -> bytes:
     return (weights * 255).round().clamp(0, 255).to(torch.uint8).numpy().tobytes()
-
-
-def _module(host: str) -> str:
-    """One ES module: style, one head in full, all heads, both together, and what ties them to a host."""
-    names = ("attention.css", "attention_head.js", "attention_grid.js", "attention.js")
-    style, *parts = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in names)
-    return "\n".join([f"const CSS = {json.dumps(style)};", *parts, host])
 
 
 def attention_widget(
@@ -105,37 +65,9 @@ def attention_widget(
     Its `view` trait follows what the user chooses.
     """
     models = [ModelHeads(name, maps, control)] + ([beside] if beside else [])
-    return _widget_class()(data=pack(models), view=view or {})
-
-
-@cache
-def _widget_class():
-    import anywidget
-    import traitlets
-
-    class AttentionWidget(anywidget.AnyWidget):
-        _esm = _module(_ANYWIDGET_HOST)
-        data = traitlets.Bytes().tag(sync=True)
-        view = traitlets.Dict().tag(sync=True)
-
-    return AttentionWidget
+    return CANVAS.widget(pack(models), view)
 
 
 def attention_component(models: Sequence[ModelHeads], key: str, view: dict | None = None) -> dict:
     """The heads as a Streamlit component; returns what the user chose (layer, head, role, toggles)."""
-    result = _component()(
-        key=key,
-        data=pack(models, view),
-        default={"view": view or {}},
-        on_view_change=lambda: None,
-    )
-    return dict(result.view or {})
-
-
-@cache
-def _component():
-    import streamlit as st
-
-    return st.components.v2.component(
-        "bertlab_attention", html='<div class="attention-root"></div>', js=_module(_STREAMLIT_HOST)
-    )
+    return CANVAS.show(key, pack(models, view), view)
