@@ -67,7 +67,9 @@ def found_columns(
     options = [("--text-column", text), ("--pair-column", pair), ("--label-column", label)]
     for option, name in options + [("--choice-columns", name) for name in wanted.choices]:
         if name and name not in names:
-            raise InputError(f"{source}: there is no column {name!r}, only {', '.join(names)}; see {option} (a name, or a number from 0)")
+            raise InputError(
+                f"{source}: there is no column {name!r}, only {', '.join(names)}; see {option} (a name, or a number from 0)"
+            )
     return Columns(text, pair, label, wanted.choices)
 
 

@@ -166,7 +166,7 @@ def test_bad_rows_are_named(tmp_path, name):
 
 def test_bad_rows_are_left_out(tmp_path):
     skipped = Skipped()
-    folder = jsonl(tmp_path, "train", {"tokens": ["a"], "ner_tags": ["?"]}, {"tokens": ["b"], "ner_tags": ["O"]})
+    folder = jsonl(tmp_path, "train", {"tokens": ["a"], "ner_tags": [3]}, {"tokens": ["b"], "ner_tags": ["O"]})
     assert [one.words for one in read_hub(HubSet(folder, word_rows), skipped=skipped)] == [("b",)]
     assert skipped.count == 1
 
