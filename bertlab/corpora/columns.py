@@ -67,8 +67,8 @@ def found_columns(
     options = [("--text-column", text), ("--pair-column", pair), ("--label-column", label)]
     for option, name in options + [("--choice-columns", name) for name in wanted.choices]:
         if name and name not in names:
-            known = f"only {', '.join(names)}; see {option} (a name, or a number from 0)"
-            raise InputError(f"{source}: there is no column {name!r}, {known}")
+            hint = f"see {option} (a name, or a number from 0)"
+            raise InputError(f"{source}: there is no column {name!r}, only {', '.join(names)}; {hint}")
     return Columns(text, pair, label, wanted.choices)
 
 

@@ -151,10 +151,17 @@ def _token_example(record: Record, columns: Columns, tags: Tags | None) -> Token
     words = [check_word(word, record.place(names[0])) for word in _list(record, names[0])]
     if tags is None:
         return TokenExample(str(record.number), tuple(words))
-    labels = [(str(label), record.place(names[1])) for label in _list(record, names[1])]
+    labels = [(_name(label, record.place(names[1])), record.place(names[1])) for label in _list(record, names[1])]
     if len(labels) != len(words):
         raise InputError(f"{record.where}: {len(words)} words, but {len(labels)} labels")
     return TokenExample(str(record.number), tuple(words), tags.read(labels))
+
+
+def _name(label: object, where: str) -> str:
+    """Return a label of a word. InputError: it is a number, whose name the data set does not tell."""
+    if not isinstance(label, str):
+        raise InputError(f"{where}: {label!r:.40} is no label: give names (O, B-x, I-x ... or DET)")
+    return label
 
 
 def _list(record: Record, column: str) -> list:

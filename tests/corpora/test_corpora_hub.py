@@ -146,7 +146,7 @@ BAD = {
     "nothing": (word_rows, {"tokens": [], "ner_tags": []}, "row 1: 'tokens' holds no list"),
     "no word": (word_rows, {"tokens": ["a", ""], "ner_tags": ["O", "O"]}, "row 1: 'tokens': '' is no word"),
     "too few": (word_rows, {"tokens": ["a", "b"], "ner_tags": ["O"]}, "row 1: 2 words, but 1 labels"),
-    "numbers": (word_rows, {"tokens": ["a"], "ner_tags": [3]}, "row 1: 'ner_tags': '3' is no label of an entity"),
+    "numbers": (word_rows, {"tokens": ["a"], "ner_tags": [3]}, "row 1: 'ner_tags': 3 is no label: give names"),
     "no labels": (word_rows, {"tokens": ["a"]}, "row 1: there is no column 'ner_tags', only tokens"),
     "no answers": (question_rows, SQUAD, r'row 1 \(id q1\): "answers" is missing'),
     "no starts": (question_rows, SQUAD | {"answers": {"text": ["Ash"]}}, r'row 1 \(id q1\): "answer_start" is missing'),
@@ -166,7 +166,7 @@ def test_bad_rows_are_named(tmp_path, name):
 
 def test_bad_rows_are_left_out(tmp_path):
     skipped = Skipped()
-    folder = jsonl(tmp_path, "train", {"tokens": ["a"], "ner_tags": ["?"]}, {"tokens": ["b"], "ner_tags": ["O"]})
+    folder = jsonl(tmp_path, "train", {"tokens": ["a"], "ner_tags": [3]}, {"tokens": ["b"], "ner_tags": ["O"]})
     assert [one.words for one in read_hub(HubSet(folder, word_rows), skipped=skipped)] == [("b",)]
     assert skipped.count == 1
 
