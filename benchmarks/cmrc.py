@@ -15,7 +15,6 @@ as CMRC 2018 does, in brackets with the 95% interval that the test questions giv
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -31,13 +30,13 @@ from bertlab.corpora.sentences import split_text
 from bertlab.corpora.squad import read_squad
 from bertlab.inputs.chinese import mixed_words
 from bertlab.inputs.masking import Masking
-from bertlab.io.atomic import atomic_write
 from bertlab.tasks.measures import score_answers
 from bertlab.tasks.registry import open_task
 from bertlab.tasks.span import right_answers
 from bertlab.training.finetune import finetune
 from bertlab.training.pretrain import pretrain
 from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe, pretrain_recipe, suited_optimization
+from bertlab.training.run_folder import read_rows
 from bertlab.training.run_settings import PretrainSettings, RunSettings
 
 MASKINGS = {
@@ -98,18 +97,27 @@ def question_recipe(encoder: Path, options: argparse.Namespace) -> FinetuneRecip
 
 
 def unfinished(run: Path) -> bool:
-    """Whether a run was begun and has not ended. One that ended has written its time."""
+    """Whether a run was stopped, so that it can go on."""
     return (run / "resume").is_dir()
+
+
+def done(run: Path) -> bool:
+    return (run / "model.safetensors").is_file() and not unfinished(run)
+
+
+def seconds(run: Path) -> float:
+    return read_rows(run / "metrics.csv")[-1]["seconds"]
 
 
 def pretrained(name: str, corpus: Corpus, options: argparse.Namespace) -> tuple[Path, float]:
     """The run folder of the encoder, trained now if it was not yet, and its seconds."""
-    run = options.out / f"encoder-{name.replace(chr(32), chr(45))}"
+    run = options.out / f"encoder-{name.replace(' ', '-')}"
     if not done(run):
         say(f"{run} ...")
         settings = PretrainSettings(resume=unfinished(run))
         result = pretrain(encoder_recipe(name, options), corpus.texts, settings=settings, out=run)
-        end(run, result.stopped, result.seconds)
+        if result.stopped:
+            raise SystemExit(130)
     return run, seconds(run)
 
 
@@ -122,22 +130,9 @@ def answering(encoder: Path, corpus: Corpus, options: argparse.Namespace, random
         model = untrained(recipe, corpus.train) if random else None
         settings = RunSettings(resume=unfinished(run))
         result = finetune(recipe, corpus.train, corpus.dev, settings=settings, model=model, out=run)
-        end(run, result.stopped, result.seconds)
+        if result.stopped:
+            raise SystemExit(130)
     return run, seconds(run)
-
-
-def done(run: Path) -> bool:
-    return (run / "seconds.json").is_file()
-
-
-def seconds(run: Path) -> float:
-    return float(json.loads((run / "seconds.json").read_text()))
-
-
-def end(run: Path, stopped: bool, taken: float) -> None:
-    if stopped:
-        raise SystemExit(130)
-    atomic_write(run / "seconds.json", json.dumps(taken))
 
 
 def rows(corpus: Corpus, options: argparse.Namespace) -> Iterator[list[str]]:
@@ -178,12 +173,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True, help="folder of CMRC 2018")
     parser.add_argument("--text", type=Path, nargs="+", default=[], help="more Chinese text for pretraining")
     parser.add_argument("--out", type=Path, default=Path("runs/cmrc"))
-    parser.add_argument("--steps", type=int, help="of each pretraining; 10,000 if not given")
+    parser.add_argument("--steps", type=int, help="of each pretraining; 4,000 if not given")
     parser.add_argument("--epochs", type=float, default=3.0, help="of each fine-tuning")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="a few steps of a tiny model on 24 questions")
     options = parser.parse_args()
-    options.steps = options.steps or (5 if options.quick else 10_000)
+    options.steps = options.steps or (5 if options.quick else 4000)
     options.out = options.out.with_name(f"{options.out.name}-quick") if options.quick else options.out
     return options
 

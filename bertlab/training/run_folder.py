@@ -205,8 +205,8 @@ def check_recipe(folder: Path, recipe: dict[str, Any]) -> None:
     kind = FinetuneRecipe if "task" in recipe else PretrainRecipe
     defaults = {field.name: field.default for field in fields(kind)}
     begun, asked = defaults | read_json(folder / "recipe.json"), json.loads(json.dumps(recipe))
-    for name, inner in {"masking": Masking(), "optim": Optimization()}.items():
-        begun[name] = asdict(inner) | begun.get(name, {})
+    for name, inner in {"masking": asdict(Masking()), "optim": asdict(Optimization())}.items():
+        begun[name] = inner | begun.get(name, {})
     changed = [f"{key} was {begun.get(key)!r}" for key in asked if asked[key] != begun.get(key)]
     if changed:
         raise InputError(f"{folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")

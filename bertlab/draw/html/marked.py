@@ -19,7 +19,7 @@ _CLASSES = ["plain", "mask", "random", "kept"]
 STYLE = """<style>
 .strip { display: flex; flex-wrap: wrap; gap: 10px 7px; line-height: 1.3; }
 .strip span { padding: 4px 9px; border-radius: 6px; border: 1px solid transparent; font-size: 16px; }
-.strip small { display: block; font-size: 11.5px; opacity: .85; }
+.strip small { display: block; direction: ltr; font-size: 11.5px; opacity: .85; }
 .strip .plain { opacity: .8; padding-inline: 2px; }
 .strip .special { opacity: .45; padding-inline: 2px; }
 .strip .mask { background: #0072B226; border-color: #0072B2; }
