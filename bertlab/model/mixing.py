@@ -64,7 +64,7 @@ def moved(x: Tensor, source: Tensor, target: Tensor) -> Tensor:
     """
     B, S = source.shape
     number = torch.arange(S, device=x.device)
-    order = torch.where(source, number, number + S).sort(dim=1).values % S  # (B, S): True positions first
+    order = torch.where(source, number, number + S).sort(dim=1).indices  # (B, S): True positions first
     origin = order.gather(1, (target.cumsum(1) - 1).clamp(min=0))  # (B, W): where the n-th True of a row comes from
     out = x[torch.arange(B, device=x.device)[:, None], origin]  # (B, S, ...) -> (B, W, ...)
     return out.masked_fill(~target.view(*target.shape, *[1] * (x.dim() - 2)), 0)

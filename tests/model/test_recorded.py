@@ -6,7 +6,6 @@ from building import MODELS, build
 
 from bertlab import BertForTokenClassification, BertModel, InputError
 from bertlab.model import BertForSentenceEmbedding
-from bertlab.model.mixing import moved, word_positions
 
 CASES = {kind.__name__: (kind, {}) for kind in [*MODELS, BertForSentenceEmbedding]}
 CASES |= {decoder: (BertForTokenClassification, {"token_decoder": decoder}) for decoder in ("cnn", "crf")}
@@ -59,11 +58,3 @@ def test_ordinary_calls_still_check_their_ids(config, batch):
     model = BertModel(config)
     with pytest.raises(InputError, match="outside 0..60"):
         model(batch["input_ids"] + 60)
-
-
-def test_words_move_there_and_back():
-    mask = torch.tensor([[False, True, False, True], [False, False, False, False], [True, True, True, True]])
-    x = torch.arange(12.0).view(3, 4, 1)
-    words = moved(x, mask, word_positions(mask))
-    assert words[:, :, 0].tolist() == [[1, 3, 0, 0], [0, 0, 0, 0], [8, 9, 10, 11]]
-    assert torch.equal(moved(words, word_positions(mask), mask), x * mask[:, :, None])
