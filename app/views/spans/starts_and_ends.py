@@ -14,7 +14,7 @@ from bertlab.draw.charts import spans as span_charts
 def show(readings: Sequence[Reading]) -> None:
     layout.side_by_side(readings, show_square)
     st.caption(
-        "The square: the row is the token an answer starts with, the column the one it ends with, so each cell is a possible "
+        "In the square the row is the token an answer starts with, the column the one it ends with: each cell is an "
         "answer. Grey cells cannot be one: below the diagonal the end comes before the start, and far to the right "
         f"the answer is longer than {readings[0].found.max_answer_tokens} tokens. The best span is framed."
     )
