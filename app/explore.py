@@ -23,6 +23,7 @@ STYLE = """<style>
 [data-testid="stHeader"] button { pointer-events: auto; }
 .st-key-example_choice [data-testid="stButtonGroup"] { display: flex; align-items: center; gap: .8rem; }
 .st-key-example_choice [data-testid="stWidgetLabel"] { flex: none; }
+.st-key-example_choice [data-testid="stButtonGroup"] > :last-child { min-width: 0; }
 [data-testid="stMainBlockContainer"] h3 { font-size: 1.4rem; padding-top: 1rem; }
 [data-testid="stMarkdownContainer"] p { max-width: 46rem; }
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
