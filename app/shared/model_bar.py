@@ -92,8 +92,8 @@ def type_folder() -> str:
         state.forget_positions()
         gate.permit(st.session_state.folder)
 
-    options = dict(placeholder="runs/own-text", help=HELP, on_change=opened)
-    return state.linked_text(st.text_input, f"or a {gate.places()}", "folder", **options)
+    label = f"or a {gate.places()}"
+    return state.linked_text(st.text_input, label, "folder", placeholder="runs/own-text", help=HELP, on_change=opened)
 
 
 def choose_step() -> None:

@@ -54,7 +54,7 @@ class Loaded:
     """A model ready to use; `stamp` changes when the files in its folder do.
 
     `name` is for visitors, `source` is what from_pretrained takes in a notebook, `heads` are the published names of the
-    stored tensors outside the encoder. `random`: its weights were drawn, not learned.
+    stored tensors outside the encoder. `random`: its weights were drawn, not learned. `folder` has its files.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Loaded:
     tokenizer: Tokenizer
     heads: frozenset[str] = frozenset()
     random: bool = False
+    folder: str = ""
 
     @property
     def limit(self) -> int:
@@ -250,7 +251,8 @@ def _open(task: str, folder: str, stamp: str) -> Loaded | None:
     if head and not any(tensor.startswith(head) for tensor in stored):
         return None
     heads = frozenset(tensor for tensor in stored if not tensor.startswith(("encoder.", "embeddings.")))
-    return Loaded(folder, folder, stamp, kind.from_pretrained(folder), Tokenizer.from_pretrained(folder), heads)
+    model, tokenizer = kind.from_pretrained(folder), Tokenizer.from_pretrained(folder)
+    return Loaded(folder, folder, stamp, model, tokenizer, heads, folder=folder)
 
 
 @st.cache_resource(max_entries=KEPT_CONTROLS, show_spinner=False)

@@ -20,7 +20,7 @@ def example_pills(label: str, examples: dict[str, dict[str, str]]) -> None:
         st.session_state.example_choice = None
         forget_positions()
 
-    st.pills(label, list(examples), key="example_choice", on_change=fill_fields, wrap=True)
+    st.pills(label, list(examples), key="example_choice", on_change=fill_fields, wrap=False)
 
 
 def linked_text(field: Callable[..., str], label: str, key: str, default: str = "", **options) -> str:

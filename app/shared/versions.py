@@ -35,7 +35,7 @@ def partners(one: list[str], other: list[str]) -> dict[int, int]:
 
     Items that were added, left out, or replaced by more or fewer have none.
     """
-    found = {}
+    found: dict[int, int] = {}
     for kind, first, stop, start, end in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if kind == "equal" or (kind == "replace" and stop - first == end - start):
             found.update(zip(range(first, stop), range(start, end), strict=True))

@@ -1,8 +1,10 @@
 """The page of embeddings without a browser: its sets, models, neighbours, links, and what a reader may get wrong."""
 
 import pytest
-from pages import ODD, PLAIN, boxes, fine, opened, said
+from pages import ODD, PLAIN, boxes, cells, fine, opened, run, said
 from streamlit.testing.v1 import AppTest
+
+from bertlab import BertForSentenceEmbedding, BertModel, Tokenizer
 
 CSV = "text,label\n" + "".join(f"the dog number {i} sleeps,{'ab'[i % 2]}\n" for i in range(12))
 
@@ -158,3 +160,15 @@ def test_rows_without_text_are_left_out_and_counted(folders):
     app = with_file(folders, "a.csv", (CSV + ",a\n" + "x,b\n" * 600).encode())
     assert fine(app), said(app)
     assert "left out 1 row" in said(app) and "only the first 500 are shown" in said(app)
+
+
+def test_a_sentence_encoder_opens_with_its_own_vector(folders, tmp_path):
+    model, tok = BertModel.from_pretrained(folders["bare"]), Tokenizer.from_pretrained(folders["bare"])
+    encoder = BertForSentenceEmbedding(model.config).eval()
+    encoder.save_pretrained(tmp_path / "encoder", tok)
+    app = page(folder=str(tmp_path / "encoder"), embeddings_set="my own lines")
+    assert fine(app), said(app)
+    assert app.segmented_control(key="embeddings_own_vector").value == "own"
+    assert any("OwnPooling(kind='mean', unit=True)" in code.value for code in app.main.code)
+    for code in cells(app):
+        run(code)

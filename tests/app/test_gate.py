@@ -4,6 +4,7 @@ import pytest
 from pages import boxes, facts, fine, opened, said
 
 from app.shared import gate, models
+from bertlab.cli import launch
 
 
 @pytest.fixture
@@ -55,6 +56,13 @@ def test_a_closed_server_opens_its_own_models_only(closed, folders, asked, monke
     assert facts(app).startswith("**storyworld-tiny**:")
     assert [field.key for field in app.text_input if field.key == "folder"] == ["folder"] * (len(closed) == 1)
     assert fine(opened(model="english-mini"))
+
+
+def test_the_command_closes_the_server(monkeypatch):
+    started = []
+    monkeypatch.setattr(launch, "start", lambda command, environment: started.append(environment))
+    launch.Explore(no_folders=True).run()
+    assert started[0][gate.NO_FOLDERS] == "1" and gate.NO_HUB not in started[0]
 
 
 @pytest.mark.parametrize(("page", "name"), [("spans", "storyworld-tiny-qa"), ("labels", "storyworld-tiny-sentiment")])

@@ -57,8 +57,7 @@ def test_the_weight_that_changes_most_is_named(folders):
 
 
 def test_labels_that_change_are_named():
-    link = dict(label_text="Rex met Ruth. The soup was salty.", label_two="true")
-    app = opened("labels", label_other="Rex met Ruth. The soup was not salty.", **link)
+    app = opened("labels", label_two="true", label_other="Ruth Hill bought Lucky a cake in Ashford. It was salty.")
     assert fine(app), said(app)
-    assert "In the other version the class is **good**" in said(app) and "instead of **bad**" in said(app)
+    assert "In the other version the class is **bad** (100.0%) instead of **good** (99.8%)." in said(app)
     assert "In the other version: no word that both have changes its label." in said(app)

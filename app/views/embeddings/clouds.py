@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import streamlit as st
@@ -88,7 +89,7 @@ def choose_look(loaded: models.Loaded) -> Look:
 def encoder_pooling(loaded: models.Loaded) -> OwnPooling | None:
     """Return the pooling that belongs to the model, or to the one to compare with, if one is a sentence encoder."""
     for one in (loaded, models.beside("encoder")):
-        found = own_pooling(models.folder_of(one.source)) if one and not one.random else None
+        found = own_pooling(Path(one.folder)) if one and not one.random else None
         if found:
             return found
     return None

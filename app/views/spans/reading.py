@@ -43,7 +43,7 @@ def fields(prefix: str = "") -> tuple[str, str]:
     """Show the fields for question and passage; `prefix` keeps the keys of two views apart."""
     keys = f"{prefix}question", f"{prefix}passage"
     offered = {texts[0]: dict(zip(keys, texts, strict=True)) for texts in examples()}
-    state.example_pills("Try a question that the model has not seen in training", offered)
+    state.example_pills("Try an unseen question", offered)
     question = state.linked_text(st.text_input, "Your question", keys[0], QUESTION)
     return question, state.linked_text(st.text_area, "Your passage", keys[1], PASSAGE, height=110)
 

@@ -121,24 +121,28 @@ def _width(text: str) -> int:
 
 
 def passage_chart(answer: Answer) -> alt.LayerChart:
-    """The passage with each token blue as an answer may start with it and orange as it may end with it.
+    """The passage: the left half of a token is blue as an answer may start with it, the right orange as it may end.
 
     The answer is underlined. Shades go with the square root of the probability, as in shaded_passage.
     """
     table = passage_table(answer)
+    table["middle"] = (table["left"] + table["right"]) / 2
     width = max(LINE, int(table["right"].max()))
+    x = alt.X("left:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None)
     base = alt.Chart(table).encode(
-        x=alt.X("left:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None),
+        x=x,
         y=alt.Y("line:O", scale=alt.Scale(paddingInner=0.2), axis=None),
     )
-    areas = base.encode(x2="right:Q")
     shades = [
-        areas.transform_calculate(shade=f"0.75 * sqrt(datum.{kind})")
+        base.encode(x=alt.X(f"{left}:Q", scale=x.scale, axis=None), x2=f"{right}:Q")
+        .transform_calculate(shade=f"0.75 * sqrt(datum.{kind})")
         .mark_rect(color=colour)
         .encode(opacity=alt.Opacity("shade:Q", scale=None, legend=None))
-        for kind, colour in (("start", BLUE), ("end", ORANGE))
+        for kind, colour, left, right in (("start", BLUE, "left", "middle"), ("end", ORANGE, "middle", "right"))
     ]
-    under = areas.transform_filter(alt.datum["in answer"]).mark_bar(color=ANSWER, height=3, yOffset=11)
+    under = (
+        base.encode(x2="right:Q").transform_filter(alt.datum["in answer"]).mark_bar(color=ANSWER, height=3, yOffset=11)
+    )
     words = base.mark_text(align="left", font="monospace", fontSize=13).encode(text="word:N")
     title = alt.Title("blue: may start the answer, orange: may end it", anchor="start", fontWeight="normal")
     size = dict(width=LETTER * width, height=alt.Step(LEADING))

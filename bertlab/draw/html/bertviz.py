@@ -43,8 +43,8 @@ _SHRINK = """
   svg.style = "width: 100%; height: auto; max-width: 970px";"""
 _LAYER = '<label>Layer: <select id="layer"></select></label>'
 _HEAD = '<label>Head: <select id="att_head"></select></label>'
-# Black and white change places, colours keep their hue; white becomes nearly Streamlit's #0e1117, not a black box.
-_DARK = "filter: invert(.935) hue-rotate(180deg);"
+# Black and white change places, colours keep their hue; white becomes the grey of Streamlit's dark page.
+_DARK = "filter: invert(.914) hue-rotate(180deg);"
 
 
 def head_view(
