@@ -49,6 +49,7 @@ class Result:
     seed: int
     measure: str
     scores: np.ndarray  # (N, 2), see bertlab.compare.statistics
+    guess: float  # the best that needs no model
     pretraining: dict[str, float]  # parameters, operations, seconds
     rate: float
     seconds: float
@@ -155,6 +156,7 @@ class Laboratory:
             seed,
             found["measure"],
             np.array(found["scores"], dtype=float),
+            found["guess"],
             found["pretraining"],
             found["rate"],
             found["seconds"],
@@ -177,10 +179,12 @@ class Laboratory:
         reached = [best_of(trial.evaluations, trial.task)[trial.task.best] for trial in trials]
         best = trials[int(np.argmax(reached))]
         predictions = list(best.task.predict(best.model, test))
+        guesses = [guess[best.task.best] for guess in best.task.baselines(train, test).values()]
         pretraining = {k: v for k, v in read_json(folder / RESULT).items() if k != "made_from"}
         return {
             "measure": best.task.best,
             "scores": scores(best.task, test, predictions).tolist(),
+            "guess": max(guesses, default=0.0),
             "pretraining": pretraining,
             "rate": self.budget.rates[int(np.argmax(reached))],
             "seconds": sum(trial.rows[-1]["seconds"] for trial in trials),

@@ -57,6 +57,11 @@ class Comparison:
         common = [task for task in self.tasks_of(claim.better) if task in self.tasks_of(claim.worse)]
         return statistics.compare(self.scores(claim.better, common), self.scores(claim.worse, common))
 
+    def guess(self, task: str) -> str:
+        """Return what needs no model, the mean over seeds; nothing for a task that cannot be guessed."""
+        value = fmean(result.guess for result in self.results if result.task == task)
+        return f"{value:.3f}" if value else ""
+
     def cost(self, learner: str) -> dict[str, float]:
         """Return parameters, operations and seconds of a learner's pretraining, the mean over seeds."""
         found = [result.pretraining for result in self.results if result.learner == learner]
@@ -82,6 +87,8 @@ class Comparison:
             figures, cost = self.figures(learner), self.cost(learner)
             spent = [f"{cost['parameters']:,.0f}", f"{cost['operations']:.2g}", f"{cost['seconds']:.0f}"]
             rows.append([learner, *spent, *(str(figures.get(column, "")) for column in columns)])
+        guesses = [self.guess(column) if column in self.tasks else "" for column in columns]
+        rows.append(["a guess without a model", "", "", "", *guesses])
         table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
         sentences = "\n".join(f"- {sentence(claim, self.difference(claim))}" for claim in self.claims)
         return f"# {self.table.question}\n\n{self.note}\n\n{table}\n\n{sentences}\n\n![{self.name}]({self.name}.png)\n"
@@ -122,7 +129,7 @@ def note_of(budget: Budget, seeds: int, text: str) -> str:
         f"many parameters) and learned from {text} in {recipe.steps:,} steps of {recipe.batch_size} texts, then each "
         f"task in {tuning.steps:,} steps of {tuning.batch_size} examples at a rate of {rates}, whichever was better on "
         f"{budget.dev:,} dev examples. Measured on at most {budget.test:,} test examples (accuracy, or F1 of entities "
-        f"and answers), with 95% intervals over {seeds} seeds and the examples."
+        f"and answers), with 95% intervals over seeds ({seeds}) and examples."
     )
 
 

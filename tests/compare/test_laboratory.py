@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -117,6 +118,7 @@ def test_a_killed_comparison_goes_on_and_nothing_is_done_twice(lab, tmp_path, mo
     assert len(rows) == 6 and float(rows[0]["operations"]) > 0 and float(rows[2]["operations"]) == 0
     text = (tmp_path / "out" / "toy.md").read_text()
     assert "A note." in text and text.count("\n- BERT against ") == 2 and "2 seeds" in text
+    assert re.search(r"\| a guess without a model \|  \|  \|  \| 0\.\d{3} \|", text)
 
 
 def test_another_recipe_is_another_training(lab):
