@@ -15,8 +15,8 @@ def show(readings: Sequence[Reading]) -> None:
     layout.side_by_side(readings, show_square)
     st.caption(
         "In the square the row is the token an answer starts with, the column the one it ends with: each cell is an "
-        "answer. Grey cells cannot be one: below the diagonal the end comes before the start, far to the right "
-        f"the answer is longer than {readings[0].found.max_answer_tokens} tokens, and in grey rows and columns it would "
+        "answer. Grey cells cannot be one: below the diagonal the end comes before the start, far to the right the "
+        f"answer is longer than {readings[0].found.max_answer_tokens} tokens, and in grey rows and columns it would "
         "cut a word. The best span is framed."
     )
 
