@@ -8,9 +8,9 @@ from typing import BinaryIO
 import numpy as np
 from tqdm.auto import tqdm
 
+from bertlab.corpora.columns import TEXTS, Columns
 from bertlab.corpora.reading import check_text
 from bertlab.corpora.records import read_records
-from bertlab.corpora.tabular import TEXTS
 from bertlab.errors import InputError, require
 from bertlab.io.atomic import atomic_file
 from bertlab.search.vectors import TextEncoder
@@ -43,8 +43,8 @@ def embed_file(path: Path, out: Path, encoder: TextEncoder, column: str | None =
 def read_texts(path: Path, column: str | None, encoding: str) -> Iterator[str]:
     """Yield the texts of a file, so that the n-th vector is that of the n-th line or row."""
     lines = path.suffix.lower() == ".txt"
-    for number, record in enumerate(read_records(path, encoding, column=column), start=1):
-        if lines and record.number != number:
+    for number, record in enumerate(read_records(path, encoding, columns=Columns(text=column)), start=1):
+        if lines and record.values.keys() == {"text"} and record.number != number:
             raise InputError(f"{path}, line {number}: is empty; write a text on it, or leave it out")
         name = column or next((name for name in TEXTS if name in record.values), "text")
         yield check_text(record.value(name), record.place(name))

@@ -203,7 +203,7 @@ def check_recipe(folder: Path, recipe: dict[str, Any]) -> None:
     not have yet had its default.
     """
     kind = FinetuneRecipe if "task" in recipe else PretrainRecipe
-    defaults = {field.name: field.default for field in fields(kind)}
+    defaults: dict[str, Any] = {field.name: field.default for field in fields(kind)}
     begun, asked = defaults | read_json(folder / "recipe.json"), json.loads(json.dumps(recipe))
     for name, inner in {"masking": asdict(Masking()), "optim": asdict(Optimization())}.items():
         begun[name] = inner | begun.get(name, {})

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from bertlab.errors import InputError, require
@@ -60,7 +61,7 @@ def wandb_run(folder: Path, after: int) -> Iterator[Send]:
     name.parent.mkdir(exist_ok=True)
     if not name.exists():
         name.write_text(uuid4().hex)
-    how = {"id": name.read_text(), "resume": "allow", "settings": wandb.Settings(console="off")}
+    how: dict[str, Any] = {"id": name.read_text(), "resume": "allow", "settings": wandb.Settings(console="off")}
     try:
         run = wandb.init(project=os.environ.get("WANDB_PROJECT", "bertlab"), name=str(folder), dir=folder, **how)
     except wandb.errors.Error as error:
