@@ -35,6 +35,8 @@ def leaves(result):
         result = vars(result)
     if isinstance(result, dict):
         result = [part for pair in result.items() for part in pair]
+    if isinstance(result, frozenset):
+        result = sorted(result)
     if not isinstance(result, list | tuple):
         return [result.numpy() if isinstance(result, torch.Tensor) else result]
     return [leaf for part in result for leaf in leaves(part)]

@@ -125,7 +125,7 @@ def test_match_siamese_learns_predicts_and_is_measured(pretrained, table, tmp_pa
     run = str(tmp_path / "run")
     quick = ["--steps", "2", "--batch-size", "4", "--max-length", "32", "--device", "cpu"]
     main(["finetune", "match", "--siamese", "--model", str(pretrained), "--train", str(table), "--out", run, *quick])
-    assert "mean reciprocal rank" in capsys.readouterr().out
+    assert "mrr" in capsys.readouterr().out
     assert "finetune match --train FILE" in (tmp_path / "run" / "README.md").read_text()
     model, task = open_task(run)
     assert type(model) is BertForSentenceEmbedding and task.learned is find_task("match")

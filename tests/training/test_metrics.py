@@ -21,6 +21,9 @@ class Cheat:
     def eval(self):
         return self
 
+    def parameters(self):
+        return iter([torch.zeros(1)])
+
     def __call__(self, input_ids, labels, next_sentence_label, masked_only, **_):
         wanted = labels[labels != -100]
         self.calls.append((input_ids, labels))
@@ -138,6 +141,9 @@ class Filler:
 
     def eval(self):
         return self
+
+    def parameters(self):
+        return iter([torch.zeros(1)])
 
     def __call__(self, input_ids, **_):
         logits = torch.zeros(*input_ids.shape, self.tok.vocab_size)
