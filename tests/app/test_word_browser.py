@@ -21,7 +21,7 @@ INK = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas
 @pytest.fixture(scope="module")
 def data() -> bytes:
     tok = Tokenizer.from_pretrained("storyworld-tiny")
-    sizes = dict(hidden_size=48, num_hidden_layers=12, num_attention_heads=12, intermediate_size=48)
+    sizes: dict = dict(hidden_size=48, num_hidden_layers=12, num_attention_heads=12, intermediate_size=48)
     word = follow_word(BertForPreTraining(BertConfig(vocab_size=tok.vocab_size, **sizes)).eval(), tok, TEXT)
     return pack(word, control=word, links=[(f"page-{n}", "a page") for n in range(16)], choose=True)
 
