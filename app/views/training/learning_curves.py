@@ -44,9 +44,9 @@ def refresh(name: str, source: str, log_steps: bool, step: int | None, known: tu
             text = "No figures yet: the first row comes after a few dozen steps."
             st.info(text, icon=":material/hourglass_empty:")
             return
+        show_curves(run, log_steps, step)
         show_figures(run, step)
         st.markdown(verdict(run))
-        show_curves(run, log_steps, step)
         table = run_charts.curve_table(run, list(dict.fromkeys([*run.measures, *run.shares])))
         exports("learning-curves", table, cells.curves(source, log_steps), run_charts.run_curves(run, log_steps))
 
