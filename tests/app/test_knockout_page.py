@@ -45,7 +45,7 @@ def test_every_view_and_its_cell(tab, folders):
 def test_two_models_and_random_weights(folders):
     app = opened("Switch heads off", folder=folders["pretrained"], text=TEXT, versus="storyworld-tiny", follow="was")
     assert fine(app), said(app)
-    models = ["storyworld-tiny", "random weights", folders["pretrained"]]
+    models = ["storyworld-tiny", "random weights", "pretrained"]
     assert set(app.main.dataframe[0].value["model"]) == set(models)
     assert set(app.main.dataframe[0].value[lambda t: t["model"] == "storyworld-tiny"]["layer"]) == {1, 2, 3, 4}
     other = opened("Switch heads off", folder=folders["pretrained"], text=TEXT, versus="storyworld-tiny", follow="##g")

@@ -174,7 +174,7 @@ def test_only_pages_that_can_show_the_step_are_linked(folders, tmp_path):
         shutil.copytree(folders["reader"], place)
     (run / "recipe.json").write_text("{}")
     (run / "metrics.csv").write_text("step,loss\n10,2.0\n")
-    for name, ends in (("storyworld-tiny", ["Masked words", "[CLS] embeddings"]), (run, [ATTENTION, "Answer spans"])):
+    for name, ends in (("storyworld-tiny", ["Follow one word", "[CLS] embeddings"]), (run, [ATTENTION, "Answer spans"])):
         app = opened(folder=str(name), step="0")
         assert fine(app), said(app)
         links = [link.proto.label for link in app.main.get("page_link")]

@@ -31,7 +31,7 @@ def test_words_that_differ_are_marked_and_stay_text():
 
 
 def test_the_guesses_of_both_versions_are_those_of_the_library(folders):
-    app = opened(folder=folders["pretrained"], text=TEXT, two="true", other=OTHER)
+    app = opened("masking", folder=folders["pretrained"], text=TEXT, two="true", other=OTHER)
     assert fine(app), said(app)
     model, tok = (kind.from_pretrained(folders["pretrained"]) for kind in (BertForPreTraining, Tokenizer))
     one, two = (fill_mask(model, tok, text)[0] for text in (TEXT, OTHER))
