@@ -19,7 +19,8 @@ FILMS = {  # each with the task whose head a run needs
     "A head forms": (head_forms, "encoder"),
     "[CLS] and topics": (cls_topics, "encoder"),
 }
-NEEDED = {"masking": "fill", "spans": "answer"}  # the task whose head a page needs; other pages need the encoder
+# The task whose head a page needs; other pages need the encoder.
+NEEDED = {"word": "fill", "masking": "fill", "spans": "answer"}
 NOT_LINKED = ("labels", "training")  # classifiers have no snapshots; this page
 
 
