@@ -74,7 +74,7 @@ def test_the_passage_on_lines_holds_every_word_and_underlines_the_answer(found):
     assert list(marked["position"]) == list(range(found.best.start_token, found.best.end_token + 1))
 
 
-@pytest.mark.parametrize("name", ["span_heatmap", "boundary_bars", "window_bars", "threshold_line"])
+@pytest.mark.parametrize("name", ["span_heatmap", "boundary_bars", "passage_chart", "window_bars", "threshold_line"])
 def test_charts_become_files(found, name):
     tokens = [range(3, 6)] if name in ("span_heatmap", "boundary_bars") else []
     assert png(getattr(span_charts, name)(found, *tokens), scale=1).startswith(b"\x89PNG")

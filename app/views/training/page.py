@@ -108,6 +108,7 @@ def show(place, run: TrainingRun) -> None:
     else:
         how = "To keep some, train with `--set snapshot_steps=0,100,1000`"
         st.caption(f"This run kept no snapshots, so only its curves can be shown. {how}.")
+    models.name_model(moment.source if moment else run.name)
     views = {"Learning curves": learning_curves} | (films(run) if moment else {})
     with layout.open_tab("training", views) as name:
         views[name].show(run, cell_source(run.name), moment.step if moment else None)
@@ -124,7 +125,6 @@ with layout.box():
     if models.upload_name(chosen):
         raise InputError("an uploaded model has no record of its training: choose a run")
     if gate.permitted(chosen):
-        models.name_model(chosen)
         show(right, opened(chosen))
     else:
         gate.ask(chosen)

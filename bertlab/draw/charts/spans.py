@@ -128,13 +128,13 @@ def passage_chart(answer: Answer) -> alt.LayerChart:
     table = passage_table(answer)
     table["middle"] = (table["left"] + table["right"]) / 2
     width = max(LINE, int(table["right"].max()))
-    x = alt.X("left:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None)
+    scale = alt.Scale(domain=[0, width], nice=False)
     base = alt.Chart(table).encode(
-        x=x,
+        x=alt.X("left:Q", scale=scale, axis=None),
         y=alt.Y("line:O", scale=alt.Scale(paddingInner=0.2), axis=None),
     )
     shades = [
-        base.encode(x=alt.X(f"{left}:Q", scale=x.scale, axis=None), x2=f"{right}:Q")
+        base.encode(x=alt.X(f"{left}:Q", scale=scale, axis=None), x2=f"{right}:Q")
         .transform_calculate(shade=f"0.75 * sqrt(datum.{kind})")
         .mark_rect(color=colour)
         .encode(opacity=alt.Opacity("shade:Q", scale=None, legend=None))
