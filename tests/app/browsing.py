@@ -27,7 +27,9 @@ def show(tab, server: str, page: str, link: str = "") -> None:
 
 def open_it(tab) -> None:
     """Say yes to what a link opens."""
-    tab.get_by_role("button", name="Open it").click()
+    button = tab.get_by_role("button", name="Open it")
+    button.click()
+    button.wait_for(state="detached")  # until then the page shows the model that it opens without asking
 
 
 def settle(tab) -> None:
