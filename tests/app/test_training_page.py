@@ -174,11 +174,12 @@ def test_only_pages_that_can_show_the_step_are_linked(folders, tmp_path):
         shutil.copytree(folders["reader"], place)
     (run / "recipe.json").write_text("{}")
     (run / "metrics.csv").write_text("step,loss\n10,2.0\n")
-    for name, ends in (("storyworld-tiny", ["Follow one word", "[CLS] embeddings"]), (run, [ATTENTION, "Answer spans"])):
+    first_and_last = {"storyworld-tiny": ("Follow one word", "[CLS] embeddings"), run: (ATTENTION, "Answer spans")}
+    for name, ends in first_and_last.items():
         app = opened(folder=str(name), step="0")
         assert fine(app), said(app)
         links = [link.proto.label for link in app.main.get("page_link")]
-        assert [links[0], links[-1]] == ends and ATTENTION in links
+        assert (links[0], links[-1]) == ends and ATTENTION in links
 
 
 def test_a_run_is_put_into_the_model_bar(mine):

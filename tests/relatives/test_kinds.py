@@ -11,10 +11,10 @@ from bertlab.inputs.features import collate
 from bertlab.relatives.encoders import LastToken
 from bertlab.relatives.kinds import RELATIVES, carried_parameters, find_relative, head_on
 from bertlab.tasks.registry import find_task
-from bertlab.training.task_loss import task_loss
 from bertlab.training.pretrain import learn_vocabulary, pretrain
 from bertlab.training.recipes import PretrainRecipe
 from bertlab.training.run_settings import PretrainSettings
+from bertlab.training.task_loss import task_loss
 
 RECIPE = PretrainRecipe(
     vocab_size=400,
