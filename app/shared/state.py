@@ -12,15 +12,16 @@ LINK_CHARACTERS = 6_000  # servers refuse addresses much longer
 POSITIONS = ("mask", "gap", "at", "at-beside", "word", "follow", "window")  # in the link: of one text only
 
 
-def example_pills(label: str, examples: dict[str, dict[str, str]]) -> None:
-    """Show a row of examples. Each press writes the example's texts into the fields named by its keys."""
+def example_pills(label: str, examples: dict[str, dict[str, str]], *, wrap: bool = False) -> None:
+    """Show a row of examples. Each press writes the example's texts into the fields named by its keys. What does not
+    fit into the row is scrolled to, or with `wrap` stands in another row."""
 
     def fill_fields() -> None:
         st.session_state.update(examples.get(st.session_state.example_choice or "", {}))
         st.session_state.example_choice = None
         forget_positions()
 
-    st.pills(label, list(examples), key="example_choice", on_change=fill_fields, wrap=False)
+    st.pills(label, list(examples), key="example_choice", on_change=fill_fields, wrap=wrap)
 
 
 def linked_text(field: Callable[..., str], label: str, key: str, default: str = "", **options) -> str:

@@ -80,7 +80,7 @@ layout.heading(
 left, right = st.columns([3, 2], gap="medium")
 text = state.linked_text(left.text_area, "Your text", "text", state.DEFAULT_TEXT, height=68)
 with right:
-    state.example_pills("Try", mask.EXAMPLES)
+    state.example_pills("Try", mask.EXAMPLES, wrap=True)
 picture = st.container()  # above the second text, which few need
 pair = state.linked_text(st.text_area, "Second text (optional)", "pair", height=68)
 below = st.container()
