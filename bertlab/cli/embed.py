@@ -31,16 +31,14 @@ class Embed:
     """Encoding of the file."""
 
     def run(self) -> None:
-        import torch
-
         from bertlab.deploy.embed import embed_file
         from bertlab.model import BertForSentenceEmbedding
         from bertlab.search.vectors import TextEncoder
+        from bertlab.tasks.registry import best_device
         from bertlab.tokenizer import Tokenizer
 
         at_least_one(max_length=self.max_length)
-        device = torch.accelerator.current_accelerator(check_available=True) or "cpu"
-        model = BertForSentenceEmbedding.from_pretrained(self.model, device)
+        model = BertForSentenceEmbedding.from_pretrained(self.model, best_device())
         tokenizer = Tokenizer.from_pretrained(self.model)
         encoder = TextEncoder(model, tokenizer, self.max_length, self.pooling, self.normalise)
         count = embed_file(self.file, self.out, encoder, self.column, self.encoding)

@@ -42,7 +42,7 @@ class Export:
 
 def read_labelled(name: str, data: Path, files: FileOptions) -> "tuple[PretrainedModel, Task, list]":
     """Return the model, its task and the labelled examples of a file. InputError: they are no examples for it."""
-    from bertlab.cli.evaluate import file_examples
+    from bertlab.cli.evaluate import file_examples, known_examples
     from bertlab.tasks.files import naming
     from bertlab.tasks.registry import open_task
     from bertlab.tasks.sequence import problem_of
@@ -50,7 +50,7 @@ def read_labelled(name: str, data: Path, files: FileOptions) -> "tuple[Pretraine
     model, task = open_task(name)
     examples = file_examples(task, data, files, problem_of(model.config))
     with naming(data):
-        task.check(examples, model.config)
+        examples = known_examples(task, examples, model.config, files)
     return model, task, examples
 
 

@@ -44,11 +44,10 @@ def open_predictor(name: str, batcher: Batcher) -> tuple[Predict, tuple[tuple[st
 
 def masked_words(name: str, batcher: Batcher) -> Predict:
     """Return what fills in each [MASK] of a text, as bertlab.predict.fill_in does."""
-    from bertlab.model import BertForPreTraining
-    from bertlab.predict import fill_rows
+    from bertlab.predict import fill_rows, open_masked
     from bertlab.tokenizer import Tokenizer
 
-    model, tokenizer = BertForPreTraining.from_pretrained(name), Tokenizer.from_pretrained(name)
+    model, tokenizer = open_masked(name), Tokenizer.from_pretrained(name)
 
     def predict(given: Given, top: int) -> list[dict]:
         def work(texts: list[str]) -> list:

@@ -14,10 +14,11 @@ from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 from bertlab.explain.runs import Moment
 from bertlab.explain.spans import Answer, answer
 from bertlab.explain.text import encode, longest
-from bertlab.explain.vectors import Neighbours, Pooling, neighbour_accuracy, text_vectors
+from bertlab.explain.vectors import Neighbours, neighbour_accuracy, text_vectors
 from bertlab.explain.words.fill import position_log_probabilities
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering, BertModel
 from bertlab.model.base import PretrainedModel
+from bertlab.model.mixing import Pooling
 from bertlab.tokenizer import Tokenizer
 
 MOST_WORDS = 8

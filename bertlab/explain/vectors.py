@@ -15,10 +15,10 @@ from torch import Tensor
 from bertlab.errors import InputError
 from bertlab.explain.text import bert_of, clean, frame_mask, longest
 from bertlab.model.base import PretrainedModel
+from bertlab.model.mixing import Pooling, pooled
 from bertlab.model.sentences import OwnPooling
 from bertlab.tokenizer import Tokenizer
 
-Pooling = Literal["cls", "mean", "max"]
 Method = Literal["pca", "tsne", "umap"]
 
 BATCH = 8  # texts that are read at once
@@ -56,18 +56,8 @@ def _layers(model: PretrainedModel, batch: dict[str, Tensor], own: Tensor, pooli
     states = bert_of(model)(**batch, output_hidden_states=True).hidden_states  # L+1 x (B, S, H)
     kind, unit = pooling if isinstance(pooling, OwnPooling) else (pooling, False)
     own = batch["attention_mask"].bool() if isinstance(pooling, OwnPooling) else own
-    vectors = torch.stack([pool(state, own, kind) for state in states]).float()  # (L+1, B, H)
+    vectors = torch.stack([pooled(state, own, kind) for state in states]).float()  # (L+1, B, H)
     return F.normalize(vectors, dim=-1) if unit else vectors
-
-
-def pool(states: Tensor, own: Tensor, pooling: Pooling) -> Tensor:
-    """(B, S, H) -> (B, H): the first token's state, or the mean or maximum over the tokens where `own` (B, S)."""
-    if pooling == "cls":
-        return states[:, 0]
-    own = own[:, :, None]  # (B, S, 1)
-    if pooling == "mean":
-        return (states * own).sum(1) / own.sum(1)
-    return states.masked_fill(~own, -torch.inf).amax(1)
 
 
 def text_vectors(

@@ -3,12 +3,16 @@
 Shapes: B sequences, S tokens, W words in the longest row, H hidden size, L layers.
 """
 
+from typing import Literal
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import BertConfig
 from bertlab.model.base import is_recorded
+
+Pooling = Literal["cls", "mean", "max"]
 
 
 class LayerMix(nn.Module):
@@ -48,6 +52,16 @@ def mean_over_tokens(states: Tensor, attention_mask: Tensor | None) -> Tensor:
     real = (attention_mask != 0)[:, :, None]  # (B, S, 1)
     total = precise.masked_fill(~real, 0).sum(1)  # (B, S, H) -> (B, H)
     return (total / real.sum(1).clamp(min=1)).to(states.dtype)
+
+
+def pooled(states: Tensor, counted: Tensor, pooling: Pooling) -> Tensor:
+    """Return one vector (B, H) of the states (B, S, H) of each text: that of [CLS], or the mean or the largest value in
+    each dimension over the tokens where `counted` (B, S) is not 0."""
+    if pooling == "cls":
+        return states[:, 0]
+    if pooling == "mean":
+        return mean_over_tokens(states, counted)
+    return states.masked_fill((counted == 0)[:, :, None], -torch.inf).amax(1)
 
 
 def word_positions(word_mask: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ Shapes: B texts, S tokens, H hidden size.
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import torch
 import torch.nn.functional as F
@@ -18,7 +18,7 @@ from bertlab.io.gate import parse_json, present, read_json, read_text
 from bertlab.model.base import PretrainedModel
 from bertlab.model.fast import BertModel, EncoderOptions
 from bertlab.model.heads import without_padding
-from bertlab.model.mixing import mean_over_tokens
+from bertlab.model.mixing import Pooling, mean_over_tokens
 
 SCALE = 20.0  # of the cosines; Reimers and Gurevych's library has the same
 FORMAT = "sentence_transformers.models"
@@ -96,11 +96,11 @@ class OwnPooling(NamedTuple):
     `unit`: the vector is then scaled to length 1.
     """
 
-    kind: Literal["cls", "mean", "max"]
+    kind: Pooling
     unit: bool
 
 
-KINDS: dict[str, Literal["cls", "mean", "max"]] = {"cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max"}
+KINDS: dict[str, Pooling] = {"cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max"}
 
 
 def own_pooling(folder: Path) -> OwnPooling | None:

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import torch
@@ -13,14 +12,12 @@ from torch import Tensor
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.io.locate import locate
-from bertlab.model.mixing import mean_over_tokens
+from bertlab.model.mixing import Pooling, pooled
 from bertlab.model.sentences import BertForSentenceEmbedding
 from bertlab.search.cache import cached
 from bertlab.tasks.base import CPU_TOKENS, batches
 from bertlab.tasks.registry import open_task
 from bertlab.tokenizer import Tokenizer
-
-Pooling = Literal["mean", "cls", "max"]
 
 
 class TextEncoder:
@@ -68,15 +65,6 @@ class TextEncoder:
         states = self.model.bert(**batch).last_hidden_state
         vectors = pooled(states, batch["attention_mask"], self.pooling).float()
         return F.normalize(vectors, dim=-1) if self.normalise else vectors
-
-
-def pooled(states: Tensor, attention_mask: Tensor, pooling: Pooling) -> Tensor:
-    """Return one vector (B, H) of the states (B, S, H) of each text, without its padding."""
-    if pooling == "cls":
-        return states[:, 0]
-    if pooling == "mean":
-        return mean_over_tokens(states, attention_mask)
-    return states.masked_fill(attention_mask[:, :, None] == 0, -torch.inf).amax(1)
 
 
 def kept_vectors(name: str | Path, texts: Sequence[str], *, progress: bool = False) -> tuple[TextEncoder, Tensor]:

@@ -16,12 +16,12 @@ from bertlab.explain.vectors import (
     layer_measures,
     nearest,
     neighbour_accuracy,
-    pool,
     project,
     silhouette,
     text_vectors,
     vector_rows,
 )
+from bertlab.model.mixing import pooled
 from bertlab.model.sentences import OwnPooling
 
 TEXTS = ["my dog is hairy.", "he likes walks and the store.", "penguins", "milk"] * 5
@@ -63,7 +63,7 @@ def test_cls_before_the_first_layer_knows_nothing(model, tok):
 def test_special_tokens_typed_by_hand_are_not_pooled():
     states = torch.tensor([[[5.0], [1.0], [3.0], [9.0]]])  # (1, 4, 1)
     own = torch.tensor([[False, True, True, False]])
-    assert [float(pool(states, own, how)) for how in ("cls", "mean", "max")] == [5, 2, 3]
+    assert [float(pooled(states, own, how)) for how in ("cls", "mean", "max")] == [5, 2, 3]
 
 
 def test_texts_are_cut(model, tok):

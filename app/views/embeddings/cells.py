@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 
-from bertlab.explain.vectors import Pooling
+from bertlab.model.mixing import Pooling
 from bertlab.model.sentences import OwnPooling
 
 Models = Sequence[tuple[str, str]]

@@ -13,8 +13,9 @@ from app.views.embeddings import cells
 from app.views.embeddings.texts import TextSet
 from bertlab import Tokenizer
 from bertlab.draw.charts.projection import projection_scatter, projection_table
-from bertlab.explain.vectors import LayerMeasures, Method, Pooling, layer_measures, nearest, project, vector_rows
+from bertlab.explain.vectors import LayerMeasures, Method, layer_measures, nearest, project, vector_rows
 from bertlab.model.base import PretrainedModel
+from bertlab.model.mixing import Pooling
 from bertlab.model.sentences import OwnPooling, own_pooling
 
 POOLINGS: dict[Pooling, str] = {"cls": "[CLS]", "mean": "mean", "max": "maximum"}

@@ -12,7 +12,8 @@ from bertlab import BertModel, Tokenizer
 from bertlab.draw.charts.film import accuracy_steps, accuracy_table, class_key, cloud_tile, strip, unfitted
 from bertlab.explain.runs import PAIRS, Moment, TrainingRun
 from bertlab.explain.snapshots import CloudFrame, cloud_film
-from bertlab.explain.vectors import Pooling, project
+from bertlab.explain.vectors import project
+from bertlab.model.mixing import Pooling
 
 COUNT = 120  # sentences
 VECTORS: dict[str, Pooling] = {"[CLS]": "cls", "mean of its tokens": "mean"}

@@ -3,15 +3,14 @@
 import atexit
 import os
 import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from bertlab.errors import InputError
 from bertlab.training.engine.precision import TYPICAL, Choice, Precision, Products, choose
+from bertlab.training.engine.signals import handled
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -120,22 +119,11 @@ def launch(fabric: "Fabric") -> None:
 
     They ignore Ctrl-C until they train; from then on `deferred_signals` handles it in all of them.
     """
-    with ignored_ctrl_c() if fabric.world_size > 1 else nullcontext():  # what is ignored here is ignored there
+    alone = fabric.world_size == 1
+    with nullcontext() if alone else handled([signal.SIGINT], signal.SIG_IGN):  # what is ignored here is ignored there
         fabric.launch()
     for process in getattr(fabric.strategy.launcher, "procs", ()):
         atexit.register(process.kill)
-
-
-@contextmanager
-def ignored_ctrl_c() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():  # only there it can be set
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def is_first() -> bool:

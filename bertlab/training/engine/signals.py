@@ -3,8 +3,9 @@ the command tells which one it was."""
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 # Ctrl-C; what Kubernetes, Docker, SLURM and `timeout` send before they kill; the usual warning of a job queue
 NAMES = ("SIGINT", "SIGTERM", "SIGUSR1")
@@ -59,16 +60,23 @@ def ended_by_signals() -> Iterator[None]:
     By default they would end the process on the spot, or do nothing where it is the first one of a container. Outside
     the main thread nothing changes.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
-    before = {number: signal.signal(number, end) for number in STOPPING if number != signal.SIGINT}
+    with handled([number for number in STOPPING if number != signal.SIGINT], end):
+        yield
+
+
+@contextmanager
+def handled(numbers: Iterable[int], handler: Any) -> Iterator[None]:
+    """Let `handler`, as signal.signal takes it, handle these signals. Outside the main thread nothing changes."""
+    if threading.current_thread() is not threading.main_thread():  # only there it can be set
+        yield
+        return
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
