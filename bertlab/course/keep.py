@@ -30,8 +30,7 @@ from bertlab.course.definitions import Part, Parts, in_their_places, parse_cell,
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 
-PART_ONE = Path(__file__).with_name("my_bert_solution.py")
-PART_TWO = Path(__file__).with_name("my_bert_heads_solution.py")
+SOLUTIONS = ("my_bert_solution.py", "my_bert_heads_solution.py")  # part one, part two
 FOLDER = "BERTLAB_MY_BERT"
 
 
@@ -46,9 +45,9 @@ def model_folder() -> Path:
 
 
 def solution_file() -> str:
-    """Return my_bert.py as it is with all solutions: one file, so part two goes without its imports from part one."""
-    one, two = (path.read_text(encoding="utf-8") for path in (PART_ONE, PART_TWO))
-    return f"{one}\n\n{two[two.index('# %% ') :]}"
+    """Return my_bert.py as it is with all solutions: one file, so the later parts go without their imports."""
+    first, *later = ((Path(__file__).parent / name).read_text(encoding="utf-8") for name in SOLUTIONS)
+    return "\n\n".join([first, *(text[text.index("# %% ") :] for text in later)])
 
 
 def solutions() -> dict[str, str]:
