@@ -19,12 +19,13 @@ class Embed:
     """.npy: an array (texts, hidden size); .parquet: the columns text and vector. In the order of the file."""
     model: str = "english-mini"
     """A bundled name, a folder or a hub id; best one fine-tuned for it (finetune match, sentence-transformers)."""
-    pooling: Literal["mean", "cls", "max"] = "mean"
-    """Of the last states of a text's tokens: their mean, that of [CLS], or the maximum in each dimension."""
+    pooling: Literal["mean", "cls", "max"] | None = None
+    """Of the last states of a text's tokens: their mean, that of [CLS], or the maximum in each dimension. Default: what
+    the model's files name (a sentence encoder's own), else the mean."""
     normalise: bool = False
-    """Scale each vector to length 1: a dot product is then a cosine."""
-    column: str | None = None
-    """The column of a table that holds the text; usual names are found by themselves."""
+    """Scale each vector to length 1, so that a dot product is a cosine. A sentence encoder may do so by itself."""
+    text_column: str | None = None
+    """Name, or number from 0, of the column that holds the text; usual names are found by themselves."""
     max_length: int = 128
     """Tokens of a text that are read."""
     encoding: str = "utf-8"
@@ -32,7 +33,9 @@ class Embed:
 
     def run(self) -> None:
         from bertlab.deploy.embed import embed_file
+        from bertlab.io.locate import locate
         from bertlab.model import BertForSentenceEmbedding
+        from bertlab.model.sentences import OwnPooling, own_pooling
         from bertlab.search.vectors import TextEncoder
         from bertlab.tasks.registry import best_device
         from bertlab.tokenizer import Tokenizer
@@ -40,6 +43,8 @@ class Embed:
         at_least_one(max_length=self.max_length)
         model = BertForSentenceEmbedding.from_pretrained(self.model, best_device())
         tokenizer = Tokenizer.from_pretrained(self.model)
-        encoder = TextEncoder(model, tokenizer, self.max_length, self.pooling, self.normalise)
-        count = embed_file(self.file, self.out, encoder, self.column, self.encoding)
+        own = own_pooling(locate(self.model)) or OwnPooling("mean", unit=False)
+        pooling, unit = self.pooling or own.kind, self.normalise or own.unit
+        encoder = TextEncoder(model, tokenizer, self.max_length, pooling, unit)
+        count = embed_file(self.file, self.out, encoder, self.text_column, self.encoding)
         say(f"wrote {count:,} vectors of {model.config.hidden_size} numbers to {self.out}")

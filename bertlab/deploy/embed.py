@@ -8,7 +8,7 @@ from typing import BinaryIO
 import numpy as np
 from tqdm.auto import tqdm
 
-from bertlab.corpora.columns import TEXTS, Columns
+from bertlab.corpora.columns import TEXTS, Columns, found_columns
 from bertlab.corpora.reading import check_text
 from bertlab.corpora.records import read_records
 from bertlab.errors import InputError, require
@@ -42,12 +42,14 @@ def embed_file(path: Path, out: Path, encoder: TextEncoder, column: str | None =
 
 def read_texts(path: Path, column: str | None, encoding: str) -> Iterator[str]:
     """Yield the texts of a file, so that the n-th vector is that of the n-th line or row."""
-    lines = path.suffix.lower() == ".txt"
-    for number, record in enumerate(read_records(path, encoding, columns=Columns(text=column)), start=1):
+    wanted, lines = Columns(text=column), path.suffix.lower() == ".txt"
+    for number, record in enumerate(read_records(path, encoding, columns=wanted), start=1):
+        if number == 1:
+            column = found_columns(wanted, TEXTS, record.values, str(path), labelled=False).text
         if lines and record.values.keys() == {"text"} and record.number != number:
             raise InputError(f"{path}, line {number}: is empty; write a text on it, or leave it out")
-        name = column or next((name for name in TEXTS if name in record.values), "text")
-        yield check_text(record.value(name), record.place(name))
+        assert column is not None  # found_columns names it
+        yield check_text(record.value(column), record.place(column))
 
 
 @contextmanager

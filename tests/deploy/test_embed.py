@@ -1,5 +1,7 @@
 """Vectors of a file's texts: in its order, whatever their length."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from pyarrow.parquet import read_table
 from bertlab import BertModel, Tokenizer
 from bertlab.cli.main import main
 from bertlab.deploy import embed
+from bertlab.model import BertForSentenceEmbedding
 
 TEXTS = [
     "Ruth cut the leeks and washed the rice before the guests came.",
@@ -47,13 +50,32 @@ def test_a_vector_a_line(pooling, lines, tmp_path, monkeypatch):
 def test_a_column_of_a_table_as_parquet(tmp_path, capsys):
     table, out = tmp_path / "t.csv", tmp_path / "v.parquet"
     table.write_text("id,review\n" + "".join(f'{n},"{text}"\n' for n, text in enumerate(TEXTS)))
-    main(["embed", str(table), "--out", str(out), "--model", MODEL, "--column", "review", "--normalise"])
+    main(["embed", str(table), "--out", str(out), "--model", MODEL, "--text-column", "review", "--normalise"])
     assert f"wrote 4 vectors of 128 numbers to {out}" in capsys.readouterr().err
     found = read_table(out).to_pydict()
     assert found["text"] == TEXTS
     expected = np.stack([states(text).mean(0) for text in TEXTS])
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose(found["vector"], expected, atol=1e-5)
+
+
+def test_a_sentence_encoder_pools_as_its_files_say(lines, tmp_path):
+    model = BertForSentenceEmbedding.from_pretrained(MODEL)
+    model.save_pretrained(tmp_path / "encoder")
+    Tokenizer.from_pretrained(MODEL).save_pretrained(tmp_path / "encoder")
+    pooling = tmp_path / "encoder" / "1_Pooling" / "config.json"
+    pooling.write_text(json.dumps({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}))
+    main(["embed", str(lines), "--out", str(tmp_path / "v.npy"), "--model", str(tmp_path / "encoder")])
+    expected = np.stack([states(text)[0] for text in TEXTS])
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-5)
+
+
+def test_the_column_of_a_published_set_is_found(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("idx,premise,hypothesis\n" + "".join(f'{n},"{text}",x\n' for n, text in enumerate(TEXTS)))
+    main(["embed", str(table), "--out", str(tmp_path / "v.npy"), "--model", MODEL])
+    np.testing.assert_allclose(np.load(tmp_path / "v.npy")[1], states(TEXTS[1]).mean(0), atol=1e-5)
 
 
 BAD = {
