@@ -283,10 +283,9 @@ def test_weights_are_averaged(monkeypatch, checkpoint, tmp_path):
 
 
 def test_labels_that_features_show_are_learned(monkeypatch):
-    reviews = benchmark("film_reviews", monkeypatch)
+    curve = benchmark("learning_curve", monkeypatch)
     rng = np.random.default_rng(0)
     labels = ["pos" if positive else "neg" for positive in rng.random(3000) < 0.5]
     rows = rng.normal(size=(3000, 8)) + [[1.5 * (label == "pos")] + 7 * [0.0] for label in labels]
-    train, test = ([("", label) for label in part] for part in (labels[:2000], labels[2000:]))
-    found = reviews.accuracies("x", rows[:2000], rows[2000:], train, test)
-    assert found.keys() == {"x 500", "x 2000"} and all(0.7 < value < 0.85 for value in found.values())
+    few, many = (curve.judge(rows[:size], labels[:size], rows[2000:], labels[2000:]) for size in (500, 2000))
+    assert all(0.7 < accuracy < 0.85 for accuracy in (few, many))
