@@ -116,8 +116,9 @@ def _curves(
 
 def _colour(names: Sequence[str]) -> alt.Color:
     colours = [BLUE, *OKABE_ITO[2:]][: len(names)]  # orange is for the baselines
+    # even for one curve: two charts side by side then have the same height
     style = dict(title=None, orient="top", labelFontSize=13, symbolStrokeWidth=3, symbolOpacity=1, columns=2)
-    legend = alt.Legend(**style) if len(names) > 1 else None
+    legend = alt.Legend(**style)
     return alt.Color("curve:N", scale=alt.Scale(domain=list(names), range=colours), legend=legend)
 
 
