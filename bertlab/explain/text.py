@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass
 
 import torch
@@ -43,6 +44,15 @@ def clean(text: str) -> str:
     """`text` without control characters and broken surrogates; [mask] in any case becomes [MASK]."""
     kept = "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") else " " for c in text)
     return _MASK.sub("[MASK]", kept).strip()
+
+
+def cut_words(tokenizer: Tokenizer, text: str) -> tuple[int, int]:
+    """Return how many words of a text become several tokens, and how many words it has. Marks are no words."""
+    text = clean(text)
+    (encoding,) = tokenizer.encodings([text])
+    numbered = zip(encoding.word_ids, encoding.offsets, strict=True)
+    pieces = Counter(word for word, (start, _) in numbered if word is not None and text[start].isalnum())
+    return sum(count > 1 for count in pieces.values()), len(pieces)
 
 
 def frame_mask(tokenizer: Tokenizer, input_ids: torch.Tensor) -> torch.Tensor:
