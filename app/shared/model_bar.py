@@ -141,7 +141,9 @@ def show_facts(name: str) -> None:
     folder = models.folder_of(name)
     facts = _facts(str(folder), str((folder / "config.json").stat().st_mtime_ns))
     size = f"{facts.config['num_hidden_layers']} layers of {facts.config['num_attention_heads']} heads"
-    st.caption(f"**{models.readable(name)}**: {size}, {facts.total:,} parameters")
+    read = models.READ.get(models.origin(name) or "")
+    has_read = f". It has read {read}." if read else ""
+    st.caption(f"**{models.readable(name)}**: {size}, {facts.total:,} parameters{has_read}")
     with st.expander("About this model", icon=":material/info:"):
         st.dataframe(fact_table(facts), hide_index=True)
         show_card(folder)

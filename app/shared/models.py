@@ -36,13 +36,18 @@ DRAWN_TOKENS = 128  # nobody reads more than this in a picture
 KEPT_MODELS, KEPT_CONTROLS, KEPT_BYTES = 8, 3, "400MB"  # shared by all sessions
 READ_FILES = {*hub.SMALL_FILES, "model.safetensors.index.json", "pytorch_model.bin.index.json"}  # beside the weights
 
-# task -> model class, published name of the head that it needs, the bundled checkpoint that has it
+# What has been read by each bundled model that others are fine-tuned from
+READ = {
+    DEFAULT_MODEL: "short stories of one small town, in a few thousand words",
+    "english-mini": "English novels, with some Wikipedia, speech and letters",
+}
+# task -> model class, published name of the head that it needs, how the name of a bundled model with that head ends
 TASKS: dict[str, tuple[type[PretrainedModel], str | None, str]] = {
-    "encoder": (BertModel, None, DEFAULT_MODEL),
-    "fill": (BertForPreTraining, "cls.predictions", DEFAULT_MODEL),
-    "answer": (BertForQuestionAnswering, "qa_outputs", "storyworld-tiny-qa"),
-    "text label": (BertForSequenceClassification, CLASSIFIER, "storyworld-tiny-sentiment"),
-    "word labels": (BertForTokenClassification, CLASSIFIER, "storyworld-tiny-entities"),
+    "encoder": (BertModel, None, ""),
+    "fill": (BertForPreTraining, "cls.predictions", ""),
+    "answer": (BertForQuestionAnswering, "qa_outputs", "-qa"),
+    "text label": (BertForSequenceClassification, CLASSIFIER, "-sentiment"),
+    "word labels": (BertForTokenClassification, CLASSIFIER, "-entities"),
 }
 
 # The page says which head a checkpoint lacks (Loaded.has); the server's log need not.
@@ -145,13 +150,27 @@ def _hub_folder(name: str) -> Path:
     return hub.download(name, weights=True)
 
 
+def origin(name: str) -> str | None:
+    """Return the model in READ that this one was fine-tuned from, or is, by its name; None for another one."""
+    whole = name.partition("/step-")[0]
+    return max((one for one in READ if whole == one or whole.startswith(f"{one}-")), key=len, default=None)
+
+
+def stand_in(task: str, name: str) -> str:
+    """Return the bundled model with the head for `task`: one that was fine-tuned from `name`, or else the default's."""
+    ending = TASKS[task][2]
+    own = f"{origin(name)}{ending}"
+    return own if own in bundled_models() else f"{DEFAULT_MODEL}{ending}"
+
+
 def model_for(task: str) -> Loaded:
     """Return the chosen model if it has the head for `task`, or else a bundled one, and say so."""
-    name, fallback = chosen(), TASKS[task][2]
+    name = chosen()
+    fallback = stand_in(task, name)
     loaded = open_model(task, name)
     name_model(name if loaded else fallback)
     if loaded is None:
-        if name != DEFAULT_MODEL:  # the default and its fine-tuned twin need no explanation
+        if not fallback.startswith(f"{name}-"):  # a model and its fine-tuned twin need no explanation
             text = f"**{readable(name)}** has no head for this task, so you see **{fallback}**."
             st.info(text, icon=":material/info:")
         loaded = open_model(task, fallback)

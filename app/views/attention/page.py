@@ -1,6 +1,6 @@
 """Attention heads: all at once and one in full, heads switched off, attention as an explanation, and bertviz."""
 
-from app.shared import layout, models, state, versions
+from app.shared import fit, layout, models, state, versions
 from app.views.attention import all_heads, bertviz_views, explanation, switch_off
 
 EXAMPLES = {
@@ -27,4 +27,6 @@ other = versions.field("", text)
 with layout.open_tab("attention", VIEWS) as name:
     view, task = VIEWS[name]
     more = {"version": other} if view is all_heads else {}
-    view.show(models.model_for(task), text, pair, **more)
+    loaded = models.model_for(task)
+    fit.notice(task, loaded, text)
+    view.show(loaded, text, pair, **more)

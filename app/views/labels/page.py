@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from app.shared import layout, models, state, versions, words
+from app.shared import fit, layout, models, state, versions, words
 from app.shared.markdown import plain
 from app.views.labels import label_views
 from bertlab.errors import InputError
@@ -44,6 +44,8 @@ def show_text() -> None:
     for loaded, ending in models_for("text label"):
         labelled = models.compute(label_text, loaded, text, pair, loaded.limit)
         notice_once(labelled.encoded.dropped, labelled.encoded.unknown, len(labelled.encoded.tokens))
+        if not ending:
+            fit.notice("text label", loaded, text)
         st.caption(f"Labelled by **{plain(loaded.name)}**.")
         if other:
             theirs = models.compute(label_text, loaded, other, pair, loaded.limit)

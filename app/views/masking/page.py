@@ -1,6 +1,6 @@
 """Masked words: what BERT would write in the gaps and why, and both tasks of its pretraining."""
 
-from app.shared import layout, models, state, versions
+from app.shared import fit, layout, models, state, versions
 from app.views.masking import fill_in, layer_by_layer, mask, next_sentence, pretraining_draw, two_versions, whole_text
 from bertlab.explain.text import encode
 
@@ -12,6 +12,7 @@ def show(text: str, pair: str | None, other: str | None) -> None:
     loaded, beside = models.model_for("fill"), models.beside("fill")
     encoded = encode(loaded.tokenizer, text, pair, loaded.limit)
     layout.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
+    fit.notice("fill", loaded, text)
     with layout.open_tab("masking", [*OF_MASKED_WORDS, *OF_THE_TEXT]) as name:
         if name in OF_THE_TEXT:
             OF_THE_TEXT[name].show(mask.queries(loaded, beside, encoded, text, pair))

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.shared import layout, models
+from app.shared import fit, layout, models
 from app.shared.markdown import plain
 from app.views.spans import reading, starts_and_ends, the_answer, which_head, why
 from app.views.spans.reading import Reading
@@ -25,6 +25,7 @@ def show(question: str, passage: str) -> None:
         readings.append(Reading(beside, question, passage, "-beside"))
     found = readings[0].found
     layout.notices(found.dropped, found.unknown, len(found.tokens))
+    fit.notice("answer", loaded, passage)
     with layout.open_tab("spans", VIEWS) as name:
         VIEWS[name].show(readings)
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.shared import layout, models, state
+from app.shared import fit, layout, models, state
 from app.shared.exports import exports
 from app.views.masking import mask
 from app.views.word import cells, links
@@ -19,6 +19,7 @@ def show(text: str, pair: str | None, below) -> None:
     loaded, beside = models.model_for("fill"), models.beside("fill")
     encoded = encode(loaded.tokenizer, text, pair, loaded.limit)
     layout.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
+    fit.notice("fill", loaded, text)
     masked, number = followed(encoded)
     truth = encoded.tokens[masked[number]]
     for query in mask.queries(loaded, beside, encoded, text, pair, masked):

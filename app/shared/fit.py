@@ -1,0 +1,44 @@
+"""Does the chosen model know the words of a text? If another bundled one knows more of them, the page says so."""
+
+import streamlit as st
+
+from app.shared import models, state
+from bertlab import Tokenizer
+from bertlab.explain.text import cut_words
+from bertlab.io.locate import bundled_models
+
+FEW = 0.1  # of the words cut into pieces: names and rare words do that to every model
+
+
+def notice(task: str, loaded: models.Loaded, text: str) -> None:
+    """Say if a bundled model cuts many words of the text and another one at most half as many; offer that one."""
+    own = models.origin(loaded.source)
+    cut, words = cut_words(loaded.tokenizer, text)
+    if own is None or cut < 2 or cut <= FEW * words:
+        return
+    others = {name: cut_words(tokenizer(name), text)[0] for name in models.READ if name in bundled_models()}
+    best = min(others, key=lambda name: others[name])
+    if best == own or 2 * others[best] > cut:
+        return
+    said, offered = st.columns([4, 1], vertical_alignment="center")
+    said.warning(
+        f"**{models.readable(loaded.name)}** has read {models.READ[own]}: {cut} of the {words} words of this text are "
+        "new to it and are cut into pieces.",
+        icon=":material/menu_book:",
+    )
+    if models.origin(models.chosen()) and f"{best}{models.TASKS[task][2]}" in bundled_models():
+        label, why = f"Use {best}", f"It has read {models.READ[best]}, and cuts {others[best]} of these words."
+        offered.button(label, key=f"fit_{task}", help=why, on_click=use, args=(best,))
+
+
+def use(name: str) -> None:
+    """Choose another bundled model, as if it had been picked in the sidebar."""
+    st.session_state.model = name
+    if "folder" in st.session_state:
+        st.session_state.folder = ""
+    state.forget_positions()
+
+
+@st.cache_resource(show_spinner=False)
+def tokenizer(name: str) -> Tokenizer:
+    return Tokenizer.from_pretrained(name)
