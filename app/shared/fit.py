@@ -20,15 +20,14 @@ def notice(task: str, loaded: models.Loaded, text: str) -> None:
     best = min(others, key=lambda name: others[name])
     if best == own or 2 * others[best] > cut:
         return
-    said, offered = st.columns([4, 1], vertical_alignment="center")
-    said.warning(
-        f"**{models.readable(loaded.name)}** has read {models.READ[own]}: {cut} of the {words} words of this text are "
-        "new to it and are cut into pieces.",
-        icon=":material/menu_book:",
-    )
-    if models.origin(models.chosen()) and f"{best}{models.TASKS[task][2]}" in bundled_models():
-        label, why = f"Use {best}", f"It has read {models.READ[best]}, and cuts {others[best]} of these words."
-        offered.button(label, key=f"fit_{task}", help=why, on_click=use, args=(best,))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f":orange[:material/menu_book:] **{models.readable(loaded.name)}** has read {models.READ[own]}: {cut} of "
+            f"the {words} words of this text are new to it and are cut into pieces."
+        )
+        if models.origin(models.chosen()) and f"{best}{models.TASKS[task][2]}" in bundled_models():
+            label, why = f"Use {best}", f"It has read {models.READ[best]}, and cuts {others[best]} of these words."
+            st.button(label, key=f"fit_{task}", help=why, on_click=use, args=(best,))
 
 
 def use(name: str) -> None:
