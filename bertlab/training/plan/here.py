@@ -55,12 +55,13 @@ def measure(job: Job, fabric: "Fabric", clock: Callable[[], float] = time.perf_c
     """
     rows = _affordable(job)
     few = max(1, rows // 2)
-    one, two = (_Model(job, layers, fabric, clock) for layers in (1, 2))
     whole, half = (make_batch(job, count) for count in (rows, few))
     times: list[tuple[float, ...]] = []
-    for _ in range(ROUNDS):
-        times.append((one.gradients(whole), two.gradients(whole), one.gradients(half), two.update()))
-        one.update()
+    with torch.random.fork_rng(devices=[]):
+        one, two = (TimedModel(job, layers, fabric, clock) for layers in (1, 2))
+        for _ in range(ROUNDS):
+            times.append((one.gradients(whole), two.gradients(whole), one.gradients(half), two.update()))
+            one.update()
     first, second, less, update = (min(column) for column in zip(*times[1:], strict=True))
     layer = max(second - first, 0.0) / rows
     slope = max(first - less, 0.0) / (rows - few) if rows > few else first / rows
@@ -89,13 +90,12 @@ def make_batch(job: Job, rows: int) -> Batch:
     }
 
 
-class _Model:
+class TimedModel:
     """A model with few layers, set up as the trainer does, and the clock beside it."""
 
     def __init__(self, job: Job, layers: int, fabric: "Fabric", clock: Callable[[], float]):
         self.fabric, self.clock = fabric, clock
-        with torch.random.fork_rng(devices=[]):
-            model = BertForPreTraining(job.config.changed(num_hidden_layers=layers))
+        model = BertForPreTraining(job.config.changed(num_hidden_layers=layers))
         model.bert.encoder.gradient_checkpointing = job.gradient_checkpointing
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         self.wrapped, *self.optimizers = fabric.setup(model, *make_optimizers(model.to(fabric.device), ADAMW))

@@ -126,7 +126,7 @@ class Job:
         if self.on_cpu and (drops or self.precision == "bfloat16"):
             values += weights * (3 if config.attention_probs_dropout_prob else 1)
         else:  # fused: no attention weight is kept, its result is
-            values += tokens * width
+            values += (positions if self.on_cpu else tokens) * width
         masks = 2 * width * tokens * (size if self.on_cpu else 1) * drops
         return float(values * size + 4 * 2 * width * tokens + masks)
 

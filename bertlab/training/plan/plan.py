@@ -15,7 +15,7 @@ SERVER = 1.8
 PUE = 1.56
 GRID = 473.0
 SOURCES = {
-    "share": "stated; 30% on a V100 (Shoeybi et al. 2019, abstract), 46% on TPUs (Chowdhery et al. 2022, table 3)",
+    "share": "stated; 30% on a V100 (Shoeybi et al. 2019, abstract), 46% on TPUs (Chowdhery et al. 2022, section 4.1)",
     "watts": f"board x {SERVER} for the server: DGX H100 data sheet, 10.2 kW for 8 x 700 W",
     "pue": "mean of data centres, Uptime Institute survey 2024",
     "grid": "world mean of 2024, Ember 2025",
@@ -38,7 +38,8 @@ class Estimates:
     grid: float | None = None
     """Grams of CO2 for a kWh."""
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise an InputError that names the first number that is off."""
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None and not 0 < value < 1e9:
@@ -129,6 +130,7 @@ def config_of(name: str, vocab_size: int | None = None) -> BertConfig:
 
 def plan_gpus(job: Job, gpu: Gpu, estimates: Estimates = Estimates(), precision: Precision = "auto") -> Plan:  # noqa: B008 (frozen)
     """Plan a job on `job.devices` GPUs of a kind. InputError for a precision that the GPU does not have."""
+    estimates.check()
     chosen = gpu.precision if precision == "auto" else precision
     if not gpu.rate(chosen):
         raise InputError(f"--precision {precision}: {gpu.name} does not compute in it; use float32")
@@ -169,6 +171,7 @@ def _gpu_step(job: Job, gpu: Gpu, settled: Estimates) -> dict[str, float]:
 
 def plan_here(job: Job, estimates: Estimates = Estimates(), precision: Precision = "auto") -> Plan:  # noqa: B008 (frozen)
     """Plan a job on this machine, whose pace is measured in some seconds. There is no CO2 without `watts`."""
+    estimates.check()
     if job.devices != 1 or estimates.share is not None:
         raise InputError("--share is for --gpus: on this machine the time is measured")
     job, fabric, choice = choose_here(job, precision)
