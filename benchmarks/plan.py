@@ -4,8 +4,8 @@
     python benchmarks/plan.py --sizes tiny --precision bfloat16
 
 For each size the plan times passes of models with one and two layers. Then the whole model takes steps as `bertlab
-pretrain` does: texts of 128 positions, 80% filled, dropout 0.1, a vocabulary of 30,522. Both on one thread in seconds of
-the processor, of which other programs take none; the figure of the steps is their median, in brackets least and greatest.
+pretrain` does: texts of 128 positions, 80% filled, dropout 0.1, a vocabulary of 30,522. Both on one thread in seconds
+of the processor, of which other programs take none; of the steps the median, in brackets least and greatest.
 "rate of a product" is the guess without a plan: the operations needed over the rate of one large matrix product.
 """
 

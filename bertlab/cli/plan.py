@@ -18,7 +18,7 @@ class Plan:
     gpus: str | None = None
     """How many of which GPU, such as 8xH100."""
     tokens: float = 131e9
-    """Tokens of text to train on, each pass over it counted (131e9: a million steps of 256 x 512, as the paper has it)."""
+    """Tokens of text, each pass over it counted (131e9: a million steps of 256 x 512, as the paper has it)."""
     batch_size: int = 256
     """Texts of a step, over all devices."""
     max_tokens: int = 128

@@ -9,7 +9,7 @@ from bertlab.course.my_bert_solution import IGNORED
 
 
 def accumulated_step(model, optimizer, batch, rate, rows, clip=1.0):
-    """What train_step does with the whole batch, at most `rows` rows at a time -> the loss of the whole batch (float)."""
+    """What train_step does with the whole batch, at most `rows` rows at a time -> the loss of the batch (float)."""
     words, pairs = ((batch[name] != IGNORED).sum().clamp(min=1) for name in ("labels", "next_sentence_label"))
     total = 0.0
     for start in range(0, len(batch["input_ids"]), rows):

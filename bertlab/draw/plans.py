@@ -62,7 +62,9 @@ def print_plan(plan: Plan, console: Console | None = None) -> None:
     console.print(table(title, ["", ""], bill(plan)))
     made = shares(job.made(job.batch_size), "FLOP")
     console.print(table(f"Operations of a step of {job.batch_size} x {job.max_tokens}", ["part", "", "share"], made))
-    console.print(table(f"Memory of a device, {job.rows} texts at a time", ["part", "", "share"], shares(job.memory(), "B")))
+    console.print(
+        table(f"Memory of a device, {job.rows} texts at a time", ["part", "", "share"], shares(job.memory(), "B"))
+    )
     if warning := fit(plan):
         console.print(warning, style="bold", markup=False)
     console.print("Assumptions", style="italic")

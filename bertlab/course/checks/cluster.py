@@ -106,8 +106,8 @@ def _uneven_batch() -> dict[str, Tensor]:
 
 
 ACCUMULATION_SLIPS = [
-    ("the mean of the parts' means: each masked token counts alike, wherever it stands. Divide the sum of the losses by "
-     "the number of masked tokens of the whole batch.", "mean of means"),
+    ("the mean of the parts' means: each masked token counts alike, wherever it stands. Divide the sum of the "
+     "losses by the number of masked tokens of the whole batch.", "mean of means"),
     ("the parts' means were added: that is too much by about the number of parts.", "sum of means"),
     ("each part has its share of the rows: right for pairs, but masked tokens are not spread like rows.", "rows"),
     ("one step for each part: step once, after the last backward().", "steps"),
@@ -132,7 +132,9 @@ def _accumulate(slip: str) -> Callable[..., float]:
             ]
             pair = zip(sums, ("labels", "next_sentence_label"), strict=True)
             losses = [(value, *((each[name] != IGNORED).sum() for each in (part, batch))) for value, name in pair]
-            share = {"mean of means": 1 / len(starts), "sum of means": 1.0, "rows": len(part["labels"]) / count}.get(slip)
+            share = {"mean of means": 1 / len(starts), "sum of means": 1.0, "rows": len(part["labels"]) / count}.get(
+                slip
+            )
             loss = sum(value / whole if share is None else share * value / own for value, own, whole in losses)
             if slip == "last":
                 optimizer.zero_grad()
@@ -274,5 +276,3 @@ def check_checkpointed(fn: Callable[[nn.Module, Tensor], Tensor]) -> None:
     expect(same, "the gradients are not those of the layer. Does the second run draw the same dropout as the first? "
            "torch.get_rng_state() before the first, torch.set_rng_state() before the second.")  # fmt: skip
     print("Right: the same gradients, and only the input was kept.")
-
-

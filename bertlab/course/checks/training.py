@@ -106,7 +106,10 @@ def check_adamw(cls: type) -> None:
         for other in others.values():
             other.param_groups[0]["lr"] = other.param_groups[1]["lr"] = 0.1 / step
             other.step()
-        expect(not torch.equal(all_weights(mine), all_weights(_one_of_each())), "no weight has moved: step(rate) moves them.")
+        expect(
+            not torch.equal(all_weights(mine), all_weights(_one_of_each())),
+            "no weight has moved: step(rate) moves them.",
+        )
         expect(
             not close(all_weights(mine), all_weights(decayed)),
             "weight decay is for matrices alone: biases and LayerNorm, with ndim 1, are spared.",

@@ -42,8 +42,9 @@ def plan_html(plan: Plan) -> str:
     rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in bill(plan))
     memory = plan.job.memory()
     colour = BLUE if not fit(plan) else ORANGE
+    lengths = {name: bar(300 * value / plan.memory, colour) for name, value in memory.items()}
     bars = "".join(
-        f"<tr><td>{escape(name)}</td><td>{amount(value, 'B')}</td><td>{bar(300 * value / plan.memory, colour)}</td></tr>"
+        f"<tr><td>{escape(name)}</td><td>{amount(value, 'B')}</td><td>{lengths[name]}</td></tr>"
         for name, value in memory.items()
     )
     room = f"memory of a device: {amount(plan.memory, 'B')} of {amount(plan.room or plan.memory, 'B')}"

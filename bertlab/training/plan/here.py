@@ -1,4 +1,4 @@
-"""How fast this machine trains a model, from steps of one and of two of its layers: a few seconds, whatever its depth."""
+"""How fast this machine trains a model, from steps of one and two of its layers: some seconds, whatever its depth."""
 
 import time
 from collections.abc import Callable

@@ -19,7 +19,7 @@ BYTES = {"float32": 4, "bfloat16": 2}
 
 @dataclass(frozen=True)
 class Job:
-    """A model, how much text, in what batches, on how many devices of one kind. InputError names a number that is off."""
+    """A model, how much text, in what batches, on how many equal devices. InputError names a number that is off."""
 
     config: BertConfig
     tokens: float = 131e9  # of text, padding not counted
@@ -92,7 +92,7 @@ class Job:
     # Memory
 
     def memory(self) -> dict[str, float]:
-        """Return the bytes that a device needs: part -> bytes. With AdamW; weights, gradients and moments in float32."""
+        """Return the bytes that a device needs: part -> bytes. With AdamW; weights, gradients, moments in float32."""
         count, layers, width = self.parameters, self.config.num_hidden_layers, self.config.hidden_size
         held = layers * self.layer_activations()
         if self.gradient_checkpointing:

@@ -161,7 +161,8 @@ def _gpu_step(job: Job, gpu: Gpu, settled: Estimates) -> dict[str, float]:
     gradients around the ring of GPUs at that of the link, nothing of it hidden behind anything else."""
     size = 4.0 * job.parameters
     step = {
-        "forward and backward": sum(job.made(job.share).values()) / (gpu.rate(job.precision) * (settled.share or SHARE)),
+        "forward and backward": sum(job.made(job.share).values())
+        / (gpu.rate(job.precision) * (settled.share or SHARE)),
         "clipping and AdamW": PASSES * size / gpu.bandwidth,
     }
     if job.devices > 1:
