@@ -41,7 +41,7 @@ def roofline(points: Mapping[str, tuple[float, float]], peak: float, bandwidth: 
     ax.axvline(ridge, color=GREY, ls=":", lw=1.2)
     low = min(y for _, y in points.values()) / 2e9
     ax.text(ridge * 1.08, low, f"ridge: {ridge:.0f} operations a byte", size=9, color="#555555", va="bottom")
-    for (name, (across, up)), colour, marker in zip(points.items(), OKABE_ITO * 3, "osD^vP*Xsh<>" * 2, strict=False):
+    for (name, (across, up)), colour, marker in zip(points.items(), OKABE_ITO * 3, "osD^vPXh<>" * 2, strict=False):
         ax.plot(across, up / 1e9, marker, color=colour, ms=8, label=name, ls="none", mec="white")
     ax.set(xscale="log", yscale="log", xlabel="arithmetic intensity: operations for each byte moved", ylim=(low, None))
     ax.set_ylabel("GFLOP/s")
@@ -66,5 +66,5 @@ def memory_bars(columns: Mapping[str, Mapping[str, float]]) -> Figure:
     ax.set(yticks=range(len(columns)), yticklabels=list(columns), xlabel="GB", xlim=(0, 1.12 * start.max()))
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
-    ax.legend(frameon=False, fontsize=9, loc="lower right", bbox_to_anchor=(1, 0.0))
+    ax.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
     return fig

@@ -173,7 +173,7 @@ def _gpu_step(job: Job, gpu: Gpu, settled: Estimates) -> dict[str, float]:
 def plan_here(job: Job, estimates: Estimates = Estimates(), precision: Precision = "auto") -> Plan:  # noqa: B008 (frozen)
     """Plan a job on this machine, whose pace is measured in some seconds. There is no CO2 without `watts`."""
     estimates.check()
-    if job.devices != 1 or estimates.share is not None:
+    if estimates.share is not None:
         raise InputError("--share is for --gpus: on this machine the time is measured")
     job, fabric, choice = choose_here(job, precision)
     pace, layers = measure(job, fabric), job.config.num_hidden_layers
