@@ -18,9 +18,18 @@ from rich.console import Console
 from rich.table import Table
 from step_worker import BATCH, FILL, SIZES, TOKENS
 
-from bertlab.training.engine.throughput import product_rate
 from bertlab.training.plan import Job, config_of
 from bertlab.training.plan.here import TimedModel, choose_here, make_batch, measure
+
+
+def product_rate(dtype: torch.dtype, side: int = 768) -> float:
+    """Operations per second of the processor in one large product, the best of some."""
+    a, times = torch.ones(side, side, dtype=dtype), []
+    for _ in range(10):
+        start = time.process_time()
+        a @ a
+        times.append(time.process_time() - start)
+    return 2 * side**3 / min(times)
 
 
 def compare(size: str, precision: str, rounds: int) -> tuple[str, ...]:
@@ -33,8 +42,7 @@ def compare(size: str, precision: str, rounds: int) -> tuple[str, ...]:
     taken = clock() - start
     model, batch = TimedModel(job, config.num_hidden_layers, fabric, clock), make_batch(job, rows)
     steps = [model.gradients(batch) + model.update() for _ in range(rounds + 1)][1:]
-    rate = product_rate(torch.device("cpu"), getattr(torch, job.precision), 5)
-    guess = sum(job.needed(rows).values()) / rate
+    guess = sum(job.needed(rows).values()) / product_rate(getattr(torch, job.precision))
     middle = statistics.median(steps)
     spread = f"{1000 * middle:,.0f} ({1000 * min(steps):,.0f} to {1000 * max(steps):,.0f})"
     of_all = f"{predicted / middle - 1:+.0%}", f"{1000 * guess:,.0f}", f"{guess / middle - 1:+.0%}", f"{taken:.1f}"
