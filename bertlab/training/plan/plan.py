@@ -1,5 +1,6 @@
 """The plan of a pretraining: what a job takes on given GPUs, or on this machine, and what that rests on."""
 
+import time
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -176,7 +177,11 @@ def plan_here(job: Job, estimates: Estimates = Estimates(), precision: Precision
     if estimates.share is not None:
         raise InputError("--share is for --gpus: on this machine the time is measured")
     job, fabric, choice = choose_here(job, precision)
+    started = time.perf_counter(), time.process_time()
     pace, layers = measure(job, fabric), job.config.num_hidden_layers
+    passed, worked = time.perf_counter() - started[0], time.process_time() - started[1]
+    crowded = job.on_cpu and worked < 0.7 * passed  # one thread alone would work all the time
+    busy = "; other programs took much of the processor, so this is too slow: repeat it without them" if crowded else ""
     step = {
         "layers": job.share * layers * pace.layer,
         "embeddings and heads": job.share * pace.around + job.micro_batches * pace.micro_batch,
@@ -184,7 +189,7 @@ def plan_here(job: Job, estimates: Estimates = Estimates(), precision: Precision
     }
     settled = replace(estimates, pue=estimates.pue or 1.0, grid=estimates.grid or GRID)
     assumptions = [
-        Assumption("pace", f"{1000 * pace.layer:.3g} ms a layer and text", "measured now, on 1 and 2 layers"),
+        Assumption("pace", f"{1000 * pace.layer:.3g} ms a layer and text", f"measured now, on 1 and 2 layers{busy}"),
         Assumption("precision", choice.format, choice.reason, "--precision"),
         *_of_the_job(job),
         *(_of_the_bill(settled, estimates, "") if estimates.watts or estimates.price else ()),
