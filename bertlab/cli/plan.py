@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from bertlab.cli.messages import print_json
-from bertlab.cli.settings import Flat, Positional
+from bertlab.cli.settings import Positional
 from bertlab.training.engine.precision import Precision
-from bertlab.training.plan.plan import Estimates
 
 
 @dataclass(frozen=True)
@@ -37,21 +36,31 @@ class Plan:
     """Share of the positions that hold tokens; the others are padding."""
     masked: float = 0.15
     """Share of the tokens that are to be predicted."""
-    estimates: Flat[Estimates] = Estimates()
+    share: float | None = None
+    """Share of the GPUs' peak rate that a step reaches."""
+    price: float | None = None
+    """Dollars for an hour of one device."""
+    watts: float | None = None
+    """Power of one device, with its part of the server."""
+    pue: float | None = None
+    """Power of the whole data centre over that of its servers."""
+    grid: float | None = None
+    """Grams of CO2 for a kWh."""
     json: bool = False
     """Print JSON."""
 
     def run(self) -> None:
-        from bertlab.training.plan import Job, config_of, parse_gpus, plan_gpus, plan_here
+        from bertlab.training.plan import Estimates, Job, config_of, parse_gpus, plan_gpus, plan_here
 
         count, gpu = parse_gpus(self.gpus) if self.gpus is not None else (1, None)
         names = ("tokens", "batch_size", "max_tokens", "fill", "masked", "micro_batch")
         given = {name: getattr(self, name) for name in (*names, "gradient_checkpointing", "unpadded")}
         job = Job(config_of(self.model, self.vocab_size), devices=count, **given)
+        estimates = Estimates(self.share, self.price, self.watts, self.pue, self.grid)
         if gpu is None:
-            plan = plan_here(job, self.estimates, self.precision)
+            plan = plan_here(job, estimates, self.precision)
         else:
-            plan = plan_gpus(job, gpu, self.estimates, self.precision)
+            plan = plan_gpus(job, gpu, estimates, self.precision)
         if self.json:
             print_json(plan.to_dict())
         else:

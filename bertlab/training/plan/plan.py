@@ -28,16 +28,11 @@ PASSES = 10  # of AdamW and clipping over float32 numbers: 3 + 7 reads and write
 class Estimates:
     """What a plan assumes; None: the default, whose source the plan names."""
 
-    share: float | None = None
-    """Share of the GPUs' peak rate that a step reaches."""
-    price: float | None = None
-    """Dollars for an hour of one device."""
-    watts: float | None = None
-    """Power of one device, with its part of the server."""
-    pue: float | None = None
-    """Power of the whole data centre over that of its servers."""
-    grid: float | None = None
-    """Grams of CO2 for a kWh."""
+    share: float | None = None  # of the GPUs' peak rate that a step reaches
+    price: float | None = None  # dollars for an hour of one device
+    watts: float | None = None  # of one device, with its part of the server
+    pue: float | None = None  # power of the whole data centre over that of its servers
+    grid: float | None = None  # grams of CO2 for a kWh
 
     def check(self) -> None:
         """Raise an InputError that names the first number that is off."""
