@@ -18,6 +18,7 @@ from bertlab.cli.finetune import Finetune
 from bertlab.cli.info import Info
 from bertlab.cli.launch import Course, Explore, Lab
 from bertlab.cli.messages import INTERRUPTED, say
+from bertlab.cli.plan import Plan
 from bertlab.cli.predict import Predict
 from bertlab.cli.pretrain import Pretrain
 from bertlab.cli.push import Push
@@ -34,6 +35,7 @@ Command = (
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[Info, tyro.conf.subcommand("info")]
     | Annotated[Predict, tyro.conf.subcommand("predict")]
+    | Annotated[Plan, tyro.conf.subcommand("plan")]
     | Annotated[Search, tyro.conf.subcommand("search")]
     | Annotated[Compare, tyro.conf.subcommand("compare")]
     | Annotated[Data, tyro.conf.subcommand("data")]

@@ -11,6 +11,14 @@ from bertlab.course.checks.base import Mistake, own_or_solution
 from bertlab.course.checks.bert import check_bert_model, check_count_parameters, check_initialise
 from bertlab.course.checks.broken import check_diagnose, check_diagnosis
 from bertlab.course.checks.classifier import check_classifier, check_epochs, check_inputs
+from bertlab.course.checks.cluster import (
+    check_accumulated_step,
+    check_attainable,
+    check_checkpointed,
+    check_ring_all_reduce,
+    check_round_to_bfloat16,
+    check_step_operations,
+)
 from bertlab.course.checks.context import (
     check_may_look,
     check_negative_sampling,
@@ -91,6 +99,12 @@ from bertlab.evaluation.baselines import masked_baselines
 __all__ = [
     "Matching",
     "Mistake",
+    "check_accumulated_step",
+    "check_attainable",
+    "check_checkpointed",
+    "check_ring_all_reduce",
+    "check_round_to_bfloat16",
+    "check_step_operations",
     "check_tokenizer",
     "check_initialise",
     "check_inputs",

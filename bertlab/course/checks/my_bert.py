@@ -8,6 +8,7 @@ from collections.abc import Callable
 from bertlab.course.checks.answers import check_answer_positions, check_decide, check_question_answering
 from bertlab.course.checks.bert import check_bert_model, check_initialise
 from bertlab.course.checks.classifier import check_classifier, check_epochs, check_inputs
+from bertlab.course.checks.cluster import check_accumulated_step
 from bertlab.course.checks.crf import check_crf, check_log_partition, check_path_score, check_viterbi
 from bertlab.course.checks.embeddings import check_embeddings
 from bertlab.course.checks.encoder import check_layer
@@ -112,4 +113,5 @@ CHECKS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "best_span": (check_best_answer, ("best_span",)),
     "decide": (check_decide, ("decide",)),
     "answer_question": (check_answer_question, ("answer_question",)),
+    "accumulated_step": (check_accumulated_step, ("accumulated_step",)),
 }

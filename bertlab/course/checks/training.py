@@ -106,12 +106,15 @@ def check_adamw(cls: type) -> None:
         for other in others.values():
             other.param_groups[0]["lr"] = other.param_groups[1]["lr"] = 0.1 / step
             other.step()
-        expect(not torch.equal(_weights(mine), _weights(_one_of_each())), "no weight has moved: step(rate) moves them.")
         expect(
-            not close(_weights(mine), _weights(decayed)),
+            not torch.equal(all_weights(mine), all_weights(_one_of_each())),
+            "no weight has moved: step(rate) moves them.",
+        )
+        expect(
+            not close(all_weights(mine), all_weights(decayed)),
             "weight decay is for matrices alone: biases and LayerNorm, with ndim 1, are spared.",
         )
-        expect(close(_weights(mine), _weights(spared)), f"after step {step} the weights are not those of AdamW.")
+        expect(close(all_weights(mine), all_weights(spared)), f"after step {step} the weights are not those of AdamW.")
     expect(
         all(p.grad is not None for p in list(mine.parameters())[:2]),
         "step() leaves the gradients as they are: clearing them is the work of zero_grad().",
@@ -148,15 +151,15 @@ def check_train_step(fn: TrainStep) -> None:
     like the reader's, the optimizer has step(rate), zero_grad() and parameters."""
     model, losses = _two_steps(fn)
     expect(all(isinstance(loss, float) for loss in losses), "return the loss as a float: loss.item().")
-    mine, start = _weights(model), _weights(_model())
+    mine, start = all_weights(model), all_weights(small_model())
     expect(
         not torch.equal(mine, start),
         "the weights have not moved: backward(), then step(rate), and zero_grad() only after it.",
     )
     for message, slip in STEP_SLIPS:
-        expect(not close(mine, _weights(_two_steps(_slipped(slip))[0])), message)
+        expect(not close(mine, all_weights(_two_steps(_slipped(slip))[0])), message)
     right, wanted = _two_steps(_slipped(""))
-    expect(close(mine, _weights(right)), "the weights moved, but not to where one step leads.")
+    expect(close(mine, all_weights(right)), "the weights moved, but not to where one step leads.")
     expect(
         all(abs(a - b) < 1e-4 for a, b in zip(losses, wanted, strict=True)),
         "the weights are right, the loss that you return is not: the sum of both, before the step.",
@@ -175,7 +178,7 @@ STEP_SLIPS = [
 ]
 
 
-class _GradientDescent:
+class GradientDescent:
     """An optimizer with the methods of the reader's AdamW."""
 
     def __init__(self, model: nn.Module):
@@ -192,7 +195,7 @@ class _GradientDescent:
             weight.grad = None
 
 
-def _model() -> nn.Module:
+def small_model() -> nn.Module:
     sizes = {"vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
     config = my_bert.Config(**sizes, intermediate_size=32, max_position_embeddings=8, initializer_range=0.3)
     with torch.random.fork_rng([]):
@@ -200,7 +203,7 @@ def _model() -> nn.Module:
         return my_bert.BertForPreTraining(config).eval()  # without dropout: the same result each time
 
 
-def _weights(model: nn.Module) -> Tensor:
+def all_weights(model: nn.Module) -> Tensor:
     return torch.cat([p.detach().flatten() for p in model.parameters()])
 
 
@@ -210,8 +213,8 @@ def _two_steps(fn: TrainStep) -> tuple[nn.Module, list[float]]:
     labels = ids.masked_fill(ids % 3 > 0, IGNORED)
     batch = {"input_ids": ids.masked_fill(labels > 0, 4), "labels": labels, "next_sentence_label": torch.tensor([0, 1])}
     batch |= {"token_type_ids": torch.zeros_like(ids), "attention_mask": torch.ones_like(ids)}
-    model = _model()
-    optimizer = _GradientDescent(model)
+    model = small_model()
+    optimizer = GradientDescent(model)
     losses = []
     for rate, clip in ((0.5, 0.1), (0.25, 100.0)):
         given = dict(batch)

@@ -8,6 +8,7 @@ from bertlab.course.panels.encoder import ablation_panel
 from bertlab.course.panels.inside import inside_panel
 from bertlab.course.panels.labels import names_panel
 from bertlab.course.panels.models import fill_panel, heads_panel, question_panel
+from bertlab.course.panels.plans import plan_panel
 from bertlab.course.panels.pretraining import masking_panel, pair_panel, snapshots_panel
 from bertlab.course.panels.search import search_panel
 from bertlab.course.panels.tokens import pieces_panel
@@ -23,6 +24,7 @@ __all__ = [
     "names_panel",
     "pair_panel",
     "pieces_panel",
+    "plan_panel",
     "positions_panel",
     "query_panel",
     "question_panel",

@@ -25,25 +25,33 @@ Row = dict[str, float]
 SIDES = {"cuda": 8192, "mps": 4096}  # of the matrices, for some tens of milliseconds
 
 
-def encoder_operations(config: BertConfig, batch: Batch) -> float:
-    """Count the floating-point operations of a step in the encoder, forward and backward.
+def operations_by_part(config: BertConfig, tokens: float, pairs: float, labels: float) -> dict[str, float]:
+    """Count the floating-point operations of a step, forward and backward: part -> number.
 
-    6 per weight of the layers and token, and 12 x layers x hidden size x tokens of the text per token for attention.
-    Padding counts nothing.
+    6 for each weight of the layers and token, 12 x layers x hidden size for each pair of tokens that attention compares
+    (of a text of n tokens: n squared), and 6 for each weight of the masked-word head and label. The pooler and the
+    next-sentence head, one product for each text, are left out.
     """
     layers, width = config.num_hidden_layers, config.hidden_size
-    lengths = batch["attention_mask"].flatten(0, -2).sum(1).double()  # (B, S) or (B, C, S) -> (B,) or (B*C,)
     weights = layers * (4 * width**2 + 2 * width * config.intermediate_size)
-    return float(6 * weights * lengths.sum() + 12 * layers * width * (lengths**2).sum())
+    head = width**2 + width * config.vocab_size
+    return {
+        "layers": 6.0 * weights * tokens,
+        "attention": 12.0 * layers * width * pairs,
+        "masked-word head": 6.0 * head * labels,
+    }
+
+
+def encoder_operations(config: BertConfig, batch: Batch) -> float:
+    """Count the operations of a step in the encoder. Padding counts nothing."""
+    lengths = batch["attention_mask"].flatten(0, -2).sum(1).double()  # (B, S) or (B, C, S) -> (B,) or (B*C,)
+    return sum(operations_by_part(config, float(lengths.sum()), float((lengths**2).sum()), 0).values())
 
 
 def pretraining_operations(config: BertConfig, batch: Batch) -> float:
-    """Count those of the encoder, and 6 per weight of the masked-word head and masked token.
-
-    The pooler and the next-sentence head, one product per text each, are left out.
-    """
-    head = config.hidden_size**2 + config.hidden_size * config.vocab_size
-    return encoder_operations(config, batch) + 6.0 * head * int((batch["labels"] != IGNORED).sum())
+    """Count those of the encoder and of the masked-word head."""
+    labels = int((batch["labels"] != IGNORED).sum())
+    return encoder_operations(config, batch) + operations_by_part(config, 0, 0, labels)["masked-word head"]
 
 
 def product_rate(device: torch.device, dtype: torch.dtype, rounds: int = 2) -> float:

@@ -1,0 +1,69 @@
+"""`bertlab plan`: what a pretraining takes, before it is begun."""
+
+from dataclasses import dataclass
+
+from bertlab.cli.messages import print_json
+from bertlab.cli.settings import Positional
+from bertlab.training.engine.precision import Precision
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Say what a pretraining takes, before it is begun: operations, memory, time, and with --gpus money and CO2.
+    Without --gpus on this machine, whose pace is measured in some seconds."""
+
+    model: Positional[str] = "base"
+    """A size (tiny, mini, small, medium, base, large), a bundled model, a folder or a hub id."""
+    gpus: str | None = None
+    """How many of which GPU, such as 8xH100."""
+    tokens: float = 131e9
+    """Tokens of text, each pass over it counted (131e9: a million steps of 256 x 512, as the paper has it)."""
+    batch_size: int = 256
+    """Texts of a step, over all devices."""
+    max_tokens: int = 128
+    """Positions of a text."""
+    micro_batch: int = 0
+    """Texts that a device works on at a time; 0: all of its share."""
+    gradient_checkpointing: bool = False
+    """Recompute the inside of each layer instead of keeping it."""
+    unpadded: bool = False
+    """Keep padding out of the layers on a GPU too."""
+    precision: Precision = "auto"
+    """Number format of matrix products; auto: as bertlab pretrain chooses."""
+    vocab_size: int | None = None
+    """Size of the vocabulary; without it that of the model (30,522 of a size)."""
+    fill: float = 1.0
+    """Share of the positions that hold tokens; the others are padding."""
+    masked: float = 0.15
+    """Share of the tokens that are to be predicted."""
+    share: float | None = None
+    """Share of the GPUs' peak rate that a step reaches."""
+    price: float | None = None
+    """Dollars for an hour of one device."""
+    watts: float | None = None
+    """Power of one device, with its part of the server."""
+    pue: float | None = None
+    """Power of the whole data centre over that of its servers."""
+    grid: float | None = None
+    """Grams of CO2 for a kWh."""
+    json: bool = False
+    """Print JSON."""
+
+    def run(self) -> None:
+        from bertlab.training.plan import Estimates, Job, config_of, parse_gpus, plan_gpus, plan_here
+
+        count, gpu = parse_gpus(self.gpus) if self.gpus is not None else (1, None)
+        names = ("tokens", "batch_size", "max_tokens", "fill", "masked", "micro_batch")
+        given = {name: getattr(self, name) for name in (*names, "gradient_checkpointing", "unpadded")}
+        job = Job(config_of(self.model, self.vocab_size), devices=count, **given)
+        estimates = Estimates(self.share, self.price, self.watts, self.pue, self.grid)
+        if gpu is None:
+            plan = plan_here(job, estimates, self.precision)
+        else:
+            plan = plan_gpus(job, gpu, estimates, self.precision)
+        if self.json:
+            print_json(plan.to_dict())
+        else:
+            from bertlab.draw.plans import print_plan
+
+            print_plan(plan)

@@ -1,0 +1,70 @@
+"""Figures of chapter 17: a step on two processes, the roofline, where memory goes."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
+from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE, PINK
+
+
+def two_processes() -> Figure:
+    """A batch cut in two, each half through a copy of the model, the gradients added, the same step on both sides."""
+    fig, ax = canvas(2.3)
+    box(ax, 0.1, 1.0, 1.15, "batch", BLUE)
+    names = (("half a batch", BLUE, 1.45), ("the same weights", GREEN, 1.7), ("gradient", ORANGE, 1.0))
+    for y, rank in ((0.35, 0), (1.6, 1)):
+        x = 1.7
+        arrow(ax, (1.25, 1.15), (x - 0.04, y + 0.15))
+        for number, (name, colour, width) in enumerate(names):
+            box(ax, x, y, width, name, colour, size=9)
+            if number < 2:
+                arrow(ax, (x + width, y + 0.15), (x + width + 0.2, y + 0.15))
+            x += width + 0.24
+        ax.text(1.75, y - 0.13 if rank == 0 else y + 0.44, f"process {rank}", va="center", size=9, color="#555555")
+        arrow(ax, (x - 0.24, y + 0.15), (6.72, y + 0.15))
+        box(ax, 6.75, y, 1.1, "same step", PINK, size=9)
+    arrow(ax, (5.75, 0.7), (5.75, 1.55), arrowstyle="<|-|>")
+    ax.text(5.85, 1.13, "exchange and add", va="center", size=9, color=INK)
+    return fig
+
+
+def roofline(points: Mapping[str, tuple[float, float]], peak: float, bandwidth: float) -> Figure:
+    """Measured rates over arithmetic intensity, (operations a byte, operations a second) by name, below the roof."""
+    fig = figure(3.9)
+    ax = clean(fig.subplots(), "left", "bottom")
+    lowest = min(x for x, _ in points.values()) / 2
+    x = np.geomspace(lowest, 2 * max(x for x, _ in points.values()), 200)
+    ax.plot(x, np.minimum(peak, x * bandwidth) / 1e9, color=INK, lw=2)
+    ridge = peak / bandwidth
+    ax.axvline(ridge, color=GREY, ls=":", lw=1.2)
+    low = min(y for _, y in points.values()) / 2e9
+    ax.text(ridge * 1.08, low, f"ridge: {ridge:.0f} operations a byte", size=9, color="#555555", va="bottom")
+    for (name, (across, up)), colour, marker in zip(points.items(), OKABE_ITO * 3, "osD^vPXh<>" * 2, strict=False):
+        ax.plot(across, up / 1e9, marker, color=colour, ms=8, label=name, ls="none", mec="white")
+    ax.set(xscale="log", yscale="log", xlabel="arithmetic intensity: operations for each byte moved", ylim=(low, None))
+    ax.set_ylabel("GFLOP/s")
+    ax.grid(alpha=0.2, color=GREY)
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), fontsize=9)
+    return fig
+
+
+def memory_bars(columns: Mapping[str, Mapping[str, float]]) -> Figure:
+    """One bar for each title, its parts side by side in GB."""
+    fig = figure(0.9 + 0.42 * len(columns))
+    ax = clean(fig.subplots(), "bottom")
+    parts: Sequence[str] = list(dict.fromkeys(part for column in columns.values() for part in column))
+    start = np.zeros(len(columns))
+    hatches = ("", "///", "...", "xx", "", "\\\\")
+    for part, colour, hatch in zip(parts, OKABE_ITO, hatches, strict=False):
+        sizes = np.array([column.get(part, 0.0) / 1e9 for column in columns.values()])
+        ax.barh(range(len(columns)), sizes, left=start, color=colour, hatch=hatch, edgecolor="white", label=part)
+        start += sizes
+    for y, whole in enumerate(start):
+        ax.text(whole + 0.01 * start.max(), y, f"{whole:.1f} GB", va="center", size=9.5, color=INK)
+    ax.set(yticks=range(len(columns)), yticklabels=list(columns), xlabel="GB", xlim=(0, 1.12 * start.max()))
+    ax.tick_params(axis="y", length=0)
+    ax.invert_yaxis()
+    ax.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
+    return fig

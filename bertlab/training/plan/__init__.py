@@ -1,0 +1,7 @@
+"""What a pretraining takes before it is begun: operations, memory, time, money and CO2, each with its assumptions."""
+
+from bertlab.training.plan.job import Job
+from bertlab.training.plan.machines import known_gpus, parse_gpus
+from bertlab.training.plan.plan import Estimates, Plan, config_of, plan_gpus, plan_here
+
+__all__ = ["Estimates", "Job", "Plan", "config_of", "known_gpus", "parse_gpus", "plan_gpus", "plan_here"]
