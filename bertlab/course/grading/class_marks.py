@@ -43,6 +43,7 @@ class Graded:
     exercises: list[tuple[int, str, str]] = field(default_factory=list)
     results: dict[int, tuple[bool, str, float]] = field(default_factory=dict)
     running: int | None = None
+    since: float = 0.0
     failed: str = ""
 
     def take(self, event: dict[str, Any]) -> None:
@@ -51,7 +52,7 @@ class Graded:
         if "chapter" in event and not self.exercises:
             self.chapter = str(event["chapter"])
             self.exercises = [(int(number), str(title), str(level)) for number, title, level in event["exercises"]]
-        self.running = int(event["begin"]) if "begin" in event else None
+        self.running, self.since = (int(event["begin"]) if "begin" in event else None), time.monotonic()
         if "done" in event:
             self.results[int(event["done"])] = (
                 event["passed"] is True,
@@ -123,10 +124,10 @@ def _grade(
     job = {"name": path.stem, "chapters": str(chapters), "closed": closed, "file_size": FILE_SIZE}
     job |= {"memory": limits.memory, "seconds": START + limits.notebook_seconds}
     while not graded.failed and not stop.is_set():
-        before, start = len(graded.results), time.monotonic()
+        before = len(graded.results)
         reason = run_worker(job | {"done": [*graded.results]}, path, limits, end, graded.take, stop)
         if graded.running is not None:
-            graded.results[graded.running] = (False, reason, time.monotonic() - start)
+            graded.results[graded.running] = (False, reason, time.monotonic() - graded.since)
             graded.running = None
         if graded.exercises and not graded.waiting():
             break
@@ -136,3 +137,24 @@ def _grade(
         elif len(graded.results) == before:  # ended where no exercise was to blame
             graded.failed = graded.failed or f"not run: {reason}"
     return graded.marks(learner)
+
+
+def show_class(marks: Sequence[Mark]) -> None:
+    """Print how many exercises of each chapter each learner has right."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    chapters = sorted({mark.chapter for mark in marks if mark.exercise})
+    table = Table("learner", *(chapter[:2] for chapter in chapters), "passed", title="Marks", title_justify="left")
+    for learner in dict.fromkeys(mark.learner for mark in marks):
+        own = [mark for mark in marks if mark.learner == learner]
+        cells = [_share([mark for mark in own if mark.chapter == chapter]) for chapter in chapters]
+        failed = [mark.message for mark in own if not mark.exercise]
+        total = _share([mark for mark in own if mark.exercise]) or "-"
+        table.add_row(escape(printable(learner)), *cells, escape("; ".join([total, *map(printable, failed)])))
+    Console().print(table)
+
+
+def _share(marks: Sequence[Mark]) -> str:
+    return f"{sum(mark.passed for mark in marks)} of {len(marks)}" if marks else ""
