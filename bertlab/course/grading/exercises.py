@@ -3,9 +3,8 @@
 import ast
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from bertlab.course.grading.slicing import Statement, needed, plain, statements
@@ -56,13 +55,13 @@ def title_of(cells: Sequence[dict[str, Any]]) -> str:
     return found[1].strip() if found else ""
 
 
-def chapter_of(name: str, cells: Sequence[dict[str, Any]], chapters: Sequence[Path]) -> Path:
-    """Return the chapter that a notebook is a copy of, by the file's name or else by its title. Raises ValueError."""
-    named = [path for path in chapters if path.stem in name]
+def chapter_of(name: str, cells: Sequence[dict[str, Any]], chapters: Mapping[str, bytes]) -> str:
+    """Return the name of the chapter that a notebook is a copy of, by the file's name or its title. Raises ValueError."""
+    named = [chapter for chapter in chapters if chapter in name]
     title = title_of(cells)
-    for path in named or chapters:
-        if named or title == title_of(read_cells(path.read_bytes())):
-            return path
+    for chapter in named or chapters:
+        if named or title == title_of(read_cells(chapters[chapter])):
+            return chapter
     raise ValueError("no chapter of the course: neither its name nor its title is that of one")
 
 

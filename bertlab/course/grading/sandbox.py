@@ -97,8 +97,7 @@ def _rules(scratch: Path) -> dict[Path, int]:
     """What may be done beneath each folder. Of the checkout itself only names can be read, which imports need."""
     home = Path(bertlab.__file__).parent
     packages = [Path(folder) for folder in sys.path if folder.endswith("-packages")]
-    readable = [*map(Path, SYSTEM), Path(sys.prefix), Path(sys.base_prefix), *packages, home]
-    readable += [home.parent / name for name in ("data", "notebooks")]
+    readable = [*map(Path, SYSTEM), Path(sys.prefix), Path(sys.base_prefix), *packages, home, home.parent / "data"]
     rules = {Path(folder): READ_DIR for folder in sys.path} | dict.fromkeys(readable, READ)
     rules[scratch] = READ_DIR | READ_FILE | WRITE_FILE | REMOVE_FILE | MAKE_REG | TRUNCATE
     rules[Path("/dev/null")] = READ_FILE | WRITE_FILE

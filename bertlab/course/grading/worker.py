@@ -55,6 +55,7 @@ def main() -> None:
         os.dup2(silence, number)
     scratch = Path.cwd()
     (scratch / "my_bert_versions").mkdir()  # folders cannot be made in the sandbox
+    chapters = {path.stem: path.read_bytes() for path in sorted(Path(job["chapters"]).glob("[0-9]*.ipynb"))}
     torch.set_num_threads(1)
     sandbox.limit(job["memory"] * MEGABYTE, job["seconds"], job["file_size"])
     report = _reporter(job.pop("token"), results)
@@ -64,7 +65,7 @@ def main() -> None:
     except OSError as error:
         report(failed=f"not run: the sandbox cannot be closed ({error})")
     else:
-        grade(job, notebook, report)
+        grade(job, notebook, chapters, report)
     os._exit(0)  # whatever threads or exit handlers the submission left
 
 
@@ -75,16 +76,15 @@ def _reporter(token: str, results: BinaryIO) -> Report:
     return report
 
 
-def grade(job: dict[str, Any], notebook: bytes, report: Report) -> None:
+def grade(job: dict[str, Any], notebook: bytes, chapters: dict[str, bytes], report: Report) -> None:
     """Report the chapter and its exercises, then run those that are not in job["done"]."""
-    chapters = sorted(Path(job["chapters"]).glob("[0-9]*.ipynb"))
     try:
         cells = read_cells(notebook)
-        path = chapter_of(job["name"], cells, chapters)
+        chapter = chapter_of(job["name"], cells, chapters)
     except (ValueError, RecursionError) as error:
         return report(failed=_one_line(str(error)))
-    exercises = asked(read_cells(path.read_bytes()))
-    report(chapter=path.stem, exercises=[[each.number, each.title, each.level] for each in exercises])
+    exercises = asked(read_cells(chapters[chapter]))
+    report(chapter=chapter, exercises=[[each.number, each.title, each.level] for each in exercises])
     waiting = [each for each in exercises if each.number not in job["done"]]
     settings = {each.number: _setting(each) for each in waiting if _answer(cells, each)}
     before = _callables()

@@ -1,7 +1,8 @@
 """The cells of a chapter as slides, by a rule: no chapter says itself what its slides are.
 
 A heading of the first or second level begins a slide, one of the third level a slide below it, and so does whatever would
-no longer fit. Exercises, their solutions, the first cell with its imports and panels, which need a kernel, are left out.
+no longer fit. Exercises, their solutions, the first cell with its imports and panels, which need a kernel, are left out,
+and so is code that would not fit on a slide of its own; its outputs stay.
 A cell whose metadata names a slide_type keeps it.
 """
 
@@ -18,7 +19,7 @@ from markdown_it import MarkdownIt
 from bertlab.course.marks import EXERCISE, UNWRITTEN
 
 Cell = dict[str, Any]
-LINES = 20  # of text that a slide holds
+LINES = 19  # of text that a slide holds
 LETTERS = 95  # in a line of text
 WIDGET = "application/vnd.jupyter.widget-view+json"
 MARKDOWN = MarkdownIt().enable("table")
@@ -82,11 +83,11 @@ def _formulas(text: str) -> str:
 def _code(cell: Cell) -> Iterator[Cell]:
     """The code, and if both do not fit on one slide, its outputs as a cell of their own."""
     cell = copy.deepcopy(cell)
-    panel = any(WIDGET in output.get("data", {}) for output in cell["outputs"])
+    hidden = _height(cell | {"outputs": []}) > LINES + 1 or any(WIDGET in output.get("data", {}) for output in cell["outputs"])
     cell["outputs"] = [output for output in cell["outputs"] if _is_still(output)]
     code = cell | {"outputs": []}
     below = copy.deepcopy(cell) | {"transient": {"remove_source": True}, "source": ""}
-    if panel:
+    if hidden:
         yield from [below] if cell["outputs"] else []
     elif _height(cell) <= LINES:
         yield cell
