@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 
@@ -13,9 +13,6 @@ from bertlab.cli.launch import folder_of
 from bertlab.cli.messages import say
 from bertlab.cli.settings import Positional, check_above_zero
 from bertlab.errors import InputError
-
-if TYPE_CHECKING:
-    from bertlab.course.grading.class_marks import Mark
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ closed = pytest.mark.skipif(bool(sandbox.missing()), reason="this system has no 
 
 STUB = "from bertlab.course import check_gelu\n\n\ndef gelu(x):\n    raise NotImplementedError\n\n\ncheck_gelu(gelu)"
 RIGHT = "def gelu(x):\n    return x * (1 + torch.erf(x / 2**0.5)) / 2\n"
-FORGED = '''import torch
+FORGED = """import torch
 import bertlab.course.checks.encoder as checks
 torch.allclose = checks.expect = checks.close = lambda *a: True
 
@@ -31,7 +31,7 @@ def check_gelu(fn):
 
 
 check_gelu(gelu)
-'''
+"""
 OUTSIDE = "PermissionError: [Errno 13] Permission denied"
 REFUSED = "PermissionError: [Errno 1] Operation not permitted"
 # What an answer does, and what its line says.
@@ -39,12 +39,12 @@ ANSWERS = {
     "def gelu(x):\n    raise NotImplementedError\n": "not begun",
     RIGHT: "Right",
     f"{FORGED}\ndef gelu(x):\n    return x\n": "Not yet",
-    "def gelu(x):\n    torch.nn.functional.gelu = lambda x, **_: 2 * x\n    return 2 * x\n": "not counted: it replaces torch",
+    "def gelu(x):\n    torch.nn.functional.gelu = lambda x, **_: 2 * x\n    return 2 * x\n": "not counted",
     "def gelu(x):\n    while True: pass\n": "stopped after 20 seconds",
     "def gelu(x):\n    print('y' * 10**8)\n    return x\n": "Not yet",
     "import os\ndef gelu(x):\n    while True: os.write(1, b'y' * 10**6) and os.fork()\n": REFUSED,
     "def gelu(x):\n    x = []\n    while True: x.append(bytes(10**7))\n": "out of memory",
-    "def gelu(x):\n    raise ValueError('=1+1\\n\\x1b[31mred')\n": "Not yet: your code stopped on inputs of shape (3, 11): =1+1",
+    "def gelu(x):\n    raise ValueError('=1+1\\n\\x1b[31mred')\n": "Not yet: your code stopped on",
     "import os\ndef gelu(x):\n    os._exit(0)\n": "ended its own process with exit code 0",
     "import ctypes\ndef gelu(x):\n    ctypes.string_at(0)\n": "ended by signal SIGSEGV",
     "import os\ndef gelu(x):\n    os.kill(os.getppid(), 9)\n": REFUSED,
@@ -135,6 +135,7 @@ def test_the_solutions_of_a_chapter_pass(path, tmp_path):
     with open(tmp_path / "marks.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) >= 4 and [row for row in rows if row["passed"] != "yes"] == []
+    assert {row["message"] for row in rows} == {"Right, and it is the solution of the course"}
 
 
 def test_only_what_an_answer_needs_is_run():
@@ -156,7 +157,10 @@ f.cache = {}
 def test_each_chapter_says_what_its_exercises_define():
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         for exercise in asked(read_cells(path.read_bytes())):
-            assert exercise.names and (exercise.checks or exercise.source.startswith("%%keep")), (path.stem, exercise.title)
+            assert exercise.names and (exercise.checks or exercise.source.startswith("%%keep")), (
+                path.stem,
+                exercise.title,
+            )
 
 
 def test_a_row_is_text_to_a_terminal_and_a_spreadsheet():

@@ -26,7 +26,9 @@ def shown(*cells: dict) -> list[tuple[str, str]]:
 
 def test_headings_begin_slides_and_exercises_are_left_out():
     cells = [
-        markdown("[Previous](a.ipynb) · [Course home](README.md)\n\n# Title\n\nA [chapter](01_a.ipynb).\n\n## One\n\nText."),
+        markdown(
+            "[Previous](a.ipynb) · [Course home](README.md)\n\n# Title\n\nA [chapter](01_a.ipynb).\n\n## One\n\nText."
+        ),
         code("import torch"),
         markdown("Before.\n\n### Exercise 1: it (easy, 5 minutes)\n\nWrite it.\n\n- this"),
         code("def f():\n    raise NotImplementedError"),

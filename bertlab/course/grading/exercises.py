@@ -19,6 +19,7 @@ class Asked:
     """An exercise as the teacher's chapter has it: its cell, what it shall define, and the chapter up to there.
 
     `checks` are calls of checkers; there are none where the exercise is a part of my_bert.py, which keep checks.
+    `solutions` are the chapter's own definitions of `names`, as `shape` gives them.
     """
 
     number: int
@@ -28,6 +29,7 @@ class Asked:
     names: Sequence[str]
     checks: Sequence[ast.Call]
     before: Sequence[Statement]
+    solutions: Sequence[str]
 
     def setting(self) -> list[ast.stmt]:
         """The statements of the chapter that make the checkers and what they are given besides the answer."""
@@ -56,7 +58,7 @@ def title_of(cells: Sequence[dict[str, Any]]) -> str:
 
 
 def chapter_of(name: str, cells: Sequence[dict[str, Any]], chapters: Mapping[str, bytes]) -> str:
-    """Return the name of the chapter that a notebook is a copy of, by the file's name or its title. Raises ValueError."""
+    """Return the name of the chapter that a notebook copies, by the file's name or its title. Raises ValueError."""
     named = [chapter for chapter in chapters if chapter in name]
     title = title_of(cells)
     for chapter in named or chapters:
@@ -67,25 +69,44 @@ def chapter_of(name: str, cells: Sequence[dict[str, Any]], chapters: Mapping[str
 
 def asked(cells: Sequence[dict[str, Any]]) -> list[Asked]:
     """Return the exercises of a chapter."""
-    found, before, heading = [], [], None
+    found: list[Asked] = []
+    before: list[Statement] = []
+    heading = None
+    solved = _solutions(cells)
     for cell in cells:
         if cell["kind"] == "markdown":
             heading = next(EXERCISE.finditer(cell["source"]), heading)
         elif cell["kind"] == "code":
             before = [*before, *statements(cell["source"])]
             if heading is not None:
-                found.append(_asked(heading, cell["source"], before))
+                found.append(_asked(heading, cell["source"], before, solved))
                 heading = None
     return found
 
 
-def _asked(heading: re.Match[str], source: str, before: Sequence[Statement]) -> Asked:
+def _solutions(cells: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """The shape of each NAME_solution by its NAME."""
+    code = [each.node for cell in cells if cell["kind"] == "code" for each in statements(cell["source"])]
+    found = [node for node in code if isinstance(node, ast.FunctionDef) and node.name.endswith("_solution")]
+    return {node.name.removesuffix("_solution"): shape(node) for node in found}
+
+
+def shape(node: ast.stmt) -> str:
+    """Return what a function does, whatever its comments, its docstring and `_solution` in its name."""
+    if isinstance(node, ast.FunctionDef):
+        body = node.body[1:] if ast.get_docstring(node) and node.body[1:] else node.body
+        return "\n".join(ast.dump(part) for part in (node.args, *body))
+    return ast.dump(node)
+
+
+def _asked(heading: re.Match[str], source: str, before: Sequence[Statement], solved: Mapping[str, str]) -> Asked:
     own = ast.parse(plain(source)).body
     defined = [node.name for node in own if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     checks = [] if source.startswith(KEEP) else [call for node in own if (call := _check(node))]
     given = {node.id for check in checks for node in ast.walk(check) if isinstance(node, ast.Name)}
     names = [name for name in defined if name in given or not checks]
-    return Asked(int(heading[1]), heading[2], heading[3], source, names, checks, before)
+    solutions = [solved[name] for name in names if name in solved]
+    return Asked(int(heading[1]), heading[2], heading[3], source, names, checks, before, solutions)
 
 
 def _check(node: ast.stmt) -> ast.Call | None:
@@ -107,7 +128,9 @@ def answered(cells: Sequence[dict[str, Any]], exercise: Asked) -> tuple[str, lis
             numbers = ANY_EXERCISE.findall(cell["source"])
             inside = int(numbers[-1]) == exercise.number if numbers else inside
         elif cell["kind"] == "code":
-            mine = inside and any(re.search(rf"^(def|class) {name}\b|^{name} *=", cell["source"], re.M) for name in exercise.names)
+            mine = inside and any(
+                re.search(rf"^(def|class) {name}\b|^{name} *=", cell["source"], re.M) for name in exercise.names
+            )
             before += _statements(cell["source"], strict=mine)
             if mine:
                 return cell["source"], before

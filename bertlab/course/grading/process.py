@@ -48,14 +48,22 @@ def run_worker(
     Returns why it ended: nothing, if by itself and in order. Its folder and all its processes are gone then.
     """
     token = secrets.token_hex(16)
-    with tempfile.TemporaryDirectory(prefix="bertlab-", ignore_cleanup_errors=True) as name, tempfile.TemporaryFile() as sent:
+    with (
+        tempfile.TemporaryDirectory(prefix="bertlab-", ignore_cleanup_errors=True) as name,
+        tempfile.TemporaryFile() as sent,
+    ):
         scratch = Path(name).resolve()
         sent.write(json.dumps(job | {"token": token}).encode() + b"\n" + notebook.read_bytes())
         sent.seek(0)
         command = [sys.executable, "-m", "bertlab.course.grading.worker"]
-        quiet = {"stderr": subprocess.DEVNULL, "start_new_session": True}
         process = subprocess.Popen(
-            command, stdin=sent, stdout=subprocess.PIPE, cwd=scratch, env=_environment(scratch), **quiet
+            command,
+            stdin=sent,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=scratch,
+            env=_environment(scratch),
+            start_new_session=True,
         )
         try:
             return _Watch(process, scratch, limits, end, stop).until_its_end(token.encode(), take)

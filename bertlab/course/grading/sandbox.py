@@ -1,9 +1,9 @@
 """What keeps a submission to its scratch folder: limits of the system, Landlock for files, seccomp for the rest.
 
 All three need no root, hold for the calling process and for all that it starts, and cannot be taken back by it.
-Landlock (Linux 6.2 or newer) opens the Python installation for reading and the scratch folder for reading and writing, and
-nothing else. seccomp, by way of libseccomp, refuses sockets, further processes, signals and whatever changes files or other
-processes in ways that Landlock does not see. Sources: man 7 landlock, man 2 seccomp, man 3 seccomp_rule_add.
+Landlock (Linux 6.2 or newer) opens the Python installation for reading, the scratch folder for reading and writing, and
+nothing else. seccomp, by way of libseccomp, refuses sockets, further processes, signals, and what changes files and
+other processes in ways that Landlock does not see. Sources: man 7 landlock, man 2 seccomp, man 3 seccomp_rule_add.
 """
 
 import ctypes
@@ -15,22 +15,23 @@ from pathlib import Path
 import bertlab
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same on every architecture
-EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_FILE, MAKE_REG, TRUNCATE = (
-    1 << bit for bit in (0, 1, 2, 3, 5, 8, 14)
-)
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_FILE, MAKE_REG, TRUNCATE = (1 << bit for bit in (0, 1, 2, 3, 5, 8, 14))
 ALL = (1 << 15) - 1  # of version 3, the first that knows of truncate
 READ = EXECUTE | READ_FILE | READ_DIR
 SYSTEM = "/usr /lib /lib64 /bin /etc /proc /sys /dev/null /dev/zero /dev/random /dev/urandom".split()
 
 ALLOW, REFUSE, UNKNOWN = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
 NOT_EQUAL, MASKED_EQUAL, CLONE_THREAD = 1, 7, 0x10000
-REFUSED = """socket socketpair io_uring_setup fork vfork execve execveat kill tkill rt_sigqueueinfo rt_tgsigqueueinfo
-pidfd_open pidfd_send_signal pidfd_getfd ptrace process_vm_readv process_vm_writev process_madvise setpriority ioprio_set
+REFUSED = """
+socket socketpair io_uring_setup fork vfork execve execveat kill tkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_open
+pidfd_send_signal pidfd_getfd ptrace process_vm_readv process_vm_writev process_madvise setpriority ioprio_set
 sched_setscheduler sched_setparam sched_setattr chmod fchmod fchmodat chown lchown fchown fchownat utime utimes
-utimensat futimesat setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr memfd_create shmget
-msgget semget mq_open mount umount2 move_mount open_tree fsopen fsconfig mount_setattr unshare setns pivot_root chroot swapon
-swapoff reboot init_module finit_module delete_module kexec_load kexec_file_load sethostname setdomainname settimeofday
-clock_settime adjtimex clock_adjtime bpf perf_event_open userfaultfd keyctl add_key request_key quotactl acct""".split()
+utimensat futimesat setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr memfd_create shmget msgget
+semget mq_open mount umount2 move_mount open_tree fsopen fsconfig mount_setattr unshare setns pivot_root chroot
+swapon swapoff reboot init_module finit_module delete_module kexec_load kexec_file_load sethostname setdomainname
+settimeofday clock_settime adjtimex clock_adjtime bpf perf_event_open userfaultfd keyctl add_key request_key
+quotactl acct
+""".split()
 # Calls of newer kernels, which an older libseccomp does not know by name; their numbers are the same everywhere.
 REFUSED_NUMBERS = {"memfd_secret": 447, "fchmodat2": 452, "setxattrat": 463, "removexattrat": 466, "file_setattr": 469}
 

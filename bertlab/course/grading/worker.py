@@ -1,8 +1,8 @@
 """The process that runs what learners wrote: `python -m bertlab.course.grading.worker`, started by class_marks.
 
-It reads a line of JSON (a Job) and a notebook from its standard input, closes the sandbox, and then runs one exercise after
-the other. Each line that it writes begins with the token of its job, so that what a submission prints is never taken for a
-result. It may hang, be killed or run out of memory at any time: class_marks then knows which exercise was running.
+It reads its job, a line of JSON, and a notebook from its standard input, closes the sandbox, and then runs one exercise
+after the other. Each line that it writes begins with the token of its job, so nothing that a submission prints is taken
+for a result. It may hang, be killed or run out of memory at any time: class_marks then knows which exercise was running.
 """
 
 import ast
@@ -25,7 +25,7 @@ from bertlab.course import keep
 from bertlab.course.checks.base import Mistake
 from bertlab.course.definitions import parse_cell
 from bertlab.course.grading import sandbox
-from bertlab.course.grading.exercises import KEEP, Asked, answered, asked, chapter_of, read_cells
+from bertlab.course.grading.exercises import KEEP, Asked, answered, asked, chapter_of, read_cells, shape
 from bertlab.course.grading.slicing import Statement, needed, plain
 from bertlab.errors import printable
 
@@ -124,30 +124,34 @@ def _result(exercise: Asked, cells: Sequence[dict[str, Any]], settings: dict[int
         if source.strip() == exercise.source.strip():
             return False, "not begun"
         with redirect_stdout(printed):
-            _check(exercise, source, before, settings)
+            copied = _check(exercise, source, before, settings)
     except Mistake as mistake:
         return False, _one_line(f"Not yet: {mistake}")
     except MemoryError:
         return False, "out of memory"
     except BaseException as error:  # SystemExit and KeyboardInterrupt, too: what a submission raises is its own
         return False, _one_line(f"{type(error).__name__}: {error}")
+    if copied:
+        return True, "Right, and it is the solution of the course"
     said = [line for line in printed.getvalue().splitlines() if line.startswith("Right")]
     return True, _one_line(said[-1] if said else "Right")
 
 
-def _check(exercise: Asked, source: str, before: Sequence[Statement], settings: dict[int, dict[str, Any]]) -> None:
+def _check(exercise: Asked, source: str, before: Sequence[Statement], settings: dict[int, dict[str, Any]]) -> bool:
+    """Raise what is wrong with an answer; return whether it is the solution, but for comments."""
     _execute(exercise.modes(), {"torch": torch})
     if not exercise.checks:
         cell = plain(source.removeprefix(KEEP))
         _all_there(exercise, [part.name for part in parse_cell(cell)[1]])
-        keep.keep(cell)
-        return
+        return "your" not in keep.keep(cell)
     space: dict[str, Any] = {"__name__": "__main__"}
     _execute(needed(before, exercise.names), space)
     _all_there(exercise, space)
     given = settings[exercise.number] | {name: space[name] for name in exercise.names}
     for check in exercise.checks:
         eval(compile(ast.Expression(check), exercise.title, "eval"), given)
+    own = [next(each.node for each in reversed(before) if name in each.binds) for name in exercise.names]
+    return [shape(node) for node in own] == exercise.solutions
 
 
 def _all_there(exercise: Asked, names: Container[str]) -> None:

@@ -1,8 +1,8 @@
 """The cells of a chapter as slides, by a rule: no chapter says itself what its slides are.
 
-A heading of the first or second level begins a slide, one of the third level a slide below it, and so does whatever would
-no longer fit. Exercises, their solutions, the first cell with its imports and panels, which need a kernel, are left out,
-and so is code that would not fit on a slide of its own; its outputs stay.
+A heading of the first or second level begins a slide, one of the third level a slide below it, and so does what would
+not fit any more. Exercises, their solutions, the first cell with its imports, and panels, which need a kernel, are left out.
+So is code that would not fit on a slide of its own; its outputs stay.
 A cell whose metadata names a slide_type keeps it.
 """
 
@@ -41,7 +41,9 @@ def cut(cells: list[Cell]) -> list[Cell]:
 def _shown(cells: list[Cell]) -> Iterator[Cell]:
     first = next((cell for cell in cells if cell["cell_type"] == "code"), None)
     for cell in cells:
-        if cell["cell_type"] == "markdown" or (cell["cell_type"] == "code" and cell is not first and not _is_exercise(cell)):
+        if cell["cell_type"] == "markdown" or (
+            cell["cell_type"] == "code" and cell is not first and not _is_exercise(cell)
+        ):
             yield cell
 
 
@@ -83,7 +85,9 @@ def _formulas(text: str) -> str:
 def _code(cell: Cell) -> Iterator[Cell]:
     """The code, and if both do not fit on one slide, its outputs as a cell of their own."""
     cell = copy.deepcopy(cell)
-    hidden = _height(cell | {"outputs": []}) > LINES + 1 or any(WIDGET in output.get("data", {}) for output in cell["outputs"])
+    hidden = _height(cell | {"outputs": []}) > LINES + 1 or any(
+        WIDGET in output.get("data", {}) for output in cell["outputs"]
+    )
     cell["outputs"] = [output for output in cell["outputs"] if _is_still(output)]
     code = cell | {"outputs": []}
     below = copy.deepcopy(cell) | {"transient": {"remove_source": True}, "source": ""}

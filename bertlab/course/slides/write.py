@@ -8,7 +8,7 @@ from bertlab.io.atomic import atomic_write
 
 
 def find_chapter(name: str, folder: Path) -> Path:
-    """Return a notebook: the chapter with this number or name, or the file. Raises InputError that lists the chapters."""
+    """Return the chapter with this number or name, or the notebook at this path. Raises InputError for no such one."""
     chapters = sorted(folder.glob("[0-9]*.ipynb"))
     if Path(name).suffix == ".ipynb" and Path(name).is_file():
         return Path(name)
@@ -21,10 +21,10 @@ def find_chapter(name: str, folder: Path) -> Path:
 def write_slides(notebook: Path, out: Path) -> int:
     """Write the slides of a notebook to an HTML file and return how many there are.
 
-    Raises InputError for what is no notebook, where the extra `slides` is missing, or where `out` cannot be written.
+    Raises InputError for what is no notebook, where a package is missing, or where `out` cannot be written.
     """
     for module in ("nbconvert", "pyreveal", "latex2mathml"):
-        require(module, "slides")
+        require(module, "course")
     import nbformat
     from nbconvert.exporters import SlidesExporter
 
