@@ -2,7 +2,7 @@
 
 It reads its job, a line of JSON, and a notebook from its standard input, closes the sandbox, and then runs one exercise
 after the other. Each line that it writes begins with the token of its job, so nothing that a submission prints is taken
-for a result. It may hang, be killed or run out of memory at any time: class_marks then knows which exercise was running.
+for a result. It may hang, be killed or run out of memory at any time: class_marks then knows which exercise ran.
 """
 
 import ast

@@ -1,13 +1,12 @@
 """The cells of a chapter as slides, by a rule: no chapter says itself what its slides are.
 
 A heading of the first or second level begins a slide, one of the third level a slide below it, and so does what would
-not fit any more. Exercises, their solutions, the first cell with its imports, and panels, which need a kernel, are left out.
-So is code that would not fit on a slide of its own; its outputs stay.
+not fit any more. Left out are exercises, their solutions, the first cell with its imports, panels, which need a kernel,
+and code that would not fit on a slide of its own, without its outputs.
 A cell whose metadata names a slide_type keeps it.
 """
 
 import base64
-import copy
 import re
 import struct
 from collections.abc import Iterator
@@ -84,13 +83,13 @@ def _formulas(text: str) -> str:
 
 def _code(cell: Cell) -> Iterator[Cell]:
     """The code, and if both do not fit on one slide, its outputs as a cell of their own."""
-    cell = copy.deepcopy(cell)
+    cell = cell | {"source": cell["source"].removeprefix("%%keep\n"), "metadata": dict(cell["metadata"])}
     hidden = _height(cell | {"outputs": []}) > LINES + 1 or any(
         WIDGET in output.get("data", {}) for output in cell["outputs"]
     )
     cell["outputs"] = [output for output in cell["outputs"] if _is_still(output)]
-    code = cell | {"outputs": []}
-    below = copy.deepcopy(cell) | {"transient": {"remove_source": True}, "source": ""}
+    code = cell | {"outputs": [], "metadata": dict(cell["metadata"])}
+    below = cell | {"source": "", "metadata": cell["metadata"] | {"tags": ["outputs-only"]}}
     if hidden:
         yield from [below] if cell["outputs"] else []
     elif _height(cell) <= LINES:
