@@ -34,6 +34,17 @@ def test_day_and_week_add_up():
     assert sums["one day"] <= 360 and max(sums.values()) <= 360
 
 
+def test_the_course_home_gives_the_hours_of_each_part():
+    home = (ROOT / "notebooks" / "README.md").read_text(encoding="utf-8")
+    parts = re.findall(r"\((?:chapters )?(\d\d) to (\d\d), about (\d+) hours\)", home)
+    assert len(parts) >= 2
+    for first, last, hours in parts:
+        whole = sum(chapter.minutes[0] for name, chapter in CHAPTERS.items() if first <= name[:2] <= last)
+        assert abs(whole / 60 - int(hours)) <= 0.5, (first, last, whole)
+    hurry = sum(CHAPTERS[name].minutes[1] for name in CHAPTERS if name[:2] in ("00", "04", "05", "06"))
+    assert f"the heart of it, {hurry} minutes without the exercises" in home
+
+
 def test_term_adds_up():
     rows = re.findall(rf"^\| (\d+) \| {LINK} \| (\d+) \| (\d+) \|$", TEXT, re.M)
     assert [int(week) for week, *_ in rows] == list(range(1, len(rows) + 1)) and len(rows) >= 14
