@@ -38,8 +38,10 @@ REFUSED = "PermissionError: [Errno 1] Operation not permitted"
 ANSWERS = {
     "def gelu(x):\n    raise NotImplementedError\n": "not begun",
     RIGHT: "Right",
+    "import torch.nn.functional as F\ndef gelu(x):\n    F.gelu = lambda x, approximate=0: x * (2 + bool(approximate))\n    return 2 * x\n": (
+        "not counted: it replaces torch.nn.functional.gelu"
+    ),
     f"{FORGED}\ndef gelu(x):\n    return x\n": "Not yet",
-    "def gelu(x):\n    torch.nn.functional.gelu = lambda x, **_: 2 * x\n    return 2 * x\n": "not counted",
     "def gelu(x):\n    while True: pass\n": "stopped after 20 seconds",
     "def gelu(x):\n    print('y' * 10**8)\n    return x\n": "Not yet",
     "import os\ndef gelu(x):\n    while True: os.write(1, b'y' * 10**6) and os.fork()\n": REFUSED,
