@@ -32,15 +32,17 @@ def check_gelu(fn):
 
 check_gelu(gelu)
 """
+PATCH = """import torch.nn.functional as F
+def gelu(x):
+    F.gelu = lambda x, approximate=0: x * (2 + bool(approximate))
+"""
 OUTSIDE = "PermissionError: [Errno 13] Permission denied"
 REFUSED = "PermissionError: [Errno 1] Operation not permitted"
 # What an answer does, and what its line says.
 ANSWERS = {
     "def gelu(x):\n    raise NotImplementedError\n": "not begun",
     RIGHT: "Right",
-    "import torch.nn.functional as F\ndef gelu(x):\n    F.gelu = lambda x, approximate=0: x * (2 + bool(approximate))\n    return 2 * x\n": (
-        "not counted: it replaces torch.nn.functional.gelu"
-    ),
+    f"{PATCH}    return 2 * x\n": "not counted: it replaces torch.nn.functional.gelu",
     f"{FORGED}\ndef gelu(x):\n    return x\n": "Not yet",
     "def gelu(x):\n    while True: pass\n": "stopped after 20 seconds",
     "def gelu(x):\n    print('y' * 10**8)\n    return x\n": "Not yet",
