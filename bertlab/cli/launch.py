@@ -1,4 +1,4 @@
-"""`bertlab explore`, `lab` and `course`: the explorer and the chapters, from a checkout or an installed package."""
+"""`bertlab explore` and `lab`: the explorer and the chapters, from a checkout or an installed package."""
 
 import os
 import subprocess
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NoReturn
 
 import bertlab
-from bertlab.cli.settings import Positional
 from bertlab.errors import InputError, require
 
 
@@ -44,20 +43,6 @@ class Lab:
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             quiet.append("--allow-root")  # in a container, where Jupyter refuses otherwise
         start([sys.executable, "-m", "jupyterlab", f"--notebook-dir={folder_of('notebooks')}", *quiet])
-
-
-@dataclass(frozen=True)
-class Course:
-    """List the chapters with their exercises: which pass, and how long each takes. Runs nothing."""
-
-    folder: Positional[Path | None] = None
-    """The notebooks; by default those that `bertlab lab` opens."""
-
-    def run(self) -> None:
-        """Print the mark sheet."""
-        from bertlab.course.marks import show_marks
-
-        show_marks(self.folder or folder_of("notebooks"))
 
 
 def folder_of(name: str) -> Path:

@@ -10,13 +10,14 @@ from typing import Annotated
 import tyro
 
 from bertlab.cli.compare import Compare
+from bertlab.cli.course import Course
 from bertlab.cli.data import Data
 from bertlab.cli.embed import Embed
 from bertlab.cli.evaluate import Evaluate
 from bertlab.cli.export import Export
 from bertlab.cli.finetune import Finetune
 from bertlab.cli.info import Info
-from bertlab.cli.launch import Course, Explore, Lab
+from bertlab.cli.launch import Explore, Lab
 from bertlab.cli.messages import INTERRUPTED, say
 from bertlab.cli.plan import Plan
 from bertlab.cli.predict import Predict

@@ -1,0 +1,116 @@
+"""`bertlab course`: the mark sheet of one reader, the marks of a class, and slides."""
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from bertlab.cli.launch import folder_of
+from bertlab.cli.messages import say
+from bertlab.cli.settings import Positional, check_above_zero
+from bertlab.errors import InputError
+
+
+@dataclass(frozen=True)
+class Marks:
+    """List the chapters with their exercises: which pass, and how long each takes. Runs nothing."""
+
+    folder: Positional[Path | None] = None
+    """The notebooks; by default those that `bertlab lab` opens."""
+
+    def run(self) -> None:
+        """Print the mark sheet."""
+        from bertlab.course.marks import show_marks
+
+        show_marks(self.folder or folder_of("notebooks"))
+
+
+@dataclass(frozen=True)
+class Grade:
+    """Run the notebooks of a class again, each in a sandbox, and write which exercises pass."""
+
+    folder: Positional[Path]
+    """Holds a folder or a notebook for each learner."""
+    out: Path = Path("marks.csv")
+    """The table: learner, chapter, exercise, level, passed, message, seconds."""
+    seconds: int = 60
+    """What one exercise may take."""
+    notebook_seconds: int = 600
+    """What a whole notebook may take."""
+    memory: int = 2048
+    """Megabytes that a notebook may use beyond Python and PyTorch themselves."""
+    unprotected: bool = False
+    """Go on where this system has no sandbox: submissions then have all of your rights."""
+
+    def run(self) -> None:
+        """Write the table and print a summary."""
+        from tqdm.auto import tqdm
+
+        from bertlab.course.grading.class_marks import COLUMNS, grade_class, hand_ins, show_class
+        from bertlab.course.grading.process import Limits
+        from bertlab.course.grading.sandbox import missing
+        from bertlab.io.atomic import atomic_file
+
+        check_above_zero(self, ("seconds", "notebook_seconds", "memory"))
+        if (lacks := missing()) and not self.unprotected:
+            what = f"there is no sandbox here, for want of {' and '.join(lacks)}"
+            raise InputError(f"{what}: see docs/teaching.md, or trust the class and give --unprotected")
+        chapters = folder_of("notebooks").resolve()
+        found, marks = hand_ins(self.folder, chapters), []
+        limits = Limits(self.seconds, self.notebook_seconds, self.memory)
+        with atomic_file(self.out) as file:
+            file.write(csv_lines([COLUMNS]))
+            graded = grade_class(found, chapters, limits, closed=not lacks)
+            for each in tqdm(graded, total=len(found), desc="graded", unit=" notebooks"):
+                marks += each
+                file.write(csv_lines(mark.row() for mark in each))
+        show_class(marks)
+        say(f"written to {self.out}")
+
+
+def csv_lines(rows: Iterable[Iterable[str]]) -> bytes:
+    """Return rows as lines of CSV in UTF-8."""
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode()
+
+
+@dataclass(frozen=True)
+class Slides:
+    """Write a chapter as slides: one HTML file that needs no network."""
+
+    chapter: Positional[str]
+    """Its number or name, such as 04 or 04_attention, or a notebook of your own."""
+    out: Path | None = None
+    """The file; by default NAME.slides.html in the current folder."""
+
+    def run(self) -> None:
+        """Write the file."""
+        from bertlab.course.slides import find_chapter, write_slides
+
+        notebook = find_chapter(self.chapter, folder_of("notebooks"))
+        out = self.out or Path(f"{notebook.stem}.slides.html")
+        count = write_slides(notebook, out)
+        say(f"{out}: {count} slides; open it in a browser, F for the full screen, Esc for an overview")
+
+
+Action = (
+    Annotated[Marks, tyro.conf.subcommand("marks")]
+    | Annotated[Grade, tyro.conf.subcommand("grade")]
+    | Annotated[Slides, tyro.conf.subcommand("slides")]
+)
+
+
+@dataclass(frozen=True)
+class Course:
+    """Your mark sheet; for teachers: the marks of a class, and slides."""
+
+    action: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Action]] = field(default_factory=Marks)
+
+    def run(self) -> None:
+        """Do it."""
+        self.action.run()
