@@ -15,8 +15,8 @@ TOYS = " These are toy models: read the form, not the figures."
 class Compare:
     """Compare ways to pretrain, with intervals and tests.
 
-    Writes OUT/TABLE.md (a table, and for each claim of a paper: holds, reversed, or cannot tell), TABLE.csv and
-    TABLE.png. Each training is kept in OUT: a comparison that was stopped goes on with the same command, and tables
+    Writes OUT/TABLE.md (a table, and for each claim of a paper: holds, reversed, or cannot tell), TABLE.csv, TABLE.json
+    (with the score of every example) and TABLE.png. Each training is kept in OUT: a comparison that was stopped goes on with the same command, and tables
     share the models that they have in common.
     """
 
@@ -55,4 +55,4 @@ class Compare:
         comparison = Comparison(f"{name}-own-text" if self.text else name, table, results, note)
         comparison.write(out)
         print(comparison.markdown())
-        say(f"saved to {out / comparison.name}.md, .csv and .png")
+        say(f"saved to {out / comparison.name}.md, .csv, .json and .png")

@@ -57,14 +57,15 @@ class Table:
 
 @dataclass(frozen=True)
 class Budget:
-    """What all learners of a table have alike. Of the `rates` the best on the dev examples is taken."""
+    """What all learners of a table have alike. Of the `rates` the best on the dev examples is taken; of a table's tasks
+    those of `tasks`, or its first where it has none of these."""
 
     recipe: PretrainRecipe
     finetune: FinetuneRecipe
     rates: tuple[float, ...]
     dev: int
     test: int
-    tasks: int = 6  # of a table, at most
+    tasks: tuple[str, ...] = ()  # all
 
 
 def budget(
@@ -76,7 +77,7 @@ def budget(
     batch: int,
     tune: int,
     rates: tuple[float, ...],
-    **sizes: int,
+    **sizes: Any,
 ) -> Budget:
     """Return a budget whose parts fit each other: `tune` steps of fine-tuning follow `steps` of pretraining."""
     recipe = PretrainRecipe(
@@ -242,7 +243,7 @@ TABLES = {
         (
             Claim("all of the text", "random weights", "Radford et al. 2018, table 5"),
             Claim("all of the text", "10% of the text", "Liu et al. 2019, table 4"),
-            Claim("10% of the text", "1% of the text", "Liu et al. 2019, table 4"),
+            Claim("10% of the text", "1% of the text", "Zhang et al. 2021"),
             Claim("all of the text", "docstrings, as many words", "Gururangan et al. 2020, table 3"),
         ),
     ),

@@ -11,6 +11,15 @@ from bertlab.course.checks.base import Mistake, own_or_solution
 from bertlab.course.checks.bert import check_bert_model, check_count_parameters, check_initialise
 from bertlab.course.checks.broken import check_diagnose, check_diagnosis
 from bertlab.course.checks.classifier import check_classifier, check_epochs, check_inputs
+from bertlab.course.checks.comparing import (
+    check_holm,
+    check_measure_by_seed,
+    check_paired_bootstrap,
+    check_paired_runs,
+    check_paired_t,
+    check_power,
+    check_verdict,
+)
 from bertlab.course.checks.context import (
     check_may_look,
     check_negative_sampling,
@@ -102,9 +111,11 @@ __all__ = [
     "check_expected_best",
     "check_finetune",
     "check_fuse",
+    "check_holm",
     "check_hypothesis_only",
     "check_in_batch_loss",
     "check_mean_pool",
+    "check_measure_by_seed",
     "check_multiple_choice",
     "check_recall_at",
     "check_sentence_encoder",
@@ -159,7 +170,11 @@ __all__ = [
     "check_negative_sampling",
     "check_neighbours",
     "check_pair_inputs",
+    "check_paired_bootstrap",
+    "check_paired_runs",
+    "check_paired_t",
     "check_path_score",
+    "check_power",
     "check_pretraining_model",
     "check_previous_head",
     "check_probes",
@@ -177,6 +192,7 @@ __all__ = [
     "check_text_score",
     "check_token_classifier",
     "check_train_step",
+    "check_verdict",
     "check_viterbi",
     "check_whole_words",
     "load_matching",
