@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from bertlab.compare.material import Material
-from bertlab.compare.tables import Budget, Learner, Table
+from bertlab.compare.tables import TASKS, Budget, Learner, Table
 from bertlab.inputs.features import Batch
 from bertlab.io.atomic import atomic_folder
 from bertlab.io.gate import read_json
@@ -100,10 +100,9 @@ class Laboratory:
         return results
 
     def _tasks(self, table: Table, learner: Learner) -> tuple[str, ...]:
-        """Return the tasks of a learner that the budget allows."""
+        """Return the tasks of a learner, or the one that stands in for them in a small budget."""
         tasks = self.material.tasks(table.tasks, learner.tasks)
-        wanted = self.budget.tasks or tasks
-        return tuple(task for task in tasks if task in wanted) or tasks[:1]
+        return tuple(dict.fromkeys(self.budget.task or task if task in TASKS else task for task in tasks))
 
     # Pretraining
 

@@ -20,7 +20,7 @@ from bertlab.corpora import storyworld
 from bertlab.relatives.kinds import RELATIVES
 from bertlab.training.recipes import as_record
 
-TOY = budget(documents=40, steps=2, width=16, tokens=32, batch=4, tune=2, rates=(3e-3, 1e-3), dev=6, test=12, tasks=1)
+TOY = budget(documents=40, steps=2, width=16, tokens=32, batch=4, tune=2, rates=(3e-3, 1e-3), dev=6, test=12, task="sentiment")
 TOY = replace(TOY, recipe=replace(TOY.recipe, vocab_size=200, num_hidden_layers=1, num_attention_heads=2))
 TABLE = Table(
     "Which is better?",

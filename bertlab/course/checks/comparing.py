@@ -83,8 +83,8 @@ UNPAIRED = "the spread is that of two models drawn apart: draw seeds and example
 
 @checker
 def check_paired_bootstrap(fn: Callable[..., np.ndarray]) -> None:
-    """Check fn(better, worse (S, N, 2), rng, draws) -> (draws,) differences of the measures: seeds and examples drawn with
-    replacement, apart from each other, the same for both."""
+    """Check fn(better, worse (S, N, 2), rng, draws) -> (draws,) differences of the measures. Seeds and examples are
+    drawn with replacement, apart from each other, the same for both."""
     cases = _paired_cases()
     for name, (better, worse) in cases.items():
         values = _numbers(
@@ -97,7 +97,7 @@ def check_paired_bootstrap(fn: Callable[..., np.ndarray]) -> None:
         expect(
             abs(values.mean() - differences.mean()) < 0.1, "the draws lie around another difference: better - worse."
         )
-    weights = np.array([[[0, 1], [9, 9], [0, 1], [9, 9]]] * 2, dtype=float)
+    weights = np.array([[[0, 1], [9, 9]] * 20] * 2, dtype=float)
     found = run(fn, weights, weights * [0, 1], np.random.default_rng(2), 2000)
     sums = (
         "the measure of a draw is a quotient of sums: sum numerators and denominators of what was drawn, then divide."
