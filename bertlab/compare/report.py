@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from bertlab.compare.laboratory import Result
 from bertlab.compare.statistics import MOST_SEEDS, Difference, Figure, Scores
 from bertlab.compare.tables import Budget, Claim, Table
 from bertlab.io.atomic import atomic_folder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as DrawnFigure
 
 MEAN = "mean"
 
@@ -127,18 +131,25 @@ class Comparison:
         lines = ",\n".join(json.dumps(one.record(), separators=(",", ":")) for one in self.results)
         return f'{{"note": {json.dumps(self.note)}, "results": [\n{lines}\n]}}\n'
 
-    def png(self) -> bytes:
+    def drawn(self) -> "DrawnFigure":
+        """Return every figure with its interval, a panel for each task and one for their mean."""
         from bertlab.draw.figures.comparison import intervals
 
         figures = {learner: self.figures(learner) for learner in self.learners}
-        shown = {
-            task: {
-                name: (one[task].value, one[task].low, one[task].high) for name, one in figures.items() if task in one
+        return intervals(
+            {
+                task: {
+                    name: (one[task].value, one[task].low, one[task].high)
+                    for name, one in figures.items()
+                    if task in one
+                }
+                for task in (self.tasks if len(self.tasks) == 1 else [*self.tasks, MEAN])
             }
-            for task in (self.tasks if len(self.tasks) == 1 else [*self.tasks, MEAN])
-        }
+        )
+
+    def png(self) -> bytes:
         file = BytesIO()
-        intervals(shown).savefig(file, format="png")
+        self.drawn().savefig(file, format="png")
         return file.getvalue()
 
 

@@ -125,5 +125,6 @@ def power(size: float, seeds: int) -> float:
     from scipy.stats import nct, t
 
     edge = t.ppf(1 - LEVEL / 2, seeds - 1)
-    shift = size * seeds**0.5
-    return float(nct.sf(edge, seeds - 1, shift) + nct.cdf(-edge, seeds - 1, shift))
+    shift = abs(size) * seeds**0.5
+    found, wrong_side = nct.sf(edge, seeds - 1, shift), nct.cdf(-edge, seeds - 1, shift)
+    return float(np.nan_to_num(found, nan=1.0) + np.nan_to_num(wrong_side))  # SciPy has no value far out

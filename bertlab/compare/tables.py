@@ -117,13 +117,14 @@ QUICK = budget(
     test=200,
     task="entities",
 )
+DEEP = {"num_hidden_layers": 4}  # where features of the last four are read
 TASKS = ("entailment", "sentiment", "matching", "choice", "entities", "qa")
 DECODED = ("retelling",)  # takes a decoder
 
 
 def _masking(mask: int, same: int, random: int) -> Learner:
     shares = Masking(RATE, mask / 100, random / 100)
-    return Learner(f"{mask}% [MASK], {same}% same, {random}% random", recipe={"masking": shares})
+    return Learner(f"{mask}% [MASK], {same}% same, {random}% random", recipe={"masking": shares} | DEEP)
 
 
 def _frozen(learner: Learner) -> Learner:
@@ -237,7 +238,10 @@ TABLES = {
     "features": Table(
         "Which layers make the best features, and how far behind fine-tuning are they?",
         ("entities",),
-        (Learner("fine-tuned"), *(Learner(name, layers=layers) for name, layers in LAYERS.items())),
+        (
+            Learner("fine-tuned", recipe=DEEP),
+            *(Learner(name, layers=layers, recipe=DEEP) for name, layers in LAYERS.items()),
+        ),
         (
             Claim("fine-tuned", "the last four side by side", f"{DEVLIN}, table 7"),
             Claim("the last four side by side", "last layer", f"{DEVLIN}, table 7"),
