@@ -51,7 +51,7 @@ class Compare:
         laboratory = Laboratory(out, budget, Material(budget.recipe.documents, self.text), self.device)
         results = laboratory.run(table, range(self.seeds), say)
         text = "own text" if self.text else f"{budget.recipe.documents:,} documents of the storyworld"
-        note = note_of(budget, self.seeds, text) + (TOYS if self.quick else "")
+        note = note_of(table, budget, self.seeds, text) + (TOYS if self.quick else "")
         name = f"{self.table}-quick" if self.quick else self.table
         comparison = Comparison(f"{name}-own-text" if self.text else name, table, results, note)
         comparison.write(out)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -153,12 +154,14 @@ class Comparison:
         return file.getvalue()
 
 
-def note_of(budget: Budget, seeds: int, text: str) -> str:
+def note_of(table: Table, budget: Budget, seeds: int, text: str) -> str:
     """Say what the models of a table have alike."""
     recipe, tuning = budget.recipe, budget.finetune
+    recipes = [learner.pretraining(budget, 0) for learner in table.learners]
+    layers, width = Counter((one.num_hidden_layers, one.hidden_size) for one in recipes).most_common(1)[0][0]
     rates = " or ".join(f"{rate:g}" for rate in budget.rates)
     return (
-        f"Unless its row says otherwise, a model has {recipe.num_hidden_layers} layers of {recipe.hidden_size} (or as "
+        f"Unless its row says otherwise, a model has {layers} layers of {width} (or as "
         f"many parameters) and learned from {text} in {recipe.steps:,} steps of {recipe.batch_size} texts, then each "
         f"task in {tuning.steps:,} steps of {tuning.batch_size} examples at a rate of {rates}, whichever was better on "
         f"{budget.dev:,} dev examples. Measured on at most {budget.test:,} test examples (accuracy, or F1 of entities "

@@ -83,6 +83,8 @@ def wrong_bootstrap(**options):
 
 
 def paired_t(differences):
+    if not differences.any():
+        return 1.0
     count = len(differences)
     t = differences.mean() / (differences.std(ddof=1) / count**0.5)
     return 2 * student.sf(abs(t), count - 1)
@@ -193,6 +195,7 @@ MISTAKES = {
         "ddof=1": t_with(ddof=0),
         "square root of S": t_with(error=False),
         "absolute value of t": t_with(absolute=False),
+        "before you divide by 0": t_with(),
     },
     check_verdict: {
         "both must agree": lambda low, high, p: (
@@ -222,6 +225,6 @@ test_right_answer_passes, test_mistake_is_named = checker_tests(RIGHT, MISTAKES)
 
 
 def test_other_ways_to_be_right():
-    check_paired_t(lambda differences: ttest_rel(differences, 0 * differences).pvalue)
+    check_paired_t(lambda d: np.nan_to_num(ttest_rel(d, 0 * d).pvalue, nan=1.0))
     check_power(lambda size, seeds, rng, trials: known_power(size, seeds))
     check_holm(lambda p_values: list(holm(p_values)))
