@@ -54,6 +54,7 @@ def test_every_table_builds_its_recipes(name, size):
         recipe = learner.pretraining(size, seed=1)
         assert recipe.seed == 1 and recipe.config(1000).hidden_size == recipe.hidden_size
         assert set(learner.tasks) <= set(table.tasks)
+        assert recipe.num_hidden_layers >= 4 or "-4" not in learner.layers
 
 
 def test_the_table_of_relatives_has_them_all_and_masking_eight_mixes():
