@@ -83,8 +83,8 @@ def wrong_bootstrap(**options):
 
 
 def paired_t(differences):
-    if not differences.any():
-        return 1.0
+    if np.ptp(differences) == 0:
+        return float(differences[0] == 0)
     count = len(differences)
     t = differences.mean() / (differences.std(ddof=1) / count**0.5)
     return 2 * student.sf(abs(t), count - 1)
