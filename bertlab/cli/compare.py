@@ -16,8 +16,8 @@ class Compare:
     """Compare ways to pretrain, with intervals and tests.
 
     Writes OUT/TABLE.md (a table, and for each claim of a paper: holds, reversed, or cannot tell), TABLE.csv, TABLE.json
-    (with the score of every example) and TABLE.png. Each training is kept in OUT: a comparison that was stopped goes on with the same command, and tables
-    share the models that they have in common.
+    (with the score of every example) and TABLE.png. Each training is kept in OUT: a comparison that was stopped goes
+    on with the same command, and tables share the models that they have in common.
     """
 
     table: Positional[str]
