@@ -8,16 +8,16 @@ from bertlab.cli.messages import say
 from bertlab.cli.settings import Positional
 from bertlab.errors import InputError
 
-TOYS = " These are toy models: read the form, not the figures."
+TOYS = " These are toy models, and one task stands in for all: read the form, not the figures."
 
 
 @dataclass(frozen=True)
 class Compare:
     """Compare ways to pretrain, with intervals and tests.
 
-    Writes OUT/TABLE.md (a table, and for each claim of a paper: holds, reversed, or cannot tell), TABLE.csv and
-    TABLE.png. Each training is kept in OUT: a comparison that was stopped goes on with the same command, and tables
-    share the models that they have in common.
+    Writes OUT/TABLE.md (a table, and for each claim of a paper: holds, reversed, or cannot tell), TABLE.csv, TABLE.json
+    (with the score of every example) and TABLE.png. Each training is kept in OUT: a comparison that was stopped goes
+    on with the same command, and tables share the models that they have in common.
     """
 
     table: Positional[str]
@@ -27,7 +27,8 @@ class Compare:
     seeds: int = 3
     """Pretrain and fine-tune each model so many times."""
     quick: bool = False
-    """Toy models, two tasks, a few steps: three minutes, to see how it works. They learn next to nothing."""
+    """Toy models, one task (names in a text) and a few steps: about three minutes on two free cores (`size`, the widest
+    models, and `masking`, the most, take longer), to see how it works."""
     text: tuple[Path, ...] = ()
     """Pretrain on your own text (files or folders), and compare by questions on the fifth of it that is held out."""
     out: Path = Path("runs/compare")
@@ -50,9 +51,9 @@ class Compare:
         laboratory = Laboratory(out, budget, Material(budget.recipe.documents, self.text), self.device)
         results = laboratory.run(table, range(self.seeds), say)
         text = "own text" if self.text else f"{budget.recipe.documents:,} documents of the storyworld"
-        note = note_of(budget, self.seeds, text) + (TOYS if self.quick else "")
+        note = note_of(table, budget, self.seeds, text) + (TOYS if self.quick else "")
         name = f"{self.table}-quick" if self.quick else self.table
         comparison = Comparison(f"{name}-own-text" if self.text else name, table, results, note)
         comparison.write(out)
         print(comparison.markdown())
-        say(f"saved to {out / comparison.name}.md, .csv and .png")
+        say(f"saved to {out / comparison.name}.md, .csv, .json and .png")

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from bertlab.compare.material import Material
-from bertlab.compare.tables import Budget, Learner, Table
+from bertlab.compare.tables import TASKS, Budget, Learner, Table
 from bertlab.inputs.features import Batch
 from bertlab.io.atomic import atomic_folder
 from bertlab.io.gate import read_json
@@ -59,6 +59,19 @@ class Result:
         numerator, denominator = self.scores.sum(0)
         return float(numerator / max(denominator, 1e-12))
 
+    def record(self) -> dict[str, Any]:
+        """Return it for JSON, rounded; the scores as numerators and denominators, 1 where each example counts once."""
+        columns = np.round(self.scores, 4).T.tolist()
+        numerators, denominators = ([int(x) if x == int(x) else x for x in column] for column in columns)
+        pretraining = {name: float(f"{value:.4g}") for name, value in self.pretraining.items()}
+        rounded = {"pretraining": pretraining, "seconds": round(self.seconds, 1), "guess": round(self.guess, 4)}
+        return vars(self) | rounded | {"scores": [numerators, 1 if {*denominators} == {1} else denominators]}
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> "Result":
+        numerators, denominators = (np.array(numbers, dtype=float) for numbers in record["scores"])
+        return cls(**(record | {"scores": np.stack(np.broadcast_arrays(numerators, denominators), axis=-1)}))
+
 
 @dataclass
 class Laboratory:
@@ -77,7 +90,7 @@ class Laboratory:
             (learner, task, seed)
             for seed in seeds  # so that a comparison that is cut short has some seeds of all learners
             for learner in table.learners
-            for task in self.material.tasks(table.tasks, learner.tasks)[: self.budget.tasks]
+            for task in self._tasks(table, learner)
         ]
         results = []
         with locked(self.folder):
@@ -85,6 +98,11 @@ class Laboratory:
                 where = f"{number} of {len(wanted)}: {learner.name}, {task}, seed {seed}"
                 results.append(self.result(learner, task, seed, partial(tell, where)))
         return results
+
+    def _tasks(self, table: Table, learner: Learner) -> tuple[str, ...]:
+        """Return the tasks of a learner, or the one that stands in for them in a small budget."""
+        tasks = self.material.tasks(table.tasks, learner.tasks)
+        return tuple(dict.fromkeys(self.budget.task or task if task in TASKS else task for task in tasks))
 
     # Pretraining
 

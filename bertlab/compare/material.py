@@ -35,6 +35,7 @@ class Material:
     _texts: dict[str, Texts] = field(default_factory=dict)
     _tokenizers: dict[tuple[str, int, bool], Tokenizer] = field(default_factory=dict)
     _questions: dict[str, list] = field(default_factory=dict)
+    _examples: dict[tuple[str, str, int, int], list] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.files:
@@ -94,7 +95,10 @@ class Material:
         world = self.family(task).names[task].storyworld
         if world is None:
             raise InputError(f"the storyworld has no examples of the task {task}")
-        return list(world(seed if split == "train" else 0, count, split))
+        key = (task, split, count, seed if split == "train" else 0)
+        if key not in self._examples:  # all learners get the same, and telling them takes seconds
+            self._examples[key] = list(world(key[3], count, split))
+        return self._examples[key]
 
 
 def words_of(texts: Texts) -> int:

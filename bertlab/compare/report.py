@@ -1,12 +1,15 @@
-"""A comparison as Markdown, CSV and a figure, with one sentence for each claim."""
+"""A comparison as Markdown, CSV, JSON and a figure, with one sentence for each claim."""
 
 import csv
 import io
+import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +18,9 @@ from bertlab.compare.laboratory import Result
 from bertlab.compare.statistics import MOST_SEEDS, Difference, Figure, Scores
 from bertlab.compare.tables import Budget, Claim, Table
 from bertlab.io.atomic import atomic_folder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as DrawnFigure
 
 MEAN = "mean"
 
@@ -52,10 +58,25 @@ class Comparison:
         groups = {task: [task] for task in tasks} | ({MEAN: tasks} if len(tasks) > 1 else {})
         return {name: statistics.figure(self.scores(learner, group)) for name, group in groups.items()}
 
+    def between(self, better: str, worse: str) -> Difference:
+        """Compare two learners on the tasks that they have in common."""
+        common = self.in_common(better, worse)
+        return statistics.compare(self.scores(better, common), self.scores(worse, common))
+
     def difference(self, claim: Claim) -> Difference:
-        """Compare both learners of a claim on the tasks that they have in common."""
-        common = [task for task in self.tasks_of(claim.better) if task in self.tasks_of(claim.worse)]
-        return statistics.compare(self.scores(claim.better, common), self.scores(claim.worse, common))
+        return self.between(claim.better, claim.worse)
+
+    def in_common(self, *learners: str) -> list[str]:
+        return [task for task in self.tasks if all(task in self.tasks_of(learner) for learner in learners)]
+
+    def beats_guess(self, claim: Claim) -> bool:
+        """Return whether one of both learners is better than a guess, on the mean of the tasks that both have."""
+        pair = claim.better, claim.worse
+        known = [one for one in self.results if one.learner in pair and one.task in self.in_common(*pair)]
+        return max(fmean(one.value - one.guess for one in known if one.learner == learner) for learner in pair) > 0
+
+    def sentence(self, claim: Claim) -> str:
+        return sentence(claim, self.difference(claim), self.beats_guess(claim))
 
     def guess(self, task: str) -> str:
         """Return what needs no model, the mean over seeds; nothing for a task that cannot be guessed."""
@@ -68,10 +89,11 @@ class Comparison:
         return {name: fmean(one[name] for one in found) for name in ("parameters", "operations", "seconds")}
 
     def write(self, folder: Path) -> None:
-        """Write NAME.md, NAME.csv and NAME.png."""
+        """Write NAME.md, NAME.csv, NAME.json (with the score of every example) and NAME.png."""
         with atomic_folder(folder) as work:
             (work / f"{self.name}.md").write_text(self.markdown(), encoding="utf-8")
             (work / f"{self.name}.csv").write_text(self.csv(), encoding="utf-8")
+            (work / f"{self.name}.json").write_text(self.json(), encoding="utf-8")
             (work / f"{self.name}.png").write_bytes(self.png())
 
     @property
@@ -90,7 +112,7 @@ class Comparison:
         guesses = [self.guess(column) if column in self.tasks else "" for column in columns]
         rows.append(["a guess without a model", "", "", "", *guesses])
         table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-        sentences = "\n".join(f"- {sentence(claim, self.difference(claim))}" for claim in self.claims)
+        sentences = "\n".join(f"- {self.sentence(claim)}" for claim in self.claims)
         return f"# {self.table.question}\n\n{self.note}\n\n{table}\n\n{sentences}\n\n![{self.name}]({self.name}.png)\n"
 
     def csv(self) -> str:
@@ -105,27 +127,41 @@ class Comparison:
             writer.writerow([one.learner, one.task, one.seed, one.measure, *tuning, *spent])
         return file.getvalue()
 
-    def png(self) -> bytes:
+    def json(self) -> str:
+        """Return the note and a line for each learner, task and seed, for bertlab.compare.saved."""
+        lines = ",\n".join(json.dumps(one.record(), separators=(",", ":")) for one in self.results)
+        return f'{{"note": {json.dumps(self.note)}, "results": [\n{lines}\n]}}\n'
+
+    def drawn(self) -> "DrawnFigure":
+        """Return every figure with its interval, a panel for each task and one for their mean."""
         from bertlab.draw.figures.comparison import intervals
 
         figures = {learner: self.figures(learner) for learner in self.learners}
-        shown = {
-            task: {
-                name: (one[task].value, one[task].low, one[task].high) for name, one in figures.items() if task in one
+        return intervals(
+            {
+                task: {
+                    name: (one[task].value, one[task].low, one[task].high)
+                    for name, one in figures.items()
+                    if task in one
+                }
+                for task in (self.tasks if len(self.tasks) == 1 else [*self.tasks, MEAN])
             }
-            for task in (self.tasks if len(self.tasks) == 1 else [*self.tasks, MEAN])
-        }
+        )
+
+    def png(self) -> bytes:
         file = BytesIO()
-        intervals(shown).savefig(file, format="png")
+        self.drawn().savefig(file, format="png")
         return file.getvalue()
 
 
-def note_of(budget: Budget, seeds: int, text: str) -> str:
+def note_of(table: Table, budget: Budget, seeds: int, text: str) -> str:
     """Say what the models of a table have alike."""
     recipe, tuning = budget.recipe, budget.finetune
+    recipes = [learner.pretraining(budget, 0) for learner in table.learners]
+    layers, width = Counter((one.num_hidden_layers, one.hidden_size) for one in recipes).most_common(1)[0][0]
     rates = " or ".join(f"{rate:g}" for rate in budget.rates)
     return (
-        f"Unless its row says otherwise, a model has {recipe.num_hidden_layers} layers of {recipe.hidden_size} (or as "
+        f"Unless its row says otherwise, a model has {layers} layers of {width} (or as "
         f"many parameters) and learned from {text} in {recipe.steps:,} steps of {recipe.batch_size} texts, then each "
         f"task in {tuning.steps:,} steps of {tuning.batch_size} examples at a rate of {rates}, whichever was better on "
         f"{budget.dev:,} dev examples. Measured on at most {budget.test:,} test examples (accuracy, or F1 of entities "
@@ -133,19 +169,24 @@ def note_of(budget: Budget, seeds: int, text: str) -> str:
     )
 
 
-def sentence(claim: Claim, found: Difference) -> str:
-    """Say whether a finding holds at this scale, is reversed, or cannot be told."""
+def sentence(claim: Claim, found: Difference, beats_guess: bool = True) -> str:
+    """Say whether a finding holds at this scale, is reversed, or cannot be told, and then what would tell."""
     measured = f"{found.figure.value:+.3f} ({found.figure.low:+.3f} to {found.figure.high:+.3f})"
     test = f"p = {found.p:.2g}, {found.seeds} seed{'s' * (found.seeds != 1)}"
     verdict = found.verdict
-    if verdict == "cannot tell":
+    if not beats_guess:
+        verdict = "cannot tell; neither is better than a guess: train longer"
+    elif verdict == "cannot tell":
         verdict += f"; {_enough(found)}"
     return f"{claim.better} against {claim.worse}: {measured}, {test}. {claim.source}: **{verdict}**."
 
 
 def _enough(found: Difference) -> str:
+    """Advise more seeds where they would tell, and more steps or examples where they would not."""
     if found.enough_seeds is None:
-        return "more seeds are needed" if found.seeds < 2 else f"more than {MOST_SEEDS:,} seeds would be needed"
+        if found.seeds < 2:
+            return "more seeds are needed"
+        return f"more than {MOST_SEEDS:,} seeds would be needed: more steps may bring out a difference"
     if found.enough_seeds <= found.seeds:
         return "the examples are too few"
     return f"for a difference like this, about {found.enough_seeds:,} seeds would be needed"

@@ -7,6 +7,7 @@ The examples are the same for all models and seeds.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -58,14 +59,19 @@ def resampled(scores: Scores, seed: int = 0) -> np.ndarray:
     Seeds and examples are drawn apart from each other (Owen 2007, "The pigeonhole bootstrap"). Other scores with as
     many seeds and examples get the same draws: so the difference of two results is that of paired models.
     """
-    rng = np.random.default_rng(seed)
-    seeds = _draws(rng, scores[0].shape[0])  # (R, S)
+    seeds, each = _all_draws(scores[0].shape[0], tuple(task.shape[1] for task in scores), seed)
     figures = []
-    for task in scores:
-        examples = _draws(rng, task.shape[1])  # (R, N)
+    for task, examples in zip(scores, each, strict=True):
         totals = np.stack([((seeds @ task[..., part]) * examples).sum(1) for part in (0, 1)])  # (2, R)
         figures.append(totals[0] / np.maximum(totals[1], 1e-12))
     return np.mean(figures, axis=0)
+
+
+@lru_cache(maxsize=2)  # the models of a table have them in common
+def _all_draws(seeds: int, examples: tuple[int, ...], seed: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return how often each seed is drawn, (R, S), and for each task how often each example is, (R, N)."""
+    rng = np.random.default_rng(seed)
+    return _draws(rng, seeds), [_draws(rng, count) for count in examples]
 
 
 def _draws(rng: np.random.Generator, count: int) -> np.ndarray:
@@ -119,5 +125,6 @@ def power(size: float, seeds: int) -> float:
     from scipy.stats import nct, t
 
     edge = t.ppf(1 - LEVEL / 2, seeds - 1)
-    shift = size * seeds**0.5
-    return float(nct.sf(edge, seeds - 1, shift) + nct.cdf(-edge, seeds - 1, shift))
+    shift = abs(size) * seeds**0.5
+    found, wrong_side = nct.sf(edge, seeds - 1, shift), nct.cdf(-edge, seeds - 1, shift)
+    return float(np.nan_to_num(found, nan=1.0) + np.nan_to_num(wrong_side))  # SciPy has no value far out

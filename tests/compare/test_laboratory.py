@@ -5,26 +5,31 @@ import json
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from bertlab import InputError
 from bertlab.cli.main import main
 from bertlab.compare import laboratory as module
-from bertlab.compare.laboratory import Laboratory
+from bertlab.compare.laboratory import Laboratory, Result
 from bertlab.compare.material import Material
+from bertlab.compare.published import PUBLISHED
 from bertlab.compare.report import Comparison, sentence
+from bertlab.compare.saved import open_saved, saved_names
 from bertlab.compare.statistics import Difference, Figure
 from bertlab.compare.tables import FULL, QUICK, TABLES, Claim, Learner, Table, budget, find_table
 from bertlab.corpora import storyworld
 from bertlab.relatives.kinds import RELATIVES
 from bertlab.training.recipes import as_record
 
-TOY = budget(documents=40, steps=2, width=16, tokens=32, batch=4, tune=2, rates=(3e-3, 1e-3), dev=6, test=12, tasks=1)
+TOY = budget(
+    documents=40, steps=2, width=16, tokens=32, batch=4, tune=2, rates=(3e-3, 1e-3), dev=6, test=12, task="sentiment"
+)
 TOY = replace(TOY, recipe=replace(TOY.recipe, vocab_size=200, num_hidden_layers=1, num_attention_heads=2))
 TABLE = Table(
     "Which is better?",
-    ("sentiment", "qa"),
+    ("qa", "entities"),  # for both of which sentiment stands in, in that budget
     (Learner("BERT"), Learner("word2vec", "word2vec"), Learner("random", text="")),
     (Claim("BERT", "word2vec", "A paper"), Claim("BERT", "random", "Another")),
 )
@@ -49,6 +54,7 @@ def test_every_table_builds_its_recipes(name, size):
         recipe = learner.pretraining(size, seed=1)
         assert recipe.seed == 1 and recipe.config(1000).hidden_size == recipe.hidden_size
         assert set(learner.tasks) <= set(table.tasks)
+        assert recipe.num_hidden_layers >= 4 or "-4" not in learner.layers
 
 
 def test_the_table_of_relatives_has_them_all_and_masking_eight_mixes():
@@ -112,7 +118,7 @@ def test_a_killed_comparison_goes_on_and_nothing_is_done_twice(lab, tmp_path, mo
 
     comparison = Comparison("toy", TABLE, results, "A note.")
     comparison.write(tmp_path / "out")
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"toy.md", "toy.csv", "toy.png"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"toy.md", "toy.csv", "toy.json", "toy.png"}
     rows = list(csv.DictReader((tmp_path / "out" / "toy.csv").open()))
     assert [(row["pretrained"], row["seed"]) for row in rows[:2]] == [("BERT", "0"), ("word2vec", "0")]
     assert len(rows) == 6 and float(rows[0]["operations"]) > 0 and float(rows[2]["operations"]) == 0
@@ -152,12 +158,56 @@ def test_a_transformer_learns_to_retell_from_nothing_or_from_a_berts_encoder(lab
         ),
         (Difference(Figure(-0.1, -0.15, -0.05), 0.01, 3, 2), "P: **reversed**."),
         (Difference(Figure(0.1, -0.05, 0.15), 0.4, 3, 17), "**cannot tell; for a difference like this, about 17 seeds"),
-        (Difference(Figure(0.0, -0.05, 0.05), 1.0, 3, None), "**cannot tell; more than 1,000 seeds would be needed**"),
+        (
+            Difference(Figure(0.0, -0.05, 0.05), 1.0, 3, None),
+            "**cannot tell; more than 1,000 seeds would be needed: more",
+        ),
         (Difference(Figure(0.1, 0.05, 0.15), 1.0, 1, None), "p = 1, 1 seed. P: **cannot tell; more seeds are needed**"),
     ],
 )
 def test_what_a_comparison_says(found, words):
     assert words in sentence(Claim("A", "B", "P"), found)
+
+
+def result(learner: str, right: int, seed: int, guess: float = 0.5) -> Result:
+    scores = np.stack([np.arange(10) < right, np.ones(10)], -1).astype(float)
+    return Result(learner, "sentiment", seed, "accuracy", scores, guess, {"parameters": 10.0}, 1e-3, 1.0)
+
+
+@pytest.mark.parametrize(
+    "right, words", [((9, 2), "**holds**"), ((5, 3), "**cannot tell; neither is better than a guess")]
+)
+def test_a_difference_below_a_guess_is_none(right, words):
+    claim = Claim("BERT", "random", "P")
+    results = [result(name, n, seed) for seed in range(3) for name, n in zip(("BERT", "random"), right, strict=True)]
+    assert words in Comparison("toy", TABLE, results, "").sentence(claim)
+
+
+def test_a_comparison_is_saved_with_every_score_and_opened_again(tmp_path):
+    results = [result("BERT", 7, seed) for seed in range(2)]
+    quotients = replace(results[0], task="entities", scores=np.array([[2.0, 3.0], [0.0, 0.0], [0.25, 1.0]]))
+    before = Comparison("objectives", TABLES["objectives"], [*results, quotients], 'Said "so".')
+    (tmp_path / "objectives.json").write_text(before.json())
+    after = open_saved("objectives", tmp_path)
+    assert saved_names(tmp_path) == ["objectives"] and after.note == before.note and after.table == before.table
+    for one, other in zip(before.results, after.results, strict=True):
+        assert np.array_equal(one.scores, other.scores)
+        assert replace(one, scores=None) == replace(other, scores=None)
+    with pytest.raises(InputError, match="has no comparison 'size', only .'objectives'.: make it with `python bench"):
+        open_saved("size", tmp_path)
+
+
+@pytest.mark.parametrize("name", saved_names())
+def test_the_comparisons_that_ship_fit_their_tables(name):
+    saved = open_saved(name)
+    assert {*saved.learners} <= {one.name for one in TABLES[name].learners} and saved.claims and saved.note
+
+
+def test_rows_of_the_paper_are_named_as_the_learners():
+    for name, published in PUBLISHED.items():
+        assert all(len(row) == len(published.measures) for row in published.rows.values())
+        if name != "size":  # our models are far smaller
+            assert {*published.rows} <= {one.name for one in TABLES[name].learners}
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,13 @@ def test_the_power_of_a_paired_t_test(size, seeds, known):
     assert power(size, seeds) == pytest.approx(known, abs=0.002)
 
 
+@pytest.mark.parametrize("size", [3.0, 4.0, 10.0, 50.0, 1000.0])
+def test_power_rises_to_one_with_a_large_difference(size):
+    found = [power(size, seeds) for seeds in range(2, 40)]
+    assert found == sorted(found) and found[-1] == pytest.approx(1) and power(-size, 5) == power(size, 5)
+    assert enough(np.array([1, 1 + 1 / size, 1 - 1 / size])) in (2, 3, 4)
+
+
 def test_seeds_that_are_enough():
     unit = np.array([1.0, -1.0, 2.0, -2.0, 1.5, -1.5])
     differences = unit / unit.std(ddof=1) + 0.5  # half a standard deviation

@@ -2,6 +2,7 @@
 
 from bertlab.course.panels.answers import spans_panel
 from bertlab.course.panels.attention import query_panel
+from bertlab.course.panels.bets import bets_panel
 from bertlab.course.panels.classifying import classify_panel
 from bertlab.course.panels.embeddings import context_panel, positions_panel
 from bertlab.course.panels.encoder import ablation_panel
@@ -15,6 +16,7 @@ from bertlab.course.panels.tokens import pieces_panel
 
 __all__ = [
     "ablation_panel",
+    "bets_panel",
     "classify_panel",
     "context_panel",
     "fill_panel",

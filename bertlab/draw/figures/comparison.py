@@ -1,11 +1,12 @@
 """Models side by side on each task, with intervals."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 from matplotlib.figure import Figure
 
-from bertlab.draw.figures.base import clean, figure
-from bertlab.draw.palette import BLUE, GREY
+from bertlab.draw.figures.base import INK, clean, figure
+from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 
 ACROSS = 3  # panels in a row
 Interval = tuple[float, float, float]  # value, low, high
@@ -29,4 +30,52 @@ def intervals(tasks: Mapping[str, Mapping[str, Interval]]) -> Figure:
     axes[0].set_ylim(len(names) - 0.5, -0.5)
     for ax in axes[len(tasks) :]:
         ax.set_visible(False)
+    return fig
+
+
+def effects(groups: Mapping[str, Mapping[str, float]], label: str) -> Figure:
+    """One row for each question: a dot for each measure, its difference, and the name of the largest."""
+    fig = figure(0.8 + 0.42 * len(groups))
+    ax = clean(fig.subplots(), "bottom")
+    for row, measures in enumerate(groups.values()):
+        ax.plot([*measures.values()], [row] * len(measures), "o", color=BLUE, ms=7, alpha=0.75, clip_on=False)
+        name, value = max(measures.items(), key=lambda pair: abs(pair[1]))
+        ax.annotate(name, (value, row), (9, 0), textcoords="offset points", va="center", size=9, color=INK)
+    ax.axvline(0, color=GREY, lw=1)
+    ax.set(yticks=range(len(groups)), yticklabels=list(groups), xlabel=label)
+    ax.set_ylim(len(groups) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0, labelsize=10)
+    ax.grid(axis="x", alpha=0.25, color=GREY)
+    return fig
+
+
+def by_seed(values: Mapping[str, Sequence[float]], label: str, chance: float) -> Figure:
+    """One row for each setting: a dot for each seed, a bar for the mean, a dashed line at chance."""
+    fig = figure(0.8 + 0.36 * len(values))
+    ax = clean(fig.subplots(), "bottom")
+    for row, seeds in enumerate(values.values()):
+        ax.plot(seeds, [row] * len(seeds), "o", color=BLUE, ms=7, alpha=0.75, clip_on=False)
+        ax.plot([np.mean(seeds)] * 2, [row - 0.3, row + 0.3], color=ORANGE, lw=3)
+    ax.axvline(chance, color=GREY, ls="--", lw=1.2)
+    ax.text(chance, -0.62, " chance", size=9, color=INK, va="bottom")
+    ax.set(yticks=range(len(values)), yticklabels=list(values), xlabel=label)
+    ax.set_ylim(len(values) - 0.5, -0.6)
+    ax.tick_params(axis="y", length=0, labelsize=10)
+    return fig
+
+
+def drawn(draws: Mapping[str, np.ndarray], label: str) -> Figure:
+    """Histograms of bootstrap draws on one axis, one below the other, each with its 95% interval; a line at 0."""
+    fig = figure(0.6 + 0.95 * len(draws))
+    low, high = min(map(np.min, draws.values())), max(map(np.max, draws.values()))
+    axes = fig.subplots(len(draws), 1, sharex=True, squeeze=False)[:, 0]
+    for ax, (name, values), colour in zip(axes, draws.items(), OKABE_ITO, strict=False):
+        ax.hist(values, bins=np.linspace(min(low, 0), max(high, 0), 60).tolist(), color=colour, alpha=0.75)
+        bounds = np.percentile(values, [2.5, 97.5])
+        ax.plot(bounds, [0, 0], color=INK, lw=5, solid_capstyle="butt", clip_on=False)
+        ax.axvline(0, color=GREY, ls="--", lw=1.2)
+        ax.set(yticks=[])
+        ax.set_title(f"{name}: {bounds[0]:+.2f} to {bounds[1]:+.2f}", size=10, loc="left")
+        clean(ax, "bottom")
+    axes[-1].set_xlabel(label)
     return fig

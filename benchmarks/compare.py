@@ -1,0 +1,33 @@
+"""Make the saved comparisons that chapter 15 and its betting panel read (bertlab/compare/results/TABLE.json).
+
+    python benchmarks/compare.py                                  # all tables in full: hours
+    python benchmarks/compare.py objectives masking --seeds 5
+    python benchmarks/compare.py features --quick                 # toy models, some minutes
+
+Each table is `bertlab compare TABLE`, which keeps its trainings in `--out`, so that a call that was stopped goes on
+with the same command. A new comparison takes the place of the saved one.
+"""
+
+import argparse
+from pathlib import Path
+from shutil import copyfile
+
+from bertlab.cli.compare import Compare
+from bertlab.compare.saved import RESULTS
+from bertlab.compare.tables import TABLES
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", default=[*TABLES], choices=[*TABLES], metavar="TABLE")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path("runs/compare"))
+    options = parser.parse_args()
+    for table in options.tables:
+        Compare(table, seeds=options.seeds, quick=options.quick, out=options.out).run()
+        copyfile(options.out / f"{table}{'-quick' * options.quick}.json", RESULTS / f"{table}.json")
+
+
+if __name__ == "__main__":
+    main()
