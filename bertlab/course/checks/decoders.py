@@ -112,8 +112,10 @@ def _decoder_slips(theirs: Any, x: Tensor, memory: Tensor) -> list[tuple[Tensor,
         (think(source(written, PADDING, 0.0)), "the source replaces x: add it to x, then normalise."),
         (think(written), "the source is never read: cross-attention is missing."),
         (source(written), "the feed-forward part is missing."),
-        (think(theirs.cross_norm(x + theirs.cross_attention(written, memory, PADDING)[0])), "the second sum begins with "
-         "what self-attention gave, not with the x of the start."),
+        (
+            think(theirs.cross_norm(x + theirs.cross_attention(written, memory, PADDING)[0])),
+            "the second sum begins with what self-attention gave, not with the x of the start.",
+        ),
     ]  # fmt: skip
 
 

@@ -178,7 +178,7 @@ def _elmo_slips(theirs: Any) -> list[tuple[Tensor, str]]:
     )
     return [
         (both(left, right), "the states from the right are still in reading order: turn them back, layer by layer."),
-        (both(left, one_way(IDS, theirs.rights)), "both directions read from the left: give `rights` the ids backwards."),
+        (both(left, one_way(IDS, theirs.rights)), "both read from the left: `rights` gets the ids backwards."),
         (both(turned(right), left), "the halves are swapped: from the left first, then from the right."),
         (both(left, flipped), "flip(1) puts padding in front: the direction from the right reads it first. Use "
          "`backwards`."),
