@@ -13,6 +13,8 @@ import torch
 from rich.table import Table
 
 from bertlab import BertForPreTraining, Tokenizer
+from bertlab.compare.laboratory import Result
+from bertlab.compare.report import Comparison
 from bertlab.corpora import storyworld
 from bertlab.training.engine.optim import make_optimizers
 from bertlab.training.recipes import PRETRAIN
@@ -290,3 +292,19 @@ def test_labels_that_features_show_are_learned(monkeypatch):
     train, test = ([("", label) for label in part] for part in (labels[:2000], labels[2000:]))
     found = reviews.accuracies("x", rows[:2000], rows[2000:], train, test)
     assert found.keys() == {"x 500", "x 2000"} and all(0.7 < value < 0.85 for value in found.values())
+
+
+def test_the_relatives_are_recorded_as_the_chapter_reads_them(monkeypatch):
+    relatives = benchmark("relatives", monkeypatch)
+    table = replace(relatives.TABLE, tasks=("entities",), learners=relatives.TABLE.learners[:2])
+    right = {("BERT", 0): 8, ("BERT", 1): 9, ("GPT", 0): 4, ("GPT", 1): 6}
+    cost = {"parameters": 10.0, "operations": 2e9, "seconds": 1.0}
+    results = [
+        Result(name, "entities", seed, "f1", np.array([[n < hits, 1] for n in range(10)], float), 0.3, cost, 3e-3, 1.0)
+        for (name, seed), hits in right.items()
+    ]
+    found = json.loads(json.dumps(relatives.record(Comparison("relatives", table, results, "A note."))))
+    assert found["figures"]["BERT"]["entities"][0] == 0.85 and found["guess"] == {"entities": "0.300"}
+    (claim,) = found["claims"]
+    assert (claim["better"], claim["worse"], claim["difference"][0]) == ("BERT", "GPT", 0.35)
+    assert claim["seeds"] == 2 and claim["verdict"] in ("holds", "cannot tell")
