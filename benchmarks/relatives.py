@@ -28,7 +28,7 @@ TABLE = replace(
     tasks=("entities", "retelling"),
     learners=tuple(learner for learner in RELATIVES.learners if learner.name in MODELS),
 )
-SMALL = budget(documents=1000, steps=250, width=64, tokens=48, batch=32, tune=120, rates=(3e-3,), dev=50, test=300)
+SMALL = budget(documents=1000, steps=250, width=64, tokens=48, batch=32, tune=300, rates=(1e-2, 3e-3), dev=50, test=300)
 SMALL = replace(SMALL, recipe=replace(SMALL.recipe, vocab_size=2000, num_hidden_layers=2))
 
 

@@ -93,7 +93,8 @@ def reader_grid(rows: Mapping[str, Mapping[str, float]], label: str) -> Figure:
     image = ax.imshow(values, cmap="cividis", vmin=0, vmax=1, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
         ax.text(column, row, f"{value:.0%}", ha="center", va="center", size=10, color=INK if value > 0.55 else "white")
-    ax.set_xticks(range(len(readers)), readers, size=9.5, parse_math=False)
+    names = [reader.replace(", ", ",\n") for reader in readers]
+    ax.set_xticks(range(len(readers)), names, size=9.5, parse_math=False)
     ax.set_yticks(range(len(rows)), list(rows), size=9.5, parse_math=False)
     ax.tick_params(length=0)
     fig.colorbar(image, ax=ax, aspect=12).set_label(label, size=9)
