@@ -13,6 +13,8 @@ import torch
 from rich.table import Table
 
 from bertlab import BertForPreTraining, Tokenizer
+from bertlab.compare.laboratory import Result
+from bertlab.compare.report import Comparison
 from bertlab.corpora import storyworld
 from bertlab.training.engine.optim import make_optimizers
 from bertlab.training.recipes import PRETRAIN
@@ -289,3 +291,19 @@ def test_labels_that_features_show_are_learned(monkeypatch):
     rows = rng.normal(size=(3000, 8)) + [[1.5 * (label == "pos")] + 7 * [0.0] for label in labels]
     few, many = (curve.judge(rows[:size], labels[:size], rows[2000:], labels[2000:]) for size in (500, 2000))
     assert all(0.7 < accuracy < 0.85 for accuracy in (few, many))
+
+
+def test_the_relatives_are_recorded_as_the_chapter_reads_them(monkeypatch):
+    relatives = benchmark("relatives", monkeypatch)
+    table = replace(relatives.TABLE, tasks=("entities",), learners=relatives.TABLE.learners[:2])
+    right = {("BERT", 0): 8, ("BERT", 1): 9, ("GPT", 0): 4, ("GPT", 1): 6}
+    cost = {"parameters": 10.0, "operations": 2e9, "seconds": 1.0}
+    results = [
+        Result(name, "entities", seed, "f1", np.array([[n < hits, 1] for n in range(10)], float), 0.3, cost, 3e-3, 1.0)
+        for (name, seed), hits in right.items()
+    ]
+    found = json.loads(json.dumps(relatives.record(Comparison("relatives", table, results, "A note."))))
+    assert found["figures"]["BERT"]["entities"][0] == 0.85 and found["guess"] == {"entities": "0.300"}
+    (claim,) = found["claims"]
+    assert (claim["better"], claim["worse"], claim["difference"][0]) == ("BERT", "GPT", 0.35)
+    assert claim["seeds"] == 2 and claim["verdict"] in ("holds", "cannot tell")

@@ -42,6 +42,12 @@ from bertlab.course.checks.crf import (
     check_path_score,
     check_viterbi,
 )
+from bertlab.course.checks.decoders import (
+    check_beam_search,
+    check_cross_attention,
+    check_decoder_layer,
+    check_transformer,
+)
 from bertlab.course.checks.embeddings import (
     check_embeddings,
     check_lookup,
@@ -64,6 +70,13 @@ from bertlab.course.checks.labels import (
     check_may_follow,
     check_tagging,
     check_token_classifier,
+)
+from bertlab.course.checks.language_models import (
+    check_backwards,
+    check_both_sides,
+    check_causal_mask,
+    check_elmo,
+    check_gpt,
 )
 from bertlab.course.checks.masking import check_actions, check_mask_tokens, check_mlm_loss, check_whole_words
 from bertlab.course.checks.pairs import check_batches, check_collate, check_cut_pair, check_make_pairs
@@ -114,6 +127,15 @@ __all__ = [
     "check_ring_all_reduce",
     "check_round_to_bfloat16",
     "check_step_operations",
+    "check_backwards",
+    "check_beam_search",
+    "check_both_sides",
+    "check_causal_mask",
+    "check_cross_attention",
+    "check_decoder_layer",
+    "check_elmo",
+    "check_gpt",
+    "check_transformer",
     "check_tokenizer",
     "check_initialise",
     "check_inputs",

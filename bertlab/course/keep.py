@@ -5,8 +5,7 @@
     %my_bert Embeddings Layer       # take these names from my_bert.py
     %solution Layer                 # show the solution, folded
 
-The file has the definitions of `my_bert_solution.py` (part one), `my_bert_heads_solution.py` (part two) and
-`my_bert_cluster_solution.py` (chapter 17) in their order. A comment above each of the reader's says so.
+The file has the definitions of SOLUTIONS in their order. A comment above each of the reader's says so.
 Versions that are replaced stay in the folder my_bert_versions. BERTLAB_MY_BERT names another folder than the current.
 """
 
@@ -30,7 +29,12 @@ from bertlab.course.definitions import Part, Parts, in_their_places, parse_cell,
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 
-SOLUTIONS = ("my_bert_solution.py", "my_bert_heads_solution.py", "my_bert_cluster_solution.py")
+SOLUTIONS = (
+    "my_bert_solution.py",  # part one
+    "my_bert_heads_solution.py",  # part two
+    "my_bert_family_solution.py",  # chapter 14
+    "my_bert_cluster_solution.py",  # chapter 17
+)
 FOLDER = "BERTLAB_MY_BERT"
 
 

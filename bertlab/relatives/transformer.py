@@ -148,7 +148,7 @@ def write(model: Transformer, source: list[int], start: int, end: int, beams: in
         logits, _ = model.decode(target, memory.expand(len(unfinished), -1, -1), mask.expand(len(unfinished), -1))
         unfinished = _extended(unfinished, logits[:, -1].float().log_softmax(-1), beams)
         done += [beam for beam in unfinished if beam.ids[-1] == end]
-        unfinished = [beam for beam in unfinished if beam.ids[-1] != end][: beams - len(done)]
+        unfinished = [beam for beam in unfinished if beam.ids[-1] != end][: max(0, beams - len(done))]
         if not unfinished:
             break
     best = max(done or unfinished, key=lambda beam: beam.score)

@@ -13,6 +13,7 @@ FIGURES = {
         TOKENS, 2, {"all": ("in order", [True] * 4), "none": ("", [False] * 4)}
     ),
     "likeness": lambda: figures.likeness_map(torch.eye(3), {"one": ["a", "$b"], "two": ["_c"]}),
+    "gaps": lambda: figures.reader_grid({"left": {"a": 0.1, "b": 1.0}, "right": {"a": 0.5, "b": 0.9}}, "share"),
     "readers": lambda: figures.reader_bars({"a": torch.rand(3, 2), "b": torch.rand(3, 2)}, ["x", "y"], "share", 0.5),
     "grids": lambda: figures.context_grids({"one": torch.rand(3, 2), "$two": torch.rand(3, 2)}, TOKENS, 2),
     "left out": lambda: figures.left_out_bars(TOKENS, 2, {"one": [0.1] * 4, "two": [0.9] * 4}, "p"),

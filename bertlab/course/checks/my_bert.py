@@ -10,6 +10,12 @@ from bertlab.course.checks.bert import check_bert_model, check_initialise
 from bertlab.course.checks.classifier import check_classifier, check_epochs, check_inputs
 from bertlab.course.checks.cluster import check_accumulated_step
 from bertlab.course.checks.crf import check_crf, check_log_partition, check_path_score, check_viterbi
+from bertlab.course.checks.decoders import (
+    check_beam_search,
+    check_cross_attention,
+    check_decoder_layer,
+    check_transformer,
+)
 from bertlab.course.checks.embeddings import check_embeddings
 from bertlab.course.checks.encoder import check_layer
 from bertlab.course.checks.finetuning import check_finetune, check_layer_shares
@@ -22,6 +28,7 @@ from bertlab.course.checks.labels import (
     check_tagging,
     check_token_classifier,
 )
+from bertlab.course.checks.language_models import check_backwards, check_causal_mask, check_elmo, check_gpt
 from bertlab.course.checks.masking import check_mask_tokens
 from bertlab.course.checks.pairs import check_batches, check_collate, check_cut_pair, check_make_pairs
 from bertlab.course.checks.pretraining import check_joint_loss, check_mlm_head, check_pretraining_model
@@ -113,5 +120,13 @@ CHECKS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "best_span": (check_best_answer, ("best_span",)),
     "decide": (check_decide, ("decide",)),
     "answer_question": (check_answer_question, ("answer_question",)),
+    "causal_mask": (check_causal_mask, ("causal_mask",)),
+    "Gpt": (check_gpt, ("Gpt",)),
+    "backwards": (check_backwards, ("backwards",)),
+    "Elmo": (check_elmo, ("Elmo",)),
+    "CrossAttention": (check_cross_attention, ("CrossAttention",)),
+    "DecoderLayer": (check_decoder_layer, ("DecoderLayer",)),
+    "Transformer": (check_transformer, ("Transformer",)),
+    "beam_search": (check_beam_search, ("beam_search",)),
     "accumulated_step": (check_accumulated_step, ("accumulated_step",)),
 }

@@ -6,6 +6,7 @@ from bertlab.course.panels.bets import bets_panel
 from bertlab.course.panels.classifying import classify_panel
 from bertlab.course.panels.embeddings import context_panel, positions_panel
 from bertlab.course.panels.encoder import ablation_panel
+from bertlab.course.panels.family import Reading, readers_panel
 from bertlab.course.panels.inside import inside_panel
 from bertlab.course.panels.labels import names_panel
 from bertlab.course.panels.models import fill_panel, heads_panel, question_panel
@@ -15,6 +16,7 @@ from bertlab.course.panels.search import search_panel
 from bertlab.course.panels.tokens import pieces_panel
 
 __all__ = [
+    "Reading",
     "ablation_panel",
     "bets_panel",
     "classify_panel",
@@ -30,6 +32,7 @@ __all__ = [
     "positions_panel",
     "query_panel",
     "question_panel",
+    "readers_panel",
     "search_panel",
     "snapshots_panel",
     "spans_panel",

@@ -84,6 +84,23 @@ def reader_bars(values: Mapping[str, Tensor], groups: Sequence[str], label: str,
     return fig
 
 
+def reader_grid(rows: Mapping[str, Mapping[str, float]], label: str) -> Figure:
+    """A row for each kind of gap, a column for each reader: a share from 0 to 1 as number and colour."""
+    readers = list(dict.fromkeys(reader for shares in rows.values() for reader in shares))
+    values = np.array([[shares[reader] for reader in readers] for shares in rows.values()])
+    fig = figure(1.1 + 0.42 * len(rows))
+    ax = clean(fig.subplots())
+    image = ax.imshow(values, cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        ax.text(column, row, f"{value:.0%}", ha="center", va="center", size=10, color=INK if value > 0.55 else "white")
+    names = [reader.replace(", ", ",\n") for reader in readers]
+    ax.set_xticks(range(len(readers)), names, size=9.5, parse_math=False)
+    ax.set_yticks(range(len(rows)), list(rows), size=9.5, parse_math=False)
+    ax.tick_params(length=0)
+    fig.colorbar(image, ax=ax, aspect=12).set_label(label, size=9)
+    return fig
+
+
 def context_grids(grids: Mapping[str, Tensor], tokens: Sequence[str], gap: int) -> Figure:
     """Side by side, (left + 1, right + 1) probabilities: upwards the words to the left of the gap come into sight, from
     the gap on, to the right those to its right. `tokens` without [CLS] and [SEP]."""
