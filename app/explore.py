@@ -7,11 +7,13 @@ import streamlit as st
 # Every page: its folder in app/views, which is its address too, with its title and icon. The first one opens first.
 PAGES = {
     "word": ("Follow one word", ":material/route:"),
+    "stories": ("Stories", ":material/tour:"),
     "masking": ("Masked words", ":material/visibility_off:"),
     "attention": ("Attention heads", ":material/grid_on:"),
     "embeddings": ("[CLS] embeddings", ":material/scatter_plot:"),
     "spans": ("Answer spans", ":material/question_answer:"),
     "labels": ("Labels", ":material/label:"),
+    "dataset": ("Data sets", ":material/table_chart:"),
     "training": ("Training", ":material/trending_up:"),
 }
 FIRST = next(iter(PAGES))
@@ -31,6 +33,11 @@ STYLE = """<style>
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 [data-testid="stStatusWidget"] button { display: none; }
+.st-key-story { background: rgba(0, 114, 178, .07); }
+.st-key-story p { font-size: .92rem; max-width: none; }
+a.way { color: inherit; border: 1px solid rgba(128, 128, 128, .5); border-radius: 8px; padding: .25rem .7rem;
+  text-decoration: none; white-space: nowrap; }
+a.way:is(:hover, :focus) { border-color: #0072B2; }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 3.2rem 1rem 4rem; }
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.5rem; }
@@ -46,7 +53,7 @@ def file_of(page: str) -> str:
 
 def main() -> None:
     # Not at the top: these load torch, which PAGES alone does not need.
-    from app.shared import exports, history, layout, model_bar
+    from app.shared import exports, history, layout, model_bar, stories
 
     # Streamlit would fetch an icon that is given by name from a font server.
     st.set_page_config("bertlab explorer", str(Path(__file__).with_name("icon.png")), layout="wide")
@@ -58,6 +65,7 @@ def main() -> None:
     ]
     page = st.navigation(pages)
     st.session_state.page, st.session_state.not_in_link = page.url_path or FIRST, []
+    stories.show()
     model_bar.show()
     st.session_state.links_to_show = []
     page.run()
