@@ -1,0 +1,76 @@
+"""A story that the visitor follows: what to look at on this page, what it means, its control, and the ways on."""
+
+import os
+from html import escape
+from pathlib import Path
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from app.explore import FIRST, PAGES
+from app.shared import layout, state
+from app.shared.markdown import plain
+from bertlab.io.stories import Station, Story, read_stories
+
+BUNDLED = Path(__file__).parents[1] / "stories"
+OWN = "BERTLAB_STORIES"  # the folder of `bertlab explore --stories`
+PARTS = {"Look": "look", "What it means": "means", "Control": "control"}
+
+
+def known() -> dict[str, Story]:
+    """Return all stories by their names in links. InputError names what is wrong in a file."""
+    own = os.environ.get(OWN)
+    return read_stories(BUNDLED, PAGES) | (read_stories(Path(own), PAGES) if own else {})
+
+
+def address(name: str, story: Story, number: int) -> str:
+    """Return the address of a station, counted from 1."""
+    station = story.stations[number - 1]
+    page = "" if station.page == FIRST else station.page
+    return f"./{page}?{urlencode(station.choices | {'story': f'{name}/{number}'})}"
+
+
+def link(label: str, address: str) -> None:
+    """Show a link that opens as any link does, so that the address alone decides what is seen."""
+    st.html(f'<a class="way" href="{escape(address)}">{escape(label)}</a>', width="content")
+
+
+def show() -> None:
+    """Show the station that the visitor follows, if there is one, above the page."""
+    if state.unset("story"):
+        st.session_state.story = state.link_value("story") or ""
+    name, _, number = st.session_state.story.partition("/")
+    with layout.box():
+        story = known().get(name) if name else None
+        if story and number.isdecimal() and 1 <= int(number) <= len(story.stations):
+            state.share("story", st.session_state.story)
+            with st.container(border=True, key="story", gap="xsmall"):
+                show_station(name, story, int(number))
+
+
+def show_station(name: str, story: Story, number: int) -> None:
+    station, count = story.stations[number - 1], len(story.stations)
+    here = st.session_state.page == (station.page or FIRST)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"**{station.title}** :small[{plain(story.title)}, {number} of {count}]", width="stretch")
+        if not here:
+            link("Back to this station", address(name, story, number))
+        if number > 1:
+            link("‹ Previous", address(name, story, number - 1))
+        if number < count:
+            link("Next ›", address(name, story, number + 1))
+        else:
+            link("All stories", "./stories")
+        st.button("Leave", key="leave story", on_click=leave, type="tertiary", icon=":material/close:")
+    if here:
+        show_texts(station)
+
+
+def show_texts(station: Station) -> None:
+    for column, (heading, part) in zip(st.columns(len(PARTS), gap="medium"), PARTS.items(), strict=True):
+        column.markdown(f"**{heading}.** {getattr(station, part)}")
+
+
+def leave() -> None:
+    st.session_state.story = ""
+    state.share("story", "")
