@@ -17,6 +17,7 @@ PAGES = {
     "training": ("Training", ":material/trending_up:"),
 }
 FIRST = next(iter(PAGES))
+ADDRESSES = ("", *(name for name in PAGES if name != FIRST))  # the first page has no name in its address
 
 STYLE = """<style>
 [data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 1.8rem 3rem 5rem; }
@@ -65,7 +66,7 @@ def main() -> None:
     ]
     page = st.navigation(pages)
     st.session_state.page, st.session_state.not_in_link = page.url_path or FIRST, []
-    stories.show()
+    stories.show(ADDRESSES, page.url_path)
     model_bar.show()
     st.session_state.links_to_show = []
     page.run()

@@ -1,13 +1,13 @@
 """A story that the visitor follows: what to look at on this page, what it means, its control, and the ways on."""
 
 import os
+from collections.abc import Collection
 from html import escape
 from pathlib import Path
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from app.explore import FIRST, PAGES
 from app.shared import layout, state
 from app.shared.markdown import plain
 from bertlab.io.stories import Station, Story, read_stories
@@ -17,17 +17,16 @@ OWN = "BERTLAB_STORIES"  # the folder of `bertlab explore --stories`
 PARTS = {"Look": "look", "What it means": "means", "Control": "control"}
 
 
-def known() -> dict[str, Story]:
-    """Return all stories by their names in links. InputError names what is wrong in a file."""
+def known(pages: Collection[str]) -> dict[str, Story]:
+    """Return all stories by their names in links; `pages` are the addresses that there are. InputError names what is wrong in a file."""
     own = os.environ.get(OWN)
-    return read_stories(BUNDLED, PAGES) | (read_stories(Path(own), PAGES) if own else {})
+    return read_stories(BUNDLED, pages) | (read_stories(Path(own), pages) if own else {})
 
 
 def address(name: str, story: Story, number: int) -> str:
     """Return the address of a station, counted from 1."""
     station = story.stations[number - 1]
-    page = "" if station.page == FIRST else station.page
-    return f"./{page}?{urlencode(station.choices | {'story': f'{name}/{number}'})}"
+    return f"./{station.page}?{urlencode(station.choices | {'story': f'{name}/{number}'})}"
 
 
 def link(label: str, address: str) -> None:
@@ -35,22 +34,22 @@ def link(label: str, address: str) -> None:
     st.html(f'<a class="way" href="{escape(address)}">{escape(label)}</a>', width="content")
 
 
-def show() -> None:
-    """Show the station that the visitor follows, if there is one, above the page."""
+def show(pages: Collection[str], page: str) -> None:
+    """Show the station that the visitor follows, if there is one, above the page with this address."""
     if state.unset("story"):
         st.session_state.story = state.link_value("story") or ""
     name, _, number = st.session_state.story.partition("/")
     with layout.box():
-        story = known().get(name) if name else None
+        story = known(pages).get(name) if name else None
         if story and number.isdecimal() and 1 <= int(number) <= len(story.stations):
             state.share("story", st.session_state.story)
             with st.container(border=True, key="story", gap="xsmall"):
-                show_station(name, story, int(number))
+                show_station(name, story, int(number), page)
 
 
-def show_station(name: str, story: Story, number: int) -> None:
+def show_station(name: str, story: Story, number: int, page: str) -> None:
     station, count = story.stations[number - 1], len(story.stations)
-    here = st.session_state.page == (station.page or FIRST)
+    here = page == station.page
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{station.title}** :small[{plain(story.title)}, {number} of {count}]", width="stretch")
         if not here:

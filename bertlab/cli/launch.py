@@ -31,7 +31,7 @@ class Explore:
         require("streamlit", "app")
         app = folder_of("app")
         if self.stories:
-            read_stories(self.stories, sorted(page.parent.name for page in app.glob("views/*/page.py")))
+            read_stories(self.stories, pages_of(app))
         path = os.pathsep.join(filter(None, [str(app.parent), os.environ.get("PYTHONPATH")]))  # its pages import `app`
         command = [sys.executable, "-m", "streamlit", "run", str(app / "explore.py"), "--server.port", str(self.port)]
         closed = {"BERTLAB_NO_FOLDERS": self.no_folders, "BERTLAB_NO_HUB": self.no_hub}  # app/shared/gate.py reads them
@@ -73,6 +73,11 @@ def folder_of(name: str) -> Path:
         if folder.is_dir():
             return folder
     raise InputError(f"the folder {name!r} is not part of this installation: install bertlab again")
+
+
+def pages_of(app: Path) -> list[str]:
+    """Return the addresses of the explorer's pages."""
+    return ["", *sorted(page.parent.name for page in app.glob("views/*/page.py"))]
 
 
 def start(command: list[str], environment: dict[str, str] | None = None) -> NoReturn:

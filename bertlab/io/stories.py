@@ -52,7 +52,7 @@ def read_stories(folder: Path, pages: Collection[str]) -> dict[str, Story]:
 
 
 def read_story(path: Path, pages: Collection[str]) -> Story:
-    """Return the story in a file. `pages` are the names that a link may begin with.
+    """Return the story in a file. `pages` are the addresses of the explorer's pages, "" that of the first.
 
     InputError names file, station (from 1) and key where one is missing, unknown, no text, or no link into a page.
     """
@@ -82,7 +82,7 @@ def texts(values: Any, wanted: Collection[str], where: str) -> dict[str, str]:
 
 def _station(values: Any, where: str, pages: Collection[str]) -> Station:
     station = Station(**texts(values, {field.name for field in fields(Station)}, where))
-    if station.page not in {"", *pages}:
-        known = ", ".join(pages)
+    if station.page not in pages:
+        known = ", ".join(filter(None, pages))
         raise InputError(f"{where}: link: no page {brief(station.page, 40)}: copy the address of one ({known})")
     return station

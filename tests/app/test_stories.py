@@ -9,7 +9,7 @@ import torch
 from pages import fine, opened, said
 from torch import Tensor
 
-from app.explore import FIRST, PAGES
+from app.explore import ADDRESSES, FIRST
 from app.shared.stories import BUNDLED
 from bertlab import (
     BertForPreTraining,
@@ -33,7 +33,7 @@ from bertlab.explain.words.fill import fill_mask
 from bertlab.explain.words.next_sentence import both_orders
 from bertlab.io.stories import Station, read_stories
 
-STORIES = read_stories(BUNDLED, PAGES)
+STORIES = read_stories(BUNDLED, ADDRESSES)
 STATIONS = {(name, n): one for name, story in STORIES.items() for n, one in enumerate(story.stations, 1)}
 FIGURE = re.compile(r"(\d+(?:\.\d+)?)(%| nats)")
 LIMIT = 128

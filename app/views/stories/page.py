@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from app.explore import ADDRESSES
 from app.shared import layout, stories
 from bertlab.io.stories import Story
 
@@ -21,7 +22,7 @@ layout.heading(
     "tells you what to look at, what it means, and which control could have proved it wrong.",
 )
 with layout.box():
-    every = list(stories.known().items())
+    every = list(stories.known(ADDRESSES).items())
     for start in range(0, len(every), 2):
         for column, (name, story) in zip(st.columns(2, gap="medium"), every[start : start + 2], strict=False):
             with column:
