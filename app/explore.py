@@ -34,10 +34,12 @@ STYLE = """<style>
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 [data-testid="stStatusWidget"] button { display: none; }
-.st-key-story { background: rgba(0, 114, 178, .07); }
-.st-key-story p { font-size: .92rem; max-width: none; }
-a.way { color: inherit; border: 1px solid rgba(128, 128, 128, .5); border-radius: 8px; padding: .25rem .7rem;
-  text-decoration: none; white-space: nowrap; }
+.st-key-story { background: #edf4fa; padding: .6rem 1rem; }
+.st-key-story p { font-size: .88rem; line-height: 1.4; max-width: none; }
+:has(.st-key-story) .st-key-lead { display: none; }
+@media (min-width: 641px) { :has(> .st-key-story) { position: sticky; top: 0; z-index: 9; } }
+a.way { color: inherit; border: 1px solid rgba(128, 128, 128, .5); border-radius: 8px; padding: .2rem .6rem;
+  font-size: .88rem; text-decoration: none; white-space: nowrap; }
 a.way:is(:hover, :focus) { border-color: #0072B2; }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 3.2rem 1rem 4rem; }

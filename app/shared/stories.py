@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from app.shared import layout, state
-from app.shared.markdown import plain
 from bertlab.io.stories import Station, Story, read_stories
 
 BUNDLED = Path(__file__).parents[1] / "stories"
@@ -50,8 +49,9 @@ def show(pages: Collection[str], page: str) -> None:
 def show_station(name: str, story: Story, number: int, page: str) -> None:
     station, count = story.stations[number - 1], len(story.stations)
     here = page == station.page
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"**{station.title}** :small[{plain(story.title)}, {number} of {count}]", width="stretch")
+    title, ways = st.columns([3, 2], vertical_alignment="center")
+    title.markdown(f"**{station.title}** :gray[{story.title}, {number} of {count}]")
+    with ways.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
         if not here:
             link("Back to this station", address(name, story, number))
         if number > 1:
@@ -60,13 +60,15 @@ def show_station(name: str, story: Story, number: int, page: str) -> None:
             link("Next ›", address(name, story, number + 1))
         else:
             link("All stories", "./stories")
-        st.button("Leave", key="leave story", on_click=leave, type="tertiary", icon=":material/close:")
+        st.button(
+            "", key="leave story", on_click=leave, type="tertiary", icon=":material/close:", help="Leave the story"
+        )
     if here:
         show_texts(station)
 
 
 def show_texts(station: Station) -> None:
-    for column, (heading, part) in zip(st.columns(len(PARTS), gap="medium"), PARTS.items(), strict=True):
+    for column, (heading, part) in zip(st.columns([2, 2, 3], gap="medium"), PARTS.items(), strict=True):
         column.markdown(f"**{heading}.** {getattr(station, part)}")
 
 

@@ -35,7 +35,9 @@ class Explore:
         path = os.pathsep.join(filter(None, [str(app.parent), os.environ.get("PYTHONPATH")]))  # its pages import `app`
         command = [sys.executable, "-m", "streamlit", "run", str(app / "explore.py"), "--server.port", str(self.port)]
         closed = {"BERTLAB_NO_FOLDERS": self.no_folders, "BERTLAB_NO_HUB": self.no_hub}  # app/shared/gate.py reads them
-        more = {"BERTLAB_STORIES": str(self.stories.resolve())} if self.stories else {}  # app/shared/stories.py reads it
+        more = (
+            {"BERTLAB_STORIES": str(self.stories.resolve())} if self.stories else {}
+        )  # app/shared/stories.py reads it
         start(command, os.environ | {"PYTHONPATH": path} | more | {name: "1" for name, on in closed.items() if on})
 
 

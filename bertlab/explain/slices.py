@@ -28,16 +28,21 @@ def words_of(text: str) -> list[str]:
 
 def length_bounds(lengths: Sequence[int], parts: int = 4) -> list[tuple[int, int]]:
     """Return first and last length of at most `parts` groups of nearly equal size."""
-    edges = np.unique(np.quantile(lengths, np.linspace(0, 1, parts + 1), method="lower"))[1:].tolist()
-    starts = [min(lengths), *(edge + 1 for edge in edges)]
-    return [(start, edge) for start, edge in zip(starts, edges, strict=False)] or [(min(lengths), max(lengths))]
+    lasts = np.unique(np.quantile(lengths, np.linspace(0, 1, parts + 1)[1:], method="lower")).tolist()
+    firsts = [min(lengths), *(last + 1 for last in lasts)]
+    return list(zip(firsts, lasts, strict=False))
+
+
+def words_in(first: int, last: int) -> str:
+    """Name a group of lengths."""
+    return f"{first} to {last} words" if last > first else f"{first} word{'s' * (first != 1)}"
 
 
 def by_length(texts: Sequence[str], scores: Sequence[float]) -> list[Slice]:
     """Return slices of nearly equal size by the number of words, shortest first."""
     lengths, values = np.array([len(words_of(text)) for text in texts]), np.asarray(scores, dtype=float)
     return [
-        _slice(f"{first} to {last} words", values[(lengths >= first) & (lengths <= last)], values)
+        _slice(words_in(first, last), values[(lengths >= first) & (lengths <= last)], values)
         for first, last in length_bounds(lengths.tolist())
     ]
 

@@ -64,7 +64,9 @@ def read_story(path: Path, pages: Collection[str]) -> Story:
     if not isinstance(stations, list) or not stations:
         raise InputError(f"{path}: station: give one or more, each under a line [[station]]")
     told = texts(values, {"title", "about"}, str(path))
-    return Story(**told, stations=tuple(_station(each, f"{path}: station {n}", pages) for n, each in enumerate(stations, 1)))
+    return Story(
+        **told, stations=tuple(_station(each, f"{path}: station {n}", pages) for n, each in enumerate(stations, 1))
+    )
 
 
 def texts(values: Any, wanted: Collection[str], where: str) -> dict[str, str]:

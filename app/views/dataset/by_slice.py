@@ -26,7 +26,7 @@ def show(judged: Judged) -> None:
         show_slices(judged, by_length(texts, values), mean, words=False)
     with right:
         st.subheader("By word", anchor=False)
-        show_slices(judged, by_word(texts, values), mean, words=True)
+        show_slices(judged, [one for one in by_word(texts, values) if one.distance < -1], mean, words=True)
     st.caption(
         "The words whose rows lie furthest below the mean come first. Of some hundred words a few lie three standard "
         "errors below it by chance alone: before you believe in one, look at its rows (*With the word*, on *Rows*) or "
@@ -36,7 +36,7 @@ def show(judged: Judged) -> None:
 
 def show_slices(judged: Judged, slices: list[Slice], mean: float, words: bool) -> None:
     if not slices:
-        st.caption("No word stands in ten rows or more.")
+        st.caption("No word that stands in ten rows or more lies a standard error below the mean.")
         return
     table = slice_table(slices, judged.data.kind.unit)
     bars, name = slice_bars(table, mean), "word" if words else "length"

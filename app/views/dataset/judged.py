@@ -117,5 +117,3 @@ def say_unknown(judged: Judged) -> None:
             f"as {named}. It knows {plain(knows)}.",
             icon=":material/label_off:",
         )
-
-

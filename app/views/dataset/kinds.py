@@ -46,19 +46,19 @@ def text_row(example: TextExample, found: TextPrediction) -> Row:
     shares = found.probabilities
     sure = min((max(p, 1 - p) for p in shares.values()), default=None) if isinstance(found.label, tuple) else None
     likely = shares.get(found.label) if isinstance(found.label, str) else sure
-    return {"text": example.text, **pair, "predicted": in_words(found.label), "probability": likely}
+    return {"predicted": in_words(found.label), "probability": likely, "text": example.text, **pair}
 
 
 def word_row(example: TokenExample, found: TokenPrediction) -> Row:
     """The probability is that of the least certain word."""
     names = ", ".join(f"{e.text} ({e.kind})" for e in found.entities) or "none"
     likely = min(found.probabilities) if found.probabilities else None
-    return {"text": " ".join(example.words), "predicted": names, "probability": likely}
+    return {"predicted": names, "probability": likely, "text": " ".join(example.words)}
 
 
 def span_row(example: QAExample, found: AnswerPrediction) -> Row:
-    texts = {"question": example.question, "passage": example.context}
-    return {**texts, "predicted": found.text or NO_ANSWER, "probability": found.probability}
+    predicted = {"predicted": found.text or NO_ANSWER, "probability": found.probability}
+    return {"question": example.question, **predicted, "passage": example.context}
 
 
 def text_score(example: TextExample, found: TextPrediction) -> float | None:
@@ -68,7 +68,10 @@ def text_score(example: TextExample, found: TextPrediction) -> float | None:
 def word_label(example: TokenExample) -> str | None:
     if example.labels is None:
         return None
-    return ", ".join(f"{e.text} ({e.kind})" for e in TokenPrediction(example.words, example.labels, None).entities) or "none"
+    return (
+        ", ".join(f"{e.text} ({e.kind})" for e in TokenPrediction(example.words, example.labels, None).entities)
+        or "none"
+    )
 
 
 TEXTS = Kind(

@@ -8,12 +8,12 @@ from app.shared import state
 from app.shared.exports import exports
 from app.shared.markdown import plain
 from app.views.dataset.judged import LETTERS, Judged
-from bertlab.explain.slices import length_bounds, words_of
+from bertlab.explain.slices import length_bounds, words_in, words_of
 
 EVERY, WRONG, RIGHT = "all rows", "errors", "right"
 FILE_ORDER, SUREST, LEAST = "as in the file", "surest first", "least sure first"
 ANY = "any length"
-TALL = 400  # pixels; the table scrolls
+SHORT, TALL = 10, 400  # rows of a table that does not scroll; pixels of one that does
 
 
 def show(judged: Judged) -> None:
@@ -44,7 +44,7 @@ def filtered(judged: Judged) -> pd.DataFrame:
     if word:
         kept &= pd.Series([word in words_of(text) for text in texts], index=table.index)
     lengths = pd.Series([len(words_of(text)) for text in texts], index=table.index)
-    bounds = {f"{first} to {last} words": (first, last) for first, last in length_bounds(lengths.tolist())}
+    bounds = {words_in(*each): each for each in length_bounds(lengths.tolist())}
     length = fields[2].selectbox("Length", [ANY, *bounds], key=f"dataset_length {judged.data.key}")
     if length in bounds:
         kept &= lengths.between(*bounds[length])
@@ -69,13 +69,25 @@ def show_table(shown: pd.DataFrame) -> int | None:
     if "score" in cut:
         cut.insert(0, "right", cut.pop("score").map(mark))
     share = st.column_config.ProgressColumn("probability", format="percent", min_value=0, max_value=1)
-    config = {"probability": share, "right": st.column_config.TextColumn("✓", width=40)}
+    narrow = st.column_config.TextColumn(width=180)
+    config = {
+        "probability": share,
+        "right": st.column_config.TextColumn("✓", width=40),
+        "predicted": narrow,
+        "label": narrow,
+    }
     key = f"dataset table {hash(tuple(shown.index))}"
     linked = state.link_value("dataset_row") if state.unset(key) else None
-    at = list(shown.index).index(int(linked) - 1) if linked and linked.isdecimal() and int(linked) - 1 in shown.index else None
+    at = (
+        list(shown.index).index(int(linked) - 1)
+        if linked and linked.isdecimal() and int(linked) - 1 in shown.index
+        else None
+    )
     start = {"selection": {"rows": [at]}} if at is not None else None
     options = dict(key=key, on_select="rerun", selection_mode="single-row", selection_default=start)
-    found = st.dataframe(cut, hide_index=True, height=TALL, column_config=config, **options).selection.rows
+    found = st.dataframe(
+        cut, hide_index=True, height=TALL if len(cut) > SHORT else "auto", column_config=config, **options
+    ).selection.rows
     chosen = int(shown.index[found[0]]) if found and found[0] < len(shown) else None
     state.share("dataset_row", "" if chosen is None else str(chosen + 1))
     return chosen

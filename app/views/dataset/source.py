@@ -93,7 +93,9 @@ def own_file() -> Data | None:
     kind = kind_of(name, content)
     loaded, task = opened(kind)
     try:
-        columns = choose_columns(name, content, bool(task.learned and task.learned.pairs)) if kind.columns else Columns()
+        columns = (
+            choose_columns(name, content, bool(task.learned and task.learned.pairs)) if kind.columns else Columns()
+        )
         return read(name, content, Data(kind, (), loaded, task, "", ""), columns)
     except InputError as error:
         raise InputError(f"the file {without_flags(str(error))}") from error
