@@ -17,7 +17,10 @@ PARTS = {"Look": "look", "What it means": "means", "Control": "control"}
 
 
 def known(pages: Collection[str]) -> dict[str, Story]:
-    """Return all stories by their names in links; `pages` are the addresses that there are. InputError names what is wrong in a file."""
+    """Return all stories by their names in links; `pages` are the addresses that there are.
+
+    InputError names what is wrong in a file.
+    """
     own = os.environ.get(OWN)
     return read_stories(BUNDLED, pages) | (read_stories(Path(own), pages) if own else {})
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -14,6 +15,7 @@ from app.views.dataset.source import Data
 from bertlab import Tokenizer
 from bertlab.errors import InputError
 from bertlab.evaluation.wording import meaning
+from bertlab.explain.slices import words_of
 from bertlab.model.base import PretrainedModel
 
 AT_ONCE = 64  # examples between two looks at the Stop button
@@ -31,6 +33,11 @@ class Judged:
     table: pd.DataFrame
     known: list[int]
     measures: dict[str, float]
+
+    @cached_property
+    def words(self) -> list[list[str]]:
+        """The words of the text of each row."""
+        return [words_of(self.data.kind.text(example)) for example in self.data.examples[: len(self.table)]]
 
     def pairs(self) -> tuple[list[Any], list[Any]]:
         """Return the measured examples and their predictions."""

@@ -8,7 +8,7 @@ from app.shared import state
 from app.shared.exports import exports
 from app.shared.markdown import plain
 from app.views.dataset.judged import LETTERS, Judged
-from bertlab.explain.slices import length_bounds, words_in, words_of
+from bertlab.explain.slices import length_bounds, words_in
 
 EVERY, WRONG, RIGHT = "all rows", "errors", "right"
 FILE_ORDER, SUREST, LEAST = "as in the file", "surest first", "least sure first"
@@ -31,7 +31,6 @@ def show(judged: Judged) -> None:
 def filtered(judged: Judged) -> pd.DataFrame:
     """Show the fields for filters and return the rows that pass."""
     table, fields = judged.table, st.columns([3, 2, 2], gap="medium")
-    texts = [judged.data.kind.text(example) for example in judged.data.examples[: len(table)]]
     kept = pd.Series(True, index=table.index)
     if "score" in table and table["score"].notna().any():
         names = [EVERY, WRONG, RIGHT]
@@ -42,8 +41,8 @@ def filtered(judged: Judged) -> pd.DataFrame:
         kept &= {EVERY: kept, WRONG: table["score"] < 1, RIGHT: table["score"] == 1}[errors]
     word = state.linked_text(fields[1].text_input, "With the word", "dataset_word").strip().lower()
     if word:
-        kept &= pd.Series([word in words_of(text) for text in texts], index=table.index)
-    lengths = pd.Series([len(words_of(text)) for text in texts], index=table.index)
+        kept &= pd.Series([word in words for words in judged.words], index=table.index)
+    lengths = pd.Series(list(map(len, judged.words)), index=table.index)
     bounds = {words_in(*each): each for each in length_bounds(lengths.tolist())}
     length = fields[2].selectbox("Length", [ANY, *bounds], key=f"dataset_length {judged.data.key}")
     if length in bounds:

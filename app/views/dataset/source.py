@@ -51,7 +51,13 @@ class Data:
 def choose() -> Data | None:
     """Show the fields for the data. Returns None while the file is missing."""
     source = st.segmented_control(
-        "Which data", [*MADE, FILE], default="opinions", required=True, key="dataset_set", bind="query-params"
+        "Which data",
+        [*MADE, FILE],
+        default="opinions",
+        required=True,
+        key="dataset_set",
+        bind="query-params",
+        persist_state="session",
     )
     return own_file() if source == FILE else made(source)
 
@@ -76,20 +82,17 @@ def storyworld_examples(name: str) -> list:
 
 def own_file() -> Data | None:
     """Show the fields for a file, which stays the visitor's while other pages are open."""
-    upload = st.file_uploader(
-        "A file of examples", FILE_TYPES, key="dataset_file", max_upload_size=uploads.TEXT_MEGABYTES, help=HELP
+    most = uploads.TEXT_MEGABYTES
+    st.file_uploader(
+        "A file of examples", FILE_TYPES, key="dataset_file", on_change=keep_file, max_upload_size=most, help=HELP
     )
-    if upload is not None:
-        st.session_state.dataset_upload = upload.name, upload.getvalue()
-    name, content = st.session_state.get("dataset_upload", ("", b""))
+    name, content = st.session_state.get("dataset_kept", ("", b""))
     if not name:
         st.info("Choose a file above, for example a CSV with columns text and label.", icon=":material/upload_file:")
         return None
     state.unlinked("file")
-    if upload is None:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"You see **{plain(name)}**, which you chose before.")
-            st.button("Forget it", type="tertiary", on_click=lambda: st.session_state.pop("dataset_upload"))
+    if st.session_state.dataset_file is None:
+        st.caption(f"You see **{plain(name)}**, which you chose before.")
     kind = kind_of(name, content)
     loaded, task = opened(kind)
     try:
@@ -99,6 +102,12 @@ def own_file() -> Data | None:
         return read(name, content, Data(kind, (), loaded, task, "", ""), columns)
     except InputError as error:
         raise InputError(f"the file {without_flags(str(error))}") from error
+
+
+def keep_file() -> None:
+    """Keep what was uploaded while other pages are open: the field itself forgets it."""
+    upload = st.session_state.dataset_file
+    st.session_state.dataset_kept = (upload.name, upload.getvalue()) if upload else ("", b"")
 
 
 def choose_columns(name: str, content: bytes, pairs: bool) -> Columns:
