@@ -73,7 +73,7 @@ def test_a_table_is_read_from_memory_predicted_measured_and_filtered(monkeypatch
 def test_a_row_opens_in_other_pages_and_the_file_is_still_there_afterwards():
     app = with_file("reviews.csv", OPINIONS, dataset_row="2")
     assert fine(app) and "**text**: The soup was not salty." in said(app)
-    app.button(key="open labels").click().run()
+    app.switch_page("views/labels/page.py").run()  # AppTest cannot press the link
     assert app.title[0].value == "Labels" and fine(app)
     assert app.text_area(key="label_text").value == "The soup was not salty."
     app.switch_page("views/dataset/page.py").run()
@@ -104,7 +104,7 @@ def test_words_with_labels_and_questions_are_known_by_their_form(tmp_path):
         ("a.json", b'{"paragraphs": 1', "no SQuAD file"),
         ("a.json", b'{"data": [{"paragraphs": 7}]}', 'article 1: "paragraphs" is missing'),
         ("a.conll", b"one\ntwo O\n", "a.conll, line 2: 2 columns"),
-        ("a.jsonl", b'[1, 2]\n{"text": "a"}\n{}\n', "there is no column"),
+        ("a.jsonl", b'[1, 2]\n{"text": "a"}\n{}\n', "a.jsonl, line 1: JSON, but no object"),
     ],
 )
 def test_what_cannot_be_read_is_said_without_flags_or_paths(name, content, message):

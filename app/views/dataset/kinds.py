@@ -23,9 +23,10 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Kind:
-    """`task` is its name in models.TASKS, `page` the page that a row opens in, with the `texts` of its fields.
+    """`task` is its name in models.TASKS, `page` the page that a row opens in.
 
-    `row` gives the columns of the table; `right` is the score of a prediction, 0..1, None where only numbers compare.
+    `texts` are the fields of that page and of Attention heads. `row` gives the columns of the table; `score` is that of
+    a prediction in `unit`, 0..1, None where only numbers compare; `label` the right answer in words.
     """
 
     task: str
@@ -77,21 +78,21 @@ def word_label(example: TokenExample) -> str | None:
 TEXTS = Kind(
     "text label", SequenceTask, storyworld.sentiment, True, "labels",
     text=lambda e: e.text if e.pair is None else f"{e.text} {e.pair}",
-    texts=lambda e: {"label_text": e.text, "label_pair": e.pair or ""},
+    texts=lambda e: {"label_text": e.text, "label_pair": e.pair or "", "text": e.text, "pair": e.pair or ""},
     row=text_row, score=text_score, unit="accuracy",
     label=lambda e: None if e.label is None else in_words(e.label),
 )  # fmt: skip
 WORDS = Kind(
     "word labels", TokenTask, storyworld.entities, False, "labels",
     text=lambda e: " ".join(e.words),
-    texts=lambda e: {"label_text": " ".join(e.words), "label_pair": ""},
+    texts=lambda e: dict.fromkeys(("label_text", "text"), " ".join(e.words)) | {"label_pair": "", "pair": ""},
     row=word_row, score=lambda e, found: float(e.labels == found.labels), unit="sentences all right",
     label=word_label,
 )  # fmt: skip
 QUESTIONS = Kind(
     "answer", SpanTask, storyworld.questions, False, "spans",
     text=lambda e: e.question,
-    texts=lambda e: {"question": e.question, "passage": e.context},
+    texts=lambda e: {"question": e.question, "passage": e.context, "text": e.question, "pair": e.context},
     row=span_row, score=lambda e, found: answer_score(right_answers(e), found.text)[1], unit="F1",
     label=lambda e: e.answer or NO_ANSWER,
 )  # fmt: skip

@@ -97,17 +97,15 @@ def mark(score: float) -> str:
 
 
 def show_row(judged: Judged, number: int) -> None:
-    """Show one row in full, with a button for each page that opens it."""
+    """Show one row in full, with links to the pages that open it."""
     kind, example, row = judged.data.kind, judged.data.examples[number], judged.table.loc[number]
     with st.container(border=True):
         for name in [name for name in row.index if name not in ("score", "probability")]:
             st.markdown(f"**{name}**: {plain(str(row[name]))}")
+        # No callback tells that a link was pressed, so the fields of those pages are filled now.
+        st.session_state.update(kind.texts(example))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("Open it in", width="content")
-            pair = {"pair": example.context} if kind.page == "spans" else {"pair": getattr(example, "pair", None) or ""}
-            for page, texts in ((kind.page, kind.texts(example)), ("attention", {"text": kind.text(example), **pair})):
+            for page in (kind.page, "attention"):
                 title, icon = PAGES[page]
-                if st.button(title, icon=icon, key=f"open {page}"):
-                    st.session_state.update(texts)
-                    state.forget_positions()
-                    st.switch_page(file_of(page))
+                st.page_link(file_of(page), label=title, icon=icon)
