@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from app.shared import layout, state
+from app.shared.models import DEFAULT_MODEL
 from bertlab.io.stories import Station, Story, read_stories
 
 BUNDLED = Path(__file__).parents[1] / "stories"
@@ -26,9 +27,11 @@ def known(pages: Collection[str]) -> dict[str, Story]:
 
 
 def address(name: str, story: Story, number: int) -> str:
-    """Return the address of a station, counted from 1."""
-    station = story.stations[number - 1]
-    return f"./{station.page}?{urlencode(station.choices | {'story': f'{name}/{number}'})}"
+    """Return the address of a station, counted from 1: as the page will write it, or that would be another entry in
+    the browser's history."""
+    station, default = story.stations[number - 1], ("model", DEFAULT_MODEL)
+    choices = [*(choice for choice in station.choices if choice != default), ("story", f"{name}/{number}")]
+    return f"./{station.page}?{urlencode(choices)}"
 
 
 def link(label: str, address: str) -> None:

@@ -29,9 +29,9 @@ class Station:
         return urlsplit(self.link).path.strip("/")
 
     @property
-    def choices(self) -> dict[str, str]:
-        """What the link says after the question mark: text, model, head ..."""
-        return dict(parse_qsl(urlsplit(self.link).query, keep_blank_values=True))
+    def choices(self) -> list[tuple[str, str]]:
+        """What the link says after the question mark, as (key, value): text, model, head ..."""
+        return parse_qsl(urlsplit(self.link).query, keep_blank_values=True)
 
 
 @dataclass(frozen=True)

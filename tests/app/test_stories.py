@@ -50,6 +50,14 @@ def model(kind: type, name: str, random: bool = False):
 tokenizer = cache(Tokenizer.from_pretrained)
 
 
+def chosen(station: Station) -> dict:
+    """What a link chooses; a list where it chooses several."""
+    found: dict = {}
+    for key, value in station.choices:
+        found[key] = [*found[key], value] if key in found else [value]
+    return {key: values if len(values) > 1 else values[0] for key, values in found.items()}
+
+
 def percent(*shares) -> list[float]:
     return [100 * float(share) for share in shares]
 
@@ -90,8 +98,8 @@ def names(text: str) -> tuple[list[str], float]:
 
 def answered(station: Station, expected: str, question: str = "", passage: str = "", random: bool = False) -> float:
     """The probability of the answer, which is as expected."""
-    asked = question or station.choices["question"], passage or station.choices["passage"]
-    name = station.choices["model"]
+    asked = question or chosen(station)["question"], passage or chosen(station)["passage"]
+    name = chosen(station)["model"]
     found = answer(model(BertForQuestionAnswering, name, random), tokenizer(name), *asked)
     assert random or found.best.text == expected, found.best.text
     return found.best.probability
@@ -120,12 +128,12 @@ def role(name: str, kind: str, head: tuple[int, int], random: bool = False) -> f
 
 
 def it_is_written(station: Station) -> list[float]:
-    text = station.choices["text"]
+    text = chosen(station)["text"]
     return percent(*(weights(TINY, text, "it", "animal", random).max() for random in (False, True)))
 
 
 def a_head_goes_looking(station: Station) -> list[float]:
-    assert station.choices == {"model": TINY, "text": TIRED, "head": "4-2"}
+    assert chosen(station) == {"model": TINY, "text": TIRED, "head": "4-2"}
     best = {random: most_weight_on_the_noun(random) for random in (False, True)}
     assert int(best[False].argmax()) == 3 * 4 + 1  # layer 4, head 2
     found = percent(share(TIRED, "animal"), share(TIRED, "street"))
@@ -148,7 +156,7 @@ def most_weight_on_the_noun(random: bool) -> Tensor:
 
 
 def change_one_word(station: Station) -> list[float]:
-    assert (station.choices["text"], station.choices["other"]) == (TIRED, WIDE)
+    assert (chosen(station)["text"], chosen(station)["other"]) == (TIRED, WIDE)
     control = [
         (weights(TINY, WIDE, "[MASK]", noun, True) - weights(TINY, TIRED, "[MASK]", noun, True)).abs().max()
         for noun in ("animal", "street")
@@ -178,36 +186,36 @@ def real_english(station: Station) -> list[float]:
 
 
 def one_word_turns(station: Station) -> list[float]:
-    one, two = (station.choices[f"label_{key}"] for key in ("text", "other"))
+    one, two = (chosen(station)[f"label_{key}"] for key in ("text", "other"))
     return percent(label(one, "bad"), label(two, "good"), label("The soup was not delicious.", "bad"))
 
 
 def without_not(station: Station) -> list[float]:
     assert len(tokenizer("storyworld-tiny-sentiment").tokenize("nobody")) == 3
-    other = label(station.choices["label_other"], "good")
+    other = label(chosen(station)["label_other"], "good")
     return percent(other, label("Nobody calls the soup delicious.", "bad"))
 
 
 def which_clause(station: Station) -> list[float]:
-    label(station.choices["label_text"], "good")
-    return percent(label(station.choices["label_other"], "bad"), label("salty not soup the was", "good"))
+    label(chosen(station)["label_text"], "good")
+    return percent(label(chosen(station)["label_other"], "bad"), label("salty not soup the was", "good"))
 
 
 def in_which_layer(station: Station) -> list[float]:
-    trained, _ = separated(station.choices["model"], "sentiment", "cls")
-    control, _ = separated(station.choices["model"], "sentiment", "cls", random=True)
+    trained, _ = separated(chosen(station)["model"], "sentiment", "cls")
+    control, _ = separated(chosen(station)["model"], "sentiment", "cls", random=True)
     pretrained, _ = separated(TINY, "sentiment", "cls")
     return percent(*trained[2:], max(control[2:]), max(pretrained[2:]))
 
 
 def where_it_ends(station: Station) -> list[float]:
-    label(station.choices["label_text"], "good")
-    texts = station.choices["label_other"], "The hotel was not bad at all."
+    label(chosen(station)["label_text"], "good")
+    texts = chosen(station)["label_other"], "The hotel was not bad at all."
     return percent(*(label(text, "bad") for text in texts))[:1] + percent(label(texts[1], "bad"))
 
 
 def no_not_in_pretraining(station: Station) -> list[float]:
-    text = station.choices["text"]
+    text = chosen(station)["text"]
     others = text.replace("not ", ""), text.replace("not", "flightless")
     return percent(*(fill(each, "birds") for each in (text, *others)))
 
@@ -238,7 +246,7 @@ def what_the_passage_says(station: Station) -> list[float]:
 
 
 def which_words(station: Station) -> list[float]:
-    name, question, passage = (station.choices[key] for key in ("model", "question", "passage"))
+    name, question, passage = (chosen(station)[key] for key in ("model", "question", "passage"))
     reader, tok = model(BertForQuestionAnswering, name), tokenizer(name)
     best = answer(reader, tok, question, passage).best
     batch = window_batch(reader, tok, question, passage, best.window)
@@ -292,7 +300,7 @@ def born_late(station: Station) -> list[float]:
 def trained_for(station: Station) -> list[float]:
     from app.views.masking.next_sentence import PAIRS
 
-    text, pair = station.choices["text"], station.choices["pair"]
+    text, pair = chosen(station)["text"], chosen(station)["pair"]
     assert (text, pair) == PAIRS["one story"]
     control = follows(text, pair, random=True)
     assert abs(control[0] - control[1]) < 2
@@ -319,7 +327,7 @@ def opinions(station: Station) -> list[float]:
 
 
 def out_of_its_world(station: Station) -> list[float]:
-    text, pair = station.choices["text"], station.choices["pair"]
+    text, pair = chosen(station)["text"], chosen(station)["pair"]
     milk = follows(text, pair)[0]
     return [milk, follows(text, "penguins are flightless birds.")[0], milk]
 
@@ -328,34 +336,34 @@ def out_of_its_world(station: Station) -> list[float]:
 
 
 def shuffled(station: Station) -> list[float]:
-    one, two = station.choices["text"], station.choices["other"]
+    one, two = chosen(station)["text"], chosen(station)["other"]
     assert sorted(one.split()) == sorted(TIRED.split())
     return percent(fill(one, "animal"), fill(TIRED, "animal"), fill(two, "ditch"))
 
 
 def misspelt(station: Station) -> list[float]:
-    return percent(fill(station.choices["text"], "animal"), fill(TIRED, "animal"))
+    return percent(fill(chosen(station)["text"], "animal"), fill(TIRED, "animal"))
 
 
 def another_world(station: Station) -> list[float]:
-    return percent(label(station.choices["label_text"], "good"), label("The soup was not salty.", "good"))
+    return percent(label(chosen(station)["label_text"], "good"), label("The soup was not salty.", "good"))
 
 
 def all_persons(station: Station) -> list[float]:
     assert names("A bakery bought Microsoft.")[0] == []
-    found = [names(station.choices[f"label_{key}"]) for key in ("text", "other")]
+    found = [names(chosen(station)[f"label_{key}"]) for key in ("text", "other")]
     assert [persons for persons, _ in found] == [["Microsoft"], ["ok"]]
     return percent(*(sure for _, sure in found))
 
 
 def another_dog(station: Station) -> list[float]:
-    without, _, rest = station.choices["passage"].rpartition(" Lucky")
+    without, _, rest = chosen(station)["passage"].rpartition(" Lucky")
     assert rest
     return percent(answered(station, "carrots"), answered(station, "bread", passage=without))
 
 
 def two_heads_off(station: Station) -> list[float]:
-    text, off = station.choices["text"], ((3, 1), (3, 2))
+    text, off = chosen(station)["text"], ((3, 1), (3, 2))
     assert fill(text, "street", "avenue", off=off) < 0.1
     before = fill(text, "street")
     return percent(before, 0.1, fill(text, "avenue", off=off), fill(text, "street", off=((2, 2), (2, 3))))
@@ -392,11 +400,11 @@ def test_the_figures_of_a_station_are_those_of_its_models(name, number):
 @pytest.mark.parametrize("name", STORIES)
 def test_a_link_of_a_story_opens_its_page_with_every_choice(name):
     for number, station in enumerate(STORIES[name].stations, 1):
-        app = opened(station.page or FIRST, **station.choices, story=f"{name}/{number}")
+        app = opened(station.page or FIRST, **chosen(station), story=f"{name}/{number}")
         assert fine(app), said(app)
         assert station.means in said(app).replace("**What it means.** ", "") and station.control in said(app)
-        for key, value in station.choices.items():
-            if key in app.session_state and key != "model" and isinstance(app.session_state[key], str):
+        for key, value in chosen(station).items():
+            if key in app.session_state and isinstance(app.session_state[key], str | list):
                 assert app.session_state[key] == value
         assert app.query_params["story"] == f"{name}/{number}"
 

@@ -1,5 +1,6 @@
 """Slices: on texts of which length, and with which words, the model does worst."""
 
+import pandas as pd
 import streamlit as st
 
 from app.shared import layout
@@ -14,7 +15,7 @@ FEW = 20  # texts; with fewer, slices say nothing
 
 
 def show(judged: Judged) -> None:
-    scores = judged.table["score"].dropna() if "score" in judged.table else ()
+    scores = judged.table.get("score", pd.Series(dtype=float)).dropna()
     if len(scores) < FEW:
         raise InputError(f"slices need at least {FEW} rows with labels that the model knows")
     texts = [judged.data.kind.text(judged.data.examples[i]) for i in scores.index]

@@ -122,7 +122,7 @@ def choose_columns(name: str, content: bytes, pairs: bool) -> Columns:
     usual = TEXT_COLUMNS.get(text) if pairs else None
     pair = places[1].selectbox("Second texts", others, place(others, [usual]), key=f"dataset_pair {names} {text}")
     label = places[2].selectbox("Labels", others, place(others, LABELS), key=f"dataset_label {names} {text}")
-    return Columns(text, *(None if each == NOTHING else each for each in (pair, label)))
+    return Columns(text, None if pair == NOTHING else pair, None if label == NOTHING else label)
 
 
 def place(names: Sequence[str], usual: Sequence[str | None]) -> int:
