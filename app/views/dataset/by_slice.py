@@ -21,13 +21,11 @@ def show(judged: Judged) -> None:
     texts = [judged.data.kind.text(judged.data.examples[i]) for i in scores.index]
     values, mean = scores.tolist(), float(scores.mean())
     st.markdown(f"The dashed line is the mean of all {len(values):,} rows, **{mean:.1%}** ({judged.data.kind.unit}).")
-    left, right = st.columns([2, 3], gap="large")
-    with left:
-        st.subheader("By length", anchor=False)
-        show_slices(judged, by_length(texts, values), mean, words=False)
-    with right:
-        st.subheader("By word", anchor=False)
-        show_slices(judged, [one for one in by_word(texts, values) if one.distance < -1], mean, words=True)
+    st.subheader("By length", anchor=False)
+    show_slices(judged, by_length(texts, values), mean, words=False)
+    st.subheader("By word", anchor=False)
+    low = [one for one in by_word(texts, values) if one.distance < -1]
+    show_slices(judged, low, mean, words=True)
     st.caption(
         "The words whose rows lie furthest below the mean come first. Of some hundred words a few lie three standard "
         "errors below it by chance alone: before you believe in one, look at its rows (*With the word*, on *Rows*) or "
