@@ -24,8 +24,7 @@ def show(judged: Judged) -> None:
     st.subheader("By length", anchor=False)
     show_slices(judged, by_length(texts, values), mean, words=False)
     st.subheader("By word", anchor=False)
-    low = [one for one in by_word(texts, values) if one.distance < -1]
-    show_slices(judged, low, mean, words=True)
+    show_slices(judged, by_word(texts, values), mean, words=True)
     st.caption(
         "The words whose rows lie furthest below the mean come first. Of some hundred words a few lie three standard "
         "errors below it by chance alone: before you believe in one, look at its rows (*With the word*, on *Rows*) or "
