@@ -19,8 +19,9 @@ from app.explore import PAGES as TITLES
 ROOT = Path(__file__).parents[1]
 APP = ROOT / "app" / "explore.py"
 PAGES = {name: "" if name == FIRST else name for name in TITLES}  # each page and its address
-# What a reader came for: heads, a chart or a marked text. Before that a page shows only its heading and fields.
-FIRST_VIEW = ".said, .passage, [data-testid=stVegaLiteChart] :is(svg, canvas)"
+# What a reader came for: heads, a chart, a marked text, a table or stories. Before that a page shows only its heading
+# and fields.
+FIRST_VIEW = ".said, .passage, a.way, [data-testid=stVegaLiteChart] :is(svg, canvas), [class*=st-key-dataset-table]"
 BUSY = "[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-stale=true]"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 

@@ -17,6 +17,7 @@ from bertlab.errors import InputError
 DARK = """<style>
 [data-testid=stVegaLiteChart] svg [fill="#0072B2"] { fill: #4aa8e8; }
 [data-testid=stVegaLiteChart] svg [stroke="#0072B2"] { stroke: #4aa8e8; }
+.st-key-story { background: #16222b !important; }
 </style>"""
 ROWS_IN_SIGHT = 30  # rows of a chart that stand on the page without scrolling
 SCROLLED_HEIGHT = 620  # pixels

@@ -14,6 +14,7 @@ import streamlit as st
 from app.shared import layout, models
 
 PATIENCE = 0.6  # seconds before a bar is shown, so a wait without one stays below a second
+REFRESH = 0.05  # seconds between two drawings of a bar: rows can come by the thousand
 REDRAW = 0.4  # seconds between two drawings of the rows so far
 KEPT_WORKS = 8  # unfinished computations, in one session
 THREADS = ThreadPoolExecutor(2, "computing")  # for all sessions: computations that cannot report their progress
@@ -120,7 +121,7 @@ class Bar:
     """A progress bar with a Stop button, called with (done, total). It appears only if the work takes long."""
 
     def __init__(self, place, work: Work):
-        self.place, self.work, self.start, self.shown = place, work, time.monotonic(), None
+        self.place, self.work, self.start, self.shown, self.drawn = place, work, time.monotonic(), None, 0.0
 
     def __call__(self, done: int, total: int) -> None:
         left = (time.monotonic() - self.start) * (total - done) / max(done, 1)
@@ -131,8 +132,9 @@ class Bar:
             with self.place.container(horizontal=True, vertical_alignment="center"):
                 self.shown = st.progress(0.0)
                 st.button("Stop", key=f"stop {id(self.work)}", on_click=self._stop, icon=":material/stop_circle:")
-        if self.shown is not None:
+        if self.shown is not None and time.monotonic() - self.drawn > REFRESH:
             self.shown.progress(share, message)
+            self.drawn = time.monotonic()
 
     def _stop(self) -> None:
         self.work.stopped = True

@@ -87,7 +87,7 @@ def link_value(key: str) -> str | None:
 
 def share(key: str, value: str) -> None:
     """Put `value` into the page's address, or take it out if it is empty."""
-    if value:
+    if value and st.query_params.get_all(key) != [value]:  # each write could be an entry in the browser's history
         st.query_params[key] = value
-    elif key in st.query_params:
+    elif not value and key in st.query_params:
         del st.query_params[key]

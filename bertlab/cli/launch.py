@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import bertlab
 from bertlab.errors import InputError, require
+from bertlab.io.stories import read_stories
 
 
 @dataclass(frozen=True)
@@ -21,15 +22,22 @@ class Explore:
     """Open no folders of this machine except bundled models and runs, for a server that others use."""
     no_hub: bool = False
     """Never ask the Hugging Face hub for a model."""
+    stories: Path | None = None
+    """A folder of stories of your own, NAME.toml each, shown beside the bundled ones."""
 
     def run(self) -> None:
         """Serve app/explore.py with Streamlit until it is stopped."""
         require("streamlit", "app")
         app = folder_of("app")
+        if self.stories:
+            read_stories(self.stories, pages_of(app))
         path = os.pathsep.join(filter(None, [str(app.parent), os.environ.get("PYTHONPATH")]))  # its pages import `app`
         command = [sys.executable, "-m", "streamlit", "run", str(app / "explore.py"), "--server.port", str(self.port)]
         closed = {"BERTLAB_NO_FOLDERS": self.no_folders, "BERTLAB_NO_HUB": self.no_hub}  # app/shared/gate.py reads them
-        start(command, os.environ | {"PYTHONPATH": path} | {name: "1" for name, on in closed.items() if on})
+        more = (
+            {"BERTLAB_STORIES": str(self.stories.resolve())} if self.stories else {}
+        )  # app/shared/stories.py reads it
+        start(command, os.environ | {"PYTHONPATH": path} | more | {name: "1" for name, on in closed.items() if on})
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,11 @@ def folder_of(name: str) -> Path:
         if folder.is_dir():
             return folder
     raise InputError(f"the folder {name!r} is not part of this installation: install bertlab again")
+
+
+def pages_of(app: Path) -> list[str]:
+    """Return the addresses of the explorer's pages."""
+    return ["", *sorted(page.parent.name for page in app.glob("views/*/page.py"))]
 
 
 def start(command: list[str], environment: dict[str, str] | None = None) -> NoReturn:

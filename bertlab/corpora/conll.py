@@ -36,7 +36,7 @@ def read_conll(
     of its first line. InputError names the line where something is wrong; with `skipped` such a sentence is left out
     and counted, and so is one with a label that it does not want.
     """
-    path, tags = Path(path), Tags()
+    path, tags = path if isinstance(path, Path) else Path(path), Tags()
 
     def read(lines: Sequence[Line]) -> TokenExample:
         rows = _rows(lines, str(path))

@@ -27,7 +27,7 @@ def read_squad(
     With `labelled=False` answers are ignored and may be missing. InputError names the file, article, paragraph and
     question where something is wrong; with `skipped` such a question is left out and counted.
     """
-    path = Path(path)
+    path = path if isinstance(path, Path) else Path(path)
     try:
         articles = json.loads(read_text(path, encoding))["data"]
     except (json.JSONDecodeError, KeyError, TypeError) as error:

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from bertlab.config import classes_of
+from bertlab.config import BertConfig, classes_of
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.io.gate import brief, present, read_json
@@ -65,11 +65,16 @@ def open_task(model: str | Path, device: str = "cpu") -> tuple[PretrainedModel, 
     if device == "auto":
         device = best_device()
     opened = family.head.trained(model, device, advice="fine-tune it first (bertlab finetune)")
+    return opened, task_of(family, folder, opened.config, Tokenizer.from_pretrained(model))
+
+
+def task_of(family: type[Task], folder: Path, config: BertConfig, tokenizer: Tokenizer) -> Task:
+    """Return the task of a model that is open, with the lengths of the run in its folder."""
     recipe = folder / "recipe.json"
-    max_length = min(_whole(recipe, "max_length", MAX_LENGTH), opened.config.max_position_embeddings)
-    task = family(Tokenizer.from_pretrained(model), max_length, _whole(recipe, "stride", 0))
+    max_length = min(_whole(recipe, "max_length", MAX_LENGTH), config.max_position_embeddings)
+    task = family(tokenizer, max_length, _whole(recipe, "stride", 0))
     task.learned = learned_task(folder)
-    return opened, task
+    return task
 
 
 def best_device() -> str:

@@ -1,17 +1,15 @@
 """Which texts are shown: a bundled set, the visitor's own lines or file, and sentences added to any of them."""
 
-import tempfile
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 
 import streamlit as st
 
 from app.shared import state
 from app.shared.markdown import plain
+from app.shared.upload_text import uploaded_file, without_flags
 from app.views.embeddings import cells
 from bertlab.corpora.columns import LABELS, TEXTS, Columns
 from bertlab.corpora.reading import Skipped
@@ -176,31 +174,11 @@ def file_texts(
 
 
 def file_records(name: str, content: bytes, skipped: Skipped) -> Generator[Record, None, None]:
-    """Yield the rows of an uploaded file. Errors name the file, never the folder it was put into for reading."""
-    with tempfile.TemporaryDirectory(prefix="bertlab-") as folder:
-        prefix = f"{folder}/"
-        path = Path(prefix) / Path(name).name
-        path.write_bytes(content)
-        try:
-            check_encoding(name, content)
-            for record in read_records(path, skipped=skipped):
-                yield replace(record, where=record.where.replace(prefix, ""))
-        except InputError as error:
-            raise InputError(f"the file {str(error).replace(prefix, '')}") from error
-        finally:
-            skipped.first = skipped.first.replace(prefix, "")
-
-
-def check_encoding(name: str, content: bytes) -> None:
-    """Raise InputError unless the file is UTF-8, or UTF-16, which its first two bytes show."""
-    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        return
-    if b"\0" in content:
-        raise InputError(f"{name}: holds NUL characters, so it is no plain text; save it as UTF-8 and choose it again")
+    """Yield the rows of an uploaded file."""
     try:
-        content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name}: not UTF-8 at byte {error.start}; save it as UTF-8 and choose it again") from error
+        yield from read_records(uploaded_file(name, content), skipped=skipped)
+    except InputError as error:
+        raise InputError(f"the file {without_flags(str(error))}") from error
 
 
 def choose_columns(names: list[str]) -> tuple[str, str | None]:

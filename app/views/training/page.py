@@ -21,7 +21,7 @@ FILMS = {  # each with the task whose head a run needs
 }
 # The task whose head a page needs; other pages need the encoder.
 NEEDED = {"word": "fill", "masking": "fill", "spans": "answer"}
-NOT_LINKED = ("labels", "training")  # classifiers have no snapshots; this page
+NOT_LINKED = ("stories", "labels", "dataset", "training")  # no model; classifiers have no snapshots; this page
 
 
 def choose_run(place) -> str:

@@ -1,0 +1,83 @@
+"""A story that the visitor follows: what to look at on this page, what it means, its control, and the ways on."""
+
+import os
+from collections.abc import Collection
+from html import escape
+from pathlib import Path
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from app.shared import layout, state
+from app.shared.models import DEFAULT_MODEL
+from bertlab.io.stories import Station, Story, read_stories
+
+BUNDLED = Path(__file__).parents[1] / "stories"
+OWN = "BERTLAB_STORIES"  # the folder of `bertlab explore --stories`
+PARTS = {"Look": "look", "What it means": "means", "Control": "control"}
+
+
+def known(pages: Collection[str]) -> dict[str, Story]:
+    """Return all stories by their names in links; `pages` are the addresses that there are.
+
+    InputError names what is wrong in a file.
+    """
+    own = os.environ.get(OWN)
+    return read_stories(BUNDLED, pages) | (read_stories(Path(own), pages) if own else {})
+
+
+def address(name: str, story: Story, number: int) -> str:
+    """Return the address of a station, counted from 1: as the page will write it, or that would be another entry in
+    the browser's history."""
+    station, default = story.stations[number - 1], ("model", DEFAULT_MODEL)
+    choices = [*(choice for choice in station.choices if choice != default), ("story", f"{name}/{number}")]
+    return f"./{station.page}?{urlencode(choices)}"
+
+
+def link(label: str, address: str) -> None:
+    """Show a link that opens as any link does, so that the address alone decides what is seen."""
+    st.html(f'<a class="way" href="{escape(address)}">{escape(label)}</a>', width="content")
+
+
+def show(pages: Collection[str], page: str) -> None:
+    """Show the station that the visitor follows, if there is one, above the page with this address."""
+    if state.unset("story"):
+        st.session_state.story = state.link_value("story") or ""
+    name, _, number = st.session_state.story.partition("/")
+    with layout.box():
+        story = known(pages).get(name) if name else None
+        if story and number.isdecimal() and 1 <= int(number) <= len(story.stations):
+            state.share("story", st.session_state.story)
+            with st.container(border=True, key="story", gap="xsmall"):
+                show_station(name, story, int(number), page)
+
+
+def show_station(name: str, story: Story, number: int, page: str) -> None:
+    station, count = story.stations[number - 1], len(story.stations)
+    here = page == station.page
+    title, ways = st.columns([3, 2], vertical_alignment="center")
+    title.markdown(f"**{station.title}** :gray[{story.title}, {number} of {count}]")
+    with ways.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
+        if not here:
+            link("Back to this station", address(name, story, number))
+        if number > 1:
+            link("‹ Previous", address(name, story, number - 1))
+        if number < count:
+            link("Next ›", address(name, story, number + 1))
+        else:
+            link("All stories", "./stories")
+        st.button(
+            "", key="leave story", on_click=leave, type="tertiary", icon=":material/close:", help="Leave the story"
+        )
+    if here:
+        show_texts(station)
+
+
+def show_texts(station: Station) -> None:
+    for column, (heading, part) in zip(st.columns([2, 2, 3], gap="medium"), PARTS.items(), strict=True):
+        column.markdown(f"**{heading}.** {getattr(station, part)}")
+
+
+def leave() -> None:
+    st.session_state.story = ""
+    state.share("story", "")

@@ -1,0 +1,111 @@
+"""The table of predictions: filtered by error, word and length, ordered by certainty; a row opens in another page."""
+
+import pandas as pd
+import streamlit as st
+
+from app.explore import PAGES, file_of
+from app.shared import state
+from app.shared.exports import exports
+from app.shared.markdown import plain
+from app.views.dataset.judged import LETTERS, Judged
+from bertlab.explain.slices import length_bounds, words_in
+
+EVERY, WRONG, RIGHT = "all rows", "errors", "right"
+FILE_ORDER, SUREST, LEAST = "as in the file", "surest first", "least sure first"
+ANY = "any length"
+SHORT, TALL = 10, 400  # rows of a table that does not scroll; pixels of one that does
+
+
+def show(judged: Judged) -> None:
+    shown = ordered(filtered(judged))
+    unit = judged.data.kind.unit
+    count = f"{len(shown):,} of {len(judged.table):,} rows"
+    mean = f", {unit} {shown['score'].mean():.1%}" if "score" in shown and shown["score"].notna().any() else ""
+    st.caption(f"{count}{mean}. Press a row at its left edge to open it in another page.")
+    chosen = show_table(shown)
+    if chosen is not None:
+        show_row(judged, chosen)
+    exports("predictions", shown, judged.data.code)
+
+
+def filtered(judged: Judged) -> pd.DataFrame:
+    """Show the fields for filters and return the rows that pass."""
+    table, fields = judged.table, st.columns([3, 2, 2], gap="medium")
+    kept = pd.Series(True, index=table.index)
+    if "score" in table and table["score"].notna().any():
+        names = [EVERY, WRONG, RIGHT]
+        place = fields[0]
+        errors = place.segmented_control(
+            "Show", names, default=EVERY, required=True, key="dataset_errors", bind="query-params"
+        )
+        kept &= {EVERY: kept, WRONG: table["score"] < 1, RIGHT: table["score"] == 1}[errors]
+    word = state.linked_text(fields[1].text_input, "With the word", "dataset_word").strip().lower()
+    if word:
+        kept &= pd.Series([word in words for words in judged.words], index=table.index)
+    lengths = pd.Series(list(map(len, judged.words)), index=table.index)
+    bounds = {words_in(*each): each for each in length_bounds(lengths.tolist())}
+    length = fields[2].selectbox("Length", [ANY, *bounds], key=f"dataset_length {judged.data.key}")
+    if length in bounds:
+        kept &= lengths.between(*bounds[length])
+    return table[kept]
+
+
+def ordered(table: pd.DataFrame) -> pd.DataFrame:
+    if table["probability"].isna().all():
+        return table
+    names = [FILE_ORDER, SUREST, LEAST]
+    order = st.segmented_control(
+        "Order", names, default=FILE_ORDER, required=True, key="dataset_order", bind="query-params"
+    )
+    return table if order == FILE_ORDER else table.sort_values("probability", ascending=order == LEAST, kind="stable")
+
+
+def show_table(shown: pd.DataFrame) -> int | None:
+    """Show the rows; return the number of the example that is chosen, by a press or by the link."""
+    cut = shown.copy()
+    for name in cut.select_dtypes(exclude="number"):
+        cut[name] = cut[name].astype(str).str.slice(0, LETTERS)
+    if "score" in cut:
+        cut.insert(0, "right", cut.pop("score").map(mark))
+    share = st.column_config.ProgressColumn("probability", format="percent", min_value=0, max_value=1)
+    narrow = st.column_config.TextColumn(width=180)
+    config = {
+        "probability": share,
+        "right": st.column_config.TextColumn("✓", width=40),
+        "predicted": narrow,
+        "label": narrow,
+    }
+    key = f"dataset table {hash(tuple(shown.index))}"
+    linked = state.link_value("dataset_row") if state.unset(key) else None
+    at = (
+        list(shown.index).index(int(linked) - 1)
+        if linked and linked.isdecimal() and int(linked) - 1 in shown.index
+        else None
+    )
+    start = {"selection": {"rows": [at]}} if at is not None else None
+    options = dict(key=key, on_select="rerun", selection_mode="single-row", selection_default=start)
+    found = st.dataframe(
+        cut, hide_index=True, height=TALL if len(cut) > SHORT else "auto", column_config=config, **options
+    ).selection.rows
+    chosen = int(shown.index[found[0]]) if found and found[0] < len(shown) else None
+    state.share("dataset_row", "" if chosen is None else str(chosen + 1))
+    return chosen
+
+
+def mark(score: float) -> str:
+    return "" if pd.isna(score) else "✓" if score == 1 else "✗" if score == 0 else f"{score:.2f}"
+
+
+def show_row(judged: Judged, number: int) -> None:
+    """Show one row in full, with links to the pages that open it."""
+    kind, example, row = judged.data.kind, judged.data.examples[number], judged.table.loc[number]
+    with st.container(border=True):
+        for name in [name for name in row.index if name not in ("score", "probability")]:
+            st.markdown(f"**{name}**: {plain(str(row[name]))}")
+        # No callback tells that a link was pressed, so the fields of those pages are filled now.
+        st.session_state.update(kind.texts(example))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown("Open it in", width="content")
+            for page in (kind.page, "attention"):
+                title, icon = PAGES[page]
+                st.page_link(file_of(page), label=title, icon=icon)

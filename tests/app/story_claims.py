@@ -1,0 +1,297 @@
+"""The figures of each station of each story, computed again, in the order in which its texts name them."""
+
+from itertools import product
+
+import torch
+from story_measures import (
+    MINI,
+    TINY,
+    TIRED,
+    WIDE,
+    answered,
+    chosen,
+    fill,
+    follows,
+    label,
+    model,
+    names,
+    percent,
+    role,
+    separated,
+    share,
+    tokenizer,
+    weights,
+)
+from torch import Tensor
+
+from bertlab import (
+    BertForPreTraining,
+    BertForQuestionAnswering,
+    BertModel,
+)
+from bertlab.corpora import storyworld
+from bertlab.explain.attention.heads import ROLES, head_roles
+from bertlab.explain.attention.knockout import fill_knockouts
+from bertlab.explain.attention.maps import attention_maps
+from bertlab.explain.attribution import attribute_span
+from bertlab.explain.runs import read_run
+from bertlab.explain.spans import answer, window_batch
+from bertlab.io.stories import Station
+
+# Find the head that follows it
+
+
+def it_is_written(station: Station) -> list[float]:
+    text = chosen(station)["text"]
+    return percent(*(weights(TINY, text, "it", "animal", random).max() for random in (False, True)))
+
+
+def a_head_goes_looking(station: Station) -> list[float]:
+    assert chosen(station) == {"model": TINY, "text": TIRED, "head": "4-2"}
+    best = {random: most_weight_on_the_noun(random) for random in (False, True)}
+    assert int(best[False].argmax()) == 3 * 4 + 1  # layer 4, head 2
+    found = percent(share(TIRED, "animal"), share(TIRED, "street"))
+    return [*found, *percent(best[False].max(), best[True].max())]
+
+
+def most_weight_on_the_noun(random: bool) -> Tensor:
+    """In how many of 224 sentences each head gives most of the attention of [MASK] to the right noun (L, A)."""
+    animals = ("animal", "dog", "cat", "horse", "fox", "man", "boy", "woman")
+    places = ("street", "road", "river", "bridge")
+    endings = {"tired": 0, "scared": 0, "weak": 0, "wide": 1, "deep": 1, "narrow": 1, "steep": 1}
+    hits = []
+    for animal, place, (ending, right) in product(animals, places, endings.items()):
+        text = f"the {animal} didn't cross the {place} because the [MASK] was too {ending}."
+        maps = attention_maps(model(BertModel, TINY, random), tokenizer(TINY), text)
+        noun, gap = maps.tokens.index((animal, place)[right]), maps.tokens.index("[MASK]")
+        hits.append(maps.weights[:, :, gap].argmax(-1) == noun)
+    assert len(hits) == 224
+    return torch.stack(hits).float().mean(0)
+
+
+def change_one_word(station: Station) -> list[float]:
+    assert (chosen(station)["text"], chosen(station)["other"]) == (TIRED, WIDE)
+    control = [
+        (weights(TINY, WIDE, "[MASK]", noun, True) - weights(TINY, TIRED, "[MASK]", noun, True)).abs().max()
+        for noun in ("animal", "street")
+    ]
+    return percent(share(WIDE, "street"), share(WIDE, "animal"), max(control))
+
+
+def does_the_head_decide(station: Station) -> list[float]:
+    off = ((3, 1), (3, 2))
+    figures = percent(fill(TIRED, "animal"), fill(TIRED, "animal", "cat", off=off))
+    changes = [
+        torch.tensor(list(fill_knockouts(model(BertForPreTraining, TINY, random), tokenizer(TINY), *asked)))
+        for random in (False, True)
+        for asked in [(TIRED, None, (), 0, "animal")]
+    ]
+    assert int(changes[0].argmin()) == 0  # layer 1, head 1
+    return [*figures, float(-changes[0].min()), float(changes[1].abs().max())]
+
+
+def real_english(station: Station) -> list[float]:
+    for text in (TIRED, WIDE):
+        fill(text, "doctor", name=MINI)
+    return percent(share(TIRED, "animal", MINI), share(WIDE, "animal", MINI))
+
+
+# Where is the negation?
+
+
+def one_word_turns(station: Station) -> list[float]:
+    one, two = (chosen(station)[f"label_{key}"] for key in ("text", "other"))
+    return percent(label(one, "bad"), label(two, "good"), label("The soup was not delicious.", "bad"))
+
+
+def without_not(station: Station) -> list[float]:
+    assert len(tokenizer("storyworld-tiny-sentiment").tokenize("nobody")) == 3
+    other = label(chosen(station)["label_other"], "good")
+    return percent(other, label("Nobody calls the soup delicious.", "bad"))
+
+
+def which_clause(station: Station) -> list[float]:
+    label(chosen(station)["label_text"], "good")
+    return percent(label(chosen(station)["label_other"], "bad"), label("salty not soup the was", "good"))
+
+
+def in_which_layer(station: Station) -> list[float]:
+    trained, _ = separated(chosen(station)["model"], "sentiment", "cls")
+    control, _ = separated(chosen(station)["model"], "sentiment", "cls", random=True)
+    pretrained, _ = separated(TINY, "sentiment", "cls")
+    return percent(*trained[2:], max(control[2:]), max(pretrained[2:]))
+
+
+def where_it_ends(station: Station) -> list[float]:
+    label(chosen(station)["label_text"], "good")
+    texts = chosen(station)["label_other"], "The hotel was not bad at all."
+    return percent(*(label(text, "bad") for text in texts))[:1] + percent(label(texts[1], "bad"))
+
+
+def no_not_in_pretraining(station: Station) -> list[float]:
+    text = chosen(station)["text"]
+    others = text.replace("not ", ""), text.replace("not", "flightless")
+    return percent(*(fill(each, "birds") for each in (text, *others)))
+
+
+# Does it read, or match words?
+
+
+def a_correct_answer(station: Station) -> list[float]:
+    return percent(answered(station, "Mark"), answered(station, "", random=True))
+
+
+def swapped_names(station: Station) -> list[float]:
+    return percent(answered(station, "Ruth"))
+
+
+def what_nobody_did(station: Station) -> list[float]:
+    return percent(answered(station, "Mark"), answered(station, "", question="Who ate the leeks?"))
+
+
+def somebody_else(station: Station) -> list[float]:
+    return percent(answered(station, "bread"), answered(station, "bread", question="What did Rex eat?"))
+
+
+def what_the_passage_says(station: Station) -> list[float]:
+    asked = [example.question for example in storyworld.questions(seed=0, count=400, split="train")]
+    assert len(asked) == 400 and not any("wash" in question for question in asked)
+    return percent(answered(station, ""))
+
+
+def which_words(station: Station) -> list[float]:
+    name, question, passage = (chosen(station)[key] for key in ("model", "question", "passage"))
+    reader, tok = model(BertForQuestionAnswering, name), tokenizer(name)
+    best = answer(reader, tok, question, passage).best
+    batch = window_batch(reader, tok, question, passage, best.window)
+    found = attribute_span(reader, tok, batch, best.start_token, best.end_token)
+    cut, leeks = (float(found.values[found.tokens.index(word)]) for word in ("cut", "leeks"))
+    assert best.text == "Mark" and leeks < 0 < cut
+    return [cut]
+
+
+# How a head is born
+
+
+def at_step_0(station: Station) -> list[float]:
+    assert len(tokenizer(TINY).tokenize(TIRED)) + 2 == 17
+    return percent(role(f"{TINY}/step-00000", "previous", (0, 1)), 1 / 17)
+
+
+def loss_at(step: int) -> float:
+    return next(row["mlm_loss"] for row in read_run(TINY).rows if row["step"] == step)
+
+
+def at_step_300(station: Station) -> list[float]:
+    name = f"{TINY}/step-00300"
+    losses = {baseline.name: baseline.value for baseline in read_run(TINY).baselines if baseline.measure == "mlm_loss"}
+    shares = percent(role(name, "previous", (0, 1)), role(name, "itself", (0, 1)))
+    return [*shares, loss_at(300), losses["word frequency"], losses["two neighbours"]]
+
+
+def at_step_600(station: Station) -> list[float]:
+    name = f"{TINY}/step-00600"
+    maps = attention_maps(model(BertModel, TINY, True), tokenizer(TINY), TIRED)
+    control = head_roles(maps).scores[:, :, ROLES.index("previous")].max()
+    return [*percent(role(name, "previous", (0, 1)), role(name, "next", (1, 0)), control), loss_at(600)]
+
+
+def the_film(station: Station) -> list[float]:
+    steps = [f"{TINY}/step-00300", f"{TINY}/step-00600", TINY]
+    return percent(*(role(name, "previous", (0, 1)) for name in steps))
+
+
+def born_late(station: Station) -> list[float]:
+    def right(name: str) -> list[float]:
+        return percent(share(TIRED, "animal", name), share(WIDE, "street", name))
+
+    return [*right(f"{TINY}/step-04000"), *right(TINY), max(right(f"{TINY}/step-02000"))]
+
+
+# What [CLS] knows
+
+
+def trained_for(station: Station) -> list[float]:
+    from app.views.masking.next_sentence import PAIRS
+
+    text, pair = chosen(station)["text"], chosen(station)["pair"]
+    assert (text, pair) == PAIRS["one story"]
+    control = follows(text, pair, random=True)
+    assert abs(control[0] - control[1]) < 2
+    return [*follows(text, pair), control[0], follows(*PAIRS["two stories"])[0]]
+
+
+def not_your_topic(station: Station) -> list[float]:
+    trained, chance = separated(TINY, "labelled_sentences", "cls")
+    return percent(trained[4], separated(TINY, "labelled_sentences", "cls", True)[0][4], chance, trained[4])
+
+
+def the_mean_does(station: Station) -> list[float]:
+    return percent(*(separated(TINY, "labelled_sentences", "mean", random)[0][4] for random in (False, True)))
+
+
+def opinions(station: Station) -> list[float]:
+    asked = (
+        (TINY, "cls", False),
+        ("storyworld-tiny-sentiment", "cls", False),
+        (TINY, "cls", True),
+        (TINY, "mean", False),
+    )
+    return percent(*(separated(name, "sentiment", pooling, random)[0][4] for name, pooling, random in asked))
+
+
+def out_of_its_world(station: Station) -> list[float]:
+    text, pair = chosen(station)["text"], chosen(station)["pair"]
+    milk = follows(text, pair)[0]
+    return [milk, follows(text, "penguins are flightless birds.")[0], milk]
+
+
+# Break it
+
+
+def shuffled(station: Station) -> list[float]:
+    one, two = chosen(station)["text"], chosen(station)["other"]
+    assert sorted(one.split()) == sorted(TIRED.split())
+    return percent(fill(one, "animal"), fill(TIRED, "animal"), fill(two, "ditch"))
+
+
+def misspelt(station: Station) -> list[float]:
+    return percent(fill(chosen(station)["text"], "animal"), fill(TIRED, "animal"))
+
+
+def another_world(station: Station) -> list[float]:
+    return percent(label(chosen(station)["label_text"], "good"), label("The soup was not salty.", "good"))
+
+
+def all_persons(station: Station) -> list[float]:
+    assert names("A bakery bought Microsoft.")[0] == []
+    found = [names(chosen(station)[f"label_{key}"]) for key in ("text", "other")]
+    assert [persons for persons, _ in found] == [["Microsoft"], ["ok"]]
+    return percent(*(sure for _, sure in found))
+
+
+def another_dog(station: Station) -> list[float]:
+    without, _, rest = chosen(station)["passage"].rpartition(" Lucky")
+    assert rest
+    return percent(answered(station, "carrots"), answered(station, "bread", passage=without))
+
+
+def two_heads_off(station: Station) -> list[float]:
+    text, off = chosen(station)["text"], ((3, 1), (3, 2))
+    assert fill(text, "street", "avenue", off=off) < 0.1
+    before = fill(text, "street")
+    return percent(before, 0.1, fill(text, "avenue", off=off), fill(text, "street", off=((2, 2), (2, 3))))
+
+
+CLAIMS = {
+    "1-it": [it_is_written, a_head_goes_looking, change_one_word, does_the_head_decide, real_english],
+    "2-negation": [
+        one_word_turns, without_not, which_clause, in_which_layer, where_it_ends, no_not_in_pretraining,
+    ],
+    "3-read-or-match": [
+        a_correct_answer, swapped_names, what_nobody_did, somebody_else, what_the_passage_says, which_words,
+    ],
+    "4-a-head-is-born": [at_step_0, at_step_300, at_step_600, the_film, born_late],
+    "5-cls": [trained_for, not_your_topic, the_mean_does, opinions, out_of_its_world],
+    "6-break-it": [shuffled, misspelt, another_world, all_persons, another_dog, two_heads_off],
+}  # fmt: skip

@@ -1,0 +1,112 @@
+"""What the models of the stories do, for the test that computes each claim again."""
+
+from functools import cache
+
+from torch import Tensor
+
+from bertlab import (
+    BertForPreTraining,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertModel,
+    Tokenizer,
+)
+from bertlab.corpora import storyworld
+from bertlab.explain.ablation import random_control
+from bertlab.explain.attention.heads import ROLES, head_roles
+from bertlab.explain.attention.knockout import fill_without
+from bertlab.explain.attention.maps import attention_maps
+from bertlab.explain.labels import label_text, label_words
+from bertlab.explain.spans import answer
+from bertlab.explain.vectors import layer_measures, text_vectors
+from bertlab.explain.words.next_sentence import both_orders
+from bertlab.io.stories import Station
+
+LIMIT = 128
+TINY, MINI = "storyworld-tiny", "english-mini"
+TIRED = "the animal didn't cross the street because the [MASK] was too tired."
+WIDE = TIRED.replace("tired", "wide")
+
+
+@cache
+def model(kind: type, name: str, random: bool = False):
+    found = kind.from_pretrained(name).eval()
+    return random_control(found) if random else found
+
+
+tokenizer = cache(Tokenizer.from_pretrained)
+
+
+def chosen(station: Station) -> dict:
+    """What a link chooses; a list where it chooses several."""
+    found: dict = {}
+    for key, value in station.choices:
+        found[key] = [*found[key], value] if key in found else [value]
+    return {key: values if len(values) > 1 else values[0] for key, values in found.items()}
+
+
+def percent(*shares) -> list[float]:
+    return [100 * float(share) for share in shares]
+
+
+def weights(name: str, text: str, query: str, key: str, random: bool = False) -> Tensor:
+    """How much of the attention of one word goes to another, by layer and head (L, A)."""
+    maps = attention_maps(model(BertModel, name, random), tokenizer(name), text)
+    return maps.weights[:, :, maps.tokens.index(query), maps.tokens.index(key)]
+
+
+def share(text: str, noun: str, name: str = TINY, random: bool = False, head: tuple[int, int] = (3, 1)) -> float:
+    """How much of the attention of [MASK] one head gives to a noun."""
+    return float(weights(name, text, "[MASK]", noun, random)[head])
+
+
+def fill(text: str, word: str, first: str | None = None, name: str = TINY, off: tuple = ()) -> float:
+    """The probability of a word in the gap; `first` is the first guess, by default the word itself."""
+    every = tokenizer(name).vocab_size
+    found = fill_without(model(BertForPreTraining, name), tokenizer(name), text, None, (), 0, word, off, every).after
+    assert found.tokens[0] == (first or word)
+    return found.probabilities[found.tokens.index(word)]
+
+
+def label(text: str, expected: str) -> float:
+    name = "storyworld-tiny-sentiment"
+    found = label_text(model(BertForSequenceClassification, name), tokenizer(name), text).prediction
+    assert found.label == expected, text
+    return found.probabilities[expected]
+
+
+def names(text: str) -> tuple[list[str], float]:
+    """The persons in a text, and the probability of its first word's label."""
+    name = "storyworld-tiny-entities"
+    found = label_words(model(BertForTokenClassification, name), tokenizer(name), text)
+    assert {one.kind for one in found.names} <= {"person"}
+    return [text[one.start : one.stop] for one in found.names], found.prediction.probabilities[0]
+
+
+def answered(station: Station, expected: str, question: str = "", passage: str = "", random: bool = False) -> float:
+    """The probability of the answer, which is as expected."""
+    asked = question or chosen(station)["question"], passage or chosen(station)["passage"]
+    name = chosen(station)["model"]
+    found = answer(model(BertForQuestionAnswering, name, random), tokenizer(name), *asked)
+    assert random or found.best.text == expected, found.best.text
+    return found.best.probability
+
+
+@cache
+def separated(name: str, which: str, pooling: str, random: bool = False) -> tuple[list[float], float]:
+    """How often neighbours name the label after each layer, as the page on embeddings measures it, and chance."""
+    examples = list(getattr(storyworld, which)(seed=0, count=240, split="test"))
+    rows = text_vectors(model(BertModel, name, random), tokenizer(name), [e.text for e in examples], pooling, LIMIT)
+    found = [layer.neighbours for layer in layer_measures(rows, [e.label for e in examples])]
+    return [layer.accuracy for layer in found], found[0].chance
+
+
+def follows(text: str, pair: str, random: bool = False) -> list[float]:
+    found = both_orders(model(BertForPreTraining, TINY, random), tokenizer(TINY), text, pair, LIMIT)
+    return percent(*(verdict.probability for verdict in found))
+
+
+def role(name: str, kind: str, head: tuple[int, int], random: bool = False) -> float:
+    maps = attention_maps(model(BertModel, name, random), tokenizer(name), TIRED)
+    return float(head_roles(maps).scores[(*head, ROLES.index(kind))])

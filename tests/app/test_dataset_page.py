@@ -1,0 +1,136 @@
+"""Data sets: files of the three formats through a model, everything that may be wrong with them, and rows that open."""
+
+import json
+import tempfile
+
+import pytest
+from pages import boxes, cells, fine, opened, run, said
+
+from bertlab.corpora.conll import read_conll
+from bertlab.tasks.registry import open_task
+
+OPINIONS = 'text,label\n"The soup was salty, as ever.",bad\nThe soup was not salty.,good\nThe cake was delicious.,bad\n'
+CONLL = "Ruth B-person\nHill I-person\nsleeps O\n\nRex B-pet\nate O\nbread O\n"
+SQUAD = {
+    "data": [
+        {
+            "paragraphs": [
+                {
+                    "context": "Rex ate bread near the garden.",
+                    "qas": [
+                        {"id": 1, "question": "What did Rex eat?", "answers": [{"text": "bread", "answer_start": 8}]},
+                        {"id": 2, "question": "Who owned the kite?", "answers": []},
+                    ],
+                }
+            ]
+        }
+    ]
+}
+
+
+def with_file(name: str, content: str | bytes, **link):
+    app = opened("dataset", dataset_set="a file", **link)
+    app.file_uploader(key="dataset_file").upload(name, content if isinstance(content, bytes) else content.encode())
+    return app.run()
+
+
+def table(app):
+    return next(one.value for one in app.main.dataframe if "predicted" in one.value)
+
+
+def metrics(app) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+@pytest.mark.parametrize("which", ["opinions", "names", "questions"])
+@pytest.mark.parametrize("tab", ["Rows", "Slices", "Confusion"])
+def test_bundled_data_work_at_once_and_their_cells_run(which, tab):
+    app = opened("dataset", dataset_set=which, dataset_tab=tab)
+    assert fine(app), said(app)
+    assert metrics(app)["Rows"] == "300" and cells(app)
+    if which == "questions":
+        made, names = run(cells(app)[-1].replace("count=300", "count=40"))
+        assert made is None if tab == "Rows" else made.to_dict()
+        assert len(names["predictions"]) == len(names["examples"])
+
+
+def test_a_table_is_read_from_memory_predicted_measured_and_filtered(monkeypatch):
+    monkeypatch.setattr(tempfile, "mkdtemp", None)  # nothing is written to disk
+    app = with_file("reviews.csv", OPINIONS)
+    assert fine(app), said(app)
+    assert list(table(app)["predicted"]) == ["bad", "good", "good"]
+    assert metrics(app)["Accuracy"] == "0.667" and "always “bad” would be right in 66.7% of 3" in said(app)
+    app.segmented_control(key="dataset_errors").set_value("errors").run()
+    assert fine(app) and list(table(app)["text"]) == ["The cake was delicious."]
+    app.segmented_control(key="dataset_errors").set_value("all rows").run()
+    app.text_input(key="dataset_word").set_value("not").run()
+    assert fine(app) and list(table(app)["label"]) == ["good"]
+    app.text_input(key="dataset_word").set_value("").run()
+    app.segmented_control(key="dataset_order").set_value("least sure first").run()
+    assert fine(app) and table(app)["probability"].is_monotonic_increasing
+
+
+def test_a_row_opens_in_other_pages_and_the_file_is_still_there_afterwards():
+    app = with_file("reviews.csv", OPINIONS, dataset_row="2")
+    assert fine(app) and "**text**: The soup was not salty." in said(app)
+    app.switch_page("views/labels/page.py").run()  # AppTest cannot press the link
+    assert app.title[0].value == "Labels" and fine(app)
+    assert app.text_area(key="label_text").value == "The soup was not salty."
+    app.switch_page("views/dataset/page.py").run()
+    assert fine(app) and len(table(app)) == 3
+
+
+def test_words_with_labels_and_questions_are_known_by_their_form(tmp_path):
+    app = with_file("names.txt", CONLL)
+    assert fine(app), said(app)
+    model, task = open_task("storyworld-tiny-entities")
+    (tmp_path / "names.txt").write_text(CONLL)
+    examples = list(read_conll(tmp_path / "names.txt"))
+    expected = task.measures(examples, list(task.predict(model, examples)))
+    assert metrics(app)["F1"] == f"{expected['f1']:.3f}"
+    assert list(table(app)["label"]) == ["Ruth Hill (person)", "Rex (pet)"]
+    app = with_file("squad.json", json.dumps(SQUAD))
+    assert fine(app), said(app)
+    assert list(table(app)["label"]) == ["bread", "no answer"] and "Exact match" in metrics(app)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"text,label\na\0b,good\n", "a.csv: holds NUL characters"),
+        ("a.csv", "text,label\nsch\xf6n,good\n".encode("latin-1"), "not UTF-8 at byte 14"),
+        ("a.csv", b"text,label\n", "no rows with columns"),
+        ("a.csv", b"", "no rows with columns"),
+        ("a.json", b'{"paragraphs": 1', "no SQuAD file"),
+        ("a.json", b'{"data": [{"paragraphs": 7}]}', 'article 1: "paragraphs" is missing'),
+        ("a.conll", b"one\ntwo O\n", "a.conll, line 2: 2 columns"),
+        ("a.jsonl", b'[1, 2]\n{"text": "a"}\n{}\n', "a.jsonl, line 1: JSON, but no object"),
+    ],
+)
+def test_what_cannot_be_read_is_said_without_flags_or_paths(name, content, message):
+    app = with_file(name, content)
+    assert not app.exception and "This view failed" not in boxes(app)
+    assert message in boxes(app) and "--" not in boxes(app) and "/" not in boxes(app)
+
+
+def test_labels_that_the_model_does_not_know_are_not_measured():
+    app = with_file("a.csv", "text,label\nThe soup was salty.,*neg*\nThe soup was not salty.,good\n")
+    assert fine(app), said(app)
+    assert "1 of 2 rows are not measured" in boxes(app) and "“*neg*”. It knows bad, good." in boxes(app)
+    assert metrics(app)["Accuracy"] == "1.000"
+    none = with_file("a.csv", "text\n<b>The soup</b> was salty.\n$a$ *b*\n")
+    assert fine(none) and "nothing is measured" in boxes(none) and list(metrics(none)) == ["Rows"]
+    for tab in ("Slices", "Confusion"):
+        other = with_file("a.csv", "text\nThe soup was salty.\n", dataset_tab=tab)
+        assert not other.exception and "labels" in boxes(other)
+
+
+def test_a_model_that_gives_a_number_and_one_of_ones_own(folders):
+    app = with_file("a.csv", "text,score\nthe dog,1.5\nthe cat,2.5\nthe bird,4\n", folder=folders["number"])
+    assert fine(app), said(app)
+    assert "Spearman" in " ".join(metrics(app)) and "dataset_errors" not in app.session_state
+    app = with_file(
+        "a.csv", OPINIONS.replace("good", "*good*").replace("bad", "<b>bad</b>"), folder=folders["classifier"]
+    )
+    assert fine(app), said(app)
+    assert metrics(app)["Rows"] == "3" and "Accuracy" in metrics(app)

@@ -1,0 +1,106 @@
+"""Every claim of every story, computed again on the models that its link opens; and what following a story is like."""
+
+import re
+
+import pytest
+from pages import boxes, fine, opened, said
+from story_claims import CLAIMS
+from story_measures import chosen
+
+from app.explore import ADDRESSES, FIRST
+from app.shared.stories import BUNDLED
+from bertlab.io.stories import read_stories
+
+STORIES = read_stories(BUNDLED, ADDRESSES)
+STATIONS = {(name, n): one for name, story in STORIES.items() for n, one in enumerate(story.stations, 1)}
+FIGURE = re.compile(r"(\d+(?:\.\d+)?)(%| nats)")
+
+
+def test_every_station_has_its_claims():
+    assert {name: len(story.stations) for name, story in STORIES.items()} == {n: len(c) for n, c in CLAIMS.items()}
+
+
+@pytest.mark.parametrize(("name", "number"), STATIONS)
+def test_the_figures_of_a_station_are_those_of_its_models(name, number):
+    station = STATIONS[name, number]
+    written = FIGURE.findall(f"{station.look} {station.means} {station.control}")
+    computed = CLAIMS[name][number - 1](station)
+    assert len(written) == len(computed)
+    for value, (figure, unit) in zip(computed, written, strict=True):
+        assert float(figure) == pytest.approx(value, abs=1.0 if unit == "%" else 0.1), written
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_link_of_a_story_opens_its_page_with_every_choice(name):
+    for number, station in enumerate(STORIES[name].stations, 1):
+        app = opened(station.page or FIRST, **chosen(station), story=f"{name}/{number}")
+        assert fine(app), said(app)
+        assert station.means in said(app).replace("**What it means.** ", "") and station.control in said(app)
+        for key, value in chosen(station).items():
+            if key in app.session_state and isinstance(app.session_state[key], str | list):
+                assert app.session_state[key] == value
+        assert app.query_params["story"] == f"{name}/{number}"
+
+
+def test_without_a_story_nothing_of_it_is_seen_and_one_can_leave_it():
+    names = [element.key for element in opened("masking").button]
+    assert "leave story" not in names
+    app = opened("masking", story="6-break-it/1")  # a page, but not that of the link's text
+    assert fine(app) and "Shuffle the words" in said(app)
+    app.switch_page("views/labels/page.py").run()
+    assert fine(app) and "Shuffle the words" in said(app) and STATIONS["6-break-it", 1].look not in said(app)
+    app.button(key="leave story").click().run()
+    assert fine(app) and "Shuffle the words" not in said(app) and "story" not in app.query_params
+    for odd in ("nothing/1", "6-break-it/7", "6-break-it/0", "6-break-it/²", "6-break-it", "../x/1"):
+        assert fine(opened("labels", story=odd)) and "leave story" not in app.session_state
+
+
+GOOD = """title = "T"
+about = "A"
+[[station]]
+title = "S"
+link = "http://localhost:8501/labels?label_text=a"
+look = "L"
+means = "M"
+control = "C"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('title = "T"', "", "my.toml: title: give a text in quotes, it is missing"),
+        ('about = "A"', "about = 3", "my.toml: about: give a text in quotes, not 3"),
+        (
+            'look = "L"',
+            'lok = "L"',
+            "my.toml: station 1: lok: no such key; there are control, link, look, means, title",
+        ),
+        ('control = "C"', 'control = " "', "my.toml: station 1: control: give a text in quotes"),
+        ("labels?", "lables?", "my.toml: station 1: link: no page 'lables': copy the address of one (stories, masking"),
+        ("[[station]]", "[station]", "my.toml: station: give one or more"),
+        ('"M"', '"M', "my.toml: no TOML: Illegal character '\\n' (at line 7, column 11)"),
+    ],
+)
+def test_a_bad_file_gets_one_line_with_file_and_key(old, new, message, tmp_path, monkeypatch, capsys):
+    from bertlab.cli.main import main
+
+    (tmp_path / "my.toml").write_text(GOOD)
+    assert read_stories(tmp_path, ADDRESSES)["my"].stations[0].page == "labels"
+    (tmp_path / "my.toml").write_text(GOOD.replace(old, new))
+    monkeypatch.setattr("sys.argv", ["bertlab", "explore", "--stories", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    error = capsys.readouterr().err.strip()
+    assert ended.value.code == 2 and "\n" not in error
+    assert message.partition(" (stories")[0] in error
+    monkeypatch.setenv("BERTLAB_STORIES", str(tmp_path))
+    assert message.partition(": ")[0] in boxes(opened("stories"))
+
+
+def test_a_teachers_story_is_offered_and_followed(tmp_path, monkeypatch):
+    (tmp_path / "my.toml").write_text(GOOD.replace('"T"', '"Our own"'))
+    monkeypatch.setenv("BERTLAB_STORIES", str(tmp_path))
+    assert "Our own" in said(opened("stories"))
+    app = opened("labels", story="my/1", label_text="a")
+    assert fine(app) and "Our own, 1 of 1" in said(app)

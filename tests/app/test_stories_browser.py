@@ -1,0 +1,34 @@
+"""A story in a real browser: a press goes on by one entry of the history, and Back goes back."""
+
+import pytest
+from browsing import overflow, settle, show, unharmed
+
+pytestmark = pytest.mark.browser
+
+
+def test_start_go_on_back_and_leave(tab, server):
+    show(tab, server, "stories")
+    entries = tab.evaluate("history.length")
+    tab.get_by_role("link", name="Start ›").first.click()
+    tab.get_by_role("heading", name="Attention heads").wait_for()
+    settle(tab)
+    first = tab.url
+    assert "story=1-it%2F1" in first and tab.evaluate("history.length") == entries + 1
+    tab.get_by_role("link", name="Next ›").click()
+    tab.get_by_text("Hide the word, and a head goes looking").wait_for()
+    settle(tab)
+    assert tab.evaluate("history.length") == entries + 2
+    assert "[MASK]" in tab.get_by_label("Your text").input_value()
+    assert tab.locator(".full h4", has_text="Layer 4, head 2").count() == 1
+    tab.go_back()
+    tab.get_by_text("nobody looks for the animal").wait_for()
+    settle(tab)
+    assert tab.url == first and "it was" in tab.get_by_label("Your text").input_value()
+    tab.set_viewport_size({"width": 390, "height": 844})
+    settle(tab)
+    assert overflow(tab) == 0
+    tab.get_by_role("button", name="close").click()
+    tab.locator(".st-key-story").wait_for(state="detached")
+    settle(tab)
+    assert "story" not in tab.url
+    unharmed(tab)
