@@ -5,7 +5,7 @@
     %my_bert Embeddings Layer       # take these names from my_bert.py
     %solution Layer                 # show the solution, folded
 
-The file has the definitions of SOLUTIONS in their order. A comment above each of the reader's says so.
+It has the definitions of the files in SOLUTIONS, in their order. A comment above each of the reader's says so.
 Versions that are replaced stay in the folder my_bert_versions. BERTLAB_MY_BERT names another folder than the current.
 """
 
