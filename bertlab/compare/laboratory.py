@@ -104,7 +104,7 @@ class Laboratory:
         tokenizer = self.material.tokenizer(learner.text or "own", recipe)
         found = {"operations": 0.0, "seconds": 0.0}
         if learner.text:
-            objective = relative.objective or own_objective(recipe)
+            objective = relative.objective or own_objective(recipe, tokenizer)
             counter = Counter(objective.operations)
             counted = replace(objective, operations=counter)
             done = pretrain(

@@ -33,7 +33,8 @@ def encoder_operations(config: BertConfig, batch: Batch) -> float:
     """
     layers, width = config.num_hidden_layers, config.hidden_size
     lengths = batch["attention_mask"].flatten(0, -2).sum(1).double()  # (B, S) or (B, C, S) -> (B,) or (B*C,)
-    weights = layers * (4 * width**2 + 2 * width * config.intermediate_size)
+    products = 3 if config.gated_feed_forward else 2  # of the feed-forward network
+    weights = layers * (4 * width**2 + products * width * config.intermediate_size)
     return float(6 * weights * lengths.sum() + 12 * layers * width * (lengths**2).sum())
 
 
