@@ -40,6 +40,7 @@ OVERRULED = {  # fields of the recipe that have no effect beside an option
     "text": ("documents",),
     "data": ("documents",),
     "vocab": ("vocab_size",),
+    "teacher": ("vocab_size", "teacher"),
 }
 
 
@@ -124,7 +125,10 @@ class Pretrain:
         report_saved(out)
 
     def _given_vocabulary(self) -> "Tokenizer | None":
-        """Return the tokenizer of --vocab or of the teacher, if one is given. InputError: --set asks for another use of capitals."""
+        """Return the tokenizer of --vocab or of the teacher, if one is given.
+
+        InputError: --set asks for another use of capitals.
+        """
         from bertlab.tokenizer import Tokenizer
 
         recipe = self._recipe()

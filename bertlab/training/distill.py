@@ -37,8 +37,8 @@ FORWARD = 1 / 3  # of the operations of a step: the teacher takes no gradient
 def distillation(recipe: PretrainRecipe, tokenizer: Tokenizer) -> Objective:
     """Return what a student of `recipe.teacher` learns.
 
-    InputError: the teacher has another vocabulary, or no head for masked words, or (where its states are a goal) another
-    width than the student.
+    InputError: the teacher has another vocabulary, or no head for masked words, or another width than the student,
+    whose states are to be like its own.
     """
     advice = "a teacher is a pretrained model"
     teacher = BertForPreTraining.trained(recipe.teacher, optional=("pooler", "nsp"), advice=advice)
