@@ -7,6 +7,7 @@ from bertlab.course.panels.embeddings import context_panel, positions_panel
 from bertlab.course.panels.encoder import ablation_panel
 from bertlab.course.panels.inside import inside_panel
 from bertlab.course.panels.labels import names_panel
+from bertlab.course.panels.later import change_panel
 from bertlab.course.panels.models import fill_panel, heads_panel, question_panel
 from bertlab.course.panels.pretraining import masking_panel, pair_panel, snapshots_panel
 from bertlab.course.panels.search import search_panel
@@ -14,6 +15,7 @@ from bertlab.course.panels.tokens import pieces_panel
 
 __all__ = [
     "ablation_panel",
+    "change_panel",
     "classify_panel",
     "context_panel",
     "fill_panel",
