@@ -78,13 +78,13 @@ def check_replaced(fn: Callable[[Tensor, Tensor, Tensor, torch.Generator], tuple
 
     input_ids (B, S) hold [MASK] where labels (B, S) hold the original; logits (B, S, V) are the generator's.
     """
-    size, mask = 6, 4
+    size, mask = 6, 7
     original = torch.arange(400).view(4, 100) % 2 + 1  # tokens 1 and 2
     chosen = torch.zeros(4, 100, dtype=torch.bool)
     chosen[:, ::2] = True
     labels = original.masked_fill(~chosen, IGNORED)
     given = original.masked_fill(chosen, mask)
-    logits = torch.zeros(4, 100, size)
+    logits = torch.full((4, 100, size), -20.0)
     logits[..., 1], logits[..., 5] = 6.0, 6.0  # token 1 and token 5 are equally likely
     shown, replaced = tensors(
         run(fn, given.clone(), labels.clone(), logits, torch.Generator().manual_seed(0)), 2, "what is seen and replaced"
