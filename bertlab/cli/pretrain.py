@@ -26,15 +26,8 @@ if TYPE_CHECKING:
     from bertlab.training.engine.conditions import Conditions
     from bertlab.training.recipes import PretrainRecipe
 
-IN_CARD = (
-    "minutes",
-    "half",
-    "devices",
-    "micro_batch",
-    "precision",
-    "teacher",
-    "set",
-)  # they change the result, some by rounding
+# they change the result, some by rounding
+IN_CARD = ("minutes", "half", "devices", "micro_batch", "precision", "teacher", "set")
 OVERRULED = {  # fields of the recipe that have no effect beside an option
     "store": ("vocab_size", "lowercase", "documents"),
     "text": ("documents",),

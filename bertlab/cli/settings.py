@@ -23,8 +23,7 @@ Positional = Annotated[T, tyro.conf.Positional]
 Flat = Annotated[T, tyro.conf.OmitArgPrefixes]  # options of a nested record without its name before them
 Settings = Annotated[tuple[tuple[str, ...], ...], tyro.conf.UseAppendAction]  # --set may be given several times
 RECIPE_OPTIONS = ("steps", "batch_size", "learning_rate", "seed")
-FILES = {"text": "FILES", "data": "FOLDER", "store": "FOLDER", "vocab": "VOCABULARY", "teacher": "MODEL"}
-FILES |= {"train": "FILE", "dev": "FILE"}
+FILES = {"text": "FILES", "data": "FOLDER", "store": "FOLDER", "vocab": "VOCABULARY", "train": "FILE", "dev": "FILE"}
 
 
 class Command(Protocol):

@@ -8,12 +8,22 @@ import torch
 import torch.nn.functional as F
 from toy import pretrained
 
-from bertlab import BertForPreTraining, InputError
+from bertlab import BertForPreTraining, InputError, Tokenizer
+from bertlab.cli.main import main
 from bertlab.training import distill
 from bertlab.training.batches import batches
 from bertlab.training.engine.micro_batches import micro_batches
 from bertlab.training.initial_weights import new_model
 from bertlab.training.recipes import Distillation
+
+SIZES = (
+    "num_hidden_layers",
+    "hidden_size",
+    "num_attention_heads",
+    "max_position_embeddings",
+    "max_tokens",
+    "batch_size",
+)
 
 
 @pytest.fixture
@@ -120,3 +130,17 @@ def test_impossible_weights(changes):
 def test_left_to_right_has_no_teacher(recipe):
     with pytest.raises(InputError, match="objective must be"):
         replace(recipe, teacher="x", objective="left-to-right", second_task="none")
+
+
+def test_the_command_distils_into_a_student_of_the_teachers_vocabulary(taught, texts, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("\n\n".join("\n".join(sentences) for sentences in texts))
+    sizes = [f"{name}={getattr(taught, name)}" for name in SIZES]
+    out = tmp_path / "run"
+    options = ["--text", str(text), "--teacher", taught.teacher, "--out", str(out), "--device", "cpu"]
+    main(["pretrain", *options, "--steps", "2", "--set", *sizes])
+    assert Tokenizer.from_pretrained(out).vocab == Tokenizer.from_pretrained(taught.teacher).vocab
+    assert json.loads((out / "recipe.json").read_text())["teacher"] == taught.teacher
+    assert f"--teacher {taught.teacher} --set" in (out / "README.md").read_text()
+    with pytest.raises(SystemExit):
+        main(["pretrain", *options[:-4], "--out", str(tmp_path / "other"), "--set", "vocab_size=100"])

@@ -98,7 +98,7 @@ def check_replaced(fn: Callable[[Tensor, Tensor, Tensor, torch.Generator], tuple
         "the likeliest word is taken (argmax): draw from the generator's probabilities.",
     )
     expect(
-        0.35 < (words == 5).float().mean() < 0.65,
+        0.35 < (words == 5).float().mean().item() < 0.65,
         "draw with the softmax of the logits as probabilities: the words are not as frequent as these say.",
     )
     expect(not replaced[~chosen].any(), "a position that was not masked is never replaced.")

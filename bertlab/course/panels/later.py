@@ -8,7 +8,7 @@ import ipywidgets as widgets
 from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, panel
 from bertlab.draw.palette import BLUE, GREY, ORANGE
 
-PARTS = ("text and task", "loss", "layers", "feed-forward", "LayerNorm", "attention", "embeddings")  # from the top
+PARTS = ("loss", "layers", "feed-forward", "LayerNorm", "attention", "embeddings", "text")  # from the top
 FULL = 220  # pixels of BERT's bar
 Figures = Mapping[str, Mapping[str, float]]
 

@@ -149,7 +149,7 @@ class FastEncoder(Encoder):
             layer.compile(dynamic=True)  # batches are as long as their longest row
 
 
-class FastPreNormEncoder(PreNormEncoder, FastEncoder):
+class FastPreNormEncoder(PreNormEncoder, FastEncoder):  # type: ignore[misc]  # which hands the request on to the next
     """The same for layers that are normalised before."""
 
 
