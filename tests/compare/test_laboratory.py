@@ -1,4 +1,4 @@
-"""The seven tables as recipes, and one comparison from end to end at toy size: cached, resumed, written, told."""
+"""The eight tables as recipes, and one comparison from end to end at toy size: cached, resumed, written, told."""
 
 import csv
 import json
