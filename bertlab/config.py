@@ -9,6 +9,7 @@ from bertlab.errors import InputError
 from bertlab.io.gate import brief, present, read_json
 from bertlab.io.locate import locate
 from bertlab.label_names import MOST_LABELS, label_names
+from bertlab.published_fields import FIXED, GENERATION, UNUSED_FIELDS
 
 # The published sizes: layers, hidden size, heads (Devlin et al. 2019, section 3; Turc et al. 2019).
 # Every head is 64 wide and the feed-forward layer four times the hidden size.
@@ -25,39 +26,6 @@ IGNORED = -100  # label of a position that the loss leaves out
 
 ACTIVATIONS = ("gelu", "gelu_new", "relu")
 
-# Fields of config.json that would make another model than bertlab.model, and the one value at which they do not.
-FIXED = {
-    "position_embedding_type": "absolute",
-    "add_cross_attention": False,
-    "is_encoder_decoder": False,
-    "tie_word_embeddings": True,
-    "pruned_heads": {},
-}
-
-# Fields that published config.json files carry and that leave the computation of these models as it is.
-UNUSED_FIELDS = frozenset(
-    """
-    _attn_implementation _commit_hash _name_or_path _num_labels architectures attn_implementation bos_token_id
-    chunk_size_feed_forward cls_token_id cross_attention_hidden_size directionality dtype eos_token_id
-    finetuning_task gradient_checkpointing label2id language mask_token_id model_max_length model_type name
-    output_attentions output_hidden_states output_past pooler_fc_size pooler_num_attention_heads
-    pooler_num_fc_layers pooler_size_per_head pooler_type return_dict sentence_transformers sep_token_id
-    tie_encoder_decoder tokenizer_class torch_dtype torchscript transformers_version unk_token_id
-    use_bfloat16 use_cache xla_device
-    """.split()
-)
-
-# Settings of text generation, which older releases wrote into every config.json: an encoder generates nothing.
-GENERATION = frozenset(
-    """
-    bad_words_ids begin_suppress_tokens decoder_start_token_id diversity_penalty do_sample early_stopping
-    encoder_no_repeat_ngram_size exponential_decay_length_penalty forced_bos_token_id forced_eos_token_id
-    length_penalty max_length min_length no_repeat_ngram_size num_beam_groups num_beams num_return_sequences
-    output_scores prefix remove_invalid_values repetition_penalty return_dict_in_generate suppress_tokens
-    task_specific_params temperature tf_legacy_loss top_k top_p typical_p
-    """.split()
-)
-
 PROBLEMS = ("regression", "single_label_classification", "multi_label_classification")
 
 # Our own fields, each with what it may be, the default first. config.json holds them only where they differ from it:
@@ -65,7 +33,15 @@ PROBLEMS = ("regression", "single_label_classification", "multi_label_classifica
 POOLINGS = ("cls", "mean")
 LAYER_MIXES = ("last", "second-to-last", "sum-last-4", "concat-last-4", "scalar-mix")
 TOKEN_DECODERS = ("linear", "cnn", "crf")
-OWN = ("pooling", "layer_mix", "token_decoder", "no_answer_threshold")
+POSITIONS = ("absolute", "rotary")
+# What later papers changed in the encoder: see bertlab.model.variants.
+VARIANTS = ("position_embedding_type", "pre_norm", "gated_feed_forward", "shared_layers")
+OWN = ("pooling", "layer_mix", "token_decoder", "no_answer_threshold", *VARIANTS)
+
+# What config.json says of a BERT with a variant, so that nobody takes it for a plain one: its model_type and the name
+# of its class. The name before hidden_act stops those who do not read the model_type: transformers' BertModel warns of
+# it and would go on, with the wrong computation.
+PLAIN, VARIANT, VARIANT_CLASS = "bert", "bert-variant", "BertVariant"
 
 # Upper limits: far above every published BERT, and low enough to refuse a mistyped or damaged file before anything is
 # built. A CRF learns num_labels squared transitions.
@@ -96,9 +72,11 @@ class BertConfig:
     `num_labels` to `classifier_dropout` are for the classifiers: the number of labels and their names (default
     LABEL_0, ...), the loss (see BertForSequenceClassification) and the dropout before the classifier (default: that of
     the hidden states).
-    The last four are bertlab's own, and their defaults are the published BERT: the vector that stands for a text
-    (BertForSequenceClassification), the layers that a classifier reads (LayerMix), the decoder of word labels
-    (BertForTokenClassification), and how far the best answer's logits must exceed those of "no answer".
+    `pooling` to `no_answer_threshold` are bertlab's own, and their defaults are the published BERT: the vector that
+    stands for a text (BertForSequenceClassification), the layers that a classifier reads (LayerMix), the decoder of
+    word labels (BertForTokenClassification), and how far the best answer's logits must exceed those of "no answer".
+    The last four make another encoder than BERT's, as later papers did: see bertlab.model.variants. Their config.json
+    has another model_type.
 
     Raises InputError, naming the field, for a value that no BERT can have.
     """
@@ -125,6 +103,10 @@ class BertConfig:
     layer_mix: str = "last"
     token_decoder: str = "linear"
     no_answer_threshold: float = 0.0
+    position_embedding_type: str = "absolute"
+    pre_norm: bool = False
+    gated_feed_forward: bool = False
+    shared_layers: bool = False
 
     def __post_init__(self) -> None:
         self._settle_labels()
@@ -138,6 +120,7 @@ class BertConfig:
         _check_choice("pooling", self.pooling, POOLINGS)
         _check_choice("layer_mix", self.layer_mix, LAYER_MIXES)
         _check_choice("token_decoder", self.token_decoder, TOKEN_DECODERS)
+        _check_choice("position_embedding_type", self.position_embedding_type, POSITIONS)
         if (layers := self.num_hidden_layers) < (least := LEAST_LAYERS.get(self.layer_mix, 1)):
             raise InputError(f"layer_mix {self.layer_mix!r} needs {least} layers, num_hidden_layers is {layers}")
         if self.token_decoder == "crf" and self.num_labels > MOST_CRF_LABELS:
@@ -146,6 +129,9 @@ class BertConfig:
             raise InputError(
                 f"hidden_size {self.hidden_size} is not a multiple of num_attention_heads {self.num_attention_heads}"
             )
+        if self.position_embedding_type == "rotary" and self.hidden_size // self.num_attention_heads % 2:
+            size = f"hidden_size / num_attention_heads = {self.hidden_size // self.num_attention_heads}"
+            raise InputError(f"position_embedding_type rotary turns pairs of numbers: {size} must be even")
         if self.pad_token_id >= self.vocab_size:
             raise InputError(f"pad_token_id {self.pad_token_id} lies outside vocab_size {self.vocab_size}")
 
@@ -167,6 +153,16 @@ class BertConfig:
     def label2id(self) -> dict[str, int]:
         """Label name -> number."""
         return {name: number for number, name in self.id2label.items()}
+
+    @property
+    def variants(self) -> list[str]:
+        """The fields that make another encoder than BERT's; none in a plain BERT."""
+        return [name for name in VARIANTS if getattr(self, name) != getattr(type(self), name)]
+
+    @property
+    def stored_layers(self) -> int:
+        """How many layers have weights of their own."""
+        return 1 if self.shared_layers else self.num_hidden_layers
 
     @classmethod
     def from_size(cls, name: str, **overrides: Any) -> "BertConfig":
@@ -205,7 +201,13 @@ class BertConfig:
                 raise InputError(f"{name} is {brief(value)}; bertlab's BERT has {FIXED[name]!r} only")
             if name not in own | FIXED.keys() | UNUSED_FIELDS | GENERATION:
                 raise InputError(f"field {brief(name)} is unknown and might change the computation")
-        return cls(**_without_quirks({name: value for name, value in values.items() if name in own}))
+        fields = _without_quirks({name: value for name, value in values.items() if name in own})
+        if values.get("model_type") == VARIANT and "hidden_act" in fields:
+            fields["hidden_act"] = str(fields["hidden_act"]).removeprefix(f"{VARIANT}:")
+        config = cls(**fields)
+        if values.get("model_type") == PLAIN and config.variants:
+            raise InputError(f"{config.variants[0]} is no part of a BERT: the model_type must be {VARIANT!r}")
+        return config
 
     def changed(self, **changes: Any) -> "BertConfig":
         """Return a copy with some fields changed; label names that do not fit num_labels are dropped."""
@@ -219,19 +221,27 @@ class BertConfig:
             values["num_labels"] = None
         return type(self)(**values)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields of config.json: with model_type, and without num_labels, which follows from id2label."""
+    def to_dict(self, architecture: str = "") -> dict[str, Any]:
+        """Return the fields of config.json: with model_type, and without num_labels, which follows from id2label.
+
+        With `architecture`, the name of a class, also with `architectures`.
+        """
         fields = dataclasses.asdict(self) | {"label2id": self.label2id}
         del fields["num_labels"]
         for name in OWN:
             if fields[name] == getattr(type(self), name):
                 del fields[name]
-        return {"model_type": "bert"} | fields
+        if self.variants:
+            fields["hidden_act"] = f"{VARIANT}:{self.hidden_act}"
+            architecture = architecture.replace("Bert", VARIANT_CLASS, 1)
+        if architecture:
+            fields["architectures"] = [architecture]
+        return {"model_type": VARIANT if self.variants else PLAIN} | fields
 
 
 def classes_of(folder: Path) -> list[str]:
     """Return the names of the classes in config.json's `architectures`; [] where it gives none."""
-    return _class_names(_read(folder / "config.json"))
+    return [name.replace(VARIANT_CLASS, "Bert", 1) for name in _class_names(_read(folder / "config.json"))]
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -250,7 +260,7 @@ def _check_kind(values: dict[str, Any]) -> None:
     kind, classes = values.get("model_type"), _class_names(values)
     if kind is None and classes and not classes[0].startswith("Bert"):
         kind = classes[0]
-    if kind not in ("bert", None):
+    if kind not in (PLAIN, VARIANT, None):
         raise InputError(f"model_type is {brief(kind)}, not BERT; bertlab opens models of type 'bert' only")
 
 

@@ -23,7 +23,7 @@ class Compare:
     table: Positional[str]
     """relatives: BERT, GPT, ELMo, word2vec, a denoising autoencoder, ELECTRA; objectives: what of BERT's matters;
     masking: what stands where a word is asked for; size; steps: how long; features: which layers, frozen;
-    pretraining-data: how much text, and which."""
+    pretraining-data: how much text, and which; later: what papers after BERT changed, for as many operations."""
     seeds: int = 3
     """Pretrain and fine-tune each model so many times."""
     quick: bool = False

@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from bertlab.training.engine.conditions import Conditions
     from bertlab.training.recipes import PretrainRecipe
 
-IN_CARD = ("minutes", "half", "devices", "micro_batch", "precision", "set")  # they change the result, some by rounding
+# they change the result, some by rounding
+IN_CARD = ("minutes", "half", "devices", "micro_batch", "precision", "teacher", "set")
 OVERRULED = {  # fields of the recipe that have no effect beside an option
     "store": ("vocab_size", "lowercase", "documents"),
     "text": ("documents",),
     "data": ("documents",),
     "vocab": ("vocab_size",),
+    "teacher": ("vocab_size", "teacher"),
 }
 
 
@@ -58,6 +60,9 @@ class Pretrain:
     vocab: str | None = None
     """The vocabulary, instead of one learned from the text: a file (vocab.txt, tokenizer.json), or that of a model:
     a bundled name, a folder or a hub id."""
+    teacher: str | None = None
+    """Distil a trained BERT (a bundled name, a folder or a hub id) into a smaller student, with the teacher's
+    vocabulary: --teacher MODEL --set num_hidden_layers=2."""
     out: Path | None = None
     """The run folder; runs/RECIPE if not given."""
     steps: int | None = None
@@ -113,15 +118,19 @@ class Pretrain:
         report_saved(out)
 
     def _given_vocabulary(self) -> "Tokenizer | None":
-        """Return the tokenizer of --vocab, if it is given. InputError: --set asks for another use of capitals."""
+        """Return the tokenizer of --vocab or of the teacher, if one is given.
+
+        InputError: --set asks for another use of capitals.
+        """
         from bertlab.tokenizer import Tokenizer
 
-        if self.vocab is None:
+        recipe = self._recipe()
+        vocabulary, lowercase = self.vocab or recipe.teacher, recipe.lowercase
+        if not vocabulary:
             return None
-        lowercase = self._recipe().lowercase
-        tokenizer = Tokenizer.from_pretrained(self.vocab, lowercase)
+        tokenizer = Tokenizer.from_pretrained(vocabulary, lowercase)
         if any(setting.startswith("lowercase=") for setting in all_settings(self)) and tokenizer.lowercase != lowercase:
-            raise InputError(f"--set lowercase={lowercase}: {self.vocab} says lowercase={tokenizer.lowercase}")
+            raise InputError(f"--set lowercase={lowercase}: {vocabulary} says lowercase={tokenizer.lowercase}")
         return tokenizer
 
     def _recipe_name(self) -> str:
@@ -133,6 +142,7 @@ class Pretrain:
         from bertlab.training.recipes import pretrain_recipe
 
         recipe = recipe_from(pretrain_recipe(self._recipe_name()), self, RECIPE_OPTIONS)
+        recipe = replace(recipe, teacher=self.teacher or recipe.teacher)
         changed = {setting.partition("=")[0] for setting in all_settings(self)}
         for option in (option for option in OVERRULED if getattr(self, option)):
             if overruled := changed.intersection(OVERRULED[option]):

@@ -9,17 +9,20 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from bertlab.compare.material import Material
-from bertlab.compare.tables import TASKS, Budget, Learner, Table
+from bertlab.compare.material import Material, Texts
+from bertlab.compare.tables import RATE, TASKS, Budget, Learner, Table
 from bertlab.inputs.features import Batch
+from bertlab.inputs.masking import Masking
 from bertlab.io.atomic import atomic_folder
 from bertlab.io.gate import read_json
+from bertlab.model import BertForPreTraining
 from bertlab.model.base import PretrainedModel
 from bertlab.relatives.kinds import carried_parameters, find_relative, head_on
 from bertlab.relatives.retelling import Retelling, RetellingTask
@@ -28,16 +31,18 @@ from bertlab.tasks.measures import answer_score
 from bertlab.tasks.span import SpanTask, right_answers
 from bertlab.tasks.token import TokenTask, entities
 from bertlab.tokenizer import Tokenizer
+from bertlab.training.batches import batches, token_ids
 from bertlab.training.dev_set import best_of
 from bertlab.training.finetune import finetune, task_and_fields
 from bertlab.training.pretrain import own_objective, pretrain
-from bertlab.training.recipes import as_record
+from bertlab.training.recipes import PretrainRecipe, as_record
 from bertlab.training.run_folder import locked
 from bertlab.training.run_settings import PretrainSettings, RunSettings
 
 FORMAT = 1  # raise it when a change of the code changes results
 SYMMETRIC = ("matching",)  # tasks whose pairs have no order
-RESULT, WEIGHTS = "result.json", "weights.pt"
+RESULT, WEIGHTS, MODEL = "result.json", "weights.pt", "model"
+HELD_OUT_BATCHES = 8
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Result:
     measure: str
     scores: np.ndarray  # (N, 2), see bertlab.compare.statistics
     guess: float  # the best that needs no model
-    pretraining: dict[str, float]  # parameters, operations, seconds
+    pretraining: dict[str, float]  # parameters, operations, seconds; of those that predict masked words masked_loss
     rate: float
     seconds: float
 
@@ -122,7 +127,9 @@ class Laboratory:
         tokenizer = self.material.tokenizer(learner.text or "own", recipe)
         found = {"operations": 0.0, "seconds": 0.0}
         if learner.text:
-            objective = relative.objective or own_objective(recipe)
+            if learner.teacher:
+                recipe = replace(recipe, teacher=str(self.pretrained(learner.teacher, recipe.seed) / MODEL))
+            objective = relative.objective or own_objective(recipe, tokenizer)
             counter = Counter(objective.operations)
             counted = replace(objective, operations=counter)
             done = pretrain(
@@ -130,12 +137,16 @@ class Laboratory:
             )
             model: Any = done.model
             found = {"operations": counter.total, "seconds": done.rows[-1]["seconds"]}
+            if isinstance(model, BertForPreTraining) and not model.config.is_decoder:
+                found["masked_loss"] = masked_loss(model, tokenizer, self.material.texts("held out", 1.0), recipe)
         else:
             model = relative.new_model(recipe, tokenizer)
         found["parameters"] = carried_parameters(relative.encoder(model))
         with atomic_folder(folder) as work:
             torch.save(model.state_dict(), work / WEIGHTS)
             tokenizer.save_pretrained(work)
+            if isinstance(model, BertForPreTraining):
+                model.save_pretrained(work / MODEL, tokenizer)  # for its students
             (work / "config.json").write_text(json.dumps(recipe.config(tokenizer.vocab_size).to_dict(), indent=2))
             (work / RESULT).write_text(json.dumps(found | {"made_from": parts}, indent=2))
 
@@ -223,6 +234,15 @@ class Laboratory:
                 return decoding.from_encoder(relative.encoder(model)) if learner.text else decoding
             pair = recipe.task in SYMMETRIC
             return head_on(relative, model, task.head, config, tokenizer, learner.layers, pair)  # type: ignore[return-value]
+
+
+@torch.inference_mode()
+def masked_loss(model: BertForPreTraining, tokenizer: Tokenizer, texts: Texts, recipe: PretrainRecipe) -> float:
+    """Return the mean loss of masked words on held-out text: the same texts and masks for every model."""
+    shown = replace(recipe, second_task="none", masking=Masking(RATE, 1.0, 0.0), batch_size=32, phases=(), seed=0)
+    found = islice(batches(token_ids(texts, tokenizer), tokenizer, shown), HELD_OUT_BATCHES)
+    losses = [(float(out.mlm_loss), len(out.masked_labels)) for out in (model(**batch) for batch in found)]
+    return sum(loss * count for loss, count in losses) / sum(count for _, count in losses)
 
 
 class Counter:

@@ -20,6 +20,7 @@ from bertlab.training.recipes import PretrainRecipe
 
 Texts = Sequence[Sequence[str]]
 HELD_OUT = 5  # every fifth document of a user's text is for dev and test questions
+HELD_OUT_DOCUMENTS = 200
 LEAST_QUESTIONS = 50
 LEAST_DOCUMENTS = 10  # of a share: fewer make no pairs for next-sentence prediction
 CLOZE, RETELLING = "cloze", "retelling"
@@ -47,6 +48,7 @@ class Material:
         held = found[::HELD_OUT]
         known = [document for number, document in enumerate(found) if number % HELD_OUT]
         self._texts["own"] = [document.sentences for document in known]
+        self._texts["held out"] = [document.sentences for document in held]
         splits: dict[str, list[Document]] = {"train": known, "dev": held[::2], "test": held[1::2]}
         self._questions = {name: list(cloze_questions(some)) for name, some in splits.items()}
         if (fewest := min(map(len, self._questions.values()))) < LEAST_QUESTIONS:
@@ -62,6 +64,9 @@ class Material:
 
     def texts(self, text: str, share: float) -> Texts:
         """Return the documents of a text, or the first of them."""
+        if text == "held out" and text not in self._texts:
+            documents = storyworld.documents(0, HELD_OUT_DOCUMENTS, "test")
+            self._texts[text] = [document.sentences for document in documents]
         if text not in self._texts:
             own = [document.sentences for document in storyworld.documents(0, self.documents)]
             self._texts[text] = own if text == "own" else docstrings(words_of(self.texts("own", 1.0)))

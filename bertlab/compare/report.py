@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as DrawnFigure
 
 MEAN = "mean"
+COSTS = ("parameters", "operations", "seconds", "masked_loss")
 
 
 @dataclass
@@ -84,9 +85,10 @@ class Comparison:
         return f"{value:.3f}" if value else ""
 
     def cost(self, learner: str) -> dict[str, float]:
-        """Return parameters, operations and seconds of a learner's pretraining, the mean over seeds."""
+        """Return parameters, operations, seconds and, if it predicts masked words, their held-out loss of a learner's
+        pretraining, the mean over seeds."""
         found = [result.pretraining for result in self.results if result.learner == learner]
-        return {name: fmean(one[name] for one in found) for name in ("parameters", "operations", "seconds")}
+        return {name: fmean(one[name] for one in found) for name in COSTS if name in found[0]}
 
     def write(self, folder: Path) -> None:
         """Write NAME.md, NAME.csv, NAME.json (with the score of every example) and NAME.png."""
@@ -103,14 +105,15 @@ class Comparison:
 
     def markdown(self) -> str:
         columns = [*self.tasks, MEAN] if len(self.tasks) > 1 else self.tasks
-        head = ["pretrained", "parameters", "pretraining, FLOPs", "seconds", *columns]
+        head = ["pretrained", "parameters", "pretraining, FLOPs", "seconds", "masked words, loss", *columns]
         rows = [head, ["---"] * len(head)]
         for learner in self.learners:
             figures, cost = self.figures(learner), self.cost(learner)
             spent = [f"{cost['parameters']:,.0f}", f"{cost['operations']:.2g}", f"{cost['seconds']:.0f}"]
+            spent.append(f"{cost['masked_loss']:.2f}" if "masked_loss" in cost else "")
             rows.append([learner, *spent, *(str(figures.get(column, "")) for column in columns)])
         guesses = [self.guess(column) if column in self.tasks else "" for column in columns]
-        rows.append(["a guess without a model", "", "", "", *guesses])
+        rows.append(["a guess without a model", *[""] * 4, *guesses])
         table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
         sentences = "\n".join(f"- {self.sentence(claim)}" for claim in self.claims)
         return f"# {self.table.question}\n\n{self.note}\n\n{table}\n\n{sentences}\n\n![{self.name}]({self.name}.png)\n"
@@ -119,11 +122,10 @@ class Comparison:
         """Return one line for each learner, task and seed."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
-        costs = ["parameters", "operations", "seconds"]
-        writer.writerow(["pretrained", "task", "seed", "measure", "value", "rate", "tuning_seconds", *costs])
+        writer.writerow(["pretrained", "task", "seed", "measure", "value", "rate", "tuning_seconds", *COSTS])
         for one in self.results:
             tuning = [f"{one.value:.6f}", one.rate, f"{one.seconds:.2f}"]
-            spent = [f"{one.pretraining[name]:.6g}" for name in costs]
+            spent = [f"{one.pretraining[name]:.6g}" if name in one.pretraining else "" for name in COSTS]
             writer.writerow([one.learner, one.task, one.seed, one.measure, *tuning, *spent])
         return file.getvalue()
 

@@ -1,4 +1,4 @@
-"""The seven tables as data: which models each compares, on which tasks, and what their papers found."""
+"""The eight tables as data: which models each compares, on which tasks, and what their papers found."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,8 @@ class Learner:
     """One row of a table: what is pretrained, on which share of the text and of the steps, and what tasks read of it.
 
     `layers`: see bertlab.relatives.kinds.head_on. `text`: "own" (the storyworld, or the user's), "pydoc" (as many words
-    of docstrings), or "", and the weights stay random. `tasks`: of the table's, if not all.
+    of docstrings), or "", and the weights stay random. `tasks`: of the table's, if not all. `teacher`: what it learns
+    from beside the text (see bertlab.training.distill).
     """
 
     name: str
@@ -27,13 +28,18 @@ class Learner:
     text: str = "own"
     text_share: float = 1.0
     steps_share: float = 1.0
+    batch_factor: int = 1
     tasks: tuple[str, ...] = ()
+    teacher: "Learner | None" = None
 
     def pretraining(self, budget: "Budget", seed: int) -> PretrainRecipe:
         """Return the recipe of this learner with that seed."""
         steps = max(1, round(self.steps_share * budget.recipe.steps))
-        changes = {**find_relative(self.relative).recipe, **self.recipe, "steps": steps, "seed": seed}
-        return replace(budget.recipe, **changes)
+        batch_size = self.batch_factor * budget.recipe.batch_size
+        changes = {**find_relative(self.relative).recipe, **self.recipe, "batch_size": batch_size}
+        if self.teacher:
+            changes["teacher"] = self.teacher.name  # the laboratory puts its folder here
+        return replace(budget.recipe, **changes, steps=steps, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -145,6 +151,21 @@ MIXES = [_masking(*mix) for mix in ((80, 10, 10), (100, 0, 0), (80, 0, 20), (80,
 MIXES += [_masking(60, 20, 20), _masking(0, 50, 50)]  # two more than the paper's
 SIZES = [_size(2, 64), _size(2, 128), _size(4, 128), _size(4, 256)]
 SHARES = (0.25, 0.5, 1.0)
+LATER = {  # name -> what differs from BERT, with so many of its steps that all need as many operations
+    "no next sentence": Learner("", "masked-only", steps_share=0.9),
+    "batch 4 times as large": Learner("", batch_factor=4, steps_share=0.25),
+    "sentence order": Learner("", recipe={"second_task": "order"}),
+    "shared layers": Learner("", recipe={"shared_layers": True}),
+    "ELECTRA": Learner("", "electra", steps_share=0.78),
+    "half the layers": Learner("", recipe={"num_hidden_layers": 2}, steps_share=1.87),
+    "half the layers, distilled": Learner("", recipe={"num_hidden_layers": 2}, teacher=BERT, steps_share=1.15),
+    "rotary positions": Learner("", recipe={"position_embedding_type": "rotary"}),
+    "pre-norm": Learner("", recipe={"pre_norm": True}),
+    "gated feed-forward": Learner("", recipe={"gated_feed_forward": True}),
+    "rotary, pre-norm, gated": Learner(
+        "", recipe={"position_embedding_type": "rotary", "pre_norm": True, "gated_feed_forward": True}
+    ),
+}
 LAYERS = {
     "embeddings": "embeddings",
     "last layer": "last",
@@ -264,6 +285,28 @@ TABLES = {
             Claim("all of the text", "10% of the text", "Liu et al. 2019, table 4"),
             Claim("10% of the text", "1% of the text", "Zhang et al. 2021"),
             Claim("all of the text", "docstrings, as many words", "Gururangan et al. 2020, table 3"),
+        ),
+    ),
+    "later": Table(
+        "What do the changes of later papers bring, for as many operations?",
+        ("entities", "entailment", "sentiment", "matching"),
+        (BERT, *(replace(learner, name=name) for name, learner in LATER.items())),
+        (
+            Claim("no next sentence", "BERT", "Liu et al. 2019, table 2"),
+            Claim("batch 4 times as large", "BERT", "Liu et al. 2019, table 3"),
+            Claim("sentence order", "BERT", "Lan et al. 2020, table 5"),
+            Claim("BERT", "shared layers", "Lan et al. 2020, table 4"),
+            Claim("ELECTRA", "BERT", "Clark et al. 2020, figure 1"),
+            Claim("BERT", "half the layers, distilled", "Sanh et al. 2019, table 1"),
+            Claim(
+                "half the layers, distilled",
+                "half the layers",
+                "Sanh et al. 2019, table 4, where the other losses stay",
+            ),
+            Claim("rotary positions", "BERT", "Su et al. 2021, figure 3"),
+            Claim("pre-norm", "BERT", "Xiong et al. 2020, figure 5"),
+            Claim("gated feed-forward", "BERT", "Shazeer 2020, table 1"),
+            Claim("rotary, pre-norm, gated", "BERT", "Warner et al. 2024, table 1"),
         ),
     ),
 }

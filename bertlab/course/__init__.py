@@ -78,6 +78,15 @@ from bertlab.course.checks.language_models import (
     check_elmo,
     check_gpt,
 )
+from bertlab.course.checks.later import (
+    check_full_rows,
+    check_gated,
+    check_order_pairs,
+    check_replaced,
+    check_rotate,
+    check_soft_loss,
+    check_unpad,
+)
 from bertlab.course.checks.masking import check_actions, check_mask_tokens, check_mlm_loss, check_whole_words
 from bertlab.course.checks.pairs import check_batches, check_collate, check_cut_pair, check_make_pairs
 from bertlab.course.checks.pretraining import check_joint_loss, check_mlm_head, check_pretraining_model
@@ -182,6 +191,8 @@ __all__ = [
     "check_diagnose",
     "check_diagnosis",
     "check_entities",
+    "check_full_rows",
+    "check_gated",
     "check_gelu",
     "check_heads",
     "check_joint_loss",
@@ -205,6 +216,7 @@ __all__ = [
     "check_multi_head_attention",
     "check_negative_sampling",
     "check_neighbours",
+    "check_order_pairs",
     "check_pair_inputs",
     "check_paired_bootstrap",
     "check_paired_runs",
@@ -220,15 +232,19 @@ __all__ = [
     "check_removal_rank",
     "check_scalar_mix",
     "check_rate_factor",
+    "check_replaced",
+    "check_rotate",
     "check_segment_ids",
     "check_shift_matrix",
     "check_sinusoids",
     "check_tagging",
     "check_smooth_loss",
+    "check_soft_loss",
     "check_text_score",
     "check_token_classifier",
     "check_train_step",
     "check_verdict",
+    "check_unpad",
     "check_viterbi",
     "check_whole_words",
     "load_matching",

@@ -129,7 +129,7 @@ def check_place(folder: Path, model: PretrainedModel) -> None:
 
 def write_companions(model: PretrainedModel, tokenizer: Tokenizer, folder: Path) -> None:
     """Write config.json, the tokenizer's files and, for a CRF, crf.json: the scores that Viterbi decoding adds."""
-    config = model.config.to_dict() | {"architectures": [type(model).__name__]}
+    config = model.config.to_dict(type(model).__name__)
     (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
     tokenizer.save_pretrained(folder)
     if isinstance(model, BertForTokenClassification) and isinstance(model.crf, CRF):

@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
-from bertlab.explain.text import bert_of
+from bertlab.explain.text import bert_of, plain_bert_of
 from bertlab.inputs.features import Batch
 from bertlab.model.base import DRAWS, PretrainedModel
 from bertlab.model.encoder import Layer
@@ -55,7 +55,7 @@ def ablated(model: PretrainedModel, without: Collection[str], layers: Collection
     if unknown := [part for part in without if part not in PARTS]:
         raise InputError(f"part {unknown[0]!r} is unknown; known: {', '.join(PARTS)}")
     changed = copy.deepcopy(model).eval()
-    every = bert_of(changed).encoder.layers
+    every = plain_bert_of(changed).encoder.layers
     for number in range(len(every)) if layers is None else layers:
         every[number] = _layer_without(every[number], without)
     return changed

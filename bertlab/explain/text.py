@@ -72,6 +72,13 @@ def bert_of(model: PretrainedModel) -> BertModel:
     return bert
 
 
+def plain_bert_of(model: PretrainedModel) -> BertModel:
+    """As bert_of, for what retraces the steps of a layer. InputError: the layers are not those of a plain BERT."""
+    if model.config.variants:
+        raise InputError(f"this needs the layers of a plain BERT; the model has {', '.join(model.config.variants)}")
+    return bert_of(model)
+
+
 def encode(tokenizer: Tokenizer, text: str, pair: str | None = None, limit: int = 512) -> Encoded:
     """Encode one text or pair, cut to `limit` tokens ([CLS] and [SEP] included).
 

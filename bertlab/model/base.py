@@ -126,7 +126,7 @@ class PretrainedModel(nn.Module):
         on a full disk the folder keeps what it had. Raises InputError naming the folder.
         """
         tensors = published_tensors(self, dtype)
-        config = self.config.to_dict() | {"architectures": [type(self).__name__]}
+        config = self.config.to_dict(type(self).__name__)
         config["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
         with atomic_folder(folder) as work:
             write_weights(tensors, work / WEIGHTS)

@@ -19,7 +19,7 @@ from bertlab.errors import InputError
 from bertlab.model.weights import Weights, check_values
 
 # Our module -> the published module(s); * is a layer's number. Parameters are called weight and bias in
-# both. Several published modules are stacked, in this order, as the rows of one of ours. The last three are
+# both. Several published modules are stacked, in this order, as the rows of one of ours. The last four are
 # bertlab's own, under names that no other BERT uses.
 TABLE = {
     "embeddings.word": ["embeddings.word_embeddings"],
@@ -43,12 +43,14 @@ TABLE = {
     "nsp": ["cls.seq_relationship"],
     "span": ["qa_outputs"],
     "classifier": ["classifier"],
+    "encoder.norm": ["encoder.final_norm"],
     "mix": ["layer_mix"],
     "convolution": ["word_convolution"],
     "crf": ["crf"],
 }
 PARTS = {  # what our modules are called in words
     "embeddings": "embeddings",
+    "encoder": "final LayerNorm",
     "pooler": "pooler",
     "mlm": "masked-word head",
     "nsp": "next-sentence head",
@@ -64,10 +66,10 @@ ENCODER = ("embeddings.", "encoder.")  # what a checkpoint cannot lack
 
 def check_layers(config: BertConfig, stored: Weights) -> None:
     """Raise an InputError, before anything is built, where config.json asks for layers that are not stored."""
-    layers = (f"encoder.layer.{number}.attention.self.query.weight" for number in range(config.num_hidden_layers))
+    layers = (f"encoder.layer.{number}.attention.self.query.weight" for number in range(config.stored_layers))
     for name in chain(["embeddings.word_embeddings.weight"], layers):
         if name not in stored:
-            asked = f"config.json asks for {config.num_hidden_layers:,} layers"
+            asked = f"config.json asks for {config.stored_layers:,} layers"
             raise InputError(f"{stored.path}: tensor {name} is missing, {asked}")
 
 
@@ -86,9 +88,10 @@ def published_names(name: str) -> list[str]:
 
 
 def published_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> dict[str, Tensor]:
-    """Return the model's weights under the published names, on the CPU."""
+    """Return the model's weights under the published names, on the CPU; those that modules share, once."""
     tensors = {}
-    for name, tensor in model.state_dict().items():
+    for name, parameter in model.named_parameters():
+        tensor = parameter.detach()
         prefix = "bert." if name.startswith("bert.") else ""
         if names := published_names(name):
             for theirs, rows in zip(names, tensor.chunk(len(names)), strict=True):

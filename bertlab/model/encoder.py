@@ -6,7 +6,8 @@ feed-forward, residual connections with LayerNorm *after* each sublayer).
 Shapes: B sequences, S tokens, H hidden size, A heads, D = H / A head size, L layers.
 
 The plain encoder is for reading and for tests. `bertlab.BertModel` has the same parameters and the same results, and
-computes them faster: see bertlab/model/fast. The heads are in heads.py, the initial weights in base.py.
+computes them faster: see bertlab/model/fast. The heads are in heads.py, the initial weights in base.py, what later
+papers changed in variants.py.
 """
 
 import math

@@ -114,7 +114,7 @@ def parameters_by_part(model: PretrainedModel) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
         first, *rest = name.removeprefix("bert.").split(".")
-        part = f"layer {int(rest[1]) + 1}" if first == "encoder" else PARTS[first]
+        part = f"layer {int(rest[1]) + 1}" if rest[0] == "layers" else PARTS[first]
         counts[part] += parameter.numel()
     return dict(counts)
 

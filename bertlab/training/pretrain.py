@@ -20,6 +20,7 @@ from bertlab.model.fast import Packing
 from bertlab.model.heads import labelled_positions
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents, batches, can_prefetch, prefetch, token_ids
+from bertlab.training.distill import distillation
 from bertlab.training.engine.callbacks import Callbacks, call_each
 from bertlab.training.engine.checkpoints import State
 from bertlab.training.engine.conditions import Conditions, fixed_conditions
@@ -30,6 +31,7 @@ from bertlab.training.engine.micro_batches import WHOLE, Batch, Shares
 from bertlab.training.engine.precision import Products
 from bertlab.training.engine.throughput import Row, pretraining_operations
 from bertlab.training.initial_weights import new_model
+from bertlab.training.objective import Objective
 from bertlab.training.recipes import PretrainRecipe, as_record
 from bertlab.training.run_folder import RunFolder
 from bertlab.training.run_settings import PretrainSettings
@@ -38,16 +40,6 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 TOKENIZER_SAMPLE = 6000  # documents that the vocabulary is learned from
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What a model other than a BERT learns from the same text: the model itself, its loss, what its batches need."""
-
-    new_model: Callable[[PretrainRecipe, Tokenizer, Documents], nn.Module]
-    loss: LossFunction
-    operations: Callable[[nn.Module, Batch], float]  # of a step, forward and backward
-    batch: Callable[[Batch, Tokenizer], Batch] | None = None  # what a batch of the recipe becomes
 
 
 @dataclass
@@ -95,7 +87,7 @@ def pretrain(
     for rounding and the draws of dropout.
     """
     started = time.perf_counter()
-    if objective and out:
+    if objective and out and not objective.saved:
         raise InputError(f"out={out}: a run folder is for a BERT's own objectives; save the model that is returned")
     require_loggers(settings.tensorboard, settings.wandb)
     fabric = make_fabric(settings.device, settings.devices, settings.precision, products(recipe, settings))
@@ -113,7 +105,7 @@ def pretrain(
             run.record_conditions(conditions)
         if on_start and fabric.is_global_zero:
             on_start(documents, tokenizer, conditions)
-        chosen = objective or own_objective(recipe)
+        chosen = objective or own_objective(recipe, tokenizer)
         training = Pretraining(recipe, settings, tokenizer, fabric, run, state, chosen, documents)
         if run:
             opened = open_loggers(run.folder, training.first, settings.tensorboard, settings.wandb)
@@ -257,8 +249,10 @@ def next_token_loss(model: nn.Module, batch: Batch, shares: Shares = WHOLE) -> t
 LOSSES: dict[str, LossFunction] = {"masked": pretraining_loss, "left-to-right": next_token_loss}
 
 
-def own_objective(recipe: PretrainRecipe) -> Objective:
+def own_objective(recipe: PretrainRecipe, tokenizer: Tokenizer) -> Objective:
     """Return what a BERT learns by this recipe."""
+    if recipe.teacher:
+        return distillation(recipe, tokenizer)
     return Objective(
         lambda recipe, tokenizer, documents: new_model(recipe, tokenizer), LOSSES[recipe.objective], bert_operations
     )

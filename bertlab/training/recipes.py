@@ -3,11 +3,26 @@
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from bertlab.config import BertConfig
+from bertlab.config import VARIANTS, BertConfig
 from bertlab.errors import InputError, at_least_one
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import SecondTask, least_tokens
 from bertlab.training.engine.optim import Optimization
+
+
+@dataclass(frozen=True)
+class Distillation:
+    """What a student learns from its teacher (bertlab/training/distill.py); the defaults are those of Sanh et al. 2019,
+    as in their code."""
+
+    temperature: float = 2.0  # both softmaxes are flattened by it
+    soft: float = 5.0  # weights of the three losses: the teacher's probabilities,
+    masked: float = 2.0  # the masked words themselves,
+    states: float = 1.0  # the direction of the last hidden states
+
+    def __post_init__(self) -> None:
+        if not self.temperature > 0 or min(self.soft, self.masked, self.states) < 0:
+            raise InputError(f"{self}: the temperature must be above 0, and no weight below it")
 
 
 @dataclass(frozen=True)
@@ -30,12 +45,19 @@ class PretrainRecipe:
     initializer_range: float = 0.05  # 0.02 suits 768 dimensions; narrow layers need more to break symmetry
     position_init: Literal["random", "sinusoid"] = "sinusoid"  # learned from there on
     attention_init: Literal["random", "matched"] = "matched"  # lower layers begin by looking for what is alike
+    # what later papers changed in the encoder (bertlab/model/variants.py); the defaults are BERT
+    position_embedding_type: Literal["absolute", "rotary"] = "absolute"
+    pre_norm: bool = False
+    gated_feed_forward: bool = False  # two thirds as wide: as many parameters as without
+    shared_layers: bool = False
     # tasks
     objective: Literal["masked", "left-to-right"] = "masked"  # left-to-right: each token from those before it
     # (Devlin et al. 2019, section 5.1, "LTR & No NSP")
     second_task: SecondTask = "next"  # order: which of two texts comes first (Lan et al. 2020); none: texts as long
     # as fit (Liu et al. 2019)
     masking: Masking = field(default_factory=lambda: Masking(rate=0.3))  # more to learn from each text than at 15%
+    teacher: str = ""  # a bundled name, folder or hub id: learn from this model too, a student of the same vocabulary
+    distillation: Distillation = field(default_factory=Distillation)
     final_masking_rate: float = 0.0  # which the masking rate falls to, in a straight line; 0: it stays
     # training
     max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
@@ -56,6 +78,8 @@ class PretrainRecipe:
         if self.objective == "left-to-right" and self.second_task != "none":
             reason = "[CLS], which judges the pair, sees none of it"
             raise InputError(f'objective="left-to-right" needs second_task="none": {reason}')
+        if self.teacher and self.objective != "masked":
+            raise InputError(f'teacher={self.teacher}: has masked words to teach; objective must be "masked"')
         if not 0 <= self.seed < 2**32:
             raise InputError(f"seed={self.seed}: must be between 0 and {2**32 - 1}")
         if not 0 <= self.final_masking_rate <= 1:
@@ -91,12 +115,13 @@ class PretrainRecipe:
             hidden_size=self.hidden_size,
             num_hidden_layers=self.num_hidden_layers,
             num_attention_heads=self.num_attention_heads,
-            intermediate_size=4 * self.hidden_size,
+            intermediate_size=8 * self.hidden_size // 3 if self.gated_feed_forward else 4 * self.hidden_size,
             max_position_embeddings=self.max_position_embeddings,
             hidden_dropout_prob=self.hidden_dropout_prob,
             attention_probs_dropout_prob=self.hidden_dropout_prob,
             initializer_range=self.initializer_range,
             is_decoder=self.objective == "left-to-right",
+            **{name: getattr(self, name) for name in VARIANTS},
         )
 
 

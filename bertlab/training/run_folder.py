@@ -26,7 +26,7 @@ from bertlab.training.engine.checkpoints import EVALUATIONS, FORMAT, Checkpoints
 from bertlab.training.engine.conditions import Conditions
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.engine.throughput import Row
-from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe
+from bertlab.training.recipes import Distillation, FinetuneRecipe, PretrainRecipe
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}  # of some network file systems
 MEASURES = "measures.json"
@@ -205,8 +205,8 @@ def check_recipe(folder: Path, recipe: dict[str, Any]) -> None:
     kind = FinetuneRecipe if "task" in recipe else PretrainRecipe
     defaults: dict[str, Any] = {field.name: field.default for field in fields(kind)}
     begun, asked = defaults | read_json(folder / "recipe.json"), json.loads(json.dumps(recipe))
-    for name, inner in {"masking": asdict(Masking()), "optim": asdict(Optimization())}.items():
-        begun[name] = inner | begun.get(name, {})
+    for name, inner in {"masking": Masking(), "optim": Optimization(), "distillation": Distillation()}.items():
+        begun[name] = asdict(inner) | begun.get(name, {})  # type: ignore[call-overload]  # each is a dataclass
     changed = [f"{key} was {begun.get(key)!r}" for key in asked if asked[key] != begun.get(key)]
     if changed:
         raise InputError(f"{folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")

@@ -1,9 +1,11 @@
-"""The seven tables as recipes, and one comparison from end to end at toy size: cached, resumed, written, told."""
+"""The eight tables as recipes, and one comparison from end to end at toy size: cached, resumed, written, told."""
 
 import csv
 import json
 import re
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -20,7 +22,11 @@ from bertlab.compare.saved import open_saved, saved_names
 from bertlab.compare.statistics import Difference, Figure
 from bertlab.compare.tables import FULL, QUICK, TABLES, Claim, Learner, Table, budget, find_table
 from bertlab.corpora import storyworld
-from bertlab.relatives.kinds import RELATIVES
+from bertlab.relatives.kinds import RELATIVES, find_relative
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.batches import batches, token_ids
+from bertlab.training.distill import distillation_operations
+from bertlab.training.pretrain import bert_operations
 from bertlab.training.recipes import as_record
 
 TOY = budget(
@@ -62,6 +68,25 @@ def test_the_table_of_relatives_has_them_all_and_masking_eight_mixes():
     assert missing == {"masked-only", "left-to-right"}  # BERT's ablations: the table of objectives has them
     mixes = {one.recipe["masking"] for one in TABLES["masking"].learners}
     assert len(mixes) == 8 and all(abs(mix.mask + mix.random) <= 1 for mix in mixes)
+
+
+def test_the_later_ones_take_as_many_operations():
+    """By the operations of a few steps at full size: who needs more for a step takes fewer of them."""
+    tok = Tokenizer.from_pretrained("storyworld-tiny")
+    documents = token_ids(Material(150).texts("own", 1.0), tok)
+    whole = {}
+    for learner in TABLES["later"].learners:
+        recipe, relative = learner.pretraining(FULL, 0), find_relative(learner.relative)
+        found, count = list(islice(batches(documents, tok, recipe), 4)), bert_operations
+        if relative.objective:
+            found, count = [relative.objective.batch(b, tok) for b in found], relative.objective.operations
+        elif learner.teacher:
+            count = partial(
+                distillation_operations, teacher=learner.teacher.pretraining(FULL, 0).config(tok.vocab_size)
+            )
+        model = relative.new_model(replace(recipe, teacher=""), tok)
+        whole[learner.name] = recipe.steps * sum(count(model, batch) for batch in found) / len(found)
+    assert {name: value for name, value in whole.items() if not 0.8 < value / whole["BERT"] < 1.25} == {}
 
 
 def test_an_unknown_table_is_named():
@@ -124,7 +149,8 @@ def test_a_killed_comparison_goes_on_and_nothing_is_done_twice(lab, tmp_path, mo
     assert len(rows) == 6 and float(rows[0]["operations"]) > 0 and float(rows[2]["operations"]) == 0
     text = (tmp_path / "out" / "toy.md").read_text()
     assert "A note." in text and text.count("\n- BERT against ") == 2 and "2 seeds" in text
-    assert re.search(r"\| a guess without a model \|  \|  \|  \| 0\.\d{3} \|", text)
+    assert re.search(r"\| a guess without a model \|  \|  \|  \|  \| 0\.\d{3} \|", text)
+    assert float(rows[0]["masked_loss"]) > 1 and not rows[1]["masked_loss"]  # word2vec predicts no masked words
 
 
 def test_another_recipe_is_another_training(lab):
@@ -247,3 +273,12 @@ def test_own_text_is_compared_by_questions_on_documents_that_nobody_learned_from
     other = tmp_path / "other.txt"
     other.write_text(path.read_text().replace(" the ", " a "))
     assert material.name("own", 1.0) != Material(10, [other]).name("own", 1.0) != Material(10).name("own", 1.0)
+
+
+def test_a_student_learns_from_the_teacher_that_the_table_names(lab):
+    student = Learner("student", teacher=TABLE.learners[0])
+    result = lab.result(student, "sentiment", seed=0)
+    teacher, own = lab.pretrained(TABLE.learners[0], 0), lab.pretrained(student, 0)
+    assert teacher != own and len(list((lab.folder / "pretrained").iterdir())) == 2
+    alone = json.loads((teacher / "result.json").read_text())["operations"]
+    assert result.pretraining["operations"] == pytest.approx(4 / 3 * alone) and result.pretraining["masked_loss"] > 1

@@ -9,7 +9,7 @@ import torch
 from building import build, gradients, masked_labels
 
 from bertlab import BertConfig, BertForPreTraining, BertModel
-from bertlab.model import encoder
+from bertlab.model import encoder, variants
 from bertlab.model.fast import Dropout, Packing
 from bertlab.model.fast.encoder import FastAttention, Request
 
@@ -19,7 +19,7 @@ TOLERANCES = {"float64": {}, "float32": {}, "bfloat16": ROUGH, "autocast": ROUGH
 
 def plain_and_fast(config, dtype=torch.float64):
     """The encoder as the papers tell it and the one that users get, with the same weights."""
-    plain = encoder.BertModel(config)
+    plain = variants.BertModel(config)
     fast = BertModel(config)
     fast.load_state_dict(plain.state_dict())
     return plain.to(dtype), fast.to(dtype)
@@ -60,6 +60,29 @@ def test_each_way_is_the_plain_encoder(way, packed, precision, training, config,
     with torch.autocast("cpu", torch.bfloat16) if precision == "autocast" else nullcontext():
         outputs = plain(**batch), fast(**batch, packed=packed)
     assert_same_values((plain, outputs[0]), (fast, outputs[1]), batch["attention_mask"], TOLERANCES[precision])
+
+
+VARIANTS = {
+    "rotary": {"position_embedding_type": "rotary"},
+    "pre-norm": {"pre_norm": True},
+    "gated": {"gated_feed_forward": True},
+    "shared": {"shared_layers": True},
+}
+ALL = {name: value for one in VARIANTS.values() for name, value in one.items()}
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("fields", [*VARIANTS.values(), ALL], ids=[*VARIANTS, "all"])
+@pytest.mark.parametrize("way", ["fused", "explicit", "rows", "checkpointed"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_each_variant_is_as_fast(way, packed, fields, config, batch, monkeypatch):
+    if way != "checkpointed":
+        monkeypatch.setattr(FastAttention, "way", lambda *_: way)
+    config = config.changed(**fields, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    plain, fast = (model.train() for model in plain_and_fast(config))
+    fast.encoder.gradient_checkpointing = way == "checkpointed"
+    outputs = plain(**batch), fast(**batch, packed=packed)
+    assert_same_values((plain, outputs[0]), (fast, outputs[1]), batch["attention_mask"], {})
 
 
 @pytest.mark.parametrize("causal", [False, True])

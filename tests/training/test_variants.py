@@ -51,6 +51,18 @@ def test_left_to_right_learns_what_the_loss_says(documents, tok, recipe):
     assert set(watched) == {"next_token_loss", "next_token_accuracy"}
 
 
+LATER = ("position_embedding_type=rotary", "pre_norm=true", "gated_feed_forward=true", "shared_layers=true")
+
+
+@pytest.mark.parametrize("settings", [*((one,) for one in LATER), LATER], ids=[*LATER, "all"])
+def test_a_later_encoder_is_set_in_a_recipe(settings, recipe, texts, tok, tmp_path):
+    result = pretrained(replace(with_settings(recipe, settings), steps=2), texts, tok, out=tmp_path / "run")
+    again = BertForPreTraining.from_pretrained(tmp_path / "run")
+    assert again.config == result.model.config and len(again.config.variants) == len(settings)
+    count, plain = (sum(p.numel() for p in model.parameters()) for model in (again, new_model(recipe, tok)))
+    assert count <= 1.02 * plain  # no variant costs parameters, but for a final LayerNorm
+
+
 def test_left_to_right_is_measured_as_such(documents, tok, recipe):
     model = new_model(replace(recipe, **LEFT_TO_RIGHT), tok)
     baselines = NeighbourBaselines(documents, tok.vocab_size, tok.all_special_ids)

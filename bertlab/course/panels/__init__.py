@@ -9,6 +9,7 @@ from bertlab.course.panels.encoder import ablation_panel
 from bertlab.course.panels.family import Reading, readers_panel
 from bertlab.course.panels.inside import inside_panel
 from bertlab.course.panels.labels import names_panel
+from bertlab.course.panels.later import change_panel
 from bertlab.course.panels.models import fill_panel, heads_panel, question_panel
 from bertlab.course.panels.plans import plan_panel
 from bertlab.course.panels.pretraining import masking_panel, pair_panel, snapshots_panel
@@ -19,6 +20,7 @@ __all__ = [
     "Reading",
     "ablation_panel",
     "bets_panel",
+    "change_panel",
     "classify_panel",
     "context_panel",
     "fill_panel",

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from bertlab.explain.attribution import Progress, attribute_fill
-from bertlab.explain.text import bert_of, frame_mask
+from bertlab.explain.text import frame_mask, plain_bert_of
 from bertlab.explain.words.fill import MaskedLM, masked_row
 from bertlab.inputs.features import Batch
 from bertlab.model.base import PretrainedModel
@@ -44,7 +44,7 @@ def value_weighted(model: PretrainedModel, batch: Batch) -> Tensor:
 
     It is weight x |(x_j W_V + b_V) W_O|: a token that gets much attention may have little to give.
     """
-    bert = bert_of(model)
+    bert = plain_bert_of(model)
     out = bert(**batch, output_attentions=True, output_hidden_states=True)
     layers: list[Any] = list(bert.encoder.layers)
     parts = zip(layers, out.hidden_states[:-1], out.attentions, strict=True)

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bertlab.explain.text import bert_of, encode, longest
+from bertlab.explain.text import encode, longest, plain_bert_of
 from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 
@@ -57,7 +57,7 @@ def neurons(
     Raises InputError when the text is empty.
     """
     maps = attention_maps(model, tokenizer, text, pair, limit)
-    bert = bert_of(model)
+    bert = plain_bert_of(model)
     batch = encode(tokenizer, text, pair, len(maps.tokens)).batch
     states = bert(**batch, output_hidden_states=True).hidden_states[:-1]  # L x (1, S, H)
     heads = model.config.num_attention_heads

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bertlab.explain.text import plain_bert_of
 from bertlab.explain.words.fill import MaskedLM, masked_row, position_logits
 from bertlab.explain.words.lens import Lens, logit_lens
 from bertlab.inputs.features import Batch
@@ -87,7 +88,7 @@ def relative_updates(model: MaskedLM, states: Sequence[Tensor], position: int) -
 
     states: L+1 x (1, S, H), of a row without padding.
     """
-    layers: list[Any] = list(model.bert.encoder.layers)
+    layers: list[Any] = list(plain_bert_of(model).encoder.layers)
     rows = []
     for layer, x in zip(layers, states, strict=False):  # the last state enters no layer
         attended = layer.attention(x, None)[0]

@@ -13,10 +13,11 @@ from torch.utils.checkpoint import checkpoint
 
 from bertlab.config import BertConfig
 from bertlab.model.base import check_inputs, is_recorded
-from bertlab.model.encoder import BertModel as PlainBertModel
 from bertlab.model.encoder import BertOutput, Encoder, MultiHeadAttention
 from bertlab.model.fast.cpu import Dropout, keep_memory
 from bertlab.model.fast.packing import Packing, choose_packing
+from bertlab.model.variants import BertModel as PlainBertModel
+from bertlab.model.variants import PreNormEncoder, RotaryProjection
 
 Way = Literal["explicit", "fused", "rows"]
 
@@ -52,10 +53,11 @@ class FastAttention(MultiHeadAttention):
     ) -> tuple[Tensor, Tensor | None]:
         """As in MultiHeadAttention; with request.packing, x and the result are (N, H)."""
         request = padding if isinstance(padding, Request) else Request(padding)
-        way, packing = self.way(x, request, head_mask), request.packing
-        if way == "rows" and packing is not None:
-            return self.within_rows(x, packing), None
-        qkv = self.qkv(x) if packing is None else packing.unpack(self.qkv(x))
+        way, packing, qkv = self.way(x, request, head_mask), request.packing, self.project(x, request.packing)
+        if packing is not None:
+            if way == "rows":
+                return self.within_rows(qkv, packing), None
+            qkv = packing.unpack(qkv)
         B, S, _ = qkv.shape
         # (B, S, 3H) -split-> (B, S, 3, A, D) -permute-> 3 x (B, A, S, D)
         heads = qkv.view(B, S, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
@@ -85,9 +87,15 @@ class FastAttention(MultiHeadAttention):
         fused_is_slow = self.dropout.p > 0 or torch.is_autocast_enabled("cpu")
         return "explicit" if self.training and fused_is_slow and x.device.type == "cpu" else "fused"
 
-    def within_rows(self, x: Tensor, packing: Packing) -> Tensor:
-        # (N, H) -qkv-> (N, 3H) -split-> 3 x (N, A, D)
-        query, key, value = self.qkv(x).view(len(x), 3, self.heads, -1).unbind(1)
+    def project(self, x: Tensor, packing: Packing | None) -> Tensor:
+        """Return queries, keys and values of x (B, S, H) or, packed, (N, H); rotary ones need positions."""
+        if packing is None or not isinstance(self.qkv, RotaryProjection):
+            return self.qkv(x)
+        return self.qkv(x, packing.positions % packing.shape[1])
+
+    def within_rows(self, qkv: Tensor, packing: Packing) -> Tensor:
+        # (N, 3H) -split-> 3 x (N, A, D)
+        query, key, value = qkv.view(len(qkv), 3, self.heads, -1).unbind(1)
         context = packing.attend(query, key, value, self.dropped())
         return self.out(context.flatten(1))  # (N, A, D) -merge-> (N, H) -out-> (N, H)
 
@@ -141,9 +149,14 @@ class FastEncoder(Encoder):
             layer.compile(dynamic=True)  # batches are as long as their longest row
 
 
+class FastPreNormEncoder(PreNormEncoder, FastEncoder):  # type: ignore[misc]  # which hands the request on to the next
+    """The same for layers that are normalised before."""
+
+
 FAST: dict[type[nn.Module], type[nn.Module]] = {
     MultiHeadAttention: FastAttention,
     Encoder: FastEncoder,
+    PreNormEncoder: FastPreNormEncoder,
     nn.Dropout: Dropout,
 }
 

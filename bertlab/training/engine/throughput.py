@@ -33,7 +33,8 @@ def operations_by_part(config: BertConfig, tokens: float, pairs: float, labels: 
     next-sentence head, one product for each text, are left out.
     """
     layers, width = config.num_hidden_layers, config.hidden_size
-    weights = layers * (4 * width**2 + 2 * width * config.intermediate_size)
+    products = 3 if config.gated_feed_forward else 2  # of the feed-forward network
+    weights = layers * (4 * width**2 + products * width * config.intermediate_size)
     head = width**2 + width * config.vocab_size
     return {
         "layers": 6.0 * weights * tokens,

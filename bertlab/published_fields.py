@@ -1,0 +1,33 @@
+"""The fields of published config.json files that are not those of BertConfig, and what may stand in them."""
+
+# Fields of config.json that would make another model than bertlab.model, and the one value at which they do not.
+FIXED = {
+    "add_cross_attention": False,
+    "is_encoder_decoder": False,
+    "tie_word_embeddings": True,
+    "pruned_heads": {},
+}
+
+# Fields that published config.json files carry and that leave the computation of these models as it is.
+UNUSED_FIELDS = frozenset(
+    """
+    _attn_implementation _commit_hash _name_or_path _num_labels architectures attn_implementation bos_token_id
+    chunk_size_feed_forward cls_token_id cross_attention_hidden_size directionality dtype eos_token_id
+    finetuning_task gradient_checkpointing label2id language mask_token_id model_max_length model_type name
+    output_attentions output_hidden_states output_past pooler_fc_size pooler_num_attention_heads
+    pooler_num_fc_layers pooler_size_per_head pooler_type return_dict sentence_transformers sep_token_id
+    tie_encoder_decoder tokenizer_class torch_dtype torchscript transformers_version unk_token_id
+    use_bfloat16 use_cache xla_device
+    """.split()
+)
+
+# Settings of text generation, which older releases wrote into every config.json: an encoder generates nothing.
+GENERATION = frozenset(
+    """
+    bad_words_ids begin_suppress_tokens decoder_start_token_id diversity_penalty do_sample early_stopping
+    encoder_no_repeat_ngram_size exponential_decay_length_penalty forced_bos_token_id forced_eos_token_id
+    length_penalty max_length min_length no_repeat_ngram_size num_beam_groups num_beams num_return_sequences
+    output_scores prefix remove_invalid_values repetition_penalty return_dict_in_generate suppress_tokens
+    task_specific_params temperature tf_legacy_loss top_k top_p typical_p
+    """.split()
+)
