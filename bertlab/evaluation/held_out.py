@@ -81,7 +81,8 @@ def measure_genres(
     the measures of each."""
     baselines = counted(tokenizer, known)
     found = {genre: _measure(model, tokenizer, texts, baselines, learned) for genre, texts in genres.items()}
-    names = [name for name in next(iter(found.values())) if name not in COUNTS]
+    of_one = (*COUNTS, *(name for name in next(iter(found.values())) if name.endswith(("_low", "_high"))))
+    names = [name for name in next(iter(found.values())) if name not in of_one]
     means = {name: fmean(measures[name] for measures in found.values()) for name in names}
     return means | {f"{name}:{genre}": value for genre, one in found.items() for name, value in one.items()}
 
