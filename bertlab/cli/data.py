@@ -55,7 +55,9 @@ class Data:
         from bertlab.corpora.storyworld.export import write_storyworld
 
         if self.text or self.data:
-            raise InputError(f"{'--text is for cloze and sources' if self.text else '--data is for cloze'}, not for {self.kind}")
+            raise InputError(
+                f"{'--text is for cloze and sources' if self.text else '--data is for cloze'}, not for {self.kind}"
+            )
         path = write_storyworld(self.kind, self.out or Path("storyworld"), self.count, self.seed, self.split)
         print(f"wrote {self.count} {self.kind} to {path}")
 

@@ -16,7 +16,7 @@ NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 
 @dataclass(frozen=True)
 class New:
-    """Make the folder of a project: what to do in which order, the commands of each step, and a rubric to mark it by."""
+    """Make the folder of a project: what to do in which order, the commands of each step, a rubric to mark it by."""
 
     project: Positional[Path]
     """The folder to make; there must be none of that name."""

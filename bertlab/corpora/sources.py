@@ -1,4 +1,4 @@
-"""A folder of texts, one file for each source: docstrings of packages written as such, and labels that it has for free."""
+"""A folder of texts, one file for each source: written from docstrings, and the labels that it has for free."""
 
 import random
 import re

@@ -32,7 +32,7 @@ def write_card(
     """
     columns = [measures, *baselines.values()]
     rows = [
-        f"| {meaning(name)} | {' | '.join(with_interval(column, name) if name in column else '' for column in columns)} |"
+        " | ".join([f"| {meaning(name)}", *(with_interval(row, name) if name in row else "" for row in columns)]) + " |"
         for name in measures
         if meaning(name)
     ]
