@@ -58,7 +58,7 @@ def _cut(tokenizer: Tokenizer, words: Sequence[str]) -> Cut:
     rows = tokenizer.encode_batch(list(words))
     tokens = [token for row in rows for token in row]
     unknown = sum(token == tokenizer.unk_token_id for token in tokens)
-    whole = sum(len(row) == 1 for row in rows)
+    whole = sum(len(row) == 1 and row[0] != tokenizer.unk_token_id for row in rows)
     return Cut(tokenizer.vocab_size, len(tokens) / len(words), whole / len(words), unknown / len(tokens))
 
 
