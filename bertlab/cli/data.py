@@ -114,7 +114,7 @@ def write_sources(command: Data) -> str:
     The test part is what pretrain holds out of the same text, so a model pretrained on the rest has not seen it.
     """
     from bertlab.corpora.documents import read_sources
-    from bertlab.corpora.sources import source_examples
+    from bertlab.corpora.sources import source_examples, source_of
     from bertlab.corpora.storyworld.export import csv_text
     from bertlab.evaluation.held_out import held_out
     from bertlab.io.atomic import atomic_folder
@@ -123,7 +123,11 @@ def write_sources(command: Data) -> str:
         raise InputError("sources are labels of a text: name two files or more, or a folder, with --text")
     known, test = held_out(list(read_sources(command.text)))  # type: ignore[arg-type]
     train, dev = held_out(known)
-    parts = {"train": train, "dev": dev, "test": test}
+    learned = {*map(source_of, train)}  # a source of one document may be held out as a whole
+    parts = {"train": train} | {
+        name: [document for document in part if source_of(document) in learned]
+        for name, part in {"dev": dev, "test": test}.items()
+    }
     texts = {name: csv_text(source_examples(part, command.count, command.seed)) for name, part in parts.items()}
     out = command.out or Path("labels")
     with atomic_folder(out) as work:
