@@ -183,7 +183,7 @@ def test_labels_share_no_document_and_are_balanced(tmp_path):
         with open(tmp_path / "labels" / f"{part}.csv", newline="") as file:
             rows[part] = list(csv.DictReader(file))
         labels = [row["label"] for row in rows[part]]
-        assert 0 < labels.count("sea") <= 25 and 0 < labels.count("hill") <= 25
+        assert 0 < labels.count("sea") == labels.count("hill") <= 25
     day = re.compile(r"day (\d+)\.")
     days = {
         part: {(m[1], row["label"]) for row in found if (m := day.search(row["text"]))} for part, found in rows.items()

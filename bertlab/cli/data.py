@@ -118,18 +118,18 @@ def write_sources(command: Data) -> str:
     from bertlab.corpora.storyworld.export import csv_text
     from bertlab.evaluation.held_out import held_out
     from bertlab.io.atomic import atomic_folder
+    from bertlab.tasks.files import naming
 
     if not command.text:
         raise InputError("sources are labels of a text: name two files or more, or a folder, with --text")
     known, test = held_out(list(read_sources(command.text)))  # type: ignore[arg-type]
-    train, dev = held_out(known)
+    train, dev = held_out(known, every=10)
     learned = {*map(source_of, train)}  # a source of one document may be held out as a whole
-    parts = {"train": train} | {
-        name: [document for document in part if source_of(document) in learned]
-        for name, part in {"dev": dev, "test": test}.items()
-    }
-    texts = {name: csv_text(source_examples(part, command.count, command.seed)) for name, part in parts.items()}
-    out = command.out or Path("labels")
+    out, texts = command.out or Path("labels"), {}
+    for name, part in {"train": train, "dev": dev, "test": test}.items():
+        with naming(out / f"{name}.csv"):
+            found = source_examples([d for d in part if source_of(d) in learned], command.count, command.seed)
+        texts[name] = csv_text(found)
     with atomic_folder(out) as work:
         for name, text in texts.items():
             (work / f"{name}.csv").write_text(text, encoding="utf-8")

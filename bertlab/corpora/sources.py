@@ -60,8 +60,8 @@ def source_of(document: Document) -> str:
 
 
 def source_examples(documents: Iterable[Document], count: int, seed: int = 0) -> list[TextExample]:
-    """Return at most `count` passages of two sentences, labelled with their source: of each source an equal part of
-    `count`, or all that it has. Passages that name a source are left out, as they give the label away.
+    """Return at most `count` passages of two sentences, labelled with their source, as many of each as there are of the
+    rarest; passages that name a source are left out, as they give the label away.
 
     InputError: there are fewer than two sources with such passages.
     """
@@ -72,12 +72,12 @@ def source_examples(documents: Iterable[Document], count: int, seed: int = 0) ->
         passages[source_of(document)] += [text for text in _passages(document) if not named.search(text)]
     passages = {source: texts for source, texts in passages.items() if texts}
     if len(passages) < 2:
-        raise InputError(f"the text has {len(passages)} source; a label needs two files or more")
-    if (each := count // len(passages)) < 1:
+        raise InputError(f"passages of {len(passages)} source: labels need two files of some twenty documents each")
+    each = min(count // len(passages), *map(len, passages.values()))
+    if each < 1:
         raise InputError(f"--count {count}: less than one passage for each of {len(passages)} sources")
     rng = random.Random(seed)
-    drawn = {source: rng.sample(texts, min(each, len(texts))) for source, texts in sorted(passages.items())}
-    chosen = [(text, source) for source, texts in drawn.items() for text in texts]
+    chosen = [(text, source) for source in sorted(passages) for text in rng.sample(passages[source], each)]
     rng.shuffle(chosen)
     return [TextExample(str(number), text, label=source) for number, (text, source) in enumerate(chosen)]
 
