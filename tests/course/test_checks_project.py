@@ -146,7 +146,7 @@ MISTAKES = {
         "with replacement": lambda r, w, g: interval(r, w, g, replace=False),
         "mean of each document's share": lambda r, w, g: interval(r, w, g, statistic=lambda a, b: (a / b).mean(1)),
         "90% interval": lambda r, w, g: interval(r, w, g, edge=5),
-        "single words": by_words,
+        "single answers": by_words,
         "lower end first": lambda r, w, g: interval(r, w, g)[::-1],
         "from the rng": lambda r, w, g: interval(r, w, np.random.default_rng()),
         "distances": lambda r, w, g: tuple(np.array(interval(r, w, g)) - r.sum() / w.sum()),

@@ -118,7 +118,7 @@ def check_still_falling(fn: Callable[[Sequence[float], int], bool]) -> None:
 
 @checker
 def check_interval(fn: Callable[..., tuple[float, float]]) -> None:
-    """Check fn(right (N,), words (N,), rng) -> the 95% percentile interval of right.sum() / words.sum(), over 1,000
+    """Check fn(right (N,), asked (N,), rng) -> the 95% percentile interval of right.sum() / asked.sum(), over 1,000
     draws of N documents with replacement."""
     made = np.random.default_rng(1)
     words = made.integers(1, 60, 80)
@@ -144,7 +144,7 @@ def check_interval(fn: Callable[..., tuple[float, float]]) -> None:
         (
             np.random.default_rng(3).binomial(words.sum(), value, 4000) / words.sum(),
             2.5,
-            "single words are drawn: draw documents.",
+            "single answers are drawn: draw documents.",
         ),
         (shares / 1.0 - value, 2.5, "these are distances from the share: return the ends of the interval."),
     ]

@@ -12,14 +12,14 @@ Bounds = tuple[float, float, float]  # value, and both ends of its interval
 
 def way(steps: Sequence[tuple[str, str, str]]) -> Figure:
     """The steps in their order, each with the decision above it and the control below: (step, decision, control)."""
-    fig, ax = canvas(1.95)
+    fig, ax = canvas(2.0)
     width, free = 0.86, 0.12
     for number, (step, decision, control) in enumerate(steps):
         x = 0.12 + number * (width + free)
-        for y, text, colour in ((0.1, decision, ORANGE), (0.8, step, BLUE), (1.35, control, GREEN)):
-            box(ax, x, y, width, text, colour, size=8.0, height=0.42 if y == 0.8 else 0.5)
+        for y, text, colour in ((0.1, decision, ORANGE), (0.75, step, BLUE), (1.4, control, GREEN)):
+            box(ax, x, y, width, text, colour, size=8.0, height=0.5)
         if number:
-            arrow(ax, (x - free, 1.01), (x, 1.01), INK)
+            arrow(ax, (x - free, 1.0), (x, 1.0), INK)
     return fig
 
 
@@ -28,7 +28,7 @@ def training(curves: Mapping[str, Mapping[int, float]], baselines: Mapping[str, 
     fig = figure(3.4)
     ax = clean(fig.subplots(), "left", "bottom")
     for (name, curve), colour, marker in zip(curves.items(), OKABE_ITO, "osD", strict=False):
-        ax.plot(list(curve), list(curve.values()), color=colour, marker=marker, ms=5, lw=2, label=name)
+        ax.plot(list(curve), list(curve.values()), color=colour, marker=marker, ms=5, lw=2, label=name, clip_on=False)
     right = max(step for curve in curves.values() for step in curve)
     for name, loss in baselines.items():
         ax.axhline(loss, color=GREY, ls=":", lw=1.4)
