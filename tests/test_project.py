@@ -1,6 +1,7 @@
 """`bertlab new` and what its folder uses: template, corpus card, labels from a text, sections of a model card."""
 
 import csv
+import os
 import re
 import shlex
 import shutil
@@ -99,6 +100,16 @@ def test_an_unfinished_pretraining_is_resumed(project):
     assert "--resume" in make(project, "-n", "pretrained")
 
 
+@needs_make
+def test_labels_and_texts_of_the_reader_are_kept_however_old(project):
+    two_sources(project / "texts")
+    (project / "corpus.md").touch()
+    for name in ("train", "dev", "test"):
+        (project / "labels" / f"{name}.csv").write_text("text,label\na b,x\n")
+        os.utime(project / "labels" / f"{name}.csv", (0, 0))
+    assert " data " not in make(project, "-n", "finetuned") and "finetune sentence" in make(project, "-n", "finetuned")
+
+
 def test_readme_and_makefile_name_the_same_targets_and_settings():
     readme, makefile, settings = ((TEMPLATE / name).read_text() for name in ("README.md", "Makefile", "settings.mk"))
     targets = set(re.findall(r"^([\w./]+):", makefile, re.M))
@@ -189,6 +200,23 @@ def test_labels_share_no_document_and_are_balanced(tmp_path):
         part: {(m[1], row["label"]) for row in found if (m := day.search(row["text"]))} for part, found in rows.items()
     }
     assert not days["train"] & days["test"] and not days["train"] & days["dev"] and not days["dev"] & days["test"]
+
+
+@pytest.mark.parametrize("arguments", [("docstrings", "--packages", "filelock"), ("sources", "--text", "own")])
+def test_files_of_the_user_are_left_alone(arguments, tmp_path):
+    (tmp_path / "own").mkdir()
+    two_sources(tmp_path / "own")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "own").iterdir()}
+    done = bertlab("data", *arguments, "--out", "own", cwd=tmp_path)
+    assert done.returncode == 2 and "own: holds files already" in done.stderr
+    assert {path.name: path.read_bytes() for path in (tmp_path / "own").iterdir()} == before
+
+
+def test_docstrings_come_with_headings_and_licences(tmp_path):
+    ok("data", "docstrings", "--packages", "filelock", "tqdm", cwd=tmp_path)
+    assert (tmp_path / "texts" / "LICENCES").read_text().startswith("filelock.txt: filelock ")
+    titles = {document.title for document in read_documents(tmp_path / "texts")}
+    assert any("tqdm: " in title for title in titles) and any("filelock: " in title for title in titles)
 
 
 def test_passages_that_name_a_source_are_left_out():

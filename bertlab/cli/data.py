@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bertlab.cli.settings import Positional
-from bertlab.corpora.sources import PACKAGES
+from bertlab.corpora.sources import LICENCES, PACKAGES
 from bertlab.errors import InputError
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ def write_packages(command: Data) -> str:
     from bertlab.corpora.sources import write_docstrings
 
     out = command.out or Path("texts")
+    check_empty(out, f"for texts of your own write {out / LICENCES}, a line for each")
     modules = write_docstrings(out, command.packages)
     return f"wrote the docstrings of {modules:,} modules of {len(command.packages)} packages to {out}"
 
@@ -122,10 +123,11 @@ def write_sources(command: Data) -> str:
 
     if not command.text:
         raise InputError("sources are labels of a text: name two files or more, or a folder, with --text")
+    out, texts = command.out or Path("labels"), {}
+    check_empty(out, "labels of your own are train.csv, dev.csv and test.csv")
     known, test = held_out(list(read_sources(command.text)))  # type: ignore[arg-type]
     train, dev = held_out(known, every=10)
     learned = {*map(source_of, train)}  # a source of one document may be held out as a whole
-    out, texts = command.out or Path("labels"), {}
     for name, part in {"train": train, "dev": dev, "test": test}.items():
         with naming(out / f"{name}.csv"):
             found = source_examples([d for d in part if source_of(d) in learned], command.count, command.seed)
@@ -135,3 +137,9 @@ def write_sources(command: Data) -> str:
             (work / f"{name}.csv").write_text(text, encoding="utf-8")
     rows = ", ".join(f"{text.count(chr(10)) - 1:,} for {name}" for name, text in texts.items())
     return f"wrote passages to {out}: {rows}"
+
+
+def check_empty(folder: Path, hint: str) -> None:
+    """Raise an InputError if something is in the folder: it may be the user's own."""
+    if folder.is_dir() and any(folder.iterdir()):
+        raise InputError(f"{folder}: holds files already; remove them, or choose another --out ({hint})")
