@@ -125,7 +125,7 @@ def write_sources(command: Data) -> str:
         raise InputError("sources are labels of a text: name two files or more, or a folder, with --text")
     out, texts = command.out or Path("labels"), {}
     check_empty(out, "labels of your own are train.csv, dev.csv and test.csv")
-    known, test = held_out(list(read_sources(command.text)))  # type: ignore[arg-type]
+    known, test = held_out(list(read_sources(command.text)))
     train, dev = held_out(known, every=10)
     learned = {*map(source_of, train)}  # a source of one document may be held out as a whole
     for name, part in {"train": train, "dev": dev, "test": test}.items():

@@ -47,11 +47,11 @@ def licence_of(package: str) -> str:
     names = packages_distributions().get(package)
     if not names:
         return "part of Python, see its own licence"
-    found = metadata(names[0])
-    classifiers = [c.rpartition(" :: ")[2] for c in found.get_all("Classifier", []) if c.startswith("License ::")]
-    stated = [found.get("License-Expression"), *classifiers, (found.get("License") or "").split("\n")[0]]
+    found = metadata(names[0]).json
+    classifiers = [c.rpartition(" :: ")[2] for c in found.get("classifier", ()) if c.startswith("License ::")]
+    stated = [found.get("license_expression"), *classifiers, str(found.get("license", "")).split("\n")[0]]
     licence = next((text for text in stated if text and len(text) <= LONGEST_LICENCE), "licence not stated")
-    return f"{found['Name']} {found['Version']}, {licence}"
+    return f"{found['name']} {found['version']}, {licence}"
 
 
 def source_of(document: Document) -> str:

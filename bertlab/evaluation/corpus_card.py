@@ -41,7 +41,7 @@ class Duplicates:
 def duplicates(documents: Sequence[Document]) -> Duplicates:
     """Count repeated sentences, and the held-out documents that share 13 words in a row with the training part."""
     sentences = [sentence.lower() for document in documents for sentence in document.sentences]
-    known, new = held_out(documents)  # type: ignore[arg-type]
+    known, new = held_out(documents)
     overlap = Overlap({"training": (document.text for document in known)})
     shared = sum(bool(overlap.shared_with(document.text)) for document in new)
     return Duplicates(1 - len(set(sentences)) / len(sentences), len(new), shared)
@@ -49,7 +49,7 @@ def duplicates(documents: Sequence[Document]) -> Duplicates:
 
 def cuts(documents: Sequence[Document], sizes: Sequence[int] = SIZES, lowercase: bool = True) -> list[Cut]:
     """Learn a vocabulary of each size from the training part, and measure it on the held-out part."""
-    known, new = held_out(documents)  # type: ignore[arg-type]
+    known, new = held_out(documents)
     words = [word for document in new for word in WORD.findall(document.text)]
     return [_cut(Tokenizer.train((s for d in known for s in d.sentences), size, lowercase), words) for size in sizes]
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import TypeVar
 
 from bertlab.corpora import storyworld
 from bertlab.errors import InputError
@@ -15,6 +16,7 @@ from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents, token_ids
 from bertlab.training.recipes import PretrainRecipe
 
+T = TypeVar("T")
 Texts = Sequence[Sequence[str]]  # documents of sentences
 Known = Texts | TokenStore | NeighbourBaselines  # a text to count the baselines on, or these as counted already
 TEST_DOCUMENTS, COUNTED_DOCUMENTS, LEAST_DOCUMENTS = 600, 6000, 10
@@ -31,7 +33,7 @@ class Learned:
     max_tokens: int = 128  # measured with at most these, so that models can be compared
 
 
-def held_out(texts: Texts, every: int = 20) -> tuple[list, list]:
+def held_out(texts: Sequence[T], every: int = 20) -> tuple[list[T], list[T]]:
     """Split documents: (those to learn from, every 20th, at least two, to measure on).
 
     InputError: there are fewer than four documents, which leaves nothing to pair sentences with.
