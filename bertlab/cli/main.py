@@ -9,7 +9,9 @@ from typing import Annotated
 
 import tyro
 
+from bertlab.cli.card import Card
 from bertlab.cli.compare import Compare
+from bertlab.cli.corpus import Corpus
 from bertlab.cli.course import Course
 from bertlab.cli.data import Data
 from bertlab.cli.embed import Embed
@@ -19,6 +21,7 @@ from bertlab.cli.finetune import Finetune
 from bertlab.cli.info import Info
 from bertlab.cli.launch import Explore, Lab
 from bertlab.cli.messages import INTERRUPTED, say
+from bertlab.cli.new import New
 from bertlab.cli.plan import Plan
 from bertlab.cli.predict import Predict
 from bertlab.cli.pretrain import Pretrain
@@ -30,7 +33,9 @@ from bertlab.errors import InputError
 from bertlab.training.engine.signals import ended_by_signals
 
 Command = (
-    Annotated[Pretrain, tyro.conf.subcommand("pretrain")]
+    Annotated[New, tyro.conf.subcommand("new")]
+    | Annotated[Corpus, tyro.conf.subcommand("corpus")]
+    | Annotated[Pretrain, tyro.conf.subcommand("pretrain")]
     | Annotated[Tokenize, tyro.conf.subcommand("tokenize")]
     | Annotated[Finetune, tyro.conf.subcommand("finetune")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
@@ -40,6 +45,7 @@ Command = (
     | Annotated[Search, tyro.conf.subcommand("search")]
     | Annotated[Compare, tyro.conf.subcommand("compare")]
     | Annotated[Data, tyro.conf.subcommand("data")]
+    | Annotated[Card, tyro.conf.subcommand("card")]
     | Annotated[Embed, tyro.conf.subcommand("embed")]
     | Annotated[Export, tyro.conf.subcommand("export")]
     | Annotated[Serve, tyro.conf.subcommand("serve")]

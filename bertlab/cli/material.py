@@ -76,7 +76,7 @@ def read_material(text: Sequence[Path], data: Path | None, store: Path | None = 
 
 
 def _stored(store: TokenStore) -> Material:
-    known, new = map(store.part, held_out(range(len(store))))  # type: ignore[arg-type]  # numbers of documents
+    known, new = map(store.part, held_out(range(len(store))))  # numbers of documents
     return Material(known, {"": new}, f"Trained on {len(known)} documents of own text, from a token store.")
 
 

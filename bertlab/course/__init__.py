@@ -98,6 +98,14 @@ from bertlab.course.checks.probing import (
     check_removal_rank,
     check_scalar_mix,
 )
+from bertlab.course.checks.project import (
+    check_interval,
+    check_shared_runs,
+    check_split,
+    check_still_falling,
+    check_unanswered,
+    check_vocabulary_size,
+)
 from bertlab.course.checks.sentences import (
     check_choice_rows,
     check_fuse,
@@ -247,6 +255,12 @@ __all__ = [
     "check_unpad",
     "check_viterbi",
     "check_whole_words",
+    "check_interval",
+    "check_shared_runs",
+    "check_split",
+    "check_still_falling",
+    "check_unanswered",
+    "check_vocabulary_size",
     "load_matching",
     "masked_baselines",
     "own_or_solution",

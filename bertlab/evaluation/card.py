@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import torch
 
-from bertlab.evaluation.wording import meaning
+from bertlab.evaluation.wording import meaning, with_interval
 from bertlab.io.atomic import atomic_write
 from bertlab.training.run_folder import MEASURES
 
@@ -32,7 +32,7 @@ def write_card(
     """
     columns = [measures, *baselines.values()]
     rows = [
-        f"| {meaning(name)} | {' | '.join(f'{column[name]:.3f}' if name in column else '' for column in columns)} |"
+        " | ".join([f"| {meaning(name)}", *(with_interval(row, name) if name in row else "" for row in columns)]) + " |"
         for name in measures
         if meaning(name)
     ]
@@ -49,6 +49,8 @@ Made by `{command}` in {_time(seconds)} on {_machine()}, seed {recipe["seed"]}.
 | measured on held-out text | {" | ".join(["", *baselines])} |
 |---|{"---|" * len(columns)}
 {chr(10).join(rows)}
+
+In brackets: 95% intervals over the examples. They ignore that another seed gives another model.
 
 The recipe in full:
 

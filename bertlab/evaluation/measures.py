@@ -3,7 +3,9 @@
 import math
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from bertlab.config import IGNORED
@@ -24,6 +26,7 @@ from bertlab.inputs.pairs import SecondTask
 from bertlab.model import BertForPreTraining
 from bertlab.model.base import beside
 from bertlab.model.heads import PreTrainingOutput
+from bertlab.tasks.measures import bounded, share_of_words
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents
 
@@ -53,36 +56,47 @@ def evaluate_pretraining(
     used, and from the masked one (nsp_accuracy_masked), as in training, to compare with metrics.csv. A model with
     another `second_task` is measured on that: order_accuracy, or nothing. With `baselines`, masked words are also
     guessed by word frequency and by the two neighbours.
+
+    The measures of the model come with their 95% intervals, as `masked_top1_low` and `masked_top1_high`, over pairs:
+    words of one pair are alike, so the pair is drawn again as a whole.
     """
     size = {"max_tokens": max_tokens, "pairs": pairs, "seed": seed}
     batches = list(masked_batches(documents, tokenizer, Masking(), second_task, **size))
     names = SECOND_TASK_MEASURES[second_task]
-    sums = torch.tensor([_batch_sums(model, batch, names) for batch in batches], dtype=torch.float64).sum(0).tolist()
-    loss, hits, tokens, *right_pairs, rows = sums
-    figures = {"masked_top1": hits / tokens, "masked_loss": loss / tokens}
+    found = torch.cat([_pair_figures(model, batch, names) for batch in batches])  # (N, 3 + names)
+    loss, hits, tokens, *right_pairs = found.double().cpu().numpy().T
+    ratios = {"masked_top1": (hits, tokens), "masked_loss": (loss, tokens)}
+    shares = {name: (right, np.ones_like(right)) for name, right in zip(names, right_pairs, strict=True)}
+    figures = {name: float(share_of_words(*columns)) for name, columns in ratios.items()}
     if baselines:
         figures |= _baseline_figures(baselines, [masked_words(batch) for batch in batches], "bigram")
-    figures |= {name: right / rows for name, right in zip(names, right_pairs, strict=True)}
-    return figures | {"masked_tokens": int(tokens), "pairs": int(rows)}
+    figures |= {name: float(share_of_words(*columns)) for name, columns in shares.items()}
+    figures |= {"masked_tokens": int(tokens.sum()), "pairs": len(found)}
+    for name, columns in (ratios | shares).items():
+        figures |= bounded(name, figures[name], share_of_words, *columns)
+    return figures
 
 
-def _batch_sums(model: BertForPreTraining, batch: dict[str, Tensor], names: Sequence[str]) -> tuple[float, ...]:
-    """Return sums over a batch: masked loss, masked words right, masked words; pairs right from the intact and from the
-    masked text, if the second task has `names`; pairs."""
+def _pair_figures(model: BertForPreTraining, batch: dict[str, Tensor], names: Sequence[str]) -> Tensor:
+    """Return for each pair the masked loss, masked words right, masked words; then, if the second task has `names`,
+    whether the pair is right from the intact and from the masked text: (B, 3 + names)."""
     batch = beside(model, batch)
     out = model.eval()(**batch, masked_only=True, packed=True)
-    masked = loss_and_hits(out.prediction_logits.float().log_softmax(-1), out.masked_labels)
-    right_pairs = _right_pairs(model, batch, out) if names else ()
-    return *masked, len(out.masked_labels), *right_pairs, len(batch["labels"])
+    logs = out.prediction_logits.float().log_softmax(-1)  # (M, V)
+    right = out.masked_labels
+    hits = logs.argmax(-1) == right
+    words = torch.stack([F.nll_loss(logs, right, reduction="none"), hits.float(), torch.ones_like(hits).float()], 1)
+    pair = (batch["labels"] != IGNORED).nonzero()[:, 0]  # (M,)
+    figures = words.new_zeros(len(batch["labels"]), 3).index_add(0, pair, words)
+    return torch.cat([figures, _right_pairs(model, batch, out)], 1) if names else figures
 
 
-def _right_pairs(model: BertForPreTraining, batch: dict[str, Tensor], out: PreTrainingOutput) -> tuple[float, float]:
-    """Return how many sentence pairs are classified correctly from the intact text, and from the masked one: `out`."""
+def _right_pairs(model: BertForPreTraining, batch: dict[str, Tensor], out: PreTrainingOutput) -> Tensor:
+    """Return whether each pair is classified correctly from the intact text, and from the masked one, `out`: (B, 2)."""
     intact = torch.where(batch["labels"] == IGNORED, batch["input_ids"], batch["labels"])
     plain = model(**(batch | {"input_ids": intact}), masked_only=True, packed=True)
     label = batch["next_sentence_label"]
-    first, second = (float((one.seq_relationship_logits.argmax(-1) == label).sum()) for one in (plain, out))
-    return first, second
+    return torch.stack([(one.seq_relationship_logits.argmax(-1) == label).float() for one in (plain, out)], 1)
 
 
 def _baseline_figures(baselines: NeighbourBaselines, batches: list[Asked], last: str) -> dict[str, float]:

@@ -69,12 +69,20 @@ def meaning(name: str) -> str | None:
     return f"{genre}: {words}" if words and genre else words
 
 
+def with_interval(measures: Mapping[str, float], name: str) -> str:
+    """Return a measure with three decimals, and with its 95% interval where there is one: "0.781 (0.760 to 0.803)"."""
+    base, colon, genre = name.partition(":")
+    low, high = (measures.get(f"{base}_{end}{colon}{genre}") for end in ("low", "high"))
+    interval = "" if low is None or high is None else f" ({low:.3f} to {high:.3f})"
+    return f"{measures[name]:.3f}{interval}"
+
+
 def print_measures(measures: dict[str, float]) -> None:
-    """Print each measure that has a meaning, in words."""
-    rows = [(words, value) for name, value in measures.items() if (words := meaning(name))]
+    """Print each measure that has a meaning, in words, with its interval."""
+    rows = [(words, with_interval(measures, name)) for name in measures if (words := meaning(name))]
     width = max((len(words) for words, _ in rows), default=0)
     for words, value in rows:
-        print(f"{words:<{width}}  {value:.3f}")
+        print(f"{words:<{width}}  {value}")
 
 
 def in_figures(rows: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, str]]:

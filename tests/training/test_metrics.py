@@ -80,6 +80,25 @@ def test_a_constant_model_is_the_unigram(documents, tok, baselines):
     assert found["bigram_loss"] < found["unigram_loss"]
 
 
+def test_intervals_draw_pairs_because_words_of_a_pair_are_alike(documents, tok):
+    class Halves(Cheat):
+        """Right on all words of every second pair, and on none of the others."""
+
+        def __call__(self, input_ids, labels, next_sentence_label, masked_only, **batch):
+            out = super().__call__(input_ids, labels, next_sentence_label, masked_only, **batch)
+            row = (labels != -100).nonzero()[:, 0]
+            out.prediction_logits = out.prediction_logits * (row % 2 == 0)[:, None] - 50.0 * (row % 2)[:, None]
+            return out
+
+    found = evaluate_pretraining(Halves(tok.vocab_size), tok, documents, max_tokens=64)
+    assert found["masked_top1_low"] < found["masked_top1"] < found["masked_top1_high"]
+    assert found["masked_loss_low"] < found["masked_loss"] < found["masked_loss_high"]
+    width = found["masked_top1_high"] - found["masked_top1_low"]
+    pairs, words = ((0.25 / found[name]) ** 0.5 for name in ("pairs", "masked_tokens"))
+    assert 0.8 < width / (2 * 1.96 * pairs) < 1.4 and width > 2 * (2 * 1.96 * words)
+    assert found["nsp_accuracy_low"] == found["nsp_accuracy_high"] == 1.0  # all right: no width
+
+
 def test_next_sentences_are_judged_on_the_text_as_it_is_too(documents, tok):
     class Reader(Cheat):
         """Right on next sentences only where nothing is hidden."""

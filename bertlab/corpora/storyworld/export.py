@@ -38,8 +38,8 @@ def _squad(questions: Iterator[QAExample]) -> str:
     return squad_text(questions, "storyworld")
 
 
-def _csv(examples: Iterator[TextExample]) -> str:
-    """text, label, or of pairs text, pair, label."""
+def csv_text(examples: Iterable[TextExample]) -> str:
+    """Return labelled texts as CSV with the columns text, label, or of pairs text, pair, label."""
     rows = [(e.text, e.label) if e.pair is None else (e.text, e.pair, e.label) for e in examples]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -63,9 +63,9 @@ FORMATS: dict[str, tuple[str, Callable[[Iterator], str]]] = {
     "documents": (".txt", _plain),
     "questions": (".json", _squad),
     "adversarial": (".json", _squad),
-    "sentiment": (".csv", _csv),
-    "entailment": (".csv", _csv),
-    "matching": (".csv", _csv),
+    "sentiment": (".csv", csv_text),
+    "entailment": (".csv", csv_text),
+    "matching": (".csv", csv_text),
     "entities": (".conll", _conll),
     "choices": (".jsonl", _json_lines),
 }

@@ -1,0 +1,24 @@
+"""`bertlab card`: what its maker says of a model, put behind what was measured."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertlab.cli.messages import say
+from bertlab.cli.settings import Positional
+
+
+@dataclass(frozen=True)
+class Card:
+    """Put your sections of a model card (Mitchell et al. 2019) behind the card that a run wrote; refused while one of
+    the nine is empty."""
+
+    run_folder: Positional[Path]
+    """The folder of a finished run."""
+    words: Path = Path("card.md")
+    """Your sections, as bertlab new lays them out: ## Model details, ## Intended use, and seven more."""
+
+    def run(self) -> None:
+        from bertlab.evaluation.card_sections import add_sections
+
+        add_sections(self.run_folder, self.words)
+        say(f"wrote {self.run_folder / 'README.md'}")

@@ -1,0 +1,16 @@
+# The decisions of this project. README.md asks them in order; `make -n all` shows what becomes of them.
+
+# Step 1: the text. Only used while texts/ is empty: the docstrings of these packages.
+PACKAGES = matplotlib numpy scipy sklearn torch
+
+# Step 2: the vocabulary. Sizes to try in corpus.md, and the one that is used.
+SIZES = 1000 4000 16000
+VOCABULARY = 4000
+
+# Step 3: pretraining.
+PRETRAIN = --minutes 10 --set num_hidden_layers=2
+
+# Step 4: the labels, and the task that is learned from them. COUNT only counts while labels/ is empty.
+COUNT = 2000
+TASK = sentence
+FINETUNE = --seed 0

@@ -1,0 +1,52 @@
+"""Figures of a project of one's own: its steps, a training beside its baselines, and intervals."""
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+
+from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
+from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE
+
+Bounds = tuple[float, float, float]  # value, and both ends of its interval
+
+
+def way(steps: Sequence[tuple[str, str, str]]) -> Figure:
+    """The steps in their order, each with the decision above it and the control below: (step, decision, control)."""
+    fig, ax = canvas(2.0)
+    width, free = 0.86, 0.12
+    for number, (step, decision, control) in enumerate(steps):
+        x = 0.12 + number * (width + free)
+        for y, text, colour in ((0.1, decision, ORANGE), (0.75, step, BLUE), (1.4, control, GREEN)):
+            box(ax, x, y, width, text, colour, size=8.0, height=0.5)
+        if number:
+            arrow(ax, (x - free, 1.0), (x, 1.0), INK)
+    return fig
+
+
+def training(curves: Mapping[str, Mapping[int, float]], baselines: Mapping[str, float]) -> Figure:
+    """The loss of several trainings by step, and baselines as lines across with their names at the right end."""
+    fig = figure(3.4)
+    ax = clean(fig.subplots(), "left", "bottom")
+    for (name, curve), colour, marker in zip(curves.items(), OKABE_ITO, "osD", strict=False):
+        ax.plot(list(curve), list(curve.values()), color=colour, marker=marker, ms=5, lw=2, label=name, clip_on=False)
+    right = max(step for curve in curves.values() for step in curve)
+    for name, loss in baselines.items():
+        ax.axhline(loss, color=GREY, ls=":", lw=1.4)
+        ax.text(1.01 * right, loss, name, va="center", size=9.5, color=INK)
+    ax.set(xlabel="step", ylabel="loss per masked word (nats)", xlim=(0, right))
+    ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
+    return fig
+
+
+def intervals(found: Mapping[str, Bounds], label: str) -> Figure:
+    """A point with its interval for each name."""
+    fig = figure(0.75 + 0.36 * len(found))
+    ax = clean(fig.subplots(), "bottom")
+    for y, ((value, low, high), colour) in enumerate(zip(found.values(), OKABE_ITO * len(found), strict=False)):
+        ax.errorbar(value, y, xerr=[[value - low], [high - value]], fmt="o", color=colour, capsize=4, lw=2)
+        ax.text(high, y - 0.22, f"{low:.3f} to {high:.3f}", size=9, color=INK, ha="right")
+    ax.set(yticks=range(len(found)), yticklabels=list(found), xlabel=label)
+    ax.tick_params(axis="y", length=0, labelsize=10.5)
+    ax.grid(axis="x", alpha=0.25, color=GREY)
+    ax.set_ylim(len(found) - 0.5, -0.6)
+    return fig

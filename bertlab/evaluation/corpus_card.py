@@ -1,0 +1,112 @@
+"""The card of a corpus: how much text, from where, under which licence, what is in it twice, how it cuts into tokens.
+
+After Gebru et al. 2021, "Datasheets for Datasets", as far as a program can fill one in.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertlab.corpora.english.overlap import WORD, Overlap
+from bertlab.corpora.examples import Document
+from bertlab.corpora.sources import LICENCES, source_of
+from bertlab.evaluation.held_out import held_out
+from bertlab.evaluation.report import markdown_table
+from bertlab.tokenizer import Tokenizer
+
+SIZES = (1000, 4000, 16_000)
+SAMPLED = 5
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a vocabulary of `size` tokens, learned from the training part, cuts the words of the held-out part."""
+
+    size: int  # that it has, which is less than asked for where the text is short
+    tokens_per_word: float
+    whole: float  # share of the words that are one token
+    unknown: float  # share of the tokens that are [UNK]
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """What a corpus holds twice, and which part of the held-out text is in the training text too."""
+
+    sentences: float  # share of sentences that occur earlier
+    held_out: int  # held-out documents, every 20th
+    shared: int  # of these share a run of 13 words with the training part
+
+
+def duplicates(documents: Sequence[Document]) -> Duplicates:
+    """Count repeated sentences, and the held-out documents that share 13 words in a row with the training part."""
+    sentences = [sentence.lower() for document in documents for sentence in document.sentences]
+    known, new = held_out(documents)
+    overlap = Overlap({"training": (document.text for document in known)})
+    shared = sum(bool(overlap.shared_with(document.text)) for document in new)
+    return Duplicates(1 - len(set(sentences)) / len(sentences), len(new), shared)
+
+
+def cuts(documents: Sequence[Document], sizes: Sequence[int] = SIZES, lowercase: bool = True) -> list[Cut]:
+    """Learn a vocabulary of each size from the training part, and measure it on the held-out part."""
+    known, new = held_out(documents)
+    words = [word for document in new for word in WORD.findall(document.text)]
+    return [_cut(Tokenizer.train((s for d in known for s in d.sentences), size, lowercase), words) for size in sizes]
+
+
+def _cut(tokenizer: Tokenizer, words: Sequence[str]) -> Cut:
+    rows = tokenizer.encode_batch(list(words))
+    tokens = [token for row in rows for token in row]
+    unknown = sum(token == tokenizer.unk_token_id for token in tokens)
+    whole = sum(len(row) == 1 and row[0] != tokenizer.unk_token_id for row in rows)
+    return Cut(tokenizer.vocab_size, len(tokens) / len(words), whole / len(words), unknown / len(tokens))
+
+
+def sources_table(documents: Sequence[Document]) -> str:
+    """Return a table of the sources: documents, words and characters of each, and of all."""
+    rows = [_row(source, [d for d in documents if source_of(d) == source]) for source in _names(documents)]
+    return markdown_table(["source", "documents", "words", "characters"], [*rows, _row("all", documents)])
+
+
+def _names(documents: Sequence[Document]) -> list[str]:
+    return list(dict.fromkeys(map(source_of, documents)))
+
+
+def _row(name: str, documents: Sequence[Document]) -> list[str]:
+    words, letters = sum(len(d.text.split()) for d in documents), sum(len(d.text) for d in documents)
+    return [name, f"{len(documents):,}", f"{words:,}", f"{letters:,}"]
+
+
+def licences(paths: Sequence[Path]) -> str:
+    """Return what the files LICENCES beside the texts say, or that they say nothing."""
+    folders = dict.fromkeys(path if path.is_dir() else path.parent for path in paths)
+    files = [folder / LICENCES for folder in folders if (folder / LICENCES).is_file()]
+    return "\n".join(file.read_text(encoding="utf-8", errors="replace").strip() for file in files)
+
+
+def corpus_card(documents: Sequence[Document], licence: str = "", sizes: Sequence[int] = SIZES, seed: int = 0) -> str:
+    """Return the card as Markdown. InputError: there are fewer than four documents.
+
+    `licence` is what is known of it; `seed` draws the sample.
+    """
+    found = duplicates(documents)
+    drawn = random.Random(seed).sample(list(documents), min(SAMPLED, len(documents)))
+    vocabularies = [
+        [f"{cut.size:,}", f"{cut.tokens_per_word:.2f}", f"{cut.whole:.0%}", f"{cut.unknown:.2%}"]
+        for cut in cuts(documents, sizes)
+    ]
+    sections = [
+        "# The corpus",
+        sources_table(documents),
+        "## Licences",
+        licence or f"Not stated. Write a file {LICENCES} beside the texts: a line for each source.",
+        "## What is there twice",
+        f"{found.sentences:.1%} of the sentences occur earlier in the text. Every 20th document is held out; "
+        f"{found.shared} of these {found.held_out} share a run of 13 words with the others.",
+        "## Vocabularies",
+        "Learned from the other documents, measured on those held out.",
+        markdown_table(["vocabulary", "tokens for each word", "words of one token", "unknown tokens"], vocabularies),
+        "## A sample",
+        markdown_table(["source", "first sentences"], [[source_of(d), " ".join(d.sentences[:2])] for d in drawn]),
+    ]
+    return "\n\n".join(sections) + "\n"
