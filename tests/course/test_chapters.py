@@ -88,7 +88,10 @@ def test_first_and_last_line_lead_to_the_neighbours(path):
 @each_chapter
 def test_time_and_prerequisites_stand_at_the_top(path):
     top = cells(path, "markdown")[0]["source"]
-    assert TIME.search(top) and "You need:" in top
+    assert "You need:" in top
+    whole, without = map(int, TIME.search(top).groups())
+    exercises = sum(int(minutes) for _, _, minutes in EXERCISE.findall(prose(path)))
+    assert abs(whole - without - exercises) < 5, f"the exercises take {exercises} minutes"
     assert len(re.findall(r"^# ", prose(path), re.M)) == 1
 
 
