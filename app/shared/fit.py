@@ -21,10 +21,9 @@ def notice(task: str, loaded: models.Loaded, text: str) -> None:
     if best == own or 2 * others[best] > cut:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(
-            f":orange[:material/menu_book:] **{models.readable(loaded.name)}** has read {models.READ[own]}: {cut} of "
-            f"the {words} words of this text are new to it and are cut into pieces."
-        )
+        name = models.readable(loaded.name)
+        text = f"**{name}** cuts {cut} of these {words} words into pieces: they are rare or new to it."
+        st.markdown(f":orange[:material/menu_book:] {text}", width="content")
         if models.origin(models.chosen()) and f"{best}{models.TASKS[task][2]}" in bundled_models():
             label, why = f"Use {best}", f"It has read {models.READ[best]}, and cuts {others[best]} of these words."
             st.button(label, key=f"fit_{task}", help=why, on_click=use, args=(best,))
