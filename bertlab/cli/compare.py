@@ -41,6 +41,7 @@ class Compare:
         from bertlab.compare.material import Material
         from bertlab.compare.report import Comparison, note_of
         from bertlab.compare.tables import FULL, QUICK, find_table
+        from bertlab.training.engine.signals import exit_code
 
         if self.seeds < 1:
             raise InputError(f"--seeds {self.seeds}: give at least 1, and 3 for a verdict")
@@ -49,7 +50,11 @@ class Compare:
         table, budget = find_table(self.table), QUICK if self.quick else FULL
         out = self.out.expanduser()
         laboratory = Laboratory(out, budget, Material(budget.recipe.documents, self.text), self.device)
-        results = laboratory.run(table, range(self.seeds), say)
+        try:
+            results = laboratory.run(table, range(self.seeds), say)
+        except KeyboardInterrupt:
+            say("stopped; the same command goes on with the trainings that are missing")
+            raise SystemExit(exit_code()) from None
         text = "own text" if self.text else f"{budget.recipe.documents:,} documents of the storyworld"
         note = note_of(table, budget, self.seeds, text) + (TOYS if self.quick else "")
         name = f"{self.table}-quick" if self.quick else self.table

@@ -33,6 +33,7 @@ from bertlab.tasks.token import TokenTask, entities
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import batches, token_ids
 from bertlab.training.dev_set import best_of
+from bertlab.training.engine.throughput import Row
 from bertlab.training.finetune import finetune, task_and_fields
 from bertlab.training.pretrain import own_objective, pretrain
 from bertlab.training.recipes import PretrainRecipe, as_record
@@ -135,6 +136,7 @@ class Laboratory:
             done = pretrain(
                 recipe, texts, settings=settings, tokenizer=tokenizer, objective=counted, progress=False, log_every=100
             )
+            check_ended(done.rows, recipe.steps)
             model: Any = done.model
             found = {"operations": counter.total, "seconds": done.rows[-1]["seconds"]}
             if isinstance(model, BertForPreTraining) and not model.config.is_decoder:
@@ -205,6 +207,7 @@ class Laboratory:
             settings = RunSettings(device=self.settings.device, precision=self.settings.precision)
             family = self.material.family(recipe.task)
             trials.append(finetune(trial, train, dev, settings=settings, model=head, family=family, progress=False))
+            check_ended(trials[-1].rows, trial.count_steps(len(train)))
         reached = [best_of(trial.evaluations, trial.task)[trial.task.best] for trial in trials]
         best = trials[int(np.argmax(reached))]
         predictions = list(best.task.predict(best.model, test))
@@ -255,6 +258,12 @@ class Counter:
         found = self.operations(model, batch)
         self.total += found
         return found
+
+
+def check_ended(rows: Sequence[Row], steps: int) -> None:
+    """Raise KeyboardInterrupt if a signal stopped the training before its last step, so that it is not kept."""
+    if not rows or rows[-1]["step"] < steps:
+        raise KeyboardInterrupt
 
 
 def scores(task: Task, examples: Sequence, predictions: Sequence) -> np.ndarray:

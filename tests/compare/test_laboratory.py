@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import signal
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -151,6 +152,43 @@ def test_a_killed_comparison_goes_on_and_nothing_is_done_twice(lab, tmp_path, mo
     assert "A note." in text and text.count("\n- BERT against ") == 2 and "2 seeds" in text
     assert re.search(r"\| a guess without a model \|  \|  \|  \|  \| 0\.\d{3} \|", text)
     assert float(rows[0]["masked_loss"]) > 1 and not rows[1]["masked_loss"]  # word2vec predicts no masked words
+
+
+def stopped_in_its_first_step(options: dict) -> None:
+    """Let a stop arrive while the model of a training computes for the first time."""
+
+    def stop(*_) -> None:
+        hook.remove()
+        signal.raise_signal(signal.SIGTERM)
+
+    hook = options["model"].register_forward_hook(stop)
+
+
+@pytest.mark.parametrize("name", ["pretrain", "finetune"])
+def test_a_training_that_was_stopped_is_not_kept(name, lab, monkeypatch):
+    real = getattr(module, name)
+
+    def run(*given, **options):
+        if name == "pretrain":
+            new_model = options["objective"].new_model
+            made = {}
+
+            def hooked(*parts):
+                made["model"] = new_model(*parts)
+                stopped_in_its_first_step(made)
+                return made["model"]
+
+            options["objective"] = replace(options["objective"], new_model=hooked)
+        else:
+            stopped_in_its_first_step(options)
+        return real(*given, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, run)
+        with pytest.raises(KeyboardInterrupt):
+            lab.run(TABLE, range(1))
+    kept = [path.parent.parent.name for path in lab.folder.rglob("result.json")]
+    assert kept == ([] if name == "pretrain" else ["pretrained"])
 
 
 def test_another_recipe_is_another_training(lab):
