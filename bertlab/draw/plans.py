@@ -38,9 +38,9 @@ def bill(plan: Plan) -> list[tuple[str, str]]:
     rows += [(f"a step: {name}", duration(value)) for name, value in plan.step.items()]
     rows.append(("the whole training", duration(plan.seconds)))
     if plan.dollars is not None:
-        rows.append(("price", f"${plan.dollars:,.4g}"))
+        rows.append(("price", f"${plain(plan.dollars)}"))
     if plan.kwh is not None and plan.co2 is not None:
-        rows += [("electric energy", f"{plan.kwh:,.4g} kWh"), ("CO2", f"{plan.co2:,.4g} kg")]
+        rows += [("electric energy", f"{plain(plan.kwh)} kWh"), ("CO2", f"{plain(plan.co2)} kg")]
     return rows
 
 
@@ -71,3 +71,9 @@ def print_plan(plan: Plan, console: Console | None = None) -> None:
     for each in plan.assumptions:
         change = f" {each.option} sets another." if each.option else ""
         console.print(f"- {each.what}: {each.value} ({each.source}).{change}", markup=False, highlight=False)
+
+
+def plain(value: float) -> str:
+    """Return a number with three digits that count, never with an exponent: "17,600", "311", "73.3"."""
+    value = float(f"{value:.3g}")
+    return f"{value:,.0f}" if value >= 100 else f"{value:,.3g}"

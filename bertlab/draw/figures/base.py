@@ -232,15 +232,21 @@ def answer_bars(answers: Mapping[str, Answer]) -> Figure:
     return fig
 
 
-def bars(values: Mapping[str, float], label: str, limit: float | None = None, colours: Sequence[str] = ()) -> Figure:
-    """One horizontal bar for each name, with its value written at its end."""
+def bars(
+    values: Mapping[str, float],
+    label: str,
+    limit: float | None = None,
+    colours: Sequence[str] = (),
+    form: str = ".2f",
+) -> Figure:
+    """One horizontal bar for each name, with its value, in the format `form`, written at its end."""
     fig = figure(0.65 + 0.34 * len(values))
     ax = clean(fig.subplots(), "bottom")
     limit = limit or 1.15 * max(values.values())
     positions = range(len(values))
     ax.barh(positions, list(values.values()), color=colours or BLUE, height=0.68)
     for y, value in zip(positions, values.values(), strict=True):
-        ax.text(value + 0.01 * limit, y, f"{value:.2f}", va="center", size=10, color=INK)
+        ax.text(value + 0.01 * limit, y, f"{value:{form}}", va="center", size=10, color=INK)
     ax.set(yticks=positions, yticklabels=list(values), xlim=(0, limit), xlabel=label)
     ax.tick_params(axis="y", length=0, labelsize=10.5)
     ax.invert_yaxis()

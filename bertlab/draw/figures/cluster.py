@@ -56,7 +56,7 @@ def memory_bars(columns: Mapping[str, Mapping[str, float]]) -> Figure:
     ax = clean(fig.subplots(), "bottom")
     parts: Sequence[str] = list(dict.fromkeys(part for column in columns.values() for part in column))
     start = np.zeros(len(columns))
-    hatches = ("", "///", "...", "xx", "", "\\\\")
+    hatches = ("", "///", "...", "xx", "++", "\\\\")
     for part, colour, hatch in zip(parts, OKABE_ITO, hatches, strict=False):
         sizes = np.array([column.get(part, 0.0) / 1e9 for column in columns.values()])
         ax.barh(range(len(columns)), sizes, left=start, color=colour, hatch=hatch, edgecolor="white", label=part)

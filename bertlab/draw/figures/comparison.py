@@ -12,8 +12,9 @@ ACROSS = 3  # panels in a row
 Interval = tuple[float, float, float]  # value, low, high
 
 
-def intervals(tasks: Mapping[str, Mapping[str, Interval]]) -> Figure:
-    """One panel for each task: a row for each model, the point its figure, the line its 95% interval."""
+def intervals(tasks: Mapping[str, Mapping[str, Interval]], label: str = "accuracy or F1") -> Figure:
+    """One panel for each task: a row for each model, the point its figure, the line its 95% interval. `label`: of the
+    figures."""
     names = list(dict.fromkeys(name for models in tasks.values() for name in models))
     across = min(ACROSS, len(tasks))
     down = -(-len(tasks) // across)
@@ -25,6 +26,7 @@ def intervals(tasks: Mapping[str, Mapping[str, Interval]]) -> Figure:
             ax.errorbar(value, names.index(name), xerr=spread, fmt="o", color=BLUE, ms=5, lw=1.8, capsize=3)
         ax.set_yticks(range(len(names)), names, size=9, parse_math=False)
         ax.set_title(task, size=10, loc="left")
+        ax.set_xlabel(label, size=9)
         ax.grid(axis="x", alpha=0.25, color=GREY)
         clean(ax, "bottom", "left")
     axes[0].set_ylim(len(names) - 0.5, -0.5)

@@ -16,8 +16,9 @@ SERVER = 1.8
 PUE = 1.56
 GRID = 473.0
 SOURCES = {
-    "share": "stated; 30% on a V100 (Shoeybi et al. 2019, abstract), 46% on TPUs (Chowdhery et al. 2022, section 4.1)",
-    "watts": f"board x {SERVER} for the server: DGX H100 data sheet, 10.2 kW for 8 x 700 W",
+    "share": "a guess for every GPU; 30% on a V100 (Shoeybi et al. 2019, abstract), 46% on TPUs (Chowdhery et al. "
+    "2022, section 4.1), both with models far larger than BERT",
+    "watts": f"board x {SERVER} for the server: DGX H100 data sheet, 10.2 kW for 8 x 700 W; for other GPUs an analogy",
     "pue": "mean of data centres, Uptime Institute survey 2024",
     "grid": "world mean of 2024, Ember 2025",
 }
@@ -139,16 +140,20 @@ def plan_gpus(job: Job, gpu: Gpu, estimates: Estimates = Estimates(), precision:
         pue=estimates.pue or PUE,
         grid=estimates.grid or GRID,
     )
+    sheet = gpu.source.partition(";")[0]
     assumptions = [
         Assumption("peak rate", f"{gpu.rate(chosen) / 1e12:g} TFLOP/s in {chosen}", gpu.source),
         Assumption("share of it reached", f"{settled.share:.0%}", _source("share", estimates), "--share"),
-        Assumption("memory, its bandwidth", f"{gpu.memory / 1e9:g} GB, {gpu.bandwidth / 1e12:g} TB/s", gpu.source),
+        Assumption("memory, its bandwidth", f"{gpu.memory / 1e9:g} GB, {gpu.bandwidth / 1e12:g} TB/s", sheet),
+        Assumption(
+            "clipping and AdamW", f"{PASSES} reads or writes for each parameter", "counted; a fused one needs fewer"
+        ),
         *_of_the_job(job),
         *_of_the_bill(settled, estimates, price_source()),
     ]
     if job.devices > 1:
         link = f"{gpu.link / 1e9:g} GB/s"
-        assumptions.append(Assumption("link between the GPUs", link, f"{gpu.source}; a slower network takes longer"))
+        assumptions.append(Assumption("link between the GPUs", link, f"{sheet}; a slower network takes longer"))
     return Plan(job, f"{job.devices} x {gpu.name}", _gpu_step(job, gpu, settled), gpu.memory, settled, assumptions)
 
 
