@@ -14,6 +14,7 @@ from bertlab.io.stories import Station, Story, read_stories
 
 BUNDLED = Path(__file__).parents[1] / "stories"
 OWN = "BERTLAB_STORIES"  # the folder of `bertlab explore --stories`
+DEFAULTS = {("model", DEFAULT_MODEL), ("text", state.DEFAULT_TEXT)}  # which no page writes into its address
 PARTS = {"Look": "look", "What it means": "means", "Control": "control"}
 
 
@@ -29,8 +30,8 @@ def known(pages: Collection[str]) -> dict[str, Story]:
 def address(name: str, story: Story, number: int) -> str:
     """Return the address of a station, counted from 1: as the page will write it, or that would be another entry in
     the browser's history."""
-    station, default = story.stations[number - 1], ("model", DEFAULT_MODEL)
-    choices = [*(choice for choice in station.choices if choice != default), ("story", f"{name}/{number}")]
+    station = story.stations[number - 1]
+    choices = [*(choice for choice in station.choices if choice not in DEFAULTS), ("story", f"{name}/{number}")]
     return f"./{station.page}?{urlencode(choices)}"
 
 
