@@ -4,6 +4,7 @@ from functools import cache
 
 from torch import Tensor
 
+from app.views.spans.reading import QUESTION
 from bertlab import (
     BertForPreTraining,
     BertForQuestionAnswering,
@@ -86,7 +87,8 @@ def names(text: str) -> tuple[list[str], float]:
 
 def answered(station: Station, expected: str, question: str = "", passage: str = "", random: bool = False) -> float:
     """The probability of the answer, which is as expected."""
-    asked = question or chosen(station)["question"], passage or chosen(station)["passage"]
+    given = {"question": QUESTION} | chosen(station)
+    asked = question or given["question"], passage or given["passage"]
     name = chosen(station)["model"]
     found = answer(model(BertForQuestionAnswering, name, random), tokenizer(name), *asked)
     assert random or found.best.text == expected, found.best.text
