@@ -50,11 +50,11 @@ def by_length(texts: Sequence[str], scores: Sequence[float]) -> list[Slice]:
 def by_word(texts: Sequence[str], scores: Sequence[float], least: int = 10, most: int = 20) -> list[Slice]:
     """Return the `most` words, of those in `least` texts or more, whose texts score furthest below the mean: by a
     standard error or more."""
-    places, values = defaultdict(list), np.asarray(scores, dtype=float)
-    for place, text in enumerate(texts):
+    numbers, values = defaultdict(list), np.asarray(scores, dtype=float)
+    for number, text in enumerate(texts):
         for word in set(words_of(text)):
-            places[word].append(place)
-    found = [_slice(word, values[at], values) for word, at in places.items() if least <= len(at) < len(values)]
+            numbers[word].append(number)
+    found = [_slice(word, values[at], values) for word, at in numbers.items() if least <= len(at) < len(values)]
     return sorted((one for one in found if one.distance <= -1), key=lambda one: one.distance)[:most]
 
 

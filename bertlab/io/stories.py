@@ -63,9 +63,9 @@ def read_story(path: Path, pages: Collection[str]) -> Story:
     stations = values.pop("station", None)
     if not isinstance(stations, list) or not stations:
         raise InputError(f"{path}: station: give one or more, each under a line [[station]]")
-    told = texts(values, {"title", "about"}, str(path))
+    described = texts(values, {"title", "about"}, str(path))
     return Story(
-        **told, stations=tuple(_station(each, f"{path}: station {n}", pages) for n, each in enumerate(stations, 1))
+        **described, stations=tuple(_station(each, f"{path}: station {n}", pages) for n, each in enumerate(stations, 1))
     )
 
 

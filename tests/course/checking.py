@@ -1,7 +1,7 @@
 """What the tests of a chapter's checkers share: right answers pass, each known wrong one is told its mistake."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import pytest
 
@@ -29,3 +29,27 @@ def checker_tests(right: Mapping[Callable, Callable], mistakes: Mapping[Callable
             check(mistakes[check][words])
 
     return test_right_answer_passes, test_mistake_is_named
+
+
+def otherwise_test(cases: Iterable[tuple[Callable, Callable]]):
+    """A test that checkers accept right answers written another way than the course's: (checker, answer)."""
+
+    @pytest.mark.parametrize(("check", "answer"), cases)
+    def test_a_right_answer_written_another_way_passes(check, answer):
+        check(answer)
+
+    return test_a_right_answer_written_another_way_passes
+
+
+def not_begun_test(checks: Iterable[Callable]):
+    """A test that each checker calls an exercise not yet begun what it is."""
+
+    @pytest.mark.parametrize("check", checks)
+    def test_what_is_not_begun_is_called_so(check):
+        def empty(*given):
+            raise NotImplementedError
+
+        with pytest.raises(Mistake, match="write your code"):
+            check(empty)
+
+    return test_what_is_not_begun_is_called_so

@@ -2,11 +2,9 @@
 
 import math
 
-import pytest
 import torch
 
 from bertlab.course import (
-    Mistake,
     check_beam_search,
     check_cross_attention,
     check_decoder_layer,
@@ -14,7 +12,7 @@ from bertlab.course import (
 )
 from bertlab.course import my_bert_family_solution as solution
 from bertlab.course.my_bert_solution import merge_heads, split_heads
-from tests.course.checking import checker_tests
+from tests.course.checking import checker_tests, not_begun_test, otherwise_test
 
 # Cross-attention and the decoder
 
@@ -201,16 +199,5 @@ OTHERWISE = [
     (check_beam_search, search_by_hand),
 ]
 
-
-@pytest.mark.parametrize(("check", "answer"), OTHERWISE)
-def test_a_right_answer_written_another_way_passes(check, answer):
-    check(answer)
-
-
-@pytest.mark.parametrize("check", RIGHT)
-def test_what_is_not_begun_is_called_so(check):
-    def empty(*given):
-        raise NotImplementedError
-
-    with pytest.raises(Mistake, match="write your code"):
-        check(empty)
+test_a_right_answer_written_another_way_passes = otherwise_test(OTHERWISE)
+test_what_is_not_begun_is_called_so = not_begun_test(RIGHT)

@@ -1,12 +1,10 @@
 """The checkers of chapter 14's language models pass right answers and name each known mistake."""
 
-import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from bertlab.course import (
-    Mistake,
     check_backwards,
     check_both_sides,
     check_causal_mask,
@@ -16,7 +14,7 @@ from bertlab.course import (
 from bertlab.course import my_bert_family_solution as solution
 from bertlab.course.my_bert_family_solution import backwards, causal_mask
 from bertlab.course.my_bert_solution import IGNORED
-from tests.course.checking import checker_tests
+from tests.course.checking import checker_tests, not_begun_test, otherwise_test
 
 # The causal mask
 
@@ -224,16 +222,5 @@ OTHERWISE = [
     (check_both_sides, lambda left, right, prior: (left + right - prior).softmax(-1).log()),
 ]
 
-
-@pytest.mark.parametrize(("check", "answer"), OTHERWISE)
-def test_a_right_answer_written_another_way_passes(check, answer):
-    check(answer)
-
-
-@pytest.mark.parametrize("check", RIGHT)
-def test_what_is_not_begun_is_called_so(check):
-    def empty(*given):
-        raise NotImplementedError
-
-    with pytest.raises(Mistake, match="write your code"):
-        check(empty)
+test_a_right_answer_written_another_way_passes = otherwise_test(OTHERWISE)
+test_what_is_not_begun_is_called_so = not_begun_test(RIGHT)

@@ -3,13 +3,11 @@
 import random
 
 import numpy as np
-import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from bertlab.course import (
-    Mistake,
     check_control_labels,
     check_probe,
     check_pseudo_log_likelihood,
@@ -17,7 +15,7 @@ from bertlab.course import (
     check_removal_rank,
     check_scalar_mix,
 )
-from tests.course.checking import checker_tests
+from tests.course.checking import checker_tests, not_begun_test, otherwise_test
 
 # Control labels
 
@@ -235,16 +233,5 @@ OTHERWISE = [
     (check_pseudo_log_likelihood, likelihood_in_a_loop),
 ]
 
-
-@pytest.mark.parametrize(("check", "answer"), OTHERWISE)
-def test_a_right_answer_written_another_way_passes(check, answer):
-    check(answer)
-
-
-@pytest.mark.parametrize("check", RIGHT)
-def test_what_is_not_begun_is_called_so(check):
-    def empty(*given):
-        raise NotImplementedError
-
-    with pytest.raises(Mistake, match="write your code"):
-        check(empty)
+test_a_right_answer_written_another_way_passes = otherwise_test(OTHERWISE)
+test_what_is_not_begun_is_called_so = not_begun_test(RIGHT)

@@ -115,17 +115,19 @@ def choose_columns(name: str, content: bytes, pairs: bool) -> Columns:
     first = next(read_records(uploaded_file(name, content), skipped=Skipped()), None)
     if first is None or not first.values:
         raise InputError(f"{Path(name).name}: there are no rows with columns")
-    names, places = list(first.values), st.columns(3)
+    names, fields = list(first.values), st.columns(3)
     text = next((each for each in TEXT_COLUMNS if each in names), names[0])
-    text = places[0].selectbox("Column of texts", names, names.index(text), key=f"dataset_text {names}")
+    text = fields[0].selectbox("Column of texts", names, names.index(text), key=f"dataset_text {names}")
     others = [NOTHING, *(each for each in names if each != text)]
     usual = TEXT_COLUMNS.get(text) if pairs else None
-    pair = places[1].selectbox("Second texts", others, place(others, [usual]), key=f"dataset_pair {names} {text}")
-    label = places[2].selectbox("Labels", others, place(others, LABELS), key=f"dataset_label {names} {text}")
+    pair = fields[1].selectbox(
+        "Second texts", others, usual_number(others, [usual]), key=f"dataset_pair {names} {text}"
+    )
+    label = fields[2].selectbox("Labels", others, usual_number(others, LABELS), key=f"dataset_label {names} {text}")
     return Columns(text, None if pair == NOTHING else pair, None if label == NOTHING else label)
 
 
-def place(names: Sequence[str], usual: Sequence[str | None]) -> int:
+def usual_number(names: Sequence[str], usual: Sequence[str | None]) -> int:
     """Return the number of the first usual name that there is, else 0."""
     return next((names.index(each) for each in usual if each in names), 0)
 

@@ -59,11 +59,11 @@ def check_paired_runs(fn: Callable[..., Mapping[str, np.ndarray]]) -> None:
     expect(
         isinstance(found, Mapping) and set(found) == {*settings}, "return a dictionary with the names of `settings`."
     )
-    for (name, setting), (place, seed) in product(settings.items(), enumerate(seeds)):
+    for (name, setting), (row, seed) in product(settings.items(), enumerate(seeds)):
         rows = np.asarray(found[name])
         expect(rows.shape == (3, 4), f"scores of a setting are (S, N), here (3, 4); yours have shape {rows.shape}.")
-        message = f"row {place} of {name!r} is not what seed {seed} scored: keep the order of `seeds`."
-        expect(bool(np.array_equal(rows[place], measure((setting, seed)))), message)
+        message = f"row {row} of {name!r} is not what seed {seed} scored: keep the order of `seeds`."
+        expect(bool(np.array_equal(rows[row], measure((setting, seed)))), message)
     print("Right: each setting once with each seed, and the same seeds for all.")
 
 

@@ -67,7 +67,7 @@ def check_order_pairs(fn: Callable[[list[Triple], random.Random], list[tuple[lis
     order = [min(a + b) // 2 for a, b, _ in pairs]
     expect(
         order != sorted(order) and [label for *_, label in pairs] != sorted(label for *_, label in pairs),
-        "shuffle: now the label depends on the place in the list, and so does each batch.",
+        "shuffle: now the label depends on the position in the list, and so does each batch.",
     )
     print("Right: the same two texts, and the order alone says which label.")
 

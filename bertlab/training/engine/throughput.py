@@ -25,6 +25,12 @@ Row = dict[str, float]
 SIDES = {"cuda": 8192, "mps": 4096}  # of the matrices, for some tens of milliseconds
 
 
+def layer_matrices(config: BertConfig) -> int:
+    """Return how many numbers the matrices of one layer hold."""
+    products = 3 if config.gated_feed_forward else 2  # of the feed-forward network
+    return 4 * config.hidden_size**2 + products * config.hidden_size * config.intermediate_size
+
+
 def operations_by_part(config: BertConfig, tokens: float, pairs: float, labels: float) -> dict[str, float]:
     """Count the floating-point operations of a step, forward and backward: part -> number.
 
@@ -33,8 +39,7 @@ def operations_by_part(config: BertConfig, tokens: float, pairs: float, labels: 
     next-sentence head, one product for each text, are left out.
     """
     layers, width = config.num_hidden_layers, config.hidden_size
-    products = 3 if config.gated_feed_forward else 2  # of the feed-forward network
-    weights = layers * (4 * width**2 + products * width * config.intermediate_size)
+    weights = layers * layer_matrices(config)
     head = width**2 + width * config.vocab_size
     return {
         "layers": 6.0 * weights * tokens,

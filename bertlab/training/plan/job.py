@@ -12,7 +12,7 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.model import BertForPreTraining
 from bertlab.model.fast.loss import GPU_ROWS, ROWS
-from bertlab.training.engine.throughput import operations_by_part
+from bertlab.training.engine.throughput import layer_matrices, operations_by_part
 
 BYTES = {"float32": 4, "bfloat16": 2}
 
@@ -105,8 +105,7 @@ class Job:
             "embeddings and heads": self._head_activations(),
         }
         if self.precision == "bfloat16":
-            matrices = layers * (4 * width**2 + 2 * width * self.config.intermediate_size)
-            parts["weights in bfloat16"] = 2.0 * matrices
+            parts["weights in bfloat16"] = 2.0 * self.config.stored_layers * layer_matrices(self.config)
         return parts
 
     def layer_activations(self) -> float:
