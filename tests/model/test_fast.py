@@ -192,6 +192,20 @@ def test_a_packing_made_before_is_taken(config, batch):
     assert given.last_hidden_state.equal(model(**batch, packed=True).last_hidden_state)
 
 
+def test_a_large_batch_is_packed_into_64s_of_rows_and_gives_the_same(config):
+    lengths = torch.randint(8, 17, (48, 1), generator=torch.Generator().manual_seed(0))
+    mask = (torch.arange(16) < lengths).long()  # (B, S)
+    input_ids = torch.randint(1, config.vocab_size, mask.shape, generator=torch.Generator().manual_seed(1))
+    plain, filled = Packing(mask), Packing(mask, filled=True)
+    assert len(plain.packed) == mask.sum() > 512 and len(filled.packed) - mask.sum() == -mask.sum() % 64 != 0
+    model, weights = build(BertModel, config), torch.randn(*mask.shape, config.hidden_size)
+    states = [model(input_ids, mask, packed=packing).last_hidden_state for packing in (plain, filled)]
+    torch.testing.assert_close(*states)
+    one, two = (gradients(model, (state * weights).sum()) for state in states)
+    for name in one:
+        torch.testing.assert_close(one[name], two[name], msg=lambda m, n=name: f"{n}: {m}")
+
+
 def test_gradient_checkpointing_changes_nothing_but_memory(config, batch):
     """With dropout, whose draws are repeated too."""
     model = build(BertForPreTraining, config).train()

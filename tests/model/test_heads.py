@@ -6,6 +6,8 @@ import math
 import pytest
 import torch
 from building import HEADS, build, gradients, masked_labels
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bertlab import (
     BertConfig,
@@ -39,7 +41,7 @@ def test_masked_only_is_the_full_decoder_at_the_masked_positions(kind, config, b
 @pytest.mark.parametrize("kind", [BertForPreTraining, BertForMaskedLM])
 @pytest.mark.parametrize("rows", [1, 4, 100])
 def test_with_labels_alone_the_loss_is_the_same_without_the_logits(rows, kind, config, batch, monkeypatch):
-    monkeypatch.setattr(lean_loss, "ROWS", rows)
+    monkeypatch.setattr(lean_loss, "CPU_ROWS", rows)
     model, inputs, name = build(kind, config), batch | {"labels": masked_labels(batch)}, "logits"
     if kind is BertForPreTraining:
         inputs, name = inputs | {"next_sentence_label": torch.tensor([0, 1, -100])}, "prediction_logits"
@@ -53,6 +55,13 @@ def test_with_labels_alone_the_loss_is_the_same_without_the_logits(rows, kind, c
     one, two = gradients(model, 3 * full.loss), gradients(model, 3 * lean.loss)
     for parameter in one:
         torch.testing.assert_close(one[parameter], two[parameter], msg=lambda m, n=parameter: f"{n}: {m}")
+
+
+@given(count=st.integers(0, 700), step=st.integers(1, 5), even=st.sampled_from([1, 64]))
+def test_portions_hold_every_row_once_and_few_sizes(count, step, even):
+    portions = [range(count)[part] for part in lean_loss.portions(count, step * even, even)]
+    assert [row for rows in portions for row in rows] == list(range(count)) and portions
+    assert all(len(rows) == step * even or len(rows) % even == 0 for rows in portions[:-1])
 
 
 @pytest.mark.parametrize("wanted", [{}, {"output_logits": True}, {"packed": False}, {"output_hidden_states": True}])

@@ -91,7 +91,7 @@ class FastAttention(MultiHeadAttention):
         """Return queries, keys and values of x (B, S, H) or, packed, (N, H); rotary ones need positions."""
         if packing is None or not isinstance(self.qkv, RotaryProjection):
             return self.qkv(x)
-        return self.qkv(x, packing.positions % packing.shape[1])
+        return self.qkv(x, packing.packed % packing.shape[1])
 
     def within_rows(self, qkv: Tensor, packing: Packing) -> Tensor:
         # (N, 3H) -split-> 3 x (N, A, D)

@@ -1,11 +1,14 @@
 """The loss of masked words without all the logits at once."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-ROWS, GPU_ROWS = 512, 4096  # of logits at a time: enough for full speed, 62 MB each at 512 and 30,522 words
+from bertlab.model.fast.packing import ROWS
+
+CPU_ROWS, GPU_ROWS = 512, 4096  # of logits at a time: enough for full speed, 62 MB each at 512 and 30,522 words
 
 
 def lean_cross_entropy(hidden: Tensor, decoder: nn.Linear, labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -16,6 +19,18 @@ def lean_cross_entropy(hidden: Tensor, decoder: nn.Linear, labels: Tensor) -> tu
         hidden = hidden.to(torch.get_autocast_dtype(kind))
     with torch.autocast(kind, enabled=False):
         return LeanCrossEntropy.apply(hidden, decoder.weight, decoder.bias, labels, torch.is_grad_enabled())
+
+
+def portions(count: int, step: int, even: int) -> Iterator[slice]:
+    """Yield slices of `step` rows, one of as many rows as are left in multiples of `even`, and the rest.
+
+    The last is there, empty, even if there is nothing.
+    """
+    whole = count - count % even
+    for first in range(0, whole, step):
+        yield slice(first, min(first + step, whole))
+    if count > whole or count == 0:
+        yield slice(whole, count)
 
 
 class LeanCrossEntropy(torch.autograd.Function):
@@ -37,9 +52,8 @@ class LeanCrossEntropy(torch.autograd.Function):
         matrix, offsets, count = weight.to(hidden.dtype), bias.to(hidden.dtype), max(len(labels), 1)
         loss, right = torch.zeros(2, dtype=precise, device=hidden.device)
         gradients = Gradients(hidden, matrix, precise, count) if learns else None
-        step = ROWS if hidden.device.type == "cpu" else GPU_ROWS
-        for first in range(0, max(len(labels), 1), step):
-            rows = slice(first, first + step)
+        sizes = (CPU_ROWS, ROWS) if hidden.device.type == "cpu" else (GPU_ROWS, 1)
+        for rows in portions(len(labels), *sizes):
             logits = torch.addmm(offsets, hidden[rows], matrix.T).to(precise)  # (C, H) -matrix-> (C, V)
             top, of_label = logits.amax(-1), logits.gather(1, labels[rows, None]).squeeze(1)  # (C,), (C,)
             e = logits.sub_(top[:, None]).exp_()
