@@ -162,11 +162,13 @@ def note_of(table: Table, budget: Budget, seeds: int, text: str) -> str:
     recipes = [learner.pretraining(budget, 0) for learner in table.learners]
     layers, width = Counter((one.num_hidden_layers, one.hidden_size) for one in recipes).most_common(1)[0][0]
     rates = " or ".join(f"{rate:g}" for rate in budget.rates)
+    if len(budget.rates) > 1:
+        rates += f", whichever was better on {budget.dev:,} dev examples"
     return (
         f"Unless its row says otherwise, a model has {layers} layers of {width} (or as "
         f"many parameters) and learned from {text} in {recipe.steps:,} steps of {recipe.batch_size} texts, then each "
-        f"task in {tuning.steps:,} steps of {tuning.batch_size} examples at a rate of {rates}, whichever was better on "
-        f"{budget.dev:,} dev examples. Measured on at most {budget.test:,} test examples (accuracy, or F1 of entities "
+        f"task in {tuning.steps:,} steps of {tuning.batch_size} examples at a rate of {rates}. "
+        f"Measured on at most {budget.test:,} test examples (accuracy, or F1 of entities "
         f"and answers), with 95% intervals over seeds ({seeds}) and examples."
     )
 

@@ -223,8 +223,11 @@ PRETRAIN = {
             hidden_size=256,
             second_task="none",
             single_share=0.0,
-            steps=14_000,
-            optim=Optimization("muon", learning_rate=3e-3),
+            max_tokens=256,
+            phases=((0.95, 128),),
+            batch_size=64,
+            steps=18_000,
+            optim=Optimization("muon", learning_rate=4e-3),
         ),
         PretrainRecipe(  # as it was published: Devlin et al. 2019, section 3 and appendix A.2, without our helps
             name="bert-base",

@@ -40,9 +40,9 @@ def roofline(points: Mapping[str, tuple[float, float]], peak: float, bandwidth: 
     ridge = peak / bandwidth
     ax.axvline(ridge, color=GREY, ls=":", lw=1.2)
     low = min(y for _, y in points.values()) / 2e9
-    ax.text(ridge * 1.08, low, f"ridge: {ridge:.0f} operations a byte", size=9, color="#555555", va="bottom")
+    ax.text(ridge * 1.08, 1.15 * low, f"ridge: {ridge:.0f} operations a byte", size=9, color="#555555", va="bottom")
     for (name, (across, up)), colour, marker in zip(points.items(), OKABE_ITO * 3, "osD^vPXh<>" * 2, strict=False):
-        ax.plot(across, up / 1e9, marker, color=colour, ms=8, label=name, ls="none", mec="white")
+        ax.plot(across, up / 1e9, marker, color=colour, ms=9, label=name, ls="none", mfc="none", mew=2)
     ax.set(xscale="log", yscale="log", xlabel="arithmetic intensity: operations for each byte moved", ylim=(low, None))
     ax.set_ylabel("GFLOP/s")
     ax.grid(alpha=0.2, color=GREY)
