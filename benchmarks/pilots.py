@@ -36,7 +36,8 @@ from bertlab.training.pretrain import pretrain
 from bertlab.training.recipes import PRETRAIN, PretrainRecipe
 
 CORE_SECONDS = 40 * 60
-VARIANTS = {  # settings as on the command line; what is not named is that of the recipe "english"
+BASE = ("batch_size=32", "optim.learning_rate=3e-3", "max_tokens=128")  # smaller than the recipe "english"
+VARIANTS = {  # settings as on the command line; what is not named is that of the recipe, or of BASE
     "mini-8k": (),
     "6x384-16k": ("num_hidden_layers=6", "hidden_size=384", "num_attention_heads=6", "vocab_size=16000"),
     "mini-16k": ("vocab_size=16000",),
@@ -60,7 +61,7 @@ FIGURES = {"masked_top1": "mean", "averaged": "averaged"} | {f"masked_top1:{genr
 
 
 def recipe_of(name: str, steps: int) -> PretrainRecipe:
-    recipe = with_settings(PRETRAIN["english"], VARIANTS[name])
+    recipe = with_settings(PRETRAIN["english"], (*BASE, *VARIANTS[name]))
     snapshots = tuple(round(share * steps) for share in LAST)
     return replace(recipe, name=name, steps=steps, snapshot_steps=snapshots)
 

@@ -33,7 +33,7 @@ def new_layer(tokens: Sequence[str], layers: int, labels: Sequence[str], old: in
     for y, colour, text in ((1.5, BLUE, f"{old:,} weights, pretrained"), (1.9, GREEN, f"{new:,} weights, random")):
         ax.add_patch(Rectangle((5.35, y), 0.2, 0.2, facecolor=colour + "33", edgecolor=colour))
         ax.text(5.65, y + 0.1, text, va="center", size=10, color=INK)
-    ax.text(0.1, 0.3, "All of them are trained on the task: fine-tuning.", va="center", size=11, color=INK)
+    ax.text(0.1, 0.3, "All weights are trained on the task: fine-tuning.", va="center", size=11, color=INK)
     return fig
 
 
