@@ -43,7 +43,12 @@ class NoDraws(TorchFunctionMode):
 
 
 class PretrainedModel(nn.Module):
-    """A model with a config, initial weights, and a checkpoint folder to load from and save to."""
+    """A model with a config, initial weights, and a checkpoint folder to load from and save to.
+
+    `untaught` names parts that no training has reached, such as "pooler".
+    """
+
+    untaught: tuple[str, ...] = ()
 
     def __init__(self, config: BertConfig):
         super().__init__()
@@ -122,10 +127,11 @@ class PretrainedModel(nn.Module):
     ) -> None:
         """Write config.json, model.safetensors and, if given, the tokenizer's files into `folder`.
 
-        dtype stores the weights in another precision (torch.float16 halves the file). All or nothing:
+        dtype stores the weights in another precision (torch.float16 halves the file). Parts in `untaught` are not
+        written: whoever opens the checkpoint should know that it has none. All or nothing:
         on a full disk the folder keeps what it had. Raises InputError naming the folder.
         """
-        tensors = published_tensors(self, dtype)
+        tensors = published_tensors(self, dtype, self.untaught)
         config = self.config.to_dict(type(self).__name__)
         config["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
         with atomic_folder(folder) as work:

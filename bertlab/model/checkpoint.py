@@ -6,6 +6,7 @@ the tokenizer's files. TABLE is the one place with both our names and theirs.
 
 import os
 import re
+from collections.abc import Collection
 from itertools import chain
 from pathlib import Path
 
@@ -87,10 +88,17 @@ def published_names(name: str) -> list[str]:
     return [f"{theirs.replace('*', layer)}.{leaf}" for theirs in TABLE[key]]
 
 
-def published_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> dict[str, Tensor]:
-    """Return the model's weights under the published names, on the CPU; those that modules share, once."""
+def published_tensors(
+    model: nn.Module, dtype: torch.dtype | None = None, leave_out: Collection[str] = ()
+) -> dict[str, Tensor]:
+    """Return the model's weights under the published names, on the CPU; those that modules share, once.
+
+    `leave_out` names parts outside the layers and embeddings, such as "pooler".
+    """
     tensors = {}
     for name, parameter in model.named_parameters():
+        if name.removeprefix("bert.").split(".")[0] in leave_out:
+            continue
         tensor = parameter.detach()
         prefix = "bert." if name.startswith("bert.") else ""
         if names := published_names(name):

@@ -20,6 +20,7 @@ def new_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTrainin
     if recipe.second_task == "none":  # nothing teaches them, and several processes would wait for their gradients
         for unused in filter(None, (model.bert.pooler, model.nsp)):
             unused.requires_grad_(False)
+        model.untaught = ("pooler", "nsp")
     return model
 
 

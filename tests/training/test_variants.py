@@ -6,6 +6,7 @@ from itertools import islice
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from toy import pretrained
 
 from bertlab import BertForPreTraining, InputError, Tokenizer
@@ -84,6 +85,16 @@ def test_no_second_task_no_second_loss(documents, tok, recipe):
     assert set(watched) == {"mlm_loss", "masked_accuracy"} and torch.equal(loss, watched["mlm_loss"])
     loss.backward()
     assert model.nsp.weight.grad is None
+
+
+def test_what_nothing_has_taught_is_not_saved(tok, recipe, tmp_path):
+    for task in ("next", "none"):
+        new_model(replace(recipe, second_task=task), tok).save_pretrained(tmp_path / task, tok)
+    full, less = (set(load_file(tmp_path / task / "model.safetensors")) for task in ("next", "none"))
+    ends = ("pooler.dense.weight", "pooler.dense.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias")
+    assert less < full and all(name.endswith(ends) for name in full - less) and len(full - less) == 4
+    with pytest.warns(UserWarning, match="newly initialised.*seq_relationship"):
+        BertForPreTraining.from_pretrained(tmp_path / "none")
 
 
 def test_a_model_is_measured_on_the_second_task_that_it_learned(documents, tok, recipe):
