@@ -28,6 +28,7 @@ SETTINGS = {
     "Muon 5e-4, mean": (MEAN, "optim.learning_rate=5e-4"),
     "Muon 1e-3, mean, dropout 0.1": (MEAN, "optim.learning_rate=1e-3", "dropout=0.1"),
     "Muon 1e-3, mean, layer decay 0.7": (MEAN, "optim.learning_rate=1e-3", "optim.layer_decay=0.7"),
+    "AdamW 2e-3, mean": (*ADAMW, "optim.learning_rate=2e-3"),
     "AdamW 1e-3, mean": (*ADAMW, "optim.learning_rate=1e-3"),
     "AdamW 3e-4, mean": (*ADAMW, "optim.learning_rate=3e-4"),
     "AdamW 1e-4, mean": (*ADAMW, "optim.learning_rate=1e-4"),
