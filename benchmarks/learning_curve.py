@@ -6,7 +6,7 @@
 MR's sentences (Pang and Lee 2005) and IMDB's reviews (Maas et al. 2011), each tested on 2,000 texts that no learner
 sees. A seed draws the labelled examples, the same for all learners, then the new head and the order.
 
-"pretrained" is `bertlab finetune sentence` with its defaults, at 256 tokens; "random" the same from weights drawn at
+"pretrained" is `bertlab finetune sentence` with its defaults, at 256 tokens or as many as it reads; "random" the same from weights drawn at
 random; "frozen" logistic regression on the mean of the pretrained model's last states, whose weights stay as they are;
 "TF-IDF" logistic regression on words and pairs of neighbouring words.
 """
@@ -31,7 +31,9 @@ from sklearn.preprocessing import StandardScaler
 from bertlab.cli.examples import Sets
 from bertlab.cli.finetune import Finetune, enough_steps, recipe_of
 from bertlab.cli.tuning import untrained
+from bertlab.config import BertConfig
 from bertlab.io.atomic import atomic_write
+from bertlab.io.locate import locate
 from bertlab.model import BertModel
 from bertlab.tasks.baselines import predicted_by_tfidf
 from bertlab.tokenizer import Tokenizer
@@ -55,7 +57,8 @@ def tuned(
 ) -> float:
     """Return the test accuracy of the command's fine-tuning, without a dev set; `changes` as --set has them."""
     known, new = examples(train), examples(test)
-    how = {"max_length": MOST_TOKENS, "seed": seed, "set": (changes,)}
+    positions = BertConfig.from_file(locate(model) / "config.json").max_position_embeddings
+    how = {"max_length": min(MOST_TOKENS, positions), "seed": seed, "set": (changes,)}
     command = Finetune("sentence", model, train=Path("reviews.csv"), **how)
     recipe = enough_steps(command, recipe_of(command), Sets(known, [], new, []))
     recipe = replace(recipe, evaluate_every=0)
@@ -76,7 +79,7 @@ def features(encoder: BertModel, tokenizer: Tokenizer, texts: Sequence[str]) -> 
     """Return the mean of the last layer's vectors of each text, of at most 256 tokens: (N, H)."""
     order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
     found = np.zeros((len(texts), encoder.config.hidden_size), np.float32)
-    longest = min(256, encoder.config.max_position_embeddings)
+    longest = min(MOST_TOKENS, encoder.config.max_position_embeddings)
     for start in range(0, len(order), BATCH):
         numbers = order[start : start + BATCH]
         batch = tokenizer([texts[number] for number in numbers], max_length=longest)
