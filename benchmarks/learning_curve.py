@@ -6,9 +6,9 @@
 MR's sentences (Pang and Lee 2005) and IMDB's reviews (Maas et al. 2011), each tested on 2,000 texts that no learner
 sees. A seed draws the labelled examples, the same for all learners, then the new head and the order.
 
-"pretrained" is `bertlab finetune sentence` with its defaults, at 256 tokens or as many as it reads; "random" the same from weights drawn at
-random; "frozen" logistic regression on the mean of the pretrained model's last states, whose weights stay as they are;
-"TF-IDF" logistic regression on words and pairs of neighbouring words.
+"pretrained" is `bertlab finetune sentence` with its defaults, at 256 tokens or as many as the model reads; "random" the
+same from weights drawn at random; "frozen" logistic regression on the mean of the pretrained model's last states, whose
+weights stay as they are; "TF-IDF" logistic regression on words and pairs of neighbouring words.
 """
 
 import argparse
