@@ -30,7 +30,6 @@ def show() -> None:
     with st.sidebar:
         with layout.box():
             open_one(choose())
-            switch_world()
             choose_step()
             compare_with()
             show_facts(models.chosen())
@@ -69,6 +68,7 @@ def choose() -> str:
     names = bundled_models() or [DEFAULT_MODEL]
     first = names.index(DEFAULT_MODEL) if DEFAULT_MODEL in names else 0
     bundled = st.selectbox("Bundled model", names, index=first, key="model", bind="query-params")
+    switch_world(bundled)
     typed = type_folder().strip() if gate.places() else ""
     with st.expander("or upload one", icon=":material/upload:"):
         st.file_uploader(
@@ -87,9 +87,9 @@ def choose() -> str:
     return upload or (typed if gate.permitted(typed) else "") or bundled
 
 
-def switch_world() -> None:
+def switch_world(bundled: str) -> None:
     """Show a button that leads to the small world, and there one that leads back to real English."""
-    if origin(models.chosen()) == STORYWORLD:
+    if origin(bundled) == STORYWORLD:
         other, label, icon = DEFAULT_MODEL, "Back to real English", ":material/menu_book:"
     else:
         other, label, icon = STORYWORLD, "A small world whose every word we know", ":material/cottage:"
