@@ -108,7 +108,7 @@ def test_a_run_before_its_first_figures(under_way):
     (under_way / "metrics.csv").unlink()
     for step in ("step-00000", "step-00050"):
         shutil.rmtree(under_way / step)
-    app = opened(run=str(under_way))
+    app = opened(model=TINY, run=str(under_way))
     assert fine(app) and "No figures yet" in said(app) and not app.select_slider(key="step").disabled
 
 
