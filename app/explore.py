@@ -34,6 +34,7 @@ STYLE = """<style>
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 [data-testid="stStatusWidget"] button { display: none; }
+.st-key-world p { text-align: start; }
 .st-key-story { background: #edf4fa; padding: .6rem 1rem; }
 .st-key-story p { font-size: .88rem; line-height: 1.4; max-width: none; }
 :has(.st-key-story) .st-key-lead { display: none; }

@@ -128,7 +128,7 @@ def until_redrawn(tab, act: Callable[[], None]) -> float:
 
 def masks(browser, address: str) -> list[float]:
     tab, found = browser.new_page(viewport={"width": 1280, "height": 900}), []
-    first_view(tab, address, "masking")
+    first_view(tab, address, "masking", "?model=storyworld-tiny")
     for word in ("animal", "cross", "street", "because", "was", "too", "tired", "didn"):
         settle(tab)
         chips = tab.locator("[data-testid=stButtonGroup]", has_text="Press a word to mask it")

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from app.shared import models, state
+from app.shared import model_bar, models
+from app.shared.families import READ, origin
 from bertlab import Tokenizer
 from bertlab.explain.text import cut_words
 from bertlab.io.locate import bundled_models
@@ -12,11 +13,11 @@ FEW = 0.1  # of the words cut into pieces: names and rare words do that to every
 
 def notice(task: str, loaded: models.Loaded, text: str) -> None:
     """Say if a bundled model cuts many words of the text and another one at most half as many; offer that one."""
-    own = models.origin(loaded.source)
+    own = origin(loaded.source)
     cut, words = cut_words(loaded.tokenizer, text)
     if own is None or cut < 2 or cut <= FEW * words:
         return
-    others = {name: cut_words(tokenizer(name), text)[0] for name in models.READ if name in bundled_models()}
+    others = {name: cut_words(tokenizer(name), text)[0] for name in READ if name in bundled_models()}
     best = min(others, key=lambda name: others[name])
     if best == own or 2 * others[best] > cut:
         return
@@ -24,17 +25,9 @@ def notice(task: str, loaded: models.Loaded, text: str) -> None:
         name = models.readable(loaded.name)
         text = f"**{name}** cuts {cut} of these {words} words into pieces: they are rare or new to it."
         st.markdown(f":orange[:material/menu_book:] {text}", width="content")
-        if models.origin(models.chosen()) and f"{best}{models.TASKS[task][2]}" in bundled_models():
-            label, why = f"Use {best}", f"It has read {models.READ[best]}, and cuts {others[best]} of these words."
-            st.button(label, key=f"fit_{task}", help=why, on_click=use, args=(best,))
-
-
-def use(name: str) -> None:
-    """Choose another bundled model, as if it had been picked in the sidebar."""
-    st.session_state.model = name
-    if "folder" in st.session_state:
-        st.session_state.folder = ""
-    state.forget_positions()
+        if origin(models.chosen()) and f"{best}{models.TASKS[task][2]}" in bundled_models():
+            label, why = f"Use {best}", f"It has read {READ[best]}, and cuts {others[best]} of these words."
+            st.button(label, key=f"fit_{task}", help=why, on_click=model_bar.use, args=(best,))
 
 
 @st.cache_resource(show_spinner=False)

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app.shared import gate, layout, models, state, uploads
+from app.shared.families import DEFAULT_MODEL, READ, STORYWORLD, origin
 from app.shared.markdown import plain
 from bertlab.draw.tables import SIZES
 from bertlab.errors import InputError
@@ -42,7 +43,7 @@ def show() -> None:
 def open_one(wanted: str) -> None:
     """Open `wanted`; if that fails the model before it; if that is gone too, the bundled one."""
     before, tried = st.session_state.get("opened_model"), {}
-    for name in (wanted, before or models.DEFAULT_MODEL, models.DEFAULT_MODEL):
+    for name in (wanted, before or DEFAULT_MODEL, DEFAULT_MODEL):
         tried[name] = models.problem_of(name)
         if not tried[name]:
             break
@@ -64,9 +65,10 @@ def say_what_is_lost() -> None:
 
 def choose() -> str:
     """Show the fields for a model. An upload takes precedence over a folder, a folder over a bundled model."""
-    names = bundled_models() or [models.DEFAULT_MODEL]
-    first = names.index(models.DEFAULT_MODEL) if models.DEFAULT_MODEL in names else 0
+    names = bundled_models() or [DEFAULT_MODEL]
+    first = names.index(DEFAULT_MODEL) if DEFAULT_MODEL in names else 0
     bundled = st.selectbox("Bundled model", names, index=first, key="model", bind="query-params")
+    switch_world(bundled)
     typed = type_folder().strip() if gate.places() else ""
     with st.expander("or upload one", icon=":material/upload:"):
         st.file_uploader(
@@ -83,6 +85,26 @@ def choose() -> str:
         st.error(plain(str(error)), icon=":material/upload_file:")
         upload = uploads.current()
     return upload or (typed if gate.permitted(typed) else "") or bundled
+
+
+def switch_world(bundled: str) -> None:
+    """Show a button that leads to the small world, and there one that leads back to real English."""
+    if origin(bundled) == STORYWORLD:
+        other, label, icon = DEFAULT_MODEL, "Back to real English", ":material/menu_book:"
+    else:
+        other, label, icon = STORYWORLD, "A small world whose every word we know", ":material/cottage:"
+    st.button(
+        label, key="world", icon=icon, type="tertiary", help=f"{other}: {READ[other]}", on_click=use, args=[other]
+    )
+
+
+def use(name: str) -> None:
+    """Choose another bundled model, as if it had been picked in the sidebar."""
+    st.session_state.model = name
+    if "folder" in st.session_state:
+        st.session_state.folder = ""
+    uploads.set_aside()
+    state.forget_positions()
 
 
 def type_folder() -> str:
@@ -141,7 +163,7 @@ def show_facts(name: str) -> None:
     folder = models.folder_of(name)
     facts = _facts(str(folder), str((folder / "config.json").stat().st_mtime_ns))
     size = f"{facts.config['num_hidden_layers']} layers of {facts.config['num_attention_heads']} heads"
-    read = models.READ.get(models.origin(name) or "")
+    read = READ.get(origin(name) or "")
     has_read = f". It has read {read}." if read else ""
     st.caption(f"**{models.readable(name)}**: {size}, {facts.total:,} parameters{has_read}")
     with st.expander("About this model", icon=":material/info:"):

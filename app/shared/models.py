@@ -9,7 +9,9 @@ from pathlib import Path
 import streamlit as st
 
 from app.shared import gate
+from app.shared.families import DEFAULT_MODEL, READ, origin
 from app.shared.markdown import plain
+from app.shared.recipes import learns_pairs
 from bertlab import (
     BertForPreTraining,
     BertForQuestionAnswering,
@@ -21,30 +23,26 @@ from bertlab import (
 from bertlab.errors import InputError
 from bertlab.explain.ablation import random_control
 from bertlab.io import hub
-from bertlab.io.gate import brief, present, read_json
+from bertlab.io.gate import brief, present
 from bertlab.io.locate import bundled_models, locate, snapshots
 from bertlab.model.base import PretrainedModel
 from bertlab.model.weights import Weights, weights_file
 from bertlab.tasks.registry import family_of
 
-DEFAULT_MODEL = "storyworld-tiny"
 NOTHING, RANDOM = gate.CONTROLS
 END = "end"  # of the training, where a model has snapshots
 WHY_ANOTHER = "A page that needs a head which the chosen model lacks shows a bundled model that has it."
+PAIRS_HEAD = "cls.seq_relationship"
 CLASSIFIER = "classifier"  # the heads for texts, words and choices all have this name
 DRAWN_TOKENS = 128  # nobody reads more than this in a picture
 KEPT_MODELS, KEPT_CONTROLS, KEPT_BYTES = 8, 3, "400MB"  # shared by all sessions
 READ_FILES = {*hub.SMALL_FILES, "model.safetensors.index.json", "pytorch_model.bin.index.json"}  # beside the weights
 
-# What has been read by each bundled model that others are fine-tuned from
-READ = {
-    DEFAULT_MODEL: "short stories of one small town, in a few thousand words",
-    "english-mini": "English novels, with some Wikipedia, speech and letters",
-}
 # task -> model class, published name of the head that it needs, how the name of a bundled model with that head ends
 TASKS: dict[str, tuple[type[PretrainedModel], str | None, str]] = {
     "encoder": (BertModel, None, ""),
     "fill": (BertForPreTraining, "cls.predictions", ""),
+    "next sentence": (BertForPreTraining, PAIRS_HEAD, ""),
     "answer": (BertForQuestionAnswering, "qa_outputs", "-qa"),
     "text label": (BertForSequenceClassification, CLASSIFIER, "-sentiment"),
     "word labels": (BertForTokenClassification, CLASSIFIER, "-entities"),
@@ -150,32 +148,34 @@ def _hub_folder(name: str) -> Path:
     return hub.download(name, weights=True)
 
 
-def origin(name: str) -> str | None:
-    """Return the model in READ that this one was fine-tuned from, or is, by its name; None for another one."""
-    whole = name.partition("/step-")[0]
-    return max((one for one in READ if whole == one or whole.startswith(f"{one}-")), key=len, default=None)
+def stand_in(task: str, name: str) -> Loaded:
+    """Return the bundled model with the head for `task`: the one of the family of `name`, else the first one in READ.
+
+    InputError if there is none.
+    """
+    names = [f"{base}{TASKS[task][2]}" for base in (origin(name), *READ)]
+    found = (open_model(task, each) for each in names if each in bundled_models())
+    loaded = next(filter(None, found), None)
+    if loaded is None:
+        raise InputError("no bundled model has a trained head for this task: choose another model")
+    return loaded
 
 
-def stand_in(task: str, name: str) -> str:
-    """Return the bundled model with the head for `task`: one that was fine-tuned from `name`, or else the default's."""
-    ending = TASKS[task][2]
-    own = f"{origin(name)}{ending}"
-    return own if own in bundled_models() else f"{DEFAULT_MODEL}{ending}"
-
-
-def model_for(task: str) -> Loaded:
-    """Return the chosen model if it has the head for `task`, or else a bundled one, and say so."""
+def model_for(task: str, kin: str | None = None) -> Loaded:
+    """Return the chosen model if it has the head for `task`, or else a bundled one, of `kin` if that is given, and say
+    so."""
     name = chosen()
-    fallback = stand_in(task, name)
     loaded = open_model(task, name)
-    name_model(name if loaded else fallback)
     if loaded is None:
-        if not fallback.startswith(f"{name}-"):  # a model and its fine-tuned twin need no explanation
-            text = f"**{readable(name)}** has no head for this task, so you see **{fallback}**."
+        loaded = stand_in(task, kin or name)
+        if origin(loaded.name) != name:  # a model and its fine-tuned twin need no explanation
+            has_read = READ[origin(loaded.name) or ""]
+            text = (
+                f"**{readable(name)}** has no head for this task, so you see **{loaded.name}**. It has read {has_read}."
+            )
             st.info(text, icon=":material/info:")
-        loaded = open_model(task, fallback)
-    if loaded is None:
-        raise InputError(f"{fallback} has no trained head for this task: choose another model")
+        name = loaded.name
+    name_model(name)
     return loaded
 
 
@@ -230,16 +230,6 @@ def short(name: str) -> str:
     return (Path(whole).name if is_path else whole) + slash + step
 
 
-def head_start(name: str) -> bool:
-    """Return whether the recipe gave this model more than random initial weights (see docs/plateau.md)."""
-    try:
-        recipe = folder_of(name.partition("/step-")[0]) / "recipe.json"
-        fields = read_json(recipe) if recipe.exists() else {}
-    except InputError:
-        return False
-    return fields.get("position_init") == "sinusoid" or fields.get("attention_init") == "matched"
-
-
 def open_model(task: str, name: str) -> Loaded | None:
     """Return the model with the head for `task`; None if its checkpoint lacks that. Raises InputError if damaged."""
     folder = folder_of(name)
@@ -267,6 +257,8 @@ def _open(task: str, folder: str, stamp: str) -> Loaded | None:
     if head == CLASSIFIER and getattr(family_of(folder), "head", None) is not kind:
         return None
     stored = frozenset(Weights(Path(folder)))
+    if not learns_pairs(Path(folder)):
+        stored = frozenset(tensor for tensor in stored if not tensor.startswith(PAIRS_HEAD))
     if head and not any(tensor.startswith(head) for tensor in stored):
         return None
     heads = frozenset(tensor for tensor in stored if not tensor.startswith(("encoder.", "embeddings.")))

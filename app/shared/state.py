@@ -7,12 +7,12 @@ import streamlit as st
 
 from app.shared import history
 
-DEFAULT_TEXT = "the animal didn't cross the street because the [MASK] was too tired."
+Examples = dict[str, dict[str, str]]  # name of an example -> the text of each field
 LINK_CHARACTERS = 6_000  # servers refuse addresses much longer
 POSITIONS = ("mask", "gap", "at", "at-beside", "word", "follow", "window")  # in the link: of one text only
 
 
-def example_pills(label: str, examples: dict[str, dict[str, str]], *, wrap: bool = False) -> None:
+def example_pills(label: str, examples: Examples, *, wrap: bool = False) -> None:
     """Show a row of examples. Each press writes the example's texts into the fields named by its keys. What does not
     fit into the row is scrolled to, or with `wrap` stands in another row."""
 
@@ -22,6 +22,22 @@ def example_pills(label: str, examples: dict[str, dict[str, str]], *, wrap: bool
         forget_positions()
 
     st.pills(label, list(examples), key="example_choice", on_change=fill_fields, wrap=wrap)
+
+
+def first_texts(examples: Examples) -> dict[str, str]:
+    """Return the texts of the first example, which fields open with. Call before the fields.
+
+    Examples change with the model: fields that still hold those offered first before get these.
+    """
+    texts = next(iter(examples.values()))
+    key = f"first {' '.join(texts)}"
+    before = st.session_state.get(key)
+    kept = before and all(st.session_state.get(field) == text for field, text in before.items())
+    if kept and before != texts and not history.moved():
+        st.session_state.update(texts)
+        forget_positions()
+    st.session_state[key] = texts
+    return texts
 
 
 def linked_text(field: Callable[..., str], label: str, key: str, default: str = "", **options) -> str:
@@ -63,9 +79,10 @@ def forget_positions() -> None:
         share(key, "")
 
 
-def text_fields(prefix: str = "", default: str = DEFAULT_TEXT) -> tuple[str, str | None]:
+def text_fields(examples: Examples, prefix: str = "") -> tuple[str, str | None]:
     """Show the fields for a text and an optional second one. Pages that use the same prefix share them."""
     left, right = st.columns([3, 2])
+    default = first_texts(examples)[f"{prefix}text"]
     text = linked_text(left.text_area, "Your text", f"{prefix}text", default, height=68)
     pair = linked_text(right.text_area, "Second text (optional)", f"{prefix}pair", height=68)
     return text, pair.strip() or None

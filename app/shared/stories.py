@@ -8,13 +8,12 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from app.shared import layout, state
-from app.shared.models import DEFAULT_MODEL
+from app.shared import layout, state, texts
+from app.shared.families import DEFAULT_MODEL
 from bertlab.io.stories import Station, Story, read_stories
 
 BUNDLED = Path(__file__).parents[1] / "stories"
 OWN = "BERTLAB_STORIES"  # the folder of `bertlab explore --stories`
-DEFAULTS = {("model", DEFAULT_MODEL), ("text", state.DEFAULT_TEXT)}  # which no page writes into its address
 PARTS = {"Look": "look", "What it means": "means", "Control": "control"}
 
 
@@ -31,8 +30,16 @@ def address(name: str, story: Story, number: int) -> str:
     """Return the address of a station, counted from 1: as the page will write it, or that would be another entry in
     the browser's history."""
     station = story.stations[number - 1]
-    choices = [*(choice for choice in station.choices if choice not in DEFAULTS), ("story", f"{name}/{number}")]
+    usual = defaults(dict(station.choices).get("model", DEFAULT_MODEL))
+    choices = [*(choice for choice in station.choices if choice not in usual), ("story", f"{name}/{number}")]
     return f"./{station.page}?{urlencode(choices)}"
+
+
+def defaults(model: str) -> set[tuple[str, str]]:
+    """Return the choices that no page writes into its address when it shows this model."""
+    offered = texts.of(model)
+    first = [next(iter(kind.values())) for kind in (offered.masked, offered.labels, offered.questions())]
+    return {("model", DEFAULT_MODEL), *(choice for each in first for choice in each.items())}
 
 
 def link(label: str, address: str) -> None:

@@ -17,7 +17,7 @@ class Embed:
     """A text a line (.txt), or a table (.csv, .tsv, .jsonl)."""
     out: Path
     """.npy: an array (texts, hidden size); .parquet: the columns text and vector. In the order of the file."""
-    model: str = "english-mini"
+    model: str = "english"
     """A bundled name, a folder or a hub id; best one fine-tuned for it (finetune match, sentence-transformers)."""
     pooling: Literal["mean", "cls", "max"] | None = None
     """Of the last states of a text's tokens: their mean, that of [CLS], or the maximum in each dimension. Default: what

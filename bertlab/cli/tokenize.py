@@ -22,7 +22,7 @@ class Tokenize:
     """Instead of these a data set of the hub, streamed: org/name or org/name/configuration, or the folder of one."""
     column: str = "text"
     """The column that holds its text; a row is a document."""
-    model: str = "english-mini"
+    model: str = "english"
     """Whose vocabulary to take: a bundled name, a folder or a hub id."""
     out: Path = Path("store")
     """The folder to make."""

@@ -8,6 +8,7 @@ from streamlit.util import calc_hash
 from app.explore import FIRST
 
 APP = Path(__file__).parents[2] / "app" / "explore.py"
+TINY = "storyworld-tiny"
 LONGEST = 500  # seconds of one run, for a page that hangs: pytest ends a test after 600
 ODD = {
     "html": "<script>alert(1)</script> <b>bold</b> [MASK]",

@@ -212,13 +212,13 @@ def born_late(station: Station) -> list[float]:
 
 
 def trained_for(station: Station) -> list[float]:
-    from app.views.masking.next_sentence import PAIRS
+    from app.shared.texts import TOWN
 
     text, pair = chosen(station)["text"], chosen(station)["pair"]
-    assert (text, pair) == PAIRS["one story"]
+    assert (text, pair) == TOWN.next_sentence["one story"]
     control = follows(text, pair, random=True)
     assert abs(control[0] - control[1]) < 2
-    return [*follows(text, pair), control[0], follows(*PAIRS["two stories"])[0]]
+    return [*follows(text, pair), control[0], follows(*TOWN.next_sentence["two stories"])[0]]
 
 
 def not_your_topic(station: Station) -> list[float]:

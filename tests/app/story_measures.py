@@ -4,7 +4,7 @@ from functools import cache
 
 from torch import Tensor
 
-from app.views.spans.reading import QUESTION
+from app.shared import texts
 from bertlab import (
     BertForPreTraining,
     BertForQuestionAnswering,
@@ -87,7 +87,7 @@ def names(text: str) -> tuple[list[str], float]:
 
 def answered(station: Station, expected: str, question: str = "", passage: str = "", random: bool = False) -> float:
     """The probability of the answer, which is as expected."""
-    given = {"question": QUESTION} | chosen(station)
+    given = next(iter(texts.TOWN.questions().values())) | chosen(station)
     asked = question or given["question"], passage or given["passage"]
     name = chosen(station)["model"]
     found = answer(model(BertForQuestionAnswering, name, random), tokenizer(name), *asked)

@@ -45,7 +45,7 @@ def test_script_in_a_text_stays_text(tab, server):
     assert tab.evaluate("window.hit") is None
     assert "<script>" in tab.locator(".passage").inner_text()
     unharmed(tab)
-    show(tab, server, "labels", f"?label_text={evil}")
+    show(tab, server, "labels", f"?model=storyworld-tiny&label_text={evil}")
     assert tab.evaluate("window.hit") is None
     assert "<script>" in tab.locator(".passage").inner_text()
     unharmed(tab)
@@ -72,7 +72,7 @@ def test_ask_the_passage(tab, server):
 
 
 def test_ask_where_a_label_came_from(tab, server):
-    show(tab, server, "labels")
+    show(tab, server, "labels", "?model=storyworld-tiny")
     assert tab.locator(".passage mark").all_inner_texts() == ["Ruth Hill person", "Lucky pet", "Ashford place"]
     tab.locator("[data-testid=stButtonGroup]").last.get_by_text("Ashford", exact=True).click()
     tab.get_by_text("What contributes to “B-place” for “Ashford”").wait_for()
@@ -158,7 +158,7 @@ def large(tmp_path) -> Path:
 
 
 def test_a_link_to_labels_opens_what_was_seen(tab, new_tab, server):
-    show(tab, server, "labels", "?label_text=Rex+met+Ruth+in+Ashford.")
+    show(tab, server, "labels", "?model=storyworld-tiny&label_text=Rex+met+Ruth+in+Ashford.")
     tab.locator("[data-testid=stButtonGroup]").last.get_by_text("Ashford", exact=True).click()
     tab.wait_for_url("**word=4*")
     settle(tab)

@@ -15,6 +15,7 @@ def canvas(tab, server):
     """Opens the page with a link and waits for the heads."""
 
     def opened(link=""):
+        link = link if "model=" in link else f"?model=storyworld-tiny&{link.removeprefix('?')}"
         tab.goto(f"{server}/attention{link}")
         tab.locator(".said").first.wait_for()
         tab.wait_for_function("!document.querySelector('[data-testid=stSkeleton], [data-stale=true]')")

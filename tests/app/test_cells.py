@@ -45,6 +45,7 @@ def chart_texts(chart: dict) -> list[str]:
 
 TEXTS = {
     "bundled": embeddings.bundled_texts("sentiment", 40),
+    "reviews": embeddings.film_reviews(),
     "own": embeddings.own_texts(list("abcdefgh"), list("xxxxyyyy")),
     "file": embeddings.file_texts("it's.csv", "t", "kind", 500, "no label"),
     "file without labels": embeddings.file_texts("it's.csv", "t", None, 500, "no label"),

@@ -7,7 +7,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_row_opens_in_another_page_and_back_shows_it_again(tab, server):
-    show(tab, server, "dataset", "?dataset_set=questions&dataset_row=10")
+    show(tab, server, "dataset", "?model=storyworld-tiny&dataset_set=questions&dataset_row=10")
     row, entries, address = tab.get_by_text("question: ").inner_text(), tab.evaluate("history.length"), tab.url
     tab.locator(MAIN).get_by_role("link", name="Answer spans").click()
     tab.get_by_role("heading", name="Answer spans").wait_for()

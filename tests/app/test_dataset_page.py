@@ -4,7 +4,7 @@ import json
 import tempfile
 
 import pytest
-from pages import boxes, cells, fine, opened, run, said
+from pages import TINY, boxes, cells, fine, opened, run, said
 
 from bertlab.corpora.conll import read_conll
 from bertlab.tasks.registry import open_task
@@ -29,7 +29,7 @@ SQUAD = {
 
 
 def with_file(name: str, content: str | bytes, **link):
-    app = opened("dataset", dataset_set="a file", **link)
+    app = opened("dataset", model=TINY, dataset_set="a file", **link)
     app.file_uploader(key="dataset_file").upload(name, content if isinstance(content, bytes) else content.encode())
     return app.run()
 
@@ -45,13 +45,23 @@ def metrics(app) -> dict[str, str]:
 @pytest.mark.parametrize("which", ["opinions", "names", "questions"])
 @pytest.mark.parametrize("tab", ["Rows", "Slices", "Confusion"])
 def test_bundled_data_work_at_once_and_their_cells_run(which, tab):
-    app = opened("dataset", dataset_set=which, dataset_tab=tab)
+    app = opened("dataset", model=TINY, dataset_set=which, dataset_tab=tab)
     assert fine(app), said(app)
     assert metrics(app)["Rows"] == "300" and cells(app)
     if which == "questions":
         made, names = run(cells(app)[-1].replace("count=300", "count=40"))
         assert made is None if tab == "Rows" else made.to_dict()
         assert len(names["predictions"]) == len(names["examples"])
+
+
+@pytest.mark.parametrize("model", ["english", "english-mini"])
+def test_real_english_has_film_reviews(model):
+    app = opened("dataset", model=model)
+    assert fine(app) and not app.warning, said(app)  # the model gives the labels that the sentences have
+    assert metrics(app)["Rows"] == "40" and "Model: **english-sentiment**" in said(app)
+    assert ("has no head" in boxes(app)) == (model == "english-mini")
+    _, names = run(cells(app)[-1])
+    assert [one.label for one in names["predictions"]] == list(table(app)["predicted"])
 
 
 def test_a_table_is_read_from_memory_predicted_measured_and_filtered(monkeypatch):

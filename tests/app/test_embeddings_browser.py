@@ -7,7 +7,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_point_at_a_text_and_click_it(tab, server):
-    show(tab, server, "embeddings")
+    show(tab, server, "embeddings", "?model=storyworld-tiny")
     points = tab.locator("[data-testid=stVegaLiteChart]").first.locator(".mark-symbol.role-mark path")
     points.last.hover()  # drawn last, so no other lies on it
     tooltip = tab.locator("#vg-tooltip-element", has_text="240")

@@ -1,7 +1,7 @@
 """The page of embeddings without a browser: its sets, models, neighbours, links, and what a reader may get wrong."""
 
 import pytest
-from pages import ODD, PLAIN, boxes, cells, fine, opened, run, said
+from pages import ODD, PLAIN, TINY, boxes, cells, fine, opened, run, said
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertForSentenceEmbedding, BertModel, Tokenizer
@@ -24,7 +24,7 @@ def with_file(folders, name: str, content: bytes) -> AppTest:
 
 
 def test_first_screen_says_where_the_labels_come_apart():
-    app = page()
+    app = page(model=TINY)
     assert fine(app), said(app)
     assert "Where do *bad* and *good* separate?" in shown(app)
     assert "In **storyworld-tiny** at **no layer**" in shown(app)
@@ -34,7 +34,7 @@ def test_first_screen_says_where_the_labels_come_apart():
 
 
 def test_random_weights_that_tell_labels_apart_are_not_hidden(folders):
-    app = page(embeddings_set="topics", embeddings_vector="mean")
+    app = page(model=TINY, embeddings_set="topics", embeddings_vector="mean")
     assert fine(app), said(app)
     assert "the 6 labels" in shown(app)
     assert any("Random weights separate the labels as well" in caption.value for caption in app.caption)
@@ -43,7 +43,8 @@ def test_random_weights_that_tell_labels_apart_are_not_hidden(folders):
 
 def test_models_that_stand_side_by_side(folders):
     names = lambda app: list(app.main.dataframe[0].value["model"].unique())  # noqa: E731
-    assert names(page()) == ["storyworld-tiny", "storyworld-tiny-sentiment", "random weights"]
+    assert names(page()) == ["english", "english-sentiment", "random weights"]
+    assert names(page(model="english-sentiment")) == ["english-sentiment", "english", "random weights"]
     assert names(page(model="storyworld-tiny-qa")) == ["storyworld-tiny-qa", "storyworld-tiny", "random weights"]
     other = page(folder=folders["pretrained"])
     assert names(other) == ["pretrained", "random weights"]

@@ -4,6 +4,7 @@ import pytest
 from pages import facts, fine, opened, said
 
 from app.explore import FIRST
+from app.shared import texts
 from bertlab import Tokenizer
 from bertlab.explain.text import cut_words
 
@@ -24,7 +25,7 @@ def test_words_that_are_cut_are_counted_without_marks():
 
 
 @pytest.mark.parametrize(
-    ("model", "text", "other"), [("storyworld-tiny", NEWS, "english-mini"), ("english-mini", STORY, "storyworld-tiny")]
+    ("model", "text", "other"), [("storyworld-tiny", NEWS, "english"), ("english-mini", STORY, "storyworld-tiny")]
 )
 def test_a_text_that_another_model_knows_better_leads_to_it(model, text, other):
     app = opened(FIRST, model=model, text=text)
@@ -36,12 +37,37 @@ def test_a_text_that_another_model_knows_better_leads_to_it(model, text, other):
     assert app.selectbox(key="model").value == other
 
 
+def test_examples_are_of_the_world_of_their_model():
+    models = "english", "storyworld-tiny"
+    tokenizers = {model: Tokenizer.from_pretrained(model) for model in models}
+    for kind in ("masked", "labels", "questions"):
+        for model, other in (models, models[::-1]):
+            found = getattr(texts.of(model), kind)
+            offered = " ".join(
+                " ".join(example.values()) for example in (found() if callable(found) else found).values()
+            )
+            assert cut_words(tokenizers[model], offered) < cut_words(tokenizers[other], offered), (kind, model)
+
+
+@pytest.mark.parametrize(
+    ("model", "question"), [("english-mini", "Where was Marie Curie"), ("storyworld-tiny", "What did")]
+)
+def test_a_page_opens_with_the_first_example_of_its_model(model, question):
+    app = opened("spans", model=model)
+    assert fine(app) and app.text_input(key="question").value.startswith(question)
+    last = app.pills(key="example_choice").options[-1]
+    app.pills(key="example_choice").set_value(last).run()
+    assert fine(app) and app.text_input(key="question").value == last
+
+
 @pytest.mark.parametrize("model", ["storyworld-tiny", "english-mini"])
 def test_a_text_of_its_own_needs_no_notice(model):
     text = {"storyworld-tiny": STORY, "english-mini": "The man went home and sat by the fire all evening."}[model]
     assert "new to it" not in said(opened(MASKING, model=model, text=text))
 
 
-def test_labels_say_what_their_model_has_read_where_no_other_has_that_head():
-    app = opened(LABELS, label_text=NEWS)
-    assert "storyworld-tiny-sentiment cuts" in said(app).replace("*", "") and not fits(app)
+def test_labels_lead_to_the_model_with_that_head():
+    app = opened(LABELS, model="storyworld-tiny", label_text=NEWS)
+    assert "storyworld-tiny-sentiment cuts" in said(app).replace("*", "")
+    fits(app)[0].click().run()
+    assert fine(app) and not fits(app) and "Labelled by **english-sentiment**" in said(app)

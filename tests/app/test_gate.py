@@ -21,7 +21,7 @@ def test_a_link_opens_a_folder_only_after_a_press(key, folders, asked):
     app = opened(ask=True, **{key: folders["pretrained"]})
     assert fine(app), said(app)
     assert f"**{folders['pretrained']}**. Open it?" in boxes(app)
-    assert folders["pretrained"] not in asked and facts(app).startswith("**storyworld-tiny**:")
+    assert folders["pretrained"] not in asked and facts(app).startswith("**english**:")
     if key == "folder":  # AppTest cannot send a second model that is in no list
         app.button(key=f"open {folders['pretrained']}").click().run()
         assert fine(app) and "Open it?" not in boxes(app) and folders["pretrained"] in asked
@@ -53,7 +53,7 @@ def test_a_closed_server_opens_its_own_models_only(closed, folders, asked, monke
     app = opened(folder=folders["pretrained"])  # even if a visitor says yes
     assert not app.exception and folders["pretrained"] not in asked
     assert "This server opens only its own models" in boxes(app) + " ".join(error.value for error in app.error)
-    assert facts(app).startswith("**storyworld-tiny**:")
+    assert facts(app).startswith("**english**:")
     assert [field.key for field in app.text_input if field.key == "folder"] == ["folder"] * (len(closed) == 1)
     assert fine(opened(model="english-mini"))
 
@@ -65,7 +65,7 @@ def test_the_command_closes_the_server(monkeypatch):
     assert started[0][gate.NO_FOLDERS] == "1" and gate.NO_HUB not in started[0]
 
 
-@pytest.mark.parametrize(("page", "name"), [("spans", "storyworld-tiny-qa"), ("labels", "storyworld-tiny-sentiment")])
+@pytest.mark.parametrize(("page", "name"), [("spans", "english-qa"), ("labels", "english-sentiment")])
 def test_the_header_names_the_model_that_the_page_shows(page, name):
     app = opened(page)
     assert any(caption.value.startswith("Model: ") and name in said_of(caption) for caption in app.main.caption)

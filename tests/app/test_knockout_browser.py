@@ -44,7 +44,7 @@ def test_bertviz_fetches_nothing(tab, server, view):
 
 
 def test_words_of_a_passage_are_shaded_and_a_link_opens_another_window(tab, server):
-    show(tab, server, "spans")
+    show(tab, server, "spans", "?model=storyworld-tiny")
     best = tab.locator(".passage .best")
     assert best.all_inner_texts() == ["bread"]
     assert "linear-gradient" in best.first.evaluate("word => getComputedStyle(word).backgroundImage")

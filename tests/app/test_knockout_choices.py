@@ -34,7 +34,7 @@ def guess(name: str) -> str:
 
 
 def test_the_followed_word_is_that_of_the_model_until_another_is_chosen():
-    app = opened("Switch heads off", text=TEXT, step="0")
+    app = opened("Switch heads off", model="storyworld-tiny", text=TEXT, step="0")
     assert followed(app).value == guess("storyworld-tiny/step-00000")
     app.select_slider(key="step").set_value("end").run()
     last = guess("storyworld-tiny")

@@ -1,6 +1,6 @@
 """Labels of two models side by side."""
 
-from pages import fine, opened, said
+from pages import TINY, fine, opened, said
 
 
 def answered(app) -> list[str]:
@@ -39,9 +39,23 @@ def test_random_weights_are_not_shown_twice(folders):
 
 
 def test_at_first_a_text_is_shown_whose_label_comes_from_the_word_that_one_expects():
-    app = opened("labels")
+    app = opened("labels", model=TINY)
     assert fine(app) and app.metric[0].value == "good"
     assert "Without any words the score of this label is **−3.51**; these words add **+9.51**." in said(app)
     assert "In this text, **delicious** (+4.6) and **in** (+2.8) contribute most to “**good**”" in said(app)
     table = next(one.value for one in app.main.dataframe if "contribution" in one.value)
     assert table["token"][table["contribution"].argmax()] == "delicious"
+
+
+def test_no_names_are_guessed_in_real_english():
+    text = "Barack Obama was born in Hawaii."
+    app = opened("labels", label_text=text, label_two="true", label_other=f"{text} It was great.")
+    assert fine(app), said(app)
+    assert answered(app) == ["english-sentiment", "storyworld-tiny-entities"]
+    assert "No bundled model finds names in real English" in said(app)
+    words = [option for pills in app.main.pills for option in pills.options]
+    assert "Ruth" in words and "Obama" not in words  # the small world's own example
+    assert "In the other version the class" in said(app) and "changes its label" not in said(app)
+    app = opened("labels", model=TINY, label_text=text)
+    assert fine(app) and "No bundled model" not in said(app)
+    assert "Obama" in [option for pills in app.main.pills for option in pills.options]

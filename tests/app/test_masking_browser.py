@@ -21,7 +21,12 @@ def test_every_view_fits_a_phone_and_is_in_the_link(tab, server):
 
 
 def test_press_a_coloured_token(tab, server):
-    show(tab, server, "masking", "?masking_tab=Whole+text&text=my+dog+is+[MASK].&pair=he+likes+walks.")
+    show(
+        tab,
+        server,
+        "masking",
+        "?model=storyworld-tiny&masking_tab=Whole+text&text=my+dog+is+[MASK].&pair=he+likes+walks.",
+    )
     chips = tab.locator(".st-key-sweep button")
     colours = [chips.nth(n).evaluate("e => getComputedStyle(e).backgroundColor") for n in (0, 1, 6)]
     depths = [float(colour.rpartition(",")[2].rstrip(")")) for colour in colours]
@@ -33,7 +38,7 @@ def test_press_a_coloured_token(tab, server):
 
 
 def test_why_a_pressed_word_was_guessed(tab, server):
-    show(tab, server, "masking", "?text=my+dog+is+hairy.")
+    show(tab, server, "masking", "?model=storyworld-tiny&text=my+dog+is+hairy.")
     tab.locator("[data-testid=stButtonGroup]").nth(1).get_by_text("hairy", exact=True).click()
     tab.get_by_text("contribute most to").wait_for()
     tab.wait_for_url("**mask=4*")

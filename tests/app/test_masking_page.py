@@ -6,7 +6,7 @@ import pages
 import pandas as pd
 import pytest
 import torch
-from pages import cells, fine, run, said
+from pages import TINY, cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, Tokenizer
@@ -62,7 +62,7 @@ def open_both(folder: str):
 
 
 def test_why_this_word_adds_up():
-    app = opened(text=TEXT, pair=PAIR)
+    app = opened(model=TINY, text=TEXT, pair=PAIR)
     (fills, why) = tables(app)
     assert fills["token"][0] == "hairy" and "**dog** (+8.9)" in said(app)
     _, names = run(cells(app)[1])
@@ -117,13 +117,13 @@ def test_a_typed_mask_cannot_be_pressed_away(folders):
 
 
 def test_masks_stay_when_the_step_of_the_training_changes():
-    app = opened(text="my dog is hairy", mask="2", step="300")
+    app = opened(model=TINY, text="my dog is hairy", mask="2", step="300")
     app.select_slider(key="step").set_value("0").run()
     assert fine(app) and pressed(app, "Press a word").value == [2]
 
 
 def test_gaps_go_along_to_a_model_with_other_tokens():
-    app = opened(text="penguins are flightless birds.", mask="2,4", versus="english-mini")
+    app = opened(model=TINY, text="penguins are flightless birds.", mask="2,4", versus="english-mini")
     assert fine(app), said(app)
     code = cells(app)[1]  # of the model beside
     assert "'penguin[MASK] are [MASK] birds.'" in code
@@ -132,7 +132,7 @@ def test_gaps_go_along_to_a_model_with_other_tokens():
 
 def test_a_model_beside_that_must_cut_the_gap_off_says_so():
     text = "penguins " * 50 + "are [MASK]."
-    app = opened("Layer by layer", text=text, versus="english-mini")
+    app = opened("Layer by layer", model=TINY, text=text, versus="english-mini")
     assert not app.exception
     assert [error.value.replace("\\", "")[:37] for error in app.error] == ["English-mini cuts this text into more"]
     assert "“**" in said(app)  # the first model's view is there all the same
@@ -172,7 +172,7 @@ def test_each_token_of_the_draw_has_its_loss(folders):
 
 
 def test_verdicts_on_a_pair():
-    app = opened("Next sentence", text=TEXT, pair=PAIR)
+    app = opened("Next sentence", model=TINY, text=TEXT, pair=PAIR)
     model, tok = open_both("storyworld-tiny")
     shown = tables(app)[0].set_index(["model", "order"])["probability"]
     for name, judge in (("random weights", random_control(model)), ("storyworld-tiny", model)):
@@ -182,7 +182,7 @@ def test_verdicts_on_a_pair():
 
 
 def test_without_a_second_text_a_pair_is_offered():
-    app = opened("Next sentence")
+    app = opened("Next sentence", model=TINY)
     assert "There is no second text" in said(app) and not tables(app)
     for pair, verdict in (("one story", "follows"), ("two stories", "does not follow")):
         pressed(app, "Try a pair").set_value(pair).run()
@@ -190,14 +190,21 @@ def test_without_a_second_text_a_pair_is_offered():
         assert f"storyworld-tiny**: the second text **{verdict}**" in said(app)
 
 
-def test_a_model_without_the_head_for_pairs_says_so(folders, tmp_path):
+def test_a_model_that_never_learned_pairs_leaves_them_to_another(folders, tmp_path):
     tok = Tokenizer.from_pretrained(folders["pretrained"])
     torch.manual_seed(0)
     config = BertConfig.from_pretrained(folders["pretrained"])
     BertForMaskedLM(config).save_pretrained(tmp_path, tok)
     app = opened("Next sentence", folder=str(tmp_path), text=TEXT, pair=PAIR)
     assert fine(app), said(app)
-    assert "without a next-sentence head" in said(app) and not tables(app)
+    assert "has no head for this task, so you see **english-mini**" in said(app)
+    assert set(tables(app)[0]["model"]) == {"english-mini", "random weights"}
+    app = opened("Next sentence", text=TEXT, pair=PAIR, versus=str(tmp_path))
+    assert fine(app) and "without a next-sentence head" in said(app)  # nor does the one beside it judge
+    assert set(tables(app)[0]["model"]) == {
+        "english-mini",
+        "random weights",
+    }  # english has a head, but never trained it
     assert fine(opened(folder=str(tmp_path), text=TEXT, pair=PAIR))
 
 

@@ -5,15 +5,54 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pages import boxes, cells, facts, opened, said
+from pages import TINY, boxes, cells, facts, fine, opened, said
 from safetensors.torch import load_file, save_file
 
+from app.shared import models
 from bertlab.io.locate import locate
+
+
+def test_the_explorer_starts_with_real_english_and_the_small_world_is_one_press_away():
+    app = opened("masking")
+    assert fine(app) and app.query_params == {}
+    assert facts(app).startswith("**english**:") and "film reviews, 50 million words" in facts(app)
+    english = app.text_area(key="text").value
+    assert app.button(key="world").label == "A small world whose every word we know"
+    app.button(key="world").click().run()
+    assert fine(app) and "".join(app.query_params["model"]) == "storyworld-tiny"
+    assert "a small world whose every word we know" in facts(app)
+    assert "text" not in app.query_params and app.text_area(key="text").value != english  # each opens with its own
+    app.text_area(key="text").set_value("my [MASK] is late.").run()
+    app.button(key="world").click().run()
+    assert fine(app) and facts(app).startswith("**english**:") and "model" not in app.query_params
+    assert app.text_area(key="text").value == "my [MASK] is late."  # but the visitor's stays
+
+
+def test_the_switch_puts_a_folder_aside(folders):
+    app = opened(folder=folders["pretrained"])
+    app.button(key="world").click().run()
+    assert fine(app) and facts(app).startswith("**storyworld-tiny**:") and "folder" not in app.query_params
+
+
+@pytest.mark.parametrize(
+    ("model", "task", "shown"),
+    [
+        ("english", "answer", "english-qa"),
+        ("english-mini", "answer", "english-qa"),
+        ("english-mini", "text label", "english-sentiment"),
+        ("english", "word labels", "storyworld-tiny-entities"),
+        ("english", "next sentence", "english-mini"),
+        ("storyworld-tiny/step-00300", "answer", "storyworld-tiny-qa"),
+        ("a/folder", "text label", "english-sentiment"),
+    ],
+)
+def test_the_stand_in_for_a_missing_head_is_of_the_family(model, task, shown):
+    assert models.stand_in(task, model).name == shown
 
 
 @pytest.mark.parametrize("page", ["masking", "attention", "embeddings"])
 def test_a_step_of_the_training_drives_every_page(page):
-    app = opened(page, step="300", embeddings_set="my own lines")
+    app = opened(page, model=TINY, step="300", embeddings_set="my own lines")
     assert not app.exception and not app.error
     assert "storyworld-tiny/step-00300" in facts(app)
     assert any("storyworld-tiny/step-00300" in code.value for code in app.code)
@@ -32,7 +71,7 @@ def test_a_model_without_snapshots_has_no_slider(folders):
 
 @pytest.mark.parametrize("step", ["7", "x", "end"])
 def test_a_step_that_is_not_there_is_the_end(step):
-    app = opened(step=step)
+    app = opened(model=TINY, step=step)
     assert not app.exception
     assert facts(app).startswith("**storyworld-tiny**:")
 
@@ -104,7 +143,7 @@ def test_a_folder_that_vanishes_leaves_the_page(folders, tmp_path):
     shutil.rmtree(mine)
     app.run()
     assert not app.exception and app.title
-    assert "You see **storyworld-tiny**" in boxes(app)
+    assert "You see **english**" in boxes(app)
 
 
 def test_a_damaged_snapshot_leaves_the_model(tmp_path):

@@ -82,7 +82,9 @@ def test_other_scripts_are_neither_cut_nor_turned(script, tmp_path):
 
 
 def test_no_answer_is_told_with_the_threshold():
-    app = opened(question="Who sold the horse?", passage="Ruth Hill was a baker. She bought a red kite.")
+    app = opened(
+        model="storyworld-tiny", question="Who sold the horse?", passage="Ruth Hill was a baker. She bought a red kite."
+    )
     assert app.metric[0].value == "no answer" and "predicts **no answer**" in said(app)
 
 
@@ -174,7 +176,12 @@ def test_heads_that_are_off_come_from_the_link(folders):
 
 @pytest.mark.parametrize("tab", TABS[1:])
 def test_no_answer_in_every_view(tab):
-    app = opened(tab, question="Who sold the horse?", passage="Ruth Hill was a baker. She bought a red kite.")
+    app = opened(
+        tab,
+        model="storyworld-tiny",
+        question="Who sold the horse?",
+        passage="Ruth Hill was a baker. She bought a red kite.",
+    )
     assert fine(app), said(app)
     assert "no answer" in said(app) + " ".join(metric.value for metric in app.metric)
 

@@ -27,7 +27,7 @@ def test_a_run_is_watched_to_its_end_without_a_click(tab, server, run_folder, tm
 
 
 def test_the_slider_moves_all_pages_and_the_link_reopens_it(tab, server):
-    show(tab, server, "training", "?training_tab=A%20head%20forms")
+    show(tab, server, "training", "?model=storyworld-tiny&training_tab=A%20head%20forms")
     slider = tab.locator("[data-testid=stMainBlockContainer]").get_by_role("slider")
     slider.focus()
     slider.press("ArrowLeft")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pages
 import pytest
-from pages import cells, facts, fine, said
+from pages import TINY, cells, facts, fine, said
 from streamlit.testing.v1 import AppTest
 
 TABS = ["Learning curves", "A gap fills", "A head forms", "[CLS] and topics"]
@@ -43,7 +43,7 @@ def under_way(run_folder, tmp_path, monkeypatch) -> Path:
 
 @pytest.mark.parametrize("tab", TABS)
 def test_every_tab_shows_the_bundled_run(tab):
-    app = opened(tab)
+    app = opened(tab, model=TINY)
     assert fine(app), said(app)
     assert [button.key for button in app.main.get("download_button")]
     assert cells(app)
@@ -108,7 +108,7 @@ def test_a_run_before_its_first_figures(under_way):
     (under_way / "metrics.csv").unlink()
     for step in ("step-00000", "step-00050"):
         shutil.rmtree(under_way / step)
-    app = opened(run=str(under_way))
+    app = opened(model=TINY, run=str(under_way))
     assert fine(app) and "No figures yet" in said(app) and not app.select_slider(key="step").disabled
 
 
@@ -123,7 +123,7 @@ def test_damage_is_told_in_a_box(under_way):
 
 def test_a_model_that_no_run_wrote(folders):
     app = opened(folder=folders["bare"])
-    assert not app.exception and "no run folder" in said(app) and "Bundled: english-mini" in said(app)
+    assert not app.exception and "no run folder" in said(app) and "Bundled: english" in said(app)
 
 
 @pytest.mark.parametrize(("tab", "odd"), [*((TABS[1], odd) for odd in ODD), (TABS[2], "html"), (TABS[2], "very long")])
@@ -154,7 +154,7 @@ def test_the_head_of_a_link(mine):
 
 
 def test_the_step_drives_all_pages(mine):
-    app = opened()
+    app = opened(model=TINY)
     app.select_slider(key="training_step").set_value("300").run()
     assert fine(app), said(app)
     assert app.select_slider(key="step").value == "300"
@@ -184,7 +184,7 @@ def test_only_pages_that_can_show_the_step_are_linked(folders, tmp_path):
 
 def test_a_run_is_put_into_the_model_bar(mine):
     app = opened(run=mine)
-    assert f"Model: **{mine}**" in said(app) and facts(app).startswith("**storyworld-tiny**")
+    assert f"Model: **{mine}**" in said(app) and facts(app).startswith("**english**")
     next(button for button in app.main.button if button.label == "Show step 100 on all pages").click().run()
     assert fine(app), said(app)
     assert f"Model: **{mine}**" in said(app) and app.text_input(key="folder").value == mine

@@ -20,7 +20,7 @@ def test_an_uploaded_zip_is_shown_and_a_bad_one_leaves_it(tab, server, folders, 
     tab.get_by_text("or upload one").click()
     upload(tab, tmp_path / "bad.zip")
     tab.get_by_text("bad.zip: not a readable zip").wait_for()
-    assert tab.get_by_text("Model: storyworld-tiny").count() == 1
+    assert tab.get_by_text("Model: english").count() == 1
     tab.get_by_role("button", name="Remove bad.zip").click()
     tab.get_by_text("bad.zip: not a readable zip").wait_for(state="detached")
     upload(tab, tmp_path / "mine.zip")

@@ -57,7 +57,12 @@ def test_the_weight_that_changes_most_is_named(folders):
 
 
 def test_labels_that_change_are_named():
-    app = opened("labels", label_two="true", label_other="Ruth Hill bought Lucky a cake in Ashford. It was salty.")
+    app = opened(
+        "labels",
+        model="storyworld-tiny",
+        label_two="true",
+        label_other="Ruth Hill bought Lucky a cake in Ashford. It was salty.",
+    )
     assert fine(app), said(app)
     assert "In the other version the class is **bad** (100.0%) instead of **good** (99.8%)." in said(app)
     assert "In the other version: no word that both have changes its label." in said(app)

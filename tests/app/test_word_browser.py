@@ -98,7 +98,7 @@ def test_stations_say_their_numbers_and_words_can_be_pressed(picture):
 def test_in_the_explorer(new_tab, server):
     tab = new_tab(reduced_motion="reduce")
     tab.set_viewport_size({"width": 390, "height": 844})
-    show(tab, server, "word", "?text=my+dog+is+hairy.&mask=2")
+    show(tab, server, "word", "?model=storyworld-tiny&text=my+dog+is+hairy.&mask=2")
     assert overflow(tab) == 0
     assert tab.locator(".word").evaluate("word => word.scrollWidth <= word.clientWidth + 1")
     assert tab.locator(".word canvas").bounding_box()["y"] < 844, "a picture on the first screen"

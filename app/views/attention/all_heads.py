@@ -1,6 +1,7 @@
 """All heads on one canvas, and where in the model each role is played."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import streamlit as st
@@ -8,6 +9,7 @@ import streamlit as st
 from app.shared import history, layout, models, state, versions
 from app.shared.exports import exports
 from app.shared.markdown import plain
+from app.shared.recipes import head_start
 from app.views.attention import cells
 from bertlab.draw.charts.attention import (
     attention_heatmap,
@@ -54,7 +56,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None, version: str | None
     st.caption(
         "Attention is not explanation. A weight says how much of a token's vector a head mixes in, not why the model "
         "predicts what it does. Look at the random-weights control before you read meaning into a pattern."
-        + (HEAD_START if models.head_start(loaded.source) else "")
+        + (HEAD_START if head_start(Path(loaded.folder)) else "")
     )
     export_head(loaded, other, heads, view, text, pair)
     if heads.control is not None:

@@ -1,13 +1,8 @@
 """Attention heads: all at once and one in full, heads switched off, attention as an explanation, and bertviz."""
 
-from app.shared import fit, layout, models, state, versions
+from app.shared import fit, layout, models, state, texts, versions
 from app.views.attention import all_heads, bertviz_views, explanation, switch_off
 
-EXAMPLES = {
-    "a gap": {"text": state.DEFAULT_TEXT, "pair": ""},
-    "no gap": {"text": state.DEFAULT_TEXT.replace("[MASK]", "animal"), "pair": ""},
-    "a pair": {"text": "the man went to the store.", "pair": "he bought a gallon of milk."},
-}
 # Each view, and the task whose head its model needs.
 VIEWS = {
     "All heads": (all_heads, "encoder"),
@@ -21,8 +16,9 @@ layout.heading(
     "In every layer each token gathers information from the others, in several ways at once: each way is a *head*. "
     "See where every head attends, switch heads off, and ask whether attention explains what the model predicts.",
 )
-versions.examples_and_switch("", EXAMPLES)
-text, pair = state.text_fields()
+examples = texts.chosen().heads
+versions.examples_and_switch("", examples)
+text, pair = state.text_fields(examples)
 other = versions.field("", text)
 with layout.open_tab("attention", VIEWS) as name:
     view, task = VIEWS[name]

@@ -16,6 +16,15 @@ examples = list(storyworld.{maker}(seed=0, count={count}, split="test"))[:{count
 {MEASURED}"""
 
 
+def film_reviews(model: str) -> str:
+    return f"""from bertlab.corpora.film_reviews import film_reviews
+from bertlab.tasks.registry import open_task
+
+model, task = open_task({model!r})
+examples = film_reviews()
+{MEASURED}"""
+
+
 def file(model: str, name: str, columns: Columns, labelled: bool, problem: str) -> str:
     pairs = columns.pair is not None
     return f"""from pathlib import Path

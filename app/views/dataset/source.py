@@ -9,13 +9,15 @@ from typing import Any
 
 import streamlit as st
 
-from app.shared import models, state, uploads
+from app.shared import models, state, texts, uploads
+from app.shared.families import STORYWORLD
 from app.shared.markdown import plain
 from app.shared.upload_text import uploaded_file, without_flags
 from app.views.dataset import cells
 from app.views.dataset.kinds import QUESTIONS, TEXTS, WORDS, Kind, kind_of
 from bertlab.corpora.columns import LABELS, Columns
 from bertlab.corpora.columns import TEXTS as TEXT_COLUMNS
+from bertlab.corpora.film_reviews import film_reviews
 from bertlab.corpora.reading import Skipped
 from bertlab.corpora.records import read_records
 from bertlab.corpora.tabular import ReadOptions
@@ -24,7 +26,7 @@ from bertlab.tasks.base import Task
 from bertlab.tasks.registry import task_of
 from bertlab.tasks.sequence import problem_of
 
-FILE, MADE = "a file", {"opinions": TEXTS, "names": WORDS, "questions": QUESTIONS}
+FILE, MADE = "a file", {texts.OPINIONS: TEXTS, texts.NAMES: WORDS, texts.QUESTIONS: QUESTIONS}
 MADE_ROWS, MOST_ROWS = 300, 10_000
 NOTHING = "none"
 FILE_TYPES = ["csv", "tsv", "jsonl", "json", "txt", "conll", "bio", "iob", "iob2"]
@@ -50,28 +52,36 @@ class Data:
 
 def choose() -> Data | None:
     """Show the fields for the data. Returns None while the file is missing."""
+    names = [*texts.chosen().data, FILE]
     source = st.segmented_control(
         "Which data",
-        [*MADE, FILE],
-        default="opinions",
+        names,
+        default=names[0],
         required=True,
         key="dataset_set",
         bind="query-params",
         persist_state="session",
     )
-    return own_file() if source == FILE else made(source)
+    if source == FILE:
+        return own_file()
+    return reviews() if source == texts.REVIEWS else made(source)
+
+
+def reviews() -> Data:
+    loaded, task = opened(TEXTS)
+    return Data(TEXTS, film_reviews(), loaded, task, texts.REVIEWS, cells.film_reviews(loaded.source))
 
 
 def made(name: str) -> Data:
     kind = MADE[name]
-    loaded, task = opened(kind)
+    loaded, task = opened(kind, STORYWORLD)
     examples, code = storyworld_examples(name), cells.made(loaded.source, kind.made.__name__, MADE_ROWS)
     return Data(kind, examples, loaded, task, name, code)
 
 
-def opened(kind: Kind) -> tuple[models.Loaded, Task]:
-    """Return the chosen model, or the bundled one for this kind, and its task."""
-    loaded = models.model_for(kind.task)
+def opened(kind: Kind, kin: str | None = None) -> tuple[models.Loaded, Task]:
+    """Return the chosen model, or the bundled one for this kind, of `kin` if that is given, and its task."""
+    loaded = models.model_for(kind.task, kin)
     return loaded, task_of(kind.family, Path(loaded.folder), loaded.model.config, loaded.tokenizer)
 
 

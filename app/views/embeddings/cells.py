@@ -89,6 +89,13 @@ examples = list({name}(seed=0, count={count}, split="test"))
 texts, labels = [e.text for e in examples], [e.label for e in examples]"""
 
 
+def film_reviews() -> str:
+    return """from bertlab.corpora.film_reviews import film_reviews
+
+examples = film_reviews()
+texts, labels = [e.text for e in examples], [e.label for e in examples]"""
+
+
 def own_texts(texts: Sequence[str], labels: Sequence[str]) -> str:
     return f"texts = {list(texts)!r}\nlabels = {list(labels)!r}"
 

@@ -8,12 +8,14 @@ import numpy as np
 import streamlit as st
 
 from app.shared import layout, models, progress
+from app.shared.families import origin
 from app.shared.markdown import plain
 from app.views.embeddings import cells
 from app.views.embeddings.texts import TextSet
 from bertlab import Tokenizer
 from bertlab.draw.charts.projection import projection_scatter, projection_table
 from bertlab.explain.vectors import LayerMeasures, Method, layer_measures, nearest, project, vector_rows
+from bertlab.io.locate import bundled_models
 from bertlab.model.base import PretrainedModel
 from bertlab.model.mixing import Pooling
 from bertlab.model.sentences import OwnPooling, own_pooling
@@ -22,7 +24,7 @@ POOLINGS: dict[Pooling, str] = {"cls": "[CLS]", "mean": "mean", "max": "maximum"
 METHODS: dict[Method, str] = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
 OWN = "own"
 HELP = "The vector of [CLS]; or the mean, or the maximum of each dimension, over the tokens without [CLS] and [SEP]."
-FINE_TUNED = "storyworld-tiny-sentiment"
+FINE_TUNED = "-sentiment"
 
 
 @dataclass(frozen=True)
@@ -126,10 +128,9 @@ def shown_models(loaded: models.Loaded) -> list[models.Loaded]:
 
 def partner(loaded: models.Loaded) -> models.Loaded | None:
     """Return a model fine-tuned from the bundled one for that, and the bundled one for a fine-tuned one."""
-    if loaded.source.partition("/step-")[0] == models.DEFAULT_MODEL:
-        return models.open_model("encoder", FINE_TUNED)
-    fine_tuned = loaded.source.startswith(f"{models.DEFAULT_MODEL}-")
-    return models.open_model("encoder", models.DEFAULT_MODEL) if fine_tuned else None
+    base, name = origin(loaded.source), loaded.source.partition("/step-")[0]
+    other = f"{base}{FINE_TUNED}" if name == base else base
+    return models.open_model("encoder", other) if other in bundled_models() else None
 
 
 def clouds(loaded: models.Loaded, texts: TextSet, look: Look) -> list[Cloud]:

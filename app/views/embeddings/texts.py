@@ -1,6 +1,6 @@
 """Which texts are shown: a bundled set, the visitor's own lines or file, and sentences added to any of them."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -9,17 +9,21 @@ import streamlit as st
 
 from app.shared import state
 from app.shared.markdown import plain
+from app.shared.texts import OPINIONS, REVIEWS, TOPICS, chosen
 from app.shared.upload_text import uploaded_file, without_flags
 from app.views.embeddings import cells
 from bertlab.corpora.columns import LABELS, TEXTS, Columns
+from bertlab.corpora.film_reviews import film_reviews
 from bertlab.corpora.reading import Skipped
 from bertlab.corpora.records import Record, read_records
 from bertlab.corpora.tabular import ReadOptions, text_examples
 from bertlab.draw.charts.projection import YOURS
 from bertlab.errors import InputError
 
-OPINIONS, TOPICS, OWN, FILE = "opinions", "topics", "my own lines", "a file"
+OWN, FILE = "my own lines", "a file"
 LEADS = {
+    REVIEWS: "One sentence each on some film, *positive* or *negative*, written for this page. Most of their words are "
+    "found in both: “not a bad film” is praise, “not a good film” is none.",
     OPINIONS: "Two short sentences each, *good* or *bad*. Both contain good and bad words, and “not” or “although” "
     "reverses them: counting words cannot tell them apart.",
     TOPICS: "Two sentences each on one of six topics. The words alone give the topic away, and random weights keep the "
@@ -69,9 +73,9 @@ class TextSet:
 
 def choose() -> TextSet | None:
     """Show the fields for the texts. Returns None while the file is missing."""
-    names = [OPINIONS, TOPICS, OWN, FILE]
+    names = [*chosen().embeddings, OWN, FILE]
     source = st.segmented_control(
-        "Which texts", names, default=OPINIONS, required=True, key="embeddings_set", bind="query-params"
+        "Which texts", names, default=names[0], required=True, key="embeddings_set", bind="query-params"
     )
     if source == FILE:
         found = uploaded_texts()
@@ -85,6 +89,8 @@ def choose() -> TextSet | None:
 
 def bundled_texts(source: str) -> tuple[Sequence[str], Sequence[str], str]:
     st.caption(LEADS[source])
+    if source == REVIEWS:
+        return *_columns(film_reviews()), cells.film_reviews()
     return *_storyworld(MAKERS[source]), cells.bundled_texts(MAKERS[source], BUNDLED_TEXTS)
 
 
@@ -92,8 +98,13 @@ def bundled_texts(source: str) -> tuple[Sequence[str], Sequence[str], str]:
 def _storyworld(name: str) -> tuple[list[str], list[str]]:
     from bertlab.corpora import storyworld
 
-    examples = list(getattr(storyworld, name)(seed=0, count=BUNDLED_TEXTS, split="test"))
-    return [e.text for e in examples], [e.label for e in examples]
+    return _columns(getattr(storyworld, name)(seed=0, count=BUNDLED_TEXTS, split="test"))
+
+
+def _columns(examples: Iterable) -> tuple[list[str], list[str]]:
+    """Return texts and labels."""
+    texts, labels = zip(*((e.text, e.label) for e in examples), strict=True)
+    return list(texts), list(labels)
 
 
 def own_texts() -> tuple[Sequence[str], Sequence[str], str]:

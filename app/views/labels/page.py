@@ -4,21 +4,12 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from app.shared import fit, layout, models, state, versions, words
+from app.shared import fit, layout, models, state, texts, versions, words
 from app.shared.markdown import plain
 from app.views.labels import label_views
 from bertlab.errors import InputError
 from bertlab.explain.labels import label_text, label_words
 from bertlab.explain.text import clean
-
-TEXT = "Ruth Hill bought Lucky a cake in Ashford. It was delicious."
-EXAMPLES = {
-    "delicious": TEXT,
-    "not salty": "In Ashford, Ruth Hill and Lucky, her dog, ate a cake. The soup was not salty.",
-    "although": "The cake was delicious, although the soup was salty.",
-    "never": "Eleanor met Zara in Valleyfield. The pudding was never bland.",
-    "names or words?": "Rose gave the rose to May in may. The baker thanked Jack Baker.",
-}
 
 
 def models_for(task: str) -> Iterator[tuple[models.Loaded, str]]:
@@ -55,14 +46,25 @@ def show_text() -> None:
 
 def show_words() -> None:
     st.subheader("Each word", anchor=False)
-    word = None
+    word, read, changed = None, text, other
     for loaded, ending in models_for("word labels"):
-        labelled = models.compute(label_words, loaded, text, loaded.limit)
+        if not ending and not texts.suits(loaded.name):
+            read, changed = example_of(loaded), None
+        labelled = models.compute(label_words, loaded, read, loaded.limit)
         notice_once(labelled.dropped, labelled.unknown, len(labelled.tokens))
         st.caption(f"Labelled by **{plain(loaded.name)}**.")
-        if other:
-            label_views.show_word_changes(labelled, models.compute(label_words, loaded, other, loaded.limit))
-        word = label_views.show_words(loaded, labelled, text, f"word-labels{ending}", word)
+        if changed:
+            label_views.show_word_changes(labelled, models.compute(label_words, loaded, changed, loaded.limit))
+        word = label_views.show_words(loaded, labelled, read, f"word-labels{ending}", word)
+
+
+def example_of(loaded: models.Loaded) -> str:
+    """Say that no bundled model finds names in real English. Return a text that suits the one that is shown instead."""
+    st.markdown(
+        "No bundled model finds names in real English: on your text this one would only guess. So below it reads a "
+        "text of its own small world."
+    )
+    return next(iter(texts.of(loaded.name).labels.values()))["label_text"]
 
 
 SCORE = (
@@ -78,9 +80,9 @@ layout.heading(
     "gradients* divide the score of the label among them: blue tokens raise it, orange ones lower it.",
     help=f"{SCORE}\n\n{words.explained(SCORE)}",
 )
-shown = {name: {"label_text": text, "label_pair": ""} for name, text in EXAMPLES.items()}
-versions.examples_and_switch("label_", shown)
-text, pair = state.text_fields("label_", TEXT)
+examples = texts.chosen().labels
+versions.examples_and_switch("label_", examples)
+text, pair = state.text_fields(examples, "label_")
 other = versions.field("label_", text)
 noticed: set[tuple[int, ...]] = set()
 with layout.box():

@@ -10,14 +10,6 @@ from app.shared.markdown import chip_names, plain
 from bertlab.errors import InputError
 from bertlab.explain.text import Encoded, clean, encode
 
-EXAMPLES = {
-    "too tired": {"text": state.DEFAULT_TEXT, "pair": ""},
-    "too wide": {"text": state.DEFAULT_TEXT.replace("tired", "wide"), "pair": ""},
-    "my dog": {"text": "my dog is [MASK].", "pair": "he likes walks."},
-    "the store": {"text": "the man went to the [MASK].", "pair": "he bought a gallon of milk."},
-    "penguins": {"text": "penguins are flightless [MASK].", "pair": ""},
-}
-
 
 @dataclass(frozen=True)
 class Query:

@@ -4,20 +4,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import layout, models
+from app.shared import layout, models, texts
 from app.shared.exports import exports
 from app.shared.markdown import plain
 from app.views.masking import cells
 from app.views.masking.mask import Query
 from bertlab.draw.charts.masking import verdict_bars, verdict_table
 from bertlab.explain.words.next_sentence import NextSentence, both_orders
-
-HEAD = "cls.seq_relationship"
-STORY = "I am Penny Thorne, and I am an engineer. My dog Duchess is hairy."
-PAIRS = {
-    "one story": (STORY, "She likes bones, and my brother Martin likes a new film."),
-    "two stories": (STORY, "Broken ink roller! Polite Richard needed another ink roller at the printing house."),
-}
 
 
 def show(queries: Sequence[Query]) -> None:
@@ -26,22 +19,25 @@ def show(queries: Sequence[Query]) -> None:
         "two texts follows the first. In half of the pairs it does. In the other half, the *negatives*, the second "
         "text comes from elsewhere."
     )
-    st.pills("Try a pair", list(PAIRS), key="nsp_pair", on_change=fill_fields)
-    judges = {one.loaded.name: one.loaded for one in queries if one.loaded.random or one.loaded.has(HEAD)}
-    for query in queries:
+    st.pills("Try a pair", list(texts.chosen().next_sentence), key="nsp_pair", on_change=fill_fields)
+    judges = {one.loaded.name: one.loaded for one in queries if one.loaded.random or one.loaded.has(models.PAIRS_HEAD)}
+    for query in queries[1:]:
         if query.loaded.name not in judges:
             st.info(f"**{query.name}** was saved without a next-sentence head.", icon=":material/info:")
+    if queries[0].loaded.name not in judges:
+        judge = models.model_for("next sentence")
+        judges = {judge.name: judge} | judges
     if not queries[0].pair:
         text = "There is no second text: write one beside the first, or press a pair above."
         st.info(text, icon=":material/edit:")
-    elif judges:
+    else:
         judges.setdefault(models.RANDOM, models.control_of(queries[0].loaded))
         show_verdicts(judges, queries[0].text, queries[0].pair)
 
 
 def fill_fields() -> None:
     if st.session_state.nsp_pair:
-        st.session_state.text, st.session_state.pair = PAIRS[st.session_state.nsp_pair]
+        st.session_state.text, st.session_state.pair = texts.chosen().next_sentence[st.session_state.nsp_pair]
 
 
 def show_verdicts(judges: dict[str, models.Loaded], text: str, pair: str) -> None:

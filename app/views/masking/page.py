@@ -1,6 +1,6 @@
 """Masked words: what BERT would write in the gaps and why, and both tasks of its pretraining."""
 
-from app.shared import fit, layout, models, state, versions
+from app.shared import fit, layout, models, state, texts, versions
 from app.views.masking import fill_in, layer_by_layer, mask, next_sentence, pretraining_draw, two_versions, whole_text
 from bertlab.explain.text import encode
 
@@ -28,8 +28,9 @@ layout.heading(
     "BERT learns by filling gaps. Hide words of your own text to see what BERT would write there. It reads the "
     "words on *both* sides, and you can see which of them decide.",
 )
-versions.examples_and_switch("", mask.EXAMPLES)
-text, pair = state.text_fields()
+examples = texts.chosen().masked
+versions.examples_and_switch("", examples)
+text, pair = state.text_fields(examples)
 other = versions.field("", text)
 with layout.box():
     show(text, pair, other)

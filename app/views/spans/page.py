@@ -36,6 +36,6 @@ layout.heading(
     "the end of the answer. If [CLS] gets the highest ones, the passage contains no answer. The model can only copy, "
     "and it can be wrong.",
 )
-question, passage = reading.fields()
+question, passage = reading.fields(models.chosen())
 with layout.box():
     show(question, passage)

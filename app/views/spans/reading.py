@@ -7,18 +7,12 @@ from typing import cast
 
 import streamlit as st
 
-from app.shared import layout, models, progress, state
+from app.shared import layout, models, progress, state, texts
 from bertlab import BertForQuestionAnswering
 from bertlab.explain.attention.knockout import Head, windows_without
 from bertlab.explain.spans import Answer, answer_from, count_windows, read_passage
 from bertlab.tasks.answers import Window
 
-QUESTION = "What did Rex eat?"
-PASSAGE = (
-    "Ruth Hill was a baker of Ashford. She lived on Elm Street with Rex, her dog. Ruth went to the toy shop. "
-    "She bought a red kite from the toymaker for nine coins. “Nine coins for a red kite?” cried Mark. "
-    "“The price of the toy shop,” said Ruth. Rex ate bread near the garden."
-)
 DRAWN = 48  # tokens that fit into a readable square
 SHADES = (  # how to read a shaded passage
     "Blue from the left: the answer may start with this word. Orange from the right: it may end with it. The answer is "
@@ -26,26 +20,17 @@ SHADES = (  # how to read a shaded passage
 )
 
 
-@st.cache_data(show_spinner=False)
-def examples() -> list[tuple[str, str]]:
-    """Return a few held-out questions of the story world with their passages; the first has no answer."""
-    from bertlab.corpora.storyworld import questions
-
-    chosen: dict[str, tuple[str, str]] = {}
-    for example in questions(seed=0, count=60, split="test"):
-        kind = "none" if example.is_impossible else example.kind
-        chosen.setdefault(kind, (example.question, example.context))
-    kept = [chosen.pop("none", None), *chosen.values()][:5]
-    return [texts for texts in kept if texts]
-
-
-def fields(prefix: str = "") -> tuple[str, str]:
-    """Show the fields for question and passage; `prefix` keeps the keys of two views apart."""
-    keys = f"{prefix}question", f"{prefix}passage"
-    offered = {texts[0]: dict(zip(keys, texts, strict=True)) for texts in examples()}
-    state.example_pills("Try an unseen question", offered)
-    question = state.linked_text(st.text_input, "Your question", keys[0], QUESTION)
-    return question, state.linked_text(st.text_area, "Your passage", keys[1], PASSAGE, height=110)
+def fields(model: str, prefix: str = "") -> tuple[str, str]:
+    """Show the fields for question and passage, with examples that suit the model; `prefix` keeps the keys of two views
+    apart."""
+    examples = texts.prefixed(prefix, texts.of(model).questions())
+    first = state.first_texts(examples)
+    state.example_pills("Try a question", examples)
+    question, passage = (f"{prefix}{field}" for field in ("question", "passage"))
+    return (
+        state.linked_text(st.text_input, "Your question", question, first[question]),
+        state.linked_text(st.text_area, "Your passage", passage, first[passage], height=110),
+    )
 
 
 @dataclass(frozen=True)

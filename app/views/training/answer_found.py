@@ -26,7 +26,7 @@ def film(
 
 def show(run: TrainingRun, source: str, step: int) -> None:
     """`source` is what a cell opens; `step` is marked."""
-    question, passage = reading.fields("film_")
+    question, passage = reading.fields(run.name, "film_")
     moments, loaded = moments_of(run), last_model("answer", run)
     frames = progress.rows(film, loaded, moments, question, passage, total=len(moments))
     if not frames:

@@ -4,18 +4,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import models, state
+from app.shared import models, state, texts
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun
 from bertlab.explain.snapshots import picked
 
 MOST_MOMENTS = 12
-EXAMPLES = {
-    "who was too tired?": state.DEFAULT_TEXT,
-    "what was too wide?": state.DEFAULT_TEXT.replace("tired", "wide"),
-    "penguins": "penguins are flightless [MASK].",
-    "too big": "the trophy didn't fit in the suitcase because the [MASK] was too big.",
-}
 
 
 def moments_of(run: TrainingRun) -> tuple[Moment, ...]:
@@ -39,6 +33,8 @@ def settled(outputs: Sequence) -> int:
     return next(i for i in range(len(outputs)) if set(outputs[i:]) == {outputs[-1]})
 
 
-def text_fields() -> tuple[str, str | None]:
-    state.example_pills("Try", {name: {"film_text": text, "film_pair": ""} for name, text in EXAMPLES.items()})
-    return state.text_fields("film_")
+def text_fields(run: TrainingRun) -> tuple[str, str | None]:
+    """Show the fields for a text, with examples that suit what the run has learned from."""
+    examples = texts.prefixed("film_", texts.of(run.name).masked)
+    state.example_pills("Try", examples)
+    return state.text_fields(examples, "film_")

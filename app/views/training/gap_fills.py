@@ -26,7 +26,7 @@ def film(
 
 def show(run: TrainingRun, source: str, step: int) -> None:
     """`source` is what a cell opens; `step` is marked."""
-    text, pair = text_fields()
+    text, pair = text_fields(run)
     moments, loaded = moments_of(run), last_model("fill", run)
     encoded = encode(loaded.tokenizer, text, pair, loaded.model.config.max_position_embeddings)
     layout.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))

@@ -35,7 +35,7 @@ def film(
 
 def show(run: TrainingRun, source: str, step: int) -> None:
     """`source` is what a cell opens; `step` is marked."""
-    text, pair = text_fields()
+    text, pair = text_fields(run)
     moments, loaded = moments_of(run), last_model("encoder", run)
     frames = progress.rows(film, loaded, moments, text, pair, MOST_TOKENS, total=len(moments))
     if not frames:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.explore import PAGES, file_of
 from app.shared import gate, layout, models, uploads
+from app.shared.families import STORYWORLD
 from app.views.training import answer_found, cls_topics, gap_fills, head_forms, learning_curves
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun, read_run
@@ -36,6 +37,10 @@ def choose_run(place) -> str:
         help="What `bertlab pretrain` and `bertlab finetune` write, during training or afterwards. Type any folder.",
     )
     return st.session_state.opened_model if chosen in (None, CHOSEN) else chosen
+
+
+def choose_film() -> None:
+    st.session_state.run = STORYWORLD
 
 
 def choose_moment(place, run: TrainingRun) -> Moment:
@@ -108,6 +113,8 @@ def show(place, run: TrainingRun) -> None:
     else:
         how = "To keep some, train with `--set snapshot_steps=0,100,1000`"
         st.caption(f"This run kept no snapshots, so only its curves can be shown. {how}.")
+        text = f"Watch the snapshots of {STORYWORLD}"
+        st.button(text, key="film", icon=":material/movie:", type="tertiary", on_click=choose_film)
     models.name_model(moment.source if moment else run.name)
     views = {"Learning curves": learning_curves} | (films(run) if moment else {})
     with layout.open_tab("training", views) as name:

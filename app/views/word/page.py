@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.shared import fit, layout, models, state
+from app.shared import fit, layout, models, state, texts
 from app.shared.exports import exports
 from app.views.masking import mask
 from app.views.word import cells, links
@@ -79,9 +79,10 @@ layout.heading(
     "One masked word goes through the whole BERT. Press another word to follow that one.",
 )
 left, right = st.columns([3, 2], gap="medium")
-text = state.linked_text(left.text_area, "Your text", "text", state.DEFAULT_TEXT, height=68)
+examples = texts.chosen().masked
+text = state.linked_text(left.text_area, "Your text", "text", state.first_texts(examples)["text"], height=68)
 with right:
-    state.example_pills("Try", mask.EXAMPLES, wrap=True)
+    state.example_pills("Try", examples, wrap=True)
 picture = st.container()  # above the second text, which few need
 pair = state.linked_text(st.text_area, "Second text (optional)", "pair", height=68)
 below = st.container()

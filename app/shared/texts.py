@@ -1,0 +1,179 @@
+"""The texts that the pages offer for each family of models; the first example of a kind is what a page opens with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from app.shared import models
+from app.shared.families import DEFAULT_MODEL, STORYWORLD, origin
+from app.shared.state import Examples
+
+
+def pairs(examples: dict[str, tuple[str, str]], first: str = "text", second: str = "pair") -> Examples:
+    return {name: {first: text, second: other} for name, (text, other) in examples.items()}
+
+
+def passages(asked: list[tuple[str, str]]) -> Examples:
+    return pairs({question: (question, passage) for question, passage in asked}, "question", "passage")
+
+
+@dataclass(frozen=True)
+class Texts:
+    """`heads` are for the attention page, whose fields are those of `masked`; `next_sentence` are pairs that follow
+    each other, or do not. `embeddings` and `data` name the labelled sets of these pages."""
+
+    masked: Examples
+    heads: Examples
+    next_sentence: dict[str, tuple[str, str]]
+    labels: Examples
+    questions: Callable[[], Examples]
+    embeddings: tuple[str, ...]
+    data: tuple[str, ...]
+
+
+REVIEWS, OPINIONS, TOPICS, NAMES, QUESTIONS = "film reviews", "opinions", "topics", "names", "questions"
+TIRED = "the animal didn't cross the street because the [MASK] was too tired."
+STORE = ("the man went to the [MASK].", "he bought a gallon of milk.")
+IN_ASHFORD = "I am Penny Thorne, and I am an engineer. My dog Duchess is hairy."
+RUTH_HILL = (
+    "Ruth Hill was a baker of Ashford. She lived on Elm Street with Rex, her dog. Ruth went to the toy shop. "
+    "She bought a red kite from the toymaker for nine coins. “Nine coins for a red kite?” cried Mark. "
+    "“The price of the toy shop,” said Ruth. Rex ate bread near the garden."
+)
+
+
+@st.cache_data(show_spinner=False)
+def storyworld_questions() -> Examples:
+    """Return a question on the default passage, and a few held-out ones; the first of these has no answer."""
+    from bertlab.corpora.storyworld import questions
+
+    chosen: dict[str, tuple[str, str]] = {}
+    for example in questions(seed=0, count=60, split="test"):
+        kind = "none" if example.is_impossible else example.kind
+        chosen.setdefault(kind, (example.question, example.context))
+    held_out = [chosen.pop("none", None), *chosen.values()][:5]
+    return passages([("What did Rex eat?", RUTH_HILL), *(texts for texts in held_out if texts)])
+
+
+TOWN = Texts(
+    masked=pairs(
+        {
+            "too tired": (TIRED, ""),
+            "too wide": (TIRED.replace("tired", "wide"), ""),
+            "my dog": ("my dog is [MASK].", "he likes walks."),
+            "the store": STORE,
+            "penguins": ("penguins are flightless [MASK].", ""),
+        }
+    ),
+    heads=pairs(
+        {
+            "a gap": (TIRED, ""),
+            "no gap": (TIRED.replace("[MASK]", "animal"), ""),
+            "a pair": (STORE[0].replace("[MASK]", "store"), STORE[1]),
+        }
+    ),
+    next_sentence={
+        "one story": (IN_ASHFORD, "She likes bones, and my brother Martin likes a new film."),
+        "two stories": (
+            IN_ASHFORD,
+            "Broken ink roller! Polite Richard needed another ink roller at the printing house.",
+        ),
+    },
+    labels=pairs(
+        {
+            "delicious": ("Ruth Hill bought Lucky a cake in Ashford. It was delicious.", ""),
+            "not salty": ("In Ashford, Ruth Hill and Lucky, her dog, ate a cake. The soup was not salty.", ""),
+            "although": ("The cake was delicious, although the soup was salty.", ""),
+            "never": ("Eleanor met Zara in Valleyfield. The pudding was never bland.", ""),
+            "names or words?": ("Rose gave the rose to May in may. The baker thanked Jack Baker.", ""),
+        },
+        "label_text",
+        "label_pair",
+    ),
+    questions=storyworld_questions,
+    embeddings=(OPINIONS, TOPICS),
+    data=(OPINIONS, NAMES, QUESTIONS),
+)
+
+DOOR = "He closed the [MASK] behind him and sat down by the fire."
+SHIP = "The ship was launched in 1911 and served in the Atlantic."
+CURIE = (
+    "Marie Curie was born in Warsaw in 1867. She moved to Paris in 1891 to study physics and mathematics at the "
+    "Sorbonne. In 1903 she shared the Nobel Prize in Physics with her husband Pierre and with Henri Becquerel. In 1911 "
+    "she won the Nobel Prize in Chemistry for the discovery of radium and polonium."
+)
+PENGUIN = (
+    "The emperor penguin is the tallest and heaviest of all penguins. It lives only in Antarctica, where it breeds "
+    "during the winter. The female lays a single egg and then returns to the sea for two months. The male keeps the "
+    "egg warm on his feet until it hatches. Emperor penguins eat mainly fish and can dive to a depth of more than 500 "
+    "metres."
+)
+ENGLISH = Texts(
+    masked=pairs(
+        {
+            "a novel": (DOOR, ""),
+            "a review": ("The acting was terrible and the plot made no [MASK].", ""),
+            "an article": ("The Amazon flows through Brazil into the Atlantic [MASK].", ""),
+            "the news": ("The government said on Monday that prices had [MASK] by three per cent.", ""),
+            "too tired": (TIRED, ""),
+            "the store": STORE,
+        }
+    ),
+    heads=pairs(
+        {
+            "a gap": (DOOR, ""),
+            "no gap": (DOOR.replace("[MASK]", "door"), ""),
+            "a pronoun": (TIRED.replace("the [MASK]", "it"), ""),
+            "a pair": (STORE[0].replace("[MASK]", "store"), STORE[1]),
+        }
+    ),
+    next_sentence={
+        "one article": (SHIP, "It was sunk by a submarine in 1915."),
+        "article and novel": (SHIP, "“My dear,” said Mr. Darcy, “you are too kind.”"),
+    },
+    labels=pairs(
+        {
+            "wonderful": ("A wonderful film. The acting is superb, and the story moved me to tears.", ""),
+            "not bad": ("This film is not bad at all.", ""),
+            "waste of time": ("A complete waste of two hours. The plot made no sense.", ""),
+            "although": ("Although the actors do their best, the story is dull and far too long.", ""),
+            "never boring": ("It is a long film, but it is never boring.", ""),
+        },
+        "label_text",
+        "label_pair",
+    ),
+    questions=lambda: passages(
+        [
+            ("Where was Marie Curie born?", CURIE),
+            ("When did she win the Nobel Prize in Chemistry?", CURIE),
+            ("Who keeps the egg warm?", PENGUIN),
+            ("What do emperor penguins eat?", PENGUIN),
+            ("Who discovered the emperor penguin?", PENGUIN),  # the passage does not say
+        ]
+    ),
+    embeddings=(REVIEWS,),
+    data=(REVIEWS,),
+)
+# A model of the visitor's own may have learned either; the texts of real English are the likelier to suit it.
+ANY = replace(ENGLISH, embeddings=ENGLISH.embeddings + TOWN.embeddings, data=ENGLISH.data + TOWN.data)
+FAMILIES = {DEFAULT_MODEL: ENGLISH, "english-mini": ENGLISH, STORYWORLD: TOWN}
+
+
+def of(name: str) -> Texts:
+    """Return the texts for a model, by the bundled one that it was fine-tuned from."""
+    return FAMILIES.get(origin(name) or "", ANY)
+
+
+def chosen() -> Texts:
+    return of(models.chosen())
+
+
+def suits(name: str) -> bool:
+    """Return False for a model of the storyworld where one of real English was chosen: it would meet real text."""
+    return not (chosen() is ENGLISH and of(name) is TOWN)
+
+
+def prefixed(prefix: str, examples: Examples) -> Examples:
+    """Return the same examples for fields of other names."""
+    return {name: {prefix + field: text for field, text in texts.items()} for name, texts in examples.items()}
