@@ -15,7 +15,7 @@ from bertlab.io.locate import locate
 def test_the_explorer_starts_with_real_english_and_the_small_world_is_one_press_away():
     app = opened("masking")
     assert fine(app) and app.query_params == {}
-    assert facts(app).startswith("**english**:") and "film reviews, 50 million words" in facts(app)
+    assert facts(app).startswith("**english**:") and "film reviews, 55 million words" in facts(app)
     english = app.text_area(key="text").value
     assert app.button(key="world").label == "A small world whose every word we know"
     app.button(key="world").click().run()
