@@ -32,7 +32,7 @@ class PretrainRecipe:
     name: str = "storyworld-tiny"
     # text
     documents: int = 20_000  # of the storyworld; 0: text of your own
-    # of --data; english: 4 million words (bertlab.corpora.english.small); english-large: 48 million more
+    # of --data; english: 4 million words (bertlab.corpora.english.small); english-large: 51 million more
     corpus: Literal["", "english", "english-large"] = ""
     vocab_size: int = 3500
     lowercase: bool = True
