@@ -20,7 +20,7 @@ def test_reviews():
         return predict_one("english-sentiment", {"text": text["text"]})[0]["text"] == text["label"]
 
     count, wrong = right(TEXTS["review"], judged)
-    assert count >= 7, wrong
+    assert count >= 5, wrong
 
 
 def test_questions():
@@ -29,4 +29,4 @@ def test_questions():
         return predict_one("english-qa", given)[0]["text"].strip(" .,") in text["answers"]
 
     count, wrong = right(TEXTS["question"], judged)
-    assert count >= 3, wrong
+    assert count >= 4, wrong
