@@ -184,7 +184,8 @@ class Transformer(nn.Module):
 
 def beam_search(log_p, start, end, beams=4, most=30, penalty=0.6):
     """log_p(ids (K, T)) -> ln p of the next token (K, V). Return the ids (a list of ints) of the best text found,
-    without start and end: the highest ln p, divided by ((5 + n) / 6) ** penalty for n tokens with the end (Wu et al. 2016)."""
+    without start and end: the highest ln p, divided by ((5 + n) / 6) ** penalty for n tokens with the end (Wu et al.
+    2016)."""
     unfinished, done = [([], 0.0)], []
     while unfinished and len(unfinished[0][0]) < most:
         totals = log_p(torch.tensor([[start, *ids] for ids, _ in unfinished]))  # (K, V)
