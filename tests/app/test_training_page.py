@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pages
 import pytest
+import torch
 from pages import TINY, cells, facts, fine, said
 from streamlit.testing.v1 import AppTest
+
+from app.shared import texts
+from bertlab import BertForQuestionAnswering, Tokenizer
+from bertlab.io.locate import locate
 
 TABS = ["Learning curves", "A gap fills", "A head forms", "[CLS] and topics"]
 ATTENTION, READER = "Attention heads", "storyworld-tiny-qa"
@@ -74,11 +79,26 @@ def test_a_fine_tuning_is_read_against_what_needs_no_model():
     assert "kept no snapshots" in said(app) and len(app.tabs) == 1
 
 
-def test_a_question_through_a_fine_tuning():
-    app = opened("An answer is found", model=READER)
+@pytest.fixture
+def reader(tmp_path, monkeypatch) -> str:
+    """The bundled reader with two snapshots: with a new head, and as it is in the end."""
+    monkeypatch.chdir(tmp_path)
+    run = Path("runs/reader")
+    shutil.copytree(locate(READER), run)
+    shutil.copytree(locate(READER), run / "step-00400")
+    with pytest.warns(UserWarning, match="newly initialised"):
+        untaught = BertForQuestionAnswering.from_pretrained(TINY)
+    torch.nn.init.zeros_(untaught.span.weight)
+    untaught.span.bias.data.zero_()
+    untaught.save_pretrained(run / "step-00000", Tokenizer.from_pretrained(TINY))
+    return str(run)
+
+
+def test_a_question_through_a_fine_tuning(reader):
+    app = opened("An answer is found", run=reader, film_question="What did Rex eat?", film_passage=texts.RUTH_HILL)
     assert fine(app), said(app)
-    assert "the model answers “bread”. It has done so since step 400; at step 100 it still answered" in said(app)
-    assert all(f"**Step {step}**" in said(app) for step in ("0", "100", "400", "1,800"))
+    assert "the model answers “bread”. It has done so since step 400; at step 0 it still answered" in said(app)
+    assert all(f"**Step {step}**" in said(app) for step in ("0", "400", "1,800"))
     assert [tab.label for tab in app.tabs] == [TABS[0], "An answer is found", *TABS[2:]]
     app.text_input(key="film_question").set_value("").run()
     assert not app.exception and "question is empty" in said(app)
@@ -86,13 +106,12 @@ def test_a_question_through_a_fine_tuning():
     assert fine(app), said(app)
 
 
-def test_the_step_drives_the_answer_spans():
-    app = opened(model=READER)
+def test_the_step_drives_the_answer_spans(reader):
+    app = opened(folder=reader)
     app.select_slider(key="training_step").set_value("0").run()
     assert "Answer spans" in [link.proto.label for link in app.main.get("page_link")]
-    answers = pages.opened("spans", model=READER, step="0")
-    assert fine(answers) and "Model: **storyworld-tiny-qa/step-00000**" in said(answers)
-    assert answers.metric[0].value == "bought a red kite from the toymaker for nine"
+    answers = pages.opened("spans", folder=reader, step="0")
+    assert fine(answers) and "reader/step-00000**" in said(answers)
 
 
 def test_a_run_under_way(under_way):
