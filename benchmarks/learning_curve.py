@@ -33,7 +33,6 @@ from bertlab.cli.finetune import Finetune, enough_steps, recipe_of
 from bertlab.cli.tuning import untrained
 from bertlab.config import BertConfig
 from bertlab.io.atomic import atomic_write
-from bertlab.io.locate import locate
 from bertlab.model import BertModel
 from bertlab.tasks.baselines import predicted_by_tfidf
 from bertlab.tokenizer import Tokenizer
@@ -57,7 +56,7 @@ def tuned(
 ) -> float:
     """Return the test accuracy of the command's fine-tuning, without a dev set; `changes` as --set has them."""
     known, new = examples(train), examples(test)
-    positions = BertConfig.from_file(locate(model) / "config.json").max_position_embeddings
+    positions = BertConfig.from_pretrained(model).max_position_embeddings
     how = {"max_length": min(MOST_TOKENS, positions), "seed": seed, "set": (changes,)}
     command = Finetune("sentence", model, train=Path("reviews.csv"), **how)
     recipe = enough_steps(command, recipe_of(command), Sets(known, [], new, []))

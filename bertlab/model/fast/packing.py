@@ -19,16 +19,16 @@ class Packing:
 
     def __init__(self, attention_mask: Tensor, filled: bool = False):
         self.shape = attention_mask.shape
-        self.positions = attention_mask.flatten().nonzero().squeeze(1)  # (N,), numbers of 0..B*S-1
-        missing = -len(self.positions) % ROWS if filled and len(self.positions) >= 8 * ROWS else 0
-        self.packed = F.pad(self.positions, (0, missing))  # (N or a few more,), 0 where the first token fills up
+        positions = attention_mask.flatten().nonzero().squeeze(1)  # (N,), numbers of 0..B*S-1
+        self.tokens = len(positions)
+        missing = -self.tokens % ROWS if filled and self.tokens >= 8 * ROWS else 0
+        self.packed = F.pad(positions, (0, missing))  # (N or a few more,), 0 where the first token fills up
         self.row_starts = F.pad(attention_mask.ne(0).sum(1).cumsum(0), (1, 0))  # (B + 1,), numbers of 0..N
 
     def to(self, device: torch.device, non_blocking: bool = False) -> Self:
         """Return the same Packing on another device."""
         moved = object.__new__(type(self))
-        moved.shape = self.shape
-        moved.positions = self.positions.to(device, non_blocking=non_blocking)
+        moved.shape, moved.tokens = self.shape, self.tokens
         moved.packed = self.packed.to(device, non_blocking=non_blocking)
         moved.row_starts = self.row_starts.to(device, non_blocking=non_blocking)
         return moved
@@ -38,8 +38,8 @@ class Packing:
 
     def unpack(self, x: Tensor) -> Tensor:
         empty = x.new_zeros(self.shape.numel(), x.size(-1))
-        x = x[: len(self.positions)]
-        return empty.index_copy(0, self.positions, x).view(*self.shape, -1)  # (N, H) -> (B, S, H), 0 at padding
+        positions, x = self.packed[: self.tokens], x[: self.tokens]
+        return empty.index_copy(0, positions, x).view(*self.shape, -1)  # (N, H) -> (B, S, H), 0 at padding
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, dropout: float) -> Tensor:
         """Return softmax(Q K^T / sqrt(D)) V within each row, all (N, A, D), by flash attention on nested tensors."""
