@@ -45,7 +45,7 @@ def test_a_gpu_is_told_where_labels_and_tokens_are(documents, tok, recipe):
     told = with_positions(batch, unpadded=True)
     assert batch["labels"].flatten()[told["labelled"]].ge(0).all()
     assert len(told["labelled"]) == (batch["labels"] != -100).sum()
-    assert len(told["packed"].positions) == batch["attention_mask"].sum()
+    assert told["packed"].tokens == batch["attention_mask"].sum()
     assert "packed" not in with_positions(batch, unpadded=False)
 
 
