@@ -30,8 +30,10 @@ SETTINGS = {
     "Muon 1e-3, mean, layer decay 0.7": (MEAN, "optim.learning_rate=1e-3", "optim.layer_decay=0.7"),
     "AdamW 2e-3, mean": (*ADAMW, "optim.learning_rate=2e-3"),
     "AdamW 1e-3, mean": (*ADAMW, "optim.learning_rate=1e-3"),
+    "AdamW 5e-4, mean": (*ADAMW, "optim.learning_rate=5e-4"),
     "AdamW 3e-4, mean": (*ADAMW, "optim.learning_rate=3e-4"),
     "AdamW 1e-4, mean": (*ADAMW, "optim.learning_rate=1e-4"),
+    "AdamW 1e-3, mean, layer decay 0.7": (*ADAMW, "optim.learning_rate=1e-3", "optim.layer_decay=0.7"),
     "AdamW 3e-4, mean, layer decay 0.7": (*ADAMW, "optim.learning_rate=3e-4", "optim.layer_decay=0.7"),
     "AdamW 3e-4, mean, dropout 0.1": (*ADAMW, "optim.learning_rate=3e-4", "dropout=0.1"),
 }
@@ -41,13 +43,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", default="english-mini")
+    parser.add_argument("--sets", nargs="+", choices=READ, default=list(READ))
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS), metavar="SETTING")
     parser.add_argument("--labels", nargs="+", type=int, default=LABELS)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    pools = {name: READ[name](options.data)[0] for name in READ}
+    pools = {name: READ[name](options.data)[0] for name in options.sets}
     print(line(["", *(f"{name} {labels:,}" for name in pools for labels in options.labels)]))
     print(line(["---"] * (1 + len(pools) * len(options.labels))))
     for name in options.settings:

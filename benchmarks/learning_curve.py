@@ -8,7 +8,8 @@ sees. A seed draws the labelled examples, the same for all learners, then the ne
 
 "pretrained" is `bertlab finetune sentence` with its defaults, at 256 tokens or as many as the model reads; "random" the
 same from weights drawn at random; "frozen" logistic regression on the mean of the pretrained model's last states, whose
-weights stay as they are; "TF-IDF" logistic regression on words and pairs of neighbouring words.
+weights stay as they are; "TF-IDF" logistic regression on words and pairs of neighbouring words, of whole texts and of
+the tokens that the model reads.
 """
 
 import argparse
@@ -56,8 +57,7 @@ def tuned(
 ) -> float:
     """Return the test accuracy of the command's fine-tuning, without a dev set; `changes` as --set has them."""
     known, new = examples(train), examples(test)
-    positions = BertConfig.from_pretrained(model).max_position_embeddings
-    how = {"max_length": min(MOST_TOKENS, positions), "seed": seed, "set": (changes,)}
+    how = {"max_length": most_tokens(model), "seed": seed, "set": (changes,)}
     command = Finetune("sentence", model, train=Path("reviews.csv"), **how)
     recipe = enough_steps(command, recipe_of(command), Sets(known, [], new, []))
     recipe = replace(recipe, evaluate_every=0)
@@ -66,19 +66,24 @@ def tuned(
     return result.task.measures(new, list(result.task.predict(result.model, new)))["accuracy"]
 
 
+def most_tokens(model: str) -> int:
+    return min(MOST_TOKENS, BertConfig.from_pretrained(model).max_position_embeddings)
+
+
 def frozen(model: str, train: Labelled, test: Labelled, seed: int) -> float:
     """Return the test accuracy of logistic regression on the model's mean states."""
-    encoder, tokenizer = BertModel.from_pretrained(model), Tokenizer.from_pretrained(model)
-    known, new = (features(encoder, tokenizer, [text for text, _ in rows]) for rows in (train, test))
+    encoder, tokenizer = BertModel.trained(model, optional=("pooler",)), Tokenizer.from_pretrained(model)
+    known, new = (
+        features(encoder, tokenizer, [text for text, _ in rows], most_tokens(model)) for rows in (train, test)
+    )
     return judge(known, [label for _, label in train], new, [label for _, label in test])
 
 
 @torch.inference_mode()
-def features(encoder: BertModel, tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
-    """Return the mean of the last layer's vectors of each text, of at most 256 tokens: (N, H)."""
+def features(encoder: BertModel, tokenizer: Tokenizer, texts: Sequence[str], longest: int) -> np.ndarray:
+    """Return the mean of the last layer's vectors of each text, of its first tokens: (N, H)."""
     order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
     found = np.zeros((len(texts), encoder.config.hidden_size), np.float32)
-    longest = min(MOST_TOKENS, encoder.config.max_position_embeddings)
     for start in range(0, len(order), BATCH):
         numbers = order[start : start + BATCH]
         batch = tokenizer([texts[number] for number in numbers], max_length=longest)
@@ -103,8 +108,16 @@ def by_words(train: Labelled, test: Labelled) -> float:
     return fmean(label == right for label, (_, right) in zip(found, test, strict=True))
 
 
+def as_read(model: str, rows: Labelled) -> Labelled:
+    """Return the rows with what the model reads of their texts."""
+    tokenizer, longest = Tokenizer.from_pretrained(model), most_tokens(model) - 2  # beside [CLS] and [SEP]
+    read = [tokenizer.decode(ids[:longest]) for ids in tokenizer.encode_batch([text for text, _ in rows])]
+    return list(zip(read, [label for _, label in rows], strict=True))
+
+
 LEARNERS: dict[str, Callable[[str, Labelled, Labelled, int], float]] = {
     "TF-IDF": lambda model, train, test, seed: by_words(train, test),
+    "TF-IDF, tokens read": lambda model, train, test, seed: by_words(as_read(model, train), as_read(model, test)),
     "frozen": frozen,
     "pretrained": tuned,
     "random": lambda model, train, test, seed: tuned(model, train, test, seed, random_weights=True),
