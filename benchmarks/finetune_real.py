@@ -203,11 +203,13 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def quality(runs: Iterable[Run]) -> None:
+def quality(runs: Iterable[Run], ours: bool) -> None:
     print(line(HEAD), line(["---"] * len(HEAD)), sep="\n")
     for run in runs:
         sizes = " / ".join(f"{len(part):,}" for part in (run.sets.train, run.sets.dev, run.sets.test))
         for name, learn in learners(run).items():
+            if ours and "AdamW" in name:
+                continue
             say(f"{run.name} ({sizes}): {name} ...")
             print(line([f"{run.name} ({sizes})", name, *learn()]), flush=True)
     print()
@@ -235,6 +237,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5, help="of the race")
     parser.add_argument("--steps", type=int, default=30, help="that are timed in a round")
+    parser.add_argument("--ours", action="store_true", help="leave out AdamW and Trainer")
     parser.add_argument("--quality", action="store_true", help="no race")
     parser.add_argument("--speed", action="store_true", help="the race alone")
     return parser.parse_args()
@@ -248,7 +251,7 @@ def main() -> None:
         say(f"{name} is left out: there is no folder {options.data / REAL[name].folder}")
     runs = [prepare(name, options) for name in there]
     if not options.speed:
-        quality(tuned(run, options.adamw_rates) for run in runs)
+        quality((tuned(run, options.adamw_rates[: 1 if options.ours else None]) for run in runs), options.ours)
     if not options.quality:
         speed(runs, options.rounds, options.steps)
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; {options.model}, seed {options.seed}")

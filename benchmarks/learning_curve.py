@@ -1,7 +1,7 @@
 """How many labels pretraining is worth: film reviews judged after 100, 500, 2,000 and all labels.
 
     python benchmarks/learning_curve.py --data FOLDER --curves data/learning_curve.csv   # hours; a second call goes on
-    python benchmarks/learning_curve.py --curves data/learning_curve.csv                 # prints its table alone
+    python benchmarks/learning_curve.py --curves data/learning_curve.csv --pictures docs # its tables and figures alone
 
 MR's sentences (Pang and Lee 2005) and IMDB's reviews (Maas et al. 2011), each tested on 2,000 texts that no learner
 sees. A seed draws the labelled examples, the same for all learners, then the new head and the order.
@@ -33,6 +33,7 @@ from bertlab.cli.examples import Sets
 from bertlab.cli.finetune import Finetune, enough_steps, recipe_of
 from bertlab.cli.tuning import untrained
 from bertlab.config import BertConfig
+from bertlab.draw.figures.finetuning import labels_needed
 from bertlab.io.atomic import atomic_write
 from bertlab.model import BertModel
 from bertlab.tasks.baselines import predicted_by_tfidf
@@ -157,17 +158,34 @@ def write_curves(path: Path, curves: dict[Key, float]) -> None:
     atomic_write(path, "\n".join([",".join(COLUMNS), *rows]) + "\n")
 
 
+def by_learner(curves: dict[Key, float], model: str, name: str) -> dict[str, dict[int, list[float]]]:
+    """Return the accuracies of the seeds on one set, by learner and number of labels."""
+    found: dict[str, dict[int, list[float]]] = {learner: {} for learner in LEARNERS}
+    for key, accuracy in sorted(curves.items()):
+        if key[:2] == (model, name):
+            found[key[3]].setdefault(key[2], []).append(accuracy)
+    return {learner: runs for learner, runs in found.items() if runs}
+
+
 def table(curves: dict[Key, float]) -> list[str]:
-    """Return a Markdown table: a row for each set and learner, a column for each number of labels."""
+    """Return a Markdown table for each set: a row for each learner, a column for each number of labels."""
     rows = []
     for model, name in sorted({key[:2] for key in curves}):
-        sizes = sorted({key[2] for key in curves if key[:2] == (model, name)})
+        learners = by_learner(curves, model, name)
+        sizes = sorted({size for runs in learners.values() for size in runs})
         rows += ["", line([f"{name} ({model})", *(f"{size:,} labels" for size in sizes)])]
         rows.append(line(["---"] * (1 + len(sizes))))
-        for learner in LEARNERS:
-            found = [in_words([curves[key] for key in curves if key[:4] == (model, name, n, learner)]) for n in sizes]
-            rows.append(line([learner, *found]))
+        rows += [
+            line([learner, *(in_words(runs.get(size, [])) for size in sizes)]) for learner, runs in learners.items()
+        ]
     return rows
+
+
+def draw(curves: dict[Key, float], folder: Path) -> None:
+    """Write a picture of each set's curves."""
+    for model, name in {key[:2] for key in curves}:
+        picture = labels_needed(by_learner(curves, model, name), chance=0.5)
+        picture.savefig(folder / f"learning-curve-{name}.png", dpi=100, bbox_inches="tight")
 
 
 def in_words(accuracies: Sequence[float]) -> str:
@@ -188,11 +206,15 @@ def main() -> None:
     parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=list(LEARNERS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--pictures", type=Path, help="folder to draw the curves into")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     if options.data:
         measure(options)
-    print("\n".join(table(read_curves(options.curves))))
+    curves = read_curves(options.curves)
+    print("\n".join(table(curves)))
+    if options.pictures:
+        draw(curves, options.pictures)
 
 
 if __name__ == "__main__":
