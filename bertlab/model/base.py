@@ -145,6 +145,11 @@ class PretrainedModel(nn.Module):
         """Write further files of a checkpoint into a new folder."""
 
 
+def best_device() -> str:
+    """Return the kind of the GPU that PyTorch can use, or "cpu"."""
+    return str(torch.accelerator.current_accelerator(check_available=True) or "cpu")
+
+
 def beside(model: nn.Module, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the batch on the model's device."""
     device = next(model.parameters()).device
