@@ -12,7 +12,7 @@ from bertlab.errors import InputError
 
 
 class Question(NamedTuple):
-    """One question as the file has it, its passage, and its place in words."""
+    """One question as the file has it, its passage, and where it stands, in words."""
 
     entry: dict
     context: object

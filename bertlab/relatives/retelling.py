@@ -72,7 +72,7 @@ class Retold(Prediction):
 
 
 class RetellingTask(Task[TextExample, Retold]):
-    """`text` is to be retold as `pair`. It is measured by words: right ones at the right place."""
+    """`text` is to be retold as `pair`. It is measured by words: right ones at the right position."""
 
     names = {"retelling": TaskName("a sentence in other words", storyworld.retelling, pairs=True)}
     head = Retelling
