@@ -15,8 +15,8 @@ import numpy as np
 
 from bertlab.compare import statistics
 from bertlab.compare.laboratory import Result
+from bertlab.compare.learners import Budget, Claim, Table
 from bertlab.compare.statistics import MOST_SEEDS, Difference, Figure, Scores
-from bertlab.compare.tables import Budget, Claim, Table
 from bertlab.io.atomic import atomic_folder
 
 if TYPE_CHECKING:
