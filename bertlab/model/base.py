@@ -4,7 +4,7 @@ import json
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +23,9 @@ from bertlab.model.checkpoint import (
     write_weights,
 )
 from bertlab.model.weights import WEIGHTS, Weights
-from bertlab.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from bertlab.tokenizer import Tokenizer
 
 DRAWS = ("normal_", "uniform_", "kaiming_uniform_")  # functions that fill a new model with random numbers
 
@@ -123,7 +125,7 @@ class PretrainedModel(nn.Module):
         return model, load_weights(model, stored)
 
     def save_pretrained(
-        self, folder: str | Path, tokenizer: Tokenizer | None = None, dtype: torch.dtype | None = None
+        self, folder: str | Path, tokenizer: "Tokenizer | None" = None, dtype: torch.dtype | None = None
     ) -> None:
         """Write config.json, model.safetensors and, if given, the tokenizer's files into `folder`.
 

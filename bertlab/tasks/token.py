@@ -21,7 +21,7 @@ from bertlab.inputs.features import Batch, Feature, WordsFeature, word_features
 from bertlab.model import BertForTokenClassification
 from bertlab.model.base import PretrainedModel
 from bertlab.model.crf import forbidden_steps
-from bertlab.tasks.base import Comparison, Given, Prediction, Task, TaskName
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName
 from bertlab.tasks.measures import score_entities, score_tags
 from bertlab.tasks.sequence import MOST_CLASSES, check_label
 from bertlab.tokenizer import Tokenizer
@@ -154,13 +154,13 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
         guesses = [TokenPrediction(e.words, tuple(usual.get(w, rest) for w in e.words), None) for e in examples]
         return {"each word's most frequent label": self.measures(examples, guesses)}
 
-    def compare(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> list[Comparison]:
+    def compare(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> list[Compared]:
         """The error is the number of names that are missing, wrong or too many."""
         compared = []
         for example, prediction in zip(examples, predictions, strict=True):
             gold, predicted = set(entities(example.words, example.labels or ())), set(prediction.entities)
             text, error = " ".join(example.words), float(len(gold ^ predicted))
-            compared.append(Comparison(example.id, text, _listed(gold), _listed(predicted), error))
+            compared.append(Compared(example.id, text, _listed(gold), _listed(predicted), error))
         return compared
 
     def confusions(

@@ -15,9 +15,11 @@ from bertlab.errors import InputError
 from bertlab.explain.labels import Name
 from bertlab.explain.spans import Answer, answer
 from bertlab.explain.text import clean
+from bertlab.model import BertForQuestionAnswering
 from bertlab.search.ranking import Hit, Ranker, best_hits
 from bertlab.search.units import Unit
 from bertlab.tasks.token import entities, words_of
+from bertlab.tokenizer import Tokenizer
 
 Classifier = Callable[[str], Sequence[float]]  # a text -> the probability of each label
 Tagger = Callable[[list[str]], Sequence[str]]  # words -> a label for each
@@ -48,7 +50,7 @@ def _cell(probability: float) -> str:
     return f'<td><div style="width:150px">{shown}</div></td>'
 
 
-def names_panel(taggers: Mapping[str, Tagger], tokenizer, text: str) -> Panel:
+def names_panel(taggers: Mapping[str, Tagger], tokenizer: Tokenizer, text: str) -> Panel:
     """A line of text, and below it the same text once for each tagger, with the names that it finds marked."""
 
     def show(text: str) -> str:
@@ -57,7 +59,7 @@ def names_panel(taggers: Mapping[str, Tagger], tokenizer, text: str) -> Panel:
     return panel(show, text=line("text", text))
 
 
-def names_html(title: str, tagger: Tagger, tokenizer, text: str) -> str:
+def names_html(title: str, tagger: Tagger, tokenizer: Tokenizer, text: str) -> str:
     """The text with its names marked, each with its kind; raises InputError when it is empty."""
     spans = words_of(text, tokenizer)
     if not spans:
@@ -69,7 +71,7 @@ def names_html(title: str, tagger: Tagger, tokenizer, text: str) -> str:
     return f"<p><b>{escape(title)}</b></p>{marked_names(text, names, kinds)}"
 
 
-def spans_panel(model, tokenizer, question: str, passage: str) -> Panel:
+def spans_panel(model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str) -> Panel:
     """A question and a passage to change, the threshold of "no answer" and the longest answer in tokens."""
     area = widgets.Textarea(passage, description="passage", style=LABEL, rows=5, layout=WIDE)
     own = round(min(max(model.config.no_answer_threshold, -15.0), 15.0), 1)
