@@ -81,7 +81,7 @@ class TaskName:
 
 @dataclass(frozen=True, kw_only=True)
 class NamedTask(TaskName):
-    """The same, with its family."""
+    """A TaskName with its family."""
 
     family: "type[Task]"
 
