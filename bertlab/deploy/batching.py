@@ -20,8 +20,8 @@ Work = Callable[[list], list]  # examples -> their predictions
 
 
 @dataclass
-class Request:
-    """The examples of one request; requests with the same `key` may be predicted together, by the `work` of any."""
+class Queued:
+    """The examples of one request that waits; those with the same `key` may be predicted together, by the `work` of any."""
 
     key: Any
     work: Work
@@ -34,13 +34,13 @@ class Batcher:
 
     def __init__(self, most: int = MOST):
         self.most = most
-        self.waiting: SimpleQueue[Request | None] = SimpleQueue()
+        self.waiting: SimpleQueue[Queued | None] = SimpleQueue()
         self.thread = Thread(target=self._work, name="model", daemon=True)
         self.thread.start()
 
     def result(self, key: Any, work: Work, examples: list) -> list:
         """Return work(examples), computed together with other requests of this key. Raises what `work` raises."""
-        request = Request(key, work, examples)
+        request = Queued(key, work, examples)
         self.waiting.put(request)
         return request.done.result()
 
@@ -55,7 +55,7 @@ class Batcher:
             for _, alike in groupby(requests, key=lambda request: request.key):
                 predict_together(list(alike))
 
-    def _others(self) -> Iterator[Request]:
+    def _others(self) -> Iterator[Queued]:
         """Yield what waits, `most` requests with the first one at most."""
         for _ in range(self.most - 1):
             try:
@@ -68,7 +68,7 @@ class Batcher:
             yield request
 
 
-def predict_together(requests: list[Request]) -> None:
+def predict_together(requests: list[Queued]) -> None:
     """Give each request its predictions or its error; where one of several fails, each is computed alone."""
     try:
         found = iter(requests[0].work([example for request in requests for example in request.examples]))
