@@ -21,7 +21,7 @@ Work = Callable[[list], list]  # examples -> their predictions
 
 @dataclass
 class Queued:
-    """The examples of one request that waits; those with the same `key` may be predicted together, by the `work` of any."""
+    """The examples of a waiting request; those with the same `key` may be predicted together, by the `work` of any."""
 
     key: Any
     work: Work
