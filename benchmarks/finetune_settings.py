@@ -13,9 +13,9 @@ from pathlib import Path
 from statistics import fmean
 
 import torch
-from film_reviews import READ
 from finetune_storyworld import line
 from learning_curve import tuned
+from mr_and_imdb import READ
 
 LABELS = (500, 2000)
 OTHERS = 1000  # texts to measure on

@@ -23,8 +23,8 @@ from statistics import fmean
 
 import numpy as np
 import torch
-from film_reviews import READ, Labelled, examples
 from finetune_storyworld import line
+from mr_and_imdb import READ, Labelled, examples
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler

@@ -26,9 +26,9 @@ def word_measures(sets: Sets) -> Measures:
     labels = [label for example in sets.train for label in example.labels]
 
     def entities(model: LinearSVC, examples: Sequence[TokenExample]) -> Measures:
-        said = model.predict(vectorizer.transform(word_rows(examples)))
+        predicted = model.predict(vectorizer.transform(word_rows(examples)))
         ends = np.cumsum([len(example.words) for example in examples])[:-1]
-        by_sentence = [[str(label) for label in part] for part in np.split(said, ends)]
+        by_sentence = [[str(label) for label in part] for part in np.split(predicted, ends)]
         return score_entities([list(example.labels) for example in examples], by_sentence)
 
     models = [LinearSVC(C=constant, max_iter=5000).fit(rows, labels) for constant in CONSTANTS]

@@ -34,6 +34,7 @@ from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import token_ids
 from bertlab.training.pretrain import pretrain
 from bertlab.training.recipes import PRETRAIN, PretrainRecipe
+from bertlab.training.run_settings import PretrainSettings
 
 CORE_SECONDS = 40 * 60
 BASE = ("batch_size=32", "optim.learning_rate=3e-3")  # of all variants, half as much as in the recipe "english"
@@ -80,8 +81,9 @@ def core_seconds(recipe: PretrainRecipe, store: TokenStore) -> float:
 def _core_seconds(recipe: PretrainRecipe, store: TokenStore) -> float:
     times: list[float] = []
     recipe = replace(recipe, steps=FIRST + TIMED, snapshot_steps=())
-    how = {"log_every": 1, "on_log": lambda row: times.append(time.process_time()), "progress": False}
-    pretrain(recipe, store, precision=PRECISION, **how)
+    settings = PretrainSettings(precision=PRECISION)
+    on_log = lambda row: times.append(time.process_time())  # noqa: E731
+    pretrain(recipe, store, settings=settings, on_log=on_log, log_every=1, progress=False)
     return float(np.quantile(np.diff(times[FIRST - 1 :]), 0.25))
 
 
@@ -113,8 +115,8 @@ def train(names: Sequence[str], data: Path, out: Path) -> None:
             continue
         recipe = recipe_of(name, steps[name]["steps"])
         print(f"{time.strftime('%H:%M')} {name}: {recipe.steps:,} steps", file=sys.stderr)
-        how = {"precision": PRECISION, "resume": (folder / "resume").exists(), "log_every": 100}
-        pretrain(recipe, store_of(recipe, data, out), out=folder, **how)
+        settings = PretrainSettings(precision=PRECISION, resume=(folder / "resume").exists())
+        pretrain(recipe, store_of(recipe, data, out), settings=settings, out=folder, log_every=100)
 
 
 def is_trained(folder: Path) -> bool:

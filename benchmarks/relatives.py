@@ -16,9 +16,10 @@ from typing import Any
 
 from bertlab.cli.messages import say
 from bertlab.compare.laboratory import Laboratory
+from bertlab.compare.learners import budget
 from bertlab.compare.material import Material
 from bertlab.compare.report import Comparison, note_of
-from bertlab.compare.tables import TABLES, budget
+from bertlab.compare.tables import TABLES
 from bertlab.io.atomic import atomic_write
 
 MODELS = ("BERT", "GPT", "ELMo", "word2vec", "Transformer", "Transformer on BERT")

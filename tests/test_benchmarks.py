@@ -274,6 +274,15 @@ def test_every_pilot_is_a_recipe(monkeypatch):
     assert len({replace(recipe, name="") for recipe in recipes}) == len(recipes), "no two are alike"
 
 
+def test_the_step_of_a_pilot_is_timed(monkeypatch):
+    pilots = benchmark("pilots", monkeypatch)
+    monkeypatch.setattr(pilots, "FIRST", 1)
+    monkeypatch.setattr(pilots, "TIMED", 2)
+    shape = {"num_hidden_layers": 1, "hidden_size": 16, "num_attention_heads": 2, "max_tokens": 32}
+    recipe = pilots.PretrainRecipe(documents=20, vocab_size=400, batch_size=4, **shape)
+    assert pilots.core_seconds(recipe, None) > 0
+
+
 def test_weights_are_averaged(monkeypatch, checkpoint, tmp_path):
     pilots = benchmark("pilots", monkeypatch)
     model = BertForPreTraining.from_pretrained(checkpoint)

@@ -79,3 +79,9 @@ def test_no_modules_import_each_other_in_a_circle():
 
 def test_the_explorer_leaves_the_import_path_alone():
     assert not [file for file in (ROOT / "app").rglob("*.py") if "sys.path" in file.read_text(encoding="utf-8")]
+
+
+def test_a_file_fits_on_a_few_screens():
+    """At most 300 lines; the solutions of the first eight chapters become the reader's one file."""
+    lengths = {name: len(file.read_text(encoding="utf-8").splitlines()) for name, file in modules().items()}
+    assert not {name: n for name, n in lengths.items() if n > 300 and ".my_bert_" not in name}

@@ -169,13 +169,13 @@ def test_make_replaces_a_venv_whose_python_is_gone(clone):
 # What the README says
 
 
-def test_library_example_of_the_readme_runs():
+def test_library_example_of_the_readme_prints_what_it_says(capsys):
     example, _ = re.findall(r"```python\n(.*?)```", README, re.S)
     names = {}
     exec(example, names)
-    out, tok = names["out"], names["tok"]
-    assert out.prediction_logits.shape[-1] == tok.vocab_size
-    assert out.attentions[0].ndim == 4
+    assert capsys.readouterr().out == "door\n" and "# door" in example
+    assert names["out"].logits.shape[-1] == names["tok"].vocab_size
+    assert names["out"].attentions[0].ndim == 4
 
 
 def test_training_loop_of_the_readme_trains(batch):

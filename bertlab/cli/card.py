@@ -1,4 +1,4 @@
-"""`bertlab card`: what its maker says of a model, put behind what was measured."""
+"""`bertlab card`: add the sections that its maker writes to the model card of a run."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +9,8 @@ from bertlab.cli.settings import Positional
 
 @dataclass(frozen=True)
 class Card:
-    """Put your sections of a model card (Mitchell et al. 2019) behind the card that a run wrote; refused while one of
-    the nine is empty."""
+    """Add your sections of a model card (Mitchell et al. 2019) to the card that a run wrote. None of the nine may be
+    empty."""
 
     run_folder: Positional[Path]
     """The folder of a finished run."""

@@ -1,4 +1,4 @@
-"""`bertlab corpus`: what a text is, before anything learns from it."""
+"""`bertlab corpus`: describe a text before anything learns from it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +10,8 @@ from bertlab.errors import InputError
 
 @dataclass(frozen=True)
 class Corpus:
-    """Describe a text before a model learns from it: how much, from where, under which licence, what is in it twice,
-    and how vocabularies of several sizes cut it."""
+    """Describe a text before a model learns from it: its size, sources, licences and duplicates, and how vocabularies
+    of several sizes cut it."""
 
     text: Positional[tuple[Path, ...]]
     """Text files (.txt, .md) or folders; or the words pydoc and storyworld. A file LICENCES beside them is quoted."""

@@ -35,9 +35,9 @@ class Embed:
         from bertlab.deploy.embed import embed_file
         from bertlab.io.locate import locate
         from bertlab.model import BertForSentenceEmbedding
+        from bertlab.model.base import best_device
         from bertlab.model.sentences import OwnPooling, own_pooling
         from bertlab.search.vectors import TextEncoder
-        from bertlab.tasks.registry import best_device
         from bertlab.tokenizer import Tokenizer
 
         at_least_one(max_length=self.max_length)

@@ -58,8 +58,8 @@ Command = (
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one subcommand. A mistake of the user becomes one line on stderr and exit code 2."""
-    command = tyro.cli(Command, prog="bertlab", description="Build, train and look into BERT.", args=arguments)
     try:
+        command = tyro.cli(Command, prog="bertlab", description="Build, train and look into BERT.", args=arguments)
         with ended_by_signals() if isinstance(command, Pretrain | Finetune) else nullcontext():
             command.run()
     except InputError as error:

@@ -35,7 +35,7 @@ STORYWORLD = (
 
 
 @dataclass
-class Material:
+class PretrainingText:
     """Documents to learn from (None: the storyworld), held-out ones by genre, and what the card says of them."""
 
     known: Texts | TokenStore | None
@@ -61,7 +61,7 @@ class Material:
         return measure_pretraining(model, tokenizer, known, next(iter(self.new.values()), None), learned)
 
 
-def read_material(text: Sequence[Path], data: Path | None, store: Path | None = None) -> Material:
+def read_material(text: Sequence[Path], data: Path | None, store: Path | None = None) -> PretrainingText:
     """Read the public corpora in the folder `data`, the files `text` or the token store `store`; or the storyworld."""
     if sum(map(bool, (text, data, store))) > 1:
         raise InputError("give one of --text, --data and --store")
@@ -70,25 +70,25 @@ def read_material(text: Sequence[Path], data: Path | None, store: Path | None = 
     if data:
         return _public_english(data)
     if not text:
-        return Material(None, {}, STORYWORLD)
+        return PretrainingText(None, {}, STORYWORLD)
     known, new = held_out(read_texts(text))
-    return Material(known, {"": new}, f"Trained on {len(known)} documents of own text.")
+    return PretrainingText(known, {"": new}, f"Trained on {len(known)} documents of own text.")
 
 
-def _stored(store: TokenStore) -> Material:
+def _stored(store: TokenStore) -> PretrainingText:
     known, new = map(store.part, held_out(range(len(store))))  # numbers of documents
-    return Material(known, {"": new}, f"Trained on {len(known)} documents of own text, from a token store.")
+    return PretrainingText(known, {"": new}, f"Trained on {len(known)} documents of own text, from a token store.")
 
 
-def _public_english(folder: Path) -> Material:
+def _public_english(folder: Path) -> PretrainingText:
     train, test = (list(english.read_english(folder, split)) for split in ("train", "test"))
-    return Material([document.sentences for document in train], _by_genre(test), english.describe(train, test))
+    return PretrainingText([document.sentences for document in train], _by_genre(test), english.describe(train, test))
 
 
-def read_large_english(folder: Path, recipe: PretrainRecipe, store: Path) -> Material:
+def read_large_english(folder: Path, recipe: PretrainRecipe, store: Path) -> PretrainingText:
     """Make a token store of all public corpora to learn from; measured on the same four genres as the small ones."""
     known = english_store(folder, store, recipe.vocab_size, recipe.lowercase)
-    return Material(known, _by_genre(list(english.read_english(folder, "test"))), about(store))
+    return PretrainingText(known, _by_genre(list(english.read_english(folder, "test"))), about(store))
 
 
 def _by_genre(documents: Sequence[Document]) -> dict[str, Texts]:

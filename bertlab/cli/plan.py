@@ -1,4 +1,4 @@
-"""`bertlab plan`: what a pretraining takes, before it is begun."""
+"""`bertlab plan`: estimate what a pretraining takes before it starts."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ from bertlab.training.engine.precision import Precision
 
 @dataclass(frozen=True)
 class Plan:
-    """Say what a pretraining takes, before it is begun: operations, memory, time, and with --gpus money and CO2.
-    Without --gpus on this machine, whose pace is measured in some seconds."""
+    """Estimate what a pretraining takes before it starts: operations, memory, time, and with --gpus money and CO2.
+    Without --gpus it is planned for this machine, whose speed is measured in some seconds."""
 
     model: Positional[str] = "base"
     """A size (tiny, mini, small, medium, base, large), a bundled model, a folder or a hub id."""

@@ -20,7 +20,7 @@ from bertlab.errors import InputError
 from bertlab.training.run_settings import PretrainSettings
 
 if TYPE_CHECKING:
-    from bertlab.cli.material import Material
+    from bertlab.cli.material import PretrainingText
     from bertlab.tokenizer import Tokenizer
     from bertlab.training.batches import Documents
     from bertlab.training.engine.conditions import Conditions
@@ -158,7 +158,7 @@ class Pretrain:
 
 
 def write_baselines(
-    out: Path, material: "Material", documents: "Documents", tokenizer: "Tokenizer", recipe: "PretrainRecipe"
+    out: Path, material: "PretrainingText", documents: "Documents", tokenizer: "Tokenizer", recipe: "PretrainRecipe"
 ) -> None:
     """Write baselines.json to the run folder: what predictions without a model reach on the held-out text."""
     from bertlab.io.atomic import atomic_write

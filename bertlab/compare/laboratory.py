@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from bertlab.compare.learners import RATE, Budget, Learner, Table
 from bertlab.compare.material import Material, Texts
-from bertlab.compare.tables import RATE, TASKS, Budget, Learner, Table
+from bertlab.compare.tables import TASKS
 from bertlab.inputs.features import Batch
 from bertlab.inputs.masking import Masking
 from bertlab.io.atomic import atomic_folder

@@ -15,8 +15,8 @@ import numpy as np
 
 from bertlab.compare import statistics
 from bertlab.compare.laboratory import Result
+from bertlab.compare.learners import Budget, Claim, Table
 from bertlab.compare.statistics import MOST_SEEDS, Difference, Figure, Scores
-from bertlab.compare.tables import Budget, Claim, Table
 from bertlab.io.atomic import atomic_folder
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def note_of(table: Table, budget: Budget, seeds: int, text: str) -> str:
 
 
 def sentence(claim: Claim, found: Difference, beats_guess: bool = True) -> str:
-    """Say whether a finding holds at this scale, is reversed, or cannot be told, and then what would tell."""
+    """Say whether a finding holds at this scale, is reversed, or cannot be decided, and then what would decide it."""
     measured = f"{found.figure.value:+.3f} ({found.figure.low:+.3f} to {found.figure.high:+.3f})"
     test = f"p = {found.p:.2g}, {found.seeds} seed{'s' * (found.seeds != 1)}"
     verdict = found.verdict
@@ -186,7 +186,7 @@ def sentence(claim: Claim, found: Difference, beats_guess: bool = True) -> str:
 
 
 def _enough(found: Difference) -> str:
-    """Advise more seeds where they would tell, and more steps or examples where they would not."""
+    """Advise more seeds where they would decide it, and more steps or examples where they would not."""
     if found.enough_seeds is None:
         if found.seeds < 2:
             return "more seeds are needed"

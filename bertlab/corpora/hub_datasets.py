@@ -12,7 +12,7 @@ from bertlab.corpora.conll import Tags, check_word, wanted
 from bertlab.corpora.examples import QAExample, TokenExample
 from bertlab.corpora.reading import Skipped, usable
 from bertlab.corpora.records import Record
-from bertlab.corpora.squad import Question, qa_examples
+from bertlab.corpora.squad import SquadEntry, qa_examples
 from bertlab.corpora.tabular import Problem, ReadOptions, choice_examples, text_examples
 from bertlab.errors import InputError
 
@@ -130,14 +130,14 @@ def question_rows(records: Iterator[Record], source: str, options: ReadOptions) 
     return qa_examples(map(_question, records), options.labelled, options.skipped)
 
 
-def _question(record: Record) -> Question:
+def _question(record: Record) -> SquadEntry:
     """Return a row as a SQuAD file has it: each answer with its text and start. The hub lists texts and starts."""
     entry = dict(record.values)
     if isinstance(answers := entry.get("answers"), dict):
         columns = [answers.get(name) for name in ("text", "answer_start")]
         texts_starts = zip_longest(*(column if isinstance(column, list) else [] for column in columns))
         entry["answers"] = [{"text": text, "answer_start": start} for text, start in texts_starts]
-    return Question(entry, entry.get("context"), record.where)
+    return SquadEntry(entry, entry.get("context"), record.where)
 
 
 def word_rows(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[TokenExample]:

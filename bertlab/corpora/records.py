@@ -9,7 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from bertlab.corpora.columns import Columns
-from bertlab.corpora.layout import LABEL_FIRST, SAMPLE, Layout, layout_of
+from bertlab.corpora.dialect import LABEL_FIRST, SAMPLE, Dialect, dialect_of
 from bertlab.corpora.reading import Skipped, open_text, usable
 from bertlab.errors import InputError
 
@@ -52,11 +52,11 @@ def read_records(
         return
     with open_text(path, encoding, newline="") as file:
         sample = list(islice(file, SAMPLE))
-        layout, lines = layout_of(sample, columns, path), chain(sample, file)
-        if layout.delimiter.strip(" "):
-            yield from _table(path, lines, layout, skipped)
+        dialect, lines = dialect_of(sample, columns, path), chain(sample, file)
+        if dialect.delimiter.strip(" "):
+            yield from _table(path, lines, dialect, skipped)
         else:
-            yield from _texts(path, lines, layout.delimiter == " ", skipped)
+            yield from _texts(path, lines, dialect.delimiter == " ", skipped)
 
 
 def _lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
@@ -95,20 +95,20 @@ def _texts(path: Path, lines: Iterable[str], labelled: bool, skipped: Skipped | 
     yield from usable((row for row in enumerate(lines, start=1) if row[1].strip()), record, skipped)
 
 
-def _table(path: Path, lines: Iterable[str], layout: Layout, skipped: Skipped | None) -> Iterator[Record]:
-    rows = _cells(path, lines, layout)
+def _table(path: Path, lines: Iterable[str], dialect: Dialect, skipped: Skipped | None) -> Iterator[Record]:
+    rows = _cells(path, lines, dialect)
     number, names = next(rows, (1, []))
-    if not layout.header:
+    if not dialect.header:
         rows = chain([(number, names)], rows)
         names = [str(place) for place in range(len(names))]
     _check_names(names, path)
-    yield from usable(rows, partial(_record, path, names, layout.delimiter == "\t"), skipped)
+    yield from usable(rows, partial(_record, path, names, dialect.delimiter == "\t"), skipped)
 
 
-def _cells(path: Path, lines: Iterable[str], layout: Layout) -> Iterator[tuple[int, list[str]]]:
+def _cells(path: Path, lines: Iterable[str], dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     """Yield (number of its first line, cells) of each row that is not blank."""
     csv.field_size_limit(LARGEST)
-    number, reader = 1, csv.reader(lines, **layout.dialect)
+    number, reader = 1, csv.reader(lines, **dialect.csv_options)
     try:
         for cells in reader:
             if cells:

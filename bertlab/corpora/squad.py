@@ -11,8 +11,8 @@ from bertlab.corpora.reading import Skipped, check_text, read_text, usable
 from bertlab.errors import InputError
 
 
-class Question(NamedTuple):
-    """One question as the file has it, its passage, and its place in words."""
+class SquadEntry(NamedTuple):
+    """One question as the file has it, its passage, and where it stands, in words."""
 
     entry: dict
     context: object
@@ -35,22 +35,22 @@ def read_squad(
     yield from qa_examples(_questions(path, articles), labelled, skipped)
 
 
-def _questions(path: Path, articles: list) -> Iterator[Question]:
+def _questions(path: Path, articles: list) -> Iterator[SquadEntry]:
     for a, article in enumerate(_field({"data": articles}, "data", list, str(path)), start=1):
         for p, paragraph in enumerate(_field(article, "paragraphs", list, f"{path}: article {a}"), start=1):
             where = f"{path}: article {a}, paragraph {p}"
             context = _field(paragraph, "context", str, where)
             for q, entry in enumerate(_field(paragraph, "qas", list, where), start=1):
-                yield Question(entry, context, f"{where}, question {q}")
+                yield SquadEntry(entry, context, f"{where}, question {q}")
 
 
-def qa_examples(questions: Iterable[Question], labelled: bool, skipped: Skipped | None) -> Iterator[QAExample]:
+def qa_examples(questions: Iterable[SquadEntry], labelled: bool, skipped: Skipped | None) -> Iterator[QAExample]:
     """Yield checked examples. An id may occur only once, because predictions are stored by it."""
     if skipped is not None and skipped.unwanted:
         raise InputError("--skip-label: questions have answers and no labels; leave it out")
     seen: set[str] = set()
 
-    def read(question: Question) -> QAExample:
+    def read(question: SquadEntry) -> QAExample:
         example = _example(*question, labelled)
         if example.id in seen:
             raise InputError(

@@ -55,8 +55,8 @@ def read_table(
     that of its row, or its line number. InputError names the line; with `skipped` a bad row is left out and counted.
     """
     columns = Columns(text_column, pair_column, label_column)
-    options = ReadOptions(columns, problem, None, labelled, encoding, skipped)
-    return text_examples(_rows(path, options), str(path), options)
+    records = read_records(Path(path), encoding, skipped, columns)
+    return text_examples(records, str(path), ReadOptions(columns, problem, None, labelled, encoding, skipped))
 
 
 def text_examples(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[TextExample]:
@@ -73,38 +73,18 @@ def text_examples(records: Iterator[Record], source: str, options: ReadOptions) 
     yield from usable(_wanted(records, columns.label, options.skipped), read, options.skipped)
 
 
-def read_choices(
-    path: str | Path,
-    *,
-    text_column: str | None = None,
-    choice_columns: tuple[str, ...] = (),
-    label_column: str | None = None,
-    labelled: bool = True,
-    encoding: str = "utf-8",
-    skipped: Skipped | None = None,
-) -> Iterator[ChoiceExample]:
-    """Yield texts with several continuations, from a .jsonl file with lists "choices" or columns ending0, ending1, ...
+def choice_examples(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[ChoiceExample]:
+    """Yield texts with several continuations, from rows with lists "choices" or columns ending0, ending1, ...
 
     The label is the number of the right choice, from 0, or its text. All rows have equally many choices. Columns that
-    are not named are found by their usual names, SWAG's for example. Errors are those of `read_table`.
+    are not named are found by their usual names, SWAG's for example. Errors call the rows `source`.
     """
-    columns = Columns(text_column, None, label_column, tuple(choice_columns))
-    options = ReadOptions(columns, labelled=labelled, encoding=encoding, skipped=skipped)
-    return choice_examples(_rows(path, options), str(path), options)
-
-
-def choice_examples(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[ChoiceExample]:
-    """Yield the choices of rows from anywhere; errors call it `source`."""
     first, records = _peek(records, source, options.skipped)
     columns = replace(options.columns, choices=options.columns.choices or usual_choices(first.values))
     columns = found_columns(columns, BEGINNINGS, first.values, source, options.labelled)
     count = len(_choices(first, columns))
     records = _wanted(records, columns.label, options.skipped)
     yield from usable(records, partial(_choice_example, columns=columns, count=count), options.skipped)
-
-
-def _rows(path: str | Path, options: ReadOptions) -> Iterator[Record]:
-    return read_records(Path(path), options.encoding, options.skipped, options.columns)
 
 
 def _peek(records: Iterator[Record], source: str, skipped: Skipped | None) -> tuple[Record, Iterator[Record]]:

@@ -87,9 +87,14 @@ from bertlab.course.checks.later import (
     check_soft_loss,
     check_unpad,
 )
-from bertlab.course.checks.masking import check_actions, check_mask_tokens, check_mlm_loss, check_whole_words
+from bertlab.course.checks.masking import check_actions, check_mask_tokens, check_whole_words
 from bertlab.course.checks.pairs import check_batches, check_collate, check_cut_pair, check_make_pairs
-from bertlab.course.checks.pretraining import check_joint_loss, check_mlm_head, check_pretraining_model
+from bertlab.course.checks.pretraining import (
+    check_joint_loss,
+    check_mlm_head,
+    check_mlm_loss,
+    check_pretraining_model,
+)
 from bertlab.course.checks.probing import (
     check_control_labels,
     check_probe,

@@ -54,7 +54,7 @@ class Matching:
 def load_matching(module: nn.Module, model: nn.Module) -> Matching:
     """Copy the parameters of `model`, a model of the library or a part of one, by name into `module`, the reader's.
 
-    What does not fit is left alone and told in the report.
+    What does not fit is left alone and named in the report.
     """
     mine, theirs = (dict(each.named_parameters(remove_duplicate=False)) for each in (module, model))
     fitting = [name for name in theirs if name in mine and mine[name].shape == theirs[name].shape]

@@ -20,8 +20,8 @@ Work = Callable[[list], list]  # examples -> their predictions
 
 
 @dataclass
-class Job:
-    """Examples of one request; those of jobs with the same `key` may be predicted together by the `work` of any."""
+class Queued:
+    """The examples of a waiting request; those with the same `key` may be predicted together, by the `work` of any."""
 
     key: Any
     work: Work
@@ -30,19 +30,19 @@ class Job:
 
 
 class Batcher:
-    """One thread that computes for all others. While it does, their jobs wait; then it takes all that wait."""
+    """One thread that computes for all others. While it does, their requests wait; then it takes all that wait."""
 
     def __init__(self, most: int = MOST):
         self.most = most
-        self.waiting: SimpleQueue[Job | None] = SimpleQueue()
+        self.waiting: SimpleQueue[Queued | None] = SimpleQueue()
         self.thread = Thread(target=self._work, name="model", daemon=True)
         self.thread.start()
 
     def result(self, key: Any, work: Work, examples: list) -> list:
-        """Return work(examples), computed together with other jobs of this key. Raises what `work` raises for them."""
-        job = Job(key, work, examples)
-        self.waiting.put(job)
-        return job.done.result()
+        """Return work(examples), computed together with other requests of this key. Raises what `work` raises."""
+        request = Queued(key, work, examples)
+        self.waiting.put(request)
+        return request.done.result()
 
     def close(self) -> None:
         """Finish what waits, then end the thread."""
@@ -51,37 +51,37 @@ class Batcher:
 
     def _work(self) -> None:
         while (first := self.waiting.get()) is not None:
-            jobs = sorted([first, *self._others()], key=lambda job: job.key)
-            for _, alike in groupby(jobs, key=lambda job: job.key):
+            requests = sorted([first, *self._others()], key=lambda request: request.key)
+            for _, alike in groupby(requests, key=lambda request: request.key):
                 predict_together(list(alike))
 
-    def _others(self) -> Iterator[Job]:
-        """Yield what waits, `most` jobs with the first one at most."""
+    def _others(self) -> Iterator[Queued]:
+        """Yield what waits, `most` requests with the first one at most."""
         for _ in range(self.most - 1):
             try:
-                job = self.waiting.get_nowait()
+                request = self.waiting.get_nowait()
             except Empty:
                 return
-            if job is None:
+            if request is None:
                 self.waiting.put(None)  # the end, once this batch is done
                 return
-            yield job
+            yield request
 
 
-def predict_together(jobs: list[Job]) -> None:
-    """Give each job its predictions or its error; where one of several fails, each is computed alone."""
+def predict_together(requests: list[Queued]) -> None:
+    """Give each request its predictions or its error; where one of several fails, each is computed alone."""
     try:
-        found = iter(jobs[0].work([example for job in jobs for example in job.examples]))
-        results = [[next(found) for _ in job.examples] for job in jobs]
+        found = iter(requests[0].work([example for request in requests for example in request.examples]))
+        results = [[next(found) for _ in request.examples] for request in requests]
     except BaseException as error:
-        if len(jobs) == 1:
-            jobs[0].done.set_exception(error)
+        if len(requests) == 1:
+            requests[0].done.set_exception(error)
             return
-        for job in jobs:
-            predict_together([job])
+        for request in requests:
+            predict_together([request])
         return
-    for job, result in zip(jobs, results, strict=True):
-        job.done.set_result(result)
+    for request, result in zip(requests, results, strict=True):
+        request.done.set_result(result)
 
 
 class TaskPredictor:

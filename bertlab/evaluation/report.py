@@ -12,7 +12,7 @@ import numpy as np
 
 from bertlab.evaluation.wording import meaning
 from bertlab.io.atomic import atomic_folder
-from bertlab.tasks.base import Comparison
+from bertlab.tasks.base import Compared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +34,7 @@ def write_report(
     evaluations: Sequence[Measures] = (),
     baselines: Mapping[str, Measures] | None = None,
     confusions: Sequence[tuple[str, str]] | None = None,
-    comparisons: Sequence[Comparison] = (),
+    comparisons: Sequence[Compared] = (),
     notes: Sequence[str] = (),
 ) -> None:
     """Write report.md and its figures, confusions.png and curves.png, into the run folder: all of them or none.
@@ -105,13 +105,13 @@ def confusions_table(labels: Sequence[str], counts: np.ndarray) -> str:
     return text
 
 
-def worst(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def worst(comparisons: Sequence[Compared]) -> list[Compared]:
     """Return the 20 wrong predictions with the largest errors, worst first."""
     wrong = [one for one in comparisons if one.error > 0 and one.gold != one.predicted]
     return sorted(wrong, key=lambda one: -one.error)[:WORST]
 
 
-def mistakes_table(comparisons: Sequence[Comparison]) -> str:
+def mistakes_table(comparisons: Sequence[Compared]) -> str:
     rows = [
         [one.id, one.text, one.gold or "(nothing)", one.predicted or "(nothing)", f"{one.error:.2f}"]
         for one in comparisons

@@ -100,7 +100,7 @@ def label_words(
     task = TokenTask(tokenizer, longest(model, limit))
     words = tuple(text[start:stop] for start, stop in spans)
     row, *others = task.features([TokenExample("", words)], model.config, learn=False)
-    fitting = len(row.places)
+    fitting = len(row.positions)
     prediction = next(task.predict(model, [TokenExample("", words[:fitting])]))
     batch = task.inputs([row], model)
     ids = batch["input_ids"][0]  # (1, S) -> (S,)
@@ -108,7 +108,7 @@ def label_words(
     unknown = int((ids == tokenizer.unk_token_id).sum())
     tokens = tokenizer.convert_ids_to_tokens(ids)
     kinds = name_kinds(model.config.id2label.values())
-    return LabelledWords(text, spans[:fitting], prediction, row.places, batch, tokens, dropped, unknown, kinds)
+    return LabelledWords(text, spans[:fitting], prediction, row.positions, batch, tokens, dropped, unknown, kinds)
 
 
 def _without_special(feature: WordsFeature) -> list[int]:

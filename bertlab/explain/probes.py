@@ -55,8 +55,8 @@ def word_states(model: PretrainedModel, tokenizer: Tokenizer, sentences: Sequenc
     for start in range(0, len(features), ROWS):
         some = features[start : start + ROWS]
         states = torch.stack(bert_of(model)(**collate(some, tokenizer), output_hidden_states=True).hidden_states)
-        row = [number for number, feature in enumerate(some) for _ in feature.places]
-        column = [place for feature in some for place in feature.places]
+        row = [number for number, feature in enumerate(some) for _ in feature.positions]
+        column = [position for feature in some for position in feature.positions]
         parts.append(states[:, row, column].float().numpy())  # (L+1, B, S, H) -> (L+1, N, H)
     return np.concatenate(parts, axis=1)
 

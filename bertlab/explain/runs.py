@@ -36,7 +36,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Baseline:
+class CurveBaseline:
     """What guessing without a network reaches: `value` belongs to the curve `measure`."""
 
     name: str
@@ -58,7 +58,7 @@ class TrainingRun:
     recipe: dict
     rows: list[Row]
     evaluations: list[Row]
-    baselines: list[Baseline]
+    baselines: list[CurveBaseline]
     moments: list[Moment]
     finished: bool
     written: float
@@ -79,7 +79,7 @@ class TrainingRun:
         """The name of the loss, in nats; "" if none is logged."""
         return next((name for name in self.measures if name.endswith("loss")), "")
 
-    def beaten_at(self, baseline: Baseline) -> int | None:
+    def beaten_at(self, baseline: CurveBaseline) -> int | None:
         """Return the first logged step with a better figure; None if there is none yet."""
         rows = self.evaluations if self.evaluations and baseline.measure in self.evaluations[0] else self.rows
         sign = -1 if baseline.measure.endswith("loss") else 1
@@ -157,10 +157,10 @@ def _moments(name: str, folder: Path, rows: Sequence[Row], ended: bool) -> list[
     return [Moment(step, found[step]) for step in sorted(found)]
 
 
-def _baselines(folder: Path, measures: Sequence[str]) -> list[Baseline]:
+def _baselines(folder: Path, measures: Sequence[str]) -> list[CurveBaseline]:
     """Return the baselines written at the start of the run; for older runs, those measured at its end."""
     names = {theirs: measure for measure, theirs in AGAINST.items() if measure in measures}
-    coin = [Baseline("coin toss", measure, 0.5) for measure in PAIRS if measure in measures]
+    coin = [CurveBaseline("coin toss", measure, 0.5) for measure in PAIRS if measure in measures]
     if (path := folder / BASELINES).is_file():
         return _written(path, names) + coin
     if names and (path := folder / MEASURES).is_file():
@@ -168,21 +168,23 @@ def _baselines(folder: Path, measures: Sequence[str]) -> list[Baseline]:
     return coin
 
 
-def _measured(path: Path, names: dict[str, str]) -> list[Baseline]:
+def _measured(path: Path, names: dict[str, str]) -> list[CurveBaseline]:
     uniform = math.log(BertConfig.from_pretrained(path.parent).vocab_size)
-    measures, found = read_json(path), [Baseline("uniform: ln V", names["loss"], uniform)]
+    measures, found = read_json(path), [CurveBaseline("uniform: ln V", names["loss"], uniform)]
     for name, kind in SIMPLE.items():
         keys = {f"{kind}_{theirs}": measure for theirs, measure in names.items()}
-        found += [Baseline(name, measure, float(measures[key])) for key, measure in keys.items() if key in measures]
+        found += [
+            CurveBaseline(name, measure, float(measures[key])) for key, measure in keys.items() if key in measures
+        ]
     return found
 
 
-def _written(path: Path, names: dict[str, str]) -> list[Baseline]:
+def _written(path: Path, names: dict[str, str]) -> list[CurveBaseline]:
     """`names`: the names in the file -> the names of the curves, where they differ."""
     try:
         records = parse_json(read_text(path), path)
         return [
-            Baseline(record["name"], names.get(key, key), float(value))
+            CurveBaseline(record["name"], names.get(key, key), float(value))
             for record in records
             for key, value in record.items()
             if key != "name"

@@ -36,9 +36,9 @@ class Feature:
 
 @dataclass(frozen=True)
 class WordsFeature(Feature):
-    """A row of words: `places` are the positions of the first pieces of words `first_word`, `first_word` + 1, ..."""
+    """A row of words: `positions` are those of the first pieces of words `first_word`, `first_word` + 1, ..."""
 
-    places: tuple[int, ...] = ()
+    positions: tuple[int, ...] = ()
     first_word: int = 0
 
 
@@ -119,13 +119,13 @@ def word_features(
         while first < len(words):
             feature = _words_that_fit(words, first, len(words), tokenizer, max_length, number)
             if labels is not None and label2id is not None:
-                end = first + len(feature.places)
+                end = first + len(feature.positions)
                 if (last := _between_names(labels, first, end)) < end:
                     feature = _words_that_fit(words, first, last, tokenizer, max_length, number)
-                ids = [label2id[label] for label in labels[first : first + len(feature.places)]]
-                feature.targets["labels"] = _at(feature.places, ids, feature.length)
+                ids = [label2id[label] for label in labels[first : first + len(feature.positions)]]
+                feature.targets["labels"] = _at(feature.positions, ids, feature.length)
             features.append(feature)
-            first += len(feature.places)
+            first += len(feature.positions)
     return features
 
 
@@ -158,14 +158,14 @@ def _words_that_fit(
 ) -> WordsFeature:
     """A row of the words from `first` to before `last`, each given by its pieces; one longer than the row is cut."""
     ids, cut = [tokenizer.cls_token_id], 0
-    places: list[int] = []
+    positions: list[int] = []
     for pieces in words[first:last]:
         room = max_length - 1 - len(ids)
-        if len(pieces) > room and places:
+        if len(pieces) > room and positions:
             break
-        places.append(len(ids))
+        positions.append(len(ids))
         cut = max(0, len(pieces) - room)
         ids.extend(pieces[:room])
     ids.append(tokenizer.sep_token_id)
     row = Row(ids, [0] * len(ids), [(0, 0)] * len(ids))
-    return WordsFeature((row,), {}, number, cut, tuple(places), first)
+    return WordsFeature((row,), {}, number, cut, tuple(positions), first)

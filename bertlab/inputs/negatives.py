@@ -13,7 +13,7 @@ LOOK_BACK = 64  # how many candidates are tried for an exchange
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbours:
+class TruePairs:
     """N true pairs: two spans that follow each other in a document, as positions in `tokens`."""
 
     tokens: np.ndarray  # (T,)
@@ -23,7 +23,7 @@ class Neighbours:
     next_length: np.ndarray  # (N,) tokens of the first sentence of `second`
 
     @classmethod
-    def of(cls, text: FlatText, runs: list[tuple[int, int, int, int]]) -> "Neighbours":
+    def of(cls, text: FlatText, runs: list[tuple[int, int, int, int]]) -> "TruePairs":
         """Make them from (document, first sentence, first sentence of the second part, end) of each."""
         document, start, middle, end = np.array(runs, dtype=int).reshape(-1, 4).T  # (N, 4) -> (N,) each
         bounds = text.sentences
@@ -33,14 +33,14 @@ class Neighbours:
     def __len__(self) -> int:
         return len(self.document)
 
-    def shuffled(self, rng: random.Random) -> "Neighbours":
+    def shuffled(self, rng: random.Random) -> "TruePairs":
         order = list(range(len(self)))
         rng.shuffle(order)
         parts = (part[order] for part in (self.document, self.first, self.second, self.next_length))
-        return Neighbours(self.tokens, *parts)
+        return TruePairs(self.tokens, *parts)
 
 
-def exchange(pairs: Neighbours, count: int, budget: int, rng: random.Random) -> Iterator[tuple[int, int]]:
+def exchange(pairs: TruePairs, count: int, budget: int, rng: random.Random) -> Iterator[tuple[int, int]]:
     """Yield (pair that keeps its first text, pair that lends its second) for each of the first `count`, by number.
 
     Pairs are taken in the order of their second texts' lengths, so that those exchanged are about equally long.
@@ -70,7 +70,7 @@ class Negative:
     """Tell whether a lender's second text is from another document and, as cut, not the true next text: neither
     a beginning of the next sentence nor something that begins with it."""
 
-    def __init__(self, pairs: Neighbours, budget: int):
+    def __init__(self, pairs: TruePairs, budget: int):
         self.tokens, self.budget = pairs.tokens, budget
         self.document, self.start = pairs.document.tolist(), pairs.second[:, 0].tolist()
         self.opening = pairs.tokens[pairs.second[:, 0]].tolist()

@@ -20,7 +20,7 @@ import torch
 
 from bertlab.config import IGNORED
 from bertlab.errors import InputError
-from bertlab.inputs.negatives import Neighbours, cut, exchange
+from bertlab.inputs.negatives import TruePairs, cut, exchange
 from bertlab.inputs.store import FlatText, TokenStore, starts
 from bertlab.tokenizer import Tokenizer
 
@@ -95,7 +95,7 @@ def sentence_pairs(
     if second_task == "none":
         return _texts(text, max_tokens - 2, rng)  # [CLS] text [SEP]
     budget = max_tokens - 3  # [CLS] first [SEP] second [SEP]
-    neighbours = Neighbours.of(text, list(_runs(text, budget, rng)))
+    neighbours = TruePairs.of(text, list(_runs(text, budget, rng)))
     if second_task == "order":
         return _in_either_order(neighbours, budget, rng)
     return _with_negatives(neighbours, budget, rng)
@@ -127,7 +127,7 @@ def _fill(bounds: list[int], start: int, last: int, target: int) -> int:
     return end
 
 
-def _with_negatives(neighbours: Neighbours, budget: int, rng: random.Random) -> Pairs:
+def _with_negatives(neighbours: TruePairs, budget: int, rng: random.Random) -> Pairs:
     """Half of the pairs exchange their second texts, the other half stay."""
     if len(np.unique(neighbours.document)) < 2:
         raise InputError(
@@ -146,7 +146,7 @@ def _with_negatives(neighbours: Neighbours, budget: int, rng: random.Random) -> 
     return Pairs(neighbours.tokens, *cut(neighbours.first[pairs], neighbours.second[lenders], budget), labels)
 
 
-def _in_either_order(neighbours: Neighbours, budget: int, rng: random.Random) -> Pairs:
+def _in_either_order(neighbours: TruePairs, budget: int, rng: random.Random) -> Pairs:
     """True pairs, every second one the wrong way round."""
     if not len(neighbours):
         raise InputError("sentence order needs a document of two sentences or more: give more text")

@@ -32,7 +32,7 @@ from bertlab.inputs.store import (
     read_header,
     vocabulary_hash,
 )
-from bertlab.inputs.tokenizing import Chunk, Document, Encoded, checked, chunks, encoded
+from bertlab.inputs.tokenizing import Chunk, Document, TokenizedDocuments, checked, chunks, encoded
 from bertlab.io.atomic import atomic_write, plain_errors
 from bertlab.tokenizer import Tokenizer
 
@@ -152,7 +152,7 @@ class _Writer:
         if checksum != self.header.text_checksum:
             raise InputError(self._other("text"))
 
-    def add(self, chunk: Chunk, part: Encoded) -> None:
+    def add(self, chunk: Chunk, part: TokenizedDocuments) -> None:
         header = self.header
         numbers = {
             TOKENS: part.tokens.astype(np.dtype(header.dtype).newbyteorder("<")),

@@ -29,7 +29,7 @@ class Chunk(NamedTuple):
     checksum: int
 
 
-class Encoded(NamedTuple):
+class TokenizedDocuments(NamedTuple):
     """Documents as numbers; sentences and documents without a token are left out."""
 
     tokens: np.ndarray  # ids, (number of tokens,)
@@ -65,7 +65,7 @@ def checked(document: Iterable[str] | str, number: int) -> tuple[Document, bytes
 
 def encoded(
     parts: Iterable[Chunk], tokenizer: Tokenizer, processes: int
-) -> Generator[tuple[Chunk, Encoded], None, None]:
+) -> Generator[tuple[Chunk, TokenizedDocuments], None, None]:
     """Yield each chunk and its tokens, in order. InputError where a process of several dies."""
     if processes == 1:
         yield from ((chunk, _encode(tokenizer, chunk.documents)) for chunk in parts)
@@ -73,7 +73,7 @@ def encoded(
     # Forking a process that runs threads, as PyTorch and the tokenizer's engine do, may lock up: start afresh.
     pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start_worker, (tokenizer,))
     try:
-        waiting: deque[tuple[Chunk, Future[Encoded]]] = deque()
+        waiting: deque[tuple[Chunk, Future[TokenizedDocuments]]] = deque()
         for chunk in parts:
             waiting.append((chunk, pool.submit(_encode_in_worker, chunk.documents)))
             if len(waiting) > 2 * processes:  # enough to keep all busy, few enough to fit into memory
@@ -88,12 +88,12 @@ def encoded(
         pool.shutdown(cancel_futures=True)
 
 
-def _next(waiting: deque[tuple[Chunk, Future[Encoded]]]) -> tuple[Chunk, Encoded]:
+def _next(waiting: deque[tuple[Chunk, Future[TokenizedDocuments]]]) -> tuple[Chunk, TokenizedDocuments]:
     chunk, future = waiting.popleft()
     return chunk, future.result()
 
 
-def _encode(tokenizer: Tokenizer, documents: Sequence[Document]) -> Encoded:
+def _encode(tokenizer: Tokenizer, documents: Sequence[Document]) -> TokenizedDocuments:
     split = [split_text(document) if isinstance(document, str) else document for document in documents]
     ids = tokenizer.encode_batch([sentence for document in split for sentence in document])
     left = iter(ids)
@@ -101,7 +101,7 @@ def _encode(tokenizer: Tokenizer, documents: Sequence[Document]) -> Encoded:
     lengths = [document for document in lengths if document]
     tokens = np.fromiter(chain.from_iterable(ids), np.uint32, sum(map(len, ids)))
     each = np.fromiter(chain.from_iterable(lengths), np.int64)
-    return Encoded(tokens, each, np.array([len(document) for document in lengths], np.int64))
+    return TokenizedDocuments(tokens, each, np.array([len(document) for document in lengths], np.int64))
 
 
 # A process of the pool
@@ -125,5 +125,5 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _encode_in_worker(documents: Sequence[Document]) -> Encoded:
+def _encode_in_worker(documents: Sequence[Document]) -> TokenizedDocuments:
     return _encode(_tokenizer, documents)

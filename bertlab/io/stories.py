@@ -15,7 +15,7 @@ MOST_BYTES = 200_000
 
 @dataclass(frozen=True)
 class Station:
-    """One station: the address of a page, and what a reader is told there, as Markdown."""
+    """One station: the address of a page, and what it tells the reader there, as Markdown."""
 
     title: str
     link: str

@@ -4,7 +4,7 @@ import json
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +23,9 @@ from bertlab.model.checkpoint import (
     write_weights,
 )
 from bertlab.model.weights import WEIGHTS, Weights
-from bertlab.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from bertlab.tokenizer import Tokenizer
 
 DRAWS = ("normal_", "uniform_", "kaiming_uniform_")  # functions that fill a new model with random numbers
 
@@ -123,7 +125,7 @@ class PretrainedModel(nn.Module):
         return model, load_weights(model, stored)
 
     def save_pretrained(
-        self, folder: str | Path, tokenizer: Tokenizer | None = None, dtype: torch.dtype | None = None
+        self, folder: str | Path, tokenizer: "Tokenizer | None" = None, dtype: torch.dtype | None = None
     ) -> None:
         """Write config.json, model.safetensors and, if given, the tokenizer's files into `folder`.
 
@@ -143,6 +145,11 @@ class PretrainedModel(nn.Module):
 
     def write_more(self, folder: Path) -> None:
         """Write further files of a checkpoint into a new folder."""
+
+
+def best_device() -> str:
+    """Return the kind of the GPU that PyTorch can use, or "cpu"."""
+    return str(torch.accelerator.current_accelerator(check_available=True) or "cpu")
 
 
 def beside(model: nn.Module, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -6,7 +6,6 @@ predicting tokens beside it (section 3.2).
 Shapes: B rows of tokens, S tokens, H hidden size, V vocabulary.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,16 +18,6 @@ from bertlab.model.base import PretrainedModel
 from bertlab.model.encoder import BertOutput, Encoder, causal_mask
 
 AUXILIARY = 0.5  # lambda: the share of the language model's loss in fine-tuning (section 4.1)
-PUBLISHED = {  # our names -> those of the released checkpoints
-    "word": "tokens_embed",
-    "position": "positions_embed",
-    "attention.qkv": "attn.c_attn",
-    "attention.out": "attn.c_proj",
-    "attention_norm": "ln_1",
-    "feed_forward.up": "mlp.c_fc",
-    "feed_forward.down": "mlp.c_proj",
-    "feed_forward_norm": "ln_2",
-}
 
 
 @dataclass
@@ -118,24 +107,3 @@ def add_language_loss(head: nn.Module) -> None:
             out.loss = out.loss + AUXILIARY * language
 
     head.register_forward_hook(add)
-
-
-def to_published(gpt: Gpt) -> dict[str, Tensor]:
-    """Return the weights under the names of the released checkpoints, whose matrices are stored as (in, out)."""
-    return {_theirs(name): _turned(name, weight) for name, weight in gpt.state_dict().items()}
-
-
-def from_published(gpt: Gpt, tensors: Mapping[str, Tensor]) -> None:
-    """Load weights with the names of the released checkpoints."""
-    gpt.load_state_dict({name: _turned(name, tensors[_theirs(name)]) for name in gpt.state_dict()})
-
-
-def _theirs(name: str) -> str:
-    name = name.replace("encoder.layers.", "h.")
-    module, _, leaf = name.rpartition(".")
-    ours = next(ours for ours in PUBLISHED if module == ours or module.endswith(f".{ours}"))
-    return f"{module.removesuffix(ours)}{PUBLISHED[ours]}.{leaf}"
-
-
-def _turned(name: str, weight: Tensor) -> Tensor:
-    return weight.T.clone() if ".layers." in name and weight.dim() == 2 else weight

@@ -18,7 +18,6 @@ from bertlab.model import BertModel
 from bertlab.model.base import NoDraws
 from bertlab.model.fast.encoder import speed_up
 from bertlab.relatives import word2vec
-from bertlab.relatives.denoising import rebuild_all
 from bertlab.relatives.electra import WEIGHT, Electra
 from bertlab.relatives.elmo import Elmo
 from bertlab.relatives.encoders import LastToken, WithBiLSTM
@@ -153,6 +152,16 @@ def electra_loss(model: nn.Module, batch: Batch, shares: Shares = WHOLE) -> Loss
     out = model(**batch | {"judged": batch["judged"] != IGNORED})
     generator, detector = shares["labels"] * out.generator_loss, shares["judged"] * out.detector_loss
     return generator + WEIGHT * detector, {"generator_loss": generator, "detector_loss": detector}
+
+
+def rebuild_all(batch: Batch, tokenizer: Tokenizer) -> Batch:
+    """Return a masked batch with labels (B, S) for all tokens but special ones: what stood there before masking.
+
+    So a model learns to rebuild everything, as a denoising autoencoder (Vincent et al. 2008). BERT differs: "we only
+    predict the masked words rather than reconstructing the entire input" (Devlin et al. 2019, section 3.1).
+    """
+    original = torch.where(batch["labels"] != IGNORED, batch["labels"], batch["input_ids"])  # (B, S)
+    return batch | {"labels": original.masked_fill(tokenizer.special_mask(original), IGNORED)}
 
 
 def with_judged(batch: Batch, tokenizer: Tokenizer) -> Batch:

@@ -22,7 +22,7 @@ from bertlab.inputs.features import Feature
 from bertlab.model import BertModel
 from bertlab.model.base import PretrainedModel
 from bertlab.relatives.transformer import Transformer, TransformerOutput
-from bertlab.tasks.base import Comparison, Given, Prediction, Task, TaskName
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName
 
 LONGER = 10  # tokens that a retelling may be longer than its sentence
 
@@ -72,7 +72,7 @@ class Retold(Prediction):
 
 
 class RetellingTask(Task[TextExample, Retold]):
-    """`text` is to be retold as `pair`. It is measured by words: right ones at the right place."""
+    """`text` is to be retold as `pair`. It is measured by words: right ones at the right position."""
 
     names = {"retelling": TaskName("a sentence in other words", storyworld.retelling, pairs=True)}
     head = Retelling
@@ -117,9 +117,9 @@ class RetellingTask(Task[TextExample, Retold]):
         gold, found = (self.tokenizer.tokenize(text) for text in (example.pair or "", written.text))
         return sum(a == b for a, b in zip(gold, found, strict=False)), max(len(gold), len(found))
 
-    def compare(self, examples: Sequence[TextExample], predictions: Sequence[Retold]) -> list[Comparison]:
+    def compare(self, examples: Sequence[TextExample], predictions: Sequence[Retold]) -> list[Compared]:
         compared = []
         for example, written in zip(examples, predictions, strict=True):
             right, words = self.right_words(example, written)
-            compared.append(Comparison(example.id, example.text, example.pair or "", written.text, 1 - right / words))
+            compared.append(Compared(example.id, example.text, example.pair or "", written.text, 1 - right / words))
         return compared

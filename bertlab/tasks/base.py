@@ -52,7 +52,7 @@ Row = TypeVar("Row", bound=Feature)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Compared:
     """An example beside its prediction, for a report. `error` is 0 for a perfect prediction and grows with the mistake:
     the surprisal of the right class, say."""
 
@@ -81,7 +81,7 @@ class TaskName:
 
 @dataclass(frozen=True, kw_only=True)
 class NamedTask(TaskName):
-    """The same, with its family."""
+    """A TaskName with its family."""
 
     family: "type[Task]"
 
@@ -211,7 +211,7 @@ class Task(ABC, Generic[Example, Predicted]):
         return {}
 
     @abstractmethod
-    def compare(self, examples: Sequence[Example], predictions: Sequence[Predicted]) -> list[Comparison]:
+    def compare(self, examples: Sequence[Example], predictions: Sequence[Predicted]) -> list[Compared]:
         """Return each example beside its prediction, for a report."""
 
     def confusions(self, examples: Sequence[Example], predictions: Sequence[Predicted]) -> list[tuple[str, str]] | None:

@@ -12,7 +12,7 @@ from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, choice_features
 from bertlab.model import BertForMultipleChoice, ClassifierOutput
 from bertlab.model.base import PretrainedModel
-from bertlab.tasks.base import Comparison, Given, Prediction, Task, TaskName, ranked, surprisal
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, ranked, surprisal
 from bertlab.tasks.baselines import likeliest_choice
 from bertlab.tasks.measures import score_choices
 
@@ -73,12 +73,12 @@ class ChoiceTask(Task[ChoiceExample, ChoicePrediction]):
             "word overlap": self.measures(examples, guesses),
         }
 
-    def compare(self, examples: Sequence[ChoiceExample], predictions: Sequence[ChoicePrediction]) -> list[Comparison]:
+    def compare(self, examples: Sequence[ChoiceExample], predictions: Sequence[ChoicePrediction]) -> list[Compared]:
         compared = []
         for e, p in zip(examples, predictions, strict=True):
             right = _right(e)
             error = surprisal(p.probabilities[right])
-            compared.append(Comparison(e.id, e.text, e.choices[right], e.choices[p.choice], error))
+            compared.append(Compared(e.id, e.text, e.choices[right], e.choices[p.choice], error))
         return compared
 
 

@@ -19,7 +19,7 @@ from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, Target
 from bertlab.model.base import PretrainedModel
 from bertlab.model.sentences import BertForSentenceEmbedding, SentenceOutput
-from bertlab.tasks.base import Comparison, Given, Prediction, Task, TaskName
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName
 from bertlab.tasks.measures import score_ranks
 
 COUNTED = 20_000  # examples that the baseline counts words in
@@ -103,12 +103,12 @@ class EmbeddingTask(Task[TextExample, PairPrediction]):
         similarity = torch.from_numpy((first @ second.T).toarray())
         return {"TF-IDF": score_ranks([rank for rank, _ in partner_ranks(examples, similarity)])}
 
-    def compare(self, examples: Sequence[TextExample], predictions: Sequence[PairPrediction]) -> list[Comparison]:
+    def compare(self, examples: Sequence[TextExample], predictions: Sequence[PairPrediction]) -> list[Compared]:
         first, second = (torch.stack([p.vectors[side] for p in predictions]) for side in (0, 1))
         same = [example for example in examples if is_same(example)]
         found = partner_ranks(examples, first @ second.T)
         return [
-            Comparison(example.id, example.text, both(example)[1], both(examples[best])[1], math.log(rank))
+            Compared(example.id, example.text, both(example)[1], both(examples[best])[1], math.log(rank))
             for example, (rank, best) in zip(same, found, strict=True)
         ]
 

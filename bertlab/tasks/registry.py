@@ -3,14 +3,12 @@
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
-
 from bertlab.config import BertConfig, classes_of
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.io.gate import brief, present, read_json
 from bertlab.io.locate import locate
-from bertlab.model.base import PretrainedModel
+from bertlab.model.base import PretrainedModel, best_device
 from bertlab.tasks.base import NamedTask, Task
 from bertlab.tasks.choice import ChoiceTask
 from bertlab.tasks.embedding import EmbeddingTask
@@ -75,11 +73,6 @@ def task_of(family: type[Task], folder: Path, config: BertConfig, tokenizer: Tok
     task = family(tokenizer, max_length, _whole(recipe, "stride", 0))
     task.learned = learned_task(folder)
     return task
-
-
-def best_device() -> str:
-    """Return the kind of the GPU that PyTorch can use, or "cpu"."""
-    return str(torch.accelerator.current_accelerator(check_available=True) or "cpu")
 
 
 def family_of(model: str | Path) -> type[Task] | None:

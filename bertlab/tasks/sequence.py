@@ -17,7 +17,7 @@ from bertlab.errors import InputError, printable
 from bertlab.inputs.features import Feature, text_features
 from bertlab.model import BertForSequenceClassification, ClassifierOutput
 from bertlab.model.base import PretrainedModel
-from bertlab.tasks.base import Comparison, Given, Prediction, Task, TaskName, ranked, surprisal
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, ranked, surprisal
 from bertlab.tasks.baselines import Label, predicted_by_overlap, predicted_by_tfidf, skipped
 from bertlab.tasks.measures import score_classes, score_label_sets, score_numbers
 
@@ -124,9 +124,9 @@ class SequenceTask(Task[TextExample, TextPrediction]):
             for name, predicted in found.items()
         }
 
-    def compare(self, examples: Sequence[TextExample], predictions: Sequence[TextPrediction]) -> list[Comparison]:
+    def compare(self, examples: Sequence[TextExample], predictions: Sequence[TextPrediction]) -> list[Compared]:
         return [
-            Comparison(e.id, shown(e), in_words(e.label), in_words(p.label), _error(e.label, p))
+            Compared(e.id, shown(e), in_words(e.label), in_words(p.label), _error(e.label, p))
             for e, p in zip(examples, predictions, strict=True)
         ]
 

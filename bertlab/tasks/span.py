@@ -26,7 +26,7 @@ from bertlab.tasks.answers import (
     decide,
     read_windows,
 )
-from bertlab.tasks.base import Comparison, Given, Task, TaskName, ranked
+from bertlab.tasks.base import Compared, Given, Task, TaskName, ranked
 from bertlab.tasks.baselines import likeliest_sentence
 from bertlab.tasks.measures import answer_score, score_answers
 from bertlab.tokenizer import Tokenizer
@@ -129,14 +129,14 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
             "the sentence with most words of the question": score_answers(right, sentences),
         }
 
-    def compare(self, examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> list[Comparison]:
+    def compare(self, examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> list[Compared]:
         """The worst errors are the wrong answers with the highest probability."""
         compared = []
         for example, found in zip(examples, predictions, strict=True):
             error = (1 - answer_score(right_answers(example), found.text)[1]) * found.probability
             text = f"{example.question} {example.context}"
             answers = example.answer or NO_ANSWER, found.text or NO_ANSWER
-            compared.append(Comparison(example.id, text, *answers, error))
+            compared.append(Compared(example.id, text, *answers, error))
         return compared
 
     def confusions(

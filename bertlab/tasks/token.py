@@ -21,7 +21,7 @@ from bertlab.inputs.features import Batch, Feature, WordsFeature, word_features
 from bertlab.model import BertForTokenClassification
 from bertlab.model.base import PretrainedModel
 from bertlab.model.crf import forbidden_steps
-from bertlab.tasks.base import Comparison, Given, Prediction, Task, TaskName
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName
 from bertlab.tasks.measures import score_entities, score_tags
 from bertlab.tasks.sequence import MOST_CLASSES, check_label
 from bertlab.tokenizer import Tokenizer
@@ -119,7 +119,7 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
             mask = word_mask(chosen, out.logits)
             shares = out.logits.float().softmax(-1).amax(-1)  # (B, S, N) -> (B, S)
             for feature, labels, row in zip(chosen, head.decode(out.logits, mask), shares.tolist(), strict=True):
-                labelled = [names[label] for label in labels], [row[position] for position in feature.places]
+                labelled = [names[label] for label in labels], [row[position] for position in feature.positions]
                 rows[feature.example][feature.first_word] = labelled
         certain = model.config.token_decoder != "crf"
         return [_joined(example, found, certain) for example, found in zip(examples, rows, strict=True)]
@@ -136,8 +136,8 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
         spans = words_of(text, self.tokenizer)
         prediction = next(self.predict(model, [TokenExample("", tuple(text[a:b] for a, b in spans))]))
         found = prediction.entities if OUTSIDE in model.config.label2id else each_word(prediction)
-        places = [(printable(one.kind), spans[one.first][0], spans[one.last][1]) for one in found]
-        return [{"kind": kind, "text": text[a:b], "start": a, "end": b} for kind, a, b in places]
+        found_at = [(printable(one.kind), spans[one.first][0], spans[one.last][1]) for one in found]
+        return [{"kind": kind, "text": text[a:b], "start": a, "end": b} for kind, a, b in found_at]
 
     def measures(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> dict[str, float]:
         gold, predicted = [list(e.labels or ()) for e in examples], [list(p.labels) for p in predictions]
@@ -154,13 +154,13 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
         guesses = [TokenPrediction(e.words, tuple(usual.get(w, rest) for w in e.words), None) for e in examples]
         return {"each word's most frequent label": self.measures(examples, guesses)}
 
-    def compare(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> list[Comparison]:
+    def compare(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> list[Compared]:
         """The error is the number of names that are missing, wrong or too many."""
         compared = []
         for example, prediction in zip(examples, predictions, strict=True):
             gold, predicted = set(entities(example.words, example.labels or ())), set(prediction.entities)
             text, error = " ".join(example.words), float(len(gold ^ predicted))
-            compared.append(Comparison(example.id, text, _listed(gold), _listed(predicted), error))
+            compared.append(Compared(example.id, text, _listed(gold), _listed(predicted), error))
         return compared
 
     def confusions(
@@ -190,7 +190,7 @@ def plain_names(seen: set[str]) -> list[str]:
 def each_word(prediction: TokenPrediction) -> list[Entity]:
     """Return each word with its label."""
     pairs = zip(prediction.labels, prediction.words, strict=True)
-    return [Entity(label, place, place, word) for place, (label, word) in enumerate(pairs)]
+    return [Entity(label, number, number, word) for number, (label, word) in enumerate(pairs)]
 
 
 def _joined(example: TokenExample, rows: dict[int, LabelledRow], certain: bool) -> TokenPrediction:
@@ -204,7 +204,7 @@ def check_steps(examples: Sequence[TokenExample], features: Sequence[WordsFeatur
     forbidden, names = forbidden_steps(names).tolist(), ["no word", *names]
     for feature in features:
         labels = cast(list[int], feature.targets["labels"])
-        path = [0, *(labels[position] + 1 for position in feature.places), 0]
+        path = [0, *(labels[position] + 1 for position in feature.positions), 0]
         for before, after in pairwise(path):
             if forbidden[before][after]:
                 raise InputError(
@@ -217,7 +217,7 @@ def word_mask(features: Sequence[WordsFeature], like: Tensor) -> Tensor:
     """Return a mask (B, S) of the first piece of each word, of the length and on the device of `like` (B, S, ...)."""
     mask = torch.zeros(like.shape[:2], dtype=torch.bool)
     for row, feature in enumerate(features):
-        mask[row, list(feature.places)] = True
+        mask[row, list(feature.positions)] = True
     return mask.to(like.device)
 
 

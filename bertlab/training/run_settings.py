@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 
 from bertlab.errors import InputError, at_least_one
+from bertlab.model.base import best_device
 from bertlab.training.engine.precision import TYPICAL, Precision, choose
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
@@ -68,8 +69,6 @@ class PredictSettings:
     @contextmanager
     def computing(self) -> Iterator[str]:
         """Compute in this precision until the block ends; give the device. InputError: this machine has no such one."""
-        from bertlab.tasks.registry import best_device  # here: --help would wait for all families
-
         at_least_one(batch_size=self.batch_size)
         best = best_device()
         if self.device not in ("auto", "cpu", best):

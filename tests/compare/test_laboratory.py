@@ -16,12 +16,13 @@ from bertlab import InputError
 from bertlab.cli.main import main
 from bertlab.compare import laboratory as module
 from bertlab.compare.laboratory import Laboratory, Result
+from bertlab.compare.learners import Claim, Learner, Table, budget
 from bertlab.compare.material import Material
 from bertlab.compare.published import PUBLISHED
 from bertlab.compare.report import Comparison, sentence
 from bertlab.compare.saved import open_saved, saved_names
 from bertlab.compare.statistics import Difference, Figure
-from bertlab.compare.tables import FULL, QUICK, TABLES, Claim, Learner, Table, budget, find_table
+from bertlab.compare.tables import FULL, QUICK, TABLES, find_table
 from bertlab.corpora import storyworld
 from bertlab.relatives.kinds import RELATIVES, find_relative
 from bertlab.tokenizer import Tokenizer

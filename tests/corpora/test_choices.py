@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from bertlab.corpora.columns import Columns
 from bertlab.corpora.examples import ChoiceExample
 from bertlab.corpora.reading import Skipped
-from bertlab.corpora.tabular import read_choices
+from bertlab.corpora.tabular import ReadOptions
 from bertlab.errors import InputError
+from bertlab.tasks.choice import ChoiceTask
 
 SWAG = ",video-id,fold-ind,startphrase,sent1,sent2,gold-source,ending0,ending1,ending2,ending3,label"
 
@@ -19,15 +21,19 @@ def write(place: Path, name: str, *lines: str | dict) -> Path:
     return path
 
 
+def read_choices(path: Path, **options) -> list[ChoiceExample]:
+    return list(ChoiceTask.read_file(path, ReadOptions(**options)))
+
+
 def test_swag(tmp_path):
     path = write(tmp_path, "val.csv", SWAG, '0,v,1,"A man, he",A man,he,gold,sits.,runs.,"eats, too.",flies.,2')
-    assert list(read_choices(path)) == [ChoiceExample("2", "A man, he", ("sits.", "runs.", "eats, too.", "flies."), 2)]
+    assert read_choices(path) == [ChoiceExample("2", "A man, he", ("sits.", "runs.", "eats, too.", "flies."), 2)]
 
 
 @pytest.mark.parametrize(("label", "number"), [(1, 1), ("1", 1), ("runs", 1), (" sits ", 0), ("7", 2), (0, 0), (2, 2)])
 def test_lists_of_choices(tmp_path, label, number):
     path = write(tmp_path, "a.jsonl", {"text": "He", "choices": ["sits", "runs ", "7"], "label": label, "id": 5})
-    assert list(read_choices(path)) == [ChoiceExample("5", "He", ("sits", "runs ", "7"), number)]
+    assert read_choices(path) == [ChoiceExample("5", "He", ("sits", "runs ", "7"), number)]
 
 
 def test_a_number_is_no_text(tmp_path):
@@ -37,8 +43,8 @@ def test_a_number_is_no_text(tmp_path):
 
 def test_choices_without_labels_and_by_own_names(tmp_path):
     path = write(tmp_path, "a.csv", "ctx,b,a,choice10,choice9", "He,sits,runs,x,sits")
-    assert list(read_choices(path, labelled=False)) == [ChoiceExample("2", "He", ("sits", "x"))]
-    (own,) = read_choices(path, text_column="ctx", choice_columns=("a", "b"), label_column="choice9")
+    assert read_choices(path, labelled=False) == [ChoiceExample("2", "He", ("sits", "x"))]
+    (own,) = read_choices(path, columns=Columns("ctx", None, "choice9", ("a", "b")))
     assert own == ChoiceExample("2", "He", ("runs", "sits"), 1)
 
 
@@ -62,7 +68,7 @@ def test_bad_choices(tmp_path, name):
     changes, said = BAD_CHOICES[name]
     path = write(tmp_path, "a.jsonl", GOOD, GOOD | changes, GOOD)
     with pytest.raises(InputError, match=f"a.jsonl, {said}|a.jsonl, line 2.*{said}"):
-        list(read_choices(path))
+        read_choices(path)
     skipped = Skipped()
     assert [one.id for one in read_choices(path, skipped=skipped)] == ["1", "3"]
     assert skipped.count == 1
@@ -70,4 +76,4 @@ def test_bad_choices(tmp_path, name):
 
 def test_no_choices(tmp_path):
     with pytest.raises(InputError, match="a.csv: there is no column 'choices', only text, label"):
-        list(read_choices(write(tmp_path, "a.csv", "text,label", "a,b")))
+        read_choices(write(tmp_path, "a.csv", "text,label", "a,b"))

@@ -9,7 +9,7 @@ import pytest
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts.runs import MOST_POINTS, curve_table, loss_curve, run_curves, share_curves
 from bertlab.errors import InputError
-from bertlab.explain.runs import Baseline, Moment, read_run
+from bertlab.explain.runs import CurveBaseline, Moment, read_run
 
 HEAD = "step,mlm_loss,masked_accuracy,nsp_loss,nsp_accuracy,learning_rate,seconds,tokens_per_second"
 ROWS = [f"{step},{9 - step / 100},{step / 2000},0.7,0.5,0.001,{step / 10},1000" for step in (100, 200, 300)]
@@ -37,7 +37,7 @@ def test_a_run_under_way(folder, model, tok):
     assert (run.step, run.planned, run.finished, run.loss) == (300, 1000, False, "mlm_loss")
     assert run.shares == ["masked_accuracy", "nsp_accuracy"]
     assert [moment.step for moment in run.moments] == [0, 100, 20000]
-    assert Baseline("word frequency", "masked_accuracy", 0.12) in run.baselines
+    assert CurveBaseline("word frequency", "masked_accuracy", 0.12) in run.baselines
     beaten = {(one.name, one.measure): run.beaten_at(one) for one in run.baselines}
     assert beaten["uniform", "mlm_loss"] == 200 and beaten["word frequency", "mlm_loss"] == 300
     assert beaten["word frequency", "masked_accuracy"] == 300 and beaten["coin toss", "nsp_accuracy"] is None

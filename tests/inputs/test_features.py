@@ -92,7 +92,7 @@ def test_labels_stand_at_the_first_piece():
     (feature,) = features_of("The rosa is red", "O B-x O O", 9)
     assert tokens(feature.rows[0]) == "[CLS] the ro ##sa is red [SEP]"
     assert feature.targets["labels"] == [-100, 0, 1, -100, 0, 0, -100]
-    assert feature.places == (1, 2, 4, 5)
+    assert feature.positions == (1, 2, 4, 5)
 
 
 def test_long_sentences_are_cut_between_names():
@@ -104,19 +104,19 @@ def test_long_sentences_are_cut_between_names():
     ]
     assert [f.first_word for f in cut] == [0, 3, 8]
     bioes = features_of("the dog is hairy red rose", "O O O O B-x E-x", 7)
-    assert [len(f.places) for f in bioes] == [4, 2]
+    assert [len(f.positions) for f in bioes] == [4, 2]
     single = features_of("the dog is hairy red rose", "O O O O S-x S-x", 7)
-    assert [len(f.places) for f in single] == [5, 1]
+    assert [len(f.positions) for f in single] == [5, 1]
 
 
 def test_a_name_longer_than_the_row_is_cut_where_the_row_ends():
     cut = features_of("the dog is hairy red rose", "B-x I-x I-x I-x I-x I-x", 6)
-    assert [len(f.places) for f in cut] == [4, 2]
+    assert [len(f.positions) for f in cut] == [4, 2]
 
 
 def test_without_labels_rows_are_full():
     words = ("dog",) * 10
-    assert [len(f.places) for f in word_features([TokenExample("1", words)], TOK, 6)] == [4, 4, 2]
+    assert [len(f.positions) for f in word_features([TokenExample("1", words)], TOK, 6)] == [4, 4, 2]
     assert all(f.targets == {} for f in word_features([TokenExample("1", words)], TOK, 6))
 
 
@@ -131,7 +131,7 @@ def test_a_word_longer_than_the_row_is_cut_and_counted():
     (before, feature, after) = features_of(f"dog {word} red", "O B-x O", 6)
     assert tokens(feature.rows[0]) == "[CLS] ro ##sa ##sa ##sa [SEP]" and feature.cut == 6
     assert feature.targets["labels"] == [-100, 1, -100, -100, -100, -100]
-    assert (before.places, after.places) == ((1,), (1,))
+    assert (before.positions, after.positions) == ((1,), (1,))
 
 
 def test_chinese_words_are_pieces_of_one_word():
@@ -152,11 +152,13 @@ def test_every_word_has_its_label_once_whatever_the_row(words, max_length):
     example = TokenExample("1", tuple(word for word, _ in words), tuple(label for _, label in words))
     features = word_features([example], TOK, max_length, LABELS)
     assert all(f.length <= max_length for f in features)
-    found = [f.targets["labels"][place] for f in features for place in f.places]
+    found = [f.targets["labels"][position] for f in features for position in f.positions]
     assert found == [LABELS[label] for label in example.labels]
     labelled = sum(target != -100 for f in features for target in f.targets["labels"])
     assert labelled == len(words)
-    assert [f.first_word for f in features] == [sum(len(g.places) for g in features[:n]) for n in range(len(features))]
+    assert [f.first_word for f in features] == [
+        sum(len(g.positions) for g in features[:n]) for n in range(len(features))
+    ]
 
 
 # Batches

@@ -7,8 +7,8 @@ import torch.nn.functional as F
 from bertlab import BertConfig, Tokenizer
 from bertlab.inputs.masking import mask_tokens
 from bertlab.model.checkpoint import published_tensors
-from bertlab.relatives.denoising import rebuild_all
 from bertlab.relatives.electra import WEIGHT, Electra, ReplacedTokenDetection
+from bertlab.relatives.kinds import rebuild_all
 
 TOK = Tokenizer.from_pretrained("storyworld-tiny")
 SHAPE = {"hidden_size": 32, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 64}

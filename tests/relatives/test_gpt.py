@@ -5,21 +5,23 @@ import torch
 import torch.nn.functional as F
 
 from bertlab import BertConfig, BertForSequenceClassification, Tokenizer
-from bertlab.relatives.gpt import (
-    AUXILIARY,
-    Gpt,
-    GptEncoder,
-    GptOutput,
-    add_language_loss,
-    from_published,
-    to_published,
-)
+from bertlab.relatives.gpt import AUXILIARY, Gpt, GptEncoder, GptOutput, add_language_loss
 
 SHAPE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
 CONFIG = BertConfig(vocab_size=40, **SHAPE, hidden_act="gelu_new", layer_norm_eps=1e-5, max_position_embeddings=12)
 CONFIG = CONFIG.changed(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, initializer_range=0.3)
 IDS = torch.tensor([[5, 6, 7, 8, 9, 10], [11, 12, 13, 14, 0, 0]])
 MASK = torch.tensor([[1] * 6, [1, 1, 1, 1, 0, 0]])
+PUBLISHED = {  # our names -> those of the released checkpoints
+    "word": "tokens_embed",
+    "position": "positions_embed",
+    "attention.qkv": "attn.c_attn",
+    "attention.out": "attn.c_proj",
+    "attention_norm": "ln_1",
+    "feed_forward.up": "mlp.c_fc",
+    "feed_forward.down": "mlp.c_proj",
+    "feed_forward_norm": "ln_2",
+}
 
 
 def new(seed: int = 0) -> Gpt:
@@ -33,6 +35,18 @@ def theirs():
     return transformers.OpenAIGPTLMHeadModel(config).eval()
 
 
+def published_name(name: str) -> str:
+    name = name.replace("encoder.layers.", "h.")
+    module, _, leaf = name.rpartition(".")
+    ours = next(ours for ours in PUBLISHED if module == ours or module.endswith(f".{ours}"))
+    return f"{module.removesuffix(ours)}{PUBLISHED[ours]}.{leaf}"
+
+
+def turned(name: str, weight: torch.Tensor) -> torch.Tensor:
+    """The released checkpoints store the matrices of the layers as (in, out)."""
+    return weight.T.clone() if ".layers." in name and weight.dim() == 2 else weight
+
+
 @torch.no_grad()
 def compare(mine: Gpt, other) -> None:
     out = mine(IDS, MASK, predict=True)
@@ -44,7 +58,8 @@ def compare(mine: Gpt, other) -> None:
 
 def test_our_weights_in_theirs():
     mine, other = new(), theirs()
-    missing, unexpected = other.transformer.load_state_dict(to_published(mine), strict=False)
+    tensors = {published_name(name): turned(name, weight) for name, weight in mine.state_dict().items()}
+    missing, unexpected = other.transformer.load_state_dict(tensors, strict=False)
     assert not missing and not unexpected
     other.tie_weights()
     compare(mine, other)
@@ -56,7 +71,8 @@ def test_their_weights_in_ours():
     with torch.no_grad():
         for weight in other.parameters():
             weight.add_(0.2 * torch.randn_like(weight))
-    from_published(mine, other.transformer.state_dict())
+    tensors = other.transformer.state_dict()
+    mine.load_state_dict({name: turned(name, tensors[published_name(name)]) for name in mine.state_dict()})
     compare(mine, other)
 
 

@@ -9,7 +9,7 @@ from bertlab.corpora.reading import check_text, usable
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature
 from bertlab.model.classifiers import BertClassifier, ClassifierOutput
-from bertlab.tasks.base import Comparison, Prediction, Task, TaskName
+from bertlab.tasks.base import Compared, Prediction, Task, TaskName
 
 
 @dataclass(frozen=True)
@@ -73,4 +73,4 @@ class RatingTask(Task[Review, Rating]):
 
     def compare(self, examples, predictions):
         pairs = zip(examples, predictions, strict=True)
-        return [Comparison(e.id, e.text, f"{e.stars}", f"{p.stars:.1f}", abs(e.stars - p.stars)) for e, p in pairs]
+        return [Compared(e.id, e.text, f"{e.stars}", f"{p.stars:.1f}", abs(e.stars - p.stars)) for e, p in pairs]

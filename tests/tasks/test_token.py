@@ -110,7 +110,7 @@ def test_a_long_sentence_is_labelled_row_by_row_in_the_order_of_its_words(task, 
     sentence = example("the a b . " * 8)
     rows = task.features([sentence], model.config, learn=False)
     assert min(rows, key=lambda row: row.length) is rows[-1]  # and so is read first
-    parts = [sentence.words[row.first_word :][: len(row.places)] for row in rows]
+    parts = [sentence.words[row.first_word :][: len(row.positions)] for row in rows]
     alone = [next(task.predict(model, [TokenExample("", part)])).labels for part in parts]
     assert len({*sum(alone, ())}) > 1 and next(task.predict(model, [sentence])).labels == sum(alone, ())
 

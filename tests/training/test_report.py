@@ -16,13 +16,13 @@ from bertlab.draw.figures.base import WIDTH
 from bertlab.draw.figures.report import confusion_heatmap, training_curves
 from bertlab.errors import InputError
 from bertlab.evaluation.report import CONTROL, REST, confusion_counts, plain, worst, write_report
-from bertlab.tasks.base import Comparison
+from bertlab.tasks.base import Compared
 
 MEASURES = {"accuracy": 0.9, "accuracy_low": 0.85, "accuracy_high": 0.95, "f1:per|son": 0.5, "unheard_of": 3.0}
 ROWS = [{"step": step, "class_loss": 1 / step, "learning_rate": 1e-4} for step in (10, 20)]
 EVALUATIONS = [MEASURES | {"step": step} for step in (10, 20)]
 PAIRS = [("no", "no"), ("no", "yes"), ("yes", "yes")]
-COMPARISONS = [Comparison(f"{n}", f"text {n}", "no", "yes" if n % 2 else "no", n / 10) for n in range(1, 60)]
+COMPARISONS = [Compared(f"{n}", f"text {n}", "no", "yes" if n % 2 else "no", n / 10) for n in range(1, 60)]
 
 
 def cells(line: str) -> list[str]:
@@ -55,7 +55,7 @@ def test_a_whole_report(tmp_path):
 
 
 def test_what_there_is_nothing_for_is_left_out(tmp_path):
-    write_report(tmp_path, "A title", {"rmse": 0.5}, comparisons=[Comparison("1", "a", "x", "x", 0.0)])
+    write_report(tmp_path, "A title", {"rmse": 0.5}, comparisons=[Compared("1", "a", "x", "x", 0.0)])
     assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
     assert "##" not in (tmp_path / "report.md").read_text(encoding="utf-8")
 

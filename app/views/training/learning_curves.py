@@ -10,7 +10,7 @@ from app.shared.exports import exports
 from app.shared.markdown import plain
 from app.views.training import cells
 from bertlab.draw.charts import runs as run_charts
-from bertlab.explain.runs import Baseline, Moment, Row, TrainingRun, read_run
+from bertlab.explain.runs import CurveBaseline, Moment, Row, TrainingRun, read_run
 
 REFRESH = 2  # seconds
 STALLED = 120  # seconds without a new figure
@@ -130,7 +130,7 @@ def verdict(run: TrainingRun) -> str:
     return "This run has no baselines, so its loss can only be compared with itself."
 
 
-def passed_baselines(run: TrainingRun, baselines: Sequence[Baseline]) -> str:
+def passed_baselines(run: TrainingRun, baselines: Sequence[CurveBaseline]) -> str:
     beaten = {baseline: run.beaten_at(baseline) for baseline in baselines}
     passed = [f"{plain(one.name)} ({one.value:.2f}) by step {step:,}" for one, step in beaten.items() if step]
     ahead = [one for one, step in beaten.items() if not step]

@@ -72,8 +72,8 @@ def check_bert_model(cls: type[nn.Module]) -> None:
     config = BertConfig(vocab_size=50, max_position_embeddings=16, initializer_range=0.3, **sizes)
     library, mine = same_weights(BertModel, cls, config)
     own, total = (sum(parameter.numel() for parameter in model.parameters()) for model in (mine, library))
-    said = f"you have {own:,} parameters of your own, the library {total:,}"
-    expect(own == total, f"{said}: [Layer(config)] * L is one layer.")
+    message = f"you have {own:,} parameters of your own, the library {total:,}"
+    expect(own == total, f"{message}: [Layer(config)] * L is one layer.")
     with torch.no_grad():
         _check_outputs(mine, library)
     print("Right: with the same weights your BERT and the library's give the same.")

@@ -19,15 +19,15 @@ SIGNS = {
 @checker
 def check_diagnosis(fn: Callable[[], Mapping[str, str]], seed: int = 0) -> None:
     """Check fn() -> a name of BUGS for each letter of the charts of `seed`."""
-    said, right = fn(), letters(seed)
-    expect(isinstance(said, Mapping) and set(said) == set(right), f"give one name for each of {', '.join(right)}.")
-    unknown = sorted({str(name) for name in said.values()} - set(BUGS))
+    named, right = fn(), letters(seed)
+    expect(isinstance(named, Mapping) and set(named) == set(right), f"give one name for each of {', '.join(right)}.")
+    unknown = sorted({str(name) for name in named.values()} - set(BUGS))
     expect(not unknown, f"there is no bug called {', '.join(unknown)}: the names are {', '.join(BUGS)}.")
-    twice = [name for name in BUGS if list(said.values()).count(name) > 1]
+    twice = [name for name in BUGS if list(named.values()).count(name) > 1]
     expect(not twice, f"{', '.join(twice)}: named for more than one training; each occurs once.")
-    wrong = [letter for letter, name in right.items() if said[letter] != name]
+    wrong = [letter for letter, name in right.items() if named[letter] != name]
     expect(
-        not wrong, "; ".join(f"{letter} is not {said[letter]!r}: {SIGNS[right[letter]]}" for letter in wrong[:1]) + "."
+        not wrong, "; ".join(f"{letter} is not {named[letter]!r}: {SIGNS[right[letter]]}" for letter in wrong[:1]) + "."
     )
     print("Right: all seven.")
 
@@ -37,9 +37,9 @@ def check_diagnose(fn: Callable[[Chart], str], charts: Mapping[int, Mapping[str,
     """Check fn(chart) -> a name of BUGS, on the charts of several seeds."""
     for seed, ward in charts.items():
         for letter, chart in ward.items():
-            said, right = fn(chart), letters(seed)[letter]
-            expect(said in BUGS, f"{said!r} is not one of {', '.join(BUGS)}.")
-            missed = right != "healthy" and said == "healthy"
+            named, right = fn(chart), letters(seed)[letter]
+            expect(named in BUGS, f"{named!r} is not one of {', '.join(BUGS)}.")
+            missed = right != "healthy" and named == "healthy"
             expect(not missed, f"seed {seed}: you find nothing wrong with {letter}: {SIGNS[right]}.")
-            expect(said == right, f"seed {seed}: {letter} is not {said!r}: {SIGNS[right]}.")
+            expect(named == right, f"seed {seed}: {letter} is not {named!r}: {SIGNS[right]}.")
     print(f"Right: {sum(map(len, charts.values()))} trainings, each diagnosed from its chart.")

@@ -1,5 +1,6 @@
-"""Checkers of what stands on the encoder in pretraining: the masked-word head, the joint loss, the whole model."""
+"""Checkers of what stands on the encoder in pretraining: masked-word head and loss, joint loss, whole model."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
 from bertlab.course.checks.base import (
+    Mistake,
     checker,
     close,
     expect,
@@ -179,3 +181,66 @@ def _check_logits(mine: nn.Module, library: BertForPreTraining) -> None:
         ],
     )
     expect(close(pairs, right.seq_relationship_logits), "the words are right, the logits of the pairs are not.")
+
+
+@checker
+def check_mlm_loss(fn: Callable[[Tensor, Tensor], Tensor]) -> None:
+    """Check fn(logits (B, S, V), labels (B, S) with -100) -> mean loss over the labelled positions."""
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(3, 8, 12, generator=generator)
+    labels = torch.full((3, 8), IGNORED)
+    labels[0, 1:6], labels[1, 2], labels[2, [0, 3]] = torch.tensor([4, 0, 7, 1, 3]), 5, torch.tensor([0, 9])
+    value = _value(fn, logits, labels)
+    chosen = labels != IGNORED
+    each = F.cross_entropy(logits[chosen], labels[chosen], reduction="none")  # (M,)
+    _diagnose_loss(value, logits, labels, each)
+    empty = _value(fn, logits, torch.full_like(labels, IGNORED))
+    expect(
+        not math.isnan(empty),
+        "with no label at all the loss is nan, and one such batch ruins all weights: divide by max(count, 1).",
+    )
+    expect(empty == 0, f"with no label at all the loss should be 0, not {empty:.4f}.")
+    print("Right: the mean over the masked positions alone.")
+
+
+def _value(fn: Callable[[Tensor, Tensor], Tensor], logits: Tensor, labels: Tensor) -> float:
+    try:
+        result = fn(logits, labels)
+    except NotImplementedError:
+        raise
+    except (IndexError, RuntimeError) as error:
+        raise Mistake(
+            f"your function stopped with: {error}. Cross-entropy wants (N, V) and (N,); -100 is no word, leave it out."
+        ) from error
+    expect(isinstance(result, Tensor | float | int), "return one number, the mean.")
+    shape = tuple(torch.as_tensor(result).shape)
+    expect(math.prod(shape) == 1, f"return one number, the mean: yours has shape {shape}.")
+    return float(result)
+
+
+def _diagnose_loss(value: float, logits: Tensor, labels: Tensor, each: Tensor):
+    chosen = labels != IGNORED
+    log_p = logits.log_softmax(-1)
+    nonzero = labels.clamp(min=0)
+    rows = [F.cross_entropy(row[mask], label[mask]) for row, label, mask in zip(logits, labels, chosen, strict=True)]
+    twice = F.nll_loss(logits.softmax(-1)[chosen], labels[chosen])
+    known = {
+        each.sum() / labels.numel(): "you divide by all positions: the loss then shrinks with every unmasked or padded "
+        "token. Divide by the number of labels that are not -100.",
+        each.sum(): "this is the sum: divide by the number of masked positions.",
+        torch.stack(rows).mean(): "you average over rows first: a row with one mask then weighs as much as one "
+        "with five. Take one mean over all masked positions.",
+        -log_p.flatten(0, 1)[range(labels.numel()), nonzero.flatten()].mean(): "-100 was counted as word 0: "
+        "positions without a label must not enter the loss.",
+        F.cross_entropy(logits.flatten(0, 1), nonzero.flatten(), ignore_index=0): "you ignore label 0, which is a "
+        "word like any other; ignore -100.",
+        twice: "you took probabilities where log-probabilities belong: the loss is -log p.",
+        F.cross_entropy(logits[chosen].softmax(-1), labels[chosen]): "softmax is applied twice: cross_entropy "
+        "wants raw logits.",
+        -each.mean(): "the sign is wrong: the loss is minus the log-probability.",
+        each.mean() / math.log(2): "this is in bits; BERT's loss is in nats (natural logarithm).",
+    }
+    for wrong, message in known.items():
+        expect(abs(value - float(wrong)) > 1e-4, message)
+    right = float(each.mean())
+    expect(abs(value - right) < 1e-5, f"the loss of the test case is {right:.4f}; yours is {value:.4f}.")

@@ -36,7 +36,7 @@ quotactl acct
 REFUSED_NUMBERS = {"memfd_secret": 447, "fchmodat2": 452, "setxattrat": 463, "removexattrat": 466, "file_setattr": 469}
 
 
-class Comparison(ctypes.Structure):
+class ArgumentTest(ctypes.Structure):
     """struct scmp_arg_cmp: a condition on an argument of a system call."""
 
     _fields_ = [("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64), ("b", ctypes.c_uint64)]
@@ -127,9 +127,9 @@ def _close_calls() -> None:
     lib.seccomp_init.restype = ctypes.c_void_p
     context = ctypes.c_void_p(lib.seccomp_init(ctypes.c_uint32(ALLOW)))
 
-    def refuse(name: str, action: int = REFUSE, *conditions: Comparison) -> None:
+    def refuse(name: str, action: int = REFUSE, *conditions: ArgumentTest) -> None:
         number = REFUSED_NUMBERS.get(name, lib.seccomp_syscall_resolve_name(name.encode()))
-        array = (Comparison * len(conditions))(*conditions)
+        array = (ArgumentTest * len(conditions))(*conditions)
         code = lib.seccomp_rule_add_array(context, ctypes.c_uint32(action), number, len(conditions), array)
         if code and number >= 0:  # below 0 is what this processor's Linux does not have
             raise OSError(-code, f"seccomp, {name}: {os.strerror(-code)}")
@@ -137,9 +137,9 @@ def _close_calls() -> None:
     for name in (*REFUSED, *REFUSED_NUMBERS):
         refuse(name)
     refuse("clone3", UNKNOWN)  # its flags cannot be seen; the C library then uses clone
-    refuse("clone", REFUSE, Comparison(0, MASKED_EQUAL, CLONE_THREAD, 0))
+    refuse("clone", REFUSE, ArgumentTest(0, MASKED_EQUAL, CLONE_THREAD, 0))
     for name in ("prlimit64", "sched_setaffinity"):
-        refuse(name, REFUSE, Comparison(0, NOT_EQUAL, 0, 0))  # those of another process
+        refuse(name, REFUSE, ArgumentTest(0, NOT_EQUAL, 0, 0))  # those of another process
     code = lib.seccomp_load(context)
     if code:
         raise OSError(-code, f"seccomp: {os.strerror(-code)}")

@@ -1,19 +1,16 @@
 """Panels to play with in a notebook: type, slide, and see what the model makes of it."""
 
-from bertlab.course.panels.answers import spans_panel
 from bertlab.course.panels.attention import query_panel
 from bertlab.course.panels.bets import bets_panel
-from bertlab.course.panels.classifying import classify_panel
 from bertlab.course.panels.embeddings import context_panel, positions_panel
 from bertlab.course.panels.encoder import ablation_panel
 from bertlab.course.panels.family import Reading, readers_panel
+from bertlab.course.panels.fine_tuned import classify_panel, names_panel, search_panel, spans_panel
 from bertlab.course.panels.inside import inside_panel
-from bertlab.course.panels.labels import names_panel
 from bertlab.course.panels.later import change_panel
 from bertlab.course.panels.models import fill_panel, heads_panel, question_panel
 from bertlab.course.panels.plans import plan_panel
 from bertlab.course.panels.pretraining import masking_panel, pair_panel, snapshots_panel
-from bertlab.course.panels.search import search_panel
 from bertlab.course.panels.tokens import pieces_panel
 
 __all__ = [

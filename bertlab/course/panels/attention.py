@@ -10,9 +10,13 @@ from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
 from bertlab.draw.palette import BLUE, GREY
 from bertlab.explain.ablation import random_control
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
+from bertlab.model.base import PretrainedModel
+from bertlab.tokenizer import Tokenizer
 
 
-def query_panel(model, tokenizer, text: str, layer: int = 0, head: int = 0, position: int = 1) -> Panel:
+def query_panel(
+    model: PretrainedModel, tokenizer: Tokenizer, text: str, layer: int = 0, head: int = 0, position: int = 1
+) -> Panel:
     """One head (counted from 0) as seen by one token, trained and random; `sharpness` multiplies the scores."""
     config, control = model.config, random_control(model)
 

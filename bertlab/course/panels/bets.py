@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bertlab.compare.report import Comparison
 
 TRACK = 260  # pixels of the widest interval
-SAID = {"holds": "✓ you are right", "reversed": "✗ the other way round", "cannot tell": "? cannot tell"}
+WORDING = {"holds": "✓ you are right", "reversed": "✗ the other way round", "cannot tell": "? cannot tell"}
 
 
 def bets_panel(comparisons: Mapping[str, "Comparison"]) -> Panel:
@@ -60,17 +60,17 @@ def measured_html(comparison: "Comparison", order: Sequence[str]) -> str:
     """The models in the order of the bet, each with its interval, and what can be said of every two neighbours."""
     figures = {name: figure_of(comparison, name) for name in order}
     low, high = min(one.low for one in figures.values()), max(one.high for one in figures.values())
-    rows, said = [], []
+    rows, verdicts = [], []
     for above, name in zip([None, *order], order, strict=False):
         if above:
-            said.append(comparison.between(above, name).verdict)
-            rows.append(f'<tr><td></td><td colspan="2" style="color:#666">{SAID[said[-1]]}</td></tr>')
+            verdicts.append(comparison.between(above, name).verdict)
+            rows.append(f'<tr><td></td><td colspan="2" style="color:#666">{WORDING[verdicts[-1]]}</td></tr>')
         one = figures[name]
         rows.append(f"<tr><td>{escape(name)}</td><td>{_track(one, low, high)}</td><td>{one}</td></tr>")
-    counts = ", ".join(f"{verdict} {said.count(verdict)}" for verdict in SAID)
+    counts = ", ".join(f"{verdict} {verdicts.count(verdict)}" for verdict in WORDING)
     seeds = len({one.seed for one in comparison.results})
     return (
-        f"<table>{''.join(rows)}</table><p>Of {len(said)} neighbours in your order: {counts} ({seeds} seeds).</p>"
+        f"<table>{''.join(rows)}</table><p>Of {len(verdicts)} neighbours in your order: {counts} ({seeds} seeds).</p>"
         f"{paper_html(comparison.name, order)}<p><small>{escape(comparison.note)}</small></p>"
     )
 

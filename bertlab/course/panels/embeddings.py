@@ -13,9 +13,11 @@ from bertlab.course.panels.models import fills_html
 from bertlab.draw.figures.embeddings import curves
 from bertlab.draw.html.marked import token_strip
 from bertlab.explain.words.context import uncovered
+from bertlab.explain.words.fill import MaskedLM
+from bertlab.tokenizer import Tokenizer
 
 
-def context_panel(model, tokenizer, text: str, left: int = 0, right: int = 0) -> Panel:
+def context_panel(model: MaskedLM, tokenizer: Tokenizer, text: str, left: int = 0, right: int = 0) -> Panel:
     """A text with one [MASK], and the model's guesses with so many words in sight on either side of the gap."""
     sides = {
         name: widgets.IntSlider(value, 0, 20, description=name, style=LABEL, layout=WIDE)

@@ -10,9 +10,10 @@ from bertlab.draw.palette import BLUE, GREEN, ORANGE
 from bertlab.explain.ablation import PARTS, Signal, ablated, random_model, signal
 from bertlab.explain.text import encode
 from bertlab.model import BertModel
+from bertlab.tokenizer import Tokenizer
 
 
-def ablation_panel(config: BertConfig, tokenizer, text: str, without: tuple[str, ...] = ()) -> Panel:
+def ablation_panel(config: BertConfig, tokenizer: Tokenizer, text: str, without: tuple[str, ...] = ()) -> Panel:
     """An encoder of `config`, fresh, `without` some of bertlab.explain.ablation.PARTS; depth and weights to turn."""
 
     def show(text: str, layers: int, spread: float, seed: int, **out: bool) -> str:

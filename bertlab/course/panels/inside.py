@@ -10,11 +10,12 @@ from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
 from bertlab.course.panels.models import fills_html
 from bertlab.draw.palette import BLUE, GREY
 from bertlab.explain.attention.knockout import change_without, word_score
-from bertlab.explain.words.fill import fill_positions, masked_row
+from bertlab.explain.words.fill import MaskedLM, fill_positions, masked_row
 from bertlab.explain.words.lens import Lens, logit_lens
+from bertlab.tokenizer import Tokenizer
 
 
-def inside_panel(model, tokenizer, text: str, layer: int = 0, head: int = 0) -> Panel:
+def inside_panel(model: MaskedLM, tokenizer: Tokenizer, text: str, layer: int = 0, head: int = 0) -> Panel:
     """A text with [MASK]; sliders for a layer, one of its heads (from 0) and which gap, if there are several."""
     config = model.config
 
@@ -33,7 +34,7 @@ def inside_panel(model, tokenizer, text: str, layer: int = 0, head: int = 0) -> 
     )
 
 
-def inside_html(model, tokenizer, text: str, layer: int, head: int, gap: int) -> str:
+def inside_html(model: MaskedLM, tokenizer: Tokenizer, text: str, layer: int, head: int, gap: int) -> str:
     """The lens on all layers with `layer` in a frame; the weights of the head from the gap; what goes without it."""
     batch, gaps = masked_row(model, tokenizer, text)
     position = gaps[min(gap, len(gaps) - 1)]

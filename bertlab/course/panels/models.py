@@ -10,17 +10,19 @@ from bertlab.draw.html.canvas import attention_widget
 from bertlab.draw.html.marked import marked_passage
 from bertlab.explain.attention.maps import AttentionMaps
 from bertlab.explain.spans import Answer, answer
-from bertlab.explain.words.fill import Fill, fill_mask
+from bertlab.explain.words.fill import Fill, MaskedLM, fill_mask
+from bertlab.model import BertForQuestionAnswering
+from bertlab.tokenizer import Tokenizer
 
 
-def fill_panel(model, tokenizer, text: str) -> Panel:
+def fill_panel(model: MaskedLM, tokenizer: Tokenizer, text: str) -> Panel:
     """A line of text with [MASK] in it, and the words that the model would write there."""
     field = line("text", text)
     count = widgets.IntSlider(5, 1, 20, description="guesses", style=LABEL, layout=WIDE)
     return panel(lambda text, k: fills_html(fill_mask(model, tokenizer, text, k=k)), text=field, k=count)
 
 
-def question_panel(model, tokenizer, question: str, passage: str) -> Panel:
+def question_panel(model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str) -> Panel:
     """A passage, a question, and the answer marked in the passage."""
     area = widgets.Textarea(passage, description="passage", style=LABEL, rows=5, layout=WIDE)
 

@@ -16,9 +16,10 @@ from bertlab.explain.words.fill import fill_mask
 from bertlab.explain.words.masking import SampledMasking, sample_masking
 from bertlab.explain.words.next_sentence import NextSentence, both_orders
 from bertlab.model import BertForPreTraining
+from bertlab.tokenizer import Tokenizer
 
 
-def masking_panel(model, tokenizer, text: str) -> Panel:
+def masking_panel(model: BertForPreTraining, tokenizer: Tokenizer, text: str) -> Panel:
     """The real sampler on a text of one's own: what the model gets, what it must say, what it says."""
 
     def slider(name: str, value: float, least: float, most: float) -> widgets.FloatSlider:
@@ -40,7 +41,7 @@ def masking_panel(model, tokenizer, text: str) -> Panel:
     )
 
 
-def masking_html(sample: SampledMasking, tokenizer) -> str:
+def masking_html(sample: SampledMasking, tokenizer: Tokenizer) -> str:
     """The masked text as a strip; its ids and labels; one line for each chosen word: the guess, what the truth got."""
     strip = token_strip(sample.after, sample.actions, sample.before, sample.special)
     rows = "".join(
@@ -53,7 +54,7 @@ def masking_html(sample: SampledMasking, tokenizer) -> str:
     return f"{strip}{_tensors(sample, tokenizer)}{loss}<table>{head}{rows}</table>"
 
 
-def _tensors(sample: SampledMasking, tokenizer) -> str:
+def _tensors(sample: SampledMasking, tokenizer: Tokenizer) -> str:
     """input_ids and labels, one below the other, as they go into the model."""
     ids, originals = (tokenizer.convert_tokens_to_ids(tokens) for tokens in (sample.after, sample.before))
     labels = [number if action else IGNORED for number, action in zip(originals, sample.actions, strict=True)]
@@ -64,7 +65,7 @@ def _tensors(sample: SampledMasking, tokenizer) -> str:
     return f'<div style="overflow-x:auto"><table>{rows}</table></div>'
 
 
-def pair_panel(model, tokenizer, first: str, second: str) -> Panel:
+def pair_panel(model: BertForPreTraining, tokenizer: Tokenizer, first: str, second: str) -> Panel:
     """Two texts, the input that is made of them, and the prediction, also for the pair swapped."""
 
     def show(first: str, second: str) -> str:
@@ -95,7 +96,7 @@ def verdict_html(given: NextSentence, swapped: NextSentence) -> str:
     return f"<table>{rows}</table>"
 
 
-def snapshots_panel(folders: Mapping[int, Path], tokenizer, text: str) -> Panel:
+def snapshots_panel(folders: Mapping[int, Path], tokenizer: Tokenizer, text: str) -> Panel:
     """A line of text with [MASK] in it, and a slider over the snapshots: `folders` by their number of steps."""
     models = {step: BertForPreTraining.from_pretrained(folder) for step, folder in folders.items()}
     steps = widgets.SelectionSlider(

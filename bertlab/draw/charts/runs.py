@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
-from bertlab.explain.runs import Baseline, TrainingRun
+from bertlab.explain.runs import CurveBaseline, TrainingRun
 
 MOST_POINTS = 600  # of one curve; more than a picture has room for
 MARKED_POINTS = 40  # of fewer, each is marked
@@ -122,7 +122,7 @@ def _colour(names: Sequence[str]) -> alt.Color:
     return alt.Color("curve:N", scale=alt.Scale(domain=list(names), range=colours), legend=legend)
 
 
-def _dashed(baselines: Sequence[Baseline], form: str) -> list[alt.Chart]:
+def _dashed(baselines: Sequence[CurveBaseline], form: str) -> list[alt.Chart]:
     """Dashed lines with their names and values beside the picture, where no curve runs through them."""
     layers = []
     for baseline in baselines:

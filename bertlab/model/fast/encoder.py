@@ -35,7 +35,7 @@ class EncoderOptions(TypedDict, total=False):
 class Request:
     """What one call of the model asks of every layer; handed to them in place of `padding`."""
 
-    padding: Tensor | None = None  # (B, 1, 1 or S, S), True where a token must not look
+    padding: Tensor | None = None  # (B, 1, 1 or S, S), True where a token must not attend
     packing: Packing | None = None  # then x is (N, H), the tokens that are not padding
     probabilities: bool = False  # whether attention returns them
 

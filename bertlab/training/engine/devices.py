@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from bertlab.errors import InputError
+from bertlab.model.base import best_device
 from bertlab.training.engine.precision import TYPICAL, Choice, Precision, Products, choose
 from bertlab.training.engine.signals import handled
 
@@ -47,16 +48,10 @@ def make_fabric(
     except MisconfigurationException as error:
         raise InputError(f"devices={devices}: this machine has fewer of that kind") from error
     except (RuntimeError, ValueError) as error:
-        here = ", ".join(available_devices())
+        here = ", ".join(dict.fromkeys(["cpu", best_device()]))
         raise InputError(f"device={device!r} cannot be used on this machine, which has {here}; auto chooses") from error
     set_choice(fabric, choose(precision, fabric.device.type, products))
     return fabric
-
-
-def available_devices() -> list[str]:
-    """Return the kinds of devices that this machine has: cpu, and cuda or mps."""
-    gpu = torch.accelerator.current_accelerator(check_available=True)
-    return ["cpu", *([gpu.type] if gpu else [])]
 
 
 def under_srun() -> bool:

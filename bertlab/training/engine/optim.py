@@ -1,4 +1,4 @@
-"""Update weights: any optimizer of torch.optim by name, learning rates by layer and over time, what is frozen."""
+"""Update weights: any optimizer of torch.optim by name, the learning-rate schedule, rates by layer, what is frozen."""
 
 import inspect
 import re
@@ -173,7 +173,8 @@ def freeze(model: PretrainedModel, what: str | int) -> None:
 
 
 def rate_factor(progress: float, warmup: float) -> float:
-    """Return the share of the top learning rate at `progress` (0..1) of the run: up linearly, then down to zero."""
+    """The learning-rate schedule: return the share of the top rate at `progress` (0..1) of the run, up linearly, then
+    down to zero."""
     if progress < warmup:
         return progress / warmup
     return max(0.0, (1 - progress) / (1 - warmup))

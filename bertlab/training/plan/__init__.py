@@ -1,4 +1,4 @@
-"""What a pretraining takes before it is begun: operations, memory, time, money and CO2, each with its assumptions."""
+"""What a pretraining takes, estimated beforehand: operations, memory, time, money and CO2, with their assumptions."""
 
 from bertlab.training.plan.job import Job
 from bertlab.training.plan.machines import known_gpus, parse_gpus

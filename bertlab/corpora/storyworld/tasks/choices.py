@@ -17,7 +17,7 @@ Row = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Story:
+class ChoiceStory:
     """How a row begins a story and how it continues: {c0}, {c1} ... are its columns, <c4> a verb in one."""
 
     rows: tuple[Row, ...]
@@ -26,45 +26,45 @@ class Story:
 
 
 @cache
-def stories() -> tuple[Story, ...]:
+def stories() -> tuple[ChoiceStory, ...]:
     goods = tuple(
         (g.strip(), *row[:2]) for row in table("shops", "goods") for g in row[2].split(",") if " of " not in g
     )
     pets = tuple(row for row in table("animals", "kinds") if row[0] in words("animals", "pets"))
     months = tuple((month.title(), season, seasonal) for season, month, seasonal in table("mind", "seasons"))
     return (
-        Story(table("work", "jobs"),
+        ChoiceStory(table("work", "jobs"),
               ("{who} <be> a {c0} [from|in|of] {town}.", "The good {c0} of {town} <be> {who}."),
               ("With a {c2} {he} <c4> {c3}.", "{he} <c4> {c3} at the {c1}.", "{he} <need> {c5} and a {c2}.")),
-        Story(table("animals", "kinds"),
+        ChoiceStory(table("animals", "kinds"),
               ("{who} <see> a {c0}.", "{who} <read> a book about the {c0}."),
               ("{he} <give> {c4} to the {c2}.", "“It {c3} and {c7},” <say> {he}.",
                "{he} <see> it eat {c4} by the {c5}.")),
-        Story(pets,
+        ChoiceStory(pets,
               ("{who} <have> a {c0}.", "{who} <live> on {street} Street with a {c0}."),
               ("{he} <get> it as a {c2}.", "{he} <give> it {c4} near the {c5}.")),
-        Story(table("places", "outings"),
+        ChoiceStory(table("places", "outings"),
               ("{day}: {who} <visit> the {c0}.", "{who} {adverb} <run> to the {c0}."),
               ("There {he} <c2> and <see> a {c1}.", "With a {c3} {he} <c2> there.")),
-        Story(table("hobby", "kinds"),
+        ChoiceStory(table("hobby", "kinds"),
               ("Every {day} {who} <c0> {c1}.", "{who} and {his} friends <love+> {c1}."),
               ("{he} <go> to the {c2} and <win> the {c3}.", "At the {c2} {he} <win> the {c3}.")),
-        Story(table("body", "hurts"),
+        ChoiceStory(table("body", "hurts"),
               ("{who} <hurt> {his} {c0}.", "{his} {c0} <hurt>."),
               ("{he} {c1} and <need> {c2}.", "{he} <get> {c2} from the {c3}.")),
-        Story(table("travel", "vehicles"),
+        ChoiceStory(table("travel", "vehicles"),
               ("{who} <c1> a {colour} {c0} from {town} to {goal}.",),
               ("{he} <say> that the {c0} <c3> at the {c2}.",)),
-        Story(table("weather", "kinds"),
+        ChoiceStory(table("weather", "kinds"),
               ("“{c3} {day}!” <say> {who}.", "{who} <love> a {c3} {day}."),
               ("With {his} {c2} {he} <walk> down {c1} {street} Street.",)),
-        Story(table("mind", "feelings"),
+        ChoiceStory(table("mind", "feelings"),
               ("{who} <be> {c0}.", "“Why so {c0}?” <ask> a friend of {who}."),
               ("{he} {c1}.",)),
-        Story(months,
+        ChoiceStory(months,
               ("It <be> {c0}, and {who} <walk> down {street} Street.",),
               ("{he} <see> {c2} everywhere: it <be> {c1}.", "{he} <love> {c1} and its {c2}.")),
-        Story(goods,
+        ChoiceStory(goods,
               ("{who} <want> a {c0}.", "{who} <need> a {colour} {c0}."),
               ("{he} <walk> to the {c1}.", "{he} <go> to the {c2} of the {c1}.")),
     )  # fmt: skip
@@ -93,7 +93,7 @@ def choices(seed: int = 0, count: int | None = None, split: str = "train") -> It
         yield ChoiceExample(name, f"{opening} {begin}", tuple(ways), ways.index(right))
 
 
-def _ways(w: World, story: Story, row: Row, slots: dict[str, str]) -> list[str]:
+def _ways(w: World, story: ChoiceStory, row: Row, slots: dict[str, str]) -> list[str]:
     """Write four different continuations, the right one first."""
     pattern = w.rng.choice(story.goes_on)
     ways: dict[str, Row] = {}

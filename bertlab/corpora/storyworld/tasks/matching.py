@@ -1,4 +1,4 @@
-"""Do two sentences mean the same? Their words alone do not show it.
+"""Do two sentences mean the same? Their words alone do not show it. And: retell a sentence in other words.
 
 Two authors state one thing, each in their own words; in half of the pairs the second has two things swapped: who gave
 and who got, or which of two lamps is red. So the pairs of both labels share equally many words.
@@ -102,3 +102,13 @@ def matching(seed: int = 0, count: int | None = None, split: str = "train") -> I
             for teller, pattern, filled in zip((w.teller, second), (one, other), slots, strict=True)
         )
         yield TextExample(name, text, pair, label)
+
+
+def retelling(seed: int = 0, count: int | None = None, split: str = "train") -> Iterator[TextExample]:
+    """Yield sentences and, as their `pair`, how they are to be retold: "Ann lent Tom a pen." "Tom borrowed a pen from
+    Ann." Every sentence has one right retelling, by the same author."""
+    for name, w in worlds("retelling", seed, count, split):
+        frame = w.rng.choice(FRAMES)
+        slots, _ = frame.draw(w)
+        text, pair = (w.teller.tell(telling, slots).text for telling in frame.tellings[:2])
+        yield TextExample(name, text, pair)

@@ -1,4 +1,4 @@
-"""How the lines of a file of examples are cut into cells, found from its first lines whatever its name ends in."""
+"""The dialect of a table: how its lines are cut into cells, found from the first lines, not from the file's name."""
 
 import csv
 import re
@@ -15,7 +15,7 @@ WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 
 
 @dataclass(frozen=True)
-class Layout:
+class Dialect:
     """`delimiter` is what separates the cells: "" where a line is one cell, " " for a label, blanks and a text.
     `header`: the first line names the columns."""
 
@@ -23,7 +23,7 @@ class Layout:
     header: bool
 
     @property
-    def dialect(self) -> dict:
+    def csv_options(self) -> dict:
         """The options of csv.reader. Published files with tabs, those of GLUE for example, are written without quoting:
         a " is a ", and must not join the lines up to the next one."""
         if self.delimiter == "\t":
@@ -31,8 +31,8 @@ class Layout:
         return {"delimiter": self.delimiter, "strict": True}
 
 
-def layout_of(sample: Sequence[str], columns: Columns, path: Path) -> Layout:
-    """Return the layout of a file from its first lines and the columns that are asked for.
+def dialect_of(sample: Sequence[str], columns: Columns, path: Path) -> Dialect:
+    """Return the dialect of a file from its first lines and the columns that are asked for.
 
     A first line with the name of a column decides. csv.Sniffer is asked last: in text with commas and quotes it prefers
     them to tabs.
@@ -41,14 +41,14 @@ def layout_of(sample: Sequence[str], columns: Columns, path: Path) -> Layout:
     first = rows[0].rstrip("\r\n") if rows else ""
     for delimiter in [one for one in DELIMITERS if one in first] or _usual(path):
         if columns.name(next(csv.reader([first], delimiter=delimiter), [])):
-            return Layout(delimiter, header=True)
+            return Dialect(delimiter, header=True)
     if _labels_first(rows, columns, path):
-        return Layout(" ", header=False)
+        return Dialect(" ", header=False)
     if "\t" in first:
-        return Layout("\t", header=not columns.by_number)
+        return Dialect("\t", header=not columns.by_number)
     if columns.by_number or path.suffix.lower() in (".csv", ".tsv"):
-        return Layout(_sniffed(rows), header=not columns.by_number)
-    return Layout("", header=False)
+        return Dialect(_sniffed(rows), header=not columns.by_number)
+    return Dialect("", header=False)
 
 
 def _usual(path: Path) -> str:
