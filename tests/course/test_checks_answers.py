@@ -21,8 +21,8 @@ from bertlab.course import (
     check_question_answering,
     check_question_rows,
 )
-from bertlab.course import my_bert_heads_solution as solution
-from bertlab.course.my_bert_solution import Bert
+from bertlab.course.solutions import answers as solution
+from bertlab.course.solutions.encoder import Bert
 
 # Normalising
 

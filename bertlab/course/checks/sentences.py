@@ -9,9 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.corpora.examples import TextExample
-from bertlab.course import my_bert_heads_solution as solution
-from bertlab.course import my_bert_solution as part_one
 from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run, same_weights
+from bertlab.course.solutions import two_sentences as solution
+from bertlab.course.solutions.config import Config
+from bertlab.course.solutions.tokenizer import Tokenizer
 from bertlab.io.locate import locate
 from bertlab.model import BertForMultipleChoice
 
@@ -75,7 +76,7 @@ def check_in_batch_loss(fn: Callable[..., Tensor]) -> None:
 @checker
 def check_sentence_encoder(cls: type[nn.Module]) -> None:
     """Check cls(config): forward gives vectors (B, H); loss takes "first" and "second"."""
-    config = part_one.Config(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+    config = Config(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
                              intermediate_size=32, max_position_embeddings=16)  # fmt: skip
     mine = cls(config).eval()
     theirs: Any = solution.SentenceEncoder(config).eval()
@@ -95,7 +96,7 @@ def check_sentence_encoder(cls: type[nn.Module]) -> None:
 @checker
 def check_choice_rows(fn: Callable[..., dict[str, Tensor]]) -> None:
     """Check fn(tokenizer, texts, choices, max_tokens) -> the three inputs (B, C, S)."""
-    tokenizer = part_one.Tokenizer.from_file(locate(WORDS) / "vocab.txt")
+    tokenizer = Tokenizer.from_file(locate(WORDS) / "vocab.txt")
     texts = ["The dog was tired.", "It rained."]
     choices = [["It slept.", "It flew to the moon.", "It ran."], ["She sang.", "He took the umbrella.", "They left."]]
     result = run(fn, tokenizer, list(texts), [list(options) for options in choices])
