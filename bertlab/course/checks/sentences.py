@@ -17,6 +17,10 @@ from bertlab.io.locate import locate
 from bertlab.model import BertForMultipleChoice
 
 NO_NEGATIVES = "the other texts of the batch are missing: without negatives, one vector for all texts would be best."
+TEXTS_NOT_RANKS = (
+    "argsort says which text is at each rank, not which rank a text has: turn it around, for example with a second"
+    " argsort."
+)
 WORDS = "storyworld-tiny"  # whose vocabulary the checkers of rows use
 
 
@@ -63,6 +67,7 @@ def check_in_batch_loss(fn: Callable[..., Tensor]) -> None:
             (F.cross_entropy(7 * cosines.T, right), "each row should be a first text; yours are the second texts."),
             (F.cross_entropy(itself, right), "you compare with the first texts; the partner is a second one."),
             (5 * F.cross_entropy(7 * cosines, right), "that is the sum; return the mean over the batch."),
+            (-(7 * cosines).softmax(-1).diag().mean(), "minus the probability; the loss is minus its logarithm."),
             (-(7 * cosines).diag().mean(), NO_NEGATIVES),
             (1 - cosines.diag().mean(), NO_NEGATIVES),
         ],
@@ -213,8 +218,8 @@ def check_fuse(fn: Callable[[Sequence[np.ndarray]], np.ndarray]) -> None:
 
     for wrong, message in (
         (sum(lists), "that adds the scores: the list with the larger numbers decides alone. Add up ranks."),
-        (fused(lambda s: (-s).argsort() + 1), "argsort says which text is at each rank, not which rank a text has:"
-         " turn it around, for example with a second argsort."),
+        (fused(lambda s: (-s).argsort() + 1), TEXTS_NOT_RANKS),
+        (fused(lambda s: (-s).argsort()), TEXTS_NOT_RANKS),
         (fused(lambda s: s.argsort().argsort() + 1), "rank 1 is the highest score; yours is the lowest."),
         (fused(lambda s: (-s).argsort().argsort()), "ranks begin with 1."),
         (sum(ranks(scores) for scores in lists), "add up 1 / (60 + rank), so that a higher number is better."),
