@@ -5,7 +5,7 @@
     %my_bert Embeddings Layer       # take these names from my_bert.py
     %solution Layer                 # show the solution, folded
 
-It has the definitions of the files in SOLUTIONS, in their order. A comment above each of the reader's says so.
+It has the definitions of the folder solutions, in the order of SOLUTIONS. A comment above each of the reader's says so.
 Versions that are replaced stay in the folder my_bert_versions. BERTLAB_MY_BERT names another folder than the current.
 """
 
@@ -29,12 +29,11 @@ from bertlab.course.definitions import Part, Parts, in_their_places, parse_cell,
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 
-SOLUTIONS = (
-    "my_bert_solution.py",  # part one
-    "my_bert_heads_solution.py",  # part two
-    "my_bert_family_solution.py",  # chapter 14
-    "my_bert_cluster_solution.py",  # chapter 17
-)
+SOLUTIONS = (  # in the order of the file, a line for each part of the course
+    "config tokenizer embeddings attention encoder heads masking pairs training saving "
+    "one_sentence two_sentences every_token answers "
+    "family accumulation"
+).split()
 FOLDER = "BERTLAB_MY_BERT"
 
 
@@ -49,8 +48,9 @@ def model_folder() -> Path:
 
 
 def solution_file() -> str:
-    """Return my_bert.py as it is with all solutions: one file, so the later parts go without their imports."""
-    first, *later = ((Path(__file__).parent / name).read_text(encoding="utf-8") for name in SOLUTIONS)
+    """Return my_bert.py as it is with all solutions: one file, with the imports of its first part alone."""
+    folder = Path(__file__).parent / "solutions"
+    first, *later = ((folder / f"{name}.py").read_text(encoding="utf-8") for name in SOLUTIONS)
     return "\n\n".join([first, *(text[text.index("# %% ") :] for text in later)])
 
 

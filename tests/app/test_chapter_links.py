@@ -9,8 +9,11 @@ import pytest
 from pages import boxes, opened
 
 from app.explore import FIRST
-from bertlab.course import my_bert_heads_solution as heads
-from bertlab.course import my_bert_solution as my_bert
+from bertlab.course.solutions.config import Config
+from bertlab.course.solutions.heads import BertForPreTraining
+from bertlab.course.solutions.one_sentence import BertForSequenceClassification
+from bertlab.course.solutions.saving import save
+from bertlab.course.solutions.tokenizer import Tokenizer
 from bertlab.io.locate import locate
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -28,11 +31,11 @@ def links() -> list[str]:
 @pytest.fixture
 def readers_models(tmp_path) -> dict[str, str]:
     """The folders that chapters 08 and 09 write, by their names in links."""
-    tok = my_bert.Tokenizer.from_file(locate("storyworld-tiny") / "vocab.txt")
-    config = my_bert.Config(vocab_size=tok.vocab_size)
-    my_bert.save(my_bert.BertForPreTraining(config), tok, tmp_path / "my_bert_model")
-    classifier = heads.BertForSequenceClassification(config, 2)
-    my_bert.save(classifier, tok, tmp_path / "my_bert_sentiment", ["bad", "good"])
+    tok = Tokenizer.from_file(locate("storyworld-tiny") / "vocab.txt")
+    config = Config(vocab_size=tok.vocab_size)
+    save(BertForPreTraining(config), tok, tmp_path / "my_bert_model")
+    classifier = BertForSequenceClassification(config, 2)
+    save(classifier, tok, tmp_path / "my_bert_sentiment", ["bad", "good"])
     return {f"notebooks/{path.name}": str(path) for path in tmp_path.iterdir()}
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bertlab.course import my_bert_solution
+from bertlab.course.solutions import tokenizer as solution
 from bertlab.tokenizer import Tokenizer
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -22,7 +22,7 @@ def test_official_vocabulary_id_for_id(vocabulary, corpus):
     if not (SHARED / corpus).exists():
         pytest.skip(f"{corpus} is not beside the clone")
     folder = SHARED / "bert_official" / vocabulary
-    mine, theirs = my_bert_solution.Tokenizer.from_file(folder / "vocab.txt"), Tokenizer.from_pretrained(folder)
+    mine, theirs = solution.Tokenizer.from_file(folder / "vocab.txt"), Tokenizer.from_pretrained(folder)
     assert mine.vocabulary == theirs.vocab
     words = sorted(set((SHARED / corpus).read_text(encoding="utf-8").split()))[:20_000]
     ids = [mine.ids(word) for word in words]

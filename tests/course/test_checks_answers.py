@@ -21,8 +21,8 @@ from bertlab.course import (
     check_question_answering,
     check_question_rows,
 )
-from bertlab.course import my_bert_heads_solution as solution
-from bertlab.course.my_bert_solution import Bert
+from bertlab.course.solutions import answers as solution
+from bertlab.course.solutions.encoder import Bert
 
 # Normalising
 
@@ -46,6 +46,7 @@ NORMALISE = {
     "the articles a, an and the": lambda text: normalised(text, articles=r"\bnone\b"),
     "whole words": lambda text: normalised(text, articles="an|a|the"),
     "before the articles": articles_first,
+    "this `a` is no article": lambda text: normalised(re.sub(r"\b(a|an|the)\b", " ", text.lower())),
     "make letters small before": articles_before_lower,
     "without a space": lambda text: normalised(text, marks=" "),
     "punctuation does not count": lambda text: " ".join(w for w in text.lower().split() if w not in ("a", "an", "the")),
@@ -119,7 +120,19 @@ def positions(places, first, begin, stop, behind=0, cut=True, shift=True, whole=
     return touched[0] + add, touched[-1] + add + behind
 
 
+def unbound(places, first, begin, stop):
+    if begin < 0:
+        return 0, 0
+    for token, (left, right) in enumerate(places):
+        if left <= begin < right:
+            start = token
+        if left <= stop < right:
+            end = token
+    return first + start, first + end
+
+
 POSITIONS = {
+    "your code stopped: cannot access local variable": unbound,
     "the end is the last token itself": lambda *given: positions(*given, behind=1),
     "add `first`": lambda *given: positions(*given, shift=False),
     "takes the whole token": lambda *given: positions(*given, whole=False),
@@ -206,12 +219,18 @@ def by_loop(windows):
     return result
 
 
+def anywhere(windows):
+    """Windows that do not hold the token compete as well."""
+    return [max(range(len(windows)), key=lambda n: context(windows[n], t)) for t in range(windows[-1].stop)]
+
+
 CONTEXT = {
     "the first one counts": chosen(context, order=lambda numbers: numbers[::-1]),
     "0.01 of the window's length is missing": chosen(lambda w, t: min(t - w.start, w.stop - 1 - t)),
     "stop - 1 - token": chosen(lambda w, t: min(t - w.start, w.stop - t) + 0.01 * len(w)),
     "the smaller number of the two": chosen(lambda w, t: max(t - w.start, w.stop - 1 - t) + 0.01 * len(w)),
     "not even in the window": lambda windows: [0] * windows[-1].stop,
+    "token [400] is not even in": anywhere,
     "one number for each": lambda windows: [0],
     "windows count from 0": lambda windows: [number + 1 for number in by_loop(windows)],
     "the last window that holds": chosen(lambda w, t: w.start),

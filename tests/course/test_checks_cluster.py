@@ -12,7 +12,7 @@ from bertlab.course import (
     check_step_operations,
 )
 from bertlab.course.checks.cluster import _accumulate
-from bertlab.course.my_bert_cluster_solution import accumulated_step
+from bertlab.course.solutions.accumulation import accumulated_step
 
 
 def operations(layers, hidden, words, lengths, labels, each=6, square=None, at=None, attention=12):

@@ -10,8 +10,8 @@ from bertlab.course import (
     check_decoder_layer,
     check_transformer,
 )
-from bertlab.course import my_bert_family_solution as solution
-from bertlab.course.my_bert_solution import merge_heads, split_heads
+from bertlab.course.solutions import family as solution
+from bertlab.course.solutions.attention import merge_heads, split_heads
 from tests.course.checking import checker_tests, not_begun_test, otherwise_test
 
 # Cross-attention and the decoder

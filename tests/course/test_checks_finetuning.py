@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from checking import checker_tests, not_begun_test
 
 from bertlab.course import check_expected_best, check_finetune, check_layer_shares, check_smooth_loss
-from bertlab.course import my_bert_heads_solution as solution
+from bertlab.course.solutions import one_sentence as solution
 
 # Loop
 
@@ -159,6 +159,9 @@ BEST = {
     "without replacement": without_replacement,
     "sort the accuracies": unsorted,
     "changed the list": sorts_in_place,
+    "i counts from 1": lambda accuracies, k: sum(
+        value * ((i / 4) ** k - ((i - 1) / 4) ** k) for i, value in enumerate(sorted(accuracies))
+    ),
     "the best of one run is the mean": lambda accuracies, k: best(accuracies, k + 1),
     "return a number": lambda accuracies, k: sorted(accuracies)[-k:],
     "the best of 500 runs": lambda accuracies, k: best(accuracies, min(k, 3)),

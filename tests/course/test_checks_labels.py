@@ -21,7 +21,7 @@ from bertlab.course import (
     check_token_classifier,
     check_viterbi,
 )
-from bertlab.course import my_bert_heads_solution as solved
+from bertlab.course.solutions import every_token as solved
 
 # Names
 
@@ -35,6 +35,16 @@ def entities(labels):
             start = None
         if label != "O" and not goes_on:
             start = word
+    return found
+
+
+def from_the_last(labels):
+    found = []
+    for word, label in enumerate(labels):
+        if label[0] == "I":
+            found[-1] = (found[-1][0], found[-1][1], word)
+        elif label[0] == "B":
+            found.append((label[2:], word, word))
     return found
 
 
@@ -139,7 +149,8 @@ def forward(logits, mask, start, steps, end, slip=""):
     over = (lambda x, d: x.amax(d)) if slip == "max" else torch.logsumexp
     total = (0 if slip == "start" else start) + logits[:, 0]
     for word in range(1, logits.size(1)):
-        longer = over(total[:, :, None] + (steps.T if slip == "turned" else steps), 1) + logits[:, word]
+        dim = 2 if slip == "next" else 1
+        longer = over(total[:, :, None] + (steps.T if slip == "turned" else steps), dim) + logits[:, word]
         total = longer if slip == "mask" else torch.where(mask[:, word, None], longer, total)
     return over(total if slip == "end" else total + end, 1)
 
@@ -162,7 +173,7 @@ def best_path(logits, mask, start, steps, end, slip=""):
         score, before = (best[:, :, None] + steps).max(1)
         real = mask[:, word, None] | (slip == "mask")
         best = torch.where(real, score + logits[:, word], best)
-        pointers.append(torch.where(real, before, stay))
+        pointers.append(torch.where(real | (slip == "padding"), before, stay))
     label = (best if slip == "end" else best + end).argmax(1)
     path = [label]
     if slip == "pointers":
@@ -273,6 +284,7 @@ MISTAKES = {
         "of another kind continues nothing": any_kind,
         "an O ends a name": over_gaps,
         "not B-pet": lambda labels: [(f"B-{kind}", first, last) for kind, first, last in entities(labels)],
+        "your code stopped on ['O', 'I-pet', 'I-pet']: list index": from_the_last,
         "return an empty list": lambda labels: None if set(labels) == {"O"} else entities(labels),
     },
     check_align: {
@@ -320,6 +332,7 @@ MISTAKES = {
         "(end) are missing": forward_slip("end"),
         "(start) are missing": forward_slip("start"),
         "row = from, column = to": forward_slip("turned"),
+        "labels that come next": forward_slip("next"),
         "large scores give": summed,
         "return its logarithm": lambda *given: forward(*given).exp(),
         "needs a gradient": lambda *given: forward(*given).detach(),
@@ -332,6 +345,9 @@ MISTAKES = {
             [torch.cat([p[m].flip(0), p[~m]]) for p, m in zip(best_path(logits, mask, *scores), mask, strict=True)]
         ),
         "backpointers are off by one": path_slip("pointers"),
+        "backpointers of padding count": path_slip("padding"),
+        "you walk it backwards": path_slip("order"),
+        "a sentence of 4 words should be": lambda *given: best_path(*given).index_fill(0, torch.tensor(1), 2),
         "padding is counted": path_slip("mask"),
         "(end) are missing": path_slip("end"),
         "the label of the first word is missing": lambda *given: best_path(*given).roll(-1, 1),

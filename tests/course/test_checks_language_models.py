@@ -11,9 +11,9 @@ from bertlab.course import (
     check_elmo,
     check_gpt,
 )
-from bertlab.course import my_bert_family_solution as solution
-from bertlab.course.my_bert_family_solution import backwards, causal_mask
-from bertlab.course.my_bert_solution import IGNORED
+from bertlab.course.solutions import family as solution
+from bertlab.course.solutions.config import IGNORED
+from bertlab.course.solutions.family import backwards, causal_mask
 from tests.course.checking import checker_tests, not_begun_test, otherwise_test
 
 # The causal mask

@@ -7,41 +7,37 @@ import torch
 from checking import checker_tests
 from torch import nn
 
-from bertlab.course import (
-    check_batches,
-    check_collate,
-    check_embeddings,
-    check_initialise,
-    check_tokenizer,
-    my_bert_solution,
-)
+from bertlab.course import check_batches, check_collate, check_embeddings, check_initialise, check_tokenizer
+from bertlab.course.solutions import embeddings, encoder, training
+from bertlab.course.solutions import pairs as sentence_pairs
+from bertlab.course.solutions import tokenizer as wordpiece
 
 # Tokenizer
 
 
-class Tokenizer(my_bert_solution.Tokenizer):
+class Tokenizer(wordpiece.Tokenizer):
     def ids(self, text):
-        pieces = [piece for word in self.words(text) for piece in my_bert_solution.cut_word(word, self.vocabulary)]
+        pieces = [piece for word in self.words(text) for piece in wordpiece.cut_word(word, self.vocabulary)]
         return [self.vocabulary[piece] for piece in pieces]
 
     def words(self, text):
-        return my_bert_solution.split(my_bert_solution.clean(text))
+        return wordpiece.split(wordpiece.clean(text))
 
 
 class Accents(Tokenizer):
     def words(self, text):
-        return my_bert_solution.split(text.lower())
+        return wordpiece.split(text.lower())
 
 
 class Capitals(Tokenizer):
     def words(self, text):
         parts = unicodedata.normalize("NFD", text)
-        return my_bert_solution.split("".join(c for c in parts if unicodedata.category(c) != "Mn"))
+        return wordpiece.split("".join(c for c in parts if unicodedata.category(c) != "Mn"))
 
 
 class Spaces(Tokenizer):
     def words(self, text):
-        return my_bert_solution.clean(text).split()
+        return wordpiece.clean(text).split()
 
 
 class Wrapped(Tokenizer):
@@ -51,12 +47,12 @@ class Wrapped(Tokenizer):
 
 class Pieces(Tokenizer):
     def ids(self, text):
-        return [piece for word in self.words(text) for piece in my_bert_solution.cut_word(word, self.vocabulary)]
+        return [piece for word in self.words(text) for piece in wordpiece.cut_word(word, self.vocabulary)]
 
 
 class ByWord(Tokenizer):
     def ids(self, text):
-        return [[self.vocabulary[p] for p in my_bert_solution.cut_word(w, self.vocabulary)] for w in self.words(text)]
+        return [[self.vocabulary[p] for p in wordpiece.cut_word(w, self.vocabulary)] for w in self.words(text)]
 
 
 class Whole(Tokenizer):
@@ -73,7 +69,7 @@ class Nameless(Tokenizer):
 # Embeddings
 
 
-class Embeddings(my_bert_solution.Embeddings):
+class Embeddings(embeddings.Embeddings):
     def forward(self, input_ids, token_type_ids):
         place = self.position(self.places(input_ids))
         return self.last(self.word(input_ids) + self.segment(token_type_ids) + place)
@@ -123,7 +119,7 @@ class Unpadded(Embeddings):
 
 
 def initialise(model, std=0.02):
-    my_bert_solution.initialise(model, std)
+    encoder.initialise(model, std)
 
 
 def without_biases(model, std=0.02):
@@ -152,25 +148,25 @@ def in_one_loop(model, std=0.02):
 
 
 def every_table(model, std=0.02):
-    my_bert_solution.initialise(model, std)
+    encoder.initialise(model, std)
     for module in model.modules():
         if isinstance(module, nn.Embedding):
             module.weight.data[module.padding_idx] = 0
 
 
 def truncated(model, std=0.02):
-    my_bert_solution.initialise(model, std)
+    encoder.initialise(model, std)
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
 
 
 def variance(model, std=0.02):
-    my_bert_solution.initialise(model, std**2)
+    encoder.initialise(model, std**2)
 
 
 def untied(model, std=0.02):
-    my_bert_solution.initialise(model, std)
+    encoder.initialise(model, std)
     model.word.weight = nn.Parameter(model.word.weight.clone())
 
 
@@ -186,7 +182,7 @@ def uniform(model, std=0.02):
 
 
 def fixed_std(model, std=0.02):
-    my_bert_solution.initialise(model, 0.02)
+    encoder.initialise(model, 0.02)
 
 
 def nothing(model, std=0.02):
@@ -198,28 +194,28 @@ def nothing(model, std=0.02):
 
 def collate_with(**changed):
     def collate(pairs, tokenizer):
-        batch = my_bert_solution.collate(pairs, tokenizer)
+        batch = sentence_pairs.collate(pairs, tokenizer)
         return {name: changed.get(name, lambda x, b: x)(tensor, batch) for name, tensor in batch.items()}
 
     return collate
 
 
 def without_labels(pairs, tokenizer):
-    batch = my_bert_solution.collate(pairs, tokenizer)
+    batch = sentence_pairs.collate(pairs, tokenizer)
     return {name: tensor for name, tensor in batch.items() if name != "next_sentence_label"}
 
 
 def batches_with(change=lambda batch: batch, seed=None, **fixed):
     def batches(documents, tokenizer, size, max_tokens, rate, given):
         options = {"size": size, "max_tokens": max_tokens, "rate": rate} | fixed
-        for batch in my_bert_solution.batches(documents, tokenizer, **options, seed=seed(given) if seed else given):
+        for batch in training.batches(documents, tokenizer, **options, seed=seed(given) if seed else given):
             yield change(batch)
 
     return batches
 
 
 def one_round(documents, tokenizer, size, max_tokens, rate, seed):
-    for number, batch in enumerate(my_bert_solution.batches(documents, tokenizer, size, max_tokens, rate, seed)):
+    for number, batch in enumerate(training.batches(documents, tokenizer, size, max_tokens, rate, seed)):
         if number == 3:
             return
         yield batch
@@ -233,8 +229,8 @@ RIGHT = {
     check_tokenizer: Tokenizer,
     check_embeddings: Embeddings,
     check_initialise: initialise,
-    check_collate: my_bert_solution.collate,
-    check_batches: my_bert_solution.batches,
+    check_collate: sentence_pairs.collate,
+    check_batches: training.batches,
 }
 MISTAKES = {
     check_tokenizer: {

@@ -6,7 +6,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertlab import BertForPreTraining, BertModel
-from bertlab.course import Mistake, check_joint_loss, check_mlm_head, check_pretraining_model, my_bert_solution
+from bertlab.course import Mistake, check_joint_loss, check_mlm_head, check_pretraining_model
+from bertlab.course.solutions import encoder
 from bertlab.model.heads import MaskedLMHead
 
 
@@ -137,7 +138,7 @@ def torchs_start(model):
 
 
 def small_start(model):
-    my_bert_solution.initialise(model, 0.02)
+    encoder.initialise(model, 0.02)
 
 
 def with_biases(model):
@@ -194,7 +195,7 @@ def test_a_model_of_ones_own_parts_is_right():
             self.bert = BertModel(config)
             self.mlm = MaskedLMHead(config, self.bert.embeddings.word)
             self.nsp = nn.Linear(config.hidden_size, 2)
-            my_bert_solution.initialise(self, config.initializer_range)
+            encoder.initialise(self, config.initializer_range)
 
         def forward(self, ids, mask, types):
             out = self.bert(ids, mask, types)

@@ -20,7 +20,7 @@ from bertlab.course import (
     check_recall_at,
     check_sentence_encoder,
 )
-from bertlab.course import my_bert_heads_solution as solution
+from bertlab.course.solutions import two_sentences as solution
 
 
 def other_pool(states, mask):
@@ -148,6 +148,7 @@ MISTAKES = {
     check_in_batch_loss: {
         "vectors must have length 1": lambda a, b, s=20.0: F.cross_entropy(s * a @ b.T, torch.arange(len(a))),
         "scale is missing": lambda a, b, s=20.0: F.cross_entropy(logits(a, b, 1), torch.arange(len(a))),
+        "minus the probability": lambda a, b, s=20.0: -logits(a, b, s).softmax(-1).diag().mean(),
         "you divide by it": lambda a, b, s=20.0: F.cross_entropy(logits(a, b, 1 / s), torch.arange(len(a))),
         "each row should be a first text": lambda a, b, s=20.0: other_loss(b, a, s),
         "the sum; return the mean": lambda a, b, s=20.0: len(a) * other_loss(a, b, s),
@@ -198,6 +199,7 @@ MISTAKES = {
     check_fuse: {
         "adds the scores": lambda lists: sum(lists),
         "which text is at each rank": lambda lists: sum(1 / (60 + (-s).argsort() + 1) for s in lists),
+        "turn it around": lambda lists: sum(1 / (60 + (-s).argsort()) for s in lists),
         "yours is the lowest": lambda lists: sum(1 / (60 + s.argsort().argsort() + 1) for s in lists),
         "ranks begin with 1": lambda lists: sum(1 / (60 + (-s).argsort().argsort()) for s in lists),
         "so that a higher number": lambda lists: sum((-s).argsort().argsort() + 1 for s in lists),

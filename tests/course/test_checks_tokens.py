@@ -6,7 +6,7 @@ import unicodedata
 from checking import checker_tests
 
 from bertlab.course import check_clean, check_cut_word, check_likelihood_gain, check_merge_pair
-from bertlab.course.my_bert_solution import clean, clean_character
+from bertlab.course.solutions.tokenizer import clean, clean_character
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
 
 

@@ -40,6 +40,12 @@ def test_what_is_right_is_kept_and_the_rest_is_solved():
     assert module.rate_share(0.05, 0.1) == 0.5
 
 
+def test_the_joined_solutions_import_what_they_use_and_no_more():
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--select=F", "-"]
+    found = subprocess.run(ruff, input=solution_file(), capture_output=True, encoding="utf-8")
+    assert not found.returncode, found.stdout
+
+
 def test_what_is_wrong_changes_nothing(folder):
     keep(RIGHT)
     before = file().read_text()

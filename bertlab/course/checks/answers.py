@@ -29,6 +29,7 @@ def check_normalise(fn: Callable[[str], str]) -> None:
         ("the 'a' team", "team", "a quoted article is one too: take punctuation out before the articles."),
         ("the man  at the\tstore", "man at store", "single spaces between words, none at the ends."),
         ("o'clock", "oclock", "a mark inside a word goes without a space in its place."),
+        ("3 a.m.", "3 am", "this `a` is no article: take punctuation out before the articles."),
     ):
         result = run(fn, text)
         expect(isinstance(result, str), "return a text.")

@@ -28,9 +28,11 @@ def run(fn: Callable, *args: object) -> Any:
         return fn(*args)
     except NotImplementedError:
         raise
-    except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, RuntimeError, TypeError, UnboundLocalError, ValueError) as error:
         given = [arg if arg is None else tuple(arg.shape) for arg in args if arg is None or isinstance(arg, Tensor)]
         where = f" on inputs of shape {', '.join(map(str, given))}" if given else ""
+        if all(isinstance(arg, list | str) for arg in args) and len(repr(args)) < 60:
+            where = f" on {', '.join(map(repr, args))}"
         reason = str(error).partition("\n")[0]  # torch goes on with all the ways to call its function
         raise Mistake(f"your code stopped{where}: {reason}") from error
 

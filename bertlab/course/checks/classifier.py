@@ -9,8 +9,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
-from bertlab.course import my_bert_heads_solution as solution
-from bertlab.course import my_bert_solution as my_bert
 from bertlab.course.checks.base import (
     Mistake,
     check_dropout,
@@ -22,6 +20,9 @@ from bertlab.course.checks.base import (
     same_weights,
     small_batch,
 )
+from bertlab.course.solutions import one_sentence as solution
+from bertlab.course.solutions.config import SPECIAL
+from bertlab.course.solutions.tokenizer import Tokenizer
 from bertlab.model.classifiers import BertForSequenceClassification
 
 SIZES: dict[str, Any] = dict(
@@ -33,8 +34,8 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 @checker
 def check_inputs(fn: Callable[..., dict[str, Tensor]]) -> None:
     """Check fn(tokenizer, first, second, max_tokens) -> input_ids, attention_mask, token_type_ids (B, S)."""
-    letters = {letter: number for number, letter in enumerate("abcdefghijklmnopqrst", start=len(my_bert.SPECIAL))}
-    tokenizer = my_bert.Tokenizer({token: number for number, token in enumerate(my_bert.SPECIAL)} | letters)
+    letters = {letter: number for number, letter in enumerate("abcdefghijklmnopqrst", start=len(SPECIAL))}
+    tokenizer = Tokenizer({token: number for number, token in enumerate(SPECIAL)} | letters)
     long = " ".join("abcdefghij"), " ".join("klmnop")
     cases: list[tuple[list[str], list[str] | None, int]] = [
         (["a b c", "d"], None, 128),

@@ -89,6 +89,10 @@ def check_log_partition(fn: Callable[..., Tensor]) -> None:
         [
             (best, "this is the score of the best path: sum over the labels before (logsumexp), do not take the max."),
             (right.exp(), "this is the sum itself: return its logarithm."),
+            (
+                _over_the_next(given),
+                "you sum over the labels that come next; sum over those before (dim 1 of B, N, N).",
+            ),
             (_partition(given, masked=False), "padding is counted: keep the total where the mask is False."),
             *((_partition(variant), message) for variant, message in _variants(given)),
         ],
@@ -108,6 +112,16 @@ def check_log_partition(fn: Callable[..., Tensor]) -> None:
 
 def _partition(given: Case, masked: bool = True) -> Tensor:
     return torch.stack([scores.logsumexp(0) for _, scores in path_scores(given, masked)])
+
+
+def _over_the_next(given: Case) -> Tensor:
+    """The forward algorithm with its sum over the wrong dimension."""
+    logits, mask, start, steps, end = given
+    total = start + logits[:, 0]
+    for word in range(1, logits.size(1)):
+        longer = (total[:, :, None] + steps).logsumexp(2) + logits[:, word]
+        total = torch.where(mask[:, word, None], longer, total)
+    return (total + end).logsumexp(1)
 
 
 def _shown(values: Tensor) -> str:
@@ -130,8 +144,9 @@ def check_viterbi(fn: Callable[..., Tensor]) -> None:
     expect(not early, "the path is off by one: the label of the first word is missing.")
     late = _same(found[:, 1:], right[:, :-1], mask[:, 1:])
     expect(not late, "the path is off by one: everything stands one word too late.")
-    shown = f"the first sentence should be {right[0].tolist()}; yours is {found[0].tolist()}."
-    expect(_same(found, right, mask), shown)
+    for labels, mine, real in zip(right, found, mask, strict=True):
+        shown = f"a sentence of {real.sum()} words should be {labels[real].tolist()}; yours is {mine[real].tolist()}."
+        expect(_same(mine, labels, real), shown)
     one = case((1, 1))
     expect(_same(run(fn, *one), _best_paths(one), one[1]), "a sentence of one word: argmax of start + logits + end.")
     print("Right: the best of all paths.")
@@ -176,22 +191,34 @@ def _wrong_paths(given: Case, right: Tensor) -> list[tuple[Tensor, str]]:
 
 
 def _pointer_slips(given: Case) -> list[tuple[Tensor, str]]:
-    """Paths followed with the backpointers of a neighbouring word."""
+    """Paths followed with the backpointers of a neighbouring word or of padding; the right path from its end."""
     logits, mask, start, steps, end = given
-    best, pointers = start + logits[:, 0], []
+    best, pointers, unmasked = start + logits[:, 0], [], []
     for word in range(1, logits.size(1)):
         score, before = (best[:, :, None] + steps).max(1)
         real = mask[:, word, None]
         pointers.append(torch.where(real, before, torch.arange(UNITS).expand_as(before)))
+        unmasked.append(before)
         best = torch.where(real, score + logits[:, word], best)
-    message = "the backpointers are off by one: those made at a word lead from that word to the one before it."
-    found = []
-    for shifted in ([*pointers[1:], pointers[-1]], [pointers[0], *pointers[:-1]]):
-        path = [(best + end).argmax(1)]
-        for pointer in reversed(shifted):
-            path.append(pointer.gather(1, path[-1][:, None])[:, 0])
-        found.append((torch.stack(path[::-1], 1), message))
-    return found
+    off_by_one = "the backpointers are off by one: those made at a word lead from that word to the one before it."
+    last = (best + end).argmax(1)
+    return [
+        (_followed([*pointers[1:], pointers[-1]], last), off_by_one),
+        (_followed([pointers[0], *pointers[:-1]], last), off_by_one),
+        (
+            _followed(unmasked, last),
+            "the backpointers of padding count: where the mask is False, each label is its own.",
+        ),
+        (_followed(pointers, last).flip(1), "the path is the wrong way round: you walk it backwards."),
+    ]
+
+
+def _followed(pointers: list[Tensor], last: Tensor) -> Tensor:
+    """The labels (B, W) on the way back from the last ones (B,)."""
+    path = [last]
+    for pointer in reversed(pointers):
+        path.append(pointer.gather(1, path[-1][:, None])[:, 0])
+    return torch.stack(path[::-1], 1)
 
 
 @checker

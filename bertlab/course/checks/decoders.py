@@ -20,7 +20,7 @@ from bertlab.course.checks.base import (
     same_weights,
     tensors,
 )
-from bertlab.course.my_bert_family_solution import beam_search
+from bertlab.course.solutions.family import beam_search
 from bertlab.relatives.transformer import CrossAttention, DecoderLayer, Transformer
 
 CONFIG = BertConfig(vocab_size=30, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=24,

@@ -7,9 +7,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import BertConfig
-from bertlab.course import my_bert_heads_solution as solution
 from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run
 from bertlab.course.checks.classifier import SIZES
+from bertlab.course.solutions import one_sentence as solution
 from bertlab.training.engine.optim import rate_scales
 
 
@@ -207,6 +207,8 @@ def check_expected_best(fn: Callable[[Sequence[float], int], float]) -> None:
         "this is right for draws without replacement; here each run may be drawn again, as the k runs are new ones.",
     )
     expect(abs(found[1] - 0.675) < 5e-3, f"the best of one run is the mean, 0.675; yours is {found[1]:.3f}.")
+    from_zero = sum(value * ((i / 4) ** 2 - ((i - 1) / 4) ** 2) for i, value in enumerate(sorted(accuracies)))
+    expect(abs(found[2] - from_zero) > 1e-6, "i counts from 1: the smallest accuracy is the best with (1/n)^k.")
     for k in (2, 3):
         right, in_order = _best_of(sorted(accuracies), k), _best_of(accuracies, k)
         expect(abs(found[k] - in_order) > 1e-6, "sort the accuracies first: their order should not matter.")

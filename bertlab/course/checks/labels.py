@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
-from bertlab.course import my_bert_heads_solution as solution
-from bertlab.course import my_bert_solution as my_bert
 from bertlab.course.checks.base import checker, close, expect, run
 from bertlab.course.matching import load_matching
+from bertlab.course.solutions import every_token as solution
+from bertlab.course.solutions.config import SPECIAL, Config
+from bertlab.course.solutions.tokenizer import Tokenizer
 from bertlab.model import BertForTokenClassification
 from bertlab.tasks.token import entities
 
@@ -54,8 +55,8 @@ def spans_of(labels: Sequence[str]) -> list[tuple[str, int, int]]:
 @checker
 def check_align(fn: Callable[[Sequence[str], Sequence[int], Any], tuple[list[int], list[int]]]) -> None:
     """Check fn(words, labels, tokenizer) -> ids of [CLS] words [SEP], labels at first pieces and -100 elsewhere."""
-    tokens = [*my_bert.SPECIAL, *PIECES]
-    tokenizer = my_bert.Tokenizer({token: number for number, token in enumerate(tokens)})
+    tokens = [*SPECIAL, *PIECES]
+    tokenizer = Tokenizer({token: number for number, token in enumerate(tokens)})
     result = run(fn, list(WORDS), list(NUMBERS), tokenizer)
     expect(isinstance(result, tuple) and len(result) == 2, "return two lists: the ids, and the labels.")
     ids, labels = (part.tolist() if isinstance(part, Tensor) else list(part) for part in result)
@@ -148,7 +149,7 @@ def _taggers(cls: type[nn.Module], option: Any, **fields: Any) -> tuple[Any, Ber
         theirs = BertForTokenClassification(BertConfig(**sizes, id2label=names, **fields)).eval()
         for parameter in theirs.parameters():
             nn.init.normal_(parameter, std=0.5)
-        mine = run(cls, my_bert.Config(**sizes), option).eval()
+        mine = run(cls, Config(**sizes), option).eval()
     report = load_matching(mine, theirs)
     wrong = report.missing or report.misshapen
     expect(not wrong, f"your parameters are not those of the library.\n{report}")
@@ -200,8 +201,8 @@ class _Stub(nn.Module):
 @checker
 def check_tagging(word_inputs: Callable, tag: Callable) -> None:
     """Check word_inputs(examples, tokenizer, max_tokens) -> batch, and tag(model, sentences, tokenizer, names)."""
-    tokens = [*my_bert.SPECIAL, *PIECES]
-    tokenizer = my_bert.Tokenizer({token: number for number, token in enumerate(tokens)})
+    tokens = [*SPECIAL, *PIECES]
+    tokenizer = Tokenizer({token: number for number, token in enumerate(tokens)})
     batch = run(word_inputs, [(WORDS, NUMBERS), (["the", "ada"], [2, 1])], tokenizer, 8)
     shapes = {tuple(tensor.shape) for tensor in batch.values()}
     expect(shapes == {(2, 8)}, f"each tensor should be (2, 8) where max_tokens is 8; yours are {sorted(shapes)}.")

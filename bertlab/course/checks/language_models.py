@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
 from bertlab.course.checks.base import check_dropout, checker, close, expect, none_of, random_tensor, run, same_weights
-from bertlab.course.my_bert_family_solution import backwards as reversed_rows
+from bertlab.course.solutions.family import backwards as reversed_rows
 from bertlab.relatives.elmo import Elmo
 from bertlab.relatives.gpt import Gpt
 

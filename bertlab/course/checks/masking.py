@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from bertlab.config import IGNORED
-from bertlab.course import my_bert_solution as my_bert
 from bertlab.course.checks.base import Mistake, checker, expect, none_of, run, tensors
+from bertlab.course.solutions.tokenizer import Tokenizer
 from bertlab.inputs.masking import KEPT, MASKED, NOT_CHOSEN, RANDOM
 from bertlab.vocabulary import SPECIAL_TOKENS
 
@@ -68,7 +68,7 @@ def check_mask_tokens(fn: MaskTokens) -> None:
     replacements may come from the whole vocabulary, as in the released code. What was found is printed.
     """
     tokens = [*SPECIAL_TOKENS, *(f"w{i}" for i in range(60))]
-    tokenizer = my_bert.Tokenizer({token: number for number, token in enumerate(tokens)})
+    tokenizer = Tokenizer({token: number for number, token in enumerate(tokens)})
     ids, special = _sentences(tokenizer)
     chosen = torch.zeros(DRAWS, *ids.shape, dtype=torch.bool)
     tally, replaced = torch.zeros(len(ids), 3), []  # of each row: [MASK], random, kept; the random tokens of each draw

@@ -10,8 +10,10 @@ import torch
 from torch import Tensor
 
 from bertlab.config import IGNORED
-from bertlab.course import my_bert_solution as my_bert
 from bertlab.course.checks.base import checker, expect, none_of, run
+from bertlab.course.solutions import pairs as solution
+from bertlab.course.solutions.config import SPECIAL
+from bertlab.course.solutions.tokenizer import Tokenizer
 from bertlab.inputs.negatives import cut_lengths
 from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT
 
@@ -145,10 +147,10 @@ def _check_label(second: Tokens, label: int, true: Tokens, document: int, positi
 def check_collate(fn: Callable[[list, Any], dict[str, Tensor]]) -> None:
     """Check fn([(first, second, label), ...], tokenizer) -> input_ids, attention_mask, token_type_ids (B, S) and
     next_sentence_label (B,): [CLS] first [SEP] second [SEP], padded to the longest row."""
-    tokenizer = my_bert.Tokenizer({token: number for number, token in enumerate(my_bert.SPECIAL)})
+    tokenizer = Tokenizer({token: number for number, token in enumerate(SPECIAL)})
     pairs = [([7, 8], [9], 0), ([11], [12, 13, 14], 1), ([15], [16], 0)]
     batch = run(fn, pairs, tokenizer)
-    right = my_bert.collate(pairs, tokenizer)
+    right = solution.collate(pairs, tokenizer)
     expect(isinstance(batch, dict), "return a dictionary of tensors.")
     missing = right.keys() - batch.keys()
     expect(not missing, f"{', '.join(sorted(missing))} is not in your dictionary.")
@@ -171,8 +173,8 @@ def check_collate(fn: Callable[[list, Any], dict[str, Tensor]]) -> None:
 @checker
 def check_batches(fn: Callable[..., Iterator[dict[str, Tensor]]]) -> None:
     """Check fn(documents, tokenizer, size, max_tokens, rate, seed) -> batches without end."""
-    tokens = [*my_bert.SPECIAL, *(f"w{number}" for number in range(600))]
-    tokenizer = my_bert.Tokenizer({token: number for number, token in enumerate(tokens)})
+    tokens = [*SPECIAL, *(f"w{number}" for number in range(600))]
+    tokenizer = Tokenizer({token: number for number, token in enumerate(tokens)})
     documents = [[[5 + 60 * d + 6 * s + t for t in range(6)] for s in range(10)] for d in range(10)]
     made = [_some_batches(fn, documents, tokenizer, seed) for seed in (0, 0, 1)]
     same = [all(map(torch.equal, a["input_ids"], b["input_ids"])) for a, b in zip(made[0], made[1], strict=True)]
@@ -206,7 +208,7 @@ def _check_masking(made: list[dict[str, Tensor]], tokenizer: Any) -> None:
     expect(0.1 < masked / ordinary < 0.2, f"{masked / ordinary:.0%} of the words are masked: it should be 15%.")
     for batch in made:
         labels = batch["labels"][batch["labels"] != IGNORED]
-        expect(bool((labels >= len(my_bert.SPECIAL)).all()), "special tokens were masked.")
+        expect(bool((labels >= len(SPECIAL)).all()), "special tokens were masked.")
         expect(bool((batch["input_ids"] == tokenizer.mask_token_id).any()), "labels are there, and no [MASK] is.")
 
 

@@ -9,13 +9,18 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.corpora.examples import TextExample
-from bertlab.course import my_bert_heads_solution as solution
-from bertlab.course import my_bert_solution as part_one
 from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run, same_weights
+from bertlab.course.solutions import two_sentences as solution
+from bertlab.course.solutions.config import Config
+from bertlab.course.solutions.tokenizer import Tokenizer
 from bertlab.io.locate import locate
 from bertlab.model import BertForMultipleChoice
 
 NO_NEGATIVES = "the other texts of the batch are missing: without negatives, one vector for all texts would be best."
+TEXTS_NOT_RANKS = (
+    "argsort says which text is at each rank, not which rank a text has: turn it around, for example with a second"
+    " argsort."
+)
 WORDS = "storyworld-tiny"  # whose vocabulary the checkers of rows use
 
 
@@ -62,6 +67,7 @@ def check_in_batch_loss(fn: Callable[..., Tensor]) -> None:
             (F.cross_entropy(7 * cosines.T, right), "each row should be a first text; yours are the second texts."),
             (F.cross_entropy(itself, right), "you compare with the first texts; the partner is a second one."),
             (5 * F.cross_entropy(7 * cosines, right), "that is the sum; return the mean over the batch."),
+            (-(7 * cosines).softmax(-1).diag().mean(), "minus the probability; the loss is minus its logarithm."),
             (-(7 * cosines).diag().mean(), NO_NEGATIVES),
             (1 - cosines.diag().mean(), NO_NEGATIVES),
         ],
@@ -75,7 +81,7 @@ def check_in_batch_loss(fn: Callable[..., Tensor]) -> None:
 @checker
 def check_sentence_encoder(cls: type[nn.Module]) -> None:
     """Check cls(config): forward gives vectors (B, H); loss takes "first" and "second"."""
-    config = part_one.Config(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+    config = Config(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
                              intermediate_size=32, max_position_embeddings=16)  # fmt: skip
     mine = cls(config).eval()
     theirs: Any = solution.SentenceEncoder(config).eval()
@@ -95,7 +101,7 @@ def check_sentence_encoder(cls: type[nn.Module]) -> None:
 @checker
 def check_choice_rows(fn: Callable[..., dict[str, Tensor]]) -> None:
     """Check fn(tokenizer, texts, choices, max_tokens) -> the three inputs (B, C, S)."""
-    tokenizer = part_one.Tokenizer.from_file(locate(WORDS) / "vocab.txt")
+    tokenizer = Tokenizer.from_file(locate(WORDS) / "vocab.txt")
     texts = ["The dog was tired.", "It rained."]
     choices = [["It slept.", "It flew to the moon.", "It ran."], ["She sang.", "He took the umbrella.", "They left."]]
     result = run(fn, tokenizer, list(texts), [list(options) for options in choices])
@@ -212,8 +218,8 @@ def check_fuse(fn: Callable[[Sequence[np.ndarray]], np.ndarray]) -> None:
 
     for wrong, message in (
         (sum(lists), "that adds the scores: the list with the larger numbers decides alone. Add up ranks."),
-        (fused(lambda s: (-s).argsort() + 1), "argsort says which text is at each rank, not which rank a text has:"
-         " turn it around, for example with a second argsort."),
+        (fused(lambda s: (-s).argsort() + 1), TEXTS_NOT_RANKS),
+        (fused(lambda s: (-s).argsort()), TEXTS_NOT_RANKS),
         (fused(lambda s: s.argsort().argsort() + 1), "rank 1 is the highest score; yours is the lowest."),
         (fused(lambda s: (-s).argsort().argsort()), "ranks begin with 1."),
         (sum(ranks(scores) for scores in lists), "add up 1 / (60 + rank), so that a higher number is better."),

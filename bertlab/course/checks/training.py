@@ -8,8 +8,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import IGNORED
-from bertlab.course import my_bert_solution as my_bert
 from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run, tensors
+from bertlab.course.solutions import heads
+from bertlab.course.solutions.config import Config
 from bertlab.training.engine.optim import rate_factor
 
 RateFactor = Callable[[float, float], float]
@@ -197,10 +198,10 @@ class GradientDescent:
 
 def small_model() -> nn.Module:
     sizes = {"vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = my_bert.Config(**sizes, intermediate_size=32, max_position_embeddings=8, initializer_range=0.3)
+    config = Config(**sizes, intermediate_size=32, max_position_embeddings=8, initializer_range=0.3)
     with torch.random.fork_rng([]):
         torch.manual_seed(0)
-        return my_bert.BertForPreTraining(config).eval()  # without dropout: the same result each time
+        return heads.BertForPreTraining(config).eval()  # without dropout: the same result each time
 
 
 def all_weights(model: nn.Module) -> Tensor:

@@ -1,4 +1,4 @@
-"""My BERT, part three: its family, built from the same parts. GPT, ELMo, and the Transformer that BERT is a half of."""
+"""My BERT, chapter 14: its family, built from the same parts. GPT, ELMo, and the Transformer that BERT is a half of."""
 
 import math
 
@@ -6,16 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from bertlab.course.my_bert_solution import (
-    IGNORED,
-    Embeddings,
-    Encoder,
-    FeedForward,
-    MultiHeadAttention,
-    initialise,
-    merge_heads,
-    split_heads,
-)
+from bertlab.course.solutions.attention import MultiHeadAttention, merge_heads, split_heads
+from bertlab.course.solutions.config import IGNORED
+from bertlab.course.solutions.embeddings import Embeddings
+from bertlab.course.solutions.encoder import Encoder, FeedForward, initialise
 
 # %% GPT (chapter 14): Radford et al. 2018, section 3.1
 

@@ -1,9 +1,9 @@
-"""My BERT, part three: a step for batches that do not fit into memory."""
+"""My BERT, chapter 17: a step for batches that do not fit into memory."""
 
 import torch
 import torch.nn.functional as F
 
-from bertlab.course.my_bert_solution import IGNORED
+from bertlab.course.solutions.config import IGNORED
 
 # %% gradient accumulation (chapter 17)
 

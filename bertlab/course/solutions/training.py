@@ -1,0 +1,87 @@
+"""My BERT, chapter 08: AdamW, the schedule and the loop."""
+
+import random
+
+import torch
+
+from bertlab.course.solutions.config import SPECIAL
+from bertlab.course.solutions.masking import mask_tokens
+from bertlab.course.solutions.pairs import collate, cut_pair, joint_loss, make_pairs, true_pairs
+
+# %% training (chapter 08): Loshchilov and Hutter 2019; Devlin et al., appendix A.2
+
+
+def rate_share(progress, warmup):
+    """Which share of the top learning rate is used at `progress` 0..1: up over the warmup, then down to 0."""
+    return progress / warmup if progress < warmup else (1 - progress) / (1 - warmup)
+
+
+def adamw_step(weight, grad, m, v, step, rate, betas, eps, decay):
+    """Four tensors of one shape, step 1, 2, ... -> weight, m, v after this step."""
+    m = betas[0] * m + (1 - betas[0]) * grad
+    v = betas[1] * v + (1 - betas[1]) * grad**2
+    mean, square = m / (1 - betas[0] ** step), v / (1 - betas[1] ** step)
+    return weight - rate * decay * weight - rate * mean / (square.sqrt() + eps), m, v
+
+
+class AdamW:
+    """Adam with decoupled weight decay, which biases and LayerNorm are spared."""
+
+    def __init__(self, model, betas=(0.9, 0.999), eps=1e-6, decay=0.01):
+        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.state = [(torch.zeros_like(p), torch.zeros_like(p)) for p in self.parameters]
+        self.betas, self.eps, self.decay, self.steps = betas, eps, decay, 0
+
+    @torch.no_grad()
+    def step(self, rate):
+        self.steps += 1
+        for number, (weight, (m, v)) in enumerate(zip(self.parameters, self.state, strict=True)):
+            if weight.grad is None:
+                continue
+            decay = self.decay if weight.ndim > 1 else 0.0
+            new, m, v = adamw_step(weight, weight.grad, m, v, self.steps, rate, self.betas, self.eps, decay)
+            weight.copy_(new)
+            self.state[number] = (m, v)
+
+    def zero_grad(self):
+        for weight in self.parameters:
+            weight.grad = None
+
+
+def train_step(model, optimizer, batch, rate, clip=1.0):
+    """One step at learning rate `rate` -> the loss (float). batch: input_ids, attention_mask, token_type_ids, labels
+    (B, S), next_sentence_label (B,)."""
+    logits = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"])
+    loss = joint_loss(*logits, batch["labels"], batch["next_sentence_label"])
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(optimizer.parameters, clip)
+    optimizer.step(rate)
+    optimizer.zero_grad()
+    return loss.item()
+
+
+def batches(documents, tokenizer, size=32, max_tokens=64, rate=0.15, seed=0):
+    """Yield batches without end: each round over the documents (of ids) makes new pairs and new masks."""
+    rng, generator = random.Random(seed), torch.Generator().manual_seed(seed)
+    special_ids = torch.tensor([tokenizer.vocabulary[token] for token in SPECIAL])
+    while True:
+        positives = true_pairs(documents, max_tokens - 3, rng)
+        if len(positives) < size or len({document for document, *_ in positives}) < 2:
+            raise ValueError(f"{len(positives)} pairs of {len(documents)} documents: too little text")
+        pairs = [(*cut_pair(*pair, max_tokens - 3), label) for *pair, label in make_pairs(positives, rng)]
+        for start in range(0, len(pairs) - size + 1, size):
+            batch = collate(pairs[start : start + size], tokenizer)
+            special = torch.isin(batch["input_ids"], special_ids)
+            batch["input_ids"], batch["labels"] = mask_tokens(batch["input_ids"], special, tokenizer, generator, rate)
+            yield batch
+
+
+def pretrain(model, batches, steps, rate=1e-3, warmup=0.1, on_step=None):
+    """Train for `steps` steps on an iterable of batches; `on_step(step, loss)` is called after each."""
+    optimizer = AdamW(model.train())
+    for step, batch in zip(range(steps), batches, strict=False):
+        share = rate_share((step + 0.5) / steps, warmup)
+        loss = train_step(model, optimizer, batch, rate * share)
+        if on_step:
+            on_step(step, loss)
+    return model.eval()
