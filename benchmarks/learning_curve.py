@@ -120,7 +120,7 @@ LEARNERS: dict[str, Callable[[str, Labelled, Labelled, int], float]] = {
     "pretrained": tuned,
     "random": lambda model, train, test, seed: tuned(model, train, test, seed, random_weights=True),
     "TF-IDF": lambda model, train, test, seed: by_words(train, test),
-    "TF-IDF, tokens read": lambda model, train, test, seed: by_words(as_read(model, train), as_read(model, test)),
+    "TF-IDF of the tokens read": lambda model, train, test, seed: by_words(as_read(model, train), as_read(model, test)),
     "frozen": frozen,
 }
 
