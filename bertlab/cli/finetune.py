@@ -45,8 +45,8 @@ class Finetune:
     match: which texts mean the same, by one vector for each. Of the small world: sentiment, entailment, matching,
     entities, qa, choice; from docstrings of the installed packages: match."""
     model: str | None = None
-    """The pretrained model: a bundled name, a folder or a hub id. If not given: english, or storyworld-tiny for examples
-    of the small world."""
+    """The pretrained model: a bundled name, a folder or a hub id. If not given: english, or for examples of the
+    small world storyworld-tiny."""
     train: Path | None = None
     """Examples to learn from: CSV, TSV or JSON lines (sentence, pair, choice, match), CoNLL columns (token), SQuAD JSON
     (qa); if not given, the small world's own, or docstrings."""
