@@ -104,3 +104,20 @@ def test_bmes_and_entities_that_the_model_does_not_know(cli, place):
     write(place / "other.txt", ["人 S-MISC\n"])
     with pytest.raises(SystemExit):
         cli("evaluate bmes --data other.txt --on-error skip")
+    _, said = cli(f"finetune token --model tiny --train bmes.txt --test more.txt --on-error skip --out less {QUICK}")
+    line = "more.txt, test: left out 2 rows with labels that the model does not know: 'B-MISC'"
+    assert line in said and line in (place / "less" / "report.md").read_text()
+
+
+def test_a_label_that_only_one_fold_has_stops_before_the_first_training(cli, place, capsys):
+    write(place / "once.conll", ["a\tDET\ndog\tNOUN\n"] * 30 + ["oh\tINTJ\n"])
+    ask = f"finetune token --model tiny --train once.conll --folds 2 {QUICK}"
+    with pytest.raises(SystemExit):
+        cli(f"{ask} --out stopped")
+    said = capsys.readouterr().err
+    assert "the model knows no label 'INTJ'; it knows DET, NOUN; --on-error skip leaves such rows out" in said
+    assert not (place / "stopped").exists()
+    assert (
+        "left out 1 row with labels that the model does not know: 'INTJ'" in cli(f"{ask} --on-error skip --out on")[1]
+    )
+    assert len(json.loads((place / "on" / "folds.json").read_text())["this run"]["token_accuracy"]["folds"]) == 2

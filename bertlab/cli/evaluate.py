@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 from bertlab.cli.messages import print_result, say
 from bertlab.cli.settings import Flat, Positional
-from bertlab.corpora.reading import rows
 from bertlab.errors import InputError
 from bertlab.tasks.files import FileOptions, naming
 from bertlab.training.run_settings import PredictSettings
 
 if TYPE_CHECKING:
-    from bertlab.config import BertConfig
     from bertlab.corpora.tabular import Problem
     from bertlab.evaluation.held_out import Learned
     from bertlab.tasks.base import Task
@@ -65,6 +63,7 @@ def evaluate_task(
     """Measure a fine-tuned model on a file, or on held-out combinations of the storyworld if it learned there."""
     from tqdm.auto import tqdm
 
+    from bertlab.cli.examples import known_examples
     from bertlab.tasks.registry import open_task
     from bertlab.tasks.sequence import problem_of
 
@@ -75,7 +74,9 @@ def evaluate_task(
     else:
         examples = world_examples(name, task)
     with naming(data or name):
-        examples = known_examples(task, examples, model.config, files)
+        examples, left_out = known_examples(task, examples, model.config, files.on_error == "skip")
+    if left_out:
+        say(left_out)
     predictions = list(task.predict(model, tqdm(examples, unit="example", leave=False)))
     return task.measures(examples, predictions)
 
@@ -87,29 +88,6 @@ def file_examples(task: "Task", data: Path, files: FileOptions, problem: "Proble
     if options.skipped:
         say(options.skipped)
     return examples
-
-
-def known_examples(task: "Task", examples: list, config: "BertConfig", files: FileOptions) -> list:
-    """Return the examples with labels that the model knows; others are an InputError, or left out and counted."""
-    from bertlab.tasks.sequence import UnknownLabelError
-
-    if files.on_error == "stop":
-        task.check(examples, config)
-        return examples
-    known, unknown = [], dict[str, None]()
-    for example in examples:
-        try:
-            task.check([example], config)
-        except UnknownLabelError as error:
-            unknown |= dict.fromkeys(error.labels)
-        else:
-            known.append(example)
-    if unknown:
-        names = ", ".join(map(repr, unknown))
-        say(f"left out {rows(len(examples) - len(known))} with labels that the model does not know: {names}")
-    if not known:
-        raise InputError("holds no example with a label that the model knows")
-    return known
 
 
 def world_examples(name: str, task: "Task") -> list:

@@ -10,13 +10,15 @@ from tqdm.auto import tqdm
 
 from bertlab.cli.material import STORYWORLD
 from bertlab.cli.messages import say
+from bertlab.config import BertConfig
 from bertlab.corpora.hub_datasets import HubSet, read_hub
-from bertlab.corpora.reading import Skipped
+from bertlab.corpora.reading import Skipped, rows
 from bertlab.errors import InputError
 from bertlab.evaluation.report import plain
 from bertlab.tasks.base import Task
 from bertlab.tasks.files import FileOptions, naming, some
 from bertlab.tasks.registry import TASKS, find_task
+from bertlab.tasks.sequence import UnknownLabelError
 from bertlab.training.recipes import FinetuneRecipe
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, if no dev file is given
@@ -128,11 +130,30 @@ def read_file(path: Path, files: FileOptions, recipe: FinetuneRecipe, notes: lis
     return examples
 
 
-def note_skipped(skipped: Skipped | None, source: str | Path, notes: list[str]) -> None:
+def note_skipped(skipped: Skipped | str | None, source: str | Path, notes: list[str]) -> None:
     """Say what was left out, and note it for the report, without the user's folders."""
     if skipped:
         say(skipped)
         notes.append(plain(str(skipped).replace(str(source), Path(source).name)) + ".")
+
+
+def known_examples(task: Task, examples: Sequence, config: BertConfig, skip: bool) -> tuple[Sequence, str]:
+    """Return the examples with labels that the model knows, and in words what was left out; without `skip` the first
+    one with another label is an InputError."""
+    known, unknown = [], dict[str, None]()
+    for example in examples:
+        try:
+            task.check([example], config)
+        except UnknownLabelError as error:
+            if not skip:
+                raise InputError(f"{error}; --on-error skip leaves such rows out") from error
+            unknown |= dict.fromkeys(error.labels)
+        else:
+            known.append(example)
+    if not known:
+        raise InputError("holds no example with a label that the model knows")
+    names, count = ", ".join(map(repr, unknown)), len(examples) - len(known)
+    return known, f"left out {rows(count)} with labels that the model does not know: {names}" if count else ""
 
 
 def odd_labels(examples: Sequence, family: type[Task]) -> str:

@@ -104,7 +104,8 @@ class Finetune:
         )
         out = (self.out or Path("runs") / recipe.name).expanduser()
         line, free = command_line(f"finetune {self.task}", self, IN_CARD), not (self.train or self.dataset)
-        options = Options(self.settings, self.grid, self.control, line, free, partial(enough_steps, self))
+        longer, skip = partial(enough_steps, self), self.files.on_error == "skip"
+        options = Options(self.settings, self.grid, self.control, line, free, longer, skip)
         if self.folds:
             rows = cross_validate(options, recipe, sets, out, self.folds, own_dev)
         else:
