@@ -113,7 +113,8 @@ def test_answers_of_the_bundled_model_are_those_of_the_explorer():
 PASSAGE = {"question": "a", "passage": "a"}
 MISTAKES = {  # model, what is given, message
     "a pair for words": ("token", {"text": "a", "pair": "b"}, "which reads text. Leave out --pair"),
-    "no pair": ("pair", {"text": "a"}, "judges pairs of texts"),
+    "no pair": ("pair", {"text": "a"}, "which reads text and pair. Give just that"),
+    "a pair for single texts": ("sentence", {"text": "a", "pair": "b"}, "which reads text. Leave out --pair"),
     "nothing to read": ("sentence", {"text": "\x01\u200b"}, "the text is empty"),
     "no words": ("token", {"text": " "}, "the text is empty"),
     "empty pair": ("pair", {"text": "a", "pair": ""}, "the pair is empty"),
