@@ -77,6 +77,16 @@ def test_labels_that_nobody_agreed_on_and_rare_ones(cli, place):
     assert measured == cli("evaluate agreed --data ocnli.json --skip-label - slip twice --json")[0]
 
 
+def test_a_model_of_another_language_is_warned_of(cli, place):
+    signs = [f"{sign}{n % 2}\t{'B-PER.NAM' if sign == '王' else 'O'}\n" for n, sign in enumerate("小王在北京")]
+    write(place / "weibo.txt", ["".join(signs)] * 20)
+    said = cli(f"finetune token --model storyworld-tiny --train weibo.txt --out weibo {QUICK}")[1]
+    assert "% of the tokens are unknown to storyworld-tiny ([UNK]); name a --model for this language" in said
+    assert "% of the tokens are unknown" in (place / "weibo" / "report.md").read_text()
+    write(place / "english.txt", [f"{n % 2} {text}" for n, text in enumerate(TEXTS)])
+    assert "unknown" not in cli(f"finetune sentence --model storyworld-tiny --train english.txt --out good {QUICK}")[1]
+
+
 def test_plain_labels_of_words(cli, place):
     kinds = {"the": "DET", "a": "DET", "red": "ADJ", "old": "ADJ", '"blue': "ADJ", "blue": "ADJ", ",": "PUNCT"}
     sentences = ["".join(f"{word}\t{kinds.get(word, 'NOUN')}\n" for word in text.split()) for text in TEXTS]

@@ -60,4 +60,6 @@ def print_measures_of_both(
     mine, theirs = (task.measures(examples, list(task.predict(one, examples))) for one in (model, twin))
     print(f"{'':40} {'model':>8} {'export':>8}")
     for measure, value in mine.items():
+        if measure.endswith(("_low", "_high")):  # bounds of an interval, that of the examples and not of the export
+            continue
         print(f"{meaning(measure) or measure:40} {value:8.4f} {theirs[measure]:8.4f}")
