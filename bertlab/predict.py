@@ -38,7 +38,7 @@ def fill_rows(model: BertForPreTraining, tokenizer: Tokenizer, text: str, top: i
 
 def open_masked(model: str, device: str = "cpu") -> BertForPreTraining:
     """Open a model to predict masked words; that needs no trained pooler or next-sentence head."""
-    advice = "choose a model with one, such as storyworld-tiny, or pretrain one (bertlab pretrain)"
+    advice = "choose a model with one, such as english, or pretrain one (bertlab pretrain)"
     return BertForPreTraining.trained(model, device, optional=("pooler", "nsp"), advice=advice)
 
 

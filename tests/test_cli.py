@@ -87,6 +87,26 @@ def test_predict_fills_in_masks(place):
     assert rows[0]["probability"] >= rows[1]["probability"]
 
 
+DEFAULTS = {  # a user without --model: what they type, the model that answers, and what it says first
+    "a masked word": (("He closed the [MASK] behind him.",), "english", "door"),
+    "a review": (("A warm and funny film.",), "english-sentiment", "positive"),
+    "a question": (
+        ("--question", "Where was Marie Curie born?", "--passage", "Marie Curie was born in Warsaw in 1867."),
+        "english-qa",
+        "Warsaw",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_without_a_model_real_english_is_read(tmp_path, name):
+    arguments, model, first = DEFAULTS[name]
+    done = bertlab("predict", *arguments, "--json", cwd=tmp_path)
+    assert done.stderr == f"model: {model}\n" and json.loads(done.stdout)[0]["text"] == first
+    named = bertlab("predict", *arguments, "--json", "--model", model, cwd=tmp_path)
+    assert named.stderr == "" and named.stdout == done.stdout
+
+
 def test_finetune_evaluate_and_answer(place):
     options = ("--train", "train.json", "--dev", "dev.json", "--out", "qa", "--steps", 2, "--batch-size", 4)
     ok("finetune", "qa", "--model", "run", *options, "--device", "cpu", cwd=place)
@@ -158,6 +178,10 @@ MISTAKES = {
     "folder that is no checkpoint": (("predict", "a [MASK]", "--model", "."), "config.json is missing"),
     "no mask": (("predict", "nothing hidden", "--model", "run"), "[MASK]"),
     "only spaces": (("predict", "   ", "--model", "run"), "empty"),
+    "a pair, which no bundled model reads": (
+        ("predict", "a", "--pair", "b"),
+        "no bundled model reads a pair or choices",
+    ),
     "question without passage": (("predict", "--question", "who?"), "--passage"),
     "unknown recipe": (("pretrain", "no-such-recipe"), "storyworld-tiny"),
     "missing text": (("pretrain", "--text", "missing.txt", "--out", "x"), "missing.txt"),

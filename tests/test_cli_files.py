@@ -77,6 +77,16 @@ def test_labels_that_nobody_agreed_on_and_rare_ones(cli, place):
     assert measured == cli("evaluate agreed --data ocnli.json --skip-label - slip twice --json")[0]
 
 
+def test_a_model_of_another_language_is_warned_of(cli, place):
+    signs = [f"{sign}{n % 2}\t{'B-PER.NAM' if sign == '王' else 'O'}\n" for n, sign in enumerate("小王在北京")]
+    write(place / "weibo.txt", ["".join(signs)] * 20)
+    said = cli(f"finetune token --model storyworld-tiny --train weibo.txt --out weibo {QUICK}")[1]
+    assert "% of the tokens are unknown to storyworld-tiny ([UNK]); name a --model for this language" in said
+    assert "% of the tokens are unknown" in (place / "weibo" / "report.md").read_text()
+    write(place / "english.txt", [f"{n % 2} {text}" for n, text in enumerate(TEXTS)])
+    assert "unknown" not in cli(f"finetune sentence --model storyworld-tiny --train english.txt --out good {QUICK}")[1]
+
+
 def test_plain_labels_of_words(cli, place):
     kinds = {"the": "DET", "a": "DET", "red": "ADJ", "old": "ADJ", '"blue': "ADJ", "blue": "ADJ", ",": "PUNCT"}
     sentences = ["".join(f"{word}\t{kinds.get(word, 'NOUN')}\n" for word in text.split()) for text in TEXTS]
@@ -104,3 +114,20 @@ def test_bmes_and_entities_that_the_model_does_not_know(cli, place):
     write(place / "other.txt", ["人 S-MISC\n"])
     with pytest.raises(SystemExit):
         cli("evaluate bmes --data other.txt --on-error skip")
+    _, said = cli(f"finetune token --model tiny --train bmes.txt --test more.txt --on-error skip --out less {QUICK}")
+    line = "more.txt, test: left out 2 rows with labels that the model does not know: 'B-MISC'"
+    assert line in said and line in (place / "less" / "report.md").read_text()
+
+
+def test_a_label_that_only_one_fold_has_stops_before_the_first_training(cli, place, capsys):
+    write(place / "once.conll", ["a\tDET\ndog\tNOUN\n"] * 30 + ["oh\tINTJ\n"])
+    ask = f"finetune token --model tiny --train once.conll --folds 2 {QUICK}"
+    with pytest.raises(SystemExit):
+        cli(f"{ask} --out stopped")
+    said = capsys.readouterr().err
+    assert "the model knows no label 'INTJ'; it knows DET, NOUN; --on-error skip leaves such rows out" in said
+    assert not (place / "stopped").exists()
+    assert (
+        "left out 1 row with labels that the model does not know: 'INTJ'" in cli(f"{ask} --on-error skip --out on")[1]
+    )
+    assert len(json.loads((place / "on" / "folds.json").read_text())["this run"]["token_accuracy"]["folds"]) == 2

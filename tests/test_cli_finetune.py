@@ -572,6 +572,15 @@ def test_a_grid_from_the_command_line(cli, place, monkeypatch):
     open_task(place / "grid")
 
 
+def test_own_files_begin_with_real_english():
+    from bertlab.cli.finetune import Finetune, recipe_of
+
+    assert recipe_of(Finetune("sentence", train=Path("x.csv"))).model == "english"
+    assert recipe_of(Finetune("match")).model == "english"  # docstrings
+    assert recipe_of(Finetune("qa")).model == "storyworld-tiny"
+    assert recipe_of(Finetune("qa", model="english")).model == "english"
+
+
 def test_few_examples_are_read_more_often_than_three_times():
     from bertlab.cli.examples import Sets
     from bertlab.cli.finetune import Finetune, enough_steps, recipe_of

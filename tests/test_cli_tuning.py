@@ -134,7 +134,7 @@ def test_a_signal_saves_the_state_and_names_itself_in_the_exit_code(number, cli,
 
 MISTAKES = {
     "one fold": (f"{LINE} --folds 1", "--folds 1"),
-    "more folds than examples": (f"{LINE} --folds 16", "only 15 examples of the label"),
+    "more folds than examples": (f"{LINE} --folds 16", "each fold needs one of the examples of the label"),
     "folds and a test set": (f"{LINE} --folds 3 --test colours.csv", "leave out --test"),
     "no folds to resume": (f"{LINE} --folds 3 --out x --resume", "x holds no unfinished cross-validation"),
     "folds on two devices": (f"{LINE} --folds 3 --devices 2", "leave out --devices"),

@@ -113,7 +113,8 @@ def test_answers_of_the_bundled_model_are_those_of_the_explorer():
 PASSAGE = {"question": "a", "passage": "a"}
 MISTAKES = {  # model, what is given, message
     "a pair for words": ("token", {"text": "a", "pair": "b"}, "which reads text. Leave out --pair"),
-    "no pair": ("pair", {"text": "a"}, "judges pairs of texts"),
+    "no pair": ("pair", {"text": "a"}, "which reads text and pair. Give just that"),
+    "a pair for single texts": ("sentence", {"text": "a", "pair": "b"}, "which reads text. Leave out --pair"),
     "nothing to read": ("sentence", {"text": "\x01\u200b"}, "the text is empty"),
     "no words": ("token", {"text": " "}, "the text is empty"),
     "empty pair": ("pair", {"text": "a", "pair": ""}, "the pair is empty"),
@@ -143,9 +144,7 @@ def test_a_pretrained_model_fills_in_masks_alone():
 def test_an_encoder_without_the_head_is_refused_not_guessed_with(pretrained, tmp_path):
     tokenizer = Tokenizer.from_pretrained(pretrained)
     BertModel.from_pretrained(pretrained).save_pretrained(tmp_path, tokenizer)
-    message = (
-        r"no trained masked-word head \(cls.predictions.* random: choose a model with one, such as storyworld-tiny"
-    )
+    message = r"no trained masked-word head \(cls.predictions.* random: choose a model with one, such as english"
     for use in (lambda: fill_in("a [MASK] dog", str(tmp_path), 3), Evaluate(str(tmp_path)).run):
         with pytest.raises(InputError, match=message):
             use()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertlab.cli.messages import say
-from bertlab.cli.tuning import COMPARISON, OURS, Measures, Options, is_trained, run_once
+from bertlab.cli.tuning import COMPARISON, OURS, Measures, Options, check_labels, is_trained, run_once
 
 if TYPE_CHECKING:
     from bertlab.cli.examples import Sets
@@ -29,13 +29,15 @@ def cross_validate(
     from bertlab.training.run_folder import MEASURES, check_recipe, locked
 
     check_begun(out, options.settings.resume)
-    parts = list(split_folds(sets.train, count, recipe.seed))
+    folds: list[Sets] = []
+    for number, (known, held_out) in enumerate(split_folds(sets.train, count, recipe.seed), start=1):
+        train, dev = split_off(known, recipe.seed) if own_dev else (known, sets.dev)
+        folds.append(Sets(train, dev, held_out, [f"Fold {number} of {count}."], sets.sources))
+        check_labels(recipe, folds[-1], options.skip)  # of all folds, before the first training
     found: list[dict[str, Measures]] = []
     with locked(out):
-        for number, (known, held_out) in enumerate(parts, start=1):
+        for number, fold in enumerate(folds, start=1):
             folder = out / "folds" / f"{number}-of-{count}"
-            train, dev = split_off(known, recipe.seed) if own_dev else (known, sets.dev)
-            fold = Sets(train, dev, held_out, [f"Fold {number} of {count}."], sets.sources)
             if not (folder / MEASURES).exists():
                 say(f"fold {number} of {count}")
                 run_once(prepared(options, folder), recipe, fold, folder)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from bertlab.cli.messages import print_result, say
 from bertlab.cli.settings import Flat, Positional
-from bertlab.corpora.reading import rows
 from bertlab.errors import InputError
 from bertlab.tasks.files import FileOptions, naming
 from bertlab.training.run_settings import PredictSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bertlab.config import BertConfig
-    from bertlab.corpora.tabular import Problem
     from bertlab.evaluation.held_out import Learned
     from bertlab.tasks.base import Task
 
@@ -66,59 +66,38 @@ def evaluate_task(
     from tqdm.auto import tqdm
 
     from bertlab.tasks.registry import open_task
-    from bertlab.tasks.sequence import problem_of
 
     model, task = open_task(name, device)
     task.batch_size = batch_size
-    if data:
-        examples = file_examples(task, data, files, problem_of(model.config))
-    else:
-        examples = world_examples(name, task)
-    with naming(data or name):
-        examples = known_examples(task, examples, model.config, files)
+    examples = file_examples(task, model.config, data, files) if data else world_examples(name, task, model.config)
     predictions = list(task.predict(model, tqdm(examples, unit="example", leave=False)))
     return task.measures(examples, predictions)
 
 
-def file_examples(task: "Task", data: Path, files: FileOptions, problem: "Problem") -> list:
-    """Read a file as the model was taught to."""
-    options = files.reading(problem, task.learned.pairs if task.learned else None)
+def file_examples(task: "Task", config: "BertConfig", data: Path, files: FileOptions) -> "Sequence":
+    """Read the examples of a file, as the model was taught to, that it can be measured by; say what was left out."""
+    from bertlab.cli.examples import known_examples
+    from bertlab.tasks.sequence import problem_of
+
+    options = files.reading(problem_of(config), task.learned.pairs if task.learned else None)
     examples = list(task.read_examples(data, options))
-    if options.skipped:
-        say(options.skipped)
-    return examples
-
-
-def known_examples(task: "Task", examples: list, config: "BertConfig", files: FileOptions) -> list:
-    """Return the examples with labels that the model knows; others are an InputError, or left out and counted."""
-    from bertlab.tasks.sequence import UnknownLabelError
-
-    if files.on_error == "stop":
-        task.check(examples, config)
-        return examples
-    known, unknown = [], dict[str, None]()
-    for example in examples:
-        try:
-            task.check([example], config)
-        except UnknownLabelError as error:
-            unknown |= dict.fromkeys(error.labels)
-        else:
-            known.append(example)
-    if unknown:
-        names = ", ".join(map(repr, unknown))
-        say(f"left out {rows(len(examples) - len(known))} with labels that the model does not know: {names}")
-    if not known:
-        raise InputError("holds no example with a label that the model knows")
+    with naming(data):
+        known, left_out = known_examples(task, examples, config, files.on_error == "skip")
+    for message in filter(None, (options.skipped, left_out)):
+        say(message)
     return known
 
 
-def world_examples(name: str, task: "Task") -> list:
+def world_examples(name: str, task: "Task", config: "BertConfig") -> list:
     """Make held-out examples of the storyworld's task that the model learned."""
     from bertlab.cli.examples import WORLD_TEST
 
     if task.learned is None or (made := task.learned.at_hand) is None:
         raise InputError(f"{name} was not taught a task of the storyworld: measure it with --data FILE")
-    return list(islice(made(0, WORLD_TEST, "test"), WORLD_TEST))
+    examples = list(islice(made(0, WORLD_TEST, "test"), WORLD_TEST))
+    with naming(name):
+        task.check(examples, config)
+    return examples
 
 
 def learned(name: str) -> "Learned":

@@ -10,17 +10,21 @@ from tqdm.auto import tqdm
 
 from bertlab.cli.material import STORYWORLD
 from bertlab.cli.messages import say
+from bertlab.config import BertConfig
 from bertlab.corpora.hub_datasets import HubSet, read_hub
-from bertlab.corpora.reading import Skipped
+from bertlab.corpora.reading import Skipped, rows
 from bertlab.errors import InputError
 from bertlab.evaluation.report import plain
 from bertlab.tasks.base import Task
 from bertlab.tasks.files import FileOptions, naming, some
 from bertlab.tasks.registry import TASKS, find_task
+from bertlab.tasks.sequence import UnknownLabelError
+from bertlab.tokenizer import Tokenizer
 from bertlab.training.recipes import FinetuneRecipe
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, if no dev file is given
 FEW = 50  # examples to choose by
+LOOKED_AT, UNKNOWN = 200, 0.2  # examples; the share of unknown tokens from which a model suits a text badly
 RARE, NAMED = 2, 5  # a label is rare that occurs so often at most; rare ones that are named
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
 WORLD_DEV, WORLD_TEST = 500, 2000  # examples
@@ -102,7 +106,8 @@ def file_sets(sources: Sources, path: Path, recipe: FinetuneRecipe) -> Sets:
     notes: list[str] = []
     named_files = path, sources.dev or path, sources.test or sources.dev or path
     train = read_file(path, sources.files, recipe, notes)
-    odd = odd_labels(train, find_task(recipe.task).family)
+    with naming(path):
+        odd = [odd_labels(train, find_task(recipe.task).family), unknown_text(train, recipe)]
     if sources.dev:
         dev = read_file(sources.dev, sources.files, recipe, notes)
     else:
@@ -111,9 +116,9 @@ def file_sets(sources: Sources, path: Path, recipe: FinetuneRecipe) -> Sets:
         notes.append(f"{len(dev):,} examples of the training file, drawn by the seed, were kept away from training.")
     if len(dev) < FEW:
         notes.append(f"Chosen by {len(dev)} examples, which tell one checkpoint from another only roughly.")
-    if odd:
-        say(f"warning: {path}: {odd}")
-        notes.append(plain(f"{path.name}: {odd}") + ".")
+    for warning in filter(None, odd):
+        say(f"warning: {path}: {warning}")
+        notes.append(plain(f"{path.name}: {warning}") + ".")
     if sources.test:
         return Sets(train, dev, read_file(sources.test, sources.files, recipe, notes), notes, named_files)
     return Sets(train, dev, dev, [*notes, CHOSEN], named_files)
@@ -128,11 +133,30 @@ def read_file(path: Path, files: FileOptions, recipe: FinetuneRecipe, notes: lis
     return examples
 
 
-def note_skipped(skipped: Skipped | None, source: str | Path, notes: list[str]) -> None:
+def note_skipped(skipped: Skipped | str | None, source: str | Path, notes: list[str]) -> None:
     """Say what was left out, and note it for the report, without the user's folders."""
     if skipped:
         say(skipped)
         notes.append(plain(str(skipped).replace(str(source), Path(source).name)) + ".")
+
+
+def known_examples(task: Task, examples: Sequence, config: BertConfig, skip: bool) -> tuple[Sequence, str]:
+    """Return the examples with labels that the model knows, and in words what was left out; without `skip` the first
+    one with another label is an InputError."""
+    known, unknown = [], dict[str, None]()
+    for example in examples:
+        try:
+            task.check([example], config)
+        except UnknownLabelError as error:
+            if not skip:
+                raise InputError(f"{error}; --on-error skip leaves such rows out") from error
+            unknown |= dict.fromkeys(error.labels)
+        else:
+            known.append(example)
+    if not known:
+        raise InputError("holds no example with a label that the model knows")
+    names, count = ", ".join(map(repr, unknown)), len(examples) - len(known)
+    return known, f"left out {rows(count)} with labels that the model does not know: {names}" if count else ""
 
 
 def odd_labels(examples: Sequence, family: type[Task]) -> str:
@@ -143,6 +167,17 @@ def odd_labels(examples: Sequence, family: type[Task]) -> str:
     if "-" in counts and len(counts) > 2 and "+" not in counts:
         found.append("the label '-' is learned like the others, but SNLI and OCNLI mean by it that there is none")
     return f"{', '.join(found)}; --skip-label leaves rows out by their label" if found else ""
+
+
+def unknown_text(examples: Sequence, recipe: FinetuneRecipe) -> str:
+    """Return in words how much of the first examples the model's vocabulary lacks; "" if it is little."""
+    tokenizer = Tokenizer.from_pretrained(recipe.model)
+    task = find_task(recipe.task).family(tokenizer, recipe.max_length, recipe.stride)
+    features = task.features(examples[:LOOKED_AT], BertConfig.from_pretrained(recipe.model), learn=False)
+    ids = [token for feature in features for row in feature.rows for token in row.ids]
+    share = ids.count(tokenizer.unk_token_id) / len(ids)
+    advice = "name a --model for this language or script"
+    return f"{share:.0%} of the tokens are unknown to {recipe.model} ([UNK]); {advice}" if share > UNKNOWN else ""
 
 
 def split_off(examples: list, seed: int) -> tuple[list, list]:

@@ -9,6 +9,8 @@ from bertlab.cli.settings import Flat, Positional
 from bertlab.tasks.files import FileOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bertlab.model.base import PretrainedModel
     from bertlab.tasks.base import Task
 
@@ -37,28 +39,27 @@ class Export:
         print(exported.agreement)
         if labelled:
             print_measures_of_both(*labelled, exported.twin)
-        say(f"wrote {exported.file} ({exported.file.stat().st_size / 1e6:.1f} MB)")
+        say(f"wrote {exported.file} ({exported.size / 1e6:.1f} MB)")
 
 
-def read_labelled(name: str, data: Path, files: FileOptions) -> "tuple[PretrainedModel, Task, list]":
+def read_labelled(name: str, data: Path, files: FileOptions) -> "tuple[PretrainedModel, Task, Sequence]":
     """Return the model, its task and the labelled examples of a file. InputError: they are no examples for it."""
-    from bertlab.cli.evaluate import file_examples, known_examples
-    from bertlab.tasks.files import naming
+    from bertlab.cli.evaluate import file_examples
     from bertlab.tasks.registry import open_task
-    from bertlab.tasks.sequence import problem_of
 
     model, task = open_task(name)
-    examples = file_examples(task, data, files, problem_of(model.config))
-    with naming(data):
-        examples = known_examples(task, examples, model.config, files)
-    return model, task, examples
+    return model, task, file_examples(task, model.config, data, files)
 
 
-def print_measures_of_both(model: "PretrainedModel", task: "Task", examples: list, twin: "PretrainedModel") -> None:
+def print_measures_of_both(
+    model: "PretrainedModel", task: "Task", examples: "Sequence", twin: "PretrainedModel"
+) -> None:
     """Print each measure of the model and of its export on labelled examples."""
     from bertlab.evaluation.wording import meaning
 
     mine, theirs = (task.measures(examples, list(task.predict(one, examples))) for one in (model, twin))
     print(f"{'':40} {'model':>8} {'export':>8}")
     for measure, value in mine.items():
+        if measure.endswith(("_low", "_high")):  # bounds of an interval, that of the examples and not of the export
+            continue
         print(f"{meaning(measure) or measure:40} {value:8.4f} {theirs[measure]:8.4f}")

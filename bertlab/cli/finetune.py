@@ -44,8 +44,9 @@ class Finetune:
     each word; qa: questions whose answer is a span of a passage; choice: which of several continuations is right;
     match: which texts mean the same, by one vector for each. Of the small world: sentiment, entailment, matching,
     entities, qa, choice; from docstrings of the installed packages: match."""
-    model: str = "storyworld-tiny"
-    """The pretrained model: a bundled name, a folder or a hub id."""
+    model: str | None = None
+    """The pretrained model: a bundled name, a folder or a hub id. If not given: english, or for examples of the
+    small world storyworld-tiny."""
     train: Path | None = None
     """Examples to learn from: CSV, TSV or JSON lines (sentence, pair, choice, match), CoNLL columns (token), SQuAD JSON
     (qa); if not given, the small world's own, or docstrings."""
@@ -103,7 +104,8 @@ class Finetune:
         )
         out = (self.out or Path("runs") / recipe.name).expanduser()
         line, free = command_line(f"finetune {self.task}", self, IN_CARD), not (self.train or self.dataset)
-        options = Options(self.settings, self.grid, self.control, line, free, partial(enough_steps, self))
+        longer, skip = partial(enough_steps, self), self.files.on_error == "skip"
+        options = Options(self.settings, self.grid, self.control, line, free, longer, skip)
         if self.folds:
             rows = cross_validate(options, recipe, sets, out, self.folds, own_dev)
         else:
@@ -140,10 +142,12 @@ def recipe_of(command: Finetune) -> "FinetuneRecipe":
         raise InputError(f"--steps {command.steps}: must be at least 1")
     if command.grid and (given := tried_by_grid(command)):
         raise InputError(f"--grid tries values of its own: leave out {given[0]}")
-    config = BertConfig.from_pretrained(command.model)
-    length = min(find_task(command.task).family.usual_length, config.max_position_embeddings)
-    recipe = FinetuneRecipe(command.task, max_length=length, optim=suited_optimization(config.hidden_size))
-    if not (command.train or command.dataset):
+    task, own = find_task(command.task), bool(command.train or command.dataset)
+    model = command.model or ("storyworld-tiny" if task.storyworld and not own else "english")
+    config = BertConfig.from_pretrained(model)
+    length = min(task.family.usual_length, config.max_position_embeddings)
+    recipe = FinetuneRecipe(command.task, model, max_length=length, optim=suited_optimization(config.hidden_size))
+    if not own:
         recipe = replace(recipe, epochs=1.0, evaluate_every=WORLD_EVALUATIONS)  # stories do not run out
     return recipe_from(recipe, command, OWN_OPTIONS)
 

@@ -35,7 +35,8 @@ class Predict:
     """Where the predictions go: a line of JSON for each example of --file; .conll: words and their labels."""
     files: Flat[FileOptions] = FileOptions()
     model: str | None = None
-    """A bundled name, a folder or a hub id; storyworld-tiny or storyworld-tiny-qa if not given."""
+    """A bundled name, a folder or a hub id. If not given: english for a text with [MASK], english-sentiment for another
+    one, english-qa for a question."""
     top: int = 5
     """How many guesses to show."""
     json: bool = False
@@ -61,10 +62,14 @@ class Predict:
         given = {name: value for name in INPUTS if (value := getattr(self, name)) not in (None, ())}
         if not is_readable(given):
             raise InputError("give a text, a text and --pair or --choices, both --question and --passage, or --file")
-        model = self.model or ("storyworld-tiny-qa" if self.question else "storyworld-tiny")
+        model = self.model or default_model(given)
         if self.text is not None and len(given) == 1 and not family_of(model):
-            return fill_in(self.text, model, self.top, self.settings)
-        return predict_one(model, given, self.top, self.settings)
+            rows = fill_in(self.text, model, self.top, self.settings)
+        else:
+            rows = predict_one(model, given, self.top, self.settings)
+        if model != self.model:
+            say(f"model: {model}")
+        return rows
 
     def _run_file(self, file: Path) -> None:
         from bertlab.predict import predict_file
@@ -75,6 +80,15 @@ class Predict:
         if left_out:
             say(left_out)
         say(f"wrote {count:,} predictions to {self.out}")
+
+
+def default_model(given: dict[str, Any]) -> str:
+    """Return the name of the bundled model of real English for this input. InputError: there is none."""
+    if "pair" in given or "choices" in given:
+        raise InputError("no bundled model reads a pair or choices: name one with --model (bertlab finetune makes one)")
+    if "question" in given:
+        return "english-qa"
+    return "english" if "[MASK]" in given["text"] else "english-sentiment"
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -31,7 +31,8 @@ Measures = dict[str, float]
 @dataclass(frozen=True)
 class Options:
     """What the command line asks for beside the recipe. `lengthened` returns the recipe with more epochs where examples
-    are few; `line` is the command for the card; `free`: the weights may be given away."""
+    are few; `line` is the command for the card; `free`: the weights may be given away; `skip`: leave out examples to
+    measure by whose label is never learned."""
 
     settings: RunSettings
     grid: bool
@@ -39,6 +40,7 @@ class Options:
     line: str
     free: bool
     lengthened: "Callable[[FinetuneRecipe, Sets], FinetuneRecipe]"
+    skip: bool = False
 
 
 def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -> dict[str, Measures]:
@@ -53,7 +55,7 @@ def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path
     from bertlab.training.engine.devices import is_first
     from bertlab.training.recipes import as_record
 
-    check_labels(recipe, sets)
+    check_labels(recipe, sets, options.skip)
     recipe = learn(options, options.lengthened(recipe, sets), sets, out)
     if not is_first():
         return {}
@@ -69,16 +71,23 @@ def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path
     return rows
 
 
-def check_labels(recipe: "FinetuneRecipe", sets: "Sets") -> None:
-    """Raise an InputError, before the training, for a label to be measured by that is never learned."""
+def check_labels(recipe: "FinetuneRecipe", sets: "Sets", skip: bool) -> None:
+    """Raise an InputError, before the training, for a label to be measured by that is never learned; with `skip` leave
+    such examples out of `sets`, and say and note it."""
+    from bertlab.cli.examples import known_examples, note_skipped
     from bertlab.training.finetune import head_config, task_and_fields
 
     with naming(sets.sources[0]):
         task, fields = task_and_fields(recipe, sets.train)
     config, _ = head_config(recipe, fields)
-    for source, examples in zip(sets.sources, (sets.train, sets.dev, sets.test), strict=True):
+    dev_is_test = sets.dev is sets.test
+    for source, part in zip(sets.sources, ("train", "dev", "test"), strict=True):
         with naming(source):
-            task.check(examples, config)
+            known, left_out = known_examples(task, getattr(sets, part), config, skip)
+        note_skipped(left_out and f"{source}, {part}: {left_out}", source, sets.notes)
+        setattr(sets, part, known)
+        if dev_is_test:
+            sets.test = sets.dev
 
 
 def learn(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -> "FinetuneRecipe":

@@ -87,6 +87,12 @@ class Exported:
     agreement: Agreement
     twin: PretrainedModel = field(repr=False)
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file, with those of the weights, which OpenVINO keeps beside it."""
+        files = [self.file, self.file.with_suffix(".bin")] if self.file.suffix == ".xml" else [self.file]
+        return sum(file.stat().st_size for file in files)
+
 
 def export_model(name: str | Path, runtime: Name, out: Path, int8: bool = False, *, progress: bool = False) -> Exported:
     """Write a checkpoint (a bundled name, a folder or a hub id) for another runtime, with its config and tokenizer.

@@ -24,6 +24,11 @@ ABOUT = {
     "passage": "The text that holds the answer.",
 }
 
+NO_OBJECT = {  # kinds of pydantic's errors that name no input
+    "json_invalid": "the request is no JSON",
+    "model_attributes_type": "send a JSON object, with Content-Type: application/json",
+}
+
 Predict = Callable[[Given, int], list[dict]]
 
 
@@ -101,6 +106,7 @@ def add_error_answers(app: "FastAPI") -> None:
     """Answer bad input with one line that says what is wrong."""
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import JSONResponse
+    from starlette.exceptions import HTTPException
 
     @app.exception_handler(InputError)
     def bad_input(request: object, error: InputError) -> JSONResponse:
@@ -110,7 +116,11 @@ def add_error_answers(app: "FastAPI") -> None:
     def bad_request(request: object, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"][1:])
-        return JSONResponse({"error": printable(f"{place}: {first['msg']}".removeprefix(": "))}, 422)
+        return JSONResponse({"error": printable(NO_OBJECT.get(first["type"]) or f"{place}: {first['msg']}")}, 422)
+
+    @app.exception_handler(HTTPException)
+    def no_such_page(request: object, error: HTTPException) -> JSONResponse:
+        return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
 class TooLong(InputError):

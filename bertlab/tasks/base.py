@@ -98,7 +98,7 @@ class Task(ABC, Generic[Example, Predicted]):
     )  # fields of FinetuneRecipe that not every family heeds, but this one
     whole_batches: ClassVar[bool] = False  # the loss compares the rows of a batch, which must not be cut
     usual_length: ClassVar[int] = 128  # tokens of a row
-    given: ClassVar[tuple[tuple[str, ...], ...]] = (("text",),)  # what one prediction is made from: any one of these
+    given: tuple[tuple[str, ...], ...] = (("text",),)  # what one prediction is made from: any one of these
     line_formats: ClassVar[
         Mapping[str, Callable[[Any], str]]
     ] = {}  # by file ending: a prediction as lines, beside JSON

@@ -30,7 +30,7 @@ class FileOptions:
     encoding: str = "utf-8"
     """Encoding of the files."""
     on_error: Literal["stop", "skip"] = "stop"
-    """Whether a row that cannot be used ends the reading, or is left out and counted; in evaluate also a row with a
+    """Whether a row that cannot be used ends the reading, or is left out and counted; also a row to measure by, with a
     label that the model does not know."""
     skip_label: tuple[str, ...] = ()
     """Labels whose rows are left out and counted where labels are read, as - in SNLI and OCNLI, where annotators did

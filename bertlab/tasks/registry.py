@@ -72,6 +72,8 @@ def task_of(family: type[Task], folder: Path, config: BertConfig, tokenizer: Tok
     max_length = min(_whole(recipe, "max_length", MAX_LENGTH), config.max_position_embeddings)
     task = family(tokenizer, max_length, _whole(recipe, "stride", 0))
     task.learned = learned_task(folder)
+    if task.learned and len(task.given) > 1:  # the same head judges texts or pairs; the run folder says which
+        task.given = tuple(form for form in task.given if ("pair" in form) == task.learned.pairs)
     return task
 
 

@@ -91,8 +91,6 @@ class SequenceTask(Task[TextExample, TextPrediction]):
         return text_predictions(config, out.logits.float().cpu())
 
     def predict_given(self, model: PretrainedModel, given: Given, top: int) -> list[dict]:
-        if "pair" not in given and self.learned and self.learned.pairs:
-            raise InputError("this model judges pairs of texts: give the second one with --pair")
         prediction = next(self.predict(model, [TextExample("", given["text"], given.get("pair"))]))
         if not prediction.probabilities:
             return [{"value": prediction.label}]

@@ -35,4 +35,4 @@ def split_folds(examples: Sequence, count: int, seed: int) -> Iterator[tuple[lis
 def check_enough(found: int, what: str, count: int) -> None:
     """Raise an InputError if there are fewer than folds."""
     if found < count:
-        raise InputError(f"--folds {count}: there are only {found} {what}, one for each fold at least is needed")
+        raise InputError(f"--folds {count}: each fold needs one of the {what}, and there are only {found}")

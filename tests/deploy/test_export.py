@@ -118,6 +118,7 @@ def test_int8_is_measured_on_labelled_examples(tmp_path, capsys):
 @pytest.mark.slow
 def test_openvino(saved, tmp_path):
     exported = export_model(saved("token"), "openvino", tmp_path / "out")
+    assert exported.size > (tmp_path / "out" / "model.bin").stat().st_size > exported.file.stat().st_size / 100
     assert exported.agreement.relative < 1e-4
     assert {"model.xml", "model.bin"} < {path.name for path in (tmp_path / "out").iterdir()}
     assert not (tmp_path / "out" / "model.onnx").exists()

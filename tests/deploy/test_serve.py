@@ -117,7 +117,9 @@ def test_every_head_says_what_predict_says(name):
 
 
 BAD = {
-    "no JSON": (422, dict(content="{text: 1"), "JSON"),
+    "no JSON": (422, dict(content="{text: 1"), "the request is no JSON"),
+    "a form": (422, dict(data={"text": "a"}, headers={}), "send a JSON object, with Content-Type: application/json"),
+    "another text": (422, dict(json={"text": "a", "pair": "b"}), "pair: Extra inputs are not permitted"),
     "nothing": (422, dict(json={}), "text"),
     "another input": (422, dict(json={"text": "a", "passage": "b"}), "passage"),
     "no text": (422, dict(json={"text": 3}), "text"),
@@ -140,10 +142,15 @@ def sentiment():
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_is_one_line(name, sentiment):
     status, request, part = BAD[name]
-    answer = sentiment.post("/predict", headers={"Content-Type": "application/json"}, **request)
+    answer = sentiment.post("/predict", **({"headers": {"Content-Type": "application/json"}} | request))
     assert answer.status_code == status, answer.text
     message = answer.json()["error"]
     assert part in message and "\n" not in message
+
+
+def test_other_addresses_and_methods_are_one_line_too(sentiment):
+    assert (sentiment.get("/predict").status_code, sentiment.get("/no").status_code) == (405, 404)
+    assert sentiment.get("/predict").json() == {"error": "Method Not Allowed"}
 
 
 def test_the_rate_is_limited_for_each_address():

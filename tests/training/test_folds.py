@@ -40,7 +40,9 @@ def test_what_has_no_class_is_cut_at_random(label):
 
 def test_too_few():
     examples = [TextExample(f"{n}", "a text", None, "a" if n else "b") for n in range(9)]
-    with pytest.raises(InputError, match="--folds 3: there are only 1 examples of the label 'b'"):
+    with pytest.raises(
+        InputError, match="--folds 3: each fold needs one of the examples of the label 'b', and there are only 1"
+    ):
         list(split_folds(examples, 3, seed=0))
-    with pytest.raises(InputError, match="only 2 examples"):
+    with pytest.raises(InputError, match="there are only 2"):
         list(split_folds([TextExample("1", "a", None, 1.0)] * 2, 3, seed=0))
