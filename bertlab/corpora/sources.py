@@ -14,7 +14,7 @@ from bertlab.io.atomic import atomic_folder
 
 PACKAGES = ("matplotlib", "numpy", "scipy", "sklearn", "torch")  # bertlab itself needs them, so they are installed
 LICENCES = "LICENCES"  # beside the texts; without an ending, so that nothing reads it as a text
-LONGEST_LICENCE = 60  # letters: some packages put the whole text there
+LONGEST_LICENCE = 120  # letters: some packages put the whole text there
 PASSAGE_SENTENCES = 2
 
 
