@@ -58,7 +58,7 @@ def _novel(text: str) -> Iterator[Heading | list[str]]:
     book = GUTENBERG.search(text)
     for paragraph in re.split(r"\n\s*\n", ITALICS.sub(r"\1", book[1] if book else text)):
         paragraph = paragraph.strip()
-        yield Heading(paragraph) if HEADING.fullmatch(paragraph) else split_sentences(paragraph)
+        yield Heading(paragraph.strip("= ")) if HEADING.fullmatch(paragraph) else split_sentences(paragraph)
 
 
 def _markdown(text: str) -> Iterator[Heading | list[str]]:

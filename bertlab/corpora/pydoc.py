@@ -15,6 +15,7 @@ from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")  # the fields of a statement that hold statements
 
 # Sections that list names, types or code, in the styles of NumPy (underlined) and Google (ending in a colon).
 LISTING = re.compile(
@@ -108,8 +109,18 @@ def docstrings(path: Path) -> list[str]:
     tree = parsed(path) if _may_have_docstrings(path) else None
     if tree is None:
         return []
-    nodes = sorted((node for node in ast.walk(tree) if isinstance(node, DOCUMENTED)), key=_line)
-    return list(filter(None, map(ast.get_docstring, nodes)))
+    return list(filter(None, map(ast.get_docstring, sorted(_definitions(tree), key=_line))))
+
+
+def _definitions(tree: ast.Module) -> Iterator[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield the module, its classes and its functions. Unlike ast.walk it enters no expressions, which hold none."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, DOCUMENTED):
+            yield node
+        for part in BLOCKS:
+            waiting += getattr(node, part, ())
 
 
 def _may_have_docstrings(path: Path) -> bool:

@@ -3,7 +3,7 @@
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import metadata, packages_distributions
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from bertlab.io.atomic import atomic_folder
 
 PACKAGES = ("matplotlib", "numpy", "scipy", "sklearn", "torch")  # bertlab itself needs them, so they are installed
 LICENCES = "LICENCES"  # beside the texts; without an ending, so that nothing reads it as a text
-LONGEST_LICENCE = 60  # letters: some packages put the whole text there
+LONGEST_LICENCE = 120  # letters: some packages put the whole text there
 PASSAGE_SENTENCES = 2
 
 
@@ -32,7 +32,8 @@ def write_docstrings(folder: Path, packages: Sequence[str] = PACKAGES) -> int:
     with atomic_folder(folder) as work:
         for package, found in texts.items():
             (work / f"{package}.txt").write_text("\n\n".join(filter(None, found)) + "\n", encoding="utf-8")
-        lines = [f"{package}.txt: {licence_of(package)}" for package in packages]
+        owners = packages_distributions()
+        lines = [f"{package}.txt: {licence_of(package, owners)}" for package in packages]
         (work / LICENCES).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return sum(map(bool, (text for found in texts.values() for text in found)))
 
@@ -42,9 +43,12 @@ def _module(name: str, path: Path) -> str:
     return f"== {name} ==\n\n{' '.join(sentences)}" if sentences else ""
 
 
-def licence_of(package: str) -> str:
-    """Return name, version and licence of the distribution that a package belongs to, as its metadata states them."""
-    names = packages_distributions().get(package)
+def licence_of(package: str, owners: Mapping[str, Sequence[str]]) -> str:
+    """Return name, version and licence of the distribution that a package belongs to, as its metadata states them.
+
+    `owners` names the distributions of each package, as `packages_distributions` does.
+    """
+    names = owners.get(package)
     if not names:
         return "part of Python, see its own licence"
     found = metadata(names[0]).json

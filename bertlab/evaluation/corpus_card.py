@@ -17,6 +17,7 @@ from bertlab.tokenizer import Tokenizer
 
 SIZES = (1000, 4000, 16_000)
 SAMPLED = 5
+NAMED = 20  # of the held-out documents that are in the training text too
 
 
 @dataclass(frozen=True)
@@ -35,16 +36,16 @@ class Duplicates:
 
     sentences: float  # share of sentences that occur earlier
     held_out: int  # held-out documents, every 20th
-    shared: int  # of these share a run of 13 words with the training part
+    shared: list[tuple[str, str]]  # of these share a run of 13 words with the training part: title, first such run
 
 
 def duplicates(documents: Sequence[Document]) -> Duplicates:
-    """Count repeated sentences, and the held-out documents that share 13 words in a row with the training part."""
+    """Count repeated sentences, and find the held-out documents that share 13 words in a row with the training part."""
     sentences = [sentence.lower() for document in documents for sentence in document.sentences]
     known, new = held_out(documents)
     overlap = Overlap({"training": (document.text for document in known)})
-    shared = sum(bool(overlap.shared_with(document.text)) for document in new)
-    return Duplicates(1 - len(set(sentences)) / len(sentences), len(new), shared)
+    runs = [(document.title, overlap.first_shared(document.text)) for document in new]
+    return Duplicates(1 - len(set(sentences)) / len(sentences), len(new), [(title, run) for title, run in runs if run])
 
 
 def cuts(documents: Sequence[Document], sizes: Sequence[int] = SIZES, lowercase: bool = True) -> list[Cut]:
@@ -63,9 +64,12 @@ def _cut(tokenizer: Tokenizer, words: Sequence[str]) -> Cut:
 
 
 def sources_table(documents: Sequence[Document]) -> str:
-    """Return a table of the sources: documents, words and characters of each, and of all."""
+    """Return a table of the sources: titles, documents, words and characters of each, and of all.
+
+    More documents than titles: long ones were cut.
+    """
     rows = [_row(source, [d for d in documents if source_of(d) == source]) for source in _names(documents)]
-    return markdown_table(["source", "documents", "words", "characters"], [*rows, _row("all", documents)])
+    return markdown_table(["source", "titles", "documents", "words", "characters"], [*rows, _row("all", documents)])
 
 
 def _names(documents: Sequence[Document]) -> list[str]:
@@ -74,7 +78,14 @@ def _names(documents: Sequence[Document]) -> list[str]:
 
 def _row(name: str, documents: Sequence[Document]) -> list[str]:
     words, letters = sum(len(d.text.split()) for d in documents), sum(len(d.text) for d in documents)
-    return [name, f"{len(documents):,}", f"{words:,}", f"{letters:,}"]
+    titles = len({document.title for document in documents})
+    return [name, f"{titles:,}", f"{len(documents):,}", f"{words:,}", f"{letters:,}"]
+
+
+def shared_table(shared: Sequence[tuple[str, str]]) -> str:
+    """Return a table of at most 20 documents and the run of words by which each was found, or nothing."""
+    rest = [[f"… and {len(shared) - NAMED:,} more", ""]] if len(shared) > NAMED else []
+    return markdown_table(["held-out document", "first shared words"], [*shared[:NAMED], *rest]) if shared else ""
 
 
 def licences(paths: Sequence[Path]) -> str:
@@ -102,11 +113,12 @@ def corpus_card(documents: Sequence[Document], licence: str = "", sizes: Sequenc
         licence or f"Not stated. Write a file {LICENCES} beside the texts: a line for each source.",
         "## What is there twice",
         f"{found.sentences:.1%} of the sentences occur earlier in the text. Every 20th document is held out; "
-        f"{found.shared} of these {found.held_out} share a run of 13 words with the others.",
+        f"{len(found.shared)} of these {found.held_out} share a run of 13 words with the others.",
+        shared_table(found.shared),
         "## Vocabularies",
         "Learned from the other documents, measured on those held out.",
         markdown_table(["vocabulary", "tokens for each word", "words of one token", "unknown tokens"], vocabularies),
         "## A sample",
         markdown_table(["source", "first sentences"], [[source_of(d), " ".join(d.sentences[:2])] for d in drawn]),
     ]
-    return "\n\n".join(sections) + "\n"
+    return "\n\n".join(filter(None, sections)) + "\n"

@@ -89,6 +89,24 @@ def test_a_section_of_text_follows_a_listing():
     assert pydoc.prose(text) == [KEPT, "It is a sum divided by a number."]
 
 
+def test_definitions_inside_any_statement_are_found(tmp_path):
+    heads = [
+        "try:",
+        "except* ValueError:",
+        "else:",
+        "finally:",
+        "for x in ():",
+        "else:",
+        "while x:",
+        "else:",
+        "with x:",
+    ]
+    heads += ["if x:", "elif y:", "else:", "match x:\n case 1:", "async def g():", "class A:"]
+    blocks = [f'{head}\n  def f():\n   """Number {n}."""\n' for n, head in enumerate(heads)]
+    (tmp_path / "a.py").write_text("".join(blocks))
+    assert pydoc.docstrings(tmp_path / "a.py") == [f"Number {n}." for n in range(len(heads))]
+
+
 @pytest.fixture
 def folder(tmp_path) -> Path:
     package = tmp_path / "package"

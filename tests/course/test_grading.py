@@ -11,7 +11,7 @@ from bertlab.cli.course import Grade
 from bertlab.cli.main import main
 from bertlab.course.grading import sandbox
 from bertlab.course.grading.class_marks import Mark, hand_ins
-from bertlab.course.grading.exercises import asked, read_cells
+from bertlab.course.grading.exercises import asked, read_cells, shape
 from bertlab.course.grading.slicing import needed, statements
 from bertlab.course.keep import solutions
 from bertlab.errors import InputError
@@ -140,6 +140,18 @@ def test_the_solutions_of_a_chapter_pass(path, tmp_path):
         rows = list(csv.DictReader(file))
     assert len(rows) >= 4 and [row for row in rows if row["passed"] != "yes"] == []
     assert {row["message"] for row in rows} == {"Right, and it is the solution of the course"}
+
+
+def test_a_copied_solution_is_known_under_the_names_of_the_learner():
+    course, copied, own = (
+        shape(ast.parse(text).body[0])
+        for text in (
+            "def count_solution(config):\n    return sum(parts_solution(config).values())",
+            "def count(config):\n    # mine\n    return sum(parts(config).values())",
+            "def count(config):\n    return sum(parts(config))",
+        )
+    )
+    assert course == copied != own
 
 
 def test_only_what_an_answer_needs_is_run():

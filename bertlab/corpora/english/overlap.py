@@ -52,6 +52,15 @@ class Overlap:
         owners = {owner for start, end in _spans(first, last) for owner in self._owners[start:end].tolist()}
         return [self.names[owner] for owner in sorted(owners)]
 
+    def first_shared(self, text: str) -> str:
+        """Return the first 13 words of `text` in a row that a test set has too, in small letters, or nothing."""
+        shared = np.flatnonzero(np.isin(self.runs(text), self._runs))
+        if not len(shared):
+            return ""
+        text = text.lower()
+        words = [*WORD.finditer(text)][shared[0] : shared[0] + RUN]
+        return text[words[0].start() : words[-1].end()]
+
     def runs(self, text: str) -> np.ndarray:
         """Return the hash of each run of 13 words, (N - 12,) uint64: none where there are fewer than 13."""
         words = WORD.findall(text.lower())

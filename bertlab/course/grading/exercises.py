@@ -92,10 +92,10 @@ def _solutions(cells: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 
 def shape(node: ast.stmt) -> str:
-    """Return what a function does, whatever its comments, its docstring and `_solution` in its name."""
+    """Return what a function does, whatever its comments, its docstring and `_solution` in its name or a helper's."""
     if isinstance(node, ast.FunctionDef):
         body = node.body[1:] if ast.get_docstring(node) and node.body[1:] else node.body
-        return "\n".join(ast.dump(part) for part in (node.args, *body))
+        return "\n".join(ast.dump(part) for part in (node.args, *body)).replace("_solution", "")
     return ast.dump(node)
 
 

@@ -137,7 +137,10 @@ def train(
     if not fabric.is_global_zero:
         callbacks, settings = replace(callbacks, log=None, snapshot=None, save=None), replace(settings, progress=False)
     start = restore(resume, wrapped, optimizers, training) if resume else 0
-    bar = tqdm(total=settings.steps, initial=start, unit="step", disable=not settings.progress, mininterval=0.5)
+    limit = settings.minutes and f"for {settings.minutes:g} minutes"  # the bar cannot know at which step they are over
+    bar = tqdm(
+        desc=limit, total=settings.steps, initial=start, unit="step", disable=not settings.progress, mininterval=0.5
+    )
     reporter = Reporter(callbacks, training, partial(training_state, wrapped, optimizers, training), bar)
     with torch.random.fork_rng(devices=[]), deferred_signals() as received, bar:
         if start == 0:
