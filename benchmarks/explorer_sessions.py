@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
 
-HEADS_MODEL, FILLS_MODEL = "english-mini", "storyworld-tiny"
+HEADS_MODEL, FILLS_MODEL = "english", "storyworld-tiny"
 PEOPLE = "baker farmer doctor teacher nurse sailor painter singer writer driver".split()
 THINGS = "soup bread garden river horse letter boat bridge lamp song".split()
 PATIENCE = 120  # seconds, since on two cores the twentieth waits for the nineteen others
