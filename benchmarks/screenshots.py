@@ -5,13 +5,16 @@ python benchmarks/screenshots.py attention    # one page only
 """
 
 import argparse
+from base64 import b64decode, b64encode
 from pathlib import Path
 
 from browser import PAGES, chromium, explorer, first_view, settle
 
+from bertlab.course.pictures import few_colours
+
 DOCS = Path(__file__).parents[1] / "docs"
 # What a picture shows where the page as it opens is not the most telling.
-LINKS = {"attention": "?model=storyworld-tiny&head=1-2", "training": "?run=storyworld-tiny"}
+LINKS = {"attention": "?head=1-2", "training": "?run=storyworld-tiny"}
 HEIGHT = 1200
 
 
@@ -28,7 +31,7 @@ def main() -> None:
             first_view(tab, address, page, LINKS.get(page, ""))
             settle(tab)
             place = DOCS / f"explorer-{page}.png"
-            tab.screenshot(path=place, animations="disabled")
+            place.write_bytes(b64decode(few_colours(b64encode(tab.screenshot(animations="disabled")).decode())))
             print(place)
 
 
