@@ -5,12 +5,9 @@ python benchmarks/screenshots.py attention    # one page only
 """
 
 import argparse
-from base64 import b64decode, b64encode
 from pathlib import Path
 
 from browser import PAGES, chromium, explorer, first_view, settle
-
-from bertlab.course.pictures import few_colours
 
 DOCS = Path(__file__).parents[1] / "docs"
 # What a picture shows where the page as it opens is not the most telling.
@@ -31,7 +28,7 @@ def main() -> None:
             first_view(tab, address, page, LINKS.get(page, ""))
             settle(tab)
             place = DOCS / f"explorer-{page}.png"
-            place.write_bytes(b64decode(few_colours(b64encode(tab.screenshot(animations="disabled")).decode())))
+            tab.screenshot(path=place, animations="disabled")
             print(place)
 
 

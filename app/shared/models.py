@@ -39,10 +39,14 @@ READ_FILES = {*hub.SMALL_FILES, "model.safetensors.index.json", "pytorch_model.b
 
 
 class Encoder(BertModel):
-    """A BertModel without its pooler, which no page reads and not every checkpoint has."""
+    """A BertModel without its pooler, which no page reads and not every checkpoint has.
+
+    Random weights are drawn as for a BertModel, so a control is that of the notebook cell.
+    """
 
     def __init__(self, config: BertConfig):
-        super().__init__(config, add_pooler=False)
+        super().__init__(config)
+        self.pooler = None
 
 
 # task -> model class, published name of the head that it needs, how the name of a bundled model with that head ends
