@@ -28,7 +28,8 @@ def translated(data: Data) -> Data:
     if not strange or len(theirs) > MOST:
         return data
     st.caption("The model has other names for its labels than these data. Which of its labels is meant?")
-    fields, guesses, names = st.columns(min(len(strange), 4)), guess(theirs, known), {}
+    fields, guesses = st.columns(min(len(strange), 4)), guess(theirs, known)
+    names: dict[str, str] = {}
     for number, name in enumerate(strange):
         choices = [NOTHING, *known]
         at, key = choices.index(guesses.get(name, NOTHING)), f"dataset_name {data.key} {known} {name}"

@@ -57,7 +57,7 @@ def with_words(judged: Judged) -> pd.Series:
     kept = lengths >= 0
     word = state.linked_text(st.text_input, "With the word", "dataset_word").strip().lower()
     if word:
-        kept &= [word in words for words in judged.words]
+        kept &= pd.Series([word in words for words in judged.words], index=kept.index)
     bounds = {words_in(*each): each for each in length_bounds(lengths.tolist())}
     length = st.selectbox("Length", [ANY, *bounds], key=f"dataset_length {judged.data.key}")
     return kept & lengths.between(*bounds[length]) if length in bounds else kept
