@@ -116,6 +116,16 @@ def show_row(judged: Judged, number: int) -> None:
             st.markdown("Open it in", width="content")
             for page in (kind.page, "attention"):
                 title, icon = PAGES[page]
-                if st.button(title, icon=icon, type="tertiary"):
-                    st.session_state.update(kind.texts(example))
-                    st.switch_page(file_of(page))
+                press = dict(on_click=leave_for, args=(page, kind.texts(example)))
+                st.button(title, key=f"open in {page}", icon=icon, type="tertiary", **press)
+
+
+def leave_for(page: str, texts: dict[str, str]) -> None:
+    """Fill the fields of another page, which the next run goes to: a callback cannot."""
+    st.session_state.update(texts, dataset_leaves_for=page)
+
+
+def leave() -> None:
+    """Go to the page in which a row was opened, if one was."""
+    if page := st.session_state.pop("dataset_leaves_for", ""):
+        st.switch_page(file_of(page))
