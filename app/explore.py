@@ -77,6 +77,10 @@ def main() -> None:
     stories.show(ADDRESSES, page.url_path)
     model_bar.show()
     st.session_state.links_to_show = []
+    if "from" in st.query_params:
+        from app.views.dataset.rows import fill_from_row
+
+        fill_from_row()
     page.run()
     exports.show_links()
 

@@ -85,7 +85,6 @@ def test_a_row_that_is_chosen_changes_no_other_page_and_the_file_is_still_there_
     app = with_file("reviews.csv", OPINIONS, dataset_row="2")
     assert fine(app) and "**text**: The soup was not salty." in said(app)
     assert "label_text" not in app.session_state  # a page gets the row only when the visitor goes there
-    assert {"Labels", "Attention heads"} <= {button.label for button in app.main.button}
     app.switch_page("views/labels/page.py").run()
     assert fine(app) and app.text_area(key="label_text").value != "The soup was not salty."
     app.switch_page("views/dataset/page.py").run()

@@ -17,7 +17,6 @@ def show() -> None:
         VIEWS[name].show(judged)
 
 
-rows.leave()
 layout.heading(
     "Data sets",
     "One example can be luck. Let a fine-tuned BERT read a whole file, look at its errors first, and open any row in "
