@@ -62,7 +62,7 @@ def file_of(page: str) -> str:
 
 def main() -> None:
     # Not at the top: these load torch, which PAGES alone does not need.
-    from app.shared import exports, history, layout, model_bar, stories
+    from app.shared import exports, history, layout, model_bar, state, stories
 
     # Streamlit would fetch an icon that is given by name from a font server.
     st.set_page_config("bertlab explorer", str(Path(__file__).with_name("icon.png")), layout="wide")
@@ -77,10 +77,7 @@ def main() -> None:
     stories.show(ADDRESSES, page.url_path)
     model_bar.show()
     st.session_state.links_to_show = []
-    if "from" in st.query_params:
-        from app.views.dataset.rows import fill_from_row
-
-        fill_from_row()
+    state.fill_from_row()
     page.run()
     exports.show_links()
 

@@ -13,7 +13,6 @@ from bertlab.explain.slices import length_bounds, words_in
 EVERY, WRONG, RIGHT = "all rows", "errors", "right"
 FILE_ORDER, SUREST, LEAST = "as in the file", "surest first", "least sure first"
 ANY = "any length"
-ROW = "from"  # in the link of a row to another page
 SHORT, TALL = 10, 400  # rows of a table that does not scroll; pixels of one that does
 
 
@@ -117,12 +116,5 @@ def show_row(judged: Judged, number: int) -> None:
             st.markdown("Open it in", width="content")
             for page in (kind.page, "attention"):
                 title, icon = PAGES[page]
-                st.page_link(file_of(page), label=title, icon=icon, query_params={ROW: "row"})
-        st.session_state[ROW] = kind.texts(example)  # for fill_from_row
-
-
-def fill_from_row() -> None:
-    """Fill the fields of a page that a row was opened in: its link says so. The page itself must not have run yet."""
-    if ROW in st.query_params:
-        st.session_state.update(st.session_state.pop(ROW, {}))
-        del st.query_params[ROW]
+                st.page_link(file_of(page), label=title, icon=icon, query_params={state.ROW: "row"})
+        st.session_state[state.ROW] = kind.texts(example)
