@@ -35,6 +35,10 @@ STYLE = """<style>
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 [data-testid="stStatusWidget"] button { display: none; }
 .st-key-world p { text-align: start; }
+@media (min-width: 641px) {
+  .st-key-shown:has(p) { margin-bottom: -2.6rem; translate: 0 .6rem; }
+  .st-key-shown p { max-width: none; text-align: end; }
+}
 .st-key-story { background: #edf4fa; padding: .6rem 1rem; }
 .st-key-story p { font-size: .88rem; line-height: 1.4; max-width: none; }
 :has(.st-key-story) .st-key-lead { display: none; }
@@ -46,6 +50,7 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
   [data-testid="stMainBlockContainer"] { padding: 3.2rem 1rem 4rem; }
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.5rem; }
   .st-key-lead, :has(> .st-key-lead) { order: 1; }
+  [class*=st-key-tools-] { row-gap: 0; }
 }
 </style>"""
 
@@ -57,7 +62,7 @@ def file_of(page: str) -> str:
 
 def main() -> None:
     # Not at the top: these load torch, which PAGES alone does not need.
-    from app.shared import exports, history, layout, model_bar, stories
+    from app.shared import exports, history, layout, model_bar, state, stories
 
     # Streamlit would fetch an icon that is given by name from a font server.
     st.set_page_config("bertlab explorer", str(Path(__file__).with_name("icon.png")), layout="wide")
@@ -72,6 +77,7 @@ def main() -> None:
     stories.show(ADDRESSES, page.url_path)
     model_bar.show()
     st.session_state.links_to_show = []
+    state.fill_from_row()
     page.run()
     exports.show_links()
 

@@ -8,6 +8,7 @@ import streamlit as st
 from app.shared import history
 
 Examples = dict[str, dict[str, str]]  # name of an example -> the text of each field
+ROW = "from"  # in the link that leads from a row of a data set to another page
 LINK_CHARACTERS = 6_000  # servers refuse addresses much longer
 POSITIONS = ("mask", "gap", "at", "at-beside", "word", "follow", "window")  # in the link: of one text only
 
@@ -100,6 +101,13 @@ def link_value(key: str) -> str | None:
         return None
     seen.add(key)
     return st.query_params.get(key)
+
+
+def fill_from_row() -> None:
+    """Fill the fields of a page with the row of a data set whose link led here. Call before the page."""
+    if ROW in st.query_params:
+        st.session_state.update(st.session_state.pop(ROW, {}))
+        del st.query_params[ROW]
 
 
 def share(key: str, value: str) -> None:
