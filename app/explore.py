@@ -35,6 +35,10 @@ STYLE = """<style>
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 [data-testid="stStatusWidget"] button { display: none; }
 .st-key-world p { text-align: start; }
+@media (min-width: 641px) {
+  .st-key-shown:has(p) { margin-bottom: -2.6rem; translate: 0 .6rem; }
+  .st-key-shown p { max-width: none; text-align: end; }
+}
 .st-key-story { background: #edf4fa; padding: .6rem 1rem; }
 .st-key-story p { font-size: .88rem; line-height: 1.4; max-width: none; }
 :has(.st-key-story) .st-key-lead { display: none; }
@@ -46,6 +50,7 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
   [data-testid="stMainBlockContainer"] { padding: 3.2rem 1rem 4rem; }
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.5rem; }
   .st-key-lead, :has(> .st-key-lead) { order: 1; }
+  [class*=st-key-tools-] { row-gap: 0; }
 }
 </style>"""
 

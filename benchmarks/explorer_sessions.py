@@ -4,13 +4,16 @@
 
 Twenty pages are open in twenty browser profiles; half look at the heads of one model, half at the fill-ins of another.
 In every round all of them change their text at the same moment, to one that nobody else has. What each page then
-shows is compared with what the library says of that text and that model. Memory is that of the server's process.
+shows is compared with what the library says of that text and that model. Memory is that of the server's process, and so
+is the processor time of an answer, which does not count the browsers: a class brings its own.
 """
 
 import argparse
+import os
 import statistics
 import time
 from functools import cache
+from pathlib import Path
 
 from browser import chromium, explorer, first_view
 from memory import memory
@@ -18,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
 
-HEADS_MODEL, FILLS_MODEL = "english-mini", "storyworld-tiny"
+HEADS_MODEL, FILLS_MODEL = "english", "storyworld-tiny"
 PEOPLE = "baker farmer doctor teacher nurse sailor painter singer writer driver".split()
 THINGS = "soup bread garden river horse letter boat bridge lamp song".split()
 PATIENCE = 120  # seconds, since on two cores the twentieth waits for the nineteen others
@@ -33,7 +36,7 @@ def text_of(session: int, turn: int) -> str:
 def opened(kind: str, name: str):
     import bertlab
 
-    return getattr(bertlab, kind).from_pretrained(name), bertlab.Tokenizer.from_pretrained(name)
+    return getattr(bertlab, kind).trained(name, optional=("pooler",)), bertlab.Tokenizer.from_pretrained(name)
 
 
 class Heads:
@@ -113,19 +116,39 @@ def turn_of_all(readers: list[Reader], turn: int) -> tuple[list[float], int]:
     return seconds, len(waiting | {reader for reader in readers if reader.failed()})
 
 
+def processor_seconds(pid: int) -> float:
+    """Return the processor time of a process so far; nan if the system does not say."""
+    place = Path(f"/proc/{pid}/stat")
+    if not place.exists():
+        return float("nan")
+    user, system = place.read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sessions", type=int, default=20)
     parser.add_argument("--turns", type=int, default=10, help="texts of each session")
     arguments = parser.parse_args()
-    table = Table("texts so far", "median wait, s", "longest, s", "wrong or failed", "server, MB")
+    heads = (
+        "texts so far",
+        "median wait, s",
+        "longest, s",
+        "wrong or failed",
+        "server, s of processor a text",
+        "server, MB",
+    )
+    table = Table(*heads)
     with chromium() as browser, explorer() as (address, pid):
         readers = [Reader(browser, address, n) for n in tqdm(range(arguments.sessions), "opening pages")]
         for turn in tqdm(range(arguments.turns), "changing texts"):
+            before = processor_seconds(pid)
             seconds, wrong = turn_of_all(readers, turn)
+            cost = (processor_seconds(pid) - before) / len(readers)
             waits = (statistics.median(seconds), max(seconds)) if seconds else (float("nan"),) * 2
             done = arguments.sessions * (turn + 1)
-            table.add_row(str(done), *(f"{wait:.1f}" for wait in waits), str(wrong), f"{memory(process=pid):,.0f}")
+            waited, grown = [f"{wait:.1f}" for wait in waits], f"{memory(process=pid):,.0f}"
+            table.add_row(str(done), *waited, str(wrong), f"{cost:.2f}", grown)
     Console(width=100).print(table)
 
 

@@ -11,7 +11,7 @@ from browser import PAGES, chromium, explorer, first_view, settle
 
 DOCS = Path(__file__).parents[1] / "docs"
 # What a picture shows where the page as it opens is not the most telling.
-LINKS = {"attention": "?model=storyworld-tiny&head=1-2", "training": "?run=storyworld-tiny"}
+LINKS = {"attention": "?head=1-2", "training": "?run=storyworld-tiny"}
 HEIGHT = 1200
 
 

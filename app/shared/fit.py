@@ -1,9 +1,9 @@
-"""Does the chosen model know the words of a text? If another bundled one knows more of them, the page says so."""
+"""Does the chosen model know the words of a text? If the model of the other world knows more, the page says so."""
 
 import streamlit as st
 
 from app.shared import model_bar, models
-from app.shared.families import READ, origin
+from app.shared.families import DEFAULT_MODEL, READ, STORYWORLD, origin
 from bertlab import Tokenizer
 from bertlab.explain.text import cut_words
 from bertlab.io.locate import bundled_models
@@ -15,11 +15,12 @@ def notice(task: str, loaded: models.Loaded, text: str) -> None:
     """Say if a bundled model cuts many words of the text and another one at most half as many; offer that one."""
     own = origin(loaded.source)
     cut, words = cut_words(loaded.tokenizer, text)
-    if own is None or cut < 2 or cut <= FEW * words:
+    if own is None or cut < 3 or cut <= FEW * words:
         return
-    others = {name: cut_words(tokenizer(name), text)[0] for name in READ if name in bundled_models()}
-    best = min(others, key=lambda name: others[name])
-    if best == own or 2 * others[best] > cut:
+    worlds = [name for name in (DEFAULT_MODEL, STORYWORLD) if name != own and name in bundled_models()]
+    others = {name: cut_words(tokenizer(name), text)[0] for name in worlds}
+    best = min(worlds, key=lambda name: others[name], default=None)
+    if best is None or 2 * others[best] > cut:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         name = models.readable(loaded.name)

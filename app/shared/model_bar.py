@@ -37,7 +37,8 @@ def show() -> None:
     for key in ("folder", "versus"):
         gate.ask(st.session_state.get(key) or st.query_params.get(key, ""))
     say_what_is_lost()
-    st.session_state.shown_models = {}, st.empty(), aside
+    with st.container(key="shown"):
+        st.session_state.shown_models = {}, st.empty(), aside
 
 
 def open_one(wanted: str) -> None:

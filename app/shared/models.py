@@ -1,7 +1,6 @@
 """Which models a page shows: the chosen one, the one to compare with, and their controls with random weights."""
 
 import os
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,8 +10,8 @@ import streamlit as st
 from app.shared import gate
 from app.shared.families import DEFAULT_MODEL, READ, origin
 from app.shared.markdown import plain
-from app.shared.recipes import learns_pairs
 from bertlab import (
+    BertConfig,
     BertForPreTraining,
     BertForQuestionAnswering,
     BertForSequenceClassification,
@@ -38,18 +37,27 @@ DRAWN_TOKENS = 128  # nobody reads more than this in a picture
 KEPT_MODELS, KEPT_CONTROLS, KEPT_BYTES = 8, 3, "400MB"  # shared by all sessions
 READ_FILES = {*hub.SMALL_FILES, "model.safetensors.index.json", "pytorch_model.bin.index.json"}  # beside the weights
 
+
+class Encoder(BertModel):
+    """A BertModel without its pooler, which no page reads and not every checkpoint has.
+
+    Random weights are drawn as for a BertModel, so a control is that of the notebook cell.
+    """
+
+    def __init__(self, config: BertConfig):
+        super().__init__(config)
+        self.pooler = None
+
+
 # task -> model class, published name of the head that it needs, how the name of a bundled model with that head ends
 TASKS: dict[str, tuple[type[PretrainedModel], str | None, str]] = {
-    "encoder": (BertModel, None, ""),
+    "encoder": (Encoder, None, ""),
     "fill": (BertForPreTraining, "cls.predictions", ""),
     "next sentence": (BertForPreTraining, PAIRS_HEAD, ""),
     "answer": (BertForQuestionAnswering, "qa_outputs", "-qa"),
     "text label": (BertForSequenceClassification, CLASSIFIER, "-sentiment"),
     "word labels": (BertForTokenClassification, CLASSIFIER, "-entities"),
 }
-
-# The page says which head a checkpoint lacks (Loaded.has); the server's log need not.
-warnings.filterwarnings("ignore", ".*newly initialised")
 
 
 @dataclass(frozen=True)
@@ -257,12 +265,12 @@ def _open(task: str, folder: str, stamp: str) -> Loaded | None:
     if head == CLASSIFIER and getattr(family_of(folder), "head", None) is not kind:
         return None
     stored = frozenset(Weights(Path(folder)))
-    if not learns_pairs(Path(folder)):
-        stored = frozenset(tensor for tensor in stored if not tensor.startswith(PAIRS_HEAD))
     if head and not any(tensor.startswith(head) for tensor in stored):
         return None
     heads = frozenset(tensor for tensor in stored if not tensor.startswith(("encoder.", "embeddings.")))
-    model, tokenizer = kind.from_pretrained(folder), Tokenizer.from_pretrained(folder)
+    unused = ("pooler", "nsp") if task == "fill" else ()
+    model = kind.trained(folder, optional=unused, advice="choose another model")
+    tokenizer = Tokenizer.from_pretrained(folder)
     return Loaded(folder, folder, stamp, model, tokenizer, heads, folder=folder)
 
 

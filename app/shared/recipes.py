@@ -19,8 +19,3 @@ def head_start(folder: Path) -> bool:
     """Return whether the recipe gave this model more than random initial weights (see docs/plateau.md)."""
     recipe = recipe_of(folder)
     return recipe.get("position_init") == "sinusoid" or recipe.get("attention_init") == "matched"
-
-
-def learns_pairs(folder: Path) -> bool:
-    """Return False if the recipe had no second task: then the head for pairs, if it is stored, was never trained."""
-    return recipe_of(folder).get("second_task") != "none"

@@ -124,4 +124,5 @@ def cloud_film(
 
 
 def _opened(kind: type[Model], moment: Moment) -> tuple[Model, Tokenizer]:
-    return kind.from_pretrained(moment.source), Tokenizer.from_pretrained(moment.source)
+    model = kind.trained(moment.source, optional=("pooler", "nsp"), advice="choose another run")
+    return model, Tokenizer.from_pretrained(moment.source)

@@ -1,4 +1,4 @@
-"""A row of a data set in a real browser: its link opens it in another page, and Back brings the table back."""
+"""A row of a data set in a real browser: its button opens it in another page, and Back brings the table back."""
 
 import pytest
 from browsing import MAIN, settle, show, unharmed
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.browser
 def test_a_row_opens_in_another_page_and_back_shows_it_again(tab, server):
     show(tab, server, "dataset", "?model=storyworld-tiny&dataset_set=questions&dataset_row=10")
     row, entries, address = tab.get_by_text("question: ").inner_text(), tab.evaluate("history.length"), tab.url
-    tab.locator(MAIN).get_by_role("link", name="Answer spans").click()
+    tab.locator(MAIN).get_by_role("button", name="Answer spans").click()
     tab.get_by_role("heading", name="Answer spans").wait_for()
     settle(tab)
     assert tab.get_by_label("Your question").input_value() == row.removeprefix("question: ")

@@ -6,6 +6,7 @@ import tempfile
 import pytest
 from pages import TINY, boxes, cells, fine, opened, run, said
 
+from app.views.dataset.label_names import guess
 from bertlab.corpora.conll import read_conll
 from bertlab.tasks.registry import open_task
 
@@ -80,12 +81,13 @@ def test_a_table_is_read_from_memory_predicted_measured_and_filtered(monkeypatch
     assert fine(app) and table(app)["probability"].is_monotonic_increasing
 
 
-def test_a_row_opens_in_other_pages_and_the_file_is_still_there_afterwards():
+def test_a_row_that_is_chosen_changes_no_other_page_and_the_file_is_still_there_afterwards():
     app = with_file("reviews.csv", OPINIONS, dataset_row="2")
     assert fine(app) and "**text**: The soup was not salty." in said(app)
-    app.switch_page("views/labels/page.py").run()  # AppTest cannot press the link
-    assert app.title[0].value == "Labels" and fine(app)
-    assert app.text_area(key="label_text").value == "The soup was not salty."
+    assert "label_text" not in app.session_state  # a page gets the row only when the visitor goes there
+    assert {"Labels", "Attention heads"} <= {button.label for button in app.main.button}
+    app.switch_page("views/labels/page.py").run()
+    assert fine(app) and app.text_area(key="label_text").value != "The soup was not salty."
     app.switch_page("views/dataset/page.py").run()
     assert fine(app) and len(table(app)) == 3
 
@@ -133,6 +135,32 @@ def test_labels_that_the_model_does_not_know_are_not_measured():
     for tab in ("Slices", "Confusion"):
         other = with_file("a.csv", "text\nThe soup was salty.\n", dataset_tab=tab)
         assert not other.exception and "labels" in boxes(other)
+
+
+def test_other_names_for_the_labels_are_guessed_and_can_be_changed():
+    app = with_file("a.csv", OPINIONS.replace("bad", "0").replace("good", "1"))
+    assert fine(app) and metrics(app)["Accuracy"] == "0.667" and list(table(app)["label"]) == ["bad", "good", "bad"]
+    assert "names = {'0': 'bad', '1': 'good'}" in cells(app)[-1]
+    zero = next(box for box in app.main.selectbox if box.label.startswith("“0”"))
+    zero.set_value("good").run()
+    assert fine(app) and list(table(app)["label"]) == ["good"] * 3
+    zero.set_value("none").run()
+    assert metrics(app)["Accuracy"] == "1.000" and "2 of 3 rows are not measured" in boxes(app)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "known", "meant"),
+    [
+        (["Neg", "pos"], ["bad", "good"], {"Neg": "bad", "pos": "good"}),
+        (["-1", "1"], ["NEGATIVE", "POSITIVE"], {"-1": "NEGATIVE", "1": "POSITIVE"}),
+        (["1", "2", "3", "4", "5"], ["bad", "good"], {}),  # one star is not good
+        (["bad", "good"], ["0", "1", "2"], {}),
+        (["BAD", "sports"], ["bad", "good"], {"BAD": "bad"}),
+        (["good"], ["yes", "positive"], {}),  # it could be either
+    ],
+)
+def test_what_labels_mean_is_guessed_only_where_it_is_clear(theirs, known, meant):
+    assert guess(theirs, known) == meant
 
 
 def test_a_model_that_gives_a_number_and_one_of_ones_own(folders):

@@ -60,9 +60,15 @@ def test_a_page_opens_with_the_first_example_of_its_model(model, question):
     assert fine(app) and app.text_input(key="question").value == last
 
 
-@pytest.mark.parametrize("model", ["storyworld-tiny", "english-mini"])
-def test_a_text_of_its_own_needs_no_notice(model):
-    text = {"storyworld-tiny": STORY, "english-mini": "The man went home and sat by the fire all evening."}[model]
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        ("storyworld-tiny", STORY),
+        ("english-mini", "The man went home and sat by the fire all evening."),
+        ("english", "The central bank raised interest rates on Thursday."),  # cut words, but no model knows it better
+    ],
+)
+def test_a_text_of_its_own_needs_no_notice(model, text):
     assert "new to it" not in said(opened(MASKING, model=model, text=text))
 
 

@@ -181,9 +181,10 @@ def test_verdicts_on_a_pair():
             assert shown[name, order] == pytest.approx(float(logits.softmax(-1)[0]), abs=1e-5)
 
 
-def test_without_a_second_text_a_pair_is_offered():
+def test_without_a_second_text_an_example_is_judged_and_pairs_are_offered():
     app = opened("Next sentence", model=TINY)
-    assert "There is no second text" in said(app) and not tables(app)
+    assert fine(app) and "There is no second text" in said(app) and "She likes bones" in said(app)
+    assert "storyworld-tiny**: the second text **follows**" in said(app)
     for pair, verdict in (("one story", "follows"), ("two stories", "does not follow")):
         pressed(app, "Try a pair").set_value(pair).run()
         assert fine(app) and app.text_area(key="pair").value
@@ -201,10 +202,7 @@ def test_a_model_that_never_learned_pairs_leaves_them_to_another(folders, tmp_pa
     assert set(tables(app)[0]["model"]) == {"english-mini", "random weights"}
     app = opened("Next sentence", text=TEXT, pair=PAIR, versus=str(tmp_path))
     assert fine(app) and "without a next-sentence head" in said(app)  # nor does the one beside it judge
-    assert set(tables(app)[0]["model"]) == {
-        "english-mini",
-        "random weights",
-    }  # english has a head, but never trained it
+    assert set(tables(app)[0]["model"]) == {"english-mini", "random weights"}  # english has no such head either
     assert fine(opened(folder=str(tmp_path), text=TEXT, pair=PAIR))
 
 

@@ -35,8 +35,9 @@ CHOICES: dict[str, tuple[str, str | bool]] = {
 HEAD_START = (
     " The training of this model started from more than random weights: its recipe gave it sinusoidal positions, and "
     "lower heads that attend to similar tokens. So a pattern that the control lacks may have been there from the "
-    "start. Choose step 0 of its training to see."
+    "start."
 )
+STEP_0 = " Choose step 0 of its training to see."
 
 
 def show(loaded: models.Loaded, text: str, pair: str | None, version: str | None = None) -> None:
@@ -56,7 +57,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None, version: str | None
     st.caption(
         "Attention is not explanation. A weight says how much of a token's vector a head mixes in, not why the model "
         "predicts what it does. Look at the random-weights control before you read meaning into a pattern."
-        + (HEAD_START if head_start(Path(loaded.folder)) else "")
+        + (HEAD_START + (STEP_0 if models.steps() else "") if head_start(Path(loaded.folder)) else "")
     )
     export_head(loaded, other, heads, view, text, pair)
     if heads.control is not None:

@@ -14,7 +14,7 @@ VIEWS = {
 layout.heading(
     "Attention heads",
     "In every layer each token gathers information from the others, in several ways at once: each way is a *head*. "
-    "See where every head attends, switch heads off, and ask whether attention explains what the model predicts.",
+    "See where every head attends, and what the model predicts without it.",
 )
 examples = texts.chosen().heads
 versions.examples_and_switch("", examples)

@@ -1,5 +1,7 @@
 """Notebook cells of the data sets; a test runs every one."""
 
+from collections.abc import Mapping
+
 from bertlab.corpora.columns import Columns
 
 MEASURED = """predictions = list(task.predict(model, examples))
@@ -38,6 +40,12 @@ columns = {columns!r}
 options = ReadOptions(columns, {problem!r}, {pairs}, {labelled}, skipped=Skipped())
 examples = list(task.read_examples(Path({name!r}), options))
 {MEASURED if labelled else PREDICTED}"""
+
+
+def renamed(code: str, names: Mapping[str, str]) -> str:
+    """Return the cell with the model's names for the labels of its examples."""
+    lines = f"names = {names!r}\nexamples = [replace(e, label=names.get(e.label, e.label)) for e in examples]\n"
+    return f"from dataclasses import replace\n{code.replace(PREDICTED, lines + PREDICTED)}" if names else code
 
 
 def confusions(data: str) -> str:

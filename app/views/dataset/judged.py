@@ -51,7 +51,7 @@ def judge(data: Data) -> Judged | None:
         for start in range(0, len(data.examples), AT_ONCE):
             yield from data.task.predict(model, data.examples[start : start + AT_ONCE])
 
-    key = data.loaded.stamp, data.key
+    key = data.loaded.stamp, data.key, data.names
     kept = st.session_state.get("dataset_judged")
     if kept and kept[0] == key:
         return kept[1]

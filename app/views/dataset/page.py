@@ -1,7 +1,7 @@
 """Data sets: the predictions of a model for many examples, beside their labels."""
 
 from app.shared import layout
-from app.views.dataset import by_slice, confusion, rows, source
+from app.views.dataset import by_slice, confusion, label_names, rows, source
 from app.views.dataset.judged import judge, show_measures
 
 VIEWS = {"Rows": rows, "Slices": by_slice, "Confusion": confusion}
@@ -9,7 +9,7 @@ VIEWS = {"Rows": rows, "Slices": by_slice, "Confusion": confusion}
 
 def show() -> None:
     data = source.choose()
-    judged = judge(data) if data else None
+    judged = judge(label_names.translated(data)) if data else None
     if judged is None:
         return
     show_measures(judged)

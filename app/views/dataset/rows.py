@@ -17,7 +17,7 @@ SHORT, TALL = 10, 400  # rows of a table that does not scroll; pixels of one tha
 
 
 def show(judged: Judged) -> None:
-    shown = ordered(filtered(judged))
+    shown = chosen_rows(judged)
     unit = judged.data.kind.unit
     count = f"{len(shown):,} of {len(judged.table):,} rows"
     mean = f", {unit} {shown['score'].mean():.1%}" if "score" in shown and shown["score"].notna().any() else ""
@@ -28,35 +28,45 @@ def show(judged: Judged) -> None:
     exports("predictions", shown, judged.data.code)
 
 
-def filtered(judged: Judged) -> pd.DataFrame:
-    """Show the fields for filters and return the rows that pass."""
-    table, fields = judged.table, st.columns([3, 2, 2], gap="medium")
-    kept = pd.Series(True, index=table.index)
-    if "score" in table and table["score"].notna().any():
-        names = [EVERY, WRONG, RIGHT]
-        place = fields[0]
-        errors = place.segmented_control(
-            "Show", names, default=EVERY, required=True, key="dataset_errors", bind="query-params"
-        )
-        kept &= {EVERY: kept, WRONG: table["score"] < 1, RIGHT: table["score"] == 1}[errors]
-    word = state.linked_text(fields[1].text_input, "With the word", "dataset_word").strip().lower()
+def chosen_rows(judged: Judged) -> pd.DataFrame:
+    """Show the fields for filters and order, and return the rows that pass."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        kept = right_or_wrong(judged.table)
+        with st.popover("Word, length, order", icon=":material/tune:"):
+            kept &= with_words(judged)
+            return ordered(judged.table[kept])
+
+
+def one_of(label: str, names: list[str], key: str, **options) -> str:
+    """Show names side by side, of which the first is chosen at first. The link holds the choice."""
+    return st.segmented_control(label, names, default=names[0], required=True, key=key, bind="query-params", **options)
+
+
+def right_or_wrong(table: pd.DataFrame) -> pd.Series:
+    """Return whether each row is to be shown, by its score."""
+    every = pd.Series(True, index=table.index)
+    if "score" not in table or table["score"].isna().all():
+        return every
+    errors = one_of("Show", [EVERY, WRONG, RIGHT], "dataset_errors", label_visibility="collapsed")
+    return {EVERY: every, WRONG: table["score"] < 1, RIGHT: table["score"] == 1}[errors]
+
+
+def with_words(judged: Judged) -> pd.Series:
+    """Return whether each row has the word and the length that are asked for."""
+    lengths = pd.Series(list(map(len, judged.words)), index=judged.table.index)
+    kept = lengths >= 0
+    word = state.linked_text(st.text_input, "With the word", "dataset_word").strip().lower()
     if word:
-        kept &= pd.Series([word in words for words in judged.words], index=table.index)
-    lengths = pd.Series(list(map(len, judged.words)), index=table.index)
+        kept &= pd.Series([word in words for words in judged.words], index=kept.index)
     bounds = {words_in(*each): each for each in length_bounds(lengths.tolist())}
-    length = fields[2].selectbox("Length", [ANY, *bounds], key=f"dataset_length {judged.data.key}")
-    if length in bounds:
-        kept &= lengths.between(*bounds[length])
-    return table[kept]
+    length = st.selectbox("Length", [ANY, *bounds], key=f"dataset_length {judged.data.key}")
+    return kept & lengths.between(*bounds[length]) if length in bounds else kept
 
 
 def ordered(table: pd.DataFrame) -> pd.DataFrame:
     if table["probability"].isna().all():
         return table
-    names = [FILE_ORDER, SUREST, LEAST]
-    order = st.segmented_control(
-        "Order", names, default=FILE_ORDER, required=True, key="dataset_order", bind="query-params"
-    )
+    order = one_of("Order", [FILE_ORDER, SUREST, LEAST], "dataset_order")
     return table if order == FILE_ORDER else table.sort_values("probability", ascending=order == LEAST, kind="stable")
 
 
@@ -102,10 +112,10 @@ def show_row(judged: Judged, number: int) -> None:
     with st.container(border=True):
         for name in [name for name in row.index if name not in ("score", "probability")]:
             st.markdown(f"**{name}**: {plain(str(row[name]))}")
-        # No callback tells that a link was pressed, so the fields of those pages are filled now.
-        st.session_state.update(kind.texts(example))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("Open it in", width="content")
             for page in (kind.page, "attention"):
                 title, icon = PAGES[page]
-                st.page_link(file_of(page), label=title, icon=icon)
+                if st.button(title, icon=icon, type="tertiary"):
+                    st.session_state.update(kind.texts(example))
+                    st.switch_page(file_of(page))

@@ -39,7 +39,10 @@ HELP = (
 
 @dataclass(frozen=True)
 class Data:
-    """Examples of one kind with the model and the task that read them; `key` tells data sets apart, `code` reads it."""
+    """Examples of one kind with the model and the task that read them; `key` tells data sets apart, `code` reads it.
+
+    `names` are labels of the data with those that the model has instead.
+    """
 
     kind: Kind
     examples: Sequence[Any]
@@ -48,6 +51,7 @@ class Data:
     key: str
     code: str
     labelled: bool = True
+    names: tuple[tuple[str, str], ...] = ()
 
 
 def choose() -> Data | None:

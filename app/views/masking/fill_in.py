@@ -65,10 +65,9 @@ def in_words(fill: Fill) -> str:
 
 def sureness(fill: Fill, truth: str, vocabulary: int) -> str:
     """Say how sure the model is, in words a newcomer can place."""
-    sure = (
-        f"Entropy {fill.entropy:.2f} nats: as uncertain as an even choice among {math.exp(fill.entropy):,.1f} of "
-        f"{vocabulary:,} tokens."
-    )
+    choices = math.exp(fill.entropy)
+    even = f"{choices:,.{0 if choices > 10 else 1}f}"
+    sure = f"Entropy {fill.entropy:.2f} nats: as uncertain as an even choice among {even} of {vocabulary:,} tokens."
     if truth == "[MASK]":
         return sure
     where = "green" if truth in fill.tokens else "not among these guesses"

@@ -27,12 +27,15 @@ def show(queries: Sequence[Query]) -> None:
     if queries[0].loaded.name not in judges:
         judge = models.model_for("next sentence")
         judges = {judge.name: judge} | judges
-    if not queries[0].pair:
-        text = "There is no second text: write one beside the first, or press a pair above."
-        st.info(text, icon=":material/edit:")
-    else:
-        judges.setdefault(models.RANDOM, models.control_of(queries[0].loaded))
-        show_verdicts(judges, queries[0].text, queries[0].pair)
+    text, pair = queries[0].text, queries[0].pair
+    if not pair:
+        text, pair = next(iter(texts.chosen().next_sentence.values()))
+        st.caption(
+            "There is no second text: write one beside the first, or press a pair above. "
+            f"Until then you see an example: “{plain(text)}” – “{plain(pair)}”"
+        )
+    judges.setdefault(models.RANDOM, models.control_of(queries[0].loaded))
+    show_verdicts(judges, text, pair)
 
 
 def fill_fields() -> None:

@@ -26,7 +26,8 @@ def show_answer(reading: Reading) -> None:
     text, share, nothing = st.columns([4, 3, 3])
     text.metric("Answer", plain(found.best.text) or "no answer")
     share.metric("Its probability", percent(found.best.probability))
-    nothing.metric("Probability of no answer", percent(found.no_answer_probability))
+    if found.threshold < ALWAYS_ANSWER:
+        nothing.metric("Probability of no answer", percent(found.no_answer_probability))
     shown = reading.window(choose_window(reading))
     with st.container(border=True):
         st.html(shaded_passage(shown))

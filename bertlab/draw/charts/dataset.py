@@ -10,7 +10,7 @@ from bertlab.draw.charts.base import PLAIN
 from bertlab.draw.palette import BLUE, GREY
 from bertlab.explain.slices import Slice
 
-WIDE, CELL, ROW = 64, 40, 26  # pixels
+WIDE, CELL, ROW = 80, 40, 26  # pixels
 
 
 def confusion_table(labels: Sequence[str], counts: np.ndarray) -> pd.DataFrame:
@@ -33,7 +33,7 @@ def confusion_chart(table: pd.DataFrame) -> alt.LayerChart:
             "predicted:N",
             sort=labels,
             title="predicted",
-            axis=alt.Axis(labelAngle=0, labelLimit=WIDE, labelFontSize=12, **PLAIN),
+            axis=alt.Axis(labelAngle=0, labelAlign="center", labelLimit=WIDE, labelFontSize=12, **PLAIN),
         ),
         y=alt.Y("right:N", sort=labels, title="right", axis=axis),
         tooltip=["right", "predicted", "count", alt.Tooltip("share", format=".1%")],

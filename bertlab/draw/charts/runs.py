@@ -127,7 +127,7 @@ def _dashed(baselines: Sequence[CurveBaseline], form: str) -> list[alt.Chart]:
     layers = []
     for baseline in baselines:
         base = alt.Chart(pd.DataFrame({"value": [baseline.value]})).encode(y="value:Q")
-        text = [baseline.name.partition(":")[0], f"{baseline.value:{form}}"]
-        words = base.mark_text(align="left", baseline="middle", dx=4, dy=-6, fontSize=11, color=GREY, text=text)
+        text = f"{baseline.name.partition(':')[0]} {baseline.value:{form}}"
+        words = base.mark_text(align="left", baseline="middle", dx=4, fontSize=11, color=GREY, text=text)
         layers += [base.mark_rule(strokeDash=[5, 4], color=ORANGE, strokeWidth=1.5), words.encode(x=alt.value("width"))]
     return layers

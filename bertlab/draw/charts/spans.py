@@ -150,10 +150,11 @@ def passage_chart(answer: Answer) -> alt.LayerChart:
 
 
 def best_table(answer: Answer) -> pd.DataFrame:
-    """Return one row a span of the n-best list, the prediction first."""
+    """Return one row a span of the n-best list, the prediction first; "no answer" only if the model can predict it."""
+    spans = [span for span in answer.spans if span.text or answer.threshold < ALWAYS_ANSWER]
     rows = [
         (rank, span.text or "(no answer)", span.probability, span.score, str(span.window + 1) if span.text else "all")
-        for rank, span in enumerate(answer.spans, 1)
+        for rank, span in enumerate(spans, 1)
     ]
     return pd.DataFrame(rows, columns=["rank", "answer", "probability", "score", "window"])
 

@@ -104,7 +104,7 @@ const makeGrid = (heads, state, change, width) => {
   const caption = (at, side) => {
     const button = thumb(at), role = heads.roleOf(at), sign = SIGNS[role] ?? "";
     const ranked = state.role && `${at[0] + 1}–${at[1] + 1}: ${heads.score(at, state.role).toFixed(2)}`;
-    const textContent = ranked || (side >= 70 && sign ? `${sign} ${BRIEF[role] ?? role}` : sign);
+    const textContent = ranked || (side >= 70 && sign ? (role.startsWith("[") ? role : `${sign} ${BRIEF[role] ?? role}`) : sign);
     Object.assign(button.lastChild, { textContent, className: role === "broad" ? "faint" : "" });
     button.lastChild.style.width = button.firstChild.style.width = button.firstChild.style.height = `${side}px`;
     button.title = `${titleOf(at)}: ${role}${role === NO_ROLE ? "" : `, ${heads.score(at, role).toFixed(2)}`}`;
@@ -139,5 +139,5 @@ const makeGrid = (heads, state, change, width) => {
       button.tabIndex = button === entry ? 0 : -1;
     });
   };
-  return { nodes: [heading, note, grid], draw, press };
+  return { nodes: [heading, grid, note], draw, press };
 };
