@@ -108,9 +108,9 @@ def canvas_key() -> str:
 
 
 def linked_view() -> dict:
-    layer, _, head = (state.link_value("head") or "").partition("-")
-    numbers = layer.isdecimal() and head.isdecimal()
-    view: dict = {"layer": max(int(layer) - 1, 0), "head": max(int(head) - 1, 0)} if numbers else {}
+    parts = (state.link_value("head") or "").partition("-")
+    layer, head = state.number_in(parts[0]), state.number_in(parts[2])
+    view: dict = {} if layer is None or head is None else {"layer": max(layer - 1, 0), "head": max(head - 1, 0)}
     flags = (state.link_value("show") or "").split(",")
     return view | {"role": state.link_value("role") or ""} | dict(CHOICES[flag] for flag in flags if flag in CHOICES)
 

@@ -61,9 +61,8 @@ def choose_window(reading: Reading) -> int:
         return 0
     key = f"window{reading.key} {hash((found.passage, len(found.windows), found.window))}"
     if state.unset(key):
-        linked = state.link_value(f"window{reading.key}") or ""
-        known = linked.isdecimal() and 0 < int(linked) <= len(found.windows)
-        st.session_state[key] = int(linked) if known else found.window + 1
+        linked = state.number_in(state.link_value(f"window{reading.key}"))
+        st.session_state[key] = linked if linked and linked <= len(found.windows) else found.window + 1
     chosen = st.selectbox("Window to show", range(1, len(found.windows) + 1), key=key, width=200)
     state.share(f"window{reading.key}", "" if chosen == found.window + 1 else str(chosen))
     return chosen - 1
