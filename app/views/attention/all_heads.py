@@ -142,8 +142,8 @@ def show_roles(loaded: models.Loaded, maps: AttentionMaps, control: AttentionMap
     st.subheader("Which role is played where", anchor=False)
     st.markdown(
         "Each role has a small map: rows are layers, columns are heads, and bright means a large share of the head's "
-        "attention. A frame marks the heads that give the role more than half. The maps below have random weights: "
-        "what is bright there too was not learned."
+        "attention (for *broad*: attention spread evenly). A frame marks the trained heads with more than half. The "
+        "maps below have random weights and no frames: what is bright there too was not learned."
     )
     table = role_table(head_roles(maps), head_roles(control))
     layout.show_chart(trained_maps(table), spoken(table))
