@@ -42,9 +42,9 @@ def show() -> None:
 
 
 def open_one(wanted: str) -> None:
-    """Open `wanted`; if that fails the model before it; if that is gone too, the bundled one."""
+    """Open `wanted`; if that fails the model before it, or else the bundled one that is chosen."""
     before, tried = st.session_state.get("opened_model"), {}
-    for name in (wanted, before or DEFAULT_MODEL, DEFAULT_MODEL):
+    for name in (wanted, before or st.session_state.model, DEFAULT_MODEL):
         tried[name] = models.problem_of(name)
         if not tried[name]:
             break

@@ -110,6 +110,11 @@ def fill_from_row() -> None:
         del st.query_params[ROW]
 
 
+def number_in(text: str | None) -> int | None:
+    """Return the whole number in a part of a link; None if it is none, or longer than any that a page writes."""
+    return int(text) if text and text.isdecimal() and len(text) < 10 else None
+
+
 def share(key: str, value: str) -> None:
     """Put `value` into the page's address, or take it out if it is empty."""
     if value and st.query_params.get_all(key) != [value]:  # each write could be an entry in the browser's history

@@ -54,7 +54,7 @@ def show(pages: Collection[str], page: str) -> None:
     name, _, number = st.session_state.story.partition("/")
     with layout.box():
         story = known(pages).get(name) if name else None
-        if story and number.isdecimal() and 1 <= int(number) <= len(story.stations):
+        if story and 1 <= (state.number_in(number) or 0) <= len(story.stations):
             state.share("story", st.session_state.story)
             with st.container(border=True, key="story", gap="xsmall"):
                 show_station(name, story, int(number), page)

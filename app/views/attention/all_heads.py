@@ -108,9 +108,9 @@ def canvas_key() -> str:
 
 
 def linked_view() -> dict:
-    layer, _, head = (state.link_value("head") or "").partition("-")
-    numbers = layer.isdecimal() and head.isdecimal()
-    view: dict = {"layer": max(int(layer) - 1, 0), "head": max(int(head) - 1, 0)} if numbers else {}
+    parts = (state.link_value("head") or "").partition("-")
+    layer, head = state.number_in(parts[0]), state.number_in(parts[2])
+    view: dict = {} if layer is None or head is None else {"layer": max(layer - 1, 0), "head": max(head - 1, 0)}
     flags = (state.link_value("show") or "").split(",")
     return view | {"role": state.link_value("role") or ""} | dict(CHOICES[flag] for flag in flags if flag in CHOICES)
 
@@ -142,8 +142,8 @@ def show_roles(loaded: models.Loaded, maps: AttentionMaps, control: AttentionMap
     st.subheader("Which role is played where", anchor=False)
     st.markdown(
         "Each role has a small map: rows are layers, columns are heads, and bright means a large share of the head's "
-        "attention. A frame marks the heads that give the role more than half. The maps below have random weights: "
-        "what is bright there too was not learned."
+        "attention (for *broad*: attention spread evenly). A frame marks the trained heads with more than half. The "
+        "maps below have random weights and no frames: what is bright there too was not learned."
     )
     table = role_table(head_roles(maps), head_roles(control))
     layout.show_chart(trained_maps(table), spoken(table))

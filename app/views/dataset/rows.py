@@ -86,12 +86,8 @@ def show_table(shown: pd.DataFrame) -> int | None:
         "label": narrow,
     }
     key = f"dataset table {hash(tuple(shown.index))}"
-    linked = state.link_value("dataset_row") if state.unset(key) else None
-    at = (
-        list(shown.index).index(int(linked) - 1)
-        if linked and linked.isdecimal() and int(linked) - 1 in shown.index
-        else None
-    )
+    linked = state.number_in(state.link_value("dataset_row")) if state.unset(key) else None
+    at = list(shown.index).index(linked - 1) if linked and linked - 1 in shown.index else None
     start = {"selection": {"rows": [at]}} if at is not None else None
     options = dict(key=key, on_select="rerun", selection_mode="single-row", selection_default=start)
     found = st.dataframe(

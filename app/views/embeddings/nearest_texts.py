@@ -25,8 +25,7 @@ def picked(texts: TextSet) -> int | None:
     """Return the number, from 1, of the text that was clicked, chosen in the list, or named by the link."""
     key = pick_key(texts)
     if state.unset(key):
-        linked = state.link_value("embeddings_text") or ""
-        st.session_state[key] = int(linked) if linked.isdecimal() else None
+        st.session_state[key] = state.number_in(state.link_value("embeddings_text"))
     number = st.session_state[key]
     if number is not None and not 1 <= number <= len(texts.all_texts):
         number = st.session_state[key] = None

@@ -99,8 +99,8 @@ def choose_word(labelled: LabelledWords, key: str) -> int:
     named = [i for i, label in enumerate(labelled.prediction.labels) if label != OUTSIDE]
     first = named[0] if named else 0
     if state.unset(key):
-        linked = state.link_value("word") or ""
-        st.session_state[key] = int(linked) if linked.isdecimal() and int(linked) < len(words) else first
+        linked = state.number_in(state.link_value("word"))
+        st.session_state[key] = first if linked is None or linked >= len(words) else linked
     state.keep(key)
     word = st.pills(
         "Press a word to see what contributed to its label",

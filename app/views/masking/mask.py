@@ -74,8 +74,8 @@ def masked_key(encoded: Encoded) -> str:
     """Return the key of the masked positions in the session, at first those of the link and the typed ones."""
     key = f"gaps {hash(tuple(encoded.tokens))}"  # kept when only the model or its step changes
     if state.unset(key):
-        linked = [int(i) for i in (state.link_value("mask") or "").split(",") if i.isdecimal()]
-        st.session_state[key] = sorted({i for i in linked if i in words(encoded)} | set(typed_masks(encoded)))
+        linked = {state.number_in(part) for part in (state.link_value("mask") or "").split(",")}
+        st.session_state[key] = sorted({i for i in words(encoded) if i in linked} | set(typed_masks(encoded)))
     state.keep(key)
     return key
 
@@ -116,8 +116,8 @@ def gap_key(encoded: Encoded, positions: Sequence[int]) -> str:
     """Return the key in the session of the number of the chosen masked position, at first that of the link."""
     key = f"gap {hash((tuple(encoded.tokens), tuple(positions)))}"
     if state.unset(key):
-        linked = state.link_value("gap") or ""
-        st.session_state[key] = int(linked) - 1 if linked.isdecimal() and 0 < int(linked) <= len(positions) else 0
+        linked = state.number_in(state.link_value("gap"))
+        st.session_state[key] = linked - 1 if linked and linked <= len(positions) else 0
     state.keep(key)
     return key
 

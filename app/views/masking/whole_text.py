@@ -75,8 +75,8 @@ def choose_token(rows: Sequence[Surprisal], key: str, uniform: float) -> Surpris
     first = max(range(len(rows)), key=lambda i: rows[i].surprisal)
     widget = f"at{key} {hash(tuple(row.token for row in rows))}"
     if state.unset(widget):
-        linked = state.link_value(f"at{key}") or ""
-        st.session_state[widget] = int(linked) if linked.isdecimal() and int(linked) < len(rows) else first
+        linked = state.number_in(state.link_value(f"at{key}"))
+        st.session_state[widget] = first if linked is None or linked >= len(rows) else linked
     tokens = chip_names([row.token for row in rows])
     names = [f"{token} :small[{row.surprisal:.1f}]" for token, row in zip(tokens, rows, strict=True)]
     box = f"sweep{key}"

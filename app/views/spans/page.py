@@ -33,8 +33,8 @@ def show(question: str, passage: str) -> None:
 layout.heading(
     "Answer spans",
     "A fine-tuned BERT answers by marking a span of the passage: each token gets a logit for the start and one for "
-    "the end of the answer. If [CLS] gets the highest ones, the passage contains no answer. The model can only copy, "
-    "and it can be wrong.",
+    "the end of the answer. A model trained for it says “no answer” by giving [CLS] the highest ones. The model can "
+    "only copy, and it can be wrong.",
 )
 question, passage = reading.fields(models.chosen())
 with layout.box():

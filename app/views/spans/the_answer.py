@@ -23,11 +23,14 @@ def show(readings: Sequence[Reading]) -> None:
 
 def show_answer(reading: Reading) -> None:
     found = reading.found
-    text, share, nothing = st.columns([4, 3, 3])
+    may_refuse = found.threshold < ALWAYS_ANSWER
+    text, share, *nothing = st.columns([4, 3, 3] if may_refuse else [7, 3])
     text.metric("Answer", plain(found.best.text) or "no answer")
     share.metric("Its probability", percent(found.best.probability))
-    if found.threshold < ALWAYS_ANSWER:
-        nothing.metric("Probability of no answer", percent(found.no_answer_probability))
+    if may_refuse:
+        nothing[0].metric("Probability of no answer", percent(found.no_answer_probability))
+    else:
+        st.caption("This model was trained on questions that all have an answer: it never predicts “no answer”.")
     shown = reading.window(choose_window(reading))
     with st.container(border=True):
         st.html(shaded_passage(shown))
@@ -61,9 +64,8 @@ def choose_window(reading: Reading) -> int:
         return 0
     key = f"window{reading.key} {hash((found.passage, len(found.windows), found.window))}"
     if state.unset(key):
-        linked = state.link_value(f"window{reading.key}") or ""
-        known = linked.isdecimal() and 0 < int(linked) <= len(found.windows)
-        st.session_state[key] = int(linked) if known else found.window + 1
+        linked = state.number_in(state.link_value(f"window{reading.key}"))
+        st.session_state[key] = linked if linked and linked <= len(found.windows) else found.window + 1
     chosen = st.selectbox("Window to show", range(1, len(found.windows) + 1), key=key, width=200)
     state.share(f"window{reading.key}", "" if chosen == found.window + 1 else str(chosen))
     return chosen - 1
@@ -80,11 +82,10 @@ def show_windows(shown: Answer) -> None:
 
 
 def show_threshold(found: Answer) -> alt.LayerChart | None:
-    """Show how the model decides between the best span and no answer. Returns the chart, if there is one."""
-    st.markdown("**Answer, or no answer?**")
+    """Show how the model decides between the best span and no answer. Returns the chart, None if it always answers."""
     if found.threshold >= ALWAYS_ANSWER:
-        st.caption("This model was trained on questions that all have an answer: it never predicts “no answer”.")
         return None
+    st.markdown("**Answer, or no answer?**")
     score, threshold = (signed(x, "+.1f") for x in (found.no_answer_score, found.threshold))
     side, verdict = ("not above", "the best span") if found.best.text else ("above", "no answer")
     st.markdown(
