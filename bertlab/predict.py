@@ -71,8 +71,9 @@ def check_names(task: Task, model: str, given: Given) -> None:
     """Raise InputError where the task does not read just these inputs."""
     if any(set(given) == set(form) for form in task.given):
         return
-    forms = ", or ".join(" and ".join(form) for form in task.given)
-    foreign = " and ".join(f"--{name}" for name in given if not any(name in form for form in task.given))
+    options = {name: name if name == "text" else f"--{name}" for form in (*task.given, given) for name in form}
+    forms = ", or ".join(" and ".join(options[name] for name in form) for form in task.given)
+    foreign = " and ".join(options[name] for name in given if not any(name in form for form in task.given))
     advice = f"Leave out {foreign}" if foreign else "Give just that"
     reads = f"it has a {task.head.__name__}, which reads {forms}"
     raise InputError(f"{model} cannot answer that: {reads}. {advice}, or name another --model")

@@ -113,14 +113,14 @@ def test_answers_of_the_bundled_model_are_those_of_the_explorer():
 PASSAGE = {"question": "a", "passage": "a"}
 MISTAKES = {  # model, what is given, message
     "a pair for words": ("token", {"text": "a", "pair": "b"}, "which reads text. Leave out --pair"),
-    "no pair": ("pair", {"text": "a"}, "which reads text and pair. Give just that"),
+    "no pair": ("pair", {"text": "a"}, "which reads text and --pair. Give just that"),
     "a pair for single texts": ("sentence", {"text": "a", "pair": "b"}, "which reads text. Leave out --pair"),
     "nothing to read": ("sentence", {"text": "\x01\u200b"}, "the text is empty"),
     "no words": ("token", {"text": " "}, "the text is empty"),
     "empty pair": ("pair", {"text": "a", "pair": ""}, "the pair is empty"),
     "one choice": ("choice", {"text": "a", "choices": ("b",)}, "--choices: give two"),
     "empty choice": ("choice", {"text": "a", "choices": ("b", "\t")}, "choice 2 is empty"),
-    "no choices": ("choice", {"text": "a"}, "BertForMultipleChoice, which reads text and choices. Give just that"),
+    "no choices": ("choice", {"text": "a"}, "BertForMultipleChoice, which reads text and --choices. Give just that"),
     "empty question": ("qa", PASSAGE | {"question": ""}, "the question is empty"),
     "classes for a question": ("sentence", PASSAGE, "BertForSequenceClassif.*Leave out --question and --passage"),
     "broken Unicode": ("sentence", {"text": "a \ud800"}, "surrogate"),

@@ -128,8 +128,8 @@ def test_written_is_when_the_newest_figures_came(folder):
 def test_curves_hold_the_rows_and_the_ladder(folder, log_steps):
     run = read_run(folder)
     drawn = json.dumps(loss_curve(run, log_steps, step=200).to_dict())
-    assert '["word frequency", "6.50"]' in drawn and '["uniform", "7.50"]' in drawn
-    assert '["coin toss", "50%"]' in json.dumps(share_curves(run, log_steps).to_dict())
+    assert '"word frequency 6.50"' in drawn and '"uniform 7.50"' in drawn
+    assert '"coin toss 50%"' in json.dumps(share_curves(run, log_steps).to_dict())
     assert len(run_curves(run, log_steps).to_dict()["hconcat"]) == 2
 
 
