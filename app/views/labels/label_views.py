@@ -137,6 +137,7 @@ def show_contributions(found: Attribution, control: Attribution, title: str, lab
 
 
 def effect(found: Attribution) -> str:
-    """Say how much of the score is due to the words at all."""
-    start, added = (signed(x) for x in (found.baseline, found.score - found.baseline))
-    return f"Without any words the score of this label is **{start}**; these words add **{added}**."
+    """Say how much of the logit is due to the words at all."""
+    added = found.score - found.baseline
+    start = f"Without any words the logit of this label is **{signed(found.baseline)}**"
+    return f"{start}; these words {'add' if added >= 0 else 'lower it:'} **{signed(added)}**."

@@ -77,7 +77,7 @@ SCORE = (
 layout.heading(
     "Labels",
     "A fine-tuned BERT gives a text its class, or each word its label. Which tokens contributed? *Integrated "
-    "gradients* divide the score of the label among them: blue tokens raise it, orange ones lower it.",
+    "gradients* divide the logit of the label among them: blue tokens raise it, orange ones lower it.",
     help=f"{SCORE}\n\n{words.explained(SCORE)}",
 )
 examples = texts.chosen().labels
