@@ -35,7 +35,8 @@ def show() -> None:
             show_facts(models.chosen())
         aside = st.empty()
     for key in ("folder", "versus"):
-        gate.ask(st.session_state.get(key) or st.query_params.get(key, ""))
+        with st.empty():  # a question that was answered goes at once, not at the end of the run
+            gate.ask(st.session_state.get(key) or st.query_params.get(key, ""))
     say_what_is_lost()
     with st.container(key="shown"):
         st.session_state.shown_models = {}, st.empty(), aside
