@@ -14,6 +14,7 @@ the tokens that the model reads.
 
 import argparse
 import csv
+import io
 import random
 import sys
 from collections.abc import Callable, Sequence
@@ -154,8 +155,10 @@ def read_curves(path: Path) -> dict[Key, float]:
 
 
 def write_curves(path: Path, curves: dict[Key, float]) -> None:
-    rows = [",".join(map(str, (*key, f"{accuracy:.4f}"))) for key, accuracy in sorted(curves.items())]
-    atomic_write(path, "\n".join([",".join(COLUMNS), *rows]) + "\n")
+    text = io.StringIO()
+    rows = ([*key, f"{accuracy:.4f}"] for key, accuracy in sorted(curves.items()))
+    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])
+    atomic_write(path, text.getvalue())
 
 
 def by_learner(curves: dict[Key, float], model: str, name: str) -> dict[str, dict[int, list[float]]]:

@@ -9,7 +9,6 @@ import streamlit as st
 from app.shared import history, layout, models, state, versions
 from app.shared.exports import exports
 from app.shared.markdown import plain
-from app.shared.recipes import head_start
 from app.views.attention import cells
 from bertlab.draw.charts.attention import (
     attention_heatmap,
@@ -20,8 +19,10 @@ from bertlab.draw.charts.attention import (
     trained_maps,
 )
 from bertlab.draw.html.canvas import ModelHeads, attention_component
+from bertlab.errors import InputError
 from bertlab.explain.attention.heads import head_roles
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
+from bertlab.io.gate import read_json
 
 # The name of a choice in the link -> the canvas's own name and value of it.
 CHOICES: dict[str, tuple[str, str | bool]] = {
@@ -156,3 +157,14 @@ def spoken(table: pd.DataFrame) -> str:
     named = table[table["named"]].groupby("role", sort=False).size()
     counts = ", ".join(f"{role}: {count}" for role, count in named.items()) or "none"
     return f"Maps of the roles of all heads. Heads that give a role more than half of their attention: {counts}."
+
+
+def head_start(folder: Path) -> bool:
+    """Return whether the recipe of a run, by its folder or that of a snapshot, gave it more than random initial weights
+    (see docs/plateau.md)."""
+    path = (folder.parent if folder.name.startswith("step-") else folder) / "recipe.json"
+    try:
+        recipe = read_json(path) if path.exists() else {}
+    except InputError:
+        return False
+    return recipe.get("position_init") == "sinusoid" or recipe.get("attention_init") == "matched"
