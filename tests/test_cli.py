@@ -89,6 +89,7 @@ def test_predict_fills_in_masks(place):
 
 DEFAULTS = {  # a user without --model: what they type, the model that answers, and what it says first
     "a masked word": (("He closed the [MASK] behind him.",), "english", "door"),
+    "a mask in small letters": (("He closed the [mask] behind him.",), "english", "door"),
     "a review": (("A warm and funny film.",), "english-sentiment", "positive"),
     "a question": (
         ("--question", "Where was Marie Curie born?", "--passage", "Marie Curie was born in Warsaw in 1867."),

@@ -88,7 +88,7 @@ def default_model(given: dict[str, Any]) -> str:
         raise InputError("no bundled model reads a pair or choices: name one with --model (bertlab finetune makes one)")
     if "question" in given:
         return "english-qa"
-    return "english" if "[MASK]" in given["text"] else "english-sentiment"
+    return "english" if "[MASK]" in given["text"].upper() else "english-sentiment"  # [mask] is one too
 
 
 def _line(row: dict[str, Any]) -> str:
