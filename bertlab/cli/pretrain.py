@@ -1,4 +1,4 @@
-"""`bertlab pretrain`: a BERT from random weights, in a run folder, with its measures and its card."""
+"""`bertlab pretrain`: a BERT from random or trained weights, in a run folder, with its measures and its card."""
 
 import json
 from dataclasses import asdict, dataclass, replace
@@ -16,6 +16,7 @@ from bertlab.cli.settings import (
     command_line,
     recipe_from,
 )
+from bertlab.config import VARIANTS
 from bertlab.errors import InputError
 from bertlab.training.run_settings import PretrainSettings
 
@@ -27,19 +28,21 @@ if TYPE_CHECKING:
     from bertlab.training.recipes import PretrainRecipe
 
 # they change the result, some by rounding
-IN_CARD = ("minutes", "half", "devices", "micro_batch", "precision", "teacher", "set")
+IN_CARD = ("minutes", "half", "devices", "micro_batch", "precision", "teacher", "model", "set")
+SHAPE = ("num_hidden_layers", "hidden_size", "num_attention_heads", "position_init", "attention_init", *VARIANTS)
 OVERRULED = {  # fields of the recipe that have no effect beside an option
     "store": ("vocab_size", "lowercase", "documents"),
     "text": ("documents",),
     "data": ("documents",),
     "vocab": ("vocab_size",),
     "teacher": ("vocab_size", "teacher"),
+    "model": ("vocab_size", "model", *SHAPE),
 }
 
 
 @dataclass(frozen=True)
 class Pretrain:
-    """Train a BERT from random weights: masked words and next sentences.
+    """Train a BERT from random weights, or go on with a trained one: masked words and next sentences.
 
     Learns from the small world that comes with bertlab, or from text files of yours. Writes a run folder that is itself
     a checkpoint: open it by its path in the explorer or in from_pretrained.
@@ -63,6 +66,9 @@ class Pretrain:
     teacher: str | None = None
     """Distil a trained BERT (a bundled name, a folder or a hub id) into a smaller student, with the teacher's
     vocabulary: --teacher MODEL --set num_hidden_layers=2."""
+    model: str | None = None
+    """Go on from a trained BERT (a bundled name, a folder or a hub id), with its shape and vocabulary, so that it
+    learns the words of your field. It gets more positions with --set max_tokens=512 max_position_embeddings=512."""
     out: Path | None = None
     """The run folder; runs/RECIPE if not given."""
     steps: int | None = None
@@ -70,7 +76,7 @@ class Pretrain:
     batch_size: int | None = None
     """Pairs of texts in a step, instead of the recipe's."""
     learning_rate: float | None = None
-    """Top learning rate, instead of the recipe's."""
+    """Top learning rate, instead of the recipe's (with --model a quarter of it; 1e-4 for a wide model)."""
     seed: int | None = None
     """Seed of weights, pairs and masks, instead of the recipe's."""
     set: Settings = ()
@@ -118,14 +124,14 @@ class Pretrain:
         report_saved(out)
 
     def _given_vocabulary(self) -> "Tokenizer | None":
-        """Return the tokenizer of --vocab or of the teacher, if one is given.
+        """Return the tokenizer of --vocab, of the teacher or of the model to go on from, if one is given.
 
         InputError: --set asks for another use of capitals.
         """
         from bertlab.tokenizer import Tokenizer
 
         recipe = self._recipe()
-        vocabulary, lowercase = self.vocab or recipe.teacher, recipe.lowercase
+        vocabulary, lowercase = self.vocab or recipe.teacher or recipe.model, recipe.lowercase
         if not vocabulary:
             return None
         tokenizer = Tokenizer.from_pretrained(vocabulary, lowercase)
@@ -139,14 +145,19 @@ class Pretrain:
 
     def _recipe(self) -> "PretrainRecipe":
         """The recipe that the options ask for. InputError if they contradict each other or miss the text."""
-        from bertlab.training.recipes import pretrain_recipe
+        from bertlab.training.recipes import gentle_optimization, pretrain_recipe
 
-        recipe = recipe_from(pretrain_recipe(self._recipe_name()), self, RECIPE_OPTIONS)
-        recipe = replace(recipe, teacher=self.teacher or recipe.teacher)
+        recipe = pretrain_recipe(self._recipe_name())
+        recipe = replace(recipe, teacher=self.teacher or "", model=self.model or "").going_on()
+        if self.model:
+            recipe = replace(recipe, optim=gentle_optimization(recipe.optim, recipe.hidden_size))
+        recipe = recipe_from(recipe, self, RECIPE_OPTIONS).going_on()
         changed = {setting.partition("=")[0] for setting in all_settings(self)}
         for option in (option for option in OVERRULED if getattr(self, option)):
             if overruled := changed.intersection(OVERRULED[option]):
                 raise InputError(f"--set {min(overruled)}: has no effect beside --{option}; leave it out")
+        if self.vocab and self.model:
+            raise InputError("--vocab: has no effect beside --model, which has its own; leave it out")
         if self.vocab and (self.store or recipe.corpus == "english-large"):
             option = "store" if self.store else "data"
             raise InputError(f"--vocab: has no effect beside --{option}, whose token store has its own; leave it out")

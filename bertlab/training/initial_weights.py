@@ -1,10 +1,11 @@
-"""Draw the random weights that pretraining starts from, with what helps a small model off the ground."""
+"""The weights that pretraining starts from: random ones, with help for small models, or those of a trained model."""
 
 import math
 
 import torch
 from torch import Tensor, nn
 
+from bertlab.errors import InputError
 from bertlab.model import BertForPreTraining
 from bertlab.model.encoder import Encoder
 from bertlab.tokenizer import Tokenizer
@@ -12,16 +13,70 @@ from bertlab.training.recipes import PretrainRecipe
 
 
 def new_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTraining:
-    """Return a model with random weights; they depend on the seed alone, not on what ran before."""
+    """Return a model with random weights, or with those of the trained model that the recipe goes on from.
+
+    They depend on the seed and that model alone, not on what ran before.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
-        model = BertForPreTraining(recipe.config(tokenizer.vocab_size))
-        help_off_the_ground(model.bert.encoder, model.bert.embeddings.position, recipe)
-    if recipe.second_task == "none":  # nothing teaches them, and several processes would wait for their gradients
-        for unused in filter(None, (model.bert.pooler, model.nsp)):
-            unused.requires_grad_(False)
-        model.untaught = ("pooler", "nsp")
+        model = trained_model(recipe, tokenizer) if recipe.model else random_model(recipe, tokenizer)
+    if recipe.second_task == "none":
+        leave_untaught(model)
     return model
+
+
+@torch.no_grad()
+def random_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTraining:
+    """Return a model with random weights.
+
+    Where no second text teaches the second token type, it begins as the first one's twin: drawn at random, it would
+    make the second text of every later pair look like no text that the encoder has seen.
+    """
+    model = BertForPreTraining(recipe.config(tokenizer.vocab_size))
+    help_off_the_ground(model.bert.encoder, model.bert.embeddings.position, recipe)
+    if recipe.second_task == "none":
+        token_type = model.bert.embeddings.segment.weight
+        token_type[1:] = token_type[0]
+    return model
+
+
+def trained_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTraining:
+    """Return the model that the recipe goes on from, with as many positions as its texts need.
+
+    InputError: it has another vocabulary than the text, or no trained head for masked words.
+    """
+    advice = "pretraining goes on from a model that fills in masked words"
+    model = BertForPreTraining.trained(recipe.model, optional=("pooler", "nsp"), advice=advice)
+    if Tokenizer.from_pretrained(recipe.model).vocab != tokenizer.vocab:
+        raise InputError(
+            f"model {recipe.model} has another vocabulary than the text: its word pieces are what it knows, "
+            f"so make the token store with --vocab {recipe.model}"
+        )
+    return longer(model, recipe.max_position_embeddings)
+
+
+def longer(model: BertForPreTraining, positions: int) -> BertForPreTraining:
+    """Return the model with so many positions: the trained ones over and over, as Longformer begins (Beltagy et al.
+    2020, section 5), so that a token's neighbours are where the heads look for them."""
+    had = model.config.max_position_embeddings
+    if positions <= had or not isinstance(model.bert.embeddings.position, nn.Embedding):
+        return model
+    grown = BertForPreTraining(model.config.changed(max_position_embeddings=positions))
+    weights = model.state_dict()
+    name = "bert.embeddings.position.weight"
+    weights[name] = weights[name].repeat(-(-positions // had), 1)[:positions]  # (P, H)
+    grown.load_state_dict(weights)
+    return grown
+
+
+def leave_untaught(model: BertForPreTraining) -> None:
+    """Freeze what texts without a second one do not teach; several processes would wait for their gradients.
+
+    Pooler and next-sentence head do not fit the encoder after this training, and are not saved.
+    """
+    for unused in filter(None, (model.bert.pooler, model.nsp, model.bert.embeddings.segment)):
+        unused.requires_grad_(False)
+    model.untaught = ("pooler", "nsp")
 
 
 def help_off_the_ground(encoder: Encoder, position: nn.Embedding, recipe: PretrainRecipe) -> None:

@@ -69,7 +69,9 @@ def pretrain(
     log_every: int = 50,
     progress: bool = True,
 ) -> Pretrained:
-    """Train a BERT from random weights on `texts` (documents of sentences, or a store), or on the storyworld.
+    """Train a BERT on `texts` (documents of sentences, or a store), or on the storyworld.
+
+    It begins with random weights, or goes on from the trained model that the recipe names (`model`).
 
     A store brings its own tokenizer. With an `objective` another model than a BERT learns, with another loss, from the
     same batches; it has no run folder. `out` is the run folder (None: nothing is written). `settings` say where and how
@@ -87,6 +89,7 @@ def pretrain(
     for rounding and the draws of dropout.
     """
     started = time.perf_counter()
+    recipe = recipe.going_on()
     if objective and out and not objective.saved:
         raise InputError(f"out={out}: a run folder is for a BERT's own objectives; save the model that is returned")
     require_loggers(settings.tensorboard, settings.wandb)

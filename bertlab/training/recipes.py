@@ -27,7 +27,7 @@ class Distillation:
 
 @dataclass(frozen=True)
 class PretrainRecipe:
-    """A model from random weights: by default masked language model and next-sentence prediction."""
+    """A model from random weights, or one that goes on: by default masked words and next-sentence prediction."""
 
     name: str = "storyworld-tiny"
     # text
@@ -58,6 +58,9 @@ class PretrainRecipe:
     masking: Masking = field(default_factory=lambda: Masking(rate=0.3))  # more to learn from each text than at 15%
     teacher: str = ""  # a bundled name, folder or hub id: learn from this model too, a student of the same vocabulary
     distillation: Distillation = field(default_factory=Distillation)
+    model: str = (
+        ""  # a trained BERT to go on from (Gururangan et al. 2020), instead of random weights: its shape counts
+    )
     final_masking_rate: float = 0.0  # which the masking rate falls to, in a straight line; 0: it stays
     # training
     max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
@@ -80,6 +83,8 @@ class PretrainRecipe:
             raise InputError(f'objective="left-to-right" needs second_task="none": {reason}')
         if self.teacher and self.objective != "masked":
             raise InputError(f'teacher={self.teacher}: has masked words to teach; objective must be "masked"')
+        if self.teacher and self.model:
+            raise InputError(f"model={self.model}, teacher={self.teacher}: give one, to go on from it or to learn from")
         if not 0 <= self.seed < 2**32:
             raise InputError(f"seed={self.seed}: must be between 0 and {2**32 - 1}")
         if not 0 <= self.final_masking_rate <= 1:
@@ -108,6 +113,23 @@ class PretrainRecipe:
         done = (step - 1) / max(1, self.steps - 1) if self.final_masking_rate else 0.0
         return replace(self.masking, rate=self.masking.rate + done * (self.final_masking_rate - self.masking.rate))
 
+    def going_on(self) -> "PretrainRecipe":
+        """Return the recipe with the shape of the trained model that it names, if it names one.
+
+        The model has more positions in the end if a text is longer than it could read. InputError: there is no such
+        model, or it predicts in another direction.
+        """
+        if not self.model:
+            return self
+        config = BertConfig.from_pretrained(self.model)
+        if config.is_decoder != (self.objective == "left-to-right"):
+            direction = "left-to-right" if config.is_decoder else "masked"
+            raise InputError(f'model={self.model}: was trained with objective="{direction}", which must be this run\'s')
+        longest = max(self.max_tokens, *(tokens for _, tokens in self.phases), config.max_position_embeddings)
+        same = ("num_hidden_layers", "hidden_size", "num_attention_heads", "hidden_dropout_prob", "initializer_range")
+        kept = {name: getattr(config, name) for name in (*same, *VARIANTS)}
+        return replace(self, max_position_embeddings=longest, **kept)
+
     def config(self, vocab_size: int) -> BertConfig:
         """Return the model's configuration, for the vocabulary size that the tokenizer really has."""
         return BertConfig(
@@ -134,6 +156,14 @@ def suited_optimization(hidden_size: int) -> Optimization:
     if hidden_size >= WIDE:
         return Optimization("adamw", learning_rate=3e-5, warmup=0.1, weight_decay=0.01, beta2=0.999)
     return Optimization("muon", learning_rate=2e-3, warmup=0.1)
+
+
+def gentle_optimization(optim: Optimization, hidden_size: int) -> Optimization:
+    """Return what goes on from a trained model without undoing it: the paper's AdamW for a wide one, for a narrow one
+    `optim` at a quarter of its rate."""
+    if hidden_size >= WIDE:
+        return Optimization("adamw", learning_rate=1e-4)
+    return replace(optim, learning_rate=optim.learning_rate / 4)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,97 @@
+"""Pretraining that goes on from a trained model: its weights, its shape, more positions, and a run from end to end."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+from toy import pretrained
+
+from bertlab import BertForPreTraining, InputError, Tokenizer
+from bertlab.cli.main import main
+from bertlab.training.initial_weights import new_model
+from bertlab.training.recipes import gentle_optimization
+
+POSITIONS = "bert.embeddings.position.weight"
+
+
+@pytest.fixture
+def first(recipe, tok, tmp_path):
+    """A folder with a model of three layers, to go on from."""
+    folder = tmp_path / "first"
+    new_model(replace(recipe, num_hidden_layers=3, seed=5), tok).save_pretrained(folder, tok)
+    return folder
+
+
+def test_it_begins_with_the_weights_and_the_shape_of_the_model(recipe, tok, first):
+    ours = new_model(replace(recipe, model=str(first)).going_on(), tok)
+    theirs = BertForPreTraining.from_pretrained(first)
+    assert ours.config == theirs.config and ours.config.num_hidden_layers == 3
+    assert all(torch.equal(tensor, theirs.state_dict()[name]) for name, tensor in ours.state_dict().items())
+
+
+def test_more_positions_repeat_those_that_were_trained(recipe, tok, first):
+    had = recipe.max_position_embeddings
+    longer = replace(recipe, model=str(first), max_tokens=2 * had + 3, max_position_embeddings=2 * had + 3).going_on()
+    grown, old = new_model(longer, tok), BertForPreTraining.from_pretrained(first)
+    weights, before = grown.state_dict(), old.state_dict()
+    assert grown.config.max_position_embeddings == len(weights[POSITIONS]) == 2 * had + 3
+    for start in (0, had, 2 * had):
+        part = weights[POSITIONS][start : start + had]
+        torch.testing.assert_close(part, before[POSITIONS][: len(part)])
+    assert all(torch.equal(weights[name], before[name]) for name in weights if name != POSITIONS)
+    ids = torch.arange(2 * had + 3)[None] % tok.vocab_size
+    grown, old = grown.eval(), old.eval()
+    with torch.no_grad():
+        assert grown(ids).prediction_logits.shape == (1, 2 * had + 3, tok.vocab_size)
+        torch.testing.assert_close(grown(ids[:, :had]).prediction_logits, old(ids[:, :had]).prediction_logits)
+
+
+def test_short_texts_leave_the_positions_as_they_are(recipe, tok, first):
+    fewer = replace(recipe, model=str(first), max_tokens=16, max_position_embeddings=16).going_on()
+    assert fewer.max_position_embeddings == recipe.max_position_embeddings
+
+
+def test_texts_alone_give_the_second_token_type_the_vector_of_the_first(recipe, tok, texts):
+    alone = replace(recipe, second_task="none", single_share=0.0, steps=3)
+    trained = pretrained(alone, texts, tok).model.bert.embeddings.segment.weight
+    torch.testing.assert_close(trained[1], trained[0])
+    with_pairs = new_model(recipe, tok).bert.embeddings.segment.weight
+    assert (with_pairs[1] - with_pairs[0]).norm() > 0.1
+
+
+def test_a_model_that_knows_pairs_keeps_its_token_types(recipe, tok, first):
+    alone = replace(recipe, model=str(first), second_task="none", single_share=0.0).going_on()
+    expected = BertForPreTraining.from_pretrained(first).bert.embeddings.segment.weight
+    assert torch.equal(new_model(alone, tok).bert.embeddings.segment.weight, expected)
+
+
+def test_what_does_not_fit_is_one_clear_line(recipe, tok, first, texts):
+    with pytest.raises(InputError, match="give one, to go on from it or to learn from"):
+        replace(recipe, model="x", teacher="x")
+    with pytest.raises(InputError, match='was trained with objective="masked"'):
+        replace(recipe, model=str(first), objective="left-to-right", second_task="none").going_on()
+    other = Tokenizer.train([sentence for text in texts for sentence in text], 120)
+    with pytest.raises(InputError, match="has another vocabulary than the text"):
+        new_model(replace(recipe, model=str(first)).going_on(), other)
+
+
+def test_a_wide_model_goes_on_with_the_papers_optimizer_and_a_narrow_one_gently(recipe):
+    narrow = gentle_optimization(recipe.optim, 256)
+    assert narrow == replace(recipe.optim, learning_rate=recipe.optim.learning_rate / 4)
+    assert gentle_optimization(recipe.optim, 768).optimizer == "adamw"
+
+
+def test_the_command_goes_on_and_says_so_in_the_card(first, texts, tmp_path, capsys):
+    text, out = tmp_path / "text.txt", tmp_path / "run"
+    text.write_text("\n\n".join("\n".join(sentences) for sentences in texts))
+    options = ["pretrain", "--text", str(text), "--model", str(first), "--out", str(out), "--device", "cpu"]
+    main([*options, "--steps", "2"])
+    assert Tokenizer.from_pretrained(out).vocab == Tokenizer.from_pretrained(first).vocab
+    recipe = json.loads((out / "recipe.json").read_text())
+    assert (recipe["model"], recipe["num_hidden_layers"]) == (str(first), 3)
+    assert f"--model {first}" in (out / "README.md").read_text()
+    for wrong in (["--vocab", str(first)], ["--set", "hidden_size=64"]):
+        with pytest.raises(SystemExit) as left:
+            main([*options, *wrong])
+        assert left.value.code == 2 and "has no effect beside --model" in capsys.readouterr().err
