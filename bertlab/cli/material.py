@@ -85,9 +85,11 @@ def _public_english(folder: Path) -> PretrainingText:
     return PretrainingText([document.sentences for document in train], _by_genre(test), english.describe(train, test))
 
 
-def read_large_english(folder: Path, recipe: PretrainRecipe, store: Path) -> PretrainingText:
+def read_large_english(
+    folder: Path, recipe: PretrainRecipe, store: Path, tokenizer: Tokenizer | None = None
+) -> PretrainingText:
     """Make a token store of all public corpora to learn from; measured on the same four genres as the small ones."""
-    known = english_store(folder, store, recipe.vocab_size, recipe.lowercase)
+    known = english_store(folder, store, recipe.vocab_size, recipe.lowercase, tokenizer=tokenizer)
     return PretrainingText(known, _by_genre(list(english.read_english(folder, "test"))), about(store))
 
 

@@ -96,13 +96,14 @@ class Pretrain:
 
         recipe = self._recipe()
         out = (self.out or Path("runs") / recipe.name).expanduser()
+        tokenizer = self._given_vocabulary()
         if self.data and recipe.corpus == "english-large":
-            cased = "" if recipe.lowercase else "-cased"
-            store = out.with_name(f"english-{recipe.vocab_size}{cased}")  # other runs learn from it too
-            material = read_large_english(self.data, recipe, store)
+            store = out.with_name(f"english-{self._vocabulary_name(recipe)}")  # other runs learn from it too
+            material = read_large_english(self.data, recipe, store, tokenizer)
         else:
             material = read_material(self.text, self.data, self.store)
-        tokenizer = material.known.tokenizer if isinstance(material.known, TokenStore) else self._given_vocabulary()
+        if isinstance(material.known, TokenStore):
+            tokenizer = material.known.tokenizer
         if tokenizer:
             recipe = replace(recipe, vocab_size=tokenizer.vocab_size, lowercase=tokenizer.lowercase)
 
@@ -139,6 +140,12 @@ class Pretrain:
             raise InputError(f"--set lowercase={lowercase}: {vocabulary} says lowercase={tokenizer.lowercase}")
         return tokenizer
 
+    def _vocabulary_name(self, recipe: "PretrainRecipe") -> str:
+        """Return what tells the token stores of several vocabularies apart."""
+        if given := self.vocab or recipe.teacher or recipe.model:
+            return f"as-{Path(given).name}"
+        return str(recipe.vocab_size) + ("" if recipe.lowercase else "-cased")
+
     def _recipe_name(self) -> str:
         default = "own-text" if self.text or self.store else "english-mini" if self.data else "storyworld-tiny"
         return self.recipe or default
@@ -158,9 +165,8 @@ class Pretrain:
                 raise InputError(f"--set {min(overruled)}: has no effect beside --{option}; leave it out")
         if self.vocab and self.model:
             raise InputError("--vocab: has no effect beside --model, which has its own; leave it out")
-        if self.vocab and (self.store or recipe.corpus == "english-large"):
-            option = "store" if self.store else "data"
-            raise InputError(f"--vocab: has no effect beside --{option}, whose token store has its own; leave it out")
+        if self.vocab and self.store:
+            raise InputError("--vocab: has no effect beside --store, which has its own; leave it out")
         check_above_zero(self.settings, ("minutes", "save_every", "keep", "devices", "micro_batch"))
         if recipe.documents == 0 and not (self.text or self.data or self.store):
             ways = "--text or --store, or with --data the folder of the public English corpora"

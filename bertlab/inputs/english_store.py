@@ -17,15 +17,21 @@ VOCABULARY_EACH = 4  # one document in so many is enough to learn a vocabulary f
 
 
 def english_store(
-    folder: Path, store: Path, vocab_size: int, lowercase: bool = True, *, progress: bool = True
+    folder: Path,
+    store: Path,
+    vocab_size: int,
+    lowercase: bool = True,
+    *,
+    tokenizer: Tokenizer | None = None,
+    progress: bool = True,
 ) -> TokenStore:
     """Open the token store of the large English corpora below `folder`; make it first if there is none.
 
-    Making takes some minutes: the text is read once for the vocabulary and once for the tokens. After a kill the same
+    Its vocabulary is that of the `tokenizer`, or learned from the text. Making takes some minutes: the text is read once for the vocabulary and once for the tokens. After a kill the same
     call goes on. Beside the store, STORE.md describes its text for a model card.
     """
     if not store.exists():
-        tokenizer = _vocabulary(folder, store, vocab_size, lowercase, progress)
+        tokenizer = tokenizer or _vocabulary(folder, store, vocab_size, lowercase, progress)
         write_store(store, _text(folder, store, progress), tokenizer, progress=progress)
     return TokenStore.open(store)
 

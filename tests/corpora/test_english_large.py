@@ -232,6 +232,8 @@ def test_the_store_holds_the_text_and_is_made_once(folder, tmp_path):
     assert [store[number] for number in range(len(store))] == [
         store.tokenizer.encode_batch(list(text)) for text in texts
     ]
+    as_given = english_store(folder, tmp_path / "other", 999, tokenizer=store.tokenizer, progress=False)
+    assert as_given.header == store.header
     shutil.rmtree(folder / "imdb")
     assert english_store(folder, tmp_path / "store", 120).header == store.header
     card = about(tmp_path / "store")
