@@ -157,7 +157,7 @@ class Pretrain:
         recipe = pretrain_recipe(self._recipe_name())
         recipe = replace(recipe, teacher=self.teacher or "", model=self.model or "").going_on()
         if self.model:
-            recipe = replace(recipe, optim=gentle_optimization(recipe.optim, recipe.hidden_size))
+            recipe = replace(recipe, optim=gentle_optimization(recipe_from(recipe, self, RECIPE_OPTIONS)))
         recipe = recipe_from(recipe, self, RECIPE_OPTIONS).going_on()
         changed = {setting.partition("=")[0] for setting in all_settings(self)}
         for option in (option for option in OVERRULED if getattr(self, option)):

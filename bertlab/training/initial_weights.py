@@ -22,6 +22,9 @@ def new_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTrainin
         model = trained_model(recipe, tokenizer) if recipe.model else random_model(recipe, tokenizer)
     if recipe.second_task == "none":
         leave_untaught(model)
+    if recipe.learns == "positions":
+        model.requires_grad_(False)
+        model.bert.embeddings.position.requires_grad_(True)
     return model
 
 
@@ -55,18 +58,31 @@ def trained_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTra
     return longer(model, recipe.max_position_embeddings)
 
 
+@torch.no_grad()
 def longer(model: BertForPreTraining, positions: int) -> BertForPreTraining:
-    """Return the model with so many positions: the trained ones over and over, as Longformer begins (Beltagy et al.
-    2020, section 5), so that a token's neighbours are where the heads look for them."""
-    had = model.config.max_position_embeddings
-    if positions <= had or not isinstance(model.bert.embeddings.position, nn.Embedding):
+    """Return the model with so many positions; the new ones are a guess, which a training can start from."""
+    trained = model.bert.embeddings.position.weight
+    if positions <= len(trained) or model.config.position_embedding_type == "rotary":
         return model
     grown = BertForPreTraining(model.config.changed(max_position_embeddings=positions))
-    weights = model.state_dict()
     name = "bert.embeddings.position.weight"
-    weights[name] = weights[name].repeat(-(-positions // had), 1)[:positions]  # (P, H)
-    grown.load_state_dict(weights)
+    grown.load_state_dict(model.state_dict() | {name: torch.cat([trained, continued(trained, positions)])})
     return grown
+
+
+def continued(trained: Tensor, positions: int, strength: float = 0.1) -> Tensor:
+    """Return embeddings (positions - P, H) that go on where those of P trained positions (P, H) end.
+
+    Sines and a constant are fitted to the trained ones (ridge regression of that strength) and followed further. The
+    first and the last two, of [CLS] and of a text's end, are not like their neighbours and left out.
+    """
+    sines = torch.empty(positions, trained.size(1))
+    start_from_sinusoids(sines)
+    features = torch.cat([sines, torch.full((positions, 1), 0.3)], dim=1)  # (positions, H + 1)
+    usual = slice(2, len(trained) - 2)
+    x, y = features[usual], (trained - sines[: len(trained)])[usual]
+    weights = torch.linalg.solve(x.T @ x + strength * torch.eye(x.size(1)), x.T @ y)  # (H + 1, H)
+    return (sines + features @ weights)[len(trained) :]
 
 
 def leave_untaught(model: BertForPreTraining) -> None:

@@ -61,6 +61,7 @@ class PretrainRecipe:
     model: str = (
         ""  # a trained BERT to go on from (Gururangan et al. 2020), instead of random weights: its shape counts
     )
+    learns: Literal["all", "positions"] = "all"  # positions: their embeddings alone, for a model that gets new ones
     final_masking_rate: float = 0.0  # which the masking rate falls to, in a straight line; 0: it stays
     # training
     max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
@@ -85,6 +86,8 @@ class PretrainRecipe:
             raise InputError(f'teacher={self.teacher}: has masked words to teach; objective must be "masked"')
         if self.teacher and self.model:
             raise InputError(f"model={self.model}, teacher={self.teacher}: give one, to go on from it or to learn from")
+        if self.learns == "positions" and not self.model:
+            raise InputError('learns="positions": needs a trained model, whose other weights stay')
         if not 0 <= self.seed < 2**32:
             raise InputError(f"seed={self.seed}: must be between 0 and {2**32 - 1}")
         if not 0 <= self.final_masking_rate <= 1:
@@ -158,12 +161,14 @@ def suited_optimization(hidden_size: int) -> Optimization:
     return Optimization("muon", learning_rate=2e-3, warmup=0.1)
 
 
-def gentle_optimization(optim: Optimization, hidden_size: int) -> Optimization:
+def gentle_optimization(recipe: PretrainRecipe) -> Optimization:
     """Return what goes on from a trained model without undoing it: the paper's AdamW for a wide one, for a narrow one
-    `optim` at a quarter of its rate."""
-    if hidden_size >= WIDE:
+    the recipe's optimizer at a quarter of its rate. Positions that learn alone can be fast."""
+    if recipe.learns == "positions":
+        return Optimization("adamw", learning_rate=3e-2, weight_decay=0.0)
+    if recipe.hidden_size >= WIDE:
         return Optimization("adamw", learning_rate=1e-4)
-    return replace(optim, learning_rate=optim.learning_rate / 4)
+    return replace(recipe.optim, learning_rate=recipe.optim.learning_rate / 4)
 
 
 @dataclass(frozen=True)

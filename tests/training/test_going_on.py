@@ -9,7 +9,7 @@ from toy import pretrained
 
 from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.cli.main import main
-from bertlab.training.initial_weights import new_model
+from bertlab.training.initial_weights import continued, new_model, start_from_sinusoids
 from bertlab.training.recipes import gentle_optimization
 
 POSITIONS = "bert.embeddings.position.weight"
@@ -30,21 +30,36 @@ def test_it_begins_with_the_weights_and_the_shape_of_the_model(recipe, tok, firs
     assert all(torch.equal(tensor, theirs.state_dict()[name]) for name, tensor in ours.state_dict().items())
 
 
-def test_more_positions_repeat_those_that_were_trained(recipe, tok, first):
+def test_more_positions_leave_short_texts_as_they_were(recipe, tok, first):
     had = recipe.max_position_embeddings
     longer = replace(recipe, model=str(first), max_tokens=2 * had + 3, max_position_embeddings=2 * had + 3).going_on()
-    grown, old = new_model(longer, tok), BertForPreTraining.from_pretrained(first)
+    grown, old = new_model(longer, tok).eval(), BertForPreTraining.from_pretrained(first)
     weights, before = grown.state_dict(), old.state_dict()
     assert grown.config.max_position_embeddings == len(weights[POSITIONS]) == 2 * had + 3
-    for start in (0, had, 2 * had):
-        part = weights[POSITIONS][start : start + had]
-        torch.testing.assert_close(part, before[POSITIONS][: len(part)])
+    assert torch.equal(weights[POSITIONS][:had], before[POSITIONS])
     assert all(torch.equal(weights[name], before[name]) for name in weights if name != POSITIONS)
     ids = torch.arange(2 * had + 3)[None] % tok.vocab_size
-    grown, old = grown.eval(), old.eval()
     with torch.no_grad():
         assert grown(ids).prediction_logits.shape == (1, 2 * had + 3, tok.vocab_size)
         torch.testing.assert_close(grown(ids[:, :had]).prediction_logits, old(ids[:, :had]).prediction_logits)
+
+
+def test_new_positions_go_on_where_the_trained_ones_end():
+    """Larger sines than the first guess, and a constant: the fit finds both."""
+    sines = torch.empty(160, 64)
+    start_from_sinusoids(sines)
+    trained = 1.5 * sines + 0.2
+    guess = continued(trained[:128], 160)
+    assert guess.shape == (32, 64)
+    assert (guess - trained[128:]).norm() < 0.3 * (sines - trained)[128:].norm()
+
+
+def test_positions_learn_alone(recipe, tok, first, texts):
+    had = recipe.max_position_embeddings
+    alone = replace(recipe, model=str(first), learns="positions", max_tokens=had + 8, max_position_embeddings=had + 8)
+    before = new_model(alone.going_on(), tok).state_dict()
+    after = pretrained(replace(alone, steps=3), texts, tok).model.state_dict()
+    assert {name for name in after if not torch.equal(after[name], before[name])} == {POSITIONS}
 
 
 def test_short_texts_leave_the_positions_as_they_are(recipe, tok, first):
@@ -69,6 +84,8 @@ def test_a_model_that_knows_pairs_keeps_its_token_types(recipe, tok, first):
 def test_what_does_not_fit_is_one_clear_line(recipe, tok, first, texts):
     with pytest.raises(InputError, match="give one, to go on from it or to learn from"):
         replace(recipe, model="x", teacher="x")
+    with pytest.raises(InputError, match="needs a trained model"):
+        replace(recipe, learns="positions")
     with pytest.raises(InputError, match='was trained with objective="masked"'):
         replace(recipe, model=str(first), objective="left-to-right", second_task="none").going_on()
     other = Tokenizer.train([sentence for text in texts for sentence in text], 120)
@@ -77,9 +94,12 @@ def test_what_does_not_fit_is_one_clear_line(recipe, tok, first, texts):
 
 
 def test_a_wide_model_goes_on_with_the_papers_optimizer_and_a_narrow_one_gently(recipe):
-    narrow = gentle_optimization(recipe.optim, 256)
+    narrow = gentle_optimization(recipe)
     assert narrow == replace(recipe.optim, learning_rate=recipe.optim.learning_rate / 4)
-    assert gentle_optimization(recipe.optim, 768).optimizer == "adamw"
+    wide = replace(recipe, hidden_size=768, num_attention_heads=12)
+    assert gentle_optimization(wide).optimizer == "adamw"
+    alone = replace(recipe, model="english", learns="positions")
+    assert gentle_optimization(alone).learning_rate > 10 * recipe.optim.learning_rate
 
 
 def test_the_command_goes_on_and_says_so_in_the_card(first, texts, tmp_path, capsys):
