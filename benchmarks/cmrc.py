@@ -37,7 +37,7 @@ from bertlab.training.finetune import finetune
 from bertlab.training.pretrain import pretrain
 from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe, pretrain_recipe, suited_optimization
 from bertlab.training.run_folder import read_rows
-from bertlab.training.run_settings import PretrainSettings, RunSettings
+from bertlab.training.run_settings import FinetuneSettings, PretrainSettings
 
 MASKINGS = {
     "characters masked": Masking(rate=0.3),
@@ -128,7 +128,7 @@ def answering(encoder: Path, corpus: Corpus, options: argparse.Namespace, random
         say(f"{run} ...")
         recipe = question_recipe(encoder, options)
         model = untrained(recipe, corpus.train) if random else None
-        settings = RunSettings(resume=unfinished(run))
+        settings = FinetuneSettings(resume=unfinished(run))
         result = finetune(recipe, corpus.train, corpus.dev, settings=settings, model=model, out=run)
         if result.stopped:
             raise SystemExit(130)

@@ -23,7 +23,7 @@ from bertlab.tasks.registry import open_task
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune
 from bertlab.training.recipes import FinetuneRecipe
-from bertlab.training.run_settings import PredictSettings, RunSettings
+from bertlab.training.run_settings import FinetuneSettings, PredictSettings
 
 CLASSES = [TextExample(str(n), f"a {c} dog", None, c) for n in range(4) for c in ("red", "blue", "green")]
 WORDS = [TokenExample(e.id, tuple(e.text.split()), ("O", "B-colour", "O")) for e in CLASSES]
@@ -47,7 +47,7 @@ def models(pretrained, tmp_path_factory) -> Path:
         recipe = FinetuneRecipe(
             model=pretrained, steps=3, batch_size=6, optim=Optimization(learning_rate=1e-2), **settings, **length
         )
-        finetune(recipe, examples, out=place / name, progress=False, settings=RunSettings(device="cpu"))
+        finetune(recipe, examples, out=place / name, progress=False, settings=FinetuneSettings(device="cpu"))
     return place
 
 

@@ -19,7 +19,7 @@ from bertlab.cli.settings import (
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.tasks.files import FileOptions
-from bertlab.training.run_settings import RunSettings
+from bertlab.training.run_settings import FinetuneSettings
 
 if TYPE_CHECKING:
     from bertlab.cli.examples import Sets
@@ -87,7 +87,7 @@ class Finetune:
     """Any other field of the recipe, as FIELD=VALUE: pooling=mean layer_mix=sum-last-4 token_decoder=crf freeze=encoder
     problem=regression label_smoothing=0.1 optim.layer_decay=0.9 patience=3 ...; the fields are those of FinetuneRecipe,
     in bertlab/training/recipes.py."""
-    settings: Flat[RunSettings] = RunSettings()
+    settings: Flat[FinetuneSettings] = FinetuneSettings()
 
     def run(self) -> None:
         """Train, measure and compare; write the card."""

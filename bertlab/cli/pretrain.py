@@ -111,7 +111,8 @@ class Pretrain:
             say(conditions)
             write_baselines(out, material, documents, tokenizer, recipe)
 
-        result = pretrain(recipe, material.known, settings=self.settings, tokenizer=tokenizer, out=out, on_start=begin)
+        settings = replace(self.settings, on_start=begin)
+        result = pretrain(recipe, material.known, settings=settings, tokenizer=tokenizer, out=out)
         if not is_first():
             return
         if result.stopped:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Recipe = TypeVar("Recipe", "PretrainRecipe", "FinetuneRecipe")
 Positional = Annotated[T, tyro.conf.Positional]
-Flat = Annotated[T, tyro.conf.OmitArgPrefixes]  # options of a nested record without its name before them
+Flat = Annotated[  # options of a nested record without its name before them; its functions are none
+    T, tyro.conf.OmitArgPrefixes, tyro.conf.SuppressFixed
+]
 Settings = Annotated[tuple[tuple[str, ...], ...], tyro.conf.UseAppendAction]  # --set may be given several times
 RECIPE_OPTIONS = ("steps", "batch_size", "learning_rate", "seed")
 FILES = {"text": "FILES", "data": "FOLDER", "store": "FOLDER", "vocab": "VOCABULARY", "train": "FILE", "dev": "FILE"}

@@ -3,14 +3,14 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bertlab.cli.messages import end_stopped, reached, say
 from bertlab.tasks.files import naming
-from bertlab.training.run_settings import RunSettings
+from bertlab.training.run_settings import FinetuneSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ class Options:
     are few; `line` is the command for the card; `free`: the weights may be given away; `skip`: leave out examples to
     measure by whose label is never learned."""
 
-    settings: RunSettings
+    settings: FinetuneSettings
     grid: bool
     control: bool
     line: str
@@ -106,18 +106,13 @@ def learn(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -
 
     if options.grid:
         data = recipe, sets.train, sets.dev, out
-        best = search(*data, settings=options.settings, on_trial=report_trial, on_start=begin)
+        best = search(*data, settings=replace(options.settings, on_start=begin), on_trial=report_trial)
         return best or end_stopped("in the middle of the grid")
     if options.settings.resume and is_trained(out):
         check_recipe(out, as_record(recipe))
         return recipe
-    how: dict[str, Any] = {
-        "settings": options.settings,
-        "out": out,
-        "on_start": begin,
-        "on_evaluation": report_evaluation,
-    }
-    result = finetune(recipe, sets.train, sets.dev, **how)
+    settings = replace(options.settings, on_start=begin, on_evaluation=report_evaluation)
+    result = finetune(recipe, sets.train, sets.dev, settings=settings, out=out)
     if result.stopped:
         end_stopped(f"at {reached(result.rows)}")
     return recipe
@@ -132,8 +127,8 @@ def learn_control(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out:
     if (folder / MEASURES).exists():
         return
     say("the same from random weights ...")
-    how: dict[str, Any] = {"model": untrained(recipe, sets.train), "on_evaluation": report_evaluation}
-    if not run_trial(folder, recipe, sets.train, sets.dev, options.settings, **how):
+    settings = replace(options.settings, on_evaluation=report_evaluation)
+    if not run_trial(folder, recipe, sets.train, sets.dev, settings, model=untrained(recipe, sets.train)):
         end_stopped("in the run from random weights")
 
 

@@ -39,7 +39,7 @@ from bertlab.training.finetune import finetune, task_and_fields
 from bertlab.training.pretrain import own_objective, pretrain
 from bertlab.training.recipes import PretrainRecipe, as_record
 from bertlab.training.run_folder import locked
-from bertlab.training.run_settings import PretrainSettings, RunSettings
+from bertlab.training.run_settings import FinetuneSettings, PretrainSettings
 
 FORMAT = 1  # raise it when a change of the code changes results
 SYMMETRIC = ("matching",)  # tasks whose pairs have no order
@@ -205,9 +205,8 @@ class Laboratory:
         for rate in self.budget.rates:
             trial = replace(recipe, optim=replace(recipe.optim, learning_rate=rate))
             head = self._head(learner, trial, train, folder)
-            settings = RunSettings(device=self.settings.device, precision=self.settings.precision)
-            family = self.material.family(recipe.task)
-            trials.append(finetune(trial, train, dev, settings=settings, model=head, family=family, progress=False))
+            settings = FinetuneSettings(device=self.settings.device, precision=self.settings.precision)
+            trials.append(finetune(trial, train, dev, settings=settings, model=head, progress=False))
             check_ended(trials[-1].rows, trial.count_steps(len(train)))
         reached = [best_of(trial.evaluations, trial.task)[trial.task.best] for trial in trials]
         best = trials[int(np.argmax(reached))]
@@ -229,7 +228,7 @@ class Laboratory:
         pretraining = learner.pretraining(self.budget, recipe.seed)
         model = relative.new_model(pretraining, tokenizer)
         model.load_state_dict(torch.load(folder / WEIGHTS, weights_only=True))
-        task, fields = task_and_fields(recipe, examples, self.material.family(recipe.task))
+        task, fields = task_and_fields(recipe, examples)
         config = pretraining.config(tokenizer.vocab_size).changed(**fields)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(recipe.seed)

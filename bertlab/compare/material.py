@@ -11,8 +11,6 @@ from bertlab.corpora.documents import read_sources
 from bertlab.corpora.examples import Document
 from bertlab.corpora.pydoc import read_docstrings
 from bertlab.errors import InputError
-from bertlab.relatives.retelling import RetellingTask
-from bertlab.tasks.base import Task
 from bertlab.tasks.registry import find_task
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.pretrain import learn_vocabulary
@@ -90,14 +88,11 @@ class Material:
         """Return the name by which fine-tuning knows a task."""
         return "qa" if name == CLOZE else name
 
-    def family(self, task: str) -> type[Task]:
-        return RetellingTask if task == RETELLING else find_task(task).family
-
     def examples(self, task: str, split: str, count: int, seed: int) -> list:
         """Return labelled examples: to learn from, those of the seed; to be measured by, the same for all seeds."""
         if task == CLOZE:
             return self._questions[split][:count]
-        world = self.family(task).names[task].storyworld
+        world = find_task(task).storyworld
         if world is None:
             raise InputError(f"the storyworld has no examples of the task {task}")
         key = (task, split, count, seed if split == "train" else 0)

@@ -23,6 +23,7 @@ from bertlab.model import BertModel
 from bertlab.model.base import PretrainedModel
 from bertlab.relatives.transformer import Transformer, TransformerOutput
 from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName
+from bertlab.tasks.registry import register
 
 LONGER = 10  # tokens that a retelling may be longer than its sentence
 
@@ -123,3 +124,6 @@ class RetellingTask(Task[TextExample, Retold]):
             right, words = self.right_words(example, written)
             compared.append(Compared(example.id, example.text, example.pair or "", written.text, 1 - right / words))
         return compared
+
+
+register(RetellingTask, listed=False)  # for comparisons: only a model with a decoder can learn it

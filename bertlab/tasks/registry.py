@@ -19,15 +19,21 @@ from bertlab.tokenizer import Tokenizer
 
 FAMILIES: list[type[Task]] = []
 TASKS: dict[str, NamedTask] = {}
+UNLISTED: dict[str, NamedTask] = {}
 Family = TypeVar("Family", bound=type[Task])
 
 
-def register(family: Family) -> Family:
-    """Make a family known to all commands, under its names. Also a class decorator."""
-    if taken := TASKS.keys() & family.names.keys():
+def register(family: Family, listed: bool = True) -> Family:
+    """Make a family known under its names. Also a class decorator.
+
+    All commands offer it, unless it is not `listed`: then only a recipe that names its task finds it.
+    """
+    if taken := (TASKS | UNLISTED).keys() & family.names.keys():
         raise ValueError(f"{family.__name__}: there is a task {min(taken)!r} already")
-    FAMILIES.append(family)
-    TASKS.update({name: NamedTask(**vars(task), family=family) for name, task in family.names.items()})
+    if listed:
+        FAMILIES.append(family)
+    known = TASKS if listed else UNLISTED
+    known.update({name: NamedTask(**vars(task), family=family) for name, task in family.names.items()})
     return family
 
 
@@ -38,9 +44,9 @@ for _family in (SequenceTask, TokenTask, SpanTask, ChoiceTask, EmbeddingTask):
 
 def find_task(name: str) -> NamedTask:
     """Return the task of that name. InputError lists the names there are."""
-    if name not in TASKS:
-        raise InputError(f"there is no task {name!r}: choose one of {', '.join(TASKS)}")
-    return TASKS[name]
+    if task := (TASKS | UNLISTED).get(name):
+        return task
+    raise InputError(f"there is no task {name!r}: choose one of {', '.join(TASKS)}")
 
 
 def foreign_options(family: type[Task]) -> list[str]:

@@ -26,7 +26,7 @@ from bertlab.tokenizer import Tokenizer
 from bertlab.training.dev_set import DevSet
 from bertlab.training.engine.callbacks import Callbacks, call_each
 from bertlab.training.engine.checkpoints import State
-from bertlab.training.engine.conditions import Conditions, fixed_conditions
+from bertlab.training.engine.conditions import fixed_conditions
 from bertlab.training.engine.devices import check_processes, launch, make_fabric
 from bertlab.training.engine.loggers import open_loggers, require_loggers
 from bertlab.training.engine.loop import LoopSettings, train
@@ -36,7 +36,7 @@ from bertlab.training.engine.precision import Products
 from bertlab.training.engine.throughput import Row, encoder_operations
 from bertlab.training.recipes import FinetuneRecipe, as_record
 from bertlab.training.run_folder import RunFolder
-from bertlab.training.run_settings import RunSettings
+from bertlab.training.run_settings import FinetuneSettings
 from bertlab.training.task_loss import loss_of
 
 POOL = 50  # batches whose examples are sorted by length together
@@ -63,23 +63,19 @@ def finetune(
     examples: Sequence,
     dev: Sequence = (),
     *,
-    settings: RunSettings = RunSettings(),  # noqa: B008 (frozen, so safe to share)
+    settings: FinetuneSettings = FinetuneSettings(),  # noqa: B008 (frozen, so safe to share)
     model: PretrainedModel | None = None,
-    family: type[Task] | None = None,
     out: str | Path | None = None,
-    on_start: Callable[[Task, Conditions], None] | None = None,
     on_log: Callable[[Row], None] | None = None,
-    on_evaluation: Callable[[Row], None] | None = None,
     log_every: int = 20,
     progress: bool = True,
 ) -> Finetuned:
     """Train a head for `recipe.task` and the encoder under it on `examples`; keep the checkpoint that is best on `dev`.
 
     `examples` and `dev` are TextExamples, TokenExamples, QAExamples or ChoiceExamples, as the task reads them. `model`
-    is trained instead of one opened by `recipe.model`: it has the head already. `family` reads the examples instead of
-    the one that is registered for the task. Everything random follows from the
+    is trained instead of one opened by `recipe.model`: it has the head already. Everything random follows from the
     recipe's seed. `out` is the run folder (None: nothing is written); the snapshots of `snapshot_steps` go there in 16
-    bits. `on_start` gets the task, and device, threads and precision, before the first step.
+    bits. `settings` say where to train, what to save and what to call on the way; `on_log` gets every logged row.
 
     Every `save_every` steps, and at evaluations on the dev set (unless they are less than 50 steps apart), the whole
     state goes to the run folder. With `resume` a run goes on from there after a kill or Ctrl-C, to the same weights.
@@ -88,7 +84,7 @@ def finetune(
     """
     started = time.perf_counter()
     require_loggers(settings.tensorboard, settings.wandb)
-    task, model, features = prepare(recipe, examples, dev, model, family)
+    task, model, features = prepare(recipe, examples, dev, model)
     fabric = make_fabric(settings.device, settings.devices, settings.precision, products(recipe, model, features))
     check_processes(fabric, recipe.batch_size, task.whole_batches)
     with ExitStack() as held:
@@ -99,18 +95,18 @@ def finetune(
         state = fabric.broadcast(run.resumed_state(fingerprint(features, dev), None) if run else None)
         first = state["step"] if state else 0
         conditions = held.enter_context(fixed_conditions(fabric, state, settings.precision))
-        logged, evaluated = call_each(on_log), call_each(on_evaluation)
+        logged, evaluated = call_each(on_log), call_each(settings.on_evaluation)
         if run:
             run.record_conditions(conditions)
             opened = open_loggers(run.folder, first, settings.tensorboard, settings.wandb)
             log, log_evaluation = held.enter_context(opened)
             logged = call_each(run.log, log, on_log)
-            evaluated = call_each(run.log_evaluation, log_evaluation, on_evaluation)
+            evaluated = call_each(run.log_evaluation, log_evaluation, settings.on_evaluation)
         dev_set = DevSet(task, model, dev, recipe.patience, evaluated)
         if state:
             dev_set.restore(state)
-        if on_start and fabric.is_global_zero:
-            on_start(task, conditions)
+        if settings.on_start and fabric.is_global_zero:
+            settings.on_start(task, conditions)
         calls = callbacks(recipe, len(features), dev_set, run, settings.save_every)
         rows = train(
             model,
@@ -167,14 +163,10 @@ def products(recipe: FinetuneRecipe, model: PretrainedModel, features: Sequence[
 
 
 def prepare(
-    recipe: FinetuneRecipe,
-    examples: Sequence,
-    dev: Sequence,
-    model: PretrainedModel | None,
-    family: type[Task] | None = None,
+    recipe: FinetuneRecipe, examples: Sequence, dev: Sequence, model: PretrainedModel | None
 ) -> tuple[Task, PretrainedModel, Sequence[Feature]]:
     """Return the task, the model (by default that of the recipe, with a new head) and the rows it learns from."""
-    task, fields = task_and_fields(recipe, examples, family)
+    task, fields = task_and_fields(recipe, examples)
     model = model or start_model(recipe, task, fields)
     for some in (examples, dev):
         task.check(some, model.config)
@@ -182,13 +174,11 @@ def prepare(
     return task, model, task.features(examples, model.config, learn=True)
 
 
-def task_and_fields(
-    recipe: FinetuneRecipe, examples: Sequence, family: type[Task] | None = None
-) -> tuple[Task, dict[str, Any]]:
+def task_and_fields(recipe: FinetuneRecipe, examples: Sequence) -> tuple[Task, dict[str, Any]]:
     """Return the task of the recipe, and the config fields that a head for these examples needs."""
     if not examples:
         raise InputError("there is no example to learn from")
-    family = family or find_task(recipe.task).family
+    family = find_task(recipe.task).family
     for name in foreign_options(family):
         if (value := getattr(recipe, name)) != getattr(FinetuneRecipe, name):
             raise InputError(f"{name}={value}: means nothing for the task {recipe.task}")

@@ -19,7 +19,7 @@ from bertlab.training.engine.throughput import Row
 from bertlab.training.finetune import finetune
 from bertlab.training.recipes import WIDE, FinetuneRecipe, as_record
 from bertlab.training.run_folder import MEASURES, check_recipe, locked
-from bertlab.training.run_settings import RunSettings
+from bertlab.training.run_settings import FinetuneSettings
 
 PAPER_RATES, NARROW_RATES = (5e-5, 3e-5, 2e-5), (4e-3, 2e-3, 1e-3)
 BATCH_SIZES, EPOCHS = (16, 32), (2.0, 3.0, 4.0)
@@ -43,7 +43,7 @@ def search(
     dev: Sequence,
     out: Path,
     *,
-    settings: RunSettings = RunSettings(),  # noqa: B008 (frozen, so safe to share)
+    settings: FinetuneSettings = FinetuneSettings(),  # noqa: B008 (frozen, so safe to share)
     on_trial: Callable[[str, Row], None] | None = None,
     **options: Any,
 ) -> FinetuneRecipe | None:
@@ -82,7 +82,7 @@ def label(trial: FinetuneRecipe) -> str:
 
 
 def run_trial(
-    folder: Path, trial: FinetuneRecipe, examples: Sequence, dev: Sequence, settings: RunSettings, **options: Any
+    folder: Path, trial: FinetuneRecipe, examples: Sequence, dev: Sequence, settings: FinetuneSettings, **options: Any
 ) -> bool:
     """Run one setting; return whether it came to its end, so that its figures on `dev` are in its folder."""
     begun = bool(Checkpoints(folder / "resume"))

@@ -23,7 +23,7 @@ from bertlab.training.batches import Documents, batches, can_prefetch, prefetch,
 from bertlab.training.distill import distillation
 from bertlab.training.engine.callbacks import Callbacks, call_each
 from bertlab.training.engine.checkpoints import State
-from bertlab.training.engine.conditions import Conditions, fixed_conditions
+from bertlab.training.engine.conditions import fixed_conditions
 from bertlab.training.engine.devices import check_processes, launch, make_fabric
 from bertlab.training.engine.loggers import open_loggers, require_loggers
 from bertlab.training.engine.loop import LoopSettings, LossFunction, train
@@ -64,7 +64,6 @@ def pretrain(
     tokenizer: Tokenizer | None = None,
     objective: Objective | None = None,
     out: str | Path | None = None,
-    on_start: Callable[[Documents, Tokenizer, Conditions], None] | None = None,
     on_log: Callable[[Row], None] | None = None,
     log_every: int = 50,
     progress: bool = True,
@@ -75,8 +74,7 @@ def pretrain(
 
     A store brings its own tokenizer. With an `objective` another model than a BERT learns, with another loss, from the
     same batches; it has no run folder. `out` is the run folder (None: nothing is written). `settings` say where and how
-    long to train and what to save. Before the first step `on_start` gets the text as token ids, the tokenizer, and
-    device, threads and precision; `on_log` gets every logged row.
+    long to train, what to save and what to call before the first step; `on_log` gets every logged row.
 
     The same recipe, text and machine give the same model (except under `minutes`, which depends on the clock). Every
     `save_every` steps the whole state goes to the run folder, where the newest `keep` stay until the run ends. With
@@ -106,8 +104,8 @@ def pretrain(
         conditions = held.enter_context(fixed_conditions(fabric, state, settings.precision))
         if run:
             run.record_conditions(conditions)
-        if on_start and fabric.is_global_zero:
-            on_start(documents, tokenizer, conditions)
+        if settings.on_start and fabric.is_global_zero:
+            settings.on_start(documents, tokenizer, conditions)
         chosen = objective or own_objective(recipe, tokenizer)
         training = Pretraining(recipe, settings, tokenizer, fabric, run, state, chosen, documents)
         if run:

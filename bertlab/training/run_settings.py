@@ -1,7 +1,7 @@
-"""How a training, or a prediction, runs on this machine. None of it is part of the recipe; the fields are options of
-the command line."""
+"""How a training, or a prediction, runs on this machine. None of it is part of the recipe. The fields are options of
+the command line, except for the functions among them, which a caller in Python gives."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -17,7 +17,7 @@ Device = Literal["auto", "cpu", "cuda", "mps"]
 
 @dataclass(frozen=True)
 class RunSettings:
-    """Where to train and what to save."""
+    """Where to train, what to save, and what to call before the first step."""
 
     half: bool = False
     """Save in 16 bits (as the bundled models are): half the size."""
@@ -35,6 +35,9 @@ class RunSettings:
     """Write the figures of metrics.csv and dev.csv for TensorBoard too: tensorboard --logdir RUN-FOLDER."""
     wandb: bool = False
     """Send them to Weights & Biases too; with WANDB_MODE=offline they stay in RUN-FOLDER/wandb."""
+    on_start: Callable[..., None] | None = None
+    """Gets what the run begins with: `pretrain` gives the text as token ids, the tokenizer, and device, threads and
+    precision; `finetune` gives the task, and device, threads and precision."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,14 @@ class PretrainSettings(RunSettings):
     """Keep padding out of all layers on a GPU too; helps if the texts differ much in length."""
     gradient_checkpointing: bool = False
     """Take less memory and a third more work, for a large model."""
+
+
+@dataclass(frozen=True)
+class FinetuneSettings(RunSettings):
+    """Where to fine-tune, what to save, and what to call on the way."""
+
+    on_evaluation: Callable[[dict[str, float]], None] | None = None
+    """Gets the measures of every evaluation on the dev set."""
 
 
 @dataclass(frozen=True)

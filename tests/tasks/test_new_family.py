@@ -11,12 +11,13 @@ from bertlab import InputError
 from bertlab.cli.evaluate import evaluate_task
 from bertlab.cli.main import main
 from bertlab.predict import predict_file, predict_one
+from bertlab.relatives.retelling import RetellingTask
 from bertlab.tasks.files import FileOptions
 from bertlab.tasks.registry import FAMILIES, TASKS, find_task, open_task, register
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune
 from bertlab.training.recipes import FinetuneRecipe
-from bertlab.training.run_settings import RunSettings
+from bertlab.training.run_settings import FinetuneSettings
 
 REVIEWS = [Review(str(n), f"the {'dog' if n % 2 else 'man'} number {n} is here", 5.0 * (n % 2)) for n in range(24)]
 
@@ -45,7 +46,7 @@ def test_it_learns_and_opens_again(pretrained, tmp_path):
     settings = {"max_length": 32, "batch_size": 8, "steps": 80, "optim": Optimization("adamw", learning_rate=1e-2)}
     recipe = FinetuneRecipe("rating", pretrained, **settings)
     result = finetune(
-        recipe, REVIEWS, REVIEWS[:8], settings=RunSettings(device="cpu"), out=tmp_path / "run", progress=False
+        recipe, REVIEWS, REVIEWS[:8], settings=FinetuneSettings(device="cpu"), out=tmp_path / "run", progress=False
     )
     model, task = open_task(tmp_path / "run")
     assert type(model) is BertForRating and type(task) is RatingTask and task.learned is find_task("rating")
@@ -100,3 +101,11 @@ def test_a_bad_row_and_a_wrong_input_are_named(table, pretrained, tmp_path):
 def test_a_name_can_be_registered_once():
     with pytest.raises(ValueError, match="there is a task 'rating' already"):
         register(RatingTask)
+
+
+def test_an_unlisted_family_is_found_by_its_name_alone():
+    assert find_task("retelling").family is RetellingTask
+    assert "retelling" not in TASKS and RetellingTask not in FAMILIES
+    with pytest.raises(InputError) as caught:
+        find_task("nothing")
+    assert "rating" in str(caught.value) and "retelling" not in str(caught.value)

@@ -20,7 +20,7 @@ from bertlab.tasks.registry import find_task, open_task
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import batches, by_length, finetune, start_model
 from bertlab.training.recipes import FinetuneRecipe
-from bertlab.training.run_settings import RunSettings
+from bertlab.training.run_settings import FinetuneSettings
 from bertlab.training.task_loss import task_loss
 
 RED, BLUE = "the red {} is here", "a blue {} was there"
@@ -70,12 +70,12 @@ def small(pretrained) -> FinetuneRecipe:
 
 @pytest.fixture
 def resumed():
-    return {"progress": False, "settings": RunSettings(device="cpu", resume=True)}
+    return {"progress": False, "settings": FinetuneSettings(device="cpu", resume=True)}
 
 
 @pytest.fixture
 def quick():
-    return {"progress": False, "settings": RunSettings(device="cpu")}
+    return {"progress": False, "settings": FinetuneSettings(device="cpu")}
 
 
 def weights(model):
@@ -223,7 +223,7 @@ def test_killed_and_resumed_gives_the_same_weights(stop_at, small, quick, tmp_pa
             log_every=1,
             on_log=kill,
             progress=False,
-            settings=RunSettings(device="cpu", save_every=1),
+            settings=FinetuneSettings(device="cpu", save_every=1),
         )
     result = finetune(recipe, *data, out=tmp_path / "cut", **resumed)
     assert same(weights(result.model), weights(whole.model)) and result.evaluations == whole.evaluations
@@ -265,7 +265,8 @@ def test_the_best_checkpoint_is_kept_and_enough_is_enough(small, quick):
     original, taken = task.measures, {}
     try:
         task.measures = lambda *_: {"accuracy": next(figures)}
-        result = finetune(recipe, texts(24), texts(4), on_evaluation=remember, on_log=None, **quick)
+        settings = FinetuneSettings(device="cpu", on_evaluation=remember)
+        result = finetune(recipe, texts(24), texts(4), **quick | {"settings": settings})
     finally:
         task.measures = original
     assert seen == {2: 0.5, 4: 0.9, 6: 0.7, 8: 0.6}  # two evaluations without a better one: the end

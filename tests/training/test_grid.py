@@ -16,11 +16,11 @@ from bertlab.training.engine.optim import Optimization
 from bertlab.training.grid import NARROW_RATES, PAPER_RATES, grid, search
 from bertlab.training.recipes import FinetuneRecipe
 from bertlab.training.run_folder import locked
-from bertlab.training.run_settings import RunSettings
+from bertlab.training.run_settings import FinetuneSettings
 
-QUICK = {"progress": False, "settings": RunSettings(device="cpu")}
-RESUMED = QUICK | {"settings": RunSettings(device="cpu", resume=True)}
-SAVING = QUICK | {"settings": RunSettings(device="cpu", save_every=5)}
+QUICK = {"progress": False, "settings": FinetuneSettings(device="cpu")}
+RESUMED = QUICK | {"settings": FinetuneSettings(device="cpu", resume=True)}
+SAVING = QUICK | {"settings": FinetuneSettings(device="cpu", save_every=5)}
 
 
 def texts(count: int) -> list[TextExample]:

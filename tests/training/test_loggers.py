@@ -13,14 +13,14 @@ from bertlab.training.engine.loggers import open_loggers
 from bertlab.training.finetune import finetune
 from bertlab.training.recipes import FinetuneRecipe
 from bertlab.training.run_folder import read_rows
-from bertlab.training.run_settings import RunSettings
+from bertlab.training.run_settings import FinetuneSettings
 
 EXAMPLES = [TextExample(f"{n}", f"a {colour} dog", None, colour) for n, colour in enumerate(["red", "blue"] * 8)]
 
 
 def tune(pretrained, out, **settings):
     recipe = FinetuneRecipe("sentence", pretrained, max_length=32, batch_size=4, steps=6, evaluate_every=3)
-    how = {"settings": RunSettings(device="cpu", **settings), "log_every": 2, "progress": False}
+    how = {"settings": FinetuneSettings(device="cpu", **settings), "log_every": 2, "progress": False}
     return finetune(recipe, EXAMPLES, EXAMPLES[:6], out=out, **how)
 
 
@@ -89,7 +89,7 @@ def test_a_resumed_run_is_the_same_one(board, pretrained, tmp_path):
 
     for resume in (False, True):
         recipe = FinetuneRecipe("sentence", pretrained, max_length=32, batch_size=4, steps=6)
-        how = {"settings": RunSettings(device="cpu", wandb=True, resume=resume, save_every=2), "progress": False}
+        how = {"settings": FinetuneSettings(device="cpu", wandb=True, resume=resume, save_every=2), "progress": False}
         if resume:
             finetune(recipe, EXAMPLES, out=tmp_path / "run", **how)
         else:
