@@ -15,7 +15,6 @@ as CMRC 2018 does, in brackets with the 95% interval that the test questions giv
 """
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from pathlib import Path
 from finetune_real import apart
 from finetune_storyworld import line, untrained
 
+from bertlab.cli.messages import say
 from bertlab.corpora.documents import read_sources
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.reading import Skipped
@@ -162,10 +162,6 @@ def asked(run: Path, test: Sequence[QAExample]) -> list[str]:
 def judged(test: Sequence[QAExample], answers: Sequence[str]) -> list[str]:
     found = score_answers([right_answers(example) for example in test], answers)
     return [f"{found[n]:.3f} ({found[f'{n}_low']:.3f} to {found[f'{n}_high']:.3f})" for n in MEASURES]
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr)
 
 
 def arguments() -> argparse.Namespace:

@@ -28,7 +28,6 @@ keeps freed memory, as in bertlab's training.
 
 import argparse
 import random
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -40,6 +39,7 @@ from linear_baselines import word_measures
 
 from bertlab.cli.examples import Sets
 from bertlab.cli.finetune import Finetune, recipe_of
+from bertlab.cli.messages import say
 from bertlab.cli.tuning import untrained
 from bertlab.corpora.conll import read_conll
 from bertlab.corpora.examples import TextExample
@@ -197,10 +197,6 @@ def learners(run: Run) -> dict[str, Callable[[], list[str]]]:
         f"bertlab, AdamW at {rate:g}": lambda: by_us(run, run.adamw, ()),
         f"Trainer, AdamW at {rate:g}": lambda: by_trainer(run),
     }
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr)
 
 
 def quality(runs: Iterable[Run], ours: bool) -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from bertlab.cli import examples
 from bertlab.cli.main import main
 from bertlab.cli.tuning import untrained
 from bertlab.corpora.examples import TextExample
@@ -97,10 +98,13 @@ def stop_at(step: int, number: int, monkeypatch) -> None:
 
 
 def test_folds_have_a_mean_and_a_spread_and_go_on_after_a_signal(cli, monkeypatch):
+    checked = []
     with monkeypatch.context() as patch:
         stop_at(6, signal.SIGTERM, patch)  # in the second fold
+        patch.setattr(examples, "known_examples", lambda task, part, *how: (checked.append(part) or part, ""))
         code, out, err = cli(f"{LINE} --steps 4 --folds 3 --out run")
     assert code == 143 and not out and "stopped at step 2; the same command with --resume goes on" in err
+    assert len(checked) == 9  # the three sets of each fold, once
     assert cli(f"{LINE} --steps 4 --folds 3 --out run")[0] == 2
     first = Path("run/folds/1-of-3/model.safetensors").stat().st_mtime_ns
     code, _, err = cli(f"{LINE} --steps 4 --folds 3 --seed 1 --out run --resume")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertlab.cli.messages import say
-from bertlab.cli.tuning import COMPARISON, OURS, Measures, Options, check_labels, is_trained, run_once
+from bertlab.cli.tuning import COMPARISON, OURS, Measures, Options, check_known_labels, is_trained, run_once
 
 if TYPE_CHECKING:
     from bertlab.cli.examples import Sets
@@ -33,7 +33,7 @@ def cross_validate(
     for number, (known, held_out) in enumerate(split_folds(sets.train, count, recipe.seed), start=1):
         train, dev = split_off(known, recipe.seed) if own_dev else (known, sets.dev)
         folds.append(Sets(train, dev, held_out, [f"Fold {number} of {count}."], sets.sources))
-        check_labels(recipe, folds[-1], options.skip)  # of all folds, before the first training
+        check_known_labels(recipe, folds[-1], options.skip)  # of all folds, before the first training
     found: list[dict[str, Measures]] = []
     with locked(out):
         for number, fold in enumerate(folds, start=1):

@@ -93,7 +93,7 @@ class Finetune:
         """Train, measure and compare; write the card."""
         from bertlab.cli.cross_validation import cross_validate
         from bertlab.cli.examples import Sources, read_sets
-        from bertlab.cli.tuning import Options, run_once
+        from bertlab.cli.tuning import Options, check_known_labels, run_once
         from bertlab.evaluation.wording import in_figures, print_comparison
 
         check_options(self)
@@ -109,6 +109,7 @@ class Finetune:
         if self.folds:
             rows = cross_validate(options, recipe, sets, out, self.folds, own_dev)
         else:
+            check_known_labels(recipe, sets, options.skip)
             rows = in_figures(run_once(options, recipe, sets, out))
         if rows:
             print_comparison(rows)

@@ -44,7 +44,8 @@ class Options:
 
 
 def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -> dict[str, Measures]:
-    """Train in the run folder `out`, unless that is done, and write its report and its card.
+    """Train in the run folder `out`, unless that is done, and write its report and its card. The labels of `sets` have
+    been checked (see check_known_labels).
 
     Returns the measures of the run, and then those of what it is compared with, by name; nothing in a process that only
     helps to compute.
@@ -55,7 +56,6 @@ def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path
     from bertlab.training.engine.devices import is_first
     from bertlab.training.recipes import as_record
 
-    check_labels(recipe, sets, options.skip)
     recipe = learn(options, options.lengthened(recipe, sets), sets, out)
     if not is_first():
         return {}
@@ -71,7 +71,7 @@ def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path
     return rows
 
 
-def check_labels(recipe: "FinetuneRecipe", sets: "Sets", skip: bool) -> None:
+def check_known_labels(recipe: "FinetuneRecipe", sets: "Sets", skip: bool) -> None:
     """Raise an InputError, before the training, for a label to be measured by that is never learned; with `skip` leave
     such examples out of `sets`, and say and note it."""
     from bertlab.cli.examples import known_examples, note_skipped

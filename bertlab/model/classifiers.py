@@ -222,7 +222,7 @@ class BertForNextSentencePrediction(PretrainedModel):
 
 def sequence_loss(config: BertConfig, logits: Tensor, labels: Tensor) -> Tensor:
     """Return the loss of BertForSequenceClassification for logits (B, N)."""
-    problem = config.problem_type or problem_of(config.num_labels, labels)
+    problem = config.problem_type or guessed_problem(config.num_labels, labels)
     if problem == "single_label_classification":
         check_labels("labels", labels, logits.shape[:-1], logits.size(-1), "num_labels")
         return mean_cross_entropy(logits, labels)
@@ -235,7 +235,7 @@ def sequence_loss(config: BertConfig, logits: Tensor, labels: Tensor) -> Tensor:
     return loss(logits, labels.to(logits.dtype))
 
 
-def problem_of(num_labels: int, labels: Tensor) -> str:
+def guessed_problem(num_labels: int, labels: Tensor) -> str:
     """Return the published guess where config.problem_type is not set."""
     if num_labels == 1:
         return "regression"

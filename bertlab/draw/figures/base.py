@@ -19,6 +19,7 @@ INK = "#222222"
 DIVERGING = LinearSegmentedColormap.from_list("blue-orange", [BLUE, "white", "#D55E00"])
 ACTION_COLOURS = ["white", BLUE, ORANGE, GREEN]  # by masking action: not chosen, [MASK], random, kept
 ACTION_NAMES = ["not chosen", "[MASK]", "random token", "kept as it is"]
+Interval = tuple[float, float, float]  # value, and both ends of its interval
 
 
 def figure(height: float, **options) -> Figure:

@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from bertlab.draw.figures.base import INK, clean, figure
+from bertlab.draw.figures.base import INK, Interval, clean, figure
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 
 ACROSS = 3  # panels in a row
-Interval = tuple[float, float, float]  # value, low, high
 
 
 def intervals(tasks: Mapping[str, Mapping[str, Interval]], label: str = "accuracy or F1") -> Figure:

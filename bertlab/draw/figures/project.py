@@ -4,10 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
+from bertlab.draw.figures.base import INK, Interval, arrow, box, canvas, clean, figure
 from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE
-
-Bounds = tuple[float, float, float]  # value, and both ends of its interval
 
 
 def way(steps: Sequence[tuple[str, str, str]]) -> Figure:
@@ -38,7 +36,7 @@ def training(curves: Mapping[str, Mapping[int, float]], baselines: Mapping[str, 
     return fig
 
 
-def intervals(found: Mapping[str, Bounds], label: str) -> Figure:
+def intervals(found: Mapping[str, Interval], label: str) -> Figure:
     """A point with its interval for each name."""
     fig = figure(0.75 + 0.36 * len(found))
     ax = clean(fig.subplots(), "bottom")
