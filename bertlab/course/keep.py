@@ -30,9 +30,7 @@ from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 
 SOLUTIONS = (  # in the order of the file, a line for each part of the course
-    "config tokenizer embeddings attention encoder heads masking pairs training saving "
-    "one_sentence two_sentences every_token answers "
-    "family accumulation"
+    "config tokenizer encoder pretraining training one_sentence two_sentences every_token answers family accumulation"
 ).split()
 FOLDER = "BERTLAB_MY_BERT"
 

@@ -10,10 +10,10 @@ from pages import boxes, opened
 
 from app.explore import FIRST
 from bertlab.course.solutions.config import Config
-from bertlab.course.solutions.heads import BertForPreTraining
 from bertlab.course.solutions.one_sentence import BertForSequenceClassification
-from bertlab.course.solutions.saving import save
+from bertlab.course.solutions.pretraining import BertForPreTraining
 from bertlab.course.solutions.tokenizer import Tokenizer
+from bertlab.course.solutions.training import save
 from bertlab.io.locate import locate
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"

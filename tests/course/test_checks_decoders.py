@@ -11,7 +11,7 @@ from bertlab.course import (
     check_transformer,
 )
 from bertlab.course.solutions import family as solution
-from bertlab.course.solutions.attention import merge_heads, split_heads
+from bertlab.course.solutions.encoder import merge_heads, split_heads
 from tests.course.checking import checker_tests, not_begun_test, otherwise_test
 
 # Cross-attention and the decoder

@@ -7,7 +7,7 @@ from checking import checker_tests
 from torch import nn
 
 from bertlab.course import check_embeddings, check_lookup, check_segment_ids, check_shift_matrix, check_sinusoids
-from bertlab.course.solutions.embeddings import Embeddings
+from bertlab.course.solutions.encoder import Embeddings
 from bertlab.training.initial_weights import start_from_sinusoids
 
 

@@ -8,8 +8,8 @@ from checking import checker_tests
 from torch import nn
 
 from bertlab.course import check_batches, check_collate, check_embeddings, check_initialise, check_tokenizer
-from bertlab.course.solutions import embeddings, encoder, training
-from bertlab.course.solutions import pairs as sentence_pairs
+from bertlab.course.solutions import encoder, training
+from bertlab.course.solutions import pretraining as sentence_pairs
 from bertlab.course.solutions import tokenizer as wordpiece
 
 # Tokenizer
@@ -69,7 +69,7 @@ class Nameless(Tokenizer):
 # Embeddings
 
 
-class Embeddings(embeddings.Embeddings):
+class Embeddings(encoder.Embeddings):
     def forward(self, input_ids, token_type_ids):
         place = self.position(self.places(input_ids))
         return self.last(self.word(input_ids) + self.segment(token_type_ids) + place)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bertlab.config import IGNORED
 from bertlab.course.checks.base import checker, expect, none_of, run
-from bertlab.course.solutions import pairs as solution
+from bertlab.course.solutions import pretraining as solution
 from bertlab.course.solutions.config import SPECIAL
 from bertlab.course.solutions.tokenizer import Tokenizer
 from bertlab.inputs.negatives import cut_lengths

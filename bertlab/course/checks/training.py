@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from bertlab.config import IGNORED
 from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run, tensors
-from bertlab.course.solutions import heads
+from bertlab.course.solutions import pretraining
 from bertlab.course.solutions.config import Config
 from bertlab.training.engine.optim import rate_factor
 
@@ -201,7 +201,7 @@ def small_model() -> nn.Module:
     config = Config(**sizes, intermediate_size=32, max_position_embeddings=8, initializer_range=0.3)
     with torch.random.fork_rng([]):
         torch.manual_seed(0)
-        return heads.BertForPreTraining(config).eval()  # without dropout: the same result each time
+        return pretraining.BertForPreTraining(config).eval()  # without dropout: the same result each time
 
 
 def all_weights(model: nn.Module) -> Tensor:

@@ -1,1 +1,4 @@
-"""The solutions of my_bert.py, a file for each chapter or subject. keep.py joins them; config.py is the beginning."""
+"""The solutions of my_bert.py, a file for one chapter or for several on one subject.
+
+keep.py joins them; config.py is the beginning.
+"""

@@ -1,11 +1,61 @@
-"""My BERT, chapter 05: the encoder, from one layer to the whole, and the weights it starts from."""
+"""My BERT, chapters 03 to 05: a row of ids becomes vectors, attention, and the encoder with its first weights."""
+
+import math
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from bertlab.course.solutions.attention import MultiHeadAttention
-from bertlab.course.solutions.embeddings import Embeddings
+# %% embeddings (chapter 03): Devlin et al., figure 2
+
+
+class Embeddings(nn.Module):
+    """Word + position + segment, then LayerNorm and dropout."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.word = nn.Embedding(config.vocab_size, config.hidden_size, padding_idx=config.pad_token_id)
+        self.position = nn.Embedding(config.max_position_embeddings, config.hidden_size)
+        self.segment = nn.Embedding(config.type_vocab_size, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, input_ids, token_type_ids):
+        positions = torch.arange(input_ids.size(1), device=input_ids.device)  # (S,)
+        total = self.word(input_ids) + self.segment(token_type_ids) + self.position(positions)  # (B, S, H)
+        return self.dropout(self.norm(total))
+
+
+# %% attention (chapter 04): Vaswani et al. 2017, section 3.2
+
+
+def split_heads(x, heads):
+    return x.unflatten(-1, (heads, -1)).transpose(1, 2)  # (B, S, H) -> (B, S, A, D) -> (B, A, S, D)
+
+
+def merge_heads(x):
+    return x.transpose(1, 2).flatten(2)  # (B, A, S, D) -> (B, S, A, D) -> (B, S, H)
+
+
+class MultiHeadAttention(nn.Module):
+    """Self-attention: softmax(Q K^T / sqrt(D)) V in A heads."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.heads = config.num_attention_heads
+        self.qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size)
+        self.out = nn.Linear(config.hidden_size, config.hidden_size)
+        self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
+
+    def forward(self, x, padding):
+        """x (B, S, H), padding (B, 1, 1, S) or None -> output (B, S, H), weights (B, A, S, S)."""
+        query, key, value = (split_heads(part, self.heads) for part in self.qkv(x).chunk(3, dim=-1))
+        scores = query @ key.mT / math.sqrt(query.size(-1))  # (B, A, S, S)
+        if padding is not None:
+            scores = scores.masked_fill(padding, torch.finfo(scores.dtype).min)
+        weights = scores.softmax(-1)
+        return self.out(merge_heads(self.dropout(weights) @ value)), weights
+
 
 # %% encoder (chapter 05): Vaswani et al., sections 3.1 and 3.3; pooler: Devlin et al., section 3
 

@@ -6,10 +6,16 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from bertlab.course.solutions.attention import MultiHeadAttention, merge_heads, split_heads
 from bertlab.course.solutions.config import IGNORED
-from bertlab.course.solutions.embeddings import Embeddings
-from bertlab.course.solutions.encoder import Encoder, FeedForward, initialise
+from bertlab.course.solutions.encoder import (
+    Embeddings,
+    Encoder,
+    FeedForward,
+    MultiHeadAttention,
+    initialise,
+    merge_heads,
+    split_heads,
+)
 
 # %% GPT (chapter 14): Radford et al. 2018, section 3.1
 

@@ -1,9 +1,70 @@
-"""My BERT, chapter 07: sentence pairs, their batches, and the joint loss."""
+"""My BERT, chapters 06 and 07: the two heads, masked tokens, sentence pairs and the joint loss."""
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
-from bertlab.course.solutions.config import IGNORED
+from bertlab.course.solutions.config import IGNORED, SPECIAL
+from bertlab.course.solutions.encoder import Bert, initialise
+
+# %% heads (chapters 06 and 07): Devlin et al., section 3.1
+
+
+class MaskedLMHead(nn.Module):
+    """States to logits of the vocabulary; the decoder's matrix is the table of word vectors."""
+
+    def __init__(self, config, word):
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.decoder = nn.Linear(config.hidden_size, config.vocab_size)
+        self.decoder.weight = word.weight
+
+    def forward(self, states):
+        return self.decoder(self.norm(F.gelu(self.dense(states))))  # (B, S, H) -> (B, S, H) -> (B, S, V)
+
+
+class BertForPreTraining(nn.Module):
+    """The encoder with both heads of pretraining."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.bert = Bert(config)
+        self.mlm = MaskedLMHead(config, self.bert.embeddings.word)
+        self.nsp = nn.Linear(config.hidden_size, 2)
+        initialise(self, config.initializer_range)
+
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        """Three tensors (B, S) -> logits of words (B, S, V), logits of the pair (B, 2)."""
+        hidden, pooled = self.bert(input_ids, attention_mask, token_type_ids)
+        return self.mlm(hidden), self.nsp(pooled)
+
+
+# %% masking (chapter 06): Devlin et al., section 3.1, task 1
+
+
+def choose(special, rate, generator):
+    """Bool (B, S): round(rate x n) of each row's n ordinary tokens, at least one."""
+    wanted = ((~special).sum(1, keepdim=True) * rate).round().clamp(min=1)  # (B, 1)
+    draws = torch.rand(special.shape, generator=generator).masked_fill(special, 2.0)  # (B, S)
+    return draws.argsort(1).argsort(1) < wanted  # the smallest draws of each row
+
+
+def mask_tokens(ids, special, tokenizer, generator, rate=0.15):
+    """ids, special (B, S) -> what the model sees (B, S); labels (B, S): the token where it was chosen, else -100."""
+    chosen = choose(special, rate, generator)
+    labels = ids.masked_fill(~chosen, IGNORED)
+    positions = chosen.nonzero()  # (M, 2)
+    positions = positions[torch.randperm(len(positions), generator=generator)]
+    masks, randoms = round(0.8 * len(positions)), round(0.1 * len(positions))
+    hidden = ids.clone()
+    row, column = positions[:masks].T
+    hidden[row, column] = tokenizer.mask_token_id
+    row, column = positions[masks : masks + randoms].T
+    hidden[row, column] = torch.randint(len(SPECIAL), tokenizer.vocab_size, (len(row),), generator=generator)
+    return hidden, labels
+
 
 # %% pairs (chapter 07): Devlin et al., section 3.1, task 2, and appendix A.2
 
