@@ -1,17 +1,43 @@
 """What the chapters need and nothing else does: exercise checkers, panels to play with, live plots, baselines."""
 
-from bertlab.course.checks.answers import (
-    check_answer_positions,
-    check_decide,
-    check_normalise,
-    check_question_answering,
-)
-from bertlab.course.checks.attention import check_attend, check_masked_weights, check_previous_head
 from bertlab.course.checks.base import Mistake, own_or_solution
-from bertlab.course.checks.bert import check_bert_model, check_count_parameters, check_initialise
-from bertlab.course.checks.broken import check_diagnose, check_diagnosis
-from bertlab.course.checks.classifier import check_classifier, check_epochs, check_inputs
-from bertlab.course.checks.cluster import (
+from bertlab.course.checks.part_one.attention import check_attend, check_masked_weights, check_previous_head
+from bertlab.course.checks.part_one.bert import check_bert_model, check_count_parameters, check_initialise
+from bertlab.course.checks.part_one.broken import check_diagnose, check_diagnosis
+from bertlab.course.checks.part_one.context import (
+    check_may_look,
+    check_negative_sampling,
+    check_neighbours,
+    check_probes,
+    check_text_score,
+)
+from bertlab.course.checks.part_one.embeddings import (
+    check_embeddings,
+    check_lookup,
+    check_segment_ids,
+    check_shift_matrix,
+    check_sinusoids,
+)
+from bertlab.course.checks.part_one.encoder import check_gelu, check_layer, check_layer_norm
+from bertlab.course.checks.part_one.heads import check_heads, check_multi_head_attention
+from bertlab.course.checks.part_one.masking import check_actions, check_mask_tokens, check_whole_words
+from bertlab.course.checks.part_one.pairs import check_batches, check_collate, check_cut_pair, check_make_pairs
+from bertlab.course.checks.part_one.pretraining import (
+    check_joint_loss,
+    check_mlm_head,
+    check_mlm_loss,
+    check_pretraining_model,
+)
+from bertlab.course.checks.part_one.tokens import (
+    check_clean,
+    check_cut_word,
+    check_likelihood_gain,
+    check_merge_pair,
+    check_tokenizer,
+)
+from bertlab.course.checks.part_one.tour import check_best_span, check_left_of_gap, check_likeliest, check_pair_inputs
+from bertlab.course.checks.part_one.training import check_adamw, check_adamw_step, check_rate_factor, check_train_step
+from bertlab.course.checks.part_three.cluster import (
     check_accumulated_step,
     check_attainable,
     check_checkpointed,
@@ -19,7 +45,7 @@ from bertlab.course.checks.cluster import (
     check_round_to_bfloat16,
     check_step_operations,
 )
-from bertlab.course.checks.comparing import (
+from bertlab.course.checks.part_three.comparing import (
     check_holm,
     check_measure_by_seed,
     check_paired_bootstrap,
@@ -28,57 +54,20 @@ from bertlab.course.checks.comparing import (
     check_power,
     check_verdict,
 )
-from bertlab.course.checks.context import (
-    check_may_look,
-    check_negative_sampling,
-    check_neighbours,
-    check_probes,
-    check_text_score,
-)
-from bertlab.course.checks.crf import (
-    check_crf,
-    check_log_partition,
-    check_marginals,
-    check_path_score,
-    check_viterbi,
-)
-from bertlab.course.checks.decoders import (
+from bertlab.course.checks.part_three.decoders import (
     check_beam_search,
     check_cross_attention,
     check_decoder_layer,
     check_transformer,
 )
-from bertlab.course.checks.embeddings import (
-    check_embeddings,
-    check_lookup,
-    check_segment_ids,
-    check_shift_matrix,
-    check_sinusoids,
-)
-from bertlab.course.checks.encoder import check_gelu, check_layer, check_layer_norm
-from bertlab.course.checks.finetuning import (
-    check_expected_best,
-    check_finetune,
-    check_layer_shares,
-    check_smooth_loss,
-)
-from bertlab.course.checks.heads import check_heads, check_multi_head_attention
-from bertlab.course.checks.labels import (
-    check_align,
-    check_crf_tagger,
-    check_entities,
-    check_may_follow,
-    check_tagging,
-    check_token_classifier,
-)
-from bertlab.course.checks.language_models import (
+from bertlab.course.checks.part_three.language_models import (
     check_backwards,
     check_both_sides,
     check_causal_mask,
     check_elmo,
     check_gpt,
 )
-from bertlab.course.checks.later import (
+from bertlab.course.checks.part_three.later import (
     check_full_rows,
     check_gated,
     check_order_pairs,
@@ -87,23 +76,7 @@ from bertlab.course.checks.later import (
     check_soft_loss,
     check_unpad,
 )
-from bertlab.course.checks.masking import check_actions, check_mask_tokens, check_whole_words
-from bertlab.course.checks.pairs import check_batches, check_collate, check_cut_pair, check_make_pairs
-from bertlab.course.checks.pretraining import (
-    check_joint_loss,
-    check_mlm_head,
-    check_mlm_loss,
-    check_pretraining_model,
-)
-from bertlab.course.checks.probing import (
-    check_control_labels,
-    check_probe,
-    check_pseudo_log_likelihood,
-    check_removal_effects,
-    check_removal_rank,
-    check_scalar_mix,
-)
-from bertlab.course.checks.project import (
+from bertlab.course.checks.part_three.project import (
     check_interval,
     check_shared_runs,
     check_split,
@@ -111,7 +84,43 @@ from bertlab.course.checks.project import (
     check_unanswered,
     check_vocabulary_size,
 )
-from bertlab.course.checks.sentences import (
+from bertlab.course.checks.part_two.answers import (
+    check_answer_positions,
+    check_decide,
+    check_normalise,
+    check_question_answering,
+)
+from bertlab.course.checks.part_two.classifier import check_classifier, check_epochs, check_inputs
+from bertlab.course.checks.part_two.crf import (
+    check_crf,
+    check_log_partition,
+    check_marginals,
+    check_path_score,
+    check_viterbi,
+)
+from bertlab.course.checks.part_two.finetuning import (
+    check_expected_best,
+    check_finetune,
+    check_layer_shares,
+    check_smooth_loss,
+)
+from bertlab.course.checks.part_two.labels import (
+    check_align,
+    check_crf_tagger,
+    check_entities,
+    check_may_follow,
+    check_tagging,
+    check_token_classifier,
+)
+from bertlab.course.checks.part_two.probing import (
+    check_control_labels,
+    check_probe,
+    check_pseudo_log_likelihood,
+    check_removal_effects,
+    check_removal_rank,
+    check_scalar_mix,
+)
+from bertlab.course.checks.part_two.sentences import (
     check_choice_rows,
     check_fuse,
     check_hypothesis_only,
@@ -121,22 +130,13 @@ from bertlab.course.checks.sentences import (
     check_recall_at,
     check_sentence_encoder,
 )
-from bertlab.course.checks.spans import (
+from bertlab.course.checks.part_two.spans import (
     check_answer_question,
     check_best_answer,
     check_most_context,
     check_offsets,
     check_question_rows,
 )
-from bertlab.course.checks.tokens import (
-    check_clean,
-    check_cut_word,
-    check_likelihood_gain,
-    check_merge_pair,
-    check_tokenizer,
-)
-from bertlab.course.checks.tour import check_best_span, check_left_of_gap, check_likeliest, check_pair_inputs
-from bertlab.course.checks.training import check_adamw, check_adamw_step, check_rate_factor, check_train_step
 from bertlab.course.matching import Matching, load_matching
 from bertlab.evaluation.baselines import masked_baselines
 

@@ -11,7 +11,7 @@ from bertlab.course import (
     check_round_to_bfloat16,
     check_step_operations,
 )
-from bertlab.course.checks.cluster import _accumulate
+from bertlab.course.checks.part_three.cluster import _accumulate
 from bertlab.course.solutions.accumulation import accumulated_step
 
 

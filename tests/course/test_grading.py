@@ -22,7 +22,7 @@ closed = pytest.mark.skipif(bool(sandbox.missing()), reason="this system has no 
 STUB = "from bertlab.course import check_gelu\n\n\ndef gelu(x):\n    raise NotImplementedError\n\n\ncheck_gelu(gelu)"
 RIGHT = "def gelu(x):\n    return x * (1 + torch.erf(x / 2**0.5)) / 2\n"
 FORGED = """import torch
-import bertlab.course.checks.encoder as checks
+import bertlab.course.checks.part_one.encoder as checks
 torch.allclose = checks.expect = checks.close = lambda *a: True
 
 

@@ -1,1 +1,1 @@
-"""Exercise checkers, a file for each chapter. Each calls the reader's function on small cases and names the mistake."""
+"""Exercise checkers, a folder for each part of the course. Each calls the reader's function on small cases and names the mistake."""

@@ -5,22 +5,28 @@ A part without a checker of its own passes that of the part which it belongs to.
 
 from collections.abc import Callable
 
-from bertlab.course.checks.answers import check_answer_positions, check_decide, check_question_answering
-from bertlab.course.checks.bert import check_bert_model, check_initialise
-from bertlab.course.checks.classifier import check_classifier, check_epochs, check_inputs
-from bertlab.course.checks.cluster import check_accumulated_step
-from bertlab.course.checks.crf import check_crf, check_log_partition, check_path_score, check_viterbi
-from bertlab.course.checks.decoders import (
+from bertlab.course.checks.part_one.bert import check_bert_model, check_initialise
+from bertlab.course.checks.part_one.embeddings import check_embeddings
+from bertlab.course.checks.part_one.encoder import check_layer
+from bertlab.course.checks.part_one.heads import check_heads, check_multi_head_attention
+from bertlab.course.checks.part_one.masking import check_mask_tokens
+from bertlab.course.checks.part_one.pairs import check_batches, check_collate, check_cut_pair, check_make_pairs
+from bertlab.course.checks.part_one.pretraining import check_joint_loss, check_mlm_head, check_pretraining_model
+from bertlab.course.checks.part_one.tokens import check_clean, check_cut_word, check_tokenizer
+from bertlab.course.checks.part_one.training import check_adamw, check_adamw_step, check_rate_factor, check_train_step
+from bertlab.course.checks.part_three.cluster import check_accumulated_step
+from bertlab.course.checks.part_three.decoders import (
     check_beam_search,
     check_cross_attention,
     check_decoder_layer,
     check_transformer,
 )
-from bertlab.course.checks.embeddings import check_embeddings
-from bertlab.course.checks.encoder import check_layer
-from bertlab.course.checks.finetuning import check_finetune, check_layer_shares
-from bertlab.course.checks.heads import check_heads, check_multi_head_attention
-from bertlab.course.checks.labels import (
+from bertlab.course.checks.part_three.language_models import check_backwards, check_causal_mask, check_elmo, check_gpt
+from bertlab.course.checks.part_two.answers import check_answer_positions, check_decide, check_question_answering
+from bertlab.course.checks.part_two.classifier import check_classifier, check_epochs, check_inputs
+from bertlab.course.checks.part_two.crf import check_crf, check_log_partition, check_path_score, check_viterbi
+from bertlab.course.checks.part_two.finetuning import check_finetune, check_layer_shares
+from bertlab.course.checks.part_two.labels import (
     check_align,
     check_crf_tagger,
     check_entities,
@@ -28,26 +34,20 @@ from bertlab.course.checks.labels import (
     check_tagging,
     check_token_classifier,
 )
-from bertlab.course.checks.language_models import check_backwards, check_causal_mask, check_elmo, check_gpt
-from bertlab.course.checks.masking import check_mask_tokens
-from bertlab.course.checks.pairs import check_batches, check_collate, check_cut_pair, check_make_pairs
-from bertlab.course.checks.pretraining import check_joint_loss, check_mlm_head, check_pretraining_model
-from bertlab.course.checks.sentences import (
+from bertlab.course.checks.part_two.sentences import (
     check_choice_rows,
     check_in_batch_loss,
     check_mean_pool,
     check_multiple_choice,
     check_sentence_encoder,
 )
-from bertlab.course.checks.spans import (
+from bertlab.course.checks.part_two.spans import (
     check_answer_question,
     check_best_answer,
     check_most_context,
     check_offsets,
     check_question_rows,
 )
-from bertlab.course.checks.tokens import check_clean, check_cut_word, check_tokenizer
-from bertlab.course.checks.training import check_adamw, check_adamw_step, check_rate_factor, check_train_step
 
 CLEAN = (check_clean, ("clean",))
 TOKENIZER = (check_tokenizer, ("Tokenizer",))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run
-from bertlab.course.checks.labels import NAMES
+from bertlab.course.checks.part_two.labels import NAMES
 from bertlab.model.crf import CRF
 
 Case = tuple[

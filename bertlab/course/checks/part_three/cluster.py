@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
 from bertlab.course.checks.base import checker, close, expect, random_tensor, run
-from bertlab.course.checks.training import GradientDescent, all_weights, small_model
+from bertlab.course.checks.part_one.training import GradientDescent, all_weights, small_model
 from bertlab.training.engine.throughput import operations_by_part
 
 Numbers = list[tuple[float, str]]

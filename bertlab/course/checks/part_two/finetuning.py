@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from bertlab.config import BertConfig
 from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run
-from bertlab.course.checks.classifier import SIZES
+from bertlab.course.checks.part_two.classifier import SIZES
 from bertlab.course.solutions import one_sentence as solution
 from bertlab.training.engine.optim import rate_scales
 
