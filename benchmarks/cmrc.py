@@ -22,7 +22,7 @@ from pathlib import Path
 from finetune_real import apart
 from finetune_storyworld import line, untrained
 
-from bertlab.cli.messages import say
+from bertlab.cli.shared.messages import say
 from bertlab.corpora.documents import read_sources
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.reading import Skipped

@@ -37,10 +37,10 @@ import with_trainer
 from finetune_storyworld import line, task_of
 from linear_baselines import word_measures
 
-from bertlab.cli.examples import Sets
 from bertlab.cli.finetune import Finetune, recipe_of
-from bertlab.cli.messages import say
-from bertlab.cli.tuning import untrained
+from bertlab.cli.shared.examples import Sets
+from bertlab.cli.shared.messages import say
+from bertlab.cli.shared.tuning import untrained
 from bertlab.corpora.conll import read_conll
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.reading import open_text

@@ -30,7 +30,7 @@ from pathlib import Path
 import lightning_fabric  # noqa: F401  imported here, once for all runs
 import torch
 
-import bertlab.cli.examples
+import bertlab.cli.shared.examples
 import bertlab.evaluation.report
 import bertlab.training.grid
 import bertlab.training.pretrain  # noqa: F401

@@ -30,9 +30,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
-from bertlab.cli.examples import Sets
 from bertlab.cli.finetune import Finetune, enough_steps, recipe_of
-from bertlab.cli.tuning import untrained
+from bertlab.cli.shared.examples import Sets
+from bertlab.cli.shared.tuning import untrained
 from bertlab.config import BertConfig
 from bertlab.draw.figures.finetuning import labels_needed
 from bertlab.io.atomic import atomic_write

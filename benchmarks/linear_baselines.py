@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.svm import LinearSVC
 
-from bertlab.cli.examples import Sets
+from bertlab.cli.shared.examples import Sets
 from bertlab.corpora.examples import TokenExample
 from bertlab.tasks.measures import score_entities
 

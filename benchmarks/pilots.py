@@ -23,7 +23,7 @@ from statistics import fmean, median
 import numpy as np
 import torch
 
-from bertlab.cli.settings import with_settings
+from bertlab.cli.shared.settings import with_settings
 from bertlab.corpora.english import GENRES, read_english
 from bertlab.evaluation.measures import evaluate_pretraining
 from bertlab.inputs.english_store import english_store

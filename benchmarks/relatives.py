@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from bertlab.cli.messages import say
+from bertlab.cli.shared.messages import say
 from bertlab.compare.laboratory import Laboratory
 from bertlab.compare.learners import budget
 from bertlab.compare.material import Material

@@ -30,7 +30,7 @@ from rich.table import Table
 from torch import Tensor, nn
 
 from bertlab import BertForPreTraining, Tokenizer
-from bertlab.cli.material import read_material
+from bertlab.cli.shared.material import read_material
 from bertlab.corpora import storyworld
 from bertlab.evaluation.baselines import NeighbourBaselines
 from bertlab.evaluation.held_out import count_neighbours, storyworld_test

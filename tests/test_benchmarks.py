@@ -151,7 +151,7 @@ def test_off_the_plateau_and_past_the_neighbours(race):
 def test_tasks_of_the_storyworld_are_learned(monkeypatch, capsys):
     module = benchmark("finetune_storyworld", monkeypatch)
     for name in ("WORLD_DEV", "WORLD_TEST"):
-        monkeypatch.setattr(f"bertlab.cli.examples.{name}", 20)
+        monkeypatch.setattr(f"bertlab.cli.shared.examples.{name}", 20)
     monkeypatch.setattr(module, "WARM", 1)
     monkeypatch.setattr(module, "TIMED", 1)
     monkeypatch.setattr(sys, "argv", ["", "--tasks", "entities", "--seconds", "0.1", "--seeds", "0", "1"])

@@ -253,7 +253,7 @@ def test_odd_text_gives_guesses_or_one_clear_line(place, name):
 
 
 def test_pydoc_stands_for_the_installed_docstrings(tmp_path, monkeypatch):
-    from bertlab.cli.material import read_texts
+    from bertlab.cli.shared.material import read_texts
     from bertlab.corpora import pydoc
 
     monkeypatch.chdir(tmp_path)

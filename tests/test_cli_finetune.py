@@ -16,7 +16,7 @@ import transformers
 from safetensors.torch import load_file
 
 from bertlab.cli.main import main
-from bertlab.cli.tuning import trained_for
+from bertlab.cli.shared.tuning import trained_for
 from bertlab.corpora.storyworld.export import write_storyworld
 from bertlab.explain.runs import read_run
 from bertlab.tasks.files import FileOptions
@@ -528,7 +528,7 @@ def test_killed_while_it_is_measured(unbroken, cli, place, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("bertlab.cli.tuning.measure", interrupt)
+        patch.setattr("bertlab.cli.shared.tuning.measure", interrupt)
         assert cli(f"{LONGER} --out measured")[0] == 130
     assert cli(f"{LONGER} --seed 1 --out measured --resume")[0] == 2
     assert cli(f"{LONGER} --out measured --resume")[0] == 0
@@ -582,8 +582,8 @@ def test_own_files_begin_with_real_english():
 
 
 def test_few_examples_are_read_more_often_than_three_times():
-    from bertlab.cli.examples import Sets
     from bertlab.cli.finetune import Finetune, enough_steps, recipe_of
+    from bertlab.cli.shared.examples import Sets
 
     def steps(examples, **options):
         command = Finetune("sentence", train=Path("x.csv"), **options)

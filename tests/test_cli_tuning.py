@@ -11,9 +11,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from bertlab.cli import examples
 from bertlab.cli.main import main
-from bertlab.cli.tuning import untrained
+from bertlab.cli.shared import examples
+from bertlab.cli.shared.tuning import untrained
 from bertlab.corpora.examples import TextExample
 from bertlab.training.engine import loop
 from bertlab.training.finetune import start_model, task_and_fields

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from bertlab.cli.messages import say
-from bertlab.cli.settings import Positional
+from bertlab.cli.shared.messages import say
+from bertlab.cli.shared.settings import Positional
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Annotated
 import tyro
 
 from bertlab.cli.launch import folder_of
-from bertlab.cli.messages import say
-from bertlab.cli.settings import Positional, check_above_zero
+from bertlab.cli.shared.messages import say
+from bertlab.cli.shared.settings import Positional, check_above_zero
 from bertlab.errors import InputError
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bertlab.cli.settings import Positional
+from bertlab.cli.shared.settings import Positional
 from bertlab.corpora.sources import LICENCES, PACKAGES
 from bertlab.errors import InputError
 

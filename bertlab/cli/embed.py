@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from bertlab.cli.messages import say
-from bertlab.cli.settings import Positional
+from bertlab.cli.shared.messages import say
+from bertlab.cli.shared.settings import Positional
 from bertlab.errors import at_least_one
 
 

@@ -5,8 +5,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bertlab.cli.messages import print_result, say
-from bertlab.cli.settings import Flat, Positional
+from bertlab.cli.shared.messages import print_result, say
+from bertlab.cli.shared.settings import Flat, Positional
 from bertlab.errors import InputError
 from bertlab.tasks.files import FileOptions, naming
 from bertlab.training.run_settings import PredictSettings
@@ -42,7 +42,7 @@ class Evaluate:
         print_result(measures, self.json)
 
     def _measures(self, device: str) -> dict[str, float]:
-        from bertlab.cli.material import read_material
+        from bertlab.cli.shared.material import read_material
         from bertlab.predict import open_masked
         from bertlab.tasks.registry import family_of
         from bertlab.tokenizer import Tokenizer
@@ -76,7 +76,7 @@ def evaluate_task(
 
 def file_examples(task: "Task", config: "BertConfig", data: Path, files: FileOptions) -> "Sequence":
     """Read the examples of a file, as the model was taught to, that it can be measured by; say what was left out."""
-    from bertlab.cli.examples import known_examples
+    from bertlab.cli.shared.examples import known_examples
     from bertlab.tasks.sequence import problem_of
 
     options = files.reading(problem_of(config), task.learned.pairs if task.learned else None)
@@ -90,7 +90,7 @@ def file_examples(task: "Task", config: "BertConfig", data: Path, files: FileOpt
 
 def world_examples(name: str, task: "Task", config: "BertConfig") -> list:
     """Make held-out examples of the storyworld's task that the model learned."""
-    from bertlab.cli.examples import WORLD_TEST
+    from bertlab.cli.shared.examples import WORLD_TEST
 
     if task.learned is None or (made := task.learned.at_hand) is None:
         raise InputError(f"{name} was not taught a task of the storyworld: measure it with --data FILE")

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bertlab.cli.messages import say
-from bertlab.cli.settings import Flat, Positional
+from bertlab.cli.shared.messages import say
+from bertlab.cli.shared.settings import Flat, Positional
 from bertlab.tasks.files import FileOptions
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bertlab.cli.messages import report_saved
-from bertlab.cli.settings import (
+from bertlab.cli.shared.messages import report_saved
+from bertlab.cli.shared.settings import (
     RECIPE_OPTIONS,
     Flat,
     Positional,
@@ -22,7 +22,7 @@ from bertlab.tasks.files import FileOptions
 from bertlab.training.run_settings import FinetuneSettings
 
 if TYPE_CHECKING:
-    from bertlab.cli.examples import Sets
+    from bertlab.cli.shared.examples import Sets
     from bertlab.training.recipes import FinetuneRecipe
 
 LEAST_STEPS = 200  # below, an encoder hardly moves
@@ -91,9 +91,9 @@ class Finetune:
 
     def run(self) -> None:
         """Train, measure and compare; write the card."""
-        from bertlab.cli.cross_validation import cross_validate
-        from bertlab.cli.examples import Sources, read_sets
-        from bertlab.cli.tuning import Options, check_known_labels, run_once
+        from bertlab.cli.shared.cross_validation import cross_validate
+        from bertlab.cli.shared.examples import Sources, read_sets
+        from bertlab.cli.shared.tuning import Options, check_known_labels, run_once
         from bertlab.evaluation.wording import in_figures, print_comparison
 
         check_options(self)

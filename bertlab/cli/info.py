@@ -2,8 +2,8 @@
 
 from dataclasses import asdict, dataclass
 
-from bertlab.cli.messages import print_json
-from bertlab.cli.settings import Positional
+from bertlab.cli.shared.messages import print_json
+from bertlab.cli.shared.settings import Positional
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from bertlab.cli.export import Export
 from bertlab.cli.finetune import Finetune
 from bertlab.cli.info import Info
 from bertlab.cli.launch import Explore, Lab
-from bertlab.cli.messages import INTERRUPTED, say
 from bertlab.cli.new import New
 from bertlab.cli.plan import Plan
 from bertlab.cli.predict import Predict
@@ -28,6 +27,7 @@ from bertlab.cli.pretrain import Pretrain
 from bertlab.cli.push import Push
 from bertlab.cli.search import Search
 from bertlab.cli.serve import Serve
+from bertlab.cli.shared.messages import INTERRUPTED, say
 from bertlab.cli.tokenize import Tokenize
 from bertlab.errors import InputError
 from bertlab.training.engine.signals import ended_by_signals

@@ -6,8 +6,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from bertlab.cli.messages import say
-from bertlab.cli.settings import Positional
+from bertlab.cli.shared.messages import say
+from bertlab.cli.shared.settings import Positional
 from bertlab.errors import InputError
 
 TEMPLATE = Path(__file__).with_name("template")

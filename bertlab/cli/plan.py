@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from bertlab.cli.messages import print_json
-from bertlab.cli.settings import Positional
+from bertlab.cli.shared.messages import print_json
+from bertlab.cli.shared.settings import Positional
 from bertlab.training.engine.precision import Precision
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bertlab.cli.messages import print_json, say
-from bertlab.cli.settings import Flat, Positional
+from bertlab.cli.shared.messages import print_json, say
+from bertlab.cli.shared.settings import Flat, Positional
 from bertlab.errors import InputError
 from bertlab.tasks.files import FileOptions
 from bertlab.training.run_settings import PredictSettings

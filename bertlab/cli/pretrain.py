@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bertlab.cli.messages import end_stopped, print_result, reached, report_saved, say
-from bertlab.cli.settings import (
+from bertlab.cli.shared.messages import end_stopped, print_result, reached, report_saved, say
+from bertlab.cli.shared.settings import (
     RECIPE_OPTIONS,
     Flat,
     Positional,
@@ -21,7 +21,7 @@ from bertlab.errors import InputError
 from bertlab.training.run_settings import PretrainSettings
 
 if TYPE_CHECKING:
-    from bertlab.cli.material import PretrainingText
+    from bertlab.cli.shared.material import PretrainingText
     from bertlab.tokenizer import Tokenizer
     from bertlab.training.batches import Documents
     from bertlab.training.engine.conditions import Conditions
@@ -86,7 +86,7 @@ class Pretrain:
 
     def run(self) -> None:
         """Train, measure on held-out text, write the card."""
-        from bertlab.cli.material import read_large_english, read_material
+        from bertlab.cli.shared.material import read_large_english, read_material
         from bertlab.evaluation.card import write_card
         from bertlab.evaluation.held_out import Learned
         from bertlab.inputs.store import TokenStore

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertlab.cli.messages import print_json, say
-from bertlab.cli.settings import Positional
+from bertlab.cli.shared.messages import print_json, say
+from bertlab.cli.shared.settings import Positional
 from bertlab.errors import InputError, printable
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from bertlab.cli.messages import say
-from bertlab.cli.settings import Positional
+from bertlab.cli.shared.messages import say
+from bertlab.cli.shared.settings import Positional
 from bertlab.errors import InputError, at_least_one
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bertlab.cli.messages import say
-from bertlab.cli.settings import Positional
+from bertlab.cli.shared.messages import say
+from bertlab.cli.shared.settings import Positional
 from bertlab.errors import InputError
 
 

@@ -8,7 +8,7 @@ import torch
 
 from bertlab import Tokenizer
 from bertlab.cli.main import main
-from bertlab.cli.material import read_material
+from bertlab.cli.shared.material import read_material
 from bertlab.corpora import storyworld
 from bertlab.evaluation import held_out as evaluate
 from bertlab.evaluation.baselines import NeighbourBaselines, masked_baselines

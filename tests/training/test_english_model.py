@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bertlab.cli.main import main
-from bertlab.cli.material import read_material
+from bertlab.cli.shared.material import read_material
 from bertlab.corpora import storyworld
 from bertlab.corpora.english import GENRES, SOURCES, read_english
 from bertlab.evaluation import grammar

@@ -14,7 +14,7 @@ from bertlab import (
     BertModel,
     InputError,
 )
-from bertlab.cli.settings import with_settings
+from bertlab.cli.shared.settings import with_settings
 from bertlab.config import LAYER_MIXES
 from bertlab.training.engine import optim
 from bertlab.training.engine.optim import (

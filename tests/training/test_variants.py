@@ -12,7 +12,7 @@ from toy import pretrained
 from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.cli.evaluate import learned as read_learned
 from bertlab.cli.main import main
-from bertlab.cli.settings import with_settings
+from bertlab.cli.shared.settings import with_settings
 from bertlab.corpora.storyworld.export import write_storyworld
 from bertlab.evaluation.baselines import NeighbourBaselines
 from bertlab.evaluation.held_out import Learned, measure_pretraining

@@ -1,1 +1,4 @@
-"""Exercise checkers, a folder for each part of the course. Each calls the reader's function on small cases and names the mistake."""
+"""Exercise checkers, a folder for each part of the course.
+
+Each calls the reader's function on small cases and names the mistake.
+"""

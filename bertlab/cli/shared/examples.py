@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from bertlab.cli.material import STORYWORLD
-from bertlab.cli.messages import say
+from bertlab.cli.shared.material import STORYWORLD
+from bertlab.cli.shared.messages import say
 from bertlab.config import BertConfig
 from bertlab.corpora.hub_datasets import HubSet, read_hub
 from bertlab.corpora.reading import Skipped, rows

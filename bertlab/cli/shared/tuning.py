@@ -8,14 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bertlab.cli.messages import end_stopped, reached, say
+from bertlab.cli.shared.messages import end_stopped, reached, say
 from bertlab.tasks.files import naming
 from bertlab.training.run_settings import FinetuneSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bertlab.cli.examples import Sets
+    from bertlab.cli.shared.examples import Sets
     from bertlab.model.base import PretrainedModel
     from bertlab.tasks.base import Task
     from bertlab.training.engine.conditions import Conditions
@@ -74,7 +74,7 @@ def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path
 def check_known_labels(recipe: "FinetuneRecipe", sets: "Sets", skip: bool) -> None:
     """Raise an InputError, before the training, for a label to be measured by that is never learned; with `skip` leave
     such examples out of `sets`, and say and note it."""
-    from bertlab.cli.examples import known_examples, note_skipped
+    from bertlab.cli.shared.examples import known_examples, note_skipped
     from bertlab.training.finetune import head_config, task_and_fields
 
     with naming(sets.sources[0]):

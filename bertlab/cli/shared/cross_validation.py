@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bertlab.cli.messages import say
-from bertlab.cli.tuning import COMPARISON, OURS, Measures, Options, check_known_labels, is_trained, run_once
+from bertlab.cli.shared.messages import say
+from bertlab.cli.shared.tuning import COMPARISON, OURS, Measures, Options, check_known_labels, is_trained, run_once
 
 if TYPE_CHECKING:
-    from bertlab.cli.examples import Sets
+    from bertlab.cli.shared.examples import Sets
     from bertlab.training.recipes import FinetuneRecipe
 
 
@@ -21,7 +21,7 @@ def cross_validate(
     Each fold chooses its checkpoint by `sets.dev`, or with `own_dev` by a tenth of what it learns from. Returns mean
     and standard deviation in words, by name and measure.
     """
-    from bertlab.cli.examples import Sets, split_off
+    from bertlab.cli.shared.examples import Sets, split_off
     from bertlab.evaluation.spread import write_spread
     from bertlab.io.gate import read_json
     from bertlab.training.folds import split_folds

@@ -1,0 +1,1 @@
+"""What the subcommands are made of: options, messages, texts, labelled examples, the runs of a fine-tuning."""
