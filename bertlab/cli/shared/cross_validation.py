@@ -22,9 +22,8 @@ def cross_validate(
     and standard deviation in words, by name and measure.
     """
     from bertlab.cli.shared.examples import Sets, split_off
-    from bertlab.evaluation.spread import write_spread
+    from bertlab.evaluation.folds import split_folds, write_spread
     from bertlab.io.gate import read_json
-    from bertlab.training.folds import split_folds
     from bertlab.training.recipes import as_record
     from bertlab.training.run_folder import MEASURES, check_recipe, locked
 

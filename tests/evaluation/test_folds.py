@@ -6,7 +6,7 @@ import pytest
 
 from bertlab import InputError
 from bertlab.corpora.examples import QAExample, TextExample, TokenExample
-from bertlab.training.folds import split_folds
+from bertlab.evaluation.folds import split_folds
 
 
 def held_once(examples, parts):

@@ -1,15 +1,49 @@
-"""Mean and spread of the folds of a cross-validation."""
+"""Cross-validation: examples cut into folds by scikit-learn's splitters, and mean and spread of the folds' measures."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 
+from bertlab.corpora.examples import QAExample
+from bertlab.errors import InputError
 from bertlab.evaluation.report import markdown_table
 from bertlab.evaluation.wording import meaning
 from bertlab.io.atomic import atomic_write
 
 Rows = Mapping[str, Mapping[str, float]]  # measures of a run and of what it is compared with, by name
+
+
+def split_folds(examples: Sequence, count: int, seed: int) -> Iterator[tuple[list, list]]:
+    """Yield (to learn from, held out) `count` times; each example is held out once.
+
+    Every fold has the classes in the same proportions where each example has one class; questions on the same passage
+    stay together. InputError: fewer examples, or examples of a class, than folds.
+    """
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+
+    how = {"n_splits": count, "shuffle": True, "random_state": seed}
+    labels = [getattr(example, "label", None) for example in examples]
+    if isinstance(examples[0], QAExample):
+        groups = [example.context for example in examples]
+        check_enough(len(set(groups)), "passages", count)
+        parts = GroupKFold(**how).split(examples, groups=groups)
+    elif all(isinstance(label, str) for label in labels):
+        label, fewest = Counter(labels).most_common()[-1]
+        check_enough(fewest, f"examples of the label {label!r}", count)
+        parts = StratifiedKFold(**how).split(examples, labels)
+    else:
+        check_enough(len(examples), "examples", count)
+        parts = KFold(**how).split(examples)
+    for known, held_out in parts:
+        yield [examples[number] for number in known], [examples[number] for number in held_out]
+
+
+def check_enough(found: int, what: str, count: int) -> None:
+    """Raise an InputError if there are fewer than folds."""
+    if found < count:
+        raise InputError(f"--folds {count}: each fold needs one of the {what}, and there are only {found}")
 
 
 def write_spread(folder: Path, title: str, folds: Sequence[Rows], first: str) -> dict[str, dict[str, str]]:
