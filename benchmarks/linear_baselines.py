@@ -39,8 +39,8 @@ def word_rows(examples: Sequence[TokenExample]) -> Iterator[list[str]]:
     """What the classifier sees of each word."""
     for example in examples:
         padded = ["<s>", "<s>", *example.words, "</s>", "</s>"]
-        for place in range(2, len(padded) - 2):
-            near = padded[place - 2 : place + 3]
+        for position in range(2, len(padded) - 2):
+            near = padded[position - 2 : position + 3]
             yield [f"{at} {name}" for at, word in zip(range(-2, 3), near, strict=True) for name in traits(word)]
 
 

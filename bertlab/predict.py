@@ -83,9 +83,9 @@ def check_texts(tokenizer: Tokenizer, given: Given) -> None:
     """Raise InputError for a text without any token."""
     for name, value in given.items():
         texts = {name: value} if isinstance(value, str) else {f"choice {i}": text for i, text in enumerate(value, 1)}
-        for place, text in texts.items():
+        for part, text in texts.items():
             if not tokenizer.tokenize(text):
-                raise InputError(f"the {place} is empty: write at least one word")
+                raise InputError(f"the {part} is empty: write at least one word")
 
 
 def predict_file(

@@ -67,9 +67,9 @@ def _sentences(path: Path, encoding: str) -> Iterator[list[Line]]:
 def _without_comments(lines: list[Line]) -> list[Line]:
     """Return the sentence without the lines "# ..." before it, unless "#" is its first word: then it has columns."""
     width = len(_split(lines[-1][1], lines))
-    for place, (_, line) in enumerate(lines):
-        if not line.startswith("# ") or (place < len(lines) - 1 and len(_split(line, lines)) == width):
-            return lines[place:]
+    for number, (_, line) in enumerate(lines):
+        if not line.startswith("# ") or (number < len(lines) - 1 and len(_split(line, lines)) == width):
+            return lines[number:]
     return []
 
 
@@ -81,7 +81,7 @@ def _split(line: str, lines: Sequence[Line]) -> list[str]:
 
 
 def _rows(lines: Sequence[Line], path: str) -> list[tuple[str, list[str]]]:
-    """Return (place in words, columns) of each line; all must have equally many."""
+    """Return (file and line in words, columns) of each line; all must have equally many."""
     rows = [(f"{path}, line {number}", _split(line, lines)) for number, line in lines]
     width = len(rows[0][1])
     for where, row in rows:
@@ -110,7 +110,7 @@ class Tags:
     have_prefixes: bool | None = None
 
     def read(self, cells: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-        """Return the labels of a sentence, given as (label, its place in words). InputError: one is none."""
+        """Return the labels of a sentence, given as (label, its file and line in words). InputError: one is none."""
         for label, where in cells:
             if self.have_prefixes is None and label not in ("", OUTSIDE):
                 self.have_prefixes = bool(PREFIX.match(label))

@@ -148,10 +148,10 @@ def word_rows(records: Iterator[Record], source: str, options: ReadOptions) -> I
 
 def _token_example(record: Record, columns: Columns, tags: Tags | None) -> TokenExample:
     names = columns.text or "tokens", columns.label or "ner_tags"
-    words = [check_word(word, record.place(names[0])) for word in _list(record, names[0])]
+    words = [check_word(word, record.cell(names[0])) for word in _list(record, names[0])]
     if tags is None:
         return TokenExample(str(record.number), tuple(words))
-    labels = [(_name(label, record.place(names[1])), record.place(names[1])) for label in _list(record, names[1])]
+    labels = [(_name(label, record.cell(names[1])), record.cell(names[1])) for label in _list(record, names[1])]
     if len(labels) != len(words):
         raise InputError(f"{record.where}: {len(words)} words, but {len(labels)} labels")
     return TokenExample(str(record.number), tuple(words), tags.read(labels))
@@ -167,7 +167,7 @@ def _name(label: object, where: str) -> str:
 def _list(record: Record, column: str) -> list:
     values = record.value(column)
     if not isinstance(values, list) or not values:
-        raise InputError(f"{record.place(column)} holds no list but {values!r:.40}")
+        raise InputError(f"{record.cell(column)} holds no list but {values!r:.40}")
     return values
 
 

@@ -20,7 +20,7 @@ LARGEST = 2**31 - 1  # characters of a CSV cell; the module's own 131,072 are le
 
 @dataclass(frozen=True)
 class Record:
-    """One row: its place in words, the number of its line or row, and the values of its columns."""
+    """One row: its file and line in words, the number of its line or row, and the values of its columns."""
 
     where: str
     number: int
@@ -31,8 +31,8 @@ class Record:
             raise InputError(f"{self.where}: there is no column {column!r}, only {', '.join(self.values)}")
         return self.values[column]
 
-    def place(self, column: str) -> str:
-        """Name a column of this row, for messages."""
+    def cell(self, column: str) -> str:
+        """Name the cell of this row in a column, for messages."""
         return f"{self.where}: {column!r}"
 
 
@@ -100,7 +100,7 @@ def _table(path: Path, lines: Iterable[str], dialect: Dialect, skipped: Skipped 
     number, names = next(rows, (1, []))
     if not dialect.header:
         rows = chain([(number, names)], rows)
-        names = [str(place) for place in range(len(names))]
+        names = [str(column) for column in range(len(names))]
     _check_names(names, path)
     yield from usable(rows, partial(_record, path, names, dialect.delimiter == "\t"), skipped)
 

@@ -116,11 +116,11 @@ def _id(record: Record) -> str:
 
 def _text(record: Record, column: str | None) -> str:
     assert column is not None  # found_columns names it
-    return check_text(record.value(column), record.place(column))
+    return check_text(record.value(column), record.cell(column))
 
 
 def _label(record: Record, column: str, problem: Problem) -> str | float | tuple[str, ...]:
-    value, where = record.value(column), record.place(column)
+    value, where = record.value(column), record.cell(column)
     if value is None or (column == "gold_label" and value == "-"):  # SNLI: its annotators did not agree
         raise InputError(f"{where} holds no label but {value!r}; --on-error skip leaves such rows out")
     if problem == "multi_label_classification":
@@ -183,7 +183,7 @@ def _choices(record: Record, columns: Columns) -> list:
 
 
 def _right_choice(record: Record, column: str, choices: tuple[str, ...]) -> int:
-    value, where = record.value(column), record.place(column)
+    value, where = record.value(column), record.cell(column)
     text = str(value).strip()
     texts = [choice.strip() if isinstance(value, str) else None for choice in choices]
     right = {number for number, choice in enumerate(texts) if text in (str(number), choice)}

@@ -49,7 +49,7 @@ def read_texts(path: Path, column: str | None, encoding: str) -> Iterator[str]:
         if lines and record.values.keys() == {"text"} and record.number != number:
             raise InputError(f"{path}, line {number}: is empty; write a text on it, or leave it out")
         assert column is not None  # found_columns names it
-        yield check_text(record.value(column), record.place(column))
+        yield check_text(record.value(column), record.cell(column))
 
 
 @contextmanager

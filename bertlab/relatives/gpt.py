@@ -93,10 +93,10 @@ def other_order(input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tenso
     positions = torch.arange(input_ids.size(1), device=input_ids.device).expand_as(input_ids)  # (B, S)
     last = attention_mask.sum(1, keepdim=True) - 1  # (B, 1)
     between = ((token_type_ids == 0) & (attention_mask == 1)).sum(1, keepdim=True) - 1  # (B, 1): the [SEP] after a
-    place = torch.where(positions < between, 3, 1)  # b comes first, then the [SEP], then a
-    place = place.masked_fill(positions == between, 2).masked_fill(positions == 0, 0)
-    place = place.masked_fill(positions == last, 4).masked_fill(positions > last, 5)
-    return input_ids.gather(1, place.argsort(dim=1, stable=True))
+    order = torch.where(positions < between, 3, 1)  # b comes first, then the [SEP], then a
+    order = order.masked_fill(positions == between, 2).masked_fill(positions == 0, 0)
+    order = order.masked_fill(positions == last, 4).masked_fill(positions > last, 5)
+    return input_ids.gather(1, order.argsort(dim=1, stable=True))
 
 
 def add_language_loss(head: nn.Module) -> None:

@@ -230,8 +230,8 @@ def read_rows(path: Path) -> list[Row]:
     return [_read_row(names, row, f"{path}, line {number}") for number, row in enumerate(rows, start=2)]
 
 
-def _read_row(names: list[str], row: list[str], place: str) -> Row:
+def _read_row(names: list[str], row: list[str], where: str) -> Row:
     try:
         return dict(zip(names, map(float, row), strict=True))
     except ValueError as error:
-        raise InputError(f"{place}: {len(names)} numbers are expected ({', '.join(names[:3])}, ...)") from error
+        raise InputError(f"{where}: {len(names)} numbers are expected ({', '.join(names[:3])}, ...)") from error

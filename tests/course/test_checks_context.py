@@ -18,12 +18,12 @@ from bertlab.course import (
 # Neighbours
 
 
-def right_neighbours(words, place, window):
-    return words[max(0, place - window) : place] + words[place + 1 : place + 1 + window]
+def right_neighbours(words, position, window):
+    return words[max(0, position - window) : position] + words[position + 1 : position + 1 + window]
 
 
-def popped(words, place, window):
-    del words[place]
+def popped(words, position, window):
+    del words[position]
     return words
 
 
@@ -184,7 +184,7 @@ def test_probes_mistake(words, known):
 # The reader's function or the solution
 
 
-def not_begun(words, place, window):
+def not_begun(words, position, window):
     raise NotImplementedError
 
 

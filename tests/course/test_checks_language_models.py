@@ -28,8 +28,8 @@ def padded(mask):
 
 
 def by_positions(mask):
-    places = torch.arange(mask.size(1))
-    return ((places[:, None] < places) | (mask == 0)[:, None, :])[:, None]
+    positions = torch.arange(mask.size(1))
+    return ((positions[:, None] < positions) | (mask == 0)[:, None, :])[:, None]
 
 
 # GPT

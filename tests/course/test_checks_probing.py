@@ -95,8 +95,8 @@ def mix(states, weights, gamma):
 
 def effects(log_p, ids, position, others, mask_id, again=False, token=None, keep=False):
     rows = ids.repeat(len(others), 1)
-    for row, place in enumerate(others):
-        rows[row, others[: row + 1] if keep else place] = mask_id if token is None else token
+    for row, other in enumerate(others):
+        rows[row, others[: row + 1] if keep else other] = mask_id if token is None else token
     before, after = log_p(ids[None])[0, position], log_p(rows)[:, position]
     return before.max() - (after.amax(-1) if again else after[:, before.argmax()])
 
@@ -104,17 +104,17 @@ def effects(log_p, ids, position, others, mask_id, again=False, token=None, keep
 def effects_one_by_one(log_p, ids, position, others, mask_id):
     before = log_p(ids[None])[0, position]
     answer, found = int(before.argmax()), []
-    for place in others:
+    for other in others:
         row = ids.clone()
-        row[place] = mask_id
+        row[other] = mask_id
         found.append(before[answer] - log_p(row[None])[0, position, answer])
     return torch.stack(found)
 
 
 def effects_in_place(log_p, ids, position, others, mask_id):
     before = log_p(ids[None])[0, position]
-    for place in others:
-        ids[place] = mask_id
+    for other in others:
+        ids[other] = mask_id
     return before.max() - log_p(ids.repeat(len(others), 1))[:, position, before.argmax()]
 
 
@@ -125,21 +125,21 @@ def rank(shares, effects):
 # Pseudo-log-likelihood
 
 
-def likelihood(log_p, ids, special, mask_id, places=None, hidden=True):
-    places = (~special).nonzero()[:, 0] if places is None else places
-    rows = ids.repeat(len(places), 1)
+def likelihood(log_p, ids, special, mask_id, positions=None, hidden=True):
+    positions = (~special).nonzero()[:, 0] if positions is None else positions
+    rows = ids.repeat(len(positions), 1)
     if hidden:
-        rows[range(len(places)), places] = mask_id
-    return log_p(rows)[range(len(places)), places, ids[places]].sum()
+        rows[range(len(positions)), positions] = mask_id
+    return log_p(rows)[range(len(positions)), positions, ids[positions]].sum()
 
 
 def likelihood_in_a_loop(log_p, ids, special, mask_id):
     total = 0.0
-    for place in range(len(ids)):
-        if not special[place]:
+    for position in range(len(ids)):
+        if not special[position]:
             row = ids.clone()
-            row[place] = mask_id
-            total += float(log_p(row[None])[0, place, ids[place]])
+            row[position] = mask_id
+            total += float(log_p(row[None])[0, position, ids[position]])
     return total
 
 
@@ -150,9 +150,9 @@ def all_at_once(log_p, ids, special, mask_id):
 
 def growing(log_p, ids, special, mask_id):
     row, total = ids.clone(), 0.0
-    for place in (~special).nonzero()[:, 0]:
-        row[place] = mask_id
-        total += log_p(row[None])[0, place, ids[place]]
+    for position in (~special).nonzero()[:, 0]:
+        row[position] = mask_id
+        total += log_p(row[None])[0, position, ids[position]]
     return total
 
 

@@ -8,7 +8,7 @@ def reader(first: str, sees_right: bool):
     def read(text: str) -> Reading:
         tokens = text.split()
         gap = tokens.index("[MASK]")
-        seen = [place < gap or (sees_right and place > gap) for place in range(len(tokens))]
+        seen = [position < gap or (sees_right and position > gap) for position in range(len(tokens))]
         return Reading(tokens, seen, Fill(gap, [first, "<i>"], [0.75, 0.25], 0.56))
 
     return read
@@ -24,6 +24,6 @@ def test_a_card_for_each_reader_shows_what_it_sees_and_writes():
     assert "Run this cell" in box._repr_mimebundle_()["text/html"]
     for wrong in ("the cat sat", "[MASK] and [MASK]"):
         text.value = wrong
-        assert "write [MASK] in place of one word, once" in result.value
+        assert "write [MASK] in position of one word, once" in result.value
     text.value = "[MASK] sat"
     assert "dog" in result.value

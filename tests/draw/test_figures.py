@@ -18,7 +18,7 @@ TOKENS = ["[CLS]", "a", "$x$", "<b>", "[SEP]"]
 MAPS = AttentionMaps(TOKENS, [0] * 5, torch.rand(3, 2, 5, 5).softmax(-1))
 FILL = Fill(1, ["a", "$5_"], [0.7, 0.2], 0.8)
 ROWS = [{"step": 50, "mlm_loss": 4.0, "masked_accuracy": 0.2, "nsp_accuracy": 0.5}]
-RUNGS = [Baseline("uniform: ln V", 8.1, 0.0)]
+BASELINES = [Baseline("uniform: ln V", 8.1, 0.0)]
 
 
 def answer() -> Answer:
@@ -43,8 +43,8 @@ DRAWN = {
     "answer_bars": lambda: figures.answer_bars({"Who?": answer(), "$x$?": answer()}),
     "bars": lambda: figures.bars({"a": 0.1, "b": 0.9}, "share"),
     "lines": lambda: figures.lines([0, 1], {"a": [0.1, 0.2]}, "x", "y", names=["p", "q"]),
-    "learning_curves": lambda: learning_curves(ROWS, RUNGS, 100, "title", log_steps=True),
-    "learning_curves, nothing yet": lambda: learning_curves([], RUNGS, 100),
+    "learning_curves": lambda: learning_curves(ROWS, BASELINES, 100, "title", log_steps=True),
+    "learning_curves, nothing yet": lambda: learning_curves([], BASELINES, 100),
 }
 
 
@@ -56,6 +56,6 @@ def test_figure_is_drawn(name):
 
 
 def test_the_name_of_a_baseline_stands_where_the_curve_does_not_end():
-    loss, _ = learning_curves(ROWS, [*RUNGS, Baseline("frequency", 3.9, 0.0)], 100).axes
+    loss, _ = learning_curves(ROWS, [*BASELINES, Baseline("frequency", 3.9, 0.0)], 100).axes
     sides = {text.get_text(): text.get_verticalalignment() for text in loss.texts}
     assert sides == {"uniform: ln V": "bottom", "frequency": "top"}

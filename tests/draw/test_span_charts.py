@@ -16,8 +16,8 @@ PASSAGE = "<b> c d"
 def found() -> Answer:
     """Tokens 3 to 5 are the passage, and answers start with 3 or 4 and take at most two tokens."""
     start, end = torch.arange(7.0), torch.tensor([0, 0, 0, 1.0, 9, 3, 0])
-    places = torch.arange(7)
-    legal = legal_spans((places > 2) & (places < 5), (places > 2) & (places < 6), 2)
+    positions = torch.arange(7)
+    legal = legal_spans((positions > 2) & (positions < 5), (positions > 2) & (positions < 6), 2)
     best = Span(4, 4, 4, 5, "c", 13.0, 0.9)
     return Answer(
         best=best,

@@ -156,9 +156,9 @@ def test_tokens_that_cannot_matter_get_nothing(classifier, tok):
 
 def test_a_model_that_reads_from_left_to_right_is_pushed_by_nothing_on_the_right(tagger, tok):
     tagger = variant(tagger, is_decoder=True)
-    word, place = 2, label_words(tagger, tok, TEXT).positions[2]
+    word, position = 2, label_words(tagger, tok, TEXT).positions[2]
     values = attribute_word(tagger, tok, TEXT, word).values
-    assert (values[1 : place + 1] != 0).all() and (values[place + 1 :] == 0).all()
+    assert (values[1 : position + 1] != 0).all() and (values[position + 1 :] == 0).all()
 
 
 @pytest.mark.parametrize("decoder", ["cnn", "crf"])

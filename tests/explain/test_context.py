@@ -11,7 +11,7 @@ TEXT = "my dog [MASK] hairy he likes"
 
 
 def by_hand(model, tok, hidden):
-    """Probabilities (V,) at the gap with these places hidden too."""
+    """Probabilities (V,) at the gap with these positions hidden too."""
     batch = tok([TEXT])
     gap = batch["input_ids"][0].tolist().index(tok.mask_token_id)
     batch["input_ids"][0, hidden] = tok.mask_token_id
@@ -35,9 +35,9 @@ def test_leaving_out_hides_one_token_each(model, tok):
     found = leave_one_out(model, tok, TEXT, ["dog"])[0]
     size = len(tok.tokenize(TEXT)) + 2
     assert found.shape == (size,)
-    for place in range(size):
-        hidden = [place] if 0 < place < size - 1 else []
-        torch.testing.assert_close(found[place], by_hand(model, tok, hidden)[tok.vocab["dog"]], atol=1e-5, rtol=1e-4)
+    for position in range(size):
+        hidden = [position] if 0 < position < size - 1 else []
+        torch.testing.assert_close(found[position], by_hand(model, tok, hidden)[tok.vocab["dog"]], atol=1e-5, rtol=1e-4)
 
 
 def test_what_is_shown_and_guessed(model, tok):

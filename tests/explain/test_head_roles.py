@@ -15,8 +15,8 @@ def one_head(looks) -> AttentionMaps:
     """One layer of one head; looks(i) tells at which tokens token i looks, in equal parts."""
     weights = torch.zeros(1, 1, len(TOKENS), len(TOKENS))
     for i in range(len(TOKENS)):
-        places = looks(i)
-        weights[0, 0, i, places] = 1 / len(places)
+        positions = looks(i)
+        weights[0, 0, i, positions] = 1 / len(positions)
     return AttentionMaps(TOKENS, [0] * len(TOKENS), weights)
 
 
@@ -84,7 +84,7 @@ def test_the_bundled_model_has_heads_that_random_weights_lack():
     text = "the animal didn't cross the street because it was too [MASK]."
     learned, control = (head_roles(attention_maps(m, tok, text)) for m in (model, random_control(model)))
     for role in ("previous", "next"):
-        place = ROLES.index(role)
-        assert learned.scores[..., place].max() > 0.9
-        assert control.scores[..., place].max() < 0.2
+        column = ROLES.index(role)
+        assert learned.scores[..., column].max() > 0.9
+        assert control.scores[..., column].max() < 0.2
     assert set(control.best.flatten().tolist()) == {ROLES.index("broad")}

@@ -33,8 +33,8 @@ def test_words_are_labelled_as_the_task_does(tagger, tok, text, limit):
     assert said.prediction == next(TokenTask(tok, limit).predict(tagger, [TokenExample("1", words)]))
     assert len(said.positions) == len(words) == len(said.prediction.labels)
     assert len(said.tokens) <= limit
-    for word, place in zip(words, said.positions, strict=True):
-        assert said.tokens[place] in ("[UNK]", word) or word.lower().startswith(said.tokens[place])
+    for word, position in zip(words, said.positions, strict=True):
+        assert said.tokens[position] in ("[UNK]", word) or word.lower().startswith(said.tokens[position])
     assert said.unknown == said.tokens.count("[UNK]")
 
 
@@ -62,9 +62,9 @@ def test_names_are_places_in_the_text(tagger, tok):
 def test_every_name_is_of_a_known_kind(labels, kinds, tagger, tok):
     assert name_kinds(labels) == kinds
     said = replace(label_words(tagger, tok, "my dog is hairy"), kinds=kinds)
-    for place, label in product(range(4), labels):
+    for position, label in product(range(4), labels):
         chosen = ["O"] * 4
-        chosen[place] = label
+        chosen[position] = label
         names = replace(said, prediction=replace(said.prediction, labels=tuple(chosen))).names
         assert len(names) == (label != "O") and all(name.kind in kinds for name in names)
 

@@ -35,8 +35,8 @@ def dict_of(fill):
 def test_layer_0_is_the_embeddings(model, tok):
     batch = tok([TEXT])
     state = model.bert.embeddings(batch["input_ids"], batch["token_type_ids"])
-    place = int((batch["input_ids"][0] == tok.mask_token_id).nonzero())
-    expected = model.mlm(state)[0, place].softmax(-1).sort(descending=True)
+    position = int((batch["input_ids"][0] == tok.mask_token_id).nonzero())
+    expected = model.mlm(state)[0, position].softmax(-1).sort(descending=True)
     first = logit_lens(model, tok, TEXT).layers[0]
     assert first.probabilities == pytest.approx(expected.values[:5].tolist(), abs=1e-6)
     assert first.tokens == tok.convert_ids_to_tokens(expected.indices[:5])

@@ -104,9 +104,9 @@ def test_a_word_has_the_state_of_its_first_piece(small):
     row = tok([" ".join(sentences[1])])
     with torch.inference_mode():
         alone = torch.stack(model.bert(**row, output_hidden_states=True).hidden_states)[:, 0]
-    places = 1 + np.cumsum([0, *(len(tok.tokenize(word)) for word in sentences[1][:-1])])
+    positions = 1 + np.cumsum([0, *(len(tok.tokenize(word)) for word in sentences[1][:-1])])
     assert states.shape == (3, 5, 16)
-    assert np.allclose(states[:, 2:], alone[:, places].numpy(), atol=1e-5)
+    assert np.allclose(states[:, 2:], alone[:, positions].numpy(), atol=1e-5)
 
 
 def test_a_sentence_that_does_not_fit_is_refused(small):

@@ -13,14 +13,14 @@ from bertlab.explain.runs import CurveBaseline, Moment, read_run
 
 HEAD = "step,mlm_loss,masked_accuracy,nsp_loss,nsp_accuracy,learning_rate,seconds,tokens_per_second"
 ROWS = [f"{step},{9 - step / 100},{step / 2000},0.7,0.5,0.001,{step / 10},1000" for step in (100, 200, 300)]
-LADDER = [{"name": "uniform", "loss": 7.5, "top1": 0.0}, {"name": "word frequency", "loss": 6.5, "top1": 0.12}]
+BASELINES = [{"name": "uniform", "loss": 7.5, "top1": 0.0}, {"name": "word frequency", "loss": 6.5, "top1": 0.12}]
 
 
 @pytest.fixture
 def folder(tmp_path):
     """A pretraining under way, as it writes itself."""
     (tmp_path / "recipe.json").write_text(json.dumps({"steps": 1000, "vocab_size": 500}))
-    (tmp_path / "baselines.json").write_text(json.dumps(LADDER))
+    (tmp_path / "baselines.json").write_text(json.dumps(BASELINES))
     (tmp_path / "metrics.csv").write_text("\n".join([HEAD, *ROWS, ""]))
     return tmp_path
 
@@ -125,7 +125,7 @@ def test_written_is_when_the_newest_figures_came(folder):
 
 
 @pytest.mark.parametrize("log_steps", [False, True])
-def test_curves_hold_the_rows_and_the_ladder(folder, log_steps):
+def test_curves_hold_the_rows_and_the_baselines(folder, log_steps):
     run = read_run(folder)
     drawn = json.dumps(loss_curve(run, log_steps, step=200).to_dict())
     assert '"word frequency 6.50"' in drawn and '"uniform 7.50"' in drawn

@@ -50,14 +50,14 @@ def test_answer_is_consistent(reader, tok):
 class Sure(torch.nn.Module):
     """Stands for a model that is sure of one token for both ends."""
 
-    def __init__(self, config, place):
+    def __init__(self, config, position):
         super().__init__()
-        self.config, self.place = config, place
+        self.config, self.position = config, position
         self.weight = torch.nn.Parameter(torch.zeros(1))
 
     def forward(self, input_ids, **_):
         logits = torch.full(input_ids.shape, -9.0)
-        logits[0, self.place] = 9.0
+        logits[0, self.position] = 9.0
         return QuestionAnsweringOutput(logits, logits)
 
 

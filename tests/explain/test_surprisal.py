@@ -33,13 +33,13 @@ def test_pseudo_log_likelihood_is_that_of_transformers(model, tok, tmp_path):
     model.save_pretrained(tmp_path, tok)
     reference, batch = Reference.from_pretrained(tmp_path).eval(), tok([TEXT], [PAIR])
     total = 0.0
-    for place in range(1, batch["input_ids"].size(1)):
+    for position in range(1, batch["input_ids"].size(1)):
         ids = batch["input_ids"].clone()  # (1, S)
-        truth = int(ids[0, place])
+        truth = int(ids[0, position])
         if truth != tok.sep_token_id:
-            ids[0, place] = tok.mask_token_id
+            ids[0, position] = tok.mask_token_id
             with torch.inference_mode():
-                total += float(reference(**batch | {"input_ids": ids}).logits[0, place].log_softmax(-1)[truth])
+                total += float(reference(**batch | {"input_ids": ids}).logits[0, position].log_softmax(-1)[truth])
     rows = list(sweep(model, tok, TEXT, PAIR))
     assert pseudo_log_likelihood(rows) == pytest.approx(total, abs=1e-3)
     assert pseudo_perplexity(rows) == pytest.approx(math.exp(-total / len(rows)), rel=1e-4)

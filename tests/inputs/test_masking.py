@@ -98,11 +98,11 @@ piece_rows = st.integers(1, 20).flatmap(
 def words_of(row: list[int]) -> list[list[int]]:
     """Places of each word's pieces; what follows a special token begins a word."""
     words = []
-    for place, token in enumerate(PIECES.convert_ids_to_tokens(row)):
+    for position, token in enumerate(PIECES.convert_ids_to_tokens(row)):
         if token in SPECIAL_TOKENS:
             continue
-        goes_on = token.startswith("##") and place and row[place - 1] not in PIECES.all_special_ids
-        words[-1].append(place) if goes_on else words.append([place])
+        goes_on = token.startswith("##") and position and row[position - 1] not in PIECES.all_special_ids
+        words[-1].append(position) if goes_on else words.append([position])
     return words
 
 
@@ -119,11 +119,11 @@ def test_words_of_chinese_are_hidden_whole_and_the_rest_as_before():
         generator = torch.Generator().manual_seed(seed)
         out = mask_tokens(batch["input_ids"], batch["special_tokens_mask"], CHARACTERS, generator, masking)
         hidden = (out.labels != -100).tolist()
-        place = 1
+        position = 1
         for word in CHINESE:
-            assert len({*hidden[0][place : place + len(word)]}) == 1, word
-            seen |= {word} if hidden[0][place] else set()
-            place += len(word)
+            assert len({*hidden[0][position : position + len(word)]}) == 1, word
+            seen |= {word} if hidden[0][position] else set()
+            position += len(word)
         assert hidden[1][1] == hidden[1][2] and hidden[1][3] == hidden[1][4] and hidden[1][5] == hidden[1][6]
     assert seen == {*CHINESE}
 
@@ -147,7 +147,7 @@ def test_the_pieces_of_a_word_stay_together(rows, rate, seed):
     for row, hidden in zip(rows, chosen, strict=True):
         words = words_of(row)
         taken = [word for word in words if hidden[word[0]]]
-        assert all(len({hidden[place] for place in word}) == 1 for word in words)
+        assert all(len({hidden[position] for position in word}) == 1 for word in words)
         if words:
             available, longest = sum(map(len, words)), max(map(len, words))
             wanted = max(1, round(available * rate))

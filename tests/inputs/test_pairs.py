@@ -60,7 +60,7 @@ def test_every_promise(shape, max_tokens, seed):
     ),
     st.integers(0, 999),
 )
-def test_a_stranger_never_says_what_comes_next(documents, seed):
+def test_a_negative_is_never_the_next_sentence(documents, seed):
     """Texts of three words, so that documents often agree by chance."""
     try:
         pairs = make(documents, 12, seed)

@@ -61,8 +61,8 @@ def test_layout():
     for key, tensor in reference.items():
         assert batch[key].tolist() == tensor.tolist(), key
     for feature in features:
-        places = [p for p, kind in enumerate(feature.rows[0].types) if kind]
-        assert list(feature.passage) == list(feature.max_context) == places[:-1]  # without its [SEP]
+        positions = [p for p, kind in enumerate(feature.rows[0].types) if kind]
+        assert list(feature.passage) == list(feature.max_context) == positions[:-1]  # without its [SEP]
         assert feature.targets == {}
 
 
@@ -133,10 +133,10 @@ def test_rows_hold_the_passage_at_its_offsets(context, length, stride):
     for feature in features:
         row = feature.rows[0]
         assert len(row.ids) == len(row.types) == len(row.offsets) <= length
-        for place in feature.passage:
-            token = feature.window * min(stride, len(features[0].passage)) + place - feature.passage.start
-            assert seen.setdefault(token, (row.ids[place], row.offsets[place])) == (ids[token], offsets[token])
-            fullest += [token] * (place in feature.max_context)
+        for position in feature.passage:
+            token = feature.window * min(stride, len(features[0].passage)) + position - feature.passage.start
+            assert seen.setdefault(token, (row.ids[position], row.offsets[position])) == (ids[token], offsets[token])
+            fullest += [token] * (position in feature.max_context)
     assert sorted(seen) == fullest == list(range(len(ids)))
 
 

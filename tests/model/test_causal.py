@@ -41,23 +41,25 @@ def test_config_keeps_it(config, tmp_path):
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
-    place=st.integers(1, 8),
+    position=st.integers(1, 8),
     seed=st.integers(0, 999),
     packed=st.booleans(),
     masked=st.booleans(),
     wanted=st.sampled_from([{}, {"output_attentions": True}, {"head_mask": torch.ones(3, 4).double()}]),
     train=st.booleans(),
 )
-def test_nothing_comes_from_the_right(place, seed, packed, masked, wanted, train, config, batch):
+def test_nothing_comes_from_the_right(position, seed, packed, masked, wanted, train, config, batch):
     model = build(BertModel, config.changed(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)).train(train)
     inputs = dict(batch) if masked else {"input_ids": batch["input_ids"]}
     changed = inputs["input_ids"].clone()
-    changed[:, place:] = torch.randint(61, changed[:, place:].shape, generator=torch.Generator().manual_seed(seed))
-    changed[:, place] = (inputs["input_ids"][:, place] + 1) % 61  # the nearest one is another word for sure
+    changed[:, position:] = torch.randint(
+        61, changed[:, position:].shape, generator=torch.Generator().manual_seed(seed)
+    )
+    changed[:, position] = (inputs["input_ids"][:, position] + 1) % 61  # the nearest one is another word for sure
     one = model(**inputs, packed=packed, **wanted).last_hidden_state
     other = model(**(inputs | {"input_ids": changed}), packed=packed, **wanted).last_hidden_state
-    torch.testing.assert_close(one[:, :place], other[:, :place], rtol=0, atol=1e-12)
-    assert not torch.equal(one[0, place:], other[0, place:])  # row 0 has no padding
+    torch.testing.assert_close(one[:, :position], other[:, :position], rtol=0, atol=1e-12)
+    assert not torch.equal(one[0, position:], other[0, position:])  # row 0 has no padding
 
 
 @pytest.mark.parametrize("wanted", [{}, {"output_attentions": True}], ids=["fused", "explicit"])

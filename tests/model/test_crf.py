@@ -49,7 +49,7 @@ def scores_one_by_one(crf, emissions) -> dict[tuple[int, ...], torch.Tensor]:
         if named and not is_legal(path, crf.names):
             continue
         steps = sum(crf.transitions[a, b] for a, b in itertools.pairwise(path))
-        said = sum(emissions[place, label] for place, label in enumerate(path))
+        said = sum(emissions[position, label] for position, label in enumerate(path))
         found[path] = crf.start[path[0]] + said + steps + crf.end[path[-1]]
     return found
 

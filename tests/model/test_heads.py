@@ -90,12 +90,12 @@ def test_without_gradients_the_loss_makes_none(config, batch, monkeypatch):
 
 def test_places_of_labels_can_be_told(config, batch):
     model, labels = build(BertForPreTraining, config), masked_labels(batch)
-    places = [row * 9 + column for row, column in (labels != -100).nonzero().tolist()]
-    assert labelled_positions(labels).tolist() == places
-    told = model(**batch, labels=labels, labelled=torch.tensor(places))
+    positions = [row * 9 + column for row, column in (labels != -100).nonzero().tolist()]
+    assert labelled_positions(labels).tolist() == positions
+    told = model(**batch, labels=labels, labelled=torch.tensor(positions))
     assert told.mlm_loss.equal(model(**batch, labels=labels).mlm_loss)
-    some = model(**batch, labels=labels, labelled=torch.tensor(places[:2]))
-    assert some.masked_labels.tolist() == labels.flatten()[places[:2]].tolist()
+    some = model(**batch, labels=labels, labelled=torch.tensor(positions[:2]))
+    assert some.masked_labels.tolist() == labels.flatten()[positions[:2]].tolist()
 
 
 def test_the_loss_of_a_batch_without_labels_is_zero(config, batch):

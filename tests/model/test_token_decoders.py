@@ -29,10 +29,10 @@ def labels():
 
 def test_words_go_to_the_front_and_back_in_their_order():
     x = torch.arange(1, 28).view(3, 9)
-    places = word_positions(FIRST)
-    words = moved(x, FIRST, places)
+    positions = word_positions(FIRST)
+    words = moved(x, FIRST, positions)
     assert words.tolist() == [[2, 3, 5, 8, 0], [11, 0, 0, 0, 0], [20, 21, 22, 23, 24]]
-    assert moved(words, places, FIRST).equal(x * FIRST)
+    assert moved(words, positions, FIRST).equal(x * FIRST)
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
@@ -73,12 +73,12 @@ def test_the_cnn_looks_at_the_words_beside(config, batch):
     states = torch.randn(3, 9, 24, dtype=torch.float64)
     plain = model.convolution(states, FIRST)
     assert not plain[~FIRST].any()
-    for row, places in enumerate(first.nonzero()[:, 0].tolist() for first in FIRST):
-        for number, place in enumerate(places):
+    for row, positions in enumerate(first.nonzero()[:, 0].tolist() for first in FIRST):
+        for number, position in enumerate(positions):
             changed = states.clone()
-            changed[row, place] += 1
+            changed[row, position] += 1
             moved_at = (model.convolution(changed, FIRST) != plain).any(-1).nonzero().tolist()
-            assert moved_at == [[row, near] for near in places[max(0, number - 1) : number + 2]]
+            assert moved_at == [[row, near] for near in positions[max(0, number - 1) : number + 2]]
     between = states.clone()
     between[~FIRST] += 1
     assert model.convolution(between, FIRST).equal(plain)

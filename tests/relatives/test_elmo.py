@@ -41,12 +41,12 @@ def test_states_do_not_depend_on_the_batch_or_its_padding(texts):
 @given(st.lists(st.integers(1, 19), min_size=2, max_size=7), st.data())
 @torch.no_grad()
 def test_a_direction_never_sees_the_other_side(text, data):
-    place = data.draw(st.integers(0, len(text) - 1))
-    other = [*text[:place], text[place] % 19 + 1, *text[place + 1 :]]
+    position = data.draw(st.integers(0, len(text) - 1))
+    other = [*text[:position], text[position] % 19 + 1, *text[position + 1 :]]
     for a, b in zip(MODEL(*batch([text])).hidden_states[1:], MODEL(*batch([other])).hidden_states[1:], strict=True):
         left, right = (a[0, :, :D] - b[0, :, :D]).abs().amax(-1), (a[0, :, D:] - b[0, :, D:]).abs().amax(-1)  # (S,)
-        assert (left[:place] == 0).all() and (right[place + 1 :] == 0).all()
-        assert left[place] > 0 and right[place] > 0
+        assert (left[:position] == 0).all() and (right[position + 1 :] == 0).all()
+        assert left[position] > 0 and right[position] > 0
 
 
 def test_positions_from_the_last_to_the_first():
@@ -59,12 +59,12 @@ def test_the_lstm_is_that_of_the_equations():
     ids, _ = batch([[3, 1, 4, 1, 5]])
     lstm, x = MODEL.lefts[0], MODEL.word(ids)[0]  # (S, D)
     h = c = torch.zeros(D)
-    for place in range(5):
-        gates = lstm.weight_ih_l0 @ x[place] + lstm.bias_ih_l0 + lstm.weight_hh_l0 @ h + lstm.bias_hh_l0
+    for position in range(5):
+        gates = lstm.weight_ih_l0 @ x[position] + lstm.bias_ih_l0 + lstm.weight_hh_l0 @ h + lstm.bias_hh_l0
         enter, forget, new_, out = gates.chunk(4)
         c = forget.sigmoid() * c + enter.sigmoid() * new_.tanh()
         h = out.sigmoid() * c.tanh()
-        torch.testing.assert_close(MODEL(ids).hidden_states[1][0, place, :D], h)
+        torch.testing.assert_close(MODEL(ids).hidden_states[1][0, position, :D], h)
 
 
 @torch.no_grad()
@@ -76,8 +76,8 @@ def test_the_losses_are_those_of_the_next_and_of_the_previous_token():
         logs = [
             MODEL.decoder(out.hidden_states[-1][row, :, part]).log_softmax(-1) for part in (slice(D), slice(D, None))
         ]
-        ahead += [-logs[0][place, text[place + 1]] for place in range(len(text) - 1)]
-        behind += [-logs[1][place, text[place - 1]] for place in range(1, len(text))]
+        ahead += [-logs[0][position, text[position + 1]] for position in range(len(text) - 1)]
+        behind += [-logs[1][position, text[position - 1]] for position in range(1, len(text))]
     torch.testing.assert_close(out.forward_loss, torch.stack(ahead).mean())
     torch.testing.assert_close(out.backward_loss, torch.stack(behind).mean())
     torch.testing.assert_close(out.loss, torch.stack(ahead + behind).mean())

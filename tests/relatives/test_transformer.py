@@ -88,22 +88,22 @@ def test_the_loss_is_smoothed_in_training_alone(model):
     labels = target.masked_fill(torch.tensor([[0, 0, 0, 1], [0, 0, 1, 1]]).bool(), -100)
     out = model(source, torch.ones_like(source), target, labels)
     logs = out.logits.log_softmax(-1)
-    right = torch.stack([-logs[row, place, label] for row, place, label in _entries(labels)]).mean()
+    right = torch.stack([-logs[row, position, label] for row, position, label in _entries(labels)]).mean()
     torch.testing.assert_close(out.loss, right)
     smooth = model.train()(source, torch.ones_like(source), target, labels).loss
     model.eval()
-    every = torch.stack([-logs[row, place].mean() for row, place, _ in _entries(labels)]).mean()
+    every = torch.stack([-logs[row, position].mean() for row, position, _ in _entries(labels)]).mean()
     torch.testing.assert_close(smooth, 0.9 * right + 0.1 * every)
 
 
 def _entries(labels):
-    return [(row, place, int(labels[row, place])) for row, place in (labels != -100).nonzero().tolist()]
+    return [(row, position, int(labels[row, position])) for row, position in (labels != -100).nonzero().tolist()]
 
 
 def log_probability(model, source, ids) -> float:
     target = torch.tensor([[START, *ids]])
     logits = model(torch.tensor([source]), torch.ones(1, len(source)), target).logits[0].log_softmax(-1)
-    return sum(float(logits[place, token]) for place, token in enumerate(ids))
+    return sum(float(logits[position, token]) for position, token in enumerate(ids))
 
 
 @torch.no_grad()

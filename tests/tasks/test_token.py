@@ -125,10 +125,12 @@ def test_a_label_is_read_at_the_first_piece(task, config):
     task.max_length = sum(pieces) + 2
     with torch.inference_mode():
         logits = model(**task.tokenizer([" ".join(words)])).logits[0]  # (1, S, N) -> (S, N)
-    places = [1, 1 + pieces[0], 1 + pieces[0] + pieces[1]]
+    positions = [1, 1 + pieces[0], 1 + pieces[0] + pieces[1]]
     (said,) = task.predict(model, [TokenExample("1", words)])
-    assert said.labels == tuple(NAMES[int(logits[place].argmax())] for place in places)
-    assert said.probabilities == pytest.approx([float(logits[place].softmax(0).max()) for place in places], abs=1e-5)
+    assert said.labels == tuple(NAMES[int(logits[position].argmax())] for position in positions)
+    assert said.probabilities == pytest.approx(
+        [float(logits[position].softmax(0).max()) for position in positions], abs=1e-5
+    )
 
 
 def test_names_that_labels_mark():

@@ -27,10 +27,10 @@ def slow_likelihood(model, tokenizer, text: str) -> float:
     """One forward pass for each token."""
     ids = tokenizer([text])["input_ids"]
     total = 0.0
-    for place in range(1, ids.shape[1] - 1):
+    for position in range(1, ids.shape[1] - 1):
         hidden = ids.clone()
-        hidden[0, place] = tokenizer.mask_token_id
-        total += float(model(hidden).prediction_logits[0, place].log_softmax(-1)[ids[0, place]])
+        hidden[0, position] = tokenizer.mask_token_id
+        total += float(model(hidden).prediction_logits[0, position].log_softmax(-1)[ids[0, position]])
     return total
 
 

@@ -75,7 +75,7 @@ def test_a_constant_model_is_the_unigram(documents, tok, baselines):
     found = evaluate_pretraining(Constant(baselines.unigram), tok, documents, baselines, max_tokens=64)
     assert found["masked_top1"] == pytest.approx(found["unigram_top1"])
     assert found["masked_loss"] == pytest.approx(found["unigram_loss"], rel=1e-5)
-    assert found["nsp_accuracy"] == pytest.approx(0.5, abs=0.02)  # as many strangers as neighbours
+    assert found["nsp_accuracy"] == pytest.approx(0.5, abs=0.02)  # as many negatives as positives
     assert 0 < found["unigram_top1"] < found["bigram_top1"] < 1
     assert found["bigram_loss"] < found["unigram_loss"]
 

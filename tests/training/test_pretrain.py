@@ -57,7 +57,7 @@ def test_batches_have_no_end_and_every_epoch_differs(documents, tok, recipe):
     )
 
 
-def test_half_of_the_pairs_are_strangers_of_another_document(documents, tok, recipe):
+def test_half_of_the_pairs_are_negatives_from_another_document(documents, tok, recipe):
     recipe = replace(recipe, single_share=0.0, batch_size=10_000, masking=Masking(rate=0.01, mask=0.0, random=0.0))
     batch = next(batches(documents, tok, recipe))  # nothing is hidden: the text can be read
     label = batch["next_sentence_label"]
@@ -95,10 +95,10 @@ def test_mlm_loss_is_the_mean_over_masked_positions_alone(documents, tok, recipe
     out = model(**inputs)
     terms, right = [], []
     for row in range(6):
-        for place in range(batch["labels"].shape[1]):
-            wanted = int(batch["labels"][row, place])
+        for position in range(batch["labels"].shape[1]):
+            wanted = int(batch["labels"][row, position])
             if wanted != -100:
-                logs = out.prediction_logits[row, place].double().log_softmax(-1)
+                logs = out.prediction_logits[row, position].double().log_softmax(-1)
                 terms.append(-logs[wanted].item())
                 right.append(int(logs.argmax()) == wanted)
     assert float(watched["mlm_loss"]) == pytest.approx(sum(terms) / len(terms), rel=1e-4)

@@ -74,7 +74,7 @@ class World:
     rng: random.Random
     split: str = "train"
     plain: bool = False  # the author has no habits of wording
-    slots: dict[str, str] = field(default_factory=dict)
+    slots: dict[str, str] = field(default_factory=dict)  # what fills the {slots} of a sentence pattern, by their names
     about_hero: bool = False  # the last sentence was about the hero alone: only then may a pronoun replace the name
 
     def __post_init__(self):

@@ -28,8 +28,8 @@ def context_panel(model: MaskedLM, tokenizer: Tokenizer, text: str, left: int = 
         tokens, fill = uncovered(model, tokenizer, text, left, right)
         masked = [token == tokenizer.mask_token for token in tokens]
         shown = [
-            "?" if place == fill.position else "▢" if hidden else token
-            for place, (token, hidden) in enumerate(zip(tokens, masked, strict=True))
+            "?" if index == fill.position else "▢" if hidden else token
+            for index, (token, hidden) in enumerate(zip(tokens, masked, strict=True))
         ]
         return token_strip(shown, [0] * len(tokens), tokens, masked) + fills_html([fill])
 
@@ -44,13 +44,13 @@ def positions_panel(similarities: Mapping[str, Tensor], position: int = 40) -> P
         options=list(similarities), value=last, description="moment", style=LABEL, layout=WIDE
     )
     count = len(similarities[start])
-    place = widgets.IntSlider(position, 0, count - 1, description="position", style=LABEL, layout=WIDE)
+    slider = widgets.IntSlider(position, 0, count - 1, description="position", style=LABEL, layout=WIDE)
 
     def show(moment: str, position: int) -> str:
         rows = {name: similarities[name][position] for name in dict.fromkeys((moment, start))}
         return image_html(curves(rows, "position", f"cosine with position {position}", mark=position))
 
-    return panel(show, moment=moment, position=place)
+    return panel(show, moment=moment, position=slider)
 
 
 def image_html(fig: Figure) -> str:

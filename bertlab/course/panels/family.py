@@ -39,8 +39,8 @@ def readers_panel(readers: Mapping[str, Reader], text: str) -> Panel:
 def reading_html(name: str, reading: Reading) -> str:
     """A card: the tokens, those out of sight pale and the gap orange; the likeliest words; the entropy."""
     words = " ".join(
-        _token(token, seen, place == reading.fill.position)
-        for place, (token, seen) in enumerate(zip(reading.tokens, reading.seen, strict=True))
+        _token(token, seen, position == reading.fill.position)
+        for position, (token, seen) in enumerate(zip(reading.tokens, reading.seen, strict=True))
     )
     rows = "".join(
         f"<tr><td><bdi>{escape(token)}</bdi></td><td>{share:.0%}</td><td>{bar(110 * share, BLUE)}</td></tr>"

@@ -67,7 +67,7 @@ def weights_html(tokens: Sequence[str], weights: Sequence[float], position: int)
     """A row for each token: how much of its weight the head gives it; the gap itself in grey."""
     rows = "".join(
         f"<tr><td><bdi>{escape(token)}</bdi></td><td>{weight:.2f}</td>"
-        f"<td>{bar(220 * weight, GREY if place == position else BLUE)}</td></tr>"
-        for place, (token, weight) in enumerate(zip(tokens, weights, strict=True))
+        f"<td>{bar(220 * weight, GREY if index == position else BLUE)}</td></tr>"
+        for index, (token, weight) in enumerate(zip(tokens, weights, strict=True))
     )
     return f"<table>{rows}</table>"

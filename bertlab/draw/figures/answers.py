@@ -31,7 +31,7 @@ def span_row(tokens: Sequence[str], first: int, start: int, end: int) -> Figure:
         special = token in ("[CLS]", "[SEP]")
         kind = "answer" if inside else "special" if special else "question" if position < first else "passage"
         box(ax, x, y, width, token, legend[kind])
-        note = [word for word, place in (("start", start), ("end", end)) if place == position]
+        note = [word for word, at in (("start", start), ("end", end)) if at == position]
         note += ["no answer"] if position == 0 and start > 0 else []
         ax.text(x + width / 2, y + 0.44, " = ".join(note), ha="center", va="center", size=8.5, color="#666666")
     return fig

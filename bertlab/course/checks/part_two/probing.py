@@ -155,8 +155,8 @@ def check_removal_effects(fn: Callable[[LogP, Tensor, int, list[int], int], Tens
     expect(torch.equal(given, ids), "your function changed ids: work on copies, one for each token.")
     expect(isinstance(found, Tensor) and found.shape == (5,), "return a tensor with one number for each of `others`.")
     alone, together = ids.repeat(5, 1), ids.repeat(5, 1)
-    for row, place in enumerate(others):
-        alone[row, place] = MASK
+    for row, other in enumerate(others):
+        alone[row, other] = MASK
         together[row, others[: row + 1]] = MASK
     before = _toy(ids[None])[0, position]  # (V,)
     answer = before.argmax()
@@ -220,7 +220,7 @@ def _likelihoods(ids: Tensor, special: Tensor) -> tuple[Tensor, list[tuple[Tenso
 
     words, every = (~special).nonzero()[:, 0], torch.arange(len(ids))
     whole = torch.where(special, ids, MASK).repeat(len(words), 1)
-    growing = torch.stack([torch.where(~special & (every <= place), MASK, ids) for place in words])
+    growing = torch.stack([torch.where(~special & (every <= last), MASK, ids) for last in words])
     right = total(words, hidden(words))
     shown = total(words, ids.repeat(len(words), 1))
     return right, [
