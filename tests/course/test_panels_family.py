@@ -24,6 +24,6 @@ def test_a_card_for_each_reader_shows_what_it_sees_and_writes():
     assert "Run this cell" in box._repr_mimebundle_()["text/html"]
     for wrong in ("the cat sat", "[MASK] and [MASK]"):
         text.value = wrong
-        assert "write [MASK] in position of one word, once" in result.value
+        assert "write [MASK] in place of one word, once" in result.value
     text.value = "[MASK] sat"
     assert "dog" in result.value
