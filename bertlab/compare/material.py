@@ -11,6 +11,7 @@ from bertlab.corpora.documents import read_sources
 from bertlab.corpora.examples import Document
 from bertlab.corpora.pydoc import read_docstrings
 from bertlab.errors import InputError
+from bertlab.relatives.retelling import RetellingTask
 from bertlab.tasks.registry import find_task
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.pretrain import learn_vocabulary
@@ -21,7 +22,7 @@ HELD_OUT = 5  # every fifth document of a user's text is for dev and test questi
 HELD_OUT_DOCUMENTS = 200
 LEAST_QUESTIONS = 50
 LEAST_DOCUMENTS = 10  # of a share: fewer make no pairs for next-sentence prediction
-CLOZE, RETELLING = "cloze", "retelling"
+CLOZE, (RETELLING,) = "cloze", RetellingTask.names
 
 
 @dataclass
