@@ -27,8 +27,9 @@ def english_store(
 ) -> TokenStore:
     """Open the token store of the large English corpora below `folder`; make it first if there is none.
 
-    Its vocabulary is that of the `tokenizer`, or learned from the text. Making takes some minutes: the text is read once for the vocabulary and once for the tokens. After a kill the same
-    call goes on. Beside the store, STORE.md describes its text for a model card.
+    Its vocabulary is that of the `tokenizer`, or learned from the text. Making takes some minutes: the text is read
+    once for the vocabulary and once for the tokens. After a kill the same call goes on. Beside the store, STORE.md
+    describes its text for a model card.
     """
     if not store.exists():
         tokenizer = tokenizer or _vocabulary(folder, store, vocab_size, lowercase, progress)
