@@ -208,7 +208,7 @@ def test_the_rank_of_the_first_answer():
     assert answer_ranks(asked, some, lambda q: np.array([3.0, 1.0, 2.0])) == [2, 4]
 
 
-@pytest.mark.parametrize(("name", "count"), [("search_questions.toml", 50), ("search_dev_questions.toml", 25)])
+@pytest.mark.parametrize(("name", "count"), [("search_questions.toml", 50), ("search_dev_questions.toml", 50)])
 def test_the_questions_are_whole(name, count):
     questions = read_questions(QUESTIONS / name)
     assert len({question.text for question in questions}) == count
