@@ -3,6 +3,7 @@
 import ast
 import csv
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from bertlab.cli.course import Grade
 from bertlab.cli.main import main
 from bertlab.course.grading import sandbox
-from bertlab.course.grading.class_marks import Mark, hand_ins
+from bertlab.course.grading.class_marks import Mark, grade_class, hand_ins
 from bertlab.course.grading.exercises import asked, read_cells, shape
+from bertlab.course.grading.process import Limits, _Watch
 from bertlab.course.grading.slicing import needed, statements
 from bertlab.course.keep import solutions
 from bertlab.errors import InputError
@@ -140,6 +142,19 @@ def test_the_solutions_of_a_chapter_pass(path, tmp_path):
         rows = list(csv.DictReader(file))
     assert len(rows) >= 4 and [row for row in rows if row["passed"] != "yes"] == []
     assert {row["message"] for row in rows} == {"Right, and it is the solution of the course"}
+
+
+@pytest.mark.slow
+def test_what_the_course_prepares_may_take_long_on_a_busy_machine(tmp_path, monkeypatch):
+    chapters, path = tmp_path / "chapters", tmp_path / "05_gelu.ipynb"
+    chapters.mkdir()
+    (chapters / path.name).write_text(notebook([STUB]))
+    path.write_text(notebook([RIGHT]))
+    clock, run, late = time.monotonic, _Watch.until_its_end, []
+    monkeypatch.setattr(_Watch, "until_its_end", lambda *given: late.append(1000) or run(*given))
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + sum(late))  # the worker has just been started
+    ((mark,),) = grade_class([("ada", path)], chapters, Limits(), closed=False)
+    assert late and mark.exercise == "1 GELU" and mark.passed, mark.message
 
 
 def test_a_copied_solution_is_known_under_the_names_of_the_learner():

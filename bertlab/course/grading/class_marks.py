@@ -120,18 +120,19 @@ def _grade(
         return [Mark(learner, message="no notebook in the folder")]
     if path.is_symlink() or not path.is_file() or path.stat().st_size > NOTEBOOK:
         return [Mark(learner, path.stem, message=f"no notebook: a link, no plain file, or above {NOTEBOOK >> 20} MB")]
-    graded, end = Graded(path.stem), time.monotonic() + limits.notebook_seconds
+    graded, left = Graded(path.stem), float(limits.notebook_seconds)
     job = {"name": path.stem, "chapters": str(chapters), "closed": closed, "file_size": FILE_SIZE}
     job |= {"memory": limits.memory, "seconds": START + limits.notebook_seconds}
     while not graded.failed and not stop.is_set():
         before = len(graded.results)
-        reason = run_worker(job | {"done": [*graded.results]}, path, limits, end, graded.take, stop)
+        reason, spent = run_worker(job | {"done": [*graded.results]}, path, limits, left, graded.take, stop)
+        left -= spent
         if graded.running is not None:
             graded.results[graded.running] = (False, reason, time.monotonic() - graded.since)
             graded.running = None
         if graded.exercises and not graded.waiting():
             break
-        if time.monotonic() > end:
+        if left <= 0:
             over = f"not run: the {limits.notebook_seconds} seconds for the notebook were over"
             graded.results |= dict.fromkeys(graded.waiting(), (False, over, 0.0))
         elif len(graded.results) == before:  # ended where no exercise was to blame

@@ -17,7 +17,8 @@ from typing import Any, BinaryIO
 
 import bertlab
 
-START = 300  # seconds that a process may take before its first exercise: imports, and what checkers are given
+START = 300  # seconds of processor time for what comes before the first exercise: imports, and what checkers are given
+HUNG = 3600  # seconds by the clock for the same, which a busy machine may need; only what hangs takes as long
 FILE_SIZE = 16 * 2**20  # of a file in the scratch folder, and SCRATCH of all
 SCRATCH = 64 * 2**20
 REPORTED = 2**20
@@ -38,14 +39,15 @@ def run_worker(
     job: dict[str, Any],
     notebook: Path,
     limits: Limits,
-    end: float,
+    left: float,
     take: Callable[[dict[str, Any]], None],
     stop: threading.Event,
-) -> str:
+) -> tuple[str, float]:
     """Run a worker on a notebook until it ends or goes beyond a limit, and call `take` with each of its reports.
 
-    `end` is the time on time.monotonic() at which the whole notebook has had its seconds.
-    Returns why it ended: nothing, if by itself and in order. Its folder and all its processes are gone then.
+    `left`: seconds that the exercises of the notebook still have together.
+    Returns why it ended (nothing, if by itself and in order) and how many seconds its exercises took. Its folder and
+    all its processes are gone then.
     """
     token = secrets.token_hex(16)
     with (
@@ -66,7 +68,8 @@ def run_worker(
             start_new_session=True,
         )
         try:
-            return _Watch(process, scratch, limits, end, stop).until_its_end(token.encode(), take)
+            watch = _Watch(process, scratch, limits, left, stop)
+            return watch.until_its_end(token.encode(), take), watch.spent()
         finally:
             _kill(process)
 
@@ -85,11 +88,19 @@ def _environment(scratch: Path) -> dict[str, str]:
 class _Watch:
     """Reads what a worker reports and ends it where it goes beyond a limit."""
 
-    def __init__(self, process: subprocess.Popen, scratch: Path, limits: Limits, end: float, stop: threading.Event):
-        self.process, self.scratch, self.limits, self.end, self.stop = process, scratch, limits, end, stop
+    def __init__(
+        self,
+        process: subprocess.Popen,
+        scratch: Path,
+        limits: Limits,
+        left: float,
+        stop: threading.Event,
+    ):
+        self.process, self.scratch, self.limits, self.left, self.stop = process, scratch, limits, left, stop
         self.lines: queue.Queue[bytes] = queue.Queue()
         self.read = 0
-        self.deadline = (time.monotonic() + START, f"not ready after {START} seconds")
+        self.began: float | None = None  # the first exercise
+        self.deadline = (time.monotonic() + HUNG, f"not ready after {HUNG} seconds")
         threading.Thread(target=self._read, args=(process.stdout,), daemon=True).start()
 
     def _read(self, stream: BinaryIO) -> None:
@@ -115,11 +126,15 @@ class _Watch:
         return reason
 
     def _set_deadline(self, event: dict[str, Any]) -> None:
-        seconds = self.limits.seconds
+        seconds, now = self.limits.seconds, time.monotonic()
         if "begin" in event:
-            self.deadline = (time.monotonic() + seconds, f"stopped after {seconds} seconds")
+            self.began = self.began or now
             over = f"stopped: the {self.limits.notebook_seconds} seconds for the notebook were over"
-            self.deadline = min(self.deadline, (self.end, over))
+            self.deadline = min((now + seconds, f"stopped after {seconds} seconds"), (self.began + self.left, over))
+
+    def spent(self) -> float:
+        """Return the seconds since the first exercise began: what the course itself prepares is not the learner's."""
+        return time.monotonic() - self.began if self.began else 0.0
 
     def _beyond(self) -> str:
         """The limit that is passed, or nothing."""
