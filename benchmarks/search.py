@@ -1,6 +1,6 @@
 """How often the right function of the installed packages is among the first that a search shows.
 
-    python benchmarks/search.py                                  # words alone: TF-IDF and BM25; BM25 as search uses it
+    python benchmarks/search.py                                  # words alone: TF-IDF, BM25, and what search adds to it
     python benchmarks/search.py --model runs/my-search           # also by the vectors of a trained model, and both
     python benchmarks/search.py --raw storyworld-tiny            # also a model that was never trained for it
     python benchmarks/search.py --questions tests/search_dev_questions.toml     # the ones to choose settings by
@@ -13,11 +13,14 @@ installed. The last column names the questions whose answer is not among the fir
 import argparse
 from pathlib import Path
 
+from sklearn.feature_extraction.text import TfidfVectorizer
+
 from bertlab.evaluation.search import Question, answer_ranks, read_questions
 from bertlab.model import BertForSentenceEmbedding
-from bertlab.search.ranking import Ranker, by_both, by_meaning, by_tfidf, by_words
+from bertlab.search.ranking import Ranker, by_both, by_meaning, by_tfidf, by_words, priors
 from bertlab.search.units import Unit, read_units
 from bertlab.search.vectors import TextEncoder, kept_vectors
+from bertlab.search.words import WordCounts, kept_words, synonyms
 from bertlab.tasks.measures import score_ranks
 from bertlab.tokenizer import Tokenizer
 
@@ -28,8 +31,16 @@ HEAD = ("ranked by", "recall@1", "recall@5", "MRR", "found", "missed")
 def rankers(units: list[Unit], model: str | None, raw: str | None, max_length: int) -> dict[str, Ranker]:
     """Return the ways to rank, by name."""
     texts = [unit.text for unit in units]
-    words = by_words([unit.counted for unit in units], [unit.depth for unit in units])
-    found: dict[str, Ranker] = {"TF-IDF": by_tfidf(texts), "BM25": by_words(texts), "BM25, names and depth": words}
+    plain = WordCounts.of(texts, TfidfVectorizer(stop_words="english").build_analyzer())
+    words, prior = kept_words([unit.counted for unit in units]), priors(units)
+    search = by_words(words, prior, synonyms())
+    found: dict[str, Ranker] = {
+        "TF-IDF": by_tfidf(texts),
+        "BM25": by_words(plain),
+        "stems, names and first sentences count more": by_words(words),
+        "well-known packages and short names first": by_words(words, prior),
+        "synonyms: bertlab search": search,
+    }
     if raw:
         bert, tokenizer = BertForSentenceEmbedding.from_pretrained(raw), Tokenizer.from_pretrained(raw)
         for pooling in ("mean", "cls"):
@@ -37,7 +48,7 @@ def rankers(units: list[Unit], model: str | None, raw: str | None, max_length: i
             found[f"{raw}, {pooling}"] = by_meaning(encoder, encoder.encode(texts, progress=True))
     if model:
         meaning = by_meaning(*kept_vectors(model, texts, progress=True))
-        found |= {f"{model}": meaning, f"{model} and BM25, names and depth": by_both(meaning, words)}
+        found |= {f"{model}": meaning, f"{model} and bertlab search": by_both(meaning, search)}
     return found
 
 

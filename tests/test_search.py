@@ -16,6 +16,7 @@ from bertlab.search.engine import Search
 from bertlab.search.ranking import by_both, by_meaning, by_tfidf, by_words, ranks
 from bertlab.search.units import Unit, read_units
 from bertlab.search.vectors import TextEncoder, kept_vectors
+from bertlab.search.words import WordCounts
 
 TEXT = """A red dog ran to the house.
 It was hungry.
@@ -79,9 +80,8 @@ def test_functions_are_read_once_until_a_file_changes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     once, again = read_units(["pydoc"]), read_units(["pydoc"])
     assert once == again and len(count) == 1
-    assert once[0] == Unit(
-        "mod.read", "(path)", "Read a file into a table.", "mod read. Read a file into a table.", "read", 1
-    )
+    sentence = "Read a file into a table."
+    assert once[0] == Unit("mod.read", "(path)", sentence, f"mod read. {sentence}", "read", "mod", depth=1, known=0)
     file.write_text('def write(path):\n    """Write a table into a file now."""\n')
     assert read_units(["pydoc"])[0].name == "mod.write" and len(count) == 2
 
@@ -159,20 +159,10 @@ def test_vectors_do_not_depend_on_their_neighbours(model):
 
 def test_words_count_by_how_rare_they_are():
     texts = ["read a table from a file", "write a table to a file", "a file of frogs"]
-    for ranker in (by_words(texts), by_tfidf(texts)):
+    for ranker in (by_words(WordCounts.of(texts)), by_tfidf(texts)):
         assert ranker("how do I read a file").argmax() == 0
         assert ranker("frogs in the file").argmax() == 2
         assert not ranker("the").any() and not ranker("zebra").any()
-
-
-def test_names_count_more_and_deep_ones_less():
-    unit = Unit("pkg.read_csv", "()", "Read it.", "pkg read csv. Read it. Now.", "read csv", 1)
-    assert unit.counted == "read csv Read it. read csv Read it. pkg read csv. Read it. Now."
-    assert by_words(["a csv", "a csv"], [3, 1])("csv").argmax() == 1
-
-
-def test_words_are_whole():
-    assert by_words(["reading threads", "read it"])("read").tolist()[0] == 0
 
 
 def test_ranks_and_their_sum():

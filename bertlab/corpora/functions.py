@@ -33,6 +33,7 @@ NOT_FOR_USERS = {
 }
 ATTACHED = re.compile(r"_?add_(?:newdoc|docstr)")  # NumPy and PyTorch document compiled functions by calls of these
 LEAST_WORDS = 3  # of a docstring
+OFFERED_BY = {"posix": "os", "nt": "os"}  # "don't import this module directly", their documentation says
 SIGNATURE = re.compile(r"[\w.]+\(.*?\)(?:\s*->\s*[^\n]+)?\s*\n\s*\n", re.DOTALL)  # a docstring may begin with its own
 
 
@@ -135,6 +136,8 @@ def _defined(tree: ast.Module, module: str) -> Iterator[Function]:
 
 def _documented(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, inside: str) -> Iterator[Function]:
     docstring = ast.get_docstring(node) or ""
+    if isinstance(node, ast.ClassDef) and not docstring:  # concurrent.futures.ProcessPoolExecutor
+        docstring = next((ast.get_docstring(method) or "" for method in _made(node)), "")
     if len(docstring.split()) >= LEAST_WORDS:
         yield Function(f"{inside}.{node.name}", _signature(node), docstring)
 
@@ -142,13 +145,17 @@ def _documented(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, ins
 def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
     """Return the parameters as written, those of a class from its __init__; without annotations and self."""
     if isinstance(node, ast.ClassDef):
-        made = (m for m in node.body if isinstance(m, ast.FunctionDef) and m.name == "__init__")
-        return next((_signature(method) for method in made), "()")
+        return next((_signature(method) for method in _made(node)), "()")
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
         argument.annotation = None
     for rest in filter(None, (node.args.vararg, node.args.kwarg)):
         rest.annotation = None
     return re.sub(r"^\((?:self|cls)(?:, |(?=\)))(?:/, )?", "(", f"({ast.unparse(node.args)})")
+
+
+def _made(node: ast.ClassDef) -> Iterator[ast.FunctionDef]:
+    """Yield the __init__ of a class, if it has one."""
+    return (method for method in node.body if isinstance(method, ast.FunctionDef) and method.name == "__init__")
 
 
 def _attached(call: ast.Call) -> Iterator[Function]:
@@ -179,7 +186,7 @@ def _compiled(packages: Collection[str]) -> Iterator[Function]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of modules that a later Python will not have
                 module = importlib.import_module(name)
-            yield from _described(module, "" if name == "builtins" else f"{name}.")
+            yield from _described(module, "" if name == "builtins" else f"{OFFERED_BY.get(name, name)}.")
 
 
 def _has_source(origin: str | None) -> bool:

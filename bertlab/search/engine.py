@@ -7,9 +7,10 @@ from typing import Literal
 
 from bertlab.errors import InputError
 from bertlab.io.locate import bundled_models
-from bertlab.search.ranking import Hit, Ranker, best_hits, by_both, by_meaning, by_words
+from bertlab.search.ranking import Hit, Ranker, best_hits, by_both, by_meaning, by_words, priors
 from bertlab.search.units import Unit, read_units
 from bertlab.search.vectors import kept_vectors
+from bertlab.search.words import kept_words, synonyms
 
 MODEL = "pydoc-search"  # the bundled one, where there is one
 Way = Literal["both", "meaning", "words"]
@@ -45,7 +46,7 @@ class Search:
         if by != "words" and model is None:
             raise InputError(f"to rank by {by}, name a model with --model: bertlab finetune match trains one")
         units = read_units(corpus, progress=progress)
-        words = by_words([unit.counted for unit in units], [unit.depth for unit in units])
+        words = by_words(kept_words([unit.counted for unit in units]), priors(units), synonyms())
         if model is None or by == "words":
             return cls(units, words)
         meaning = by_meaning(*kept_vectors(model, [unit.text for unit in units], progress=progress))

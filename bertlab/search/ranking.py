@@ -3,24 +3,25 @@
 Shapes: N units, Q questions.
 """
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bertlab.search.units import Unit
 from bertlab.search.vectors import TextEncoder
+from bertlab.search.words import WordCounts
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Ranker = Callable[[str], np.ndarray]  # a question -> how well each unit fits (N,): higher is better
-WORD = re.compile(r"[a-z0-9]+")
 K1, B = 1.2, 0.75  # of BM25, as usual
-DEPTH = 0.35  # chosen on tests/search_dev_questions.toml
+SYNONYM, KNOWN, DEPTH = 0.6, 0.6, 0.2  # chosen on tests/search_dev_questions.toml
+NOTHING: Mapping[str, Collection[str]] = MappingProxyType({})
 FUSION = 60  # of reciprocal ranks (Cormack et al. 2009)
 
 
@@ -38,34 +39,35 @@ def by_tfidf(texts: Sequence[str]) -> Ranker:
     return lambda question: (known @ vectorizer.transform([question]).T).toarray()[:, 0]
 
 
-def by_words(texts: Sequence[str], depths: Sequence[int] = ()) -> Ranker:
-    """Rank by BM25 (Robertson and Zaragoza 2009) over the words of the question but the most common ones of English.
+def by_words(
+    words: WordCounts, prior: np.ndarray | float = 1.0, synonyms: Mapping[str, Collection[str]] = NOTHING
+) -> Ranker:
+    """Rank by BM25 (Robertson and Zaragoza 2009) times `prior` (N,).
 
-    With `depths`, the dots in the name of each text, numpy.linspace comes before what lies deeper in a package.
+    A word of the question and its synonyms count as one word; a synonym in a text weighs SYNONYM of the word itself.
     """
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    texts = [text.lower() for text in texts]
-    lengths = np.array([text.count(" ") + 1 for text in texts])
-    shares = 1 - B + B * lengths / lengths.mean()
-    prior = 1 / (1 + DEPTH * np.array(depths or [0] * len(texts)))
+    lengths = words.lengths()
+    shares = 1 - B + B * lengths / max(1, lengths.mean())
 
     def rank(question: str) -> np.ndarray:
-        scores = np.zeros(len(texts))
-        for word in sorted(set(WORD.findall(question.lower())) - ENGLISH_STOP_WORDS):
-            times = _counts(word, texts)
+        scores = np.zeros(len(lengths))
+        for word in dict.fromkeys(words.cut(question)):
+            times = words.times(word)
+            for other in synonyms.get(word, ()):
+                times = np.maximum(times, SYNONYM * words.times(other))
             holders = (times > 0).sum()
-            rarity = log(1 + (len(texts) - holders + 0.5) / (holders + 0.5))
+            rarity = log(1 + (len(lengths) - holders + 0.5) / (holders + 0.5))
             scores += rarity * times * (K1 + 1) / (times + K1 * shares)
         return scores * prior
 
     return rank
 
 
-def _counts(word: str, texts: Sequence[str]) -> np.ndarray:
-    """Return how often each lower-case text holds the word: (N,)."""
-    whole = re.compile(rf"(?<![a-z0-9]){word}(?![a-z0-9])")
-    return np.array([len(whole.findall(text)) if word in text else 0 for text in texts])
+def priors(units: Sequence[Unit]) -> np.ndarray:
+    """Return what each unit is worth before any question (N,): more, the more packages import its module, and less, the
+    deeper it lies: numpy.linspace comes before what few use or what is nested in a package."""
+    known, depth = (np.array([getattr(unit, name) for unit in units]) for name in ("known", "depth"))
+    return (1 + KNOWN * np.log1p(known)) / (1 + DEPTH * depth)
 
 
 def by_both(*rankers: Ranker) -> Ranker:

@@ -1,12 +1,15 @@
 """What is searched: the functions of the installed packages, or the paragraphs of text files."""
 
+import builtins
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from bertlab.corpora.functions import Function, name_words, read_functions
+from bertlab.corpora.importers import count_importers
 from bertlab.corpora.pydoc import installed, python_files
 from bertlab.corpora.reading import read_text
 from bertlab.corpora.sentences import split_sentences
@@ -22,19 +25,22 @@ LONGEST = 1500  # characters of a unit that are searched; a model reads fewer
 @dataclass(frozen=True)
 class Unit:
     """One thing to find. `name`: a qualified name with its parameters in `detail`, or file:line; `sentence` is shown;
-    `text` is what is encoded. Of a function, `heading` is its own name as words, `depth` the dots in its whole name."""
+    `text` is what is encoded. Of a function, `heading` is its own name as words and `owner` the rest of its name,
+    `depth` the dots in the whole name, `known` how many packages import its top-level module."""
 
     name: str
     detail: str
     sentence: str
     text: str
     heading: str = ""
+    owner: str = ""
     depth: int = 0
+    known: int = 0
 
     @property
     def counted(self) -> str:
-        """The words that count in a search by words: those of the heading and of the first sentence three times."""
-        return " ".join([self.heading, self.sentence] * 2 + [self.text])
+        """What a search by words counts: `text`, which has all of it, and again the name and the first sentence."""
+        return " ".join([self.heading] * 4 + [self.owner] + [self.sentence] * 3 + [self.text])
 
 
 def read_units(corpus: Sequence[str | Path], *, progress: bool = False) -> list[Unit]:
@@ -56,12 +62,18 @@ def read_units(corpus: Sequence[str | Path], *, progress: bool = False) -> list[
     return found
 
 
-def function_unit(function: Function) -> Unit:
-    """Return a function as a unit: the words of its name, and its docstring up to the list of parameters."""
+def function_unit(function: Function, importers: Counter[str]) -> Unit:
+    """Return a function as a unit: the words of its name, and its docstring up to the list of parameters.
+
+    Nobody needs to import a builtin: it is as well known as the module that most packages import.
+    """
     text = f"{function.words}. {function.description}"
-    own = name_words(function.name.rpartition(".")[2])
+    owner, _, own = function.name.rpartition(".")
+    top = function.name.partition(".")[0]
+    known = max(importers.values(), default=0) if hasattr(builtins, top) else importers[top]
+    names = name_words(own), name_words(owner)
     depth = function.name.count(".")
-    return Unit(function.name, function.signature, function.first_sentence, text[:LONGEST], own, depth)
+    return Unit(function.name, function.signature, function.first_sentence, text[:LONGEST], *names, depth, known)
 
 
 def paragraphs(path: Path) -> Iterator[Unit]:
@@ -93,12 +105,14 @@ def _files(source: Path) -> list[Path]:
 def _pydoc(read: Callable[[], Sequence[Function]]) -> list[Unit]:
     """Return the units of the installed packages: kept ones, if no Python file has changed since."""
     digest = hashlib.sha256(repr([field.name for field in fields(Unit)]).encode())
-    for name, path in python_files(installed()):
+    files = python_files(installed())
+    for name, path in files:
         facts = path.stat()
         digest.update(f"{name} {facts.st_size} {facts.st_mtime_ns}\n".encode())
 
     def made() -> bytes:
-        return "\n".join(json.dumps(asdict(function_unit(function))) for function in read()).encode()
+        importers = count_importers(files)
+        return "\n".join(json.dumps(asdict(function_unit(function, importers))) for function in read()).encode()
 
     def opened(content: bytes) -> list[Unit]:
         return [Unit(**json.loads(line)) for line in content.splitlines()]

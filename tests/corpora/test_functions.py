@@ -151,3 +151,8 @@ def test_a_function_belongs_to_one_split():
 
 def test_functions_without_prose_are_left_out():
     assert list(islice(pairs_of([Function("a.b", "()", "Take it.")], 0, 5), 5)) == []
+
+
+def test_compiled_functions_of_os_have_its_name():
+    names = {function.name for function in read_functions(packages=["posix", "nt"])}
+    assert "os.rename" in names and not {name for name in names if name.startswith(("posix.", "nt."))}
