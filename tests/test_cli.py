@@ -210,7 +210,7 @@ MISTAKES = {
     "missing vocabulary": (("pretrain", "--vocab", "none.txt", "--out", "x"), "none.txt"),
     "vocabulary that is none": (("pretrain", "--vocab", "short.txt", "--out", "x"), "short.txt: the vocabulary has no"),
     "vocabulary and its size": (("pretrain", "--vocab", "run", "--set", "vocab_size=9"), "no effect beside --vocab"),
-    "vocabulary and store": (("pretrain", "--vocab", "run", "--store", "s", "--out", "x"), "store, whose token store"),
+    "vocabulary and store": (("pretrain", "--vocab", "run", "--store", "s", "--out", "x"), "no effect beside --store"),
     "vocabulary and case": (("pretrain", "--vocab", "run", "--set", "lowercase=false"), "run says lowercase=True"),
 }
 
