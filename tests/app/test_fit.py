@@ -4,7 +4,7 @@ import pytest
 from pages import facts, fine, opened, said
 
 from app.explore import FIRST
-from app.shared import texts
+from app.shared.text import texts
 from bertlab import Tokenizer
 from bertlab.explain.text import cut_words
 

@@ -10,8 +10,9 @@ import torch
 from pages import cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
-from app.shared import models, progress
-from app.shared.markdown import END, ISOLATE
+from app.shared.model import models
+from app.shared.page import progress
+from app.shared.page.markdown import END, ISOLATE
 from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.explain.attention.knockout import answer_knockouts, answer_without

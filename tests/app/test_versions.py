@@ -3,7 +3,7 @@
 import pytest
 from pages import fine, opened, said
 
-from app.shared.versions import partners
+from app.shared.text.versions import partners
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.html.marked import changed_words
 from bertlab.explain.attention.maps import attention_maps

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from app.shared import layout, models
-from app.shared.exports import exports
+from app.shared.model import models
+from app.shared.page import layout
+from app.shared.page.exports import exports
 from app.views.attention import cells
 from bertlab.draw.charts.attention import attention_heatmap, attention_table
 from bertlab.draw.html import bertviz

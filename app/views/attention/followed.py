@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from app.shared import layout, models, state
-from app.shared.markdown import plain
+from app.shared.model import models
+from app.shared.page import layout, state
+from app.shared.page.markdown import plain
 from app.views.masking import mask
 from app.views.masking.mask import Query
 from bertlab.explain.text import Encoded, encode

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.shared import progress
-from app.shared.markdown import plain
+from app.shared.page import progress
+from app.shared.page.markdown import plain
 from app.views.dataset.source import Data
 from bertlab import Tokenizer
 from bertlab.errors import InputError

@@ -4,9 +4,9 @@ import pandas as pd
 import streamlit as st
 
 from app.explore import PAGES, file_of
-from app.shared import state
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared.page import state
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
 from app.views.dataset.judged import LETTERS, Judged
 from bertlab.explain.slices import length_bounds, words_in
 

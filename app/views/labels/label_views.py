@@ -4,9 +4,12 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from app.shared import contributions, models, state, versions
-from app.shared.exports import exports
-from app.shared.markdown import chip_names, plain, signed
+from app.shared import contributions
+from app.shared.model import models
+from app.shared.page import state
+from app.shared.page.exports import exports
+from app.shared.page.markdown import chip_names, plain, signed
+from app.shared.text import versions
 from app.views.labels import cells
 from bertlab.draw.charts.attribution import attribution_table
 from bertlab.draw.html.marked import marked_names

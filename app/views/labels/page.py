@@ -1,11 +1,13 @@
-"""Labels: the class of a text and the labels of its words, by fine-tuned models, with what contributed to each."""
+"""Labels: the class of a text and the labels of its by fine-tuned models, with what contributed to each."""
 
 from collections.abc import Iterator
 
 import streamlit as st
 
-from app.shared import fit, layout, models, state, texts, versions, words
-from app.shared.markdown import plain
+from app.shared.model import fit, models
+from app.shared.page import layout, state
+from app.shared.page.markdown import explained, plain
+from app.shared.text import texts, versions
 from app.views.labels import label_views
 from bertlab.errors import InputError
 from bertlab.explain.labels import label_text, label_words
@@ -78,7 +80,7 @@ layout.heading(
     "Labels",
     "A fine-tuned BERT gives a text its class, or each word its label. Which tokens contributed? *Integrated "
     "gradients* divide the logit of the label among them: blue tokens raise it, orange ones lower it.",
-    help=f"{SCORE}\n\n{words.explained(SCORE)}",
+    help=f"{SCORE}\n\n{explained(SCORE)}",
 )
 examples = texts.chosen().labels
 versions.examples_and_switch("label_", examples)

@@ -6,9 +6,11 @@ from functools import partial
 
 import streamlit as st
 
-from app.shared import contributions, layout, models, words
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared import contributions
+from app.shared.model import models
+from app.shared.page import layout
+from app.shared.page.exports import exports
+from app.shared.page.markdown import explained, plain
 from app.views.masking import cells, mask
 from app.views.masking.mask import Query
 from bertlab import BertForPreTraining, Tokenizer
@@ -47,7 +49,7 @@ def show_fills(query: Query, encoded: Encoded, positions: Sequence[int], k: int,
             st.markdown(mask.context(encoded, position))
             layout.show_chart(fill_bars(fill, truth), in_words(fill))
             sure = sureness(fill, truth, query.loaded.tokenizer.vocab_size)
-            st.caption(sure, help=words.explained(sure))
+            st.caption(sure, help=explained(sure))
     if len(found) > PANELS:
         st.caption(f"Only the first {PANELS} of {len(found)} gaps are drawn. The table lists all.")
     code = cells.fill(query, k, truths)
@@ -100,6 +102,6 @@ def show_why(query: Query, number: int) -> None:
     contributions.show_marked(found)
     bars = contributions.show_bars(found, control, f"What each token contributes to “{guess}”")
     unit = f"Unit: nats of the log-odds of “{plain(guess)}”. {contributions.completeness(found)}"
-    st.caption(unit, help=words.explained("nats, log-odds"))
+    st.caption(unit, help=explained("nats, log-odds"))
     table = attribution_table(found, control)
     exports(f"why{query.key}", table, cells.why(query, number), bars)

@@ -6,9 +6,10 @@ from functools import partial
 import altair as alt
 import streamlit as st
 
-from app.shared import layout, models
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared.model import models
+from app.shared.page import layout
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
 from app.views.masking import cells, mask
 from app.views.masking.mask import Query
 from bertlab import BertForPreTraining, Tokenizer

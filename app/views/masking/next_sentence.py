@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import layout, models, texts
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared.model import models
+from app.shared.page import layout
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
+from app.shared.text import texts
 from app.views.masking import cells
 from app.views.masking.mask import Query
 from bertlab.draw.charts.masking import verdict_bars, verdict_table

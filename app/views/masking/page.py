@@ -1,6 +1,8 @@
 """Masked words: what BERT would write in the gaps and why, and both tasks of its pretraining."""
 
-from app.shared import fit, layout, models, state, texts, versions
+from app.shared.model import fit, models
+from app.shared.page import layout, state
+from app.shared.text import texts, versions
 from app.views.masking import fill_in, layer_by_layer, mask, next_sentence, pretraining_draw, two_versions, whole_text
 from bertlab.explain.text import encode
 

@@ -6,8 +6,9 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from app.shared import layout, models
-from app.shared.exports import exports
+from app.shared.model import models
+from app.shared.page import layout
+from app.shared.page.exports import exports
 from app.views.masking import cells
 from app.views.masking.mask import Query
 from bertlab.draw.charts.masking import loss_bars, loss_table

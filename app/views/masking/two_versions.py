@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app.shared import layout, versions
-from app.shared.markdown import plain
+from app.shared.page import layout
+from app.shared.page.markdown import plain
+from app.shared.text import versions
 from app.views.masking import mask
 from app.views.masking.fill_in import fills, in_words
 from app.views.masking.mask import Query

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import layout, progress, state, words
-from app.shared.exports import exports
-from app.shared.markdown import chip_names, plain, signed
+from app.shared.page import layout, progress, state
+from app.shared.page.exports import exports
+from app.shared.page.markdown import chip_names, explained, plain, signed
 from app.views.masking import cells
 from app.views.masking.mask import Query
 from bertlab.draw.charts import masking as masking_charts
@@ -29,7 +29,7 @@ def show(queries: Sequence[Query]) -> None:
     st.markdown(
         "Each token is masked in turn, and the model predicts it from all the others. Its *surprisal* is −ln of the "
         "probability that the model gave to the true token. 0 nats: the model was certain of it.",
-        help=words.explained("nats"),
+        help=explained("nats"),
     )
     st.caption(
         "Minus their sum is the pseudo-log-likelihood (Salazar et al. 2020). Of two texts of equal length, the one "

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from app.shared import fit, layout, models
-from app.shared.markdown import plain
+from app.shared.model import fit, models
+from app.shared.page import layout
+from app.shared.page.markdown import plain
 from app.views.spans import reading, starts_and_ends, the_answer, which_head, why
 from app.views.spans.reading import Reading
 

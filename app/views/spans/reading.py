@@ -7,7 +7,9 @@ from typing import cast
 
 import streamlit as st
 
-from app.shared import layout, models, progress, state, texts
+from app.shared.model import models
+from app.shared.page import layout, progress, state
+from app.shared.text import texts
 from bertlab import BertForQuestionAnswering
 from bertlab.explain.attention.knockout import Head, windows_without
 from bertlab.explain.spans import Answer, answer_from, count_windows, read_passage

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import layout
-from app.shared.exports import exports
+from app.shared.page import layout
+from app.shared.page.exports import exports
 from app.views.spans import cells
 from app.views.spans.reading import Reading, drawn_tokens
 from bertlab.draw.charts import spans as span_charts

@@ -6,9 +6,9 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from app.shared import layout, state
-from app.shared.exports import exports
-from app.shared.markdown import plain, signed
+from app.shared.page import layout, state
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain, signed
 from app.views.spans import cells
 from app.views.spans.reading import SHADES, Reading, percent
 from bertlab.draw.charts import spans as span_charts

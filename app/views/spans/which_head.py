@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import knockout_heads, models
-from app.shared.exports import exports
-from app.shared.markdown import plain, signed
+from app.shared import knockout_heads
+from app.shared.model import models
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain, signed
 from app.views.spans import cells
 from app.views.spans.reading import Reading, percent
 from bertlab.draw.charts.knockout import Rows, knockout_maps, knockout_table

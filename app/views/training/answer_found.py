@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from app.shared import layout, progress
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared.page import layout, progress
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
 from app.views.spans import reading
 from app.views.training import cells
 from app.views.training.film import MOST_MOMENTS, last_model, moments_of, settled

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import streamlit as st
 from torch import Tensor
 
-from app.shared import layout, models, progress, state
-from app.shared.exports import exports
+from app.shared.model import models
+from app.shared.page import layout, progress, state
+from app.shared.page.exports import exports
 from app.views.training import cells
 from app.views.training.film import MOST_MOMENTS, last_model, moments_of, text_fields
 from bertlab import BertModel, Tokenizer

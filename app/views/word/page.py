@@ -2,8 +2,10 @@
 
 import streamlit as st
 
-from app.shared import fit, layout, models, state, texts
-from app.shared.exports import exports
+from app.shared.model import fit, models
+from app.shared.page import layout, state
+from app.shared.page.exports import exports
+from app.shared.text import texts
 from app.views.masking import mask
 from app.views.word import cells, links
 from bertlab.draw.charts.attention import followed_heatmap, followed_table

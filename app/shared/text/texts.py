@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from app.shared import models
-from app.shared.families import DEFAULT_MODEL, STORYWORLD, origin
-from app.shared.state import Examples
+from app.shared.model import models
+from app.shared.model.bundled import DEFAULT_MODEL, STORYWORLD, origin
+from app.shared.page.state import Examples
 
 
 def pairs(examples: dict[str, tuple[str, str]], first: str = "text", second: str = "pair") -> Examples:

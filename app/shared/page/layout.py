@@ -9,16 +9,10 @@ from typing import Protocol, TypeVar
 import streamlit as st
 from altair import TopLevelMixin
 
-from app.shared import models
-from app.shared.markdown import plain
+from app.shared.model import models
+from app.shared.page.markdown import plain
 from bertlab.errors import InputError
 
-# The blue of the charts is too dark on a dark page: Vega writes colours as attributes, which CSS overrides.
-DARK = """<style>
-[data-testid=stVegaLiteChart] svg [fill="#0072B2"] { fill: #4aa8e8; }
-[data-testid=stVegaLiteChart] svg [stroke="#0072B2"] { stroke: #4aa8e8; }
-.st-key-story { background: #16222b !important; }
-</style>"""
 ROWS_IN_SIGHT = 30  # rows of a chart that stand on the page without scrolling
 SCROLLED_HEIGHT = 620  # pixels
 # Altair keeps in global variables how it turns a chart into JSON, and Streamlit changes them while it draws. Whoever

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from app.shared import model_bar, models
-from app.shared.families import DEFAULT_MODEL, READ, STORYWORLD, origin
+from app.shared.model import model_bar, models
+from app.shared.model.bundled import DEFAULT_MODEL, READ, STORYWORLD, origin
 from bertlab import Tokenizer
 from bertlab.explain.text import cut_words
 from bertlab.io.locate import bundled_models
