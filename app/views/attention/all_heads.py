@@ -46,7 +46,7 @@ STEP_0 = " Choose step 0 of its training to see."
 def show(loaded: models.Loaded, text: str, pair: str | None, version: str | None = None) -> None:
     """`version`: another version of the text, whose heads are drawn beside these."""
     heads, other = heads_of(loaded, text, pair), models.beside("encoder")
-    layout.notices(heads.maps.dropped, heads.maps.unknown, len(heads.maps.tokens))
+    layout.notices(loaded.name, heads.maps.dropped, heads.maps.unknown, len(heads.maps.tokens))
     both = [heads] + ([heads_of(other, text, pair)] if other else [])
     if version:
         both = [replace(heads, name=versions.short(text)), *both[1:], heads_of(loaded, version, pair)]

@@ -36,7 +36,7 @@ class Followed:
 def choose(loaded: models.Loaded, text: str, pair: str | None) -> Followed | None:
     """Show the fields for position and word; None while nothing is masked."""
     encoded = encode(loaded.tokenizer, text, pair, loaded.limit)
-    layout.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
+    layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
     positions = mask.choose(encoded)
     if not positions:
         return None

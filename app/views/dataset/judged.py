@@ -13,6 +13,7 @@ from app.shared.page import progress
 from app.shared.page.markdown import plain
 from app.views.dataset.source import Data
 from bertlab import Tokenizer
+from bertlab.draw.percent import percent
 from bertlab.errors import InputError
 from bertlab.evaluation.wording import meaning
 from bertlab.explain.slices import words_of
@@ -101,7 +102,7 @@ def show_measures(judged: Judged) -> None:
     if judged.known and (confusions := judged.data.task.confusions(*judged.pairs())):
         label, count = Counter(right for right, _ in confusions).most_common(1)[0]
         share = count / len(confusions)
-        st.caption(f"Control: always “{plain(label)}” would be right in {share:.1%} of {len(confusions):,}.")
+        st.caption(f"Control: always “{plain(label)}” would be right in {percent(share)} of {len(confusions):,}.")
 
 
 def words_for(name: str) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from app.shared.model import fit, models
+from app.shared.model import models
 from app.shared.page import layout, state
 from app.shared.page.markdown import explained, plain
-from app.shared.text import texts, versions
+from app.shared.text import fit, texts, versions
 from app.views.labels import label_views
 from bertlab.errors import InputError
 from bertlab.explain.labels import label_text, label_words
@@ -25,18 +25,11 @@ def models_for(task: str) -> Iterator[tuple[models.Loaded, str]]:
         yield second, "-compared"
 
 
-def notice_once(*counts: int) -> None:
-    """Warn of tokens that were left out, unless the same was said for another model."""
-    if counts not in noticed:
-        noticed.add(counts)
-        layout.notices(*counts)
-
-
 def show_text() -> None:
     st.subheader("The whole text", anchor=False)
     for loaded, ending in models_for("text label"):
         labelled = models.compute(label_text, loaded, text, pair, loaded.limit)
-        notice_once(labelled.encoded.dropped, labelled.encoded.unknown, len(labelled.encoded.tokens))
+        layout.notices(loaded.name, labelled.encoded.dropped, labelled.encoded.unknown, len(labelled.encoded.tokens))
         if not ending:
             fit.notice("text label", loaded, text)
         st.caption(f"Labelled by **{plain(loaded.name)}**.")
@@ -53,7 +46,7 @@ def show_words() -> None:
         if not ending and not texts.suits(loaded.name):
             read, changed = example_of(loaded), None
         labelled = models.compute(label_words, loaded, read, loaded.limit)
-        notice_once(labelled.dropped, labelled.unknown, len(labelled.tokens))
+        layout.notices(loaded.name, labelled.dropped, labelled.unknown, len(labelled.tokens))
         st.caption(f"Labelled by **{plain(loaded.name)}**.")
         if changed:
             label_views.show_word_changes(labelled, models.compute(label_words, loaded, changed, loaded.limit))
@@ -86,7 +79,6 @@ examples = texts.chosen().labels
 versions.examples_and_switch("label_", examples)
 text, pair = state.text_fields(examples, "label_")
 other = versions.field("label_", text)
-noticed: set[tuple[int, ...]] = set()
 with layout.box():
     if not clean(text):
         raise InputError("the text is empty: write at least one word")

@@ -33,9 +33,8 @@ def show_draw(query: Query, rate: float, seed: int) -> None:
     st.html(token_strip(drawn.after, drawn.actions, drawn.before, drawn.special))
     st.markdown("**What the model predicts at the chosen positions**")
     table = loss_table(drawn.guesses, ACTIONS)
-    share = st.column_config.ProgressColumn("p(true)", format="percent", min_value=0, max_value=1)
     nats = st.column_config.NumberColumn("loss (nats)", format="%.2f")
-    st.dataframe(table.drop(columns="position"), hide_index=True, column_config={"p(true)": share, "loss": nats})
+    layout.show_shares(table.drop(columns="position"), "p(true)", {"loss": nats})
     losses, counts = st.columns([3, 2], gap="large")
     bars = loss_bars(drawn.guesses, ACTIONS, query.loaded.tokenizer.vocab_size) if drawn.guesses else None
     with losses:

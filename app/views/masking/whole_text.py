@@ -13,6 +13,7 @@ from app.views.masking.mask import Query
 from bertlab.draw.charts import masking as masking_charts
 from bertlab.draw.charts.masking import fill_bars
 from bertlab.draw.palette import ORANGE
+from bertlab.draw.percent import percent
 from bertlab.explain.text import encode
 from bertlab.explain.words.surprisal import (
     Surprisal,
@@ -122,7 +123,7 @@ def show_token(row: Surprisal, vocabulary: int) -> None:
 def chance(surprisal: float) -> str:
     """Return the probability of a surprisal, in words that stay readable where it is tiny."""
     if surprisal < math.log(100):
-        return f"{math.exp(-surprisal):.1%}"
+        return percent(math.exp(-surprisal))
     return f"1 in {math.exp(surprisal):,.0f}" if surprisal < math.log(1e9) else "less than 1 in a billion"
 
 

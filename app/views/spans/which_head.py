@@ -9,9 +9,10 @@ from app.shared.model import models
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain, signed
 from app.views.spans import cells
-from app.views.spans.reading import Reading, percent
+from app.views.spans.reading import Reading
 from bertlab.draw.charts.knockout import Rows, knockout_maps, knockout_table
 from bertlab.draw.html.marked import shaded_passage
+from bertlab.draw.percent import percent
 from bertlab.explain.attention.knockout import Head, answer_change, answer_knockouts
 from bertlab.explain.spans import Answer
 

@@ -29,7 +29,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     text, pair = text_fields(run)
     moments, loaded = moments_of(run), last_model("fill", run)
     encoded = encode(loaded.tokenizer, text, pair, loaded.model.config.max_position_embeddings)
-    layout.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
+    layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
     gap = choose_gap(encoded)
     frames = progress.rows(film, loaded, moments, text, pair, gap, total=len(moments))
     if not frames:

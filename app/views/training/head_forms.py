@@ -42,7 +42,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     if not frames:
         return
     maps = frames[-1].maps
-    layout.notices(maps.dropped, maps.unknown, len(maps.tokens))
+    layout.notices(loaded.name, maps.dropped, maps.unknown, len(maps.tokens))
     shares = role_scores(frames)  # (T, L, A, R)
     named = shares[..., : len(NAMED)].nan_to_num(0.0)
     layer, head = choose_head(heads_by_change(shares), named[-1])
