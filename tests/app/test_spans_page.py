@@ -15,6 +15,7 @@ from app.shared.page import progress
 from app.shared.page.markdown import END, ISOLATE
 from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
 from bertlab.draw.html.marked import shaded_passage
+from bertlab.draw.percent import percent
 from bertlab.explain.attention.knockout import answer_knockouts, answer_without
 from bertlab.explain.spans import answer
 
@@ -151,7 +152,7 @@ def test_the_head_that_the_answer_hangs_on_is_off_at_first(folders):
     without = answer_without(model, tok, QUESTION, PASSAGE, [tuple(int(x) - 1 for x in worst.split("-"))])
     assert app.metric[1].value == (without.best.text or "no answer")
     for one in (found, without):
-        assert f"Its probability: {one.best.probability:.1%}" in said(app)  # as on the first tab
+        assert f"Its probability: {percent(one.best.probability)}" in said(app)  # as on the first tab
     app.multiselect(key="span_off").set_value([]).run()
     assert fine(app) and "All heads are on" in said(app)
 

@@ -14,7 +14,7 @@ POSITIONS = ("mask", "gap", "at", "at-beside", "word", "follow", "window")  # in
 
 def example_pills(label: str, examples: Examples, *, wrap: bool = False) -> None:
     """Show a row of examples. Each press writes the example's texts into the fields named by its keys. What does not
-    fit into the row is scrolled to, or with `wrap` stands in another row."""
+    fit into the row is scrolled to, or with `wrap` stands in another row, except on a phone."""
 
     def fill_fields() -> None:
         st.session_state.update(examples.get(st.session_state.example_choice or "", {}))

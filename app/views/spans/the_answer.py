@@ -26,7 +26,7 @@ def show_answer(reading: Reading) -> None:
     found = reading.found
     may_refuse = found.threshold < ALWAYS_ANSWER
     text, share, *nothing = st.columns([4, 3, 3] if may_refuse else [7, 3])
-    doubt = sureness.doubt([(span.text or "no answer", span.probability) for span in found.spans], sureness.ANSWER)
+    doubt = doubt_of(found)
     text.metric("Best guess" if doubt else "Answer", plain(found.best.text) or "no answer")
     share.metric("Its probability", percent(found.best.probability))
     if may_refuse:
@@ -48,6 +48,12 @@ def show_answer(reading: Reading) -> None:
     below = line or span_charts.boundary_bars(shown, range(*shown.passage_slice))
     picture = alt.vconcat(span_charts.passage_chart(shown), below).resolve_scale(color="independent")
     exports(f"answer{reading.key}", pd.concat(tables), code, picture)
+
+
+def doubt_of(found: Answer) -> str:
+    """Say if the answer is weak; next to it the likeliest other span, not "no answer" of a model that never gives it."""
+    best, *others = [(span.text or "no answer", span.probability) for span in found.spans]
+    return sureness.doubt([best, *sorted(others, key=lambda other: -other[1])], sureness.ANSWER)
 
 
 def show_best(found: Answer) -> pd.DataFrame:

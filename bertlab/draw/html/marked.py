@@ -85,7 +85,7 @@ def _shaded_token(answer: Answer, position: int, start: int, end: int) -> str:
     ]
     mark = ' class="best"' if answer.best.start_char <= start < answer.best.end_char else ""
     word = escape(answer.passage[start:end])
-    title = f"start {percent(starts)}, end {percent(ends)}"
+    title = escape(f"start {percent(starts)}, end {percent(ends)}")
     return f'<span{mark} title="{title}" style="background: {", ".join(shades)}">{word}</span>'
 
 
