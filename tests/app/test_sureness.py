@@ -5,7 +5,7 @@ from pages import TINY, fine, opened, said
 
 from app.shared.page.sureness import ANSWER, GAP, LABEL, doubt
 
-SURE = {"question": "What did Rex eat?"}  # the first example of the storyworld
+SENSE = "The acting was terrible and the plot made no [MASK]."
 RESIGNED = "The finance minister resigned on Tuesday after weeks of protests over the new tax on fuel."
 
 
@@ -20,8 +20,8 @@ def test_a_weak_answer_names_the_next_best():
     ("page", "weak", "sure"),
     [
         ("spans", {"question": "Why did the minister resign?", "passage": RESIGNED}, {"model": TINY}),
-        ("labels", {"label_text": "I know what I like, and this is neither."}, {}),
-        ("masking", {"text": "On Thursday she bought [MASK]."}, {"text": "The man went to bed and fell [MASK]."}),
+        ("labels", {"label_text": "Two hours flew by, and I would gladly see it again tomorrow."}, {}),
+        ("masking", {"text": "The central bank raised interest [MASK] on Thursday."}, {"text": SENSE}),
     ],
 )
 def test_each_page_says_so(page, weak, sure):

@@ -51,7 +51,7 @@ def show_answer(reading: Reading) -> None:
 
 
 def doubt_of(found: Answer) -> str:
-    """Say if the answer is weak; next to it the likeliest other span, not "no answer" of a model that never gives it."""
+    """Say if the answer is weak, beside the likeliest other span: "no answer" has no chance where it is never given."""
     best, *others = [(span.text or "no answer", span.probability) for span in found.spans]
     return sureness.doubt([best, *sorted(others, key=lambda other: -other[1])], sureness.ANSWER)
 
