@@ -134,7 +134,7 @@ def test_each_window_is_read_once_and_a_stop_can_be_taken_back(folders, monkeypa
     assert fine(app) and not app.metric and f"Stopped after 2 of {count}" in said(app)
     (go_on,) = [button for button in app.button if button.label == "Continue"]
     go_on.click().run()
-    assert fine(app) and app.metric[0].label == "Answer"
+    assert fine(app) and app.metric[0].label == "Best guess"  # random weights are never sure
     (field,) = [box for box in app.main.selectbox if box.label == "Window to show"]
     field.set_value(1 if field.value != 1 else 2).run()
     assert fine(app) and sum(reads) == count > 3
