@@ -46,7 +46,9 @@ def check_enough(found: int, what: str, count: int) -> None:
         raise InputError(f"--folds {count}: each fold needs one of the {what}, and there are only {found}")
 
 
-def write_spread(folder: Path, title: str, folds: Sequence[Rows], first: str, second: str = "") -> dict[str, dict[str, str]]:
+def write_spread(
+    folder: Path, title: str, folds: Sequence[Rows], first: str, second: str = ""
+) -> dict[str, dict[str, str]]:
     """Write folds.json and report.md: mean and sample standard deviation of each measure over the folds.
 
     `folds` have the same names and measures; what one of them lacks is left out. `first` is the name of the run itself,
