@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 import altair as alt
 import streamlit as st
 
-from app.shared import models, progress
-from app.shared.layout import show_chart
-from app.shared.markdown import numbered, plain, signed
+from app.shared.model import models
+from app.shared.page import progress
+from app.shared.page.layout import show_chart
+from app.shared.page.markdown import numbered, plain, signed
 from bertlab.draw.charts.attribution import attribution_bars
 from bertlab.draw.html.marked import attribution_strip
 from bertlab.explain.attribution import Attribution

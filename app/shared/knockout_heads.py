@@ -6,8 +6,9 @@ from functools import partial
 
 import streamlit as st
 
-from app.shared import layout, models, progress, state, words
-from app.shared.markdown import plain
+from app.shared.model import models
+from app.shared.page import layout, progress, state
+from app.shared.page.markdown import explained, plain
 from bertlab.draw.charts.knockout import CELL, Rows, knockout_map, largest
 from bertlab.explain.attention.knockout import Head
 
@@ -31,7 +32,7 @@ def show(key: str, maps: Mapping[str, Rows], loaded: models.Loaded) -> tuple[Hea
     Returns the heads that are off. `key` tells the maps of several pages apart, in the link too.
     """
     how = "Press a cell to switch that head off; press it again to switch it on. All maps have the same scale."
-    st.caption(how, help=words.explained("ln p, nats"))
+    st.caption(how, help=explained("ln p, nats"))
     shown, scale = st.container(), largest(*maps.values())
     (name, changes), *others = maps.items()
     off = choose(key, loaded, changes)

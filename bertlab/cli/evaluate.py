@@ -37,9 +37,11 @@ class Evaluate:
     settings: Flat[PredictSettings] = PredictSettings()
 
     def run(self) -> None:
+        from bertlab.evaluation.wording import second_label
+
         with self.settings.computing() as device:
             measures = self._measures(device)
-        print_result(measures, self.json)
+        print_result(measures, self.json, second_label(self.model))
 
     def _measures(self, device: str) -> dict[str, float]:
         from bertlab.cli.shared.material import read_material

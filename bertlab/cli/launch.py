@@ -33,10 +33,9 @@ class Explore:
             read_stories(self.stories, pages_of(app))
         path = os.pathsep.join(filter(None, [str(app.parent), os.environ.get("PYTHONPATH")]))  # its pages import `app`
         command = [sys.executable, "-m", "streamlit", "run", str(app / "explore.py"), "--server.port", str(self.port)]
-        closed = {"BERTLAB_NO_FOLDERS": self.no_folders, "BERTLAB_NO_HUB": self.no_hub}  # app/shared/gate.py reads them
-        more = (
-            {"BERTLAB_STORIES": str(self.stories.resolve())} if self.stories else {}
-        )  # app/shared/stories.py reads it
+        # app/shared/model/gate.py reads these two, app/shared/page/stories.py the third.
+        closed = {"BERTLAB_NO_FOLDERS": self.no_folders, "BERTLAB_NO_HUB": self.no_hub}
+        more = {"BERTLAB_STORIES": str(self.stories.resolve())} if self.stories else {}
         start(command, os.environ | {"PYTHONPATH": path} | more | {name: "1" for name, on in closed.items() if on})
 
 

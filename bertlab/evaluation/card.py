@@ -24,17 +24,22 @@ def write_card(
     command: str,
     free: bool = True,
     baselines: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+    second: str = "",
 ) -> None:
     """Write README.md into the run folder, with the `measures` that have a meaning, and measures.json.
 
     `baselines`: measures of what the model is compared with, by name, for further columns.
+    `second`: the label of the second class, if the model has classes.
     `free`: the weights may be given away under the Apache 2.0 licence, as far as bertlab knows.
     """
     columns = [measures, *baselines.values()]
     rows = [
-        " | ".join([f"| {meaning(name)}", *(with_interval(row, name) if name in row else "" for row in columns)]) + " |"
+        " | ".join(
+            [f"| {meaning(name, second)}", *(with_interval(row, name) if name in row else "" for row in columns)]
+        )
+        + " |"
         for name in measures
-        if meaning(name)
+        if meaning(name, second)
     ]
     head = "license: apache-2.0\nlibrary_name: bertlab" if free else "library_name: bertlab"
     content = f"""---

@@ -46,11 +46,14 @@ def check_enough(found: int, what: str, count: int) -> None:
         raise InputError(f"--folds {count}: each fold needs one of the {what}, and there are only {found}")
 
 
-def write_spread(folder: Path, title: str, folds: Sequence[Rows], first: str) -> dict[str, dict[str, str]]:
+def write_spread(
+    folder: Path, title: str, folds: Sequence[Rows], first: str, second: str = ""
+) -> dict[str, dict[str, str]]:
     """Write folds.json and report.md: mean and sample standard deviation of each measure over the folds.
 
     `folds` have the same names and measures; what one of them lacks is left out. `first` is the name of the run itself,
-    whose single figures the report lists too. Returns the same in words, "0.781 ± 0.012", by name and measure.
+    whose single figures the report lists too, `second` the label of the second class. Returns the same in words,
+    "0.781 ± 0.012", by name and measure.
     """
     values = {name: columns([fold[name] for fold in folds]) for name in folds[0] if all(name in fold for fold in folds)}
     found = {
@@ -61,8 +64,8 @@ def write_spread(folder: Path, title: str, folds: Sequence[Rows], first: str) ->
         name: {measure: f"{fmean(row):.3f} ± {stdev(row):.3f}" for measure, row in measures.items()}
         for name, measures in values.items()
     }
-    rows = [[meaning(name) or name, *(shown[other].get(name, "") for other in shown)] for name in shown[first]]
-    each = [[meaning(name) or name, *(f"{value:.3f}" for value in row)] for name, row in values[first].items()]
+    rows = [[meaning(name, second) or name, *(shown[other].get(name, "") for other in shown)] for name in shown[first]]
+    each = [[meaning(name, second) or name, *(f"{value:.3f}" for value in row)] for name, row in values[first].items()]
     sections = [
         f"# {title}",
         f"Mean ± standard deviation over {len(folds)} folds, each held out once.",

@@ -36,16 +36,18 @@ def write_report(
     confusions: Sequence[tuple[str, str]] | None = None,
     comparisons: Sequence[Compared] = (),
     notes: Sequence[str] = (),
+    second: str = "",
 ) -> None:
     """Write report.md and its figures, confusions.png and curves.png, into the run folder: all of them or none.
 
     `rows` are those of metrics.csv, `evaluations` measures during the training with their `step`, `baselines` measures
-    by name. `confusions` are (right, predicted), `notes` paragraphs of Markdown. Empty sections are left out.
+    by name. `confusions` are (right, predicted), `notes` paragraphs of Markdown,
+    `second` the label of the second class. Empty sections are left out.
     InputError, naming the folder: it cannot be written.
     """
     from bertlab.draw.figures.report import confusion_heatmap, training_curves
 
-    sections = [f"# {plain(title)}", *notes, measures_table(measures, baselines or {})]
+    sections = [f"# {plain(title)}", *notes, measures_table(measures, baselines or {}, second)]
     figures = {}
     if rows or evaluations:
         figures["curves.png"] = _png(training_curves(rows, evaluations))
@@ -63,18 +65,18 @@ def write_report(
         (work / "report.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
 
 
-def measures_table(measures: Measures, baselines: Mapping[str, Measures]) -> str:
+def measures_table(measures: Measures, baselines: Mapping[str, Measures], second: str = "") -> str:
     """Return one row a measure, with its interval where there is one, and a column for each baseline."""
     head = ["measure", "value", "95% interval", *baselines]
     names = [name for name in measures if not name.endswith(("_low", "_high"))]
-    return markdown_table(head, [_measure_row(name, measures, baselines) for name in names])
+    return markdown_table(head, [_measure_row(name, measures, baselines, second) for name in names])
 
 
-def _measure_row(name: str, measures: Measures, baselines: Mapping[str, Measures]) -> list[str]:
+def _measure_row(name: str, measures: Measures, baselines: Mapping[str, Measures], second: str) -> list[str]:
     low, high = (measures.get(f"{name}_{end}") for end in ("low", "high"))
     interval = "" if low is None or high is None else f"{low:.3f} to {high:.3f}"
     others = [_number(found.get(name)) for found in baselines.values()]
-    return [meaning(name) or name, _number(measures[name]), interval, *others]
+    return [meaning(name, second) or name, _number(measures[name]), interval, *others]
 
 
 def _number(value: float | None) -> str:

@@ -1,6 +1,9 @@
 """Measures in words, as cards, reports and the command line show them."""
 
 from collections.abc import Mapping
+from pathlib import Path
+
+from bertlab.config import BertConfig
 
 GRAMMAR = {  # phenomena of bertlab.corpora.minimal_pairs
     "": "",
@@ -62,11 +65,19 @@ MEANING = {
 }
 
 
-def meaning(name: str) -> str | None:
-    """Return a measure in words, None for one that is not shown; `masked_top1:novel` is that of one genre."""
+def meaning(name: str, second: str = "") -> str | None:
+    """Return a measure in words, None for one that is not shown; `masked_top1:novel` is that of one genre.
+
+    `second` is the label of the second class of the model that was measured.
+    """
     base, _, genre = name.partition(":")
-    words = MEANING.get(base)
+    words = f"F1 of “{second}”" if second and base == "positive_f1" else MEANING.get(base)
     return f"{genre}: {words}" if words and genre else words
+
+
+def second_label(model: str | Path) -> str:
+    """Return the label of the second class of a saved model, of which `positive_f1` is the F1."""
+    return BertConfig.from_pretrained(model).id2label.get(1, "")
 
 
 def with_interval(measures: Mapping[str, float], name: str) -> str:
@@ -77,9 +88,9 @@ def with_interval(measures: Mapping[str, float], name: str) -> str:
     return f"{measures[name]:.3f}{interval}"
 
 
-def print_measures(measures: dict[str, float]) -> None:
-    """Print each measure that has a meaning, in words, with its interval."""
-    rows = [(words, with_interval(measures, name)) for name in measures if (words := meaning(name))]
+def print_measures(measures: dict[str, float], second: str = "") -> None:
+    """Print each measure that has a meaning, in words, with its interval; `second` as in `meaning`."""
+    rows = [(words, with_interval(measures, name)) for name in measures if (words := meaning(name, second))]
     width = max((len(words) for words, _ in rows), default=0)
     for words, value in rows:
         print(f"{words:<{width}}  {value}")

@@ -212,7 +212,7 @@ def born_late(station: Station) -> list[float]:
 
 
 def trained_for(station: Station) -> list[float]:
-    from app.shared.texts import TOWN
+    from app.shared.text.texts import TOWN
 
     text, pair = chosen(station)["text"], chosen(station)["pair"]
     assert (text, pair) == TOWN.next_sentence["one story"]

@@ -4,7 +4,7 @@ from functools import cache
 
 from torch import Tensor
 
-from app.shared import texts
+from app.shared.text import texts
 from bertlab import (
     BertForPreTraining,
     BertForQuestionAnswering,

@@ -7,7 +7,7 @@ import pages
 import pytest
 import torch
 
-from app.shared import exports
+from app.shared.page import exports
 from app.views.attention import cells as attention
 from app.views.embeddings import cells as embeddings
 from app.views.labels import cells as labels

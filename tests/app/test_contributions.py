@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from app.shared import contributions, markdown
+from app.shared import contributions
+from app.shared.page import markdown
 from app.views.spans import why
 from bertlab.explain.attribution import Attribution
 

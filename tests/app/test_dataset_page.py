@@ -60,6 +60,7 @@ def test_real_english_has_film_reviews(model):
     app = opened("dataset", model=model)
     assert fine(app) and not app.warning, said(app)  # the model gives the labels that the sentences have
     assert metrics(app)["Rows"] == "40" and "Model: **english-sentiment**" in said(app)
+    assert "F1 of “positive”" in metrics(app)
     assert ("has no head" in boxes(app)) == (model == "english-mini")
     _, names = run(cells(app)[-1])
     assert [one.label for one in names["predictions"]] == list(table(app)["predicted"])
@@ -70,7 +71,7 @@ def test_a_table_is_read_from_memory_predicted_measured_and_filtered(monkeypatch
     app = with_file("reviews.csv", OPINIONS)
     assert fine(app), said(app)
     assert list(table(app)["predicted"]) == ["bad", "good", "good"]
-    assert metrics(app)["Accuracy"] == "0.667" and "always “bad” would be right in 66.7% of 3" in said(app)
+    assert metrics(app)["Accuracy"] == "0.667" and "always “bad” would be right in 67% of 3" in said(app)
     app.segmented_control(key="dataset_errors").set_value("errors").run()
     assert fine(app) and list(table(app)["text"]) == ["The cake was delicious."]
     app.segmented_control(key="dataset_errors").set_value("all rows").run()

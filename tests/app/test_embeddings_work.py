@@ -4,7 +4,7 @@ import streamlit
 from pages import fine, said
 from test_embeddings_page import CSV, page, shown, with_file
 
-from app.shared import progress
+from app.shared.page import progress
 from app.views.embeddings import texts
 
 

@@ -4,9 +4,13 @@ import pytest
 from pages import facts, fine, opened, said
 
 from app.explore import FIRST
-from app.shared import texts
+from app.shared.model import models
+from app.shared.text import fit, texts
 from bertlab import Tokenizer
+from bertlab.draw.percent import percent
 from bertlab.explain.text import cut_words
+from bertlab.io.gate import read_json
+from bertlab.io.locate import locate
 
 NEWS = "The president of France met the German chancellor in Berlin to talk about energy prices."
 STORY = "Albert Bowman is a mechanic of Redcliff. Quiet Albert lives on Laurel Avenue with his hen Noodle."
@@ -70,6 +74,30 @@ def test_a_page_opens_with_the_first_example_of_its_model(model, question):
 )
 def test_a_text_of_its_own_needs_no_notice(model, text):
     assert "new to it" not in said(opened(MASKING, model=model, text=text))
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "told"),
+    [
+        (MASKING, {"text": NEWS}, "english has read English novels"),
+        ("spans", {"question": "Where?", "passage": NEWS}, "english-qa learned from some thousand questions about"),
+        (LABELS, {"label_text": NEWS}, "english-sentiment learned from film reviews"),
+    ],
+)
+def test_beside_a_text_of_ones_own_stands_what_the_model_has_read(page, link, told):
+    """No measure of a text tells news from an article of Wikipedia, so it is said of every text that is no example."""
+    app = opened(page, **link)
+    assert fine(app) and told in said(app).replace("*", "")
+    if page != MASKING:  # what the model's card says of held-out examples
+        assert " of new ones it gets " in said(app)
+    app = opened(page)
+    assert fine(app) and told not in said(app).replace("*", "")
+
+
+def test_what_is_said_of_new_ones_is_what_was_measured():
+    loaded = models.open_model("text label", "english-sentiment")
+    share = read_json(locate("english-sentiment") / "measures.json")["accuracy"]
+    assert f"of new ones it gets {percent(share)} right" in fit.learned("text label", loaded, "english")
 
 
 def test_labels_lead_to_the_model_with_that_head():

@@ -3,7 +3,7 @@
 import pytest
 from pages import boxes, facts, fine, opened, said
 
-from app.shared import gate, models
+from app.shared.model import gate, models
 from bertlab.cli import launch
 
 

@@ -8,7 +8,7 @@ import pytest
 from pages import TINY, boxes, cells, facts, fine, opened, said
 from safetensors.torch import load_file, save_file
 
-from app.shared import models
+from app.shared.model import models
 from bertlab.io.locate import locate
 
 

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 PAGE = '''"""A page for a test."""
 
-from app.shared import layout
+from app.shared.page import layout
 
 layout.heading("Toys", "A page in one folder.")
 '''

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import pytest
 from browsing import MAIN, show, unharmed
 
-from app.shared.markdown import JOINER
+from app.shared.page.markdown import JOINER
 
 pytestmark = pytest.mark.browser
 ODD = [

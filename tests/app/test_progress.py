@@ -8,12 +8,12 @@ import streamlit
 from pages import LONGEST
 from streamlit.testing.v1 import AppTest
 
-from app.shared import progress
+from app.shared.page import progress
 
 ROWS_PAGE = """
 from types import SimpleNamespace
 import streamlit as st
-from app.shared import layout, progress
+from app.shared.page import layout, progress
 
 kept = st.session_state
 
@@ -85,7 +85,7 @@ def test_a_rerun_may_ask_for_rows_before_the_thread_before_it_has_ended():
 
 WATCHED_PAGE = """
 import streamlit as st
-from app.shared import layout, progress
+from app.shared.page import layout, progress
 from types import SimpleNamespace
 
 def slow(model, tokenizer, fails, progress):
@@ -114,7 +114,7 @@ def test_a_view_that_breaks_shows_a_box_and_the_rest_goes_on():
 
 WAITED_PAGE = """
 import streamlit as st
-from app.shared import layout, progress
+from app.shared.page import layout, progress
 from threading import Event
 
 kept = st.session_state

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from pages import APP, opened
 
-from app.shared import exports, layout, markdown
+from app.shared.page import exports, layout, markdown
 
 
 @pytest.mark.parametrize(

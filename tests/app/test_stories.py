@@ -9,7 +9,7 @@ from story_claims import CLAIMS
 from story_measures import chosen
 
 from app.explore import ADDRESSES, FIRST
-from app.shared.stories import BUNDLED, address
+from app.shared.page.stories import BUNDLED, address
 from bertlab.io.stories import read_stories
 
 STORIES = read_stories(BUNDLED, ADDRESSES)

@@ -10,7 +10,7 @@ import torch
 from pages import TINY, cells, facts, fine, said
 from streamlit.testing.v1 import AppTest
 
-from app.shared import texts
+from app.shared.text import texts
 from bertlab import BertForQuestionAnswering, Tokenizer
 from bertlab.io.locate import locate
 

@@ -9,7 +9,7 @@ import pytest
 from pages import boxes, cells, facts, opened
 from streamlit.testing.v1 import AppTest
 
-from app.shared import uploads
+from app.shared.model import uploads
 from bertlab import BertForPreTraining
 from bertlab.errors import InputError
 

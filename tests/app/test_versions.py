@@ -3,9 +3,10 @@
 import pytest
 from pages import fine, opened, said
 
-from app.shared.versions import partners
+from app.shared.text.versions import partners
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.html.marked import changed_words
+from bertlab.draw.percent import percent
 from bertlab.explain.attention.maps import attention_maps
 from bertlab.explain.words.fill import fill_mask
 
@@ -35,8 +36,8 @@ def test_the_guesses_of_both_versions_are_those_of_the_library(folders):
     assert fine(app), said(app)
     model, tok = (kind.from_pretrained(folders["pretrained"]) for kind in (BertForPreTraining, Tokenizer))
     one, two = (fill_mask(model, tok, text)[0] for text in (TEXT, OTHER))
-    assert f"“**{one.tokens[0]}**” ({one.probabilities[0]:.1%})" in said(app)
-    assert f"“**{two.tokens[0]}**” ({two.probabilities[0]:.1%})" in said(app) or one.tokens[0] == two.tokens[0]
+    assert f"“**{one.tokens[0]}**” ({percent(one.probabilities[0])})" in said(app)
+    assert f"“**{two.tokens[0]}**” ({percent(two.probabilities[0])})" in said(app) or one.tokens[0] == two.tokens[0]
     assert app.query_params["other"] in (OTHER, [OTHER])
     app.text_input(key="other").set_value("nothing to fill").run()
     assert fine(app) and "The other version has none of these gaps" in said(app)
@@ -64,5 +65,5 @@ def test_labels_that_change_are_named():
         label_other="Ruth Hill bought Lucky a cake in Ashford. It was salty.",
     )
     assert fine(app), said(app)
-    assert "In the other version the class is **bad** (100.0%) instead of **good** (99.8%)." in said(app)
+    assert "In the other version the class is **bad** (> 99%) instead of **good** (> 99%)." in said(app)
     assert "In the other version: no word that both have changes its label." in said(app)

@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 from pages import fine, opened, run, said
 
-from app.shared import models
+from app.shared.model import models
 from bertlab.draw.charts.base import svg
 
 LONG = "my [MASK] likes the baker and the [MASK] likes my dog. " * 12

@@ -1,9 +1,8 @@
 import json
 
-import pytest
 import torch
 
-from bertlab.draw.html.word import MOST_ROWS, pack, percent, word_widget
+from bertlab.draw.html.word import MOST_ROWS, pack, word_widget
 from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.follow import FollowedWord
 from bertlab.explain.words.lens import Lens
@@ -28,7 +27,7 @@ def test_the_picture_gets_the_numbers_and_their_sentences():
     assert first == control and first["attention"][1][2] == [round(n / 21, 3) for n in range(1, 7)]
     assert first["lens"][1] == ["שלום", "50%"] and first["guesses"] == [
         ["שלום", "7.0", 0.995, "> 99%"],
-        ["a", "2.0", 0.005, "< 1%"],
+        ["a", "2.0", 0.005, "0.5%"],
     ]
     said = first["said"]
     assert len(said) == len(data["stations"])
@@ -41,11 +40,6 @@ def test_of_a_long_text_the_tokens_with_most_attention_are_drawn():
     assert data["positions"] == [2, *range(100 - MOST_ROWS + 1, 100)] and data["tokens"][data["followed"]] == "[MASK]"
     assert f"the {MOST_ROWS} of 100 tokens" in data["folded"]
     assert all(len(head) == MOST_ROWS for layer in data["sets"][0]["attention"] for head in layer)
-
-
-@pytest.mark.parametrize(("p", "text"), [(0.004, "< 1%"), (0.01, "1%"), (0.5, "50%"), (0.99, "99%"), (0.996, "> 99%")])
-def test_no_probability_is_shown_as_nothing_or_all(p, text):
-    assert percent(p) == text
 
 
 def test_widget_carries_the_module_and_the_data():

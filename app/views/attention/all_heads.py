@@ -6,9 +6,11 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from app.shared import history, layout, models, state, versions
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared.model import models
+from app.shared.page import layout, state
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
+from app.shared.text import versions
 from app.views.attention import cells
 from bertlab.draw.charts.attention import (
     attention_heatmap,
@@ -44,7 +46,7 @@ STEP_0 = " Choose step 0 of its training to see."
 def show(loaded: models.Loaded, text: str, pair: str | None, version: str | None = None) -> None:
     """`version`: another version of the text, whose heads are drawn beside these."""
     heads, other = heads_of(loaded, text, pair), models.beside("encoder")
-    layout.notices(heads.maps.dropped, heads.maps.unknown, len(heads.maps.tokens))
+    layout.notices(loaded.name, heads.maps.dropped, heads.maps.unknown, len(heads.maps.tokens))
     both = [heads] + ([heads_of(other, text, pair)] if other else [])
     if version:
         both = [replace(heads, name=versions.short(text)), *both[1:], heads_of(loaded, version, pair)]
@@ -96,7 +98,7 @@ def first_view() -> dict:
 
     It stays the same while the canvas is there, so the weights are sent only once.
     """
-    if history.moved():  # another canvas: the one before would report what was chosen since
+    if state.moved():  # another canvas: the one before would report what was chosen since
         st.session_state.attention_moves = st.session_state.get("attention_moves", 0) + 1
         st.session_state.attention_view = linked_view()
     elif canvas_key() not in st.session_state or "attention_view" not in st.session_state:

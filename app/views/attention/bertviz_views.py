@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from app.shared import layout, models
-from app.shared.exports import exports
+from app.shared.model import models
+from app.shared.page import layout
+from app.shared.page.exports import exports
 from app.views.attention import cells
 from bertlab.draw.charts.attention import attention_heatmap, attention_table
 from bertlab.draw.html import bertviz
@@ -26,7 +27,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
         layer = number("Layer", "bertviz_layer", loaded.model.config.num_hidden_layers)
         head = number("Head", "bertviz_head", loaded.model.config.num_attention_heads)
     maps, html = drawn(view, loaded, text, pair, layer, head)
-    layout.notices(maps.dropped, maps.unknown, len(maps.tokens))
+    layout.notices(loaded.name, maps.dropped, maps.unknown, len(maps.tokens))
     st.iframe(html, alt=f"bertviz, {view} view of {loaded.name}")
     st.caption(
         "bertviz counts layers and heads from 0. The fields above count from 1, as the other views do; they choose "

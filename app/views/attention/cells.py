@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.shared.exports import model_lines
+from app.shared.page.exports import model_lines
 from app.views.masking.cells import model_of
 
 if TYPE_CHECKING:
-    from app.shared.models import Loaded
+    from app.shared.model.models import Loaded
     from app.views.masking.mask import Query
 
 Heads = Sequence[tuple[int, int]]

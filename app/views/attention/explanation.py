@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from app.shared import layout, models, progress
-from app.shared.exports import exports
-from app.shared.markdown import plain, signed
+from app.shared.model import models
+from app.shared.page import layout, progress
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain, signed
 from app.views.attention import cells, followed
 from bertlab.draw.charts.knockout import agreement_map, measure_map, measure_maps, measure_table
 from bertlab.explain.attention.flow import FEWEST, Measures, measures

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from app.shared import layout, models, state
-from app.shared.markdown import plain
+from app.shared.model import models
+from app.shared.page import layout, state
+from app.shared.page.markdown import plain
 from app.views.masking import mask
 from app.views.masking.mask import Query
 from bertlab.explain.text import Encoded, encode
@@ -35,7 +36,7 @@ class Followed:
 def choose(loaded: models.Loaded, text: str, pair: str | None) -> Followed | None:
     """Show the fields for position and word; None while nothing is masked."""
     encoded = encode(loaded.tokenizer, text, pair, loaded.limit)
-    layout.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
+    layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
     positions = mask.choose(encoded)
     if not positions:
         return None

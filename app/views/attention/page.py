@@ -1,6 +1,8 @@
 """Attention heads: all at once and one in full, heads switched off, attention as an explanation, and bertviz."""
 
-from app.shared import fit, layout, models, state, texts, versions
+from app.shared.model import models
+from app.shared.page import layout, state
+from app.shared.text import fit, texts, versions
 from app.views.attention import all_heads, bertviz_views, explanation, switch_off
 
 # Each view, and the task whose head its model needs.

@@ -2,9 +2,11 @@
 
 import streamlit as st
 
-from app.shared import knockout_heads, layout, models
-from app.shared.exports import exports
-from app.shared.markdown import plain, signed
+from app.shared import knockout_heads
+from app.shared.model import models
+from app.shared.page import layout
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain, signed
 from app.views.attention import cells, followed
 from app.views.attention.followed import Followed
 from bertlab.draw.charts.knockout import knockout_maps, knockout_table

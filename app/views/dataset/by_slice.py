@@ -3,11 +3,12 @@
 import pandas as pd
 import streamlit as st
 
-from app.shared import layout
-from app.shared.exports import exports
+from app.shared.page import layout
+from app.shared.page.exports import exports
 from app.views.dataset import cells
 from app.views.dataset.judged import Judged
 from bertlab.draw.charts.dataset import slice_bars, slice_table
+from bertlab.draw.percent import percent
 from bertlab.errors import InputError
 from bertlab.explain.slices import Slice, by_length, by_word
 
@@ -20,7 +21,8 @@ def show(judged: Judged) -> None:
         raise InputError(f"slices need at least {FEW} rows with labels that the model knows")
     texts = [judged.data.kind.text(judged.data.examples[i]) for i in scores.index]
     values, mean = scores.tolist(), float(scores.mean())
-    st.markdown(f"The dashed line is the mean of all {len(values):,} rows, **{mean:.1%}** ({judged.data.kind.unit}).")
+    unit = judged.data.kind.unit
+    st.markdown(f"The dashed line is the mean of all {len(values):,} rows, **{percent(mean)}** ({unit}).")
     st.subheader("By length", anchor=False)
     show_slices(judged, by_length(texts, values), mean, words=False)
     st.subheader("By word", anchor=False)
@@ -39,5 +41,5 @@ def show_slices(judged: Judged, slices: list[Slice], mean: float, words: bool) -
     table = slice_table(slices, judged.data.kind.unit)
     bars, name = slice_bars(table, mean), "word" if words else "length"
     worst = min(slices, key=lambda one: one.score)
-    layout.show_chart(bars, f"Score by {name}; the lowest: {worst.name}, {worst.score:.0%} of {worst.count} rows")
+    layout.show_chart(bars, f"Score by {name}; the lowest: {worst.name}, {percent(worst.score)} of {worst.count} rows")
     exports(f"slices-by-{name}", table, cells.slices(judged.data.code, judged.data.kind.task, words), bars)

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from app.shared import layout
-from app.shared.exports import exports
+from app.shared.page import layout
+from app.shared.page.exports import exports
 from app.views.dataset import cells
 from app.views.dataset.judged import Judged
 from bertlab.draw.charts.dataset import confusion_chart, confusion_table

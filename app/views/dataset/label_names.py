@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app.shared.markdown import plain
+from app.shared.page.markdown import plain
 from app.views.dataset import cells
 from app.views.dataset.kinds import TEXTS
 from app.views.dataset.source import NOTHING, Data

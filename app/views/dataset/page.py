@@ -1,6 +1,6 @@
 """Data sets: the predictions of a model for many examples, beside their labels."""
 
-from app.shared import layout
+from app.shared.page import layout
 from app.views.dataset import by_slice, confusion, label_names, rows, source
 from app.views.dataset.judged import judge, show_measures
 

@@ -4,10 +4,11 @@ import pandas as pd
 import streamlit as st
 
 from app.explore import PAGES, file_of
-from app.shared import state
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared.page import layout, state
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
 from app.views.dataset.judged import LETTERS, Judged
+from bertlab.draw.percent import in_percent, percent
 from bertlab.explain.slices import length_bounds, words_in
 
 EVERY, WRONG, RIGHT = "all rows", "errors", "right"
@@ -20,7 +21,7 @@ def show(judged: Judged) -> None:
     shown = chosen_rows(judged)
     unit = judged.data.kind.unit
     count = f"{len(shown):,} of {len(judged.table):,} rows"
-    mean = f", {unit} {shown['score'].mean():.1%}" if "score" in shown and shown["score"].notna().any() else ""
+    mean = f", {unit} {percent(shown['score'].mean())}" if "score" in shown and shown["score"].notna().any() else ""
     st.caption(f"{count}{mean}. Press a row at its left edge to open it in another page.")
     chosen = show_table(shown)
     if chosen is not None:
@@ -77,10 +78,10 @@ def show_table(shown: pd.DataFrame) -> int | None:
         cut[name] = cut[name].astype(str).str.slice(0, LETTERS)
     if "score" in cut:
         cut.insert(0, "right", cut.pop("score").map(mark))
-    share = st.column_config.ProgressColumn("probability", format="percent", min_value=0, max_value=1)
+    cut["probability"] = cut["probability"].map(in_percent)
     narrow = st.column_config.TextColumn(width=180)
     config = {
-        "probability": share,
+        "probability": layout.SHARE,
         "right": st.column_config.TextColumn("✓", width=40),
         "predicted": narrow,
         "label": narrow,

@@ -9,10 +9,12 @@ from typing import Any
 
 import streamlit as st
 
-from app.shared import models, state, texts, uploads
-from app.shared.families import STORYWORLD
-from app.shared.markdown import plain
-from app.shared.upload_text import uploaded_file, without_flags
+from app.shared.model import models, uploads
+from app.shared.model.bundled import STORYWORLD
+from app.shared.page import state
+from app.shared.page.markdown import plain
+from app.shared.text import texts
+from app.shared.text.upload_text import uploaded_file, without_flags
 from app.views.dataset import cells
 from app.views.dataset.kinds import QUESTIONS, TEXTS, WORDS, Kind, kind_of
 from bertlab.corpora.columns import LABELS, Columns

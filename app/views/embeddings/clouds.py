@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from app.shared import layout, models, progress
-from app.shared.families import origin
-from app.shared.markdown import plain
+from app.shared.model import models
+from app.shared.model.bundled import origin
+from app.shared.page import layout, progress
+from app.shared.page.markdown import plain
 from app.views.embeddings import cells
 from app.views.embeddings.texts import TextSet
 from bertlab import Tokenizer

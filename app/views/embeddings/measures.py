@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import altair as alt
 import streamlit as st
 
-from app.shared import layout
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared.page import layout
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
 from app.views.embeddings import cells
 from app.views.embeddings.clouds import Cloud, cell_inputs
 from bertlab.draw.charts.projection import layer_lines, measure_table

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from app.shared import state
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared.page import state
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
 from app.views.embeddings import cells
 from app.views.embeddings.clouds import Cloud, cell_inputs
 from app.views.embeddings.texts import TextSet

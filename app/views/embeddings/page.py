@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from app.shared import layout, models, state
+from app.shared.model import models
+from app.shared.page import layout, state
 from app.views.embeddings import clouds, measures, nearest_texts, projection, texts
 
 

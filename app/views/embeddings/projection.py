@@ -6,9 +6,9 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from app.shared import layout, progress
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared.page import layout, progress
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
 from app.views.embeddings import cells
 from app.views.embeddings.clouds import METHODS, Cloud, cell_inputs
 from app.views.embeddings.nearest_texts import NEAREST, pick, picked

@@ -7,10 +7,10 @@ from itertools import islice
 
 import streamlit as st
 
-from app.shared import state
-from app.shared.markdown import plain
-from app.shared.texts import OPINIONS, REVIEWS, TOPICS, chosen
-from app.shared.upload_text import uploaded_file, without_flags
+from app.shared.page import state
+from app.shared.page.markdown import plain
+from app.shared.text.texts import OPINIONS, REVIEWS, TOPICS, chosen
+from app.shared.text.upload_text import uploaded_file, without_flags
 from app.views.embeddings import cells
 from bertlab.corpora.columns import LABELS, TEXTS, Columns
 from bertlab.corpora.film_reviews import film_reviews

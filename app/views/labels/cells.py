@@ -1,6 +1,6 @@
 """Notebook cells of the labels; a test runs every one."""
 
-from app.shared.exports import model_lines
+from app.shared.page.exports import model_lines
 
 CHECK = 'print(f"{found.values.sum():.2f} = {found.score:.2f} - {found.baseline:.2f}, difference {found.delta:.4f}")'
 

@@ -4,12 +4,16 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from app.shared import contributions, models, state, versions
-from app.shared.exports import exports
-from app.shared.markdown import chip_names, plain, signed
+from app.shared import contributions
+from app.shared.model import models
+from app.shared.page import layout, state, sureness
+from app.shared.page.exports import exports
+from app.shared.page.markdown import chip_names, plain, signed
+from app.shared.text import versions
 from app.views.labels import cells
 from bertlab.draw.charts.attribution import attribution_table
 from bertlab.draw.html.marked import marked_names
+from bertlab.draw.percent import percent
 from bertlab.explain.attribution import Attribution, attribute_text, attribute_word
 from bertlab.explain.labels import LabelledText, LabelledWords
 from bertlab.tasks.token import OUTSIDE
@@ -35,10 +39,11 @@ def text_change(loaded: models.Loaded, one: LabelledText, two: LabelledText) -> 
         return (
             f"In the other version the number is **{two.prediction.label:.3f}** instead of {one.prediction.label:.3f}."
         )
-    (first, p), (then, q) = ((names[x.label], x.prediction.probabilities[names[x.label]]) for x in (one, two))
+    first, then = (names[x.label] for x in (one, two))
+    p, q = (percent(x.prediction.probabilities[names[x.label]]) for x in (one, two))
     if first == then:
-        return f"In the other version the class stays **{plain(first)}**, with {q:.1%} instead of {p:.1%}."
-    return f"In the other version the class is **{plain(then)}** ({q:.1%}) instead of **{plain(first)}** ({p:.1%})."
+        return f"In the other version the class stays **{plain(first)}**, with {q} instead of {p}."
+    return f"In the other version the class is **{plain(then)}** ({q}) instead of **{plain(first)}** ({p})."
 
 
 def show_word_changes(one: LabelledWords, two: LabelledWords) -> None:
@@ -60,11 +65,13 @@ def show_classes(labelled: LabelledText, label: str) -> None:
     if not prediction.probabilities:
         one.metric("Predicted number", f"{prediction.label:.3f}")
         return
-    one.metric("Likeliest class", plain(label))
-    share = st.column_config.ProgressColumn("probability", format="percent", min_value=0, max_value=1)
     ranked = sorted(prediction.probabilities.items(), key=lambda item: -item[1])
-    table = pd.DataFrame(ranked[:CLASSES], columns=["class", "probability"])
-    all_of_them.dataframe(table, hide_index=True, column_config={"probability": share})
+    doubt = sureness.doubt(ranked, sureness.LABEL)
+    one.metric("Best guess" if doubt else "Likeliest class", plain(label))
+    with all_of_them:
+        layout.show_shares(pd.DataFrame(ranked[:CLASSES], columns=["class", "probability"]), "probability")
+    if doubt:
+        st.markdown(doubt)
 
 
 def show_words(loaded: models.Loaded, labelled: LabelledWords, text: str, name: str, word: int | None = None) -> int:
@@ -80,7 +87,7 @@ def show_words(loaded: models.Loaded, labelled: LabelledWords, text: str, name: 
     label = labelled.prediction.labels[word]
     asked = text, word, loaded.model.config.label2id[label], loaded.limit
     found, control = contributions.with_control(attribute_word, loaded, *asked)
-    st.markdown(sureness(labelled, word))
+    st.markdown(label_of(labelled, word))
     title = f"What contributes to “{label}” for “{words_of(labelled)[word]}”"
     bars = show_contributions(found, control, title, label)
     table = attribution_table(found, control)
@@ -114,9 +121,12 @@ def choose_word(labelled: LabelledWords, key: str) -> int:
     return word
 
 
-def sureness(labelled: LabelledWords, word: int) -> str:
+def label_of(labelled: LabelledWords, word: int) -> str:
     label, shares = labelled.prediction.labels[word], labelled.prediction.probabilities
-    return f"Its label is **{plain(label)}**" + (f", with a probability of {shares[word]:.1%}." if shares else ".")
+    if not shares:
+        return f"Its label is **{plain(label)}**."
+    sure = f"Its label is **{plain(label)}**, with a probability of {percent(shares[word])}."
+    return sureness.doubt([(label, shares[word])], sureness.LABEL) or sure
 
 
 def show_contributions(found: Attribution, control: Attribution, title: str, label: str) -> alt.Chart:

@@ -1,11 +1,13 @@
-"""Labels: the class of a text and the labels of its words, by fine-tuned models, with what contributed to each."""
+"""Labels: the class of a text and the labels of its by fine-tuned models, with what contributed to each."""
 
 from collections.abc import Iterator
 
 import streamlit as st
 
-from app.shared import fit, layout, models, state, texts, versions, words
-from app.shared.markdown import plain
+from app.shared.model import models
+from app.shared.page import layout, state
+from app.shared.page.markdown import explained, plain
+from app.shared.text import fit, texts, versions
 from app.views.labels import label_views
 from bertlab.errors import InputError
 from bertlab.explain.labels import label_text, label_words
@@ -23,18 +25,11 @@ def models_for(task: str) -> Iterator[tuple[models.Loaded, str]]:
         yield second, "-compared"
 
 
-def notice_once(*counts: int) -> None:
-    """Warn of tokens that were left out, unless the same was said for another model."""
-    if counts not in noticed:
-        noticed.add(counts)
-        layout.notices(*counts)
-
-
 def show_text() -> None:
     st.subheader("The whole text", anchor=False)
     for loaded, ending in models_for("text label"):
         labelled = models.compute(label_text, loaded, text, pair, loaded.limit)
-        notice_once(labelled.encoded.dropped, labelled.encoded.unknown, len(labelled.encoded.tokens))
+        layout.notices(loaded.name, labelled.encoded.dropped, labelled.encoded.unknown, len(labelled.encoded.tokens))
         if not ending:
             fit.notice("text label", loaded, text)
         st.caption(f"Labelled by **{plain(loaded.name)}**.")
@@ -51,7 +46,7 @@ def show_words() -> None:
         if not ending and not texts.suits(loaded.name):
             read, changed = example_of(loaded), None
         labelled = models.compute(label_words, loaded, read, loaded.limit)
-        notice_once(labelled.dropped, labelled.unknown, len(labelled.tokens))
+        layout.notices(loaded.name, labelled.dropped, labelled.unknown, len(labelled.tokens))
         st.caption(f"Labelled by **{plain(loaded.name)}**.")
         if changed:
             label_views.show_word_changes(labelled, models.compute(label_words, loaded, changed, loaded.limit))
@@ -78,13 +73,12 @@ layout.heading(
     "Labels",
     "A fine-tuned BERT gives a text its class, or each word its label. Which tokens contributed? *Integrated "
     "gradients* divide the logit of the label among them: blue tokens raise it, orange ones lower it.",
-    help=f"{SCORE}\n\n{words.explained(SCORE)}",
+    help=f"{SCORE}\n\n{explained(SCORE)}",
 )
 examples = texts.chosen().labels
 versions.examples_and_switch("label_", examples)
 text, pair = state.text_fields(examples, "label_")
 other = versions.field("label_", text)
-noticed: set[tuple[int, ...]] = set()
 with layout.box():
     if not clean(text):
         raise InputError("the text is empty: write at least one word")

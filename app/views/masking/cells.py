@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.shared.exports import model_lines
+from app.shared.page.exports import model_lines
 
 if TYPE_CHECKING:
     from app.views.masking.mask import Query

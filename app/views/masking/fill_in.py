@@ -6,14 +6,17 @@ from functools import partial
 
 import streamlit as st
 
-from app.shared import contributions, layout, models, words
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared import contributions
+from app.shared.model import models
+from app.shared.page import layout, sureness
+from app.shared.page.exports import exports
+from app.shared.page.markdown import explained, plain
 from app.views.masking import cells, mask
 from app.views.masking.mask import Query
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts.attribution import attribution_table
 from bertlab.draw.charts.masking import fill_bars, fill_panels, fill_table
+from bertlab.draw.percent import percent
 from bertlab.explain.attribution import Attribution, Progress, attribute_fill
 from bertlab.explain.text import Encoded
 from bertlab.explain.words.fill import Fill, fill_mask, masked_row
@@ -45,9 +48,11 @@ def show_fills(query: Query, encoded: Encoded, positions: Sequence[int], k: int,
     for number, (fill, truth, position) in enumerate(zip(drawn, truths, at, strict=True)):
         with columns[number % across]:
             st.markdown(mask.context(encoded, position))
+            if doubt := sureness.doubt(list(zip(fill.tokens, fill.probabilities, strict=True)), sureness.GAP):
+                st.markdown(doubt)
             layout.show_chart(fill_bars(fill, truth), in_words(fill))
-            sure = sureness(fill, truth, query.loaded.tokenizer.vocab_size)
-            st.caption(sure, help=words.explained(sure))
+            sure = evenness(fill, truth, query.loaded.tokenizer.vocab_size)
+            st.caption(sure, help=explained(sure))
     if len(found) > PANELS:
         st.caption(f"Only the first {PANELS} of {len(found)} gaps are drawn. The table lists all.")
     code = cells.fill(query, k, truths)
@@ -59,12 +64,12 @@ def fills(query: Query, k: int) -> list[Fill]:
 
 
 def in_words(fill: Fill) -> str:
-    best = [f"{token} {p:.1%}" for token, p in zip(fill.tokens[:3], fill.probabilities, strict=False)]
+    best = [f"{token} {percent(p)}" for token, p in zip(fill.tokens[:3], fill.probabilities, strict=False)]
     return f"Bars of the likeliest tokens at position {fill.position}: {', '.join(best)}"
 
 
-def sureness(fill: Fill, truth: str, vocabulary: int) -> str:
-    """Say how sure the model is, in words a newcomer can place."""
+def evenness(fill: Fill, truth: str, vocabulary: int) -> str:
+    """Say over how many tokens the model spreads its guess, in words a newcomer can place."""
     choices = math.exp(fill.entropy)
     even = f"{choices:,.{0 if choices > 10 else 1}f}"
     sure = f"Entropy {fill.entropy:.2f} nats: as uncertain as an even choice among {even} of {vocabulary:,} tokens."
@@ -100,6 +105,6 @@ def show_why(query: Query, number: int) -> None:
     contributions.show_marked(found)
     bars = contributions.show_bars(found, control, f"What each token contributes to “{guess}”")
     unit = f"Unit: nats of the log-odds of “{plain(guess)}”. {contributions.completeness(found)}"
-    st.caption(unit, help=words.explained("nats, log-odds"))
+    st.caption(unit, help=explained("nats, log-odds"))
     table = attribution_table(found, control)
     exports(f"why{query.key}", table, cells.why(query, number), bars)

@@ -6,13 +6,15 @@ from functools import partial
 import altair as alt
 import streamlit as st
 
-from app.shared import layout, models
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared.model import models
+from app.shared.page import layout
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
 from app.views.masking import cells, mask
 from app.views.masking.mask import Query
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts import masking as charts
+from bertlab.draw.percent import percent
 from bertlab.explain.text import Encoded
 from bertlab.explain.words.fill import masked_row
 from bertlab.explain.words.lens import Lens, logit_lens
@@ -83,4 +85,6 @@ def story(lens: Lens) -> str:
 
 
 def in_words(lens: Lens) -> str:
-    return "; ".join(f"{layer}: {fill.tokens[0]} {fill.probabilities[0]:.0%}" for layer, fill in enumerate(lens.layers))
+    return "; ".join(
+        f"{layer}: {fill.tokens[0]} {percent(fill.probabilities[0])}" for layer, fill in enumerate(lens.layers)
+    )

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app.shared import models, state
-from app.shared.markdown import chip_names, plain
+from app.shared.model import models
+from app.shared.page import state
+from app.shared.page.markdown import chip_names, plain
 from bertlab.errors import InputError
 from bertlab.explain.text import Encoded, clean, encode
 

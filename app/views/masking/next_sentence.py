@@ -4,12 +4,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import layout, models, texts
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared.model import models
+from app.shared.page import layout
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
+from app.shared.text import texts
 from app.views.masking import cells
 from app.views.masking.mask import Query
 from bertlab.draw.charts.masking import verdict_bars, verdict_table
+from bertlab.draw.percent import percent
 from bertlab.explain.words.next_sentence import NextSentence, both_orders
 
 
@@ -64,12 +67,13 @@ def verdict(given: NextSentence, swapped: NextSentence) -> str:
     says = "the second text **follows**" if given.probability > 0.5 else "the second text **does not follow**"
     same = (given.probability > 0.5) == (swapped.probability > 0.5)
     order = "the same verdict" if same else "the opposite verdict"
-    return f"{says}, p = {given.probability:.1%}. With the texts swapped, p = {swapped.probability:.1%}: {order}."
+    p, q = percent(given.probability), percent(swapped.probability)
+    return f"{says}, p = {p}. With the texts swapped, p = {q}: {order}."
 
 
 def in_words(verdicts: dict[str, tuple[NextSentence, NextSentence]]) -> str:
     spoken = [
-        f"{name} {given.probability:.0%}, with the texts swapped {swapped.probability:.0%}"
+        f"{name} {percent(given.probability)}, with the texts swapped {percent(swapped.probability)}"
         for name, (given, swapped) in verdicts.items()
     ]
     return "Probability that the second text follows: " + "; ".join(spoken)

@@ -1,6 +1,8 @@
 """Masked words: what BERT would write in the gaps and why, and both tasks of its pretraining."""
 
-from app.shared import fit, layout, models, state, texts, versions
+from app.shared.model import models
+from app.shared.page import layout, state
+from app.shared.text import fit, texts, versions
 from app.views.masking import fill_in, layer_by_layer, mask, next_sentence, pretraining_draw, two_versions, whole_text
 from bertlab.explain.text import encode
 
@@ -11,7 +13,7 @@ OF_THE_TEXT = {"Whole text": whole_text, "Pretraining's draw": pretraining_draw,
 def show(text: str, pair: str | None, other: str | None) -> None:
     loaded, beside = models.model_for("fill"), models.beside("fill")
     encoded = encode(loaded.tokenizer, text, pair, loaded.limit)
-    layout.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
+    layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
     fit.notice("fill", loaded, text)
     with layout.open_tab("masking", [*OF_MASKED_WORDS, *OF_THE_TEXT]) as name:
         if name in OF_THE_TEXT:

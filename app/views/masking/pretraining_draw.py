@@ -6,8 +6,9 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from app.shared import layout, models
-from app.shared.exports import exports
+from app.shared.model import models
+from app.shared.page import layout
+from app.shared.page.exports import exports
 from app.views.masking import cells
 from app.views.masking.mask import Query
 from bertlab.draw.charts.masking import loss_bars, loss_table
@@ -32,9 +33,8 @@ def show_draw(query: Query, rate: float, seed: int) -> None:
     st.html(token_strip(drawn.after, drawn.actions, drawn.before, drawn.special))
     st.markdown("**What the model predicts at the chosen positions**")
     table = loss_table(drawn.guesses, ACTIONS)
-    share = st.column_config.ProgressColumn("p(true)", format="percent", min_value=0, max_value=1)
     nats = st.column_config.NumberColumn("loss (nats)", format="%.2f")
-    st.dataframe(table.drop(columns="position"), hide_index=True, column_config={"p(true)": share, "loss": nats})
+    layout.show_shares(table.drop(columns="position"), "p(true)", {"loss": nats})
     losses, counts = st.columns([3, 2], gap="large")
     bars = loss_bars(drawn.guesses, ACTIONS, query.loaded.tokenizer.vocab_size) if drawn.guesses else None
     with losses:

@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app.shared import layout, versions
-from app.shared.markdown import plain
+from app.shared.page import layout
+from app.shared.page.markdown import plain
+from app.shared.text import versions
 from app.views.masking import mask
 from app.views.masking.fill_in import fills, in_words
 from app.views.masking.mask import Query
 from bertlab.draw.charts.masking import fill_bars
+from bertlab.draw.percent import percent
 from bertlab.explain.text import Encoded, encode
 from bertlab.explain.words.fill import Fill
 
@@ -41,7 +43,8 @@ def gaps(query: Query, encoded: Encoded) -> bool:
 
 def outcome(one: Fill, two: Fill) -> str:
     """Say how the first guess changes from one version to the other."""
-    first, then = (f"“**{plain(fill.tokens[0])}**” ({fill.probabilities[0]:.1%})" for fill in (one, two))
+    first, then = (f"“**{plain(fill.tokens[0])}**”" for fill in (one, two))
+    p, q = (percent(fill.probabilities[0]) for fill in (one, two))
     if one.tokens[0] == two.tokens[0]:
-        return f"The first guess stays {first}; in the other version its probability is {two.probabilities[0]:.1%}."
-    return f"The first guess changes from {first} to {then}."
+        return f"The first guess stays {first} ({p}); in the other version its probability is {q}."
+    return f"The first guess changes from {first} ({p}) to {then} ({q})."

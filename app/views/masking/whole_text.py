@@ -5,14 +5,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import layout, progress, state, words
-from app.shared.exports import exports
-from app.shared.markdown import chip_names, plain, signed
+from app.shared.page import layout, progress, state
+from app.shared.page.exports import exports
+from app.shared.page.markdown import chip_names, explained, plain, signed
 from app.views.masking import cells
 from app.views.masking.mask import Query
 from bertlab.draw.charts import masking as masking_charts
 from bertlab.draw.charts.masking import fill_bars
 from bertlab.draw.palette import ORANGE
+from bertlab.draw.percent import percent
 from bertlab.explain.text import encode
 from bertlab.explain.words.surprisal import (
     Surprisal,
@@ -29,7 +30,7 @@ def show(queries: Sequence[Query]) -> None:
     st.markdown(
         "Each token is masked in turn, and the model predicts it from all the others. Its *surprisal* is −ln of the "
         "probability that the model gave to the true token. 0 nats: the model was certain of it.",
-        help=words.explained("nats"),
+        help=explained("nats"),
     )
     st.caption(
         "Minus their sum is the pseudo-log-likelihood (Salazar et al. 2020). Of two texts of equal length, the one "
@@ -122,7 +123,7 @@ def show_token(row: Surprisal, vocabulary: int) -> None:
 def chance(surprisal: float) -> str:
     """Return the probability of a surprisal, in words that stay readable where it is tiny."""
     if surprisal < math.log(100):
-        return f"{math.exp(-surprisal):.1%}"
+        return percent(math.exp(-surprisal))
     return f"1 in {math.exp(surprisal):,.0f}" if surprisal < math.log(1e9) else "less than 1 in a billion"
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.shared.exports import model_lines
+from app.shared.page.exports import model_lines
 
 if TYPE_CHECKING:
-    from app.shared.models import Loaded
+    from app.shared.model.models import Loaded
 
 
 def found_answer(loaded: "Loaded", question: str, passage: str) -> str:

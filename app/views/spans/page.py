@@ -2,8 +2,10 @@
 
 import streamlit as st
 
-from app.shared import fit, layout, models
-from app.shared.markdown import plain
+from app.shared.model import models
+from app.shared.page import layout
+from app.shared.page.markdown import plain
+from app.shared.text import fit
 from app.views.spans import reading, starts_and_ends, the_answer, which_head, why
 from app.views.spans.reading import Reading
 
@@ -24,7 +26,7 @@ def show(question: str, passage: str) -> None:
     elif beside:
         readings.append(Reading(beside, question, passage, "-beside"))
     found = readings[0].found
-    layout.notices(found.dropped, found.unknown, len(found.tokens))
+    layout.notices(loaded.name, found.dropped, found.unknown, len(found.tokens))
     fit.notice("answer", loaded, passage)
     with layout.open_tab("spans", VIEWS) as name:
         VIEWS[name].show(readings)

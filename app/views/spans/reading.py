@@ -7,7 +7,9 @@ from typing import cast
 
 import streamlit as st
 
-from app.shared import layout, models, progress, state, texts
+from app.shared.model import models
+from app.shared.page import layout, progress, state
+from app.shared.text import texts
 from bertlab import BertForQuestionAnswering
 from bertlab.explain.attention.knockout import Head, windows_without
 from bertlab.explain.spans import Answer, answer_from, count_windows, read_passage
@@ -25,7 +27,7 @@ def fields(model: str, prefix: str = "") -> tuple[str, str]:
     apart."""
     examples = texts.prefixed(prefix, texts.of(model).questions())
     first = state.first_texts(examples)
-    state.example_pills("Try a question", examples)
+    state.example_pills("Try a question", examples, wrap=True)
     question, passage = (f"{prefix}{field}" for field in ("question", "passage"))
     return (
         state.linked_text(st.text_input, "Your question", question, first[question]),
@@ -96,10 +98,3 @@ def drawn_tokens(found: Answer) -> range:
     middle = int(found.grid[1:].max(1).values.argmax()) + 1  # (S-1, S) -> the likeliest start except [CLS]
     first = max(start, min(middle - DRAWN // 2, stop - DRAWN))
     return range(first, first + DRAWN)
-
-
-def percent(probability: float) -> str:
-    """Format a probability so that one that is nearly 0 or 1 does not look like 0 or 1."""
-    if 0.999 < probability < 1:
-        return "> 99.9%"
-    return "< 0.1%" if 0 < probability < 0.001 else f"{probability:.1%}"

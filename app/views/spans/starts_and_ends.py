@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import layout
-from app.shared.exports import exports
+from app.shared.page import layout
+from app.shared.page.exports import exports
 from app.views.spans import cells
 from app.views.spans.reading import Reading, drawn_tokens
 from bertlab.draw.charts import spans as span_charts
+from bertlab.draw.percent import percent
 
 
 def show(readings: Sequence[Reading]) -> None:
@@ -29,7 +30,7 @@ def show_square(reading: Reading) -> None:
     if len(tokens) < found.passage_slice[1] - found.passage_slice[0]:
         st.caption(f"Only the {len(tokens)} tokens around the best span are drawn. The table has all.")
     square = span_charts.span_heatmap(found, tokens)
-    alt = f"Probability of every start and end; the best is “{reading.text}” with {found.best.probability:.0%}"
+    alt = f"Probability of every start and end; the best is “{reading.text}” with {percent(found.best.probability)}"
     layout.show_chart(square, alt)
     st.markdown("**Where the answer may start and end**")
     st.markdown("The head gives each token a start logit and an end logit. The bars are their softmax.")

@@ -6,13 +6,14 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from app.shared import layout, state
-from app.shared.exports import exports
-from app.shared.markdown import plain, signed
+from app.shared.page import layout, state, sureness
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain, signed
 from app.views.spans import cells
-from app.views.spans.reading import SHADES, Reading, percent
+from app.views.spans.reading import SHADES, Reading
 from bertlab.draw.charts import spans as span_charts
 from bertlab.draw.html.marked import shaded_passage
+from bertlab.draw.percent import percent
 from bertlab.explain.spans import Answer
 from bertlab.tasks.answers import ALWAYS_ANSWER
 
@@ -25,12 +26,15 @@ def show_answer(reading: Reading) -> None:
     found = reading.found
     may_refuse = found.threshold < ALWAYS_ANSWER
     text, share, *nothing = st.columns([4, 3, 3] if may_refuse else [7, 3])
-    text.metric("Answer", plain(found.best.text) or "no answer")
+    doubt = doubt_of(found)
+    text.metric("Best guess" if doubt else "Answer", plain(found.best.text) or "no answer")
     share.metric("Its probability", percent(found.best.probability))
     if may_refuse:
         nothing[0].metric("Probability of no answer", percent(found.no_answer_probability))
     else:
         st.caption("This model was trained on questions that all have an answer: it never predicts “no answer”.")
+    if doubt:
+        st.markdown(doubt)
     shown = reading.window(choose_window(reading))
     with st.container(border=True):
         st.html(shaded_passage(shown))
@@ -46,14 +50,19 @@ def show_answer(reading: Reading) -> None:
     exports(f"answer{reading.key}", pd.concat(tables), code, picture)
 
 
+def doubt_of(found: Answer) -> str:
+    """Say if the answer is weak, beside the likeliest other span: "no answer" has no chance where it is never given."""
+    best, *others = [(span.text or "no answer", span.probability) for span in found.spans]
+    return sureness.doubt([best, *sorted(others, key=lambda other: -other[1])], sureness.ANSWER)
+
+
 def show_best(found: Answer) -> pd.DataFrame:
     """Show the best spans. Returns their table."""
     st.markdown("**The best spans**")
     table = span_charts.best_table(found)
     kept = table if len(found.windows) > 1 else table.drop(columns="window")
-    share = st.column_config.ProgressColumn("probability", format="percent", min_value=0, max_value=1)
     score = st.column_config.NumberColumn("score", format="%.2f", help="Start logit + end logit.")
-    st.dataframe(kept, hide_index=True, column_config={"probability": share, "score": score})
+    layout.show_shares(kept, "probability", {"score": score})
     return table
 
 

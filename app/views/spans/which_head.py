@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import knockout_heads, models
-from app.shared.exports import exports
-from app.shared.markdown import plain, signed
+from app.shared import knockout_heads
+from app.shared.model import models
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain, signed
 from app.views.spans import cells
-from app.views.spans.reading import Reading, percent
+from app.views.spans.reading import Reading
 from bertlab.draw.charts.knockout import Rows, knockout_maps, knockout_table
 from bertlab.draw.html.marked import shaded_passage
+from bertlab.draw.percent import percent
 from bertlab.explain.attention.knockout import Head, answer_change, answer_knockouts
 from bertlab.explain.spans import Answer
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import contributions, layout, words
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared import contributions
+from app.shared.page import layout
+from app.shared.page.exports import exports
+from app.shared.page.markdown import explained, plain
 from app.views.spans import cells
 from app.views.spans.reading import Reading
 from bertlab import BertForQuestionAnswering, Tokenizer
@@ -45,7 +46,7 @@ def show_contributions(reading: Reading) -> None:
     contributions.show_marked(found)
     bars = contributions.show_bars(found, control, f"What each token contributes to “{reading.text}”")
     unit = f"Unit: nats of ln p(start) + ln p(end) of the answer. {contributions.completeness(found)}"
-    st.caption(unit, help=words.explained(unit))
+    st.caption(unit, help=explained(unit))
     code = cells.why(reading.loaded, reading.question, reading.passage)
     exports(f"why{reading.key}", attribution_table(found, control), code, bars)
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app.explore import ADDRESSES
-from app.shared import layout, stories
+from app.shared.page import layout, stories
 from bertlab.io.stories import Story
 
 

@@ -4,15 +4,16 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from app.shared import layout, progress
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared.page import layout, progress
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
 from app.views.spans import reading
 from app.views.training import cells
 from app.views.training.film import MOST_MOMENTS, last_model, moments_of, settled
 from bertlab import BertForQuestionAnswering, Tokenizer
 from bertlab.draw.charts.film import answer_lines, answer_table
 from bertlab.draw.html.marked import shaded_passage
+from bertlab.draw.percent import percent
 from bertlab.explain.runs import Moment, TrainingRun
 from bertlab.explain.snapshots import AnswerFrame, answer_film
 
@@ -32,7 +33,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     if not frames:
         return
     last = frames[-1].answer
-    layout.notices(last.dropped, last.unknown, len(last.tokens))
+    layout.notices(loaded.name, last.dropped, last.unknown, len(last.tokens))
     st.markdown(story(frames))
     for frame in frames:
         show_frame(frame, chosen=frame.step == step)
@@ -51,7 +52,7 @@ def show_frame(frame: AnswerFrame, chosen: bool) -> None:
     best = frame.answer.best
     answer = quoted(best.text) if best.text else "no answer"
     mark = " (chosen above)" if chosen else ""
-    st.markdown(f"**Step {frame.step:,}**{mark}: {answer}, {reading.percent(best.probability)}")
+    st.markdown(f"**Step {frame.step:,}**{mark}: {answer}, {percent(best.probability)}")
     with st.container(border=True):
         st.html(shaded_passage(frame.answer))
 

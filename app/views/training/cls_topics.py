@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from app.shared import layout, progress
-from app.shared.exports import exports
+from app.shared.page import layout, progress
+from app.shared.page.exports import exports
 from app.views.training import cells
 from app.views.training.film import MOST_MOMENTS, last_model, moments_of
 from bertlab import BertModel, Tokenizer

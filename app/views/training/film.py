@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import models, state, texts
+from app.shared.model import models
+from app.shared.page import state
+from app.shared.text import texts
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun
 from bertlab.explain.snapshots import picked

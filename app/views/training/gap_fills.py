@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from app.shared import layout, progress
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared.page import layout, progress
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
 from app.views.training import cells
 from app.views.training.film import MOST_MOMENTS, last_model, moments_of, settled, text_fields
 from bertlab import BertForPreTraining, Tokenizer
@@ -29,7 +29,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     text, pair = text_fields(run)
     moments, loaded = moments_of(run), last_model("fill", run)
     encoded = encode(loaded.tokenizer, text, pair, loaded.model.config.max_position_embeddings)
-    layout.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
+    layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
     gap = choose_gap(encoded)
     frames = progress.rows(film, loaded, moments, text, pair, gap, total=len(moments))
     if not frames:

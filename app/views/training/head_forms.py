@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import streamlit as st
 from torch import Tensor
 
-from app.shared import layout, models, progress, state
-from app.shared.exports import exports
+from app.shared.model import models
+from app.shared.page import layout, progress, state
+from app.shared.page.exports import exports
 from app.views.training import cells
 from app.views.training.film import MOST_MOMENTS, last_model, moments_of, text_fields
 from bertlab import BertModel, Tokenizer
@@ -41,7 +42,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     if not frames:
         return
     maps = frames[-1].maps
-    layout.notices(maps.dropped, maps.unknown, len(maps.tokens))
+    layout.notices(loaded.name, maps.dropped, maps.unknown, len(maps.tokens))
     shares = role_scores(frames)  # (T, L, A, R)
     named = shares[..., : len(NAMED)].nan_to_num(0.0)
     layer, head = choose_head(heads_by_change(shares), named[-1])

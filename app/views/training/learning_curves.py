@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.shared import layout, words
-from app.shared.exports import exports
-from app.shared.markdown import plain
+from app.shared.page import layout
+from app.shared.page.exports import exports
+from app.shared.page.markdown import explained, plain
 from app.views.training import cells
 from bertlab.draw.charts import runs as run_charts
 from bertlab.explain.runs import CurveBaseline, Moment, Row, TrainingRun, read_run
@@ -78,7 +78,7 @@ def show_figures(run: TrainingRun, step: int | None) -> None:
         figures["Time"] = duration(logged["seconds"]) if logged else duration(0)
     with st.container(horizontal=True, gap="medium"):
         for label, value in figures.items():
-            st.metric(plain(label), value, width="content", help=words.explained(value))
+            st.metric(plain(label), value, width="content", help=explained(value))
 
 
 def up_to(step: int, rows: Sequence[Row]) -> Row | None:

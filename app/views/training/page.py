@@ -5,8 +5,9 @@ from pathlib import Path
 import streamlit as st
 
 from app.explore import PAGES, file_of
-from app.shared import gate, layout, models, uploads
-from app.shared.families import STORYWORLD
+from app.shared.model import gate, models, uploads
+from app.shared.model.bundled import STORYWORLD
+from app.shared.page import layout
 from app.views.training import answer_found, cls_topics, gap_fills, head_forms, learning_curves
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun, read_run

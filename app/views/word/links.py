@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from app.explore import PAGES
-from app.shared import models
+from app.shared.model import models
 from bertlab.draw.html.word import Link
 from bertlab.explain.words.follow import FollowedWord
 

@@ -2,8 +2,10 @@
 
 import streamlit as st
 
-from app.shared import fit, layout, models, state, texts
-from app.shared.exports import exports
+from app.shared.model import models
+from app.shared.page import layout, state
+from app.shared.page.exports import exports
+from app.shared.text import fit, texts
 from app.views.masking import mask
 from app.views.word import cells, links
 from bertlab.draw.charts.attention import followed_heatmap, followed_table
@@ -18,7 +20,7 @@ def show(text: str, pair: str | None, below) -> None:
     """`below` is the place for what a reader can take along."""
     loaded, beside = models.model_for("fill"), models.beside("fill")
     encoded = encode(loaded.tokenizer, text, pair, loaded.limit)
-    layout.notices(encoded.dropped, encoded.unknown, len(encoded.tokens))
+    layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
     fit.notice("fill", loaded, text)
     masked, number = followed(encoded)
     truth = encoded.tokens[masked[number]]

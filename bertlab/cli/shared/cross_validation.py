@@ -23,6 +23,7 @@ def cross_validate(
     """
     from bertlab.cli.shared.examples import Sets, split_off
     from bertlab.evaluation.folds import split_folds, write_spread
+    from bertlab.evaluation.wording import second_label
     from bertlab.io.gate import read_json
     from bertlab.training.recipes import as_record
     from bertlab.training.run_folder import MEASURES, check_recipe, locked
@@ -43,7 +44,7 @@ def cross_validate(
             elif not options.grid:
                 check_recipe(folder, as_record(options.lengthened(recipe, fold)))
             found.append(read_json(folder / COMPARISON))
-        return write_spread(out, recipe.name, found, OURS)
+        return write_spread(out, recipe.name, found, OURS, second_label(folder))
 
 
 def check_begun(out: Path, resume: bool) -> None:

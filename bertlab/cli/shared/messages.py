@@ -19,14 +19,14 @@ def print_json(what: object) -> None:
     print(text if text.isprintable() else json.dumps(what))
 
 
-def print_result(measures: dict[str, float], as_json: bool) -> None:
-    """Print the measures of a model, as a table or as JSON."""
+def print_result(measures: dict[str, float], as_json: bool, second: str = "") -> None:
+    """Print the measures of a model, as a table or as JSON; `second` is the label of its second class."""
     from bertlab.evaluation.wording import print_measures
 
     if as_json:
         print_json(measures)
     else:
-        print_measures(measures)
+        print_measures(measures, second)
 
 
 def report_saved(out: Path) -> None:

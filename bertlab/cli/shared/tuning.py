@@ -51,6 +51,7 @@ def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path
     helps to compute.
     """
     from bertlab.evaluation.card import write_card
+    from bertlab.evaluation.wording import second_label
     from bertlab.io.atomic import atomic_write
     from bertlab.tasks.registry import find_task
     from bertlab.training.engine.devices import is_first
@@ -67,7 +68,7 @@ def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path
     about = f"{recipe.model}, fine-tuned: {find_task(recipe.task).about}. " + " ".join(sets.notes)
     measures, others = rows[OURS], {name: row for name, row in rows.items() if name != OURS}
     card = as_record(recipe), measures, trained_for(out), options.line, options.free, others
-    write_card(out, recipe.name, about, *card)
+    write_card(out, recipe.name, about, *card, second=second_label(out))
     return rows
 
 
@@ -183,6 +184,7 @@ def report_trial(setting: str, measures: Measures) -> None:
 def measure(out: Path, recipe: "FinetuneRecipe", sets: "Sets", options: Options) -> dict[str, Measures]:
     """Return the measures of the saved model on the test set and of what it is compared with; write report.md."""
     from bertlab.evaluation.report import write_report
+    from bertlab.evaluation.wording import second_label
     from bertlab.training.run_folder import read_rows
 
     sizes = [f"{len(examples):,}" for examples in (sets.train, sets.dev, sets.test)]
@@ -203,6 +205,7 @@ def measure(out: Path, recipe: "FinetuneRecipe", sets: "Sets", options: Options)
         confusions=task.confusions(sets.test, predictions),
         comparisons=task.compare(sets.test, predictions),
         notes=[learned, *sets.notes],
+        second=second_label(out),
     )
     return {OURS: measures, **others}
 

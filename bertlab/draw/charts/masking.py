@@ -8,6 +8,7 @@ import pandas as pd
 
 from bertlab.draw.charts.base import PLAIN, ROW, token_axis, token_names
 from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE
+from bertlab.draw.percent import percent
 from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.lens import Lens
 from bertlab.explain.words.masking import Guess
@@ -32,7 +33,9 @@ def fill_table(fills: Sequence[Fill]) -> pd.DataFrame:
 
 def fill_bars(fill: Fill, truth: str | None = None) -> alt.LayerChart:
     """Probability bars of the likeliest tokens at one position; the true token, if known, in green."""
-    table = fill_table([fill]).assign(right=lambda t: t["token"] == truth)
+    table = fill_table([fill]).assign(
+        right=lambda t: t["token"] == truth, percent=lambda t: t["probability"].map(percent)
+    )
     base = alt.Chart(table).encode(
         y=alt.Y("token:N", sort=None, title=None, axis=alt.Axis(**PLAIN, labelFontSize=14, labelLimit=110)),
         x=alt.X("probability:Q", title=None, scale=alt.Scale(domain=[0, 1.12]), axis=None),
@@ -40,8 +43,7 @@ def fill_bars(fill: Fill, truth: str | None = None) -> alt.LayerChart:
     )
     colour = alt.Color("right:N", scale=alt.Scale(domain=[False, True], range=[BLUE, GREEN]), legend=None)
     bars = base.mark_bar(height=15, cornerRadiusEnd=3).encode(color=colour)
-    text = alt.Text("probability:Q", format=".1%")
-    labels = base.mark_text(align="left", dx=5, fontSize=13, color=GREY).encode(text=text)
+    labels = base.mark_text(align="left", dx=5, fontSize=13, color=GREY).encode(text="percent:N")
     return (bars + labels).properties(height=alt.Step(25))
 
 
@@ -201,7 +203,7 @@ def verdict_table(verdicts: Mapping[str, Sequence[NextSentence]]) -> pd.DataFram
 
 def verdict_bars(verdicts: Mapping[str, Sequence[NextSentence]]) -> alt.LayerChart:
     """The probability that the second text follows, a bar for each model and order; 50% is no opinion."""
-    table = verdict_table(verdicts)
+    table = verdict_table(verdicts).assign(percent=lambda t: t["probability"].map(percent))
     orders = ["as written", "texts swapped"]
     label = alt.Axis(labelLimit=120, labelFontSize=13, **_BARE)
     base = alt.Chart(table).encode(
@@ -218,8 +220,6 @@ def verdict_bars(verdicts: Mapping[str, Sequence[NextSentence]]) -> alt.LayerCha
     legend = alt.Legend(title=None, orient="bottom", labelFontSize=13, columnPadding=6)
     colour = alt.Color("order:N", scale=alt.Scale(domain=orders, range=[BLUE, ORANGE]), legend=legend)
     bars = base.mark_bar(cornerRadiusEnd=3).encode(color=colour)
-    numbers = base.mark_text(align="left", dx=5, color=GREY, fontSize=13).encode(
-        text=alt.Text("probability:Q", format=".1%")
-    )
+    numbers = base.mark_text(align="left", dx=5, color=GREY, fontSize=13).encode(text="percent:N")
     title = _small_title("probability that the second text follows")
     return (bars + numbers).properties(height=alt.Step(26), title=title)

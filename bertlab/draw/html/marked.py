@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from html import escape
 
 from bertlab.draw.palette import BLUE, OKABE_ITO, ORANGE
+from bertlab.draw.percent import percent
 from bertlab.errors import is_right_to_left
 from bertlab.explain.labels import Name
 from bertlab.explain.spans import Answer
@@ -84,7 +85,7 @@ def _shaded_token(answer: Answer, position: int, start: int, end: int) -> str:
     ]
     mark = ' class="best"' if answer.best.start_char <= start < answer.best.end_char else ""
     word = escape(answer.passage[start:end])
-    title = f"start {starts:.1%}, end {ends:.1%}"
+    title = escape(f"start {percent(starts)}, end {percent(ends)}")
     return f'<span{mark} title="{title}" style="background: {", ".join(shades)}">{word}</span>'
 
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from bertlab.draw.html.component import Component, rounded
+from bertlab.draw.percent import percent
 from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.follow import FollowedWord
 
@@ -128,10 +129,6 @@ def guess_text(word: FollowedWord, truth: str | None) -> str:
         f"Softmax makes probabilities of the logits: {_best(fill)}. The model is as uncertain as in an even "
         f"choice among {choices:,.{0 if choices > 10 else 1}f} of {word.vocab_size:,} tokens.{hidden}"
     )
-
-
-def percent(p: float) -> str:
-    return "> 99%" if p > 0.99 else "< 1%" if p < 0.01 else f"{p:.0%}"
 
 
 def _best(fill: Fill) -> str:

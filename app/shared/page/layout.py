@@ -1,26 +1,24 @@
 """How a page is laid out: its heading and tabs, views that fail alone, charts, and two models side by side."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
-from typing import Protocol, TypeVar
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar
 
+import pandas as pd
 import streamlit as st
 from altair import TopLevelMixin
 
-from app.shared import models
-from app.shared.markdown import plain
+from app.shared.model import models
+from app.shared.page.markdown import plain
+from bertlab.draw.percent import in_percent
 from bertlab.errors import InputError
 
-# The blue of the charts is too dark on a dark page: Vega writes colours as attributes, which CSS overrides.
-DARK = """<style>
-[data-testid=stVegaLiteChart] svg [fill="#0072B2"] { fill: #4aa8e8; }
-[data-testid=stVegaLiteChart] svg [stroke="#0072B2"] { stroke: #4aa8e8; }
-.st-key-story { background: #16222b !important; }
-</style>"""
 ROWS_IN_SIGHT = 30  # rows of a chart that stand on the page without scrolling
 SCROLLED_HEIGHT = 620  # pixels
+SHARE = st.column_config.ProgressColumn(format="%g%%", min_value=0, max_value=100)  # of a column in_percent
 # Altair keeps in global variables how it turns a chart into JSON, and Streamlit changes them while it draws. Whoever
 # draws a chart or writes one to a file holds this lock.
 CHARTS = Lock()
@@ -76,13 +74,14 @@ def open_tab(page: str, names: Iterable[str]) -> Iterator[str]:
         yield name
 
 
-def notices(dropped: int, unknown: int, total: int) -> None:
-    """Warn of tokens that were cut off or are not in the vocabulary."""
+def notices(model: str, dropped: int, unknown: int, total: int) -> None:
+    """Warn of tokens that a model cut off or does not have in its vocabulary."""
+    name = f"**{models.readable(model)}**"
     if dropped:
-        text = f"The text is too long for this model: {dropped:,} tokens were left out, {total} are shown."
+        text = f"The text is too long for {name}: {dropped:,} tokens were left out, {total} are shown."
         st.warning(text, icon=":material/content_cut:")
     if unknown:
-        text = f"{unknown} of {total} tokens are [UNK]: this model's vocabulary does not contain them."
+        text = f"{unknown} of {total} tokens are [UNK]: the vocabulary of {name} does not contain them."
         st.warning(text, icon=":material/help:")
 
 
@@ -91,6 +90,12 @@ def show_chart(chart: TopLevelMixin, alt: str, rows: int = 0, width: str = "stre
     height = SCROLLED_HEIGHT if rows > ROWS_IN_SIGHT else "content"
     with st.container(height=height, width=width, border=False), CHARTS:
         st.altair_chart(chart, width=width, alt=alt, **options)
+
+
+def show_shares(table: pd.DataFrame, column: str, columns: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Show a table with bars in its `column` of probabilities, and other `columns` as configured."""
+    drawn = table.assign(**{column: table[column].map(in_percent)})
+    st.dataframe(drawn, hide_index=True, column_config={column: SHARE, **columns})
 
 
 def side_by_side(each: Sequence[Shown], view: Callable[[Shown], None]) -> None:

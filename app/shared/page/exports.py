@@ -8,8 +8,9 @@ import pandas as pd
 import streamlit as st
 from altair import TopLevelMixin
 
-from app.shared import layout, models
-from app.shared.markdown import plain
+from app.shared.model import models
+from app.shared.page import layout
+from app.shared.page.markdown import plain
 from bertlab.draw.charts.base import png, svg
 
 ROWS_SHOWN = 2_000  # more rows make a browser slow; the CSV has all

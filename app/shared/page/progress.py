@@ -11,7 +11,8 @@ from typing import TypeVar
 
 import streamlit as st
 
-from app.shared import layout, models
+from app.shared.model import models
+from app.shared.page import layout
 
 PATIENCE = 0.6  # seconds before a bar is shown, so a wait without one stays below a second
 REFRESH = 0.05  # seconds between two drawings of a bar: rows can come by the thousand

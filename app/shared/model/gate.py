@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.shared.markdown import plain
+from app.shared.page.markdown import plain
 from bertlab.io import hub
 from bertlab.io.locate import bundled_models
 

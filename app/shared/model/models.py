@@ -7,9 +7,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.shared import gate
-from app.shared.families import DEFAULT_MODEL, READ, origin
-from app.shared.markdown import plain
+from app.shared.model import gate
+from app.shared.model.bundled import DEFAULT_MODEL, READ, origin
+from app.shared.page.markdown import plain
 from bertlab import (
     BertConfig,
     BertForPreTraining,

@@ -4,7 +4,7 @@ from difflib import SequenceMatcher
 
 import streamlit as st
 
-from app.shared import state
+from app.shared.page import state
 from bertlab.draw.html.marked import changed_words
 
 LETTERS = 40  # of a version in a heading

@@ -6,6 +6,13 @@ READ = {  # in the order in which their fine-tuned models stand in for a missing
     "english-mini": "English novels, with some Wikipedia, speech and letters, 4 million words",
     STORYWORLD: "short stories of one small town, a small world whose every word we know",
 }
+LEARNED = {  # the fine-tuned ones
+    "english-sentiment": "film reviews, and judges every text as one",
+    "english-qa": "some thousand questions about Wikipedia",
+    "storyworld-tiny-sentiment": "opinions in stories of one small town",
+    "storyworld-tiny-entities": "names in stories of one small town",
+    "storyworld-tiny-qa": "questions about stories of one small town",
+}
 
 
 def origin(name: str) -> str | None:

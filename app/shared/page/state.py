@@ -4,8 +4,7 @@ from collections.abc import Callable
 from urllib.parse import quote_plus
 
 import streamlit as st
-
-from app.shared import history
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 Examples = dict[str, dict[str, str]]  # name of an example -> the text of each field
 ROW = "from"  # in the link that leads from a row of a data set to another page
@@ -15,7 +14,7 @@ POSITIONS = ("mask", "gap", "at", "at-beside", "word", "follow", "window")  # in
 
 def example_pills(label: str, examples: Examples, *, wrap: bool = False) -> None:
     """Show a row of examples. Each press writes the example's texts into the fields named by its keys. What does not
-    fit into the row is scrolled to, or with `wrap` stands in another row."""
+    fit into the row is scrolled to, or with `wrap` stands in another row, except on a phone."""
 
     def fill_fields() -> None:
         st.session_state.update(examples.get(st.session_state.example_choice or "", {}))
@@ -34,7 +33,7 @@ def first_texts(examples: Examples) -> dict[str, str]:
     key = f"first {' '.join(texts)}"
     before = st.session_state.get(key)
     kept = before and all(st.session_state.get(field) == text for field, text in before.items())
-    if kept and before != texts and not history.moved():
+    if kept and before != texts and not moved():
         st.session_state.update(texts)
         forget_positions()
     st.session_state[key] = texts
@@ -89,15 +88,21 @@ def text_fields(examples: Examples, prefix: str = "") -> tuple[str, str | None]:
     return text, pair.strip() or None
 
 
+def moved() -> bool:
+    """Return whether this run follows Back or Forward: then the address decides every choice, as when a link opens."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
 def unset(key: str) -> bool:
     """Return whether the address decides a choice: nobody has chosen yet, or the visitor went back to it."""
-    return key not in st.session_state or history.moved()
+    return key not in st.session_state or moved()
 
 
 def link_value(key: str) -> str | None:
     """Return a value from the link that opened this session, or that Back restored; None once the page has run."""
     seen = st.session_state.setdefault("link_values_read", set())
-    if key in seen and not history.moved():
+    if key in seen and not moved():
         return None
     seen.add(key)
     return st.query_params.get(key)

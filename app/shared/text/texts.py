@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from app.shared import models
-from app.shared.families import DEFAULT_MODEL, STORYWORLD, origin
-from app.shared.state import Examples
+from app.shared.model import models
+from app.shared.model.bundled import DEFAULT_MODEL, STORYWORLD, origin
+from app.shared.page.state import Examples
 
 
 def pairs(examples: dict[str, tuple[str, str]], first: str = "text", second: str = "pair") -> Examples:
@@ -163,6 +163,13 @@ FAMILIES = {DEFAULT_MODEL: ENGLISH, "english-mini": ENGLISH, STORYWORLD: TOWN}
 def of(name: str) -> Texts:
     """Return the texts for a model, by the bundled one that it was fine-tuned from."""
     return FAMILIES.get(origin(name) or "", ANY)
+
+
+def offered(name: str) -> set[str]:
+    """Return all texts of the examples for a model."""
+    found = of(name)
+    kinds = (found.masked, found.heads, found.labels, found.questions())
+    return {text for kind in kinds for example in kind.values() for text in example.values()}
 
 
 def chosen() -> Texts:

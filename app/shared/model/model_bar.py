@@ -5,9 +5,10 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from app.shared import gate, layout, models, state, uploads
-from app.shared.families import DEFAULT_MODEL, READ, STORYWORLD, origin
-from app.shared.markdown import plain
+from app.shared.model import gate, models, uploads
+from app.shared.model.bundled import DEFAULT_MODEL, READ, STORYWORLD, origin
+from app.shared.page import layout, state
+from app.shared.page.markdown import plain
 from bertlab.draw.tables import SIZES
 from bertlab.errors import InputError
 from bertlab.io.gate import read_bytes

@@ -8,11 +8,12 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from app.shared import layout, state, texts
-from app.shared.families import DEFAULT_MODEL
+from app.shared.model.bundled import DEFAULT_MODEL
+from app.shared.page import layout, state
+from app.shared.text import texts
 from bertlab.io.stories import Station, Story, read_stories
 
-BUNDLED = Path(__file__).parents[1] / "stories"
+BUNDLED = Path(__file__).parents[2] / "stories"
 OWN = "BERTLAB_STORIES"  # the folder of `bertlab explore --stories`
 PARTS = {"Look": "look", "What it means": "means", "Control": "control"}
 

@@ -1,0 +1,104 @@
+"""The looks of every page, and what it does to the browser's history. Imports nothing heavy: it comes first."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+
+import streamlit as st
+
+STYLE = """<style>
+[data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 1.8rem 3rem 5rem; }
+[data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"] { gap: .7rem; }
+[data-testid="stMainBlockContainer"] h1 { font-size: 1.8rem; padding: 0 0 .3rem; }
+[data-testid="stHeader"] { pointer-events: none; background: none; }
+[data-testid="stHeader"] button { pointer-events: auto; }
+.st-key-example_choice [data-testid="stButtonGroup"] { display: flex; align-items: center; gap: .8rem; }
+.st-key-example_choice [data-testid="stWidgetLabel"] { flex: none; }
+.st-key-example_choice [data-testid="stButtonGroup"] > :last-child { min-width: 0; }
+[data-testid="stMainBlockContainer"] h3 { font-size: 1.4rem; padding-top: 1rem; }
+[data-testid="stMarkdownContainer"] p { max-width: 46rem; }
+[data-testid="stMainBlockContainer"] :is(input, textarea) { unicode-bidi: plaintext; text-align: start; }
+[data-testid="stColumn"] { min-width: min(100%, 14rem); }
+[data-testid="stMetricValue"] { font-size: 1.5rem; }
+[data-testid="stMetricValue"] * { white-space: normal; overflow-wrap: anywhere; }
+[data-testid="stStatusWidget"] button { display: none; }
+.st-key-world p { text-align: start; }
+@media (min-width: 641px) {
+  .st-key-shown:has(p) { margin-bottom: -2.6rem; translate: 0 .6rem; }
+  .st-key-shown p { max-width: none; text-align: end; }
+}
+.st-key-story { background: #edf4fa; padding: .6rem 1rem; }
+.st-key-story p { font-size: .88rem; line-height: 1.4; max-width: none; }
+:has(.st-key-story) .st-key-lead { display: none; }
+@media (min-width: 641px) { :has(> .st-key-story) { position: sticky; top: 0; z-index: 9; } }
+a.way { color: inherit; border: 1px solid rgba(128, 128, 128, .5); border-radius: 8px; padding: .2rem .6rem;
+  font-size: .88rem; text-decoration: none; white-space: nowrap; }
+a.way:is(:hover, :focus) { border-color: #0072B2; }
+@media (max-width: 640px) {
+  [data-testid="stMainBlockContainer"] { padding: 3.2rem 1rem 4rem; }
+  [data-testid="stMainBlockContainer"] h1 { font-size: 1.5rem; }
+  .st-key-lead, :has(> .st-key-lead) { order: 1; }
+  .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { flex-wrap: nowrap; overflow-x: auto; }
+  .st-key-example_choice [data-testid="stButtonGroup"] button { flex: none; }
+  [class*=st-key-tools-] { row-gap: 0; }
+}
+</style>"""
+
+# The blue of the charts is too dark on a dark page: Vega writes colours as attributes, which CSS overrides.
+DARK = """<style>
+[data-testid=stVegaLiteChart] svg [fill="#0072B2"] { fill: #4aa8e8; }
+[data-testid=stVegaLiteChart] svg [stroke="#0072B2"] { stroke: #4aa8e8; }
+.st-key-story { background: #16222b !important; }
+</style>"""
+
+# Streamlit replaces the address for some widgets and adds an entry for every other write to it. Here the first change
+# of the address after a press or a key adds an entry, and all that follow from it change that entry.
+HISTORY = """<script>
+if (!window.entriesOfVisitor) {
+  window.entriesOfVisitor = true;
+  let acted = false;
+  const { pushState, replaceState } = window.history;
+  for (const kind of ["pointerdown", "keydown"])
+    window.addEventListener(kind, (event) => { acted ||= event.isTrusted; }, true);
+  window.addEventListener("popstate", () => { acted = false; }, true);
+  window.history.pushState = window.history.replaceState = (state, unused, address) => {
+    if (new URL(address ?? "", location.href).href === location.href) return;
+    (acted ? pushState : replaceState).call(window.history, state, unused, address);
+    acted = false;
+  };
+}
+</script>"""
+
+READY = Event()  # set once a visitor has seen a whole page
+
+
+def show() -> None:
+    """Give the page its looks, and its history in the browser."""
+    dark = DARK if st.context.theme.type == "dark" else ""
+    st.html(STYLE + dark + HISTORY, unsafe_allow_javascript=True)
+
+
+@contextmanager
+def loading(title: str) -> Iterator[None]:
+    """Show the title of a page and that it is loading, while a server that was just started imports what it needs."""
+    place = st.empty()
+    if not READY.is_set():
+        with place.container():
+            st.title(title, anchor=False)
+            st.caption("Loading the explorer and its model …")
+    yield
+    READY.set()
+    place.empty()
+
+
+def import_altair() -> None:
+    """Import Altair without a grammar that jsonschema would build for seconds: of a kind of address no chart has."""
+    grammar = "rfc3987_syntax"
+    if grammar in sys.modules:
+        return
+    sys.modules[grammar] = None  # type: ignore[assignment]  # as if it were not installed
+    try:
+        import altair  # noqa: F401
+    finally:
+        del sys.modules[grammar]

@@ -1,0 +1,17 @@
+"""How the pages say that an answer is weak: one wording for spans, labels and masked words."""
+
+from app.shared.page.markdown import plain
+from bertlab.draw.percent import percent
+
+# Below these probabilities the best one is called a guess. An answer is then more likely wrong than right; of two
+# classes the other one has at least half as much. A gap often has several good words.
+ANSWER, LABEL, GAP = 1 / 2, 2 / 3, 1 / 5
+
+
+def doubt(ranked: list[tuple[str, float]], least: float) -> str:
+    """Say for Markdown that the first of `ranked`, each with its probability, has less than `least`; "" if not."""
+    (_, p), *_ = ranked
+    if p >= least:
+        return ""
+    named = [f"{percent(share)} “{plain(name)}”" for name, share in ranked[:2]]
+    return f"**Not sure**: {', next best '.join(named)}."

@@ -1,0 +1,1 @@
+"""The texts that pages offer, and those of the visitor."""

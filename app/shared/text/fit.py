@@ -1,0 +1,74 @@
+"""Does a text suit the model that reads it? The page says what that has learned from, and if another one knows more.
+
+Neither the words that are cut nor the surprisal of a text tell news from a new article of Wikipedia, so what a model
+has read stands beside every text of the visitor's own.
+"""
+
+from pathlib import Path
+
+import streamlit as st
+
+from app.shared.model import model_bar, models
+from app.shared.model.bundled import DEFAULT_MODEL, LEARNED, READ, STORYWORLD, origin
+from app.shared.text import texts
+from bertlab import Tokenizer
+from bertlab.draw.percent import percent
+from bertlab.errors import InputError
+from bertlab.explain.text import cut_words
+from bertlab.io.gate import read_json
+from bertlab.io.locate import bundled_models
+from bertlab.training.run_folder import MEASURES
+
+FEW = 0.1  # of the words cut into pieces: names and rare words do that to every model
+SHARE_RIGHT = {"answer": "exact", "text label": "accuracy"}  # in the file of a model's measures
+
+
+def notice(task: str, loaded: models.Loaded, text: str) -> None:
+    """Say of a bundled model if another one knows more words of the text, or else, unless the text is an example, what
+    it has learned from."""
+    own = origin(loaded.source)
+    if own is None or loaded.random:
+        return
+    cut, words = cut_words(loaded.tokenizer, text)
+    worlds = [name for name in (DEFAULT_MODEL, STORYWORLD) if name != own and name in bundled_models()]
+    others = {name: cut_words(tokenizer(name), text)[0] for name in worlds}
+    best = min(worlds, key=lambda name: others[name], default=None)
+    if best is not None and cut >= 3 and cut > FEW * words and 2 * others[best] <= cut:
+        why = f"cuts {cut} of these {words} words into pieces: they are rare or new to it"
+        offer(task, loaded, best, why, others[best])
+    elif text not in texts.offered(loaded.source):
+        st.caption(f":material/school: {learned(task, loaded, own)}")
+
+
+def offer(task: str, loaded: models.Loaded, best: str, why: str, cut: int) -> None:
+    """Say `why` the text does not suit the model, and offer the `best` one, which cuts so many of its words."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        text = f"**{models.readable(loaded.name)}** {why}."
+        st.markdown(f":orange[:material/menu_book:] {text}", width="content")
+        if origin(models.chosen()) and f"{best}{models.TASKS[task][2]}" in bundled_models():
+            help = f"It has read {READ[best]}, and cuts {cut} of these words."
+            st.button(f"Use {best}", key=f"fit_{task}", help=help, on_click=model_bar.use, args=(best,))
+
+
+def learned(task: str, loaded: models.Loaded, base: str) -> str:
+    """Return what a bundled model, made from `base`, learned from, and how often it is right on texts of that kind."""
+    name = f"**{models.readable(loaded.name)}**"
+    if loaded.source not in LEARNED:
+        return f"{name} has read {READ[base]}; it knows less of other texts, such as news."
+    share = measure(loaded.folder, SHARE_RIGHT.get(task, ""))
+    right = "" if share is None else f"; of new ones it gets {percent(share)} right"
+    return f"{name} learned from {LEARNED[loaded.source]}{right}."
+
+
+@st.cache_data(show_spinner=False)
+def measure(folder: str, name: str) -> float | None:
+    """Return what was measured of a model under this name; None if it was not."""
+    try:
+        return read_json(Path(folder) / MEASURES).get(name)
+    except InputError:
+        return None
+
+
+@st.cache_resource(show_spinner=False)
+def tokenizer(name: str) -> Tokenizer:
+    return Tokenizer.from_pretrained(name)

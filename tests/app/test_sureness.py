@@ -1,0 +1,51 @@
+"""A weak answer is shown as a guess, in one wording on all pages, and a sure one is not."""
+
+import pytest
+from pages import TINY, fine, opened, said
+
+from app.shared.page.sureness import ANSWER, GAP, LABEL, doubt
+
+SENSE = "The acting was terrible and the plot made no [MASK]."
+RESIGNED = "The finance minister resigned on Tuesday after weeks of protests over the new tax on fuel."
+
+
+def test_a_weak_answer_names_the_next_best():
+    ranked = [("Ha*noi", 0.18), ("Hué", 0.07), ("Rome", 0.01)]
+    assert doubt(ranked, GAP) == "**Not sure**: 18% “Ha\\*noi”, next best 7.0% “Hué”."
+    assert doubt([("person", 0.6)], LABEL) == "**Not sure**: 60% “person”."
+    assert doubt([("a", 0.5), ("b", 0.4)], ANSWER) == "" and doubt([("a", 0.2), ("b", 0.2)], GAP) == ""
+
+
+@pytest.mark.parametrize(
+    ("page", "weak", "sure"),
+    [
+        ("spans", {"question": "Why did the minister resign?", "passage": RESIGNED}, {"model": TINY}),
+        ("labels", {"label_text": "Two hours flew by, and I would gladly see it again tomorrow."}, {}),
+        ("masking", {"text": "The central bank raised interest [MASK] on Thursday."}, {"text": SENSE}),
+    ],
+)
+def test_each_page_says_so(page, weak, sure):
+    app = opened(page, **weak)
+    assert fine(app) and "**Not sure**: " in said(app)
+    if page != "masking":
+        assert app.metric[0].label == "Best guess"
+    app = opened(page, **sure)
+    assert fine(app) and "Not sure" not in said(app)
+    if page != "masking":
+        assert app.metric[0].label in ("Answer", "Likeliest class")
+
+
+def test_no_answer_is_no_next_best_of_a_model_that_always_answers():
+    passage = "The match was stopped after an hour because the floodlights failed. It will be played again on Tuesday."
+    app = opened("spans", question="Why was the match stopped?", passage=passage)
+    assert fine(app) and "next best" in said(app) and "“no answer”." not in said(app).partition("next best")[2][:60]
+
+
+def test_each_word_says_so():
+    app = opened("labels", model=TINY, label_text="Rose gave the rose to May in may.")
+    words = app.main.pills[-1]
+    found = []
+    for number in range(len(words.options)):
+        app = app.main.pills[-1].set_value(number).run()
+        found += [m.value for m in app.main.markdown if m.value.startswith(("Its label is", "**Not sure**"))]
+    assert len(found) == len(words.options)
