@@ -87,6 +87,14 @@ def test_a_model_of_another_language_is_warned_of(cli, place):
     assert "unknown" not in cli(f"finetune sentence --model storyworld-tiny --train english.txt --out good {QUICK}")[1]
 
 
+def test_texts_that_are_cut_are_warned_of(cli, place):
+    write(place / "long.txt", [f"{n % 2} {text} {'and so on ' * (60 if n % 4 == 0 else 1)}" for n, text in enumerate(TEXTS)])
+    ask = f"finetune sentence --model storyworld-tiny --train long.txt {QUICK}"
+    said = cli(f"{ask} --out cut")[1]
+    assert "% of the texts are longer than 128 tokens, and their ends are not read; --max-length reads up to 256" in said
+    assert "are longer than" not in cli(f"{ask} --max-length 256 --out whole")[1]
+
+
 def test_plain_labels_of_words(cli, place):
     kinds = {"the": "DET", "a": "DET", "red": "ADJ", "old": "ADJ", '"blue': "ADJ", "blue": "ADJ", ",": "PUNCT"}
     sentences = ["".join(f"{word}\t{kinds.get(word, 'NOUN')}\n" for word in text.split()) for text in TEXTS]

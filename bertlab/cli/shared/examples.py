@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,8 @@ from bertlab.training.recipes import FinetuneRecipe
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, if no dev file is given
 FEW = 50  # examples to choose by
-LOOKED_AT, UNKNOWN = 200, 0.2  # examples; the share of unknown tokens from which a model suits a text badly
+LOOKED_AT = 200  # examples
+UNKNOWN, CUT = 0.2, 0.1  # share of tokens, of examples; above it the user is told
 RARE, NAMED = 2, 5  # a label is rare that occurs so often at most; rare ones that are named
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
 WORLD_DEV, WORLD_TEST = 500, 2000  # examples
@@ -107,7 +108,7 @@ def file_sets(sources: Sources, path: Path, recipe: FinetuneRecipe) -> Sets:
     named_files = path, sources.dev or path, sources.test or sources.dev or path
     train = read_file(path, sources.files, recipe, notes)
     with naming(path):
-        odd = [odd_labels(train, find_task(recipe.task).family), unknown_text(train, recipe)]
+        odd = [odd_labels(train, find_task(recipe.task).family), *unread_text(train, recipe)]
     if sources.dev:
         dev = read_file(sources.dev, sources.files, recipe, notes)
     else:
@@ -169,15 +170,19 @@ def odd_labels(examples: Sequence, family: type[Task]) -> str:
     return f"{', '.join(found)}; --skip-label leaves rows out by their label" if found else ""
 
 
-def unknown_text(examples: Sequence, recipe: FinetuneRecipe) -> str:
-    """Return in words how much of the first examples the model's vocabulary lacks; "" if it is little."""
-    tokenizer = Tokenizer.from_pretrained(recipe.model)
+def unread_text(examples: Sequence, recipe: FinetuneRecipe) -> Iterator[str]:
+    """Yield in words how much of the first examples the model's vocabulary lacks, and how many are cut, if it is much."""
+    tokenizer, config = Tokenizer.from_pretrained(recipe.model), BertConfig.from_pretrained(recipe.model)
     task = find_task(recipe.task).family(tokenizer, recipe.max_length, recipe.stride)
-    features = task.features(examples[:LOOKED_AT], BertConfig.from_pretrained(recipe.model), learn=False)
+    features = task.features(examples[:LOOKED_AT], config, learn=False)
     ids = [token for feature in features for row in feature.rows for token in row.ids]
-    share = ids.count(tokenizer.unk_token_id) / len(ids)
-    advice = "name a --model for this language or script"
-    return f"{share:.0%} of the tokens are unknown to {recipe.model} ([UNK]); {advice}" if share > UNKNOWN else ""
+    if (unknown := ids.count(tokenizer.unk_token_id) / len(ids)) > UNKNOWN:
+        advice = "name a --model for this language or script"
+        yield f"{unknown:.0%} of the tokens are unknown to {recipe.model} ([UNK]); {advice}"
+    if (cut := sum(feature.cut > 0 for feature in features) / len(features)) > CUT:
+        most = config.max_position_embeddings
+        advice = f"--max-length reads up to {most}" if recipe.max_length < most else f"{recipe.model} has no more"
+        yield f"{cut:.0%} of the texts are longer than {recipe.max_length} tokens, and their ends are not read; {advice}"
 
 
 def split_off(examples: list, seed: int) -> tuple[list, list]:
