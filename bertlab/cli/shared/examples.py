@@ -171,7 +171,7 @@ def odd_labels(examples: Sequence, family: type[Task]) -> str:
 
 
 def unread_text(examples: Sequence, recipe: FinetuneRecipe) -> Iterator[str]:
-    """Yield in words how much of the first examples the model's vocabulary lacks, and how many are cut, if it is much."""
+    """Yield in words how much of the first examples the model's vocabulary lacks, and how many are cut; if much."""
     tokenizer, config = Tokenizer.from_pretrained(recipe.model), BertConfig.from_pretrained(recipe.model)
     task = find_task(recipe.task).family(tokenizer, recipe.max_length, recipe.stride)
     features = task.features(examples[:LOOKED_AT], config, learn=False)
@@ -182,7 +182,8 @@ def unread_text(examples: Sequence, recipe: FinetuneRecipe) -> Iterator[str]:
     if (cut := sum(feature.cut > 0 for feature in features) / len(features)) > CUT:
         most = config.max_position_embeddings
         advice = f"--max-length reads up to {most}" if recipe.max_length < most else f"{recipe.model} has no more"
-        yield f"{cut:.0%} of the texts are longer than {recipe.max_length} tokens, and their ends are not read; {advice}"
+        longer = f"{cut:.0%} of the texts are longer than {recipe.max_length} tokens"
+        yield f"{longer}, and their ends are not read; {advice}"
 
 
 def split_off(examples: list, seed: int) -> tuple[list, list]:
