@@ -259,6 +259,17 @@ def test_a_run_of_an_older_version_has_other_fields(long, texts, tok, tmp_path, 
     assert read_run(tmp_path / "run").finished
 
 
+def test_a_state_of_a_version_that_trained_other_weights_is_refused(long, texts, tok, tmp_path, monkeypatch):
+    begun(long, texts, tok, tmp_path / "run", monkeypatch)
+    states = Checkpoints(tmp_path / "run" / "resume", keep=1)
+    state = states.newest()
+    state["optimizers"][-1]["param_groups"][0]["params"].pop()
+    states.remove()
+    states.save(state)
+    with pytest.raises(InputError, match="another version of bertlab"):
+        train(long, texts, tok, out=tmp_path / "run", resume=True)
+
+
 # Ended from outside
 
 

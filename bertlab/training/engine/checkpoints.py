@@ -91,9 +91,13 @@ def training_state(model: nn.Module, optimizers: Sequence[Optimizer], training: 
 
 
 def restore(state: State, model: nn.Module, optimizers: Sequence[Optimizer], training: TrainingLog) -> int:
-    """Put everything back as `training_state` found it; return the step."""
-    model.load_state_dict(state["model"])
-    for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
-        optimizer.load_state_dict(saved)
+    """Put everything back as `training_state` found it; return the step. InputError: other weights are trained now."""
+    try:
+        model.load_state_dict(state["model"])
+        for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(saved)
+    except (RuntimeError, ValueError) as error:
+        reason = "the saved state is that of another version of bertlab, which trained other weights"
+        raise InputError(f"{reason}: end the run with that version, or start anew in another folder") from error
     training.restore(state)
     return state["step"]
