@@ -8,13 +8,17 @@ import pytest
 from bertlab.course.panels import search_panel
 from bertlab.search.ranking import by_words
 from bertlab.search.units import Unit
+from bertlab.search.words import WordCounts
 
 UNITS = [Unit("a.read", "(path)", "Read a <b>file</b>.", "read a file"), Unit("a.write", "()", "Write.", "write it")]
 
 
 @pytest.fixture
 def board():
-    rankers = {"meaning": lambda question: np.array([0.2, 0.75]), "words": by_words([unit.text for unit in UNITS])}
+    rankers = {
+        "meaning": lambda question: np.array([0.2, 0.75]),
+        "words": by_words(WordCounts.of([unit.text for unit in UNITS])),
+    }
     return search_panel(UNITS, rankers, "read it")
 
 
