@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections import Counter
 from dataclasses import dataclass
 
 import torch
@@ -46,13 +45,16 @@ def clean(text: str) -> str:
     return _MASK.sub("[MASK]", kept).strip()
 
 
-def cut_words(tokenizer: Tokenizer, text: str) -> tuple[int, int]:
-    """Return how many words of a text become several tokens, and how many words it has. Marks are no words."""
+def rare_words(tokenizer: Tokenizer, text: str) -> tuple[int, int]:
+    """Return how many words of a text are not in the vocabulary, and become several tokens or [UNK], and how many words
+    it has. Marks are no words."""
     text = clean(text)
     (encoding,) = tokenizer.encodings([text])
-    numbered = zip(encoding.word_ids, encoding.offsets, strict=True)
-    pieces = Counter(word for word, (start, _) in numbered if word is not None and text[start].isalnum())
-    return sum(count > 1 for count in pieces.values()), len(pieces)
+    pieces: dict[int, list[int]] = {}
+    for token, word, (start, _) in zip(encoding.ids, encoding.word_ids, encoding.offsets, strict=True):
+        if word is not None and text[start].isalnum():
+            pieces.setdefault(word, []).append(token)
+    return sum(len(ids) > 1 or ids == [tokenizer.unk_token_id] for ids in pieces.values()), len(pieces)
 
 
 def frame_mask(tokenizer: Tokenizer, input_ids: torch.Tensor) -> torch.Tensor:

@@ -8,7 +8,7 @@ from app.shared.model import models
 from app.shared.text import fit, texts
 from bertlab import Tokenizer
 from bertlab.draw.percent import percent
-from bertlab.explain.text import cut_words
+from bertlab.explain.text import rare_words
 from bertlab.io.gate import read_json
 from bertlab.io.locate import locate
 
@@ -21,11 +21,12 @@ def fits(app) -> list:
     return [button for button in app.button if (button.key or "").startswith("fit_")]
 
 
-def test_words_that_are_cut_are_counted_without_marks():
+def test_rare_words_are_counted_without_marks():
     tokenizer = Tokenizer.from_pretrained("storyworld-tiny")
-    assert cut_words(tokenizer, "My dog is hairy, [MASK]!") == (0, 4)
-    assert cut_words(tokenizer, "The chancellor met my dog.") == (1, 5)
-    assert cut_words(tokenizer, " ... ") == (0, 0)
+    assert rare_words(tokenizer, "My dog is hairy, [MASK]!") == (0, 4)
+    assert rare_words(tokenizer, "The chancellor met my dog.") == (1, 5)
+    assert rare_words(tokenizer, "القاهرة هي") == (2, 2)  # one is [UNK], one token as well
+    assert rare_words(tokenizer, " ... ") == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ def test_words_that_are_cut_are_counted_without_marks():
 )
 def test_a_text_that_another_model_knows_better_leads_to_it(model, text, other):
     app = opened(FIRST, model=model, text=text)
-    assert f"{model} cuts" in said(app).replace("*", "")
+    assert "words in its vocabulary: the others are rare" in said(app)
     (button,) = fits(app)
     assert button.label == f"Use {other}"
     button.click().run()
@@ -50,7 +51,7 @@ def test_examples_are_of_the_world_of_their_model():
             offered = " ".join(
                 " ".join(example.values()) for example in (found() if callable(found) else found).values()
             )
-            assert cut_words(tokenizers[model], offered) < cut_words(tokenizers[other], offered), (kind, model)
+            assert rare_words(tokenizers[model], offered) < rare_words(tokenizers[other], offered), (kind, model)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,7 @@ def test_a_page_opens_with_the_first_example_of_its_model(model, question):
     [
         ("storyworld-tiny", STORY),
         ("english-mini", "The man went home and sat by the fire all evening."),
+        ("english", "القاهرة هي عاصمة مصر وأكبر مدنها."),  # no model has a word of it
         ("english", "The central bank raised interest rates on Thursday."),  # cut words, but no model knows it better
     ],
 )
@@ -102,6 +104,6 @@ def test_what_is_said_of_new_ones_is_what_was_measured():
 
 def test_labels_lead_to_the_model_with_that_head():
     app = opened(LABELS, model="storyworld-tiny", label_text=NEWS)
-    assert "storyworld-tiny-sentiment cuts" in said(app).replace("*", "")
+    assert "storyworld-tiny-sentiment has" in said(app).replace("*", "")
     fits(app)[0].click().run()
     assert fine(app) and not fits(app) and "Labelled by **english-sentiment**" in said(app)

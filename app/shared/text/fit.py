@@ -1,6 +1,6 @@
 """Does a text suit the model that reads it? The page says what that has learned from, and if another one knows more.
 
-Neither the words that are cut nor the surprisal of a text tell news from a new article of Wikipedia, so what a model
+Neither its rare words nor the surprisal of a text tell news from a new article of Wikipedia, so what a model
 has read stands beside every text of the visitor's own.
 """
 
@@ -14,12 +14,12 @@ from app.shared.text import texts
 from bertlab import Tokenizer
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
-from bertlab.explain.text import cut_words
+from bertlab.explain.text import rare_words
 from bertlab.io.gate import read_json
 from bertlab.io.locate import bundled_models
 from bertlab.training.run_folder import MEASURES
 
-FEW = 0.1  # of the words cut into pieces: names and rare words do that to every model
+FEW = 0.1  # of the words: every model lacks some names and rare words
 SHARE_RIGHT = {"answer": "exact", "text label": "accuracy"}  # in the file of a model's measures
 
 
@@ -29,24 +29,24 @@ def notice(task: str, loaded: models.Loaded, text: str) -> None:
     own = origin(loaded.source)
     if own is None or loaded.random:
         return
-    cut, words = cut_words(loaded.tokenizer, text)
+    rare, words = rare_words(loaded.tokenizer, text)
     worlds = [name for name in (DEFAULT_MODEL, STORYWORLD) if name != own and name in bundled_models()]
-    others = {name: cut_words(tokenizer(name), text)[0] for name in worlds}
+    others = {name: rare_words(tokenizer(name), text)[0] for name in worlds}
     best = min(worlds, key=lambda name: others[name], default=None)
-    if best is not None and cut >= 3 and cut > FEW * words and 2 * others[best] <= cut:
-        why = f"cuts {cut} of these {words} words into pieces: they are rare or new to it"
-        offer(task, loaded, best, why, others[best])
+    if best is not None and rare >= 3 and rare > FEW * words and 2 * others[best] <= rare:
+        why = f"has {words - rare} of these {words} words in its vocabulary: the others are rare or new to it"
+        offer(task, loaded, best, why, words - others[best])
     elif text not in texts.offered(loaded.source):
         st.caption(f":material/school: {learned(task, loaded, own)}")
 
 
-def offer(task: str, loaded: models.Loaded, best: str, why: str, cut: int) -> None:
-    """Say `why` the text does not suit the model, and offer the `best` one, which cuts so many of its words."""
+def offer(task: str, loaded: models.Loaded, best: str, why: str, known: int) -> None:
+    """Say `why` the text does not suit the model, and offer the `best` one, which knows so many of its words."""
     with st.container(horizontal=True, vertical_alignment="center"):
         text = f"**{models.readable(loaded.name)}** {why}."
         st.markdown(f":orange[:material/menu_book:] {text}", width="content")
         if origin(models.chosen()) and f"{best}{models.TASKS[task][2]}" in bundled_models():
-            help = f"It has read {READ[best]}, and cuts {cut} of these words."
+            help = f"It has read {READ[best]}, and has {known} of these words."
             st.button(f"Use {best}", key=f"fit_{task}", help=help, on_click=model_bar.use, args=(best,))
 
 
