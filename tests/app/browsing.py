@@ -16,6 +16,13 @@ ARRIVED = """async () => {
 IDLE = f"""!document.querySelector('{BUSY}') &&
   document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'"""
 
+# A component's own script draws it, after the page says that it is done.
+DRAWN = """[...document.querySelectorAll('[data-testid=stBidiComponentRegular], [data-testid=stBidiComponentIsolated]')]
+  .every((host) => {
+    const root = [host, ...host.querySelectorAll('*')].map((node) => node.shadowRoot).find(Boolean) ?? host;
+    return root.querySelector('.component > *');
+  })"""
+
 
 def show(tab, server: str, page: str, link: str = "") -> None:
     tab.goto(f"{server}/{PAGES[page]}{link}")
@@ -33,10 +40,10 @@ def open_it(tab) -> None:
 
 
 def settle(tab) -> None:
-    """Wait until a view is there and no part of the page is being computed or still a grey placeholder."""
+    """Wait until a view is there and no part of the page is being computed, a grey placeholder or not yet drawn."""
     tab.locator("[data-testid=stExpander]").first.wait_for(state="attached")
     tab.evaluate(ARRIVED)
-    tab.wait_for_function(IDLE)
+    tab.wait_for_function(f"{IDLE} && {DRAWN}")
 
 
 def unharmed(tab) -> None:
