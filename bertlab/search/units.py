@@ -3,10 +3,10 @@
 import builtins
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from types import MappingProxyType
 
 from bertlab.corpora.functions import Function, name_words, read_functions
 from bertlab.corpora.importers import count_importers
@@ -19,6 +19,7 @@ from bertlab.search.cache import cached
 SUFFIXES = (".txt", ".md")
 PYDOC = "pydoc"
 LEAST_WORDS = 3  # of a paragraph
+NOBODY: Mapping[str, int] = MappingProxyType({})
 LONGEST = 1500  # characters of a unit that are searched; a model reads fewer
 
 
@@ -62,15 +63,15 @@ def read_units(corpus: Sequence[str | Path], *, progress: bool = False) -> list[
     return found
 
 
-def function_unit(function: Function, importers: Counter[str]) -> Unit:
+def function_unit(function: Function, importers: Mapping[str, int] = NOBODY) -> Unit:
     """Return a function as a unit: the words of its name, and its docstring up to the list of parameters.
 
-    Nobody needs to import a builtin: it is as well known as the module that most packages import.
+    `importers`: how many packages import a module; without it all modules are known alike. Nobody needs to import a builtin: it is as well known as the module that most packages import.
     """
     text = f"{function.words}. {function.description}"
     owner, _, own = function.name.rpartition(".")
     top = function.name.partition(".")[0]
-    known = max(importers.values(), default=0) if hasattr(builtins, top) else importers[top]
+    known = max(importers.values(), default=0) if hasattr(builtins, top) else importers.get(top, 0)
     names = name_words(own), name_words(owner)
     depth = function.name.count(".")
     return Unit(function.name, function.signature, function.first_sentence, text[:LONGEST], *names, depth, known)
