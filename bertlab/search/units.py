@@ -66,7 +66,8 @@ def read_units(corpus: Sequence[str | Path], *, progress: bool = False) -> list[
 def function_unit(function: Function, importers: Mapping[str, int] = NOBODY) -> Unit:
     """Return a function as a unit: the words of its name, and its docstring up to the list of parameters.
 
-    `importers`: how many packages import a module; without it all modules are known alike. Nobody needs to import a builtin: it is as well known as the module that most packages import.
+    `importers`: how many packages import a module; without it all modules are known alike. Nobody needs to import a
+    builtin: it is as well known as the module that most packages import.
     """
     text = f"{function.words}. {function.description}"
     owner, _, own = function.name.rpartition(".")
