@@ -105,14 +105,16 @@ class PretrainedModel(nn.Module):
         cls, name: str | Path, device: str | torch.device = "cpu", optional: Collection[str] = (), advice: str = ""
     ) -> Self:
         """Return the same model to predict with: InputError, which ends in `advice`, where the checkpoint lacks a part
-        of the head, so that the predictions would be random. Parts in `optional` ("pooler", "nsp") may be missing."""
+        of the head, so that the predictions would be random. Parts in `optional` ("pooler", "nsp") may be missing:
+        they are then in `untaught`."""
         model, missing = cls._loaded(locate(name, weights=True), {})
-        for ours in missing:
-            part = ours.removeprefix("bert.").split(".")[0]
+        parts = [ours.removeprefix("bert.").split(".")[0] for ours in missing]
+        for part, ours in zip(parts, missing, strict=True):
             if part not in optional:
                 lacks = f"{name} has no trained {PARTS[part]} ({published_names(ours)[0]} is missing)"
                 raise InputError(f"{lacks}, so its predictions would be random: {advice}")
         model.initialise(missing)
+        model.untaught = tuple(dict.fromkeys(parts))
         return model.to(device).eval()
 
     @classmethod

@@ -22,6 +22,8 @@ def new_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTrainin
         model = trained_model(recipe, tokenizer) if recipe.model else random_model(recipe, tokenizer)
     if recipe.second_task == "none":
         leave_untaught(model)
+    elif recipe.learns == "all":
+        model.untaught = ()
     if recipe.learns == "positions":
         model.requires_grad_(False)
         model.bert.embeddings.position.requires_grad_(True)
@@ -67,6 +69,7 @@ def longer(model: BertForPreTraining, positions: int) -> BertForPreTraining:
     grown = BertForPreTraining(model.config.changed(max_position_embeddings=positions))
     name = "bert.embeddings.position.weight"
     grown.load_state_dict(model.state_dict() | {name: torch.cat([trained, continued(trained, positions)])})
+    grown.untaught = model.untaught
     return grown
 
 

@@ -62,6 +62,21 @@ def test_positions_learn_alone(recipe, tok, first, texts):
     assert {name for name in after if not torch.equal(after[name], before[name])} == {POSITIONS}
 
 
+def test_a_head_that_nothing_has_taught_is_not_saved(recipe, tok, texts, tmp_path):
+    """Texts alone teach no next-sentence head; nor do positions alone. A training of everything does."""
+    single, longer = tmp_path / "single", tmp_path / "longer"
+    pretrained(replace(recipe, second_task="none", single_share=0.0, steps=2), texts, tok).model.save_pretrained(
+        single, tok
+    )
+    had = recipe.max_position_embeddings
+    going_on = replace(recipe, model=str(single), max_tokens=had + 8, max_position_embeddings=had + 8, steps=2)
+    pretrained(replace(going_on, learns="positions"), texts, tok).model.save_pretrained(longer, tok)
+    with pytest.raises(InputError, match="has no trained"):
+        BertForPreTraining.trained(longer)
+    pretrained(replace(going_on, model=str(longer)), texts, tok).model.save_pretrained(tmp_path / "taught", tok)
+    assert BertForPreTraining.trained(tmp_path / "taught").untaught == ()
+
+
 def test_short_texts_leave_the_positions_as_they_are(recipe, tok, first):
     fewer = replace(recipe, model=str(first), max_tokens=16, max_position_embeddings=16).going_on()
     assert fewer.max_position_embeddings == recipe.max_position_embeddings
