@@ -57,9 +57,13 @@ def by_name(train, measure, settings, seeds):
 # Bootstrap
 
 
-def bootstrap(better, worse, rng, draws, seeds=True, examples=True, paired=True, replace=True, own=False, sums=True):
+def bootstrap(
+    better, worse, rng, draws, seeds=True, examples=True, paired=True, replace=True, own=False, sums=True, pooled=True
+):
     def drawn(scores, rows, columns):
         some = scores[rows[:, None], columns]
+        if not pooled:
+            return np.mean(some[..., 0].sum(1) / some[..., 1].sum(1))
         return some.sum((0, 1))[0] / some.sum((0, 1))[1] if sums else np.mean(some[..., 0] / some[..., 1])
 
     def pick():
@@ -185,6 +189,7 @@ MISTAKES = {
         "two models drawn apart": wrong_bootstrap(paired=False),
         "each seed has examples of its own": wrong_bootstrap(own=True),
         "quotient of sums": wrong_bootstrap(sums=False),
+        "divide": wrong_bootstrap(pooled=False),
         "better - worse": lambda better, worse, rng, draws: bootstrap(worse, better, rng, draws),
         "one difference for each draw": lambda better, worse, rng, draws: bootstrap(better, worse, rng, draws).mean(),
     },
@@ -216,6 +221,7 @@ MISTAKES = {
         "Bonferroni": bonferroni,
         "running maximum": falling,
         "these are sorted": lambda p_values: np.sort(holm(p_values)),
+        "applied twice": lambda p_values: np.sort(holm(p_values))[np.argsort(p_values)],
         "Benjamini and Hochberg": hochberg,
         "at most 1": lambda p_values: np.array(sorted(p_values)) @ np.zeros((len(p_values),) * 2) + 1.5,
     },

@@ -40,6 +40,11 @@ def of_itself(self, query, key, value, x, padding):
     return attended(self, query, key, value, None)
 
 
+def dropped_weights(self, query, key, value, x, padding):
+    output, weights = attended(self, query, key, value, padding)
+    return output, self.dropout(weights)
+
+
 def decoder(steps):
     """A decoder layer whose forward is `steps`(self, x, future, memory, padding)."""
     return type("OwnDecoder", (solution.DecoderLayer,), {"forward": steps})
@@ -131,7 +136,11 @@ def greedy_by_hand(log_p, start, end, most):
     return [token for token in ids if token != end]
 
 
-def search_by_hand(log_p, start, end, beams, most, penalty):
+def crowded(log_p, start, end, beams, most, penalty):
+    return search_by_hand(log_p, start, end, beams, most, penalty, room=False)
+
+
+def search_by_hand(log_p, start, end, beams, most, penalty, room=True):
     """One prefix at a time, with sorted lists."""
     if beams == 1:
         return greedy_by_hand(log_p, start, end, most)
@@ -145,7 +154,7 @@ def search_by_hand(log_p, start, end, beams, most, penalty):
             every += [((*ids, token), total + value) for token, value in enumerate(logs)]
         every = sorted(every, key=lambda text: -text[1])[:beams]
         done += [text for text in every if text[0][-1] == end]
-        growing = [text for text in every if text[0][-1] != end][: max(0, beams - len(done))]
+        growing = [text for text in every if text[0][-1] != end][: max(0, beams - len(done) * room)]
     best = max(done or growing, key=lambda text: text[1] / ((5 + len(text[0])) / 6) ** penalty)
     return [token for token in best[0] if token != end]
 
@@ -166,6 +175,7 @@ MISTAKES = {
         "square root of H": cross(lambda s, q, k, v, x, p: attended(s, q, k, v, p, width=12)),
         "last product is missing": cross(lambda s, q, k, v, x, p: attended(s, q, k, v, p, out=False)),
         "the weights should be": cross(lambda s, q, k, v, x, p: (attended(s, q, k, v, p)[0], q)),
+        "before dropout": cross(dropped_weights),
         "two tensors": cross(lambda s, q, k, v, x, p: attended(s, q, k, v, p)[0]),
     },
     check_decoder_layer: {
@@ -185,6 +195,7 @@ MISTAKES = {
     check_beam_search: {
         "keep several texts": search(beams=1),
         "win by being short": search(penalty=0.0),
+        "how many texts go on": crowded,
         "with one beam": search(beams=4),
         "leave the start token out": search(wrap=lambda ids: [1, *ids]),
         "leave the end token out": search(wrap=lambda ids: [*ids, 2]),

@@ -17,15 +17,15 @@ from tests.course.checking import checker_tests
 # Full rows
 
 
-def full_rows(documents, budget, sep, last=True, mark=True, over=0, across=True):
+def full_rows(documents, budget, sep, last=True, mark=True, over=0, across=True, counted=True, first=False):
     rows, row = [], []
     for document in documents:
         for number, sentence in enumerate(document):
             new = number == 0 and bool(row)
             mine = [sep] if new and mark else []
-            if row and (len(row) + len(mine) + len(sentence) > budget + over or (new and not across)):
+            if row and (len(row) + len(mine) * counted + len(sentence) > budget + over or (new and not across)):
                 rows.append(row)
-                row, mine = [], []
+                row, mine = [], mine if first else []
             row = row + mine + sentence
     return [*rows, row] if last else rows
 
@@ -43,6 +43,10 @@ def order_pairs(positives, rng, first=0, share=0.5, shuffled=True):
     drawn = rng.sample(positives, len(positives)) if shuffled else positives
     pairs = [(b, a, 1 - first) for _, a, b in drawn[:half]] + [(a, b, first) for _, a, b in drawn[half:]]
     return rng.sample(pairs, len(pairs)) if shuffled else pairs
+
+
+def by_coin(positives, rng):
+    return [(b, a, 1) if rng.random() < 0.5 else (a, b, 0) for _, a, b in rng.sample(positives, len(positives))]
 
 
 def other_seconds(positives, rng):
@@ -64,6 +68,12 @@ def replaced(ids, labels, logits, generator, draw=None, everywhere=False, all_ma
     shown = words if everywhere else torch.where(masked, ids if kept else words, ids)
     original = torch.where(masked, labels, ids)
     return shown, masked if all_masked else shown != original
+
+
+def in_place(ids, labels, logits, generator):
+    masked = labels != -100
+    ids[masked] = logits[masked].softmax(-1).multinomial(1, generator=generator)[:, 0]
+    return ids, ids != torch.where(masked, labels, ids)
 
 
 def likeliest(logits):
@@ -134,6 +144,8 @@ test_right_answer_passes, test_mistake_is_named = checker_tests(
             "longer than `budget`": lambda *args: full_rows(*args, over=3),
             "ends with its document": lambda *args: full_rows(*args, across=False),
             "cut in two": cut_rows,
+            "counts as a token": lambda *args: full_rows(*args, counted=False),
+            "has no `sep`": lambda *args: full_rows(*args, first=True),
             "2 would do": lambda documents, budget, sep: full_rows(documents, budget - 1, sep),
         },
         check_order_pairs: {
@@ -142,6 +154,7 @@ test_right_answer_passes, test_mistake_is_named = checker_tests(
             "swap half": lambda *args: order_pairs(*args, share=0),
             "half of them should be": lambda *args: order_pairs(*args, share=0.25),
             "there alone": drawn_labels,
+            "whatever `rng` draws": by_coin,
             "shuffle": lambda *args: order_pairs(*args, shuffled=False),
         },
         check_replaced: {
@@ -149,10 +162,13 @@ test_right_answer_passes, test_mistake_is_named = checker_tests(
             "not as frequent": lambda *args: replaced(*args, draw=evenly),
             "only masked positions": lambda *args: replaced(*args, everywhere=True),
             "a right guess counts": lambda *args: replaced(*args, all_masked=True),
+            "changed in place": in_place,
+            "pass generator=rng": lambda ids, labels, logits, _: replaced(ids, labels, logits, None),
             "[MASK] is still there": lambda *args: replaced(*args, kept=True),
         },
         check_soft_loss: {
             "factor T**2 is missing": lambda *args: soft(*args, power=0),
+            "should be T**2": lambda *args: soft(*args, power=1),
             "'batchmean'": lambda *args: soft(*args, reduction="mean"),
             "divide by M": lambda *args: soft(*args, reduction="sum"),
             "wrong way round": lambda *args: soft(*args, swap=True),
@@ -168,6 +184,7 @@ test_right_answer_passes, test_mistake_is_named = checker_tests(
             "sine is missing": lambda *args: rotate(*args, sine=False),
             "begin with 0": lambda x, positions: rotate(x, positions + 1),
             "leaves lengths": lambda *args: rotate(*args, length=2.0),
+            "by the numbers in `positions`": lambda x, positions: rotate(x, torch.arange(len(positions))),
             "10000 **": lambda *args: rotate(*args, base=1000.0),
         },
         check_gated: {

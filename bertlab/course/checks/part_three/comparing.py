@@ -97,12 +97,14 @@ def check_paired_bootstrap(fn: Callable[..., np.ndarray]) -> None:
         expect(
             abs(values.mean() - differences.mean()) < 0.1, "the draws lie around another difference: better - worse."
         )
-    weights = np.array([[[0, 1], [9, 9]] * 20] * 2, dtype=float)
-    found = run(fn, weights, weights * [0, 1], np.random.default_rng(2), 2000)
     sums = (
         "the measure of a draw is a quotient of sums: sum numerators and denominators of what was drawn, then divide."
     )
-    expect(abs(float(np.mean(found)) - 0.9) < 0.06, sums)
+    by_example, by_seed = [[[0, 1], [9, 9]] * 20] * 2, [[[0, 1]] * 40, [[9, 9]] * 40]
+    for listed, mean in ((by_example, 0.9), (by_seed, 0.7)):  # of two seeds both are drawn (0.9) in half of the draws
+        weights = np.array(listed, dtype=float)
+        found = run(fn, weights, weights * [0, 1], np.random.default_rng(2), 2000)
+        expect(abs(float(np.mean(found)) - mean) < 0.06, sums)
     print("Right: seeds and examples drawn with replacement, the same for both models.")
 
 
@@ -221,6 +223,7 @@ def check_holm(fn: Callable[[Sequence[float]], Sequence[float]]) -> None:
     right[order] = np.minimum(1, np.maximum.accumulate(steps))
     plain, hochberg = np.empty(count), np.empty(count)
     plain[order] = steps
+    there, back = np.minimum(1, np.maximum.accumulate(steps)), "the order is applied twice, not undone"
     hochberg[order] = np.minimum.accumulate((ranked * count / np.arange(1, count + 1))[::-1])[::-1]
     values = _numbers(run(fn, list(given)), (count,), "one adjusted p for each p")
     wrong = {
@@ -228,6 +231,7 @@ def check_holm(fn: Callable[[Sequence[float]], Sequence[float]]) -> None:
             np.minimum(1, count * np.array(given))
         ),
         "an adjusted p is below that of a smaller p: take the running maximum in sorted order.": np.minimum(1, plain),
+        f"{back}: adjusted[order] = ... puts them back, ...[order] does not.": there[order],
         "these are sorted: put them back into the order of the claims.": np.sort(right),
         "this is Benjamini and Hochberg's correction: it limits the share of false claims, not their chance.": hochberg,
     }

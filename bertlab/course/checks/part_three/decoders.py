@@ -51,6 +51,9 @@ def check_cross_attention(cls: type[nn.Module]) -> None:
         free = tensors(run(mine, x, memory, None), 2, "two tensors, the output and the weights")[0]
         expect(close(free, theirs(x, memory, None)[0]), "with padding=None nothing is hidden.")
         check_dropout(mine, "on the weights, after the softmax", x, memory, PADDING)
+        with torch.random.fork_rng([]):
+            kept = run(mine.train(), x, memory, PADDING)[1]
+        expect(close(kept, right_weights), "return the weights before dropout: here some were dropped in training.")
     print("Right: the text that is written asks, the text that is read answers.")
 
 
@@ -177,7 +180,8 @@ def check_beam_search(fn: Callable[..., list[int]]) -> None:
         expect(
             mine == best or mine != short, "short texts win by being short: divide ln p by ((5 + n) / 6) ** penalty."
         )
-        expect(mine == best, f"four beams should find {best}; yours is {mine}.")
+        rule = "Count how many texts go on: at most `beams` minus all that are finished."
+        expect(mine == best, f"four beams should find {best}; yours is {mine}. {rule}")
         expect(found(4, most=3) == beam_search(log_p, START, END, 4, 3), "after `most` tokens, stop; if no text has "
                "ended, the best of the others is taken.")  # fmt: skip
     print("Right: several texts side by side, and the best one in the end.")

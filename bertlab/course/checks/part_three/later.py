@@ -39,6 +39,11 @@ def check_full_rows(fn: Callable[[list[list[list[int]]], int, int], list[list[in
     expect(any(SEP in row for row in rows), "put `sep` between the texts of two documents in one row.")
     expect(not any(SEP in (row[0], row[-1]) for row in rows), "a row begins or ends with `sep`: it stands between.")
     expect(len(rows) == 2, f"{len(rows)} rows, and 2 would do: add sentences while they fit.")
+    tight = run(fn, [[[1, 2, 3], [4, 5]], [[6, 7, 8]]], 8, SEP)  # the second text fits, but not with its separator
+    expect(
+        max(map(len, tight)) <= 8, "a row is longer than `budget`; the separator that goes into it counts as a token."
+    )
+    expect(tight == [[1, 2, 3, 4, 5], [6, 7, 8]], f"a row that begins with a document has no `sep`; yours: {tight}.")
     print("Right: whole sentences, as many as fit, over the ends of documents.")
 
 
@@ -61,8 +66,11 @@ def check_order_pairs(fn: Callable[[list[Triple], random.Random], list[tuple[lis
     expect(
         all(first == label for first, label in same.values()), "label 1 stands at the swapped pairs, and there alone."
     )
+    halves = [sum(label for *_, label in run(fn, [*positives], random.Random(seed))) for seed in range(5)]
+    uneven = max([swapped, *halves], key=lambda count: abs(count - len(positives) / 2))
     expect(
-        abs(swapped - len(positives) / 2) <= 1, f"{swapped} of {len(positives)} are swapped: half of them should be."
+        abs(uneven - len(positives) / 2) <= 1,
+        f"{uneven} of {len(positives)} are swapped: half of them should be, whatever `rng` draws.",
     )
     order = [min(a + b) // 2 for a, b, _ in pairs]
     expect(
@@ -86,9 +94,8 @@ def check_replaced(fn: Callable[[Tensor, Tensor, Tensor, torch.Generator], tuple
     given = original.masked_fill(chosen, mask)
     logits = torch.full((4, 100, size), -20.0)
     logits[..., 1], logits[..., 5] = 6.0, 6.0  # token 1 and token 5 are equally likely
-    shown, replaced = tensors(
-        run(fn, given.clone(), labels.clone(), logits, torch.Generator().manual_seed(0)), 2, "what is seen and replaced"
-    )
+    ids, seeded = given.clone(), torch.Generator().manual_seed
+    shown, replaced = tensors(run(fn, ids, labels.clone(), logits, seeded(0)), 2, "what is seen and replaced")
     expect(shown.shape == replaced.shape == given.shape, "both have the shape of input_ids, (B, S).")
     expect(not (shown == mask).any(), "[MASK] is still there: the generator's words stand in its place.")
     expect(torch.equal(shown[~chosen], original[~chosen]), "only masked positions get words of the generator.")
@@ -108,6 +115,9 @@ def check_replaced(fn: Callable[[Tensor, Tensor, Tensor, torch.Generator], tuple
         "a right guess counts as the original: compare what is seen with the original token.",
     )
     expect(torch.equal(replaced, shown != original), "replaced is True where what is seen differs from the original.")
+    expect(torch.equal(ids, given), "input_ids are changed in place: the batch is used again, so work on a clone.")
+    again = tensors(run(fn, given.clone(), labels.clone(), logits, seeded(0)), 2, "what is seen and replaced")[0]
+    expect(torch.equal(again, shown), "the same `rng` gives other words: pass generator=rng to multinomial.")
     print("Right: words drawn from the generator, and a right guess is no replacement.")
 
 
@@ -125,6 +135,7 @@ def check_soft_loss(fn: Callable[[Tensor, Tensor, float], Tensor]) -> None:
         found,
         [
             (right / warm**2, "the factor T**2 is missing: without it a high temperature makes the gradient small."),
+            (right / warm, "the factor is T, and should be T**2."),
             (right / 7, "the sum over the words is a mean here: kl_div's reduction must be 'batchmean'."),
             (right * 5, "the mean over the positions is a sum here: divide by M."),
             (backwards, "the divergence is the wrong way round: the teacher's probabilities weigh the logarithms."),
@@ -172,6 +183,8 @@ def check_rotate(fn: Callable[[Tensor, Tensor], Tensor]) -> None:
     )
     expect(close(found[..., 0, :], x[..., 0, :]), "position 0 is not turned.")
     expect(close(found, rotate(x, positions)), "the angle of pair d at position p is p * 10000 ** (-2d / D).")
+    later = torch.tensor([7, 0, 3, 3, 12, 5])
+    expect(close(run(fn, x, later), rotate(x, later)), "turn by the numbers in `positions`, not by 0, 1, 2, ...")
     print("Right: pairs of numbers, turned by their position.")
 
 
