@@ -35,13 +35,15 @@ def intervals(tasks: Mapping[str, Mapping[str, Interval]], label: str = "accurac
 
 
 def effects(groups: Mapping[str, Mapping[str, float]], label: str) -> Figure:
-    """One row for each question: a dot for each measure, its difference, and the name of the largest."""
+    """One row for each question: a dot for each measure, its difference; its name where there is room to the right."""
     fig = figure(0.8 + 0.42 * len(groups))
     ax = clean(fig.subplots(), "bottom")
+    room = 0.1 * max(abs(value) for measures in groups.values() for value in measures.values())
     for row, measures in enumerate(groups.values()):
         ax.plot([*measures.values()], [row] * len(measures), "o", color=BLUE, ms=7, alpha=0.75, clip_on=False)
-        name, value = max(measures.items(), key=lambda pair: abs(pair[1]))
-        ax.annotate(name, (value, row), (9, 0), textcoords="offset points", va="center", size=9, color=INK)
+        for name, value in measures.items():
+            if not any(value <= other < value + room for key, other in measures.items() if key != name):
+                ax.annotate(name, (value, row), (9, 0), textcoords="offset points", va="center", size=9, color=INK)
     ax.axvline(0, color=GREY, lw=1)
     ax.set(yticks=range(len(groups)), yticklabels=list(groups), xlabel=label)
     ax.set_ylim(len(groups) - 0.5, -0.5)
