@@ -94,6 +94,16 @@ def test_every_command_of_the_makefile_parses(project):
 
 
 @needs_make
+def test_make_says_what_to_do_where_there_is_no_bertlab(project):
+    missing = ["make", "-n", "BERTLAB=no-such-bertlab", "corpus.md"]
+    told = subprocess.run(missing, cwd=project, capture_output=True, text=True, stdin=subprocess.DEVNULL).stderr
+    assert "no command no-such-bertlab" in told and "activate" in told
+    there = ["make", "-n", f"BERTLAB={sys.executable} -m bertlab", "corpus.md"]
+    told = subprocess.run(there, cwd=project, capture_output=True, text=True, stdin=subprocess.DEVNULL).stderr
+    assert "no command" not in told
+
+
+@needs_make
 def test_an_unfinished_pretraining_is_resumed(project):
     assert "--resume" not in make(project, "-n", "pretrained")
     (project / "runs" / "pretrained" / "resume").mkdir(parents=True)

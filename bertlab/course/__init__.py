@@ -37,14 +37,7 @@ from bertlab.course.checks.part_one.tokens import (
 )
 from bertlab.course.checks.part_one.tour import check_best_span, check_left_of_gap, check_likeliest, check_pair_inputs
 from bertlab.course.checks.part_one.training import check_adamw, check_adamw_step, check_rate_factor, check_train_step
-from bertlab.course.checks.part_three.cluster import (
-    check_accumulated_step,
-    check_attainable,
-    check_checkpointed,
-    check_ring_all_reduce,
-    check_round_to_bfloat16,
-    check_step_operations,
-)
+from bertlab.course.checks.part_three.cluster import check_attainable, check_round_to_bfloat16, check_step_operations
 from bertlab.course.checks.part_three.comparing import (
     check_holm,
     check_measure_by_seed,
@@ -75,6 +68,11 @@ from bertlab.course.checks.part_three.later import (
     check_rotate,
     check_soft_loss,
     check_unpad,
+)
+from bertlab.course.checks.part_three.parallel import (
+    check_accumulated_step,
+    check_checkpointed,
+    check_ring_all_reduce,
 )
 from bertlab.course.checks.part_three.project import (
     check_interval,

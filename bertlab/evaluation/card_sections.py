@@ -43,7 +43,7 @@ def add_sections(folder: Path, path: Path) -> None:
 
     text, card = read_text(path), folder / "README.md"
     if left := unanswered(text):
-        raise InputError(f"{path}: nothing is written under {', '.join(f'## {name}' for name in left)}")
+        raise InputError(f"{path}: fewer than five words under {', '.join(f'## {name}' for name in left)}")
     if not card.is_file():
         raise InputError(f"{folder}: has no README.md; give the folder of a finished run")
     own = "\n\n".join(f"## {name}\n\n{words}" for name, words in sections_of(text).items())

@@ -146,13 +146,13 @@ def may_follow(before, after):
 
 
 def forward(logits, mask, start, steps, end, slip=""):
-    over = (lambda x, d: x.amax(d)) if slip == "max" else torch.logsumexp
+    over = (lambda x, d: x.amax(d)) if slip.startswith("max") else torch.logsumexp
     total = (0 if slip == "start" else start) + logits[:, 0]
     for word in range(1, logits.size(1)):
         dim = 2 if slip == "next" else 1
         longer = over(total[:, :, None] + (steps.T if slip == "turned" else steps), dim) + logits[:, word]
         total = longer if slip == "mask" else torch.where(mask[:, word, None], longer, total)
-    return over(total if slip == "end" else total + end, 1)
+    return (torch.logsumexp if slip == "max inside" else over)(total if slip == "end" else total + end, 1)
 
 
 def summed(logits, mask, start, steps, end):
@@ -328,6 +328,7 @@ MISTAKES = {
     },
     check_log_partition: {
         "do not take the max": forward_slip("max"),
+        "the best path is followed": forward_slip("max inside"),
         "padding is counted": forward_slip("mask"),
         "(end) are missing": forward_slip("end"),
         "(start) are missing": forward_slip("start"),

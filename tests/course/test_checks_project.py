@@ -50,6 +50,12 @@ def shared(train, test, n, runs=runs):
     return [number for number, text in enumerate(test) if runs(text, n) & known]
 
 
+def tails(text, n):
+    """Runs at every word, at the end of the text too short ones."""
+    words = re.findall(r"\w+", text.lower())
+    return {tuple(words[i : i + n]) for i in range(len(words))}
+
+
 def blocks(train, test, n):
     """A train text is cut into runs that do not overlap."""
     words = [re.findall(r"\w+", text.lower()) for text in train]
@@ -125,10 +131,21 @@ MISTAKES = {
         "begin at every word": blocks,
         "numbers of the test texts": lambda a, b, n: [b[i] for i in shared(a, b, n)],
         "n is not always 4": lambda a, b, n: shared(a, b, 4),
-        "you compare letters": letters,
+        "you compare letters: fourteen": letters,
+        "you compare letters: four is": lambda a, b, n: (
+            letters(b, a, n)
+            and [
+                i
+                for i, t in enumerate(b)
+                if any(" ".join(run) in " ".join(re.findall(r"\w+", w.lower())) for run in runs(t, n) for w in a)
+            ]
+        ),
+        "the last run of a text": lambda a, b, n: shared(a, b, n, lambda t, n: runs(t.rpartition(" ")[0], n)),
+        "a slice at the end": lambda a, b, n: shared(a, b, n, tails),
     },
     check_vocabulary_size: {
         "more weights than the layers": lambda found, h, n: max(found),
+        "all `layers` together": lambda found, h, n: min((s for s in found if s <= 12 * h), key=found.get),
         "smallest table": lambda found, h, n: min(found),
         "the square of hidden": lambda found, h, n: min((s for s in found if s <= 8000), key=found.get),
         "is just": lambda found, h, n: min((s for s in found if s < 12 * n * h), key=found.get),
@@ -147,6 +164,10 @@ MISTAKES = {
         "mean of each document's share": lambda r, w, g: interval(r, w, g, statistic=lambda a, b: (a / b).mean(1)),
         "90% interval": lambda r, w, g: interval(r, w, g, edge=5),
         "single answers": by_words,
+        "counts in hundredths": lambda r, w, g: np.percentile(
+            [np.sum(r[i]) / np.sum(w[i]) for i in g.integers(0, len(r), (1000, len(r)))], [0.025, 0.975]
+        ),
+        "of the drawn documents": lambda r, w, g: interval(r, w, g, statistic=lambda a, b: a.sum(1) / w.sum()),
         "lower end first": lambda r, w, g: interval(r, w, g)[::-1],
         "from the rng": lambda r, w, g: interval(r, w, np.random.default_rng()),
         "distances": lambda r, w, g: tuple(np.array(interval(r, w, g)) - r.sum() / w.sum()),
@@ -154,6 +175,9 @@ MISTAKES = {
     check_unanswered: {
         "comment counts": lambda card: unanswered(card.replace("<!--", "").replace("-->", "")),
         "several lines": one_line,
+        "five words are enough": lambda card: unanswered(card.replace("exactly ", "")),
+        "ends no section": lambda card: unanswered(re.sub("^###", "##", card, flags=re.M)),
+        "between two comments": lambda card: unanswered(re.sub("<!--.*-->", "", card, flags=re.S)),
         "three words": lambda card: [n for n in unanswered(card.replace("To be done.", "It is still to be done."))],
         "not missed": lambda card: [n for n in unanswered(card) if f"## {n}" in card] if card else list(SECTIONS),
         "has nothing unanswered": lambda card: list(SECTIONS),

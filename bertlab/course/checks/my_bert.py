@@ -14,7 +14,6 @@ from bertlab.course.checks.part_one.pairs import check_batches, check_collate, c
 from bertlab.course.checks.part_one.pretraining import check_joint_loss, check_mlm_head, check_pretraining_model
 from bertlab.course.checks.part_one.tokens import check_clean, check_cut_word, check_tokenizer
 from bertlab.course.checks.part_one.training import check_adamw, check_adamw_step, check_rate_factor, check_train_step
-from bertlab.course.checks.part_three.cluster import check_accumulated_step
 from bertlab.course.checks.part_three.decoders import (
     check_beam_search,
     check_cross_attention,
@@ -22,6 +21,7 @@ from bertlab.course.checks.part_three.decoders import (
     check_transformer,
 )
 from bertlab.course.checks.part_three.language_models import check_backwards, check_causal_mask, check_elmo, check_gpt
+from bertlab.course.checks.part_three.parallel import check_accumulated_step
 from bertlab.course.checks.part_two.answers import check_answer_positions, check_decide, check_question_answering
 from bertlab.course.checks.part_two.classifier import check_classifier, check_epochs, check_inputs
 from bertlab.course.checks.part_two.crf import check_crf, check_log_partition, check_path_score, check_viterbi

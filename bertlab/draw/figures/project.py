@@ -28,9 +28,14 @@ def training(curves: Mapping[str, Mapping[int, float]], baselines: Mapping[str, 
     for (name, curve), colour, marker in zip(curves.items(), OKABE_ITO, "osD", strict=False):
         ax.plot(list(curve), list(curve.values()), color=colour, marker=marker, ms=5, lw=2, label=name, clip_on=False)
     right = max(step for curve in curves.values() for step in curve)
-    for name, loss in baselines.items():
+    for loss in baselines.values():
         ax.axhline(loss, color=GREY, ls=":", lw=1.4)
-        ax.text(1.01 * right, loss, name, va="center", size=9.5, color=INK)
+    lowest, highest = ax.get_ylim()
+    free = lowest
+    for name, loss in sorted(baselines.items(), key=lambda each: each[1]):
+        free = max(free, loss)  # names of lines close to each other are moved apart
+        ax.text(1.01 * right, free, name, va="center", size=9.5, color=INK)
+        free += 0.06 * (highest - lowest)
     ax.set(xlabel="step", ylabel="loss per masked word (nats)", xlim=(0, right))
     ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
     return fig

@@ -45,16 +45,19 @@ RUN_WORDS = "these share words, but no run of them in the same order: compare ru
 def check_shared_runs(fn: Callable[[Sequence[str], Sequence[str], int], list[int]]) -> None:
     """Check fn(train, test, n) -> the numbers of the test texts that share a run of n words with a train text; capitals
     and punctuation do not count."""
-    train = ["One two three four five.", "Nine eight seven.", "red green", "blue black white"]
+    train = ["One two three four five.", "Nine eight seven.", "red green", "blue black white", "tone six ten fourteen"]
     tests = {
         "five four three two one": (False, RUN_WORDS),
+        "zero tone six ten fourteen": (True, "the last run of a text is not found: it begins at len(words) - n."),
         "Zero, one TWO: three four!": (True, "capitals and punctuation count for you: take words in small letters."),
         "one two three": (False, "a run of fewer than n words is enough for you: it takes n in a row."),
+        "zero three four five": (False, "a slice at the end of a text has fewer than n words: leave it out."),
         "one two three zero four": (False, "the n words must be next to each other."),
         "seven red green blue": (False, "your runs go over the end of a text: take those of each text alone."),
         "One two three four five.": (True, "the same text in both parts is not found."),
         "six two three four five six": (True, "a run in the middle of a text is not found: begin at every word."),
         "none two three fourteen": (False, "you compare letters: fourteen is another word than four."),
+        "one six ten four": (False, "you compare letters: four is another word than fourteen."),
     }
     found = run(fn, list(train), list(tests), 4)
     expect(isinstance(found, list), "return a list of numbers.")
@@ -74,7 +77,8 @@ def check_vocabulary_size(fn: Callable[[dict[int, float], int, int], int]) -> No
     size = run(fn, dict(found), 128, 2)
     expect(isinstance(size, int) and size in found, "return one of the sizes.")
     expect(size != 30_000, "the fewest tokens, but the table holds more weights than the layers: keep to the limit.")
-    expect(size != 1000, "the smallest table: within the limit take the size with the fewest tokens for each word.")
+    expect(size != 1000, "within the limit, all `layers` together, take the size with the fewest tokens for each "
+           "word: that is not the smallest table.")  # fmt: skip
     expect(size != 8000, "8,000 x 128 is more than 12 x 2 x 128 x 128: mind both layers, and the square of hidden.")
     expect(size != 3000, "3,072 x 128 is just 12 x 2 x 128 x 128: not larger, so it is allowed.")
     odd = {1000: 1.5, 2000: 1.6, 3000: 1.55}
@@ -152,6 +156,11 @@ def check_interval(fn: Callable[..., tuple[float, float]]) -> None:
         ends = np.percentile(wrong, [edge, 100 - edge])
         expect(not np.allclose((low, high), ends, atol=0.006), message)
     expect(abs(low - np.percentile(shares, 25)) > 0.006, "these are quartiles: take the percentiles 2.5 and 97.5.")
+    expect(high > np.percentile(shares, 50), "even the upper end is low: np.percentile counts in hundredths, so 97.5.")
+    fixed = np.percentile(right[draws].sum(1) / words.sum(), [2.5, 97.5])
+    expect(
+        not np.allclose((low, high), fixed, atol=0.012), "divide by the questions of the drawn documents, not of all."
+    )
     ends = np.percentile(shares, [2.5, 97.5])
     expect(np.allclose((low, high), ends, atol=0.012), f"the interval is about {ends[0]:.2f} to {ends[1]:.2f} here.")
     again = run(fn, right, words, np.random.default_rng(0))
@@ -167,6 +176,12 @@ def check_unanswered(fn: Callable[[str], list[str]]) -> None:
     whole = "\n\n".join(f"## {name}\n\n{words}" for name in SECTIONS)
     expect(run(fn, "# Title\n\n" + whole) == [], "a complete card has nothing unanswered; yours returns something.")
     expect(run(fn, "") == list(SECTIONS), "an empty card lacks all nine, in their order.")
+    fewest = whole.replace(f"## Metrics\n\n{words}", "## Metrics\n\nThese are exactly five words")
+    expect(run(fn, fewest) == [], "five words are enough: only fewer than five are too few.")
+    deeper = whole.replace(f"## Metrics\n\n{words}", f"## Metrics\n\n### Which\n\n{words}")
+    expect(run(fn, deeper) == [], "a heading ### ends no section: only a line that begins with `## ` does.")
+    between = whole.replace(f"## Metrics\n\n{words}", f"## Metrics\n\n<!-- Which? -->\n{words}\n<!-- Why? -->")
+    expect(run(fn, between) == [], "what stands between two comments is an answer: end a comment at the first -->.")
     cases = [
         (f"## Factors\n\n{words}", "## Factors\n\n<!-- Which groups? Which of these did you measure? -->", "Factors",
          "a comment counts as an answer: take comments out first."),

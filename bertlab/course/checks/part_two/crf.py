@@ -87,10 +87,11 @@ def check_log_partition(fn: Callable[..., Tensor]) -> None:
     none_of(
         found,
         [
-            (best, "this is the score of the best path: sum over the labels before (logsumexp), do not take the max."),
+            (best, MAX),
+            (_forward(given, lambda paths: paths.amax(1)), MAX),
             (right.exp(), "this is the sum itself: return its logarithm."),
             (
-                _over_the_next(given),
+                _forward(given, lambda paths: paths.logsumexp(2)),
                 "you sum over the labels that come next; sum over those before (dim 1 of B, N, N).",
             ),
             (_partition(given, masked=False), "padding is counted: keep the total where the mask is False."),
@@ -114,12 +115,15 @@ def _partition(given: Case, masked: bool = True) -> Tensor:
     return torch.stack([scores.logsumexp(0) for _, scores in path_scores(given, masked)])
 
 
-def _over_the_next(given: Case) -> Tensor:
-    """The forward algorithm with its sum over the wrong dimension."""
+MAX = "only the best path is followed: sum over the labels before (logsumexp), do not take the max."
+
+
+def _forward(given: Case, longer_by: Callable[[Tensor], Tensor]) -> Tensor:
+    """The forward algorithm with a slip: what it makes of (B, from, to) at each word."""
     logits, mask, start, steps, end = given
     total = start + logits[:, 0]
     for word in range(1, logits.size(1)):
-        longer = (total[:, :, None] + steps).logsumexp(2) + logits[:, word]
+        longer = longer_by(total[:, :, None] + steps) + logits[:, word]
         total = torch.where(mask[:, word, None], longer, total)
     return (total + end).logsumexp(1)
 
