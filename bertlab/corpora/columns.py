@@ -15,10 +15,11 @@ TEXTS: dict[str, str | None] = {  # each with its pair
     "question": "sentence",
     "#1 String": "#2 String",
     "sentence": None,
+    "review": None,
 }
 # The texts of multiple choice have no pair.
 BEGINNINGS: dict[str, str | None] = dict.fromkeys(("text", "startphrase", "ctx", "sent1", "premise", "question"))
-LABELS = ("label", "gold_label", "labels", "score", "Quality", "is_duplicate")
+LABELS = ("label", "gold_label", "labels", "score", "Quality", "is_duplicate", "sentiment")
 IDS = ("id", "idx", "index", "pairID")
 CHOICE_LISTS = ("choices", "endings")
 CHOICE = re.compile(r"(?:choice|ending)_?(\d+)")

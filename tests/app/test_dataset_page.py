@@ -9,6 +9,7 @@ from pages import TINY, boxes, cells, fine, opened, run, said
 from app.views.dataset.label_names import guess
 from bertlab.corpora.conll import read_conll
 from bertlab.tasks.registry import open_task
+from bertlab.tasks.sequence import SequenceTask
 
 OPINIONS = 'text,label\n"The soup was salty, as ever.",bad\nThe soup was not salty.,good\nThe cake was delicious.,bad\n'
 CONLL = "Ruth B-person\nHill I-person\nsleeps O\n\nRex B-pet\nate O\nbread O\n"
@@ -82,6 +83,23 @@ def test_a_table_is_read_from_memory_predicted_measured_and_filtered(monkeypatch
     assert fine(app) and table(app)["probability"].is_monotonic_increasing
 
 
+def test_another_column_of_labels_is_measured_without_reading_the_texts_again(monkeypatch):
+    app = with_file("films.csv", 'review,sentiment,second\n"A warm, funny film.",pos,neg\n"A dull film.",neg,pos\n')
+    labels = app.selectbox(key="dataset_label ['review', 'sentiment', 'second'] review")
+    assert fine(app) and labels.value == "sentiment"
+    before = list(table(app)["predicted"])
+    monkeypatch.setattr(SequenceTask, "predict", None)  # a call would fail
+    labels.set_value("second").run()
+    assert fine(app), said(app)
+    assert list(table(app)["predicted"]) == before
+
+
+def test_beside_a_file_stands_what_the_model_learned_from():
+    learned = "learned from opinions in stories of one small town"
+    assert learned in said(with_file("reviews.csv", OPINIONS))
+    assert learned not in said(opened("dataset", model=TINY))
+
+
 def test_a_row_that_is_chosen_changes_no_other_page_and_the_file_is_still_there_afterwards():
     app = with_file("reviews.csv", OPINIONS, dataset_row="2")
     assert fine(app) and "**text**: The soup was not salty." in said(app)
@@ -113,6 +131,7 @@ def test_words_with_labels_and_questions_are_known_by_their_form(tmp_path):
         ("a.csv", "text,label\nsch\xf6n,good\n".encode("latin-1"), "not UTF-8 at byte 14"),
         ("a.csv", b"text,label\n", "no rows with columns"),
         ("a.csv", b"", "no rows with columns"),
+        ("a.json", b"text,label\nx,y\n", "a.json, line 1: no JSON"),
         ("a.json", b'{"paragraphs": 1', "no SQuAD file"),
         ("a.json", b'{"data": [{"paragraphs": 7}]}', 'article 1: "paragraphs" is missing'),
         ("a.conll", b"one\ntwo O\n", "a.conll, line 2: 2 columns"),

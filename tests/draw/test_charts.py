@@ -1,6 +1,8 @@
 import re
+from html import unescape
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import torch
 
@@ -8,6 +10,7 @@ from bertlab.draw import palette
 from bertlab.draw.charts.attention import attention_heatmap
 from bertlab.draw.charts.attribution import attribution_bars
 from bertlab.draw.charts.base import png, svg
+from bertlab.draw.charts.dataset import confusion_chart, confusion_table
 from bertlab.draw.charts.masking import fill_bars, surprisal_bars
 from bertlab.draw.html.marked import attribution_strip, marked_names, marked_passage, token_strip
 from bertlab.explain.attribution import Attribution
@@ -41,6 +44,16 @@ SURPRISED = [Surprisal(i, token, 1.0, 1, Fill(i, ["a"], [0.5], 0.9)) for i, toke
 def test_every_one_of_many_tokens_has_its_label(chart):
     rows = label_rows(chart)
     assert len(rows) == 128 and min(b - a for a, b in pairwise(rows)) > 14  # pixels: they are 12 high
+
+
+WORDS_OF_VEGA = ["if", "constructor", "datum", 'a"b\\']
+
+
+def test_words_that_mean_something_to_vega_are_drawn_as_they_are():
+    one = Attribution(WORDS_OF_VEGA, torch.ones(4), 4.0, 0.0)
+    counts = confusion_table(WORDS_OF_VEGA, np.ones((4, 4)))
+    for drawn in (svg(attribution_bars(one, one)), svg(confusion_chart(counts))):
+        assert set(WORDS_OF_VEGA) <= set(re.findall(r">([^<]+)</text>", unescape(drawn.decode())))
 
 
 def test_the_true_token_has_a_colour_of_its_own():

@@ -37,6 +37,13 @@ def notice(task: str, loaded: models.Loaded, text: str) -> None:
         why = f"has {words - rare} of these {words} words in its vocabulary: the others are rare or new to it"
         offer(task, loaded, best, why, words - others[best])
     elif text not in texts.offered(loaded.source):
+        say_learned(task, loaded)
+
+
+def say_learned(task: str, loaded: models.Loaded) -> None:
+    """Say what a bundled model has learned from, of which the file or text of a visitor may be unlike."""
+    own = origin(loaded.source)
+    if own is not None and not loaded.random:
         st.caption(f":material/school: {learned(task, loaded, own)}")
 
 

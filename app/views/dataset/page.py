@@ -1,6 +1,7 @@
 """Data sets: the predictions of a model for many examples, beside their labels."""
 
 from app.shared.page import layout
+from app.shared.text import fit
 from app.views.dataset import by_slice, confusion, label_names, rows, source
 from app.views.dataset.judged import judge, show_measures
 
@@ -12,6 +13,8 @@ def show() -> None:
     judged = judge(label_names.translated(data)) if data else None
     if judged is None:
         return
+    if judged.data.file:
+        fit.say_learned(judged.data.kind.task, judged.data.loaded)
     show_measures(judged)
     with layout.open_tab("dataset", VIEWS) as name:
         VIEWS[name].show(judged)

@@ -79,13 +79,9 @@ def show_table(shown: pd.DataFrame) -> int | None:
     if "score" in cut:
         cut.insert(0, "right", cut.pop("score").map(mark))
     cut["probability"] = cut["probability"].map(in_percent)
-    narrow = st.column_config.TextColumn(width=180)
-    config = {
-        "probability": layout.SHARE,
-        "right": st.column_config.TextColumn("✓", width=40),
-        "predicted": narrow,
-        "label": narrow,
-    }
+    config = {"probability": layout.SHARE, "right": st.column_config.TextColumn("✓", width=40)}
+    for name in {"predicted", "label"} & set(cut):  # as wide as they need to be: the text wants the room
+        config[name] = st.column_config.TextColumn(width=min(180, 30 + 8 * max([9, *cut[name].str.len()])))
     key = f"dataset table {hash(tuple(shown.index))}"
     linked = state.number_in(state.link_value("dataset_row")) if state.unset(key) else None
     at = list(shown.index).index(linked - 1) if linked and linked - 1 in shown.index else None

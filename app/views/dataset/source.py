@@ -19,6 +19,7 @@ from app.views.dataset import cells
 from app.views.dataset.kinds import QUESTIONS, TEXTS, WORDS, Kind, kind_of
 from bertlab.corpora.columns import LABELS, Columns
 from bertlab.corpora.columns import TEXTS as TEXT_COLUMNS
+from bertlab.corpora.examples import TextExample
 from bertlab.corpora.film_reviews import film_reviews
 from bertlab.corpora.reading import Skipped
 from bertlab.corpora.records import read_records
@@ -43,7 +44,8 @@ HELP = (
 class Data:
     """Examples of one kind with the model and the task that read them; `key` tells data sets apart, `code` reads it.
 
-    `names` are labels of the data with those that the model has instead.
+    `names` are labels of the data with those that the model has instead. `inputs` tells apart what a model reads,
+    which a choice of labels leaves alone; "": the key does.
     """
 
     kind: Kind
@@ -54,6 +56,8 @@ class Data:
     code: str
     labelled: bool = True
     names: tuple[tuple[str, str], ...] = ()
+    inputs: str = ""
+    file: bool = False  # the visitor's
 
 
 def choose() -> Data | None:
@@ -128,9 +132,11 @@ def keep_file() -> None:
 
 def choose_columns(name: str, content: bytes, pairs: bool) -> Columns:
     """Ask which columns hold text, second text and label; at first those with the usual names."""
-    first = next(read_records(uploaded_file(name, content), skipped=Skipped()), None)
+    skipped = Skipped()
+    first = next(read_records(uploaded_file(name, content), skipped=skipped), None)
     if first is None or not first.values:
-        raise InputError(f"{Path(name).name}: there are no rows with columns")
+        why = f"that can be used: {skipped}" if skipped else "with columns"
+        raise InputError(f"{Path(name).name}: there are no rows {why}")
     names, fields = list(first.values), st.columns(3)
     text = next((each for each in TEXT_COLUMNS if each in names), names[0])
     text = fields[0].selectbox("Column of texts", names, names.index(text), key=f"dataset_text {names}")
@@ -157,14 +163,20 @@ def read(name: str, content: bytes, data: Data, columns: Columns) -> Data:
     kept = st.session_state.get("dataset_read")
     if not kept or kept[0] != key:
         examples, labelled, left_out = examples_of(name, content, data, columns, problem, labelled)
-        kept = st.session_state.dataset_read = key, examples, labelled, left_out
-    _, examples, labelled, left_out = kept
+        inputs = inputs_of(examples[:MOST_ROWS]) if data.kind is TEXTS else ""
+        kept = st.session_state.dataset_read = key, examples, labelled, left_out, inputs
+    _, examples, labelled, left_out, inputs = kept
     if left_out:
-        st.warning(plain(without_flags(left_out)), icon=":material/content_cut:")
+        st.warning(plain(without_flags(left_out[:1].upper() + left_out[1:])), icon=":material/content_cut:")
     if len(examples) > MOST_ROWS:
         st.warning(f"Only the first {MOST_ROWS:,} rows are read.", icon=":material/content_cut:")
     code = cells.file(data.loaded.source, name, columns, labelled, problem)
-    return replace(data, examples=examples[:MOST_ROWS], key=key, code=code, labelled=labelled)
+    return replace(data, examples=examples[:MOST_ROWS], key=key, code=code, labelled=labelled, inputs=inputs, file=True)
+
+
+def inputs_of(examples: Sequence[TextExample]) -> str:
+    """Return what tells the texts apart that a model reads, whatever their labels."""
+    return sha256(repr([(e.id, e.text, e.pair) for e in examples]).encode(errors="surrogatepass")).hexdigest()
 
 
 def examples_of(name: str, content: bytes, data: Data, columns: Columns, problem, labelled: bool) -> tuple:

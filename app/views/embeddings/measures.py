@@ -23,8 +23,8 @@ MEANINGS = {
 }
 
 WHY_NOT = (
-    " Pretraining never asks this vector for the label: it is asked for words and for the next sentence. Fine-tuning, "
-    "or the pooling that a sentence encoder was trained with, can change that."
+    " Pretraining never asks this vector for the label: it asks for hidden words, and some models for the next "
+    "sentence too. Fine-tuning, or the pooling that a sentence encoder was trained with, can change that."
 )
 
 Measured = Sequence[Sequence[LayerMeasures]]  # by model, then by layer

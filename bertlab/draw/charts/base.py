@@ -11,8 +11,11 @@ ROW = 20  # pixels, where each token has a row
 
 
 def token_names(positions: Iterable[int], tokens: Sequence[str] | Mapping[int, str]) -> str:
-    """Return a Vega expression from a position to its token: equal tokens at two positions stay two labels."""
-    return f"({json.dumps({str(i): tokens[i] for i in positions})})[datum.value]"
+    """Return a Vega expression from a position to its token: equal tokens at two positions stay two labels.
+
+    Vega takes the string "if" for its function of that name and then draws nothing, so each token stands behind a dot.
+    """
+    return f"slice(({json.dumps({str(i): f'.{tokens[i]}' for i in positions})})[datum.value], 1)"
 
 
 def token_axis(names: str) -> alt.Axis:

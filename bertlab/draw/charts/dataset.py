@@ -31,11 +31,11 @@ def confusion_chart(table: pd.DataFrame) -> alt.LayerChart:
     base = alt.Chart(table).encode(
         x=alt.X(
             "predicted:N",
-            sort=labels,
+            scale=alt.Scale(domain=labels),  # not sort: Vega does not read a list with "if"
             title="predicted",
             axis=alt.Axis(labelAngle=0, labelAlign="center", labelLimit=WIDE, labelFontSize=12, **PLAIN),
         ),
-        y=alt.Y("right:N", sort=labels, title="right", axis=axis),
+        y=alt.Y("right:N", scale=alt.Scale(domain=labels), title="right", axis=axis),
         tooltip=["right", "predicted", "count", alt.Tooltip("share", format=".1%")],
     )
     colour = alt.Color("share:Q", title="share of row", scale=alt.Scale(scheme="cividis", domain=[0, 1]))

@@ -13,7 +13,7 @@ const ease = (u) => u * u * (3 - 2 * u);
 const geometry = (data, room) => {
   const { layers, heads, tokens } = data, narrow = room < 640, guesses = data.sets[0].guesses.length;
   const longest = Math.max(...tokens.map((token) => [...token].length));
-  const labels = Math.min(narrow ? 88 : 116, 22 + 7.6 * longest), embeddings = narrow ? 78 : 88, logits = 142, guess = 104;
+  const labels = Math.min(narrow ? 88 : 116, 28 + 8 * longest), embeddings = narrow ? 86 : 98, logits = 142, guess = 104;
   const layer = Math.max(narrow ? 84 : 62, Math.min(168, (room - labels - embeddings - logits - guess) / layers));
   const widths = [labels, embeddings, ...Array(layers).fill(layer), logits, guess];
   const columns = widths.map((width, k) => ({ width, left: widths.slice(1, k).reduce((sum, w) => sum + w, 0) }));
