@@ -33,3 +33,12 @@ def test_odd_texts_are_shown_as_they_are(tab, server, folders):
     assert set(shown(places)) == {line.replace("\t", ": ") for line in lines}
     assert places.locator(MADE).count() == 0
     unharmed(tab)
+
+
+def test_a_long_answer_is_shown_whole(tab, server):
+    answer = "[data-testid=stMetricValue] p"
+    show(tab, server, "spans")
+    tab.locator(answer).first.evaluate("node => { node.textContent = 'one long answer '.repeat(30); }")
+    widths = tab.locator(answer).first.evaluate("({parentElement: box}) => [box.scrollWidth, box.clientWidth]")
+    assert widths[0] <= widths[1]
+    unharmed(tab)

@@ -35,6 +35,11 @@ def test_each_page_says_so(page, weak, sure):
         assert app.metric[0].label in ("Answer", "Likeliest class")
 
 
+def test_the_heads_of_a_weak_answer_call_it_a_guess_too():
+    link = {"question": "Why did the minister resign?", "passage": RESIGNED, "spans_tab": "Which head?"}
+    assert opened("spans", **link).metric[0].label == "Best guess"
+
+
 def test_no_answer_is_no_next_best_of_a_model_that_always_answers():
     passage = "The match was stopped after an hour because the floodlights failed. It will be played again on Tuesday."
     app = opened("spans", question="Why was the match stopped?", passage=passage)

@@ -88,7 +88,7 @@ def test_stations_say_their_numbers_and_words_can_be_pressed(picture):
     assert station(tab) == "Layer 2"
     tab.keyboard.press("ArrowRight")
     assert tab.locator(".said").inner_text().startswith("Layer 3.")
-    tab.locator("canvas").hover(position={"x": 100, "y": 60})
+    tab.locator("canvas").hover(position={"x": 110, "y": 60})
     assert "Layer 1, head" in tab.locator(".said").inner_text()
     tab.get_by_title("Mask “animal” and follow it").click()
     assert tab.evaluate("window.sent") == [{"follow": 2}]

@@ -21,7 +21,7 @@ STYLE = """<style>
 [data-testid="stMainBlockContainer"] :is(input, textarea) { unicode-bidi: plaintext; text-align: start; }
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
-[data-testid="stMetricValue"] * { white-space: normal; overflow-wrap: anywhere; }
+[data-testid="stMetricValue"] * { white-space: normal !important; overflow-wrap: anywhere; }
 [data-testid="stStatusWidget"] button { display: none; }
 .st-key-world p { text-align: start; }
 @media (min-width: 641px) {

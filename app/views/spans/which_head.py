@@ -8,7 +8,7 @@ from app.shared import knockout_heads
 from app.shared.model import models
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain, signed
-from app.views.spans import cells
+from app.views.spans import cells, the_answer
 from app.views.spans.reading import Reading
 from bertlab.draw.charts.knockout import Rows, knockout_maps, knockout_table
 from bertlab.draw.html.marked import shaded_passage
@@ -64,7 +64,8 @@ def show_without(reading: Reading, off: tuple[Head, ...]) -> None:
     for column, one, title in zip(st.columns(2, gap="large"), (reading.found, found), titles, strict=True):
         with column:
             st.markdown(f"**{title}**")
-            st.metric("Answer", plain(one.best.text) or "no answer", border=True)
+            label = "Best guess" if the_answer.doubt_of(one) else "Answer"
+            st.metric(label, plain(one.best.text) or "no answer", border=True)
             st.caption(f"Its probability: {percent(one.best.probability)}")
             with st.container(border=True):
                 st.html(shaded_passage(one))
