@@ -133,6 +133,14 @@ def one_sided(size, seeds, rng, trials):
     return float(found.mean()) if size else 0.05
 
 
+def over_comparisons(size, seeds, rng, trials):
+    return float((ttest_1samp(rng.normal(size, 1, (trials, seeds)), 0, axis=0).pvalue < 0.05).mean())
+
+
+def all_found(size, *rest):
+    return over_comparisons(size, *rest) if size else power(size, *rest)
+
+
 # Many claims
 
 
@@ -214,6 +222,8 @@ MISTAKES = {
         "estimate the spread from the seeds": known_spread,
         "too near to 0": small_shift,
         "never found": one_sided,
+        "none are found: take mean and spread of each comparison": over_comparisons,
+        "all are found: take mean and spread of each comparison": all_found,
         "power is the share that is found": lambda size, *rest: 1 - power(size, *rest) if size else 0.05,
         "without any difference 5% are found": lambda size, seeds, rng, trials: 0.5 + 0 * size,
     },

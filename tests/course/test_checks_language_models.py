@@ -68,6 +68,17 @@ def language_loss(of_logits, of_ids, hide=True, reduction="mean"):
     return gpt(loss=loss)
 
 
+def mean_of_texts(self, batch):
+    each = [{name: tensor[i : i + 1] for name, tensor in batch.items()} for i in range(len(batch["input_ids"]))]
+    return torch.stack([solution.Gpt.loss(self, one) for one in each]).mean()
+
+
+def gathered(x, mask):
+    places = torch.arange(x.size(1)).expand(len(x), -1)
+    lengths = mask.sum(1, keepdim=True)
+    return x.gather(1, torch.where(places < lengths, lengths - 1 - places, places))
+
+
 class WithNorm(solution.Gpt):
     def __init__(self, config):
         super().__init__(config)
@@ -168,6 +179,7 @@ MISTAKES = {
         "shifted the wrong way": language_loss(AFTER, BEFORE),
         "padding counts as a word": language_loss(BEFORE, AFTER, hide=False),
         "this is the sum": language_loss(BEFORE, AFTER, reduction="sum"),
+        "one mean over the tokens of all texts": gpt(loss=mean_of_texts),
         "in training nothing is dropped": None,
     },
     check_backwards: {
@@ -176,6 +188,7 @@ MISTAKES = {
         "order of the texts": lambda x, mask: x.flip(0),
         "off by one": lambda x, mask: backwards(x, mask).roll(1, 1),
         "states (B, S, H)": lambda x, mask: backwards(x, mask) if x.dim() == 2 else x.flip(1),
+        "On ids it works; it should also reverse states (B, S, H)": gathered,
         "should become": lambda x, mask: backwards(x, mask).sort(1).values,
     },
     check_elmo: {

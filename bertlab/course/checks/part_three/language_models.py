@@ -8,7 +8,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
-from bertlab.course.checks.base import check_dropout, checker, close, expect, none_of, random_tensor, run, same_weights
+from bertlab.course.checks.base import (
+    Mistake,
+    check_dropout,
+    checker,
+    close,
+    expect,
+    none_of,
+    random_tensor,
+    run,
+    same_weights,
+)
 from bertlab.course.solutions.family import backwards as reversed_rows
 from bertlab.relatives.elmo import Elmo
 from bertlab.relatives.gpt import Gpt
@@ -103,13 +113,19 @@ def _check_gpt_loss(mine: Any, logits: Tensor) -> None:
             (next_loss(logits[:, 1:], real[:, :-1]), "shifted the wrong way: position i predicts token i + 1."),
             (next_loss(logits[:, :-1], IDS[:, 1:]), "padding counts as a word to predict: give it the label -100."),
             (_summed(logits[:, :-1], real[:, 1:]), "this is the sum: return the mean over the tokens asked for."),
+            (_mean_of_rows(logits[:, :-1], real[:, 1:]), "this is the mean of each text's mean: every token counts "
+             "alike, so take one mean over the tokens of all texts."),
         ],
-    )
+    )  # fmt: skip
     expect(close(loss, next_loss(logits[:, :-1], real[:, 1:])), "the loss is not that of the next tokens.")
 
 
 def _summed(logits: Tensor, wanted: Tensor) -> Tensor:
     return next_loss(logits, wanted) * (wanted != IGNORED).sum()
+
+
+def _mean_of_rows(logits: Tensor, wanted: Tensor) -> Tensor:
+    return torch.stack([next_loss(x[None], y[None]) for x, y in zip(logits, wanted, strict=True)]).mean()
 
 
 @checker
@@ -131,8 +147,11 @@ def check_backwards(fn: Callable[[Tensor, Tensor], Tensor]) -> None:
     expect(torch.equal(found, right), f"the second text {IDS[1].tolist()} should become {right[1].tolist()}; yours is "
            f"{found[1].tolist() if found.dim() > 1 else found.tolist()}.")  # fmt: skip
     states = random_tensor(2, 6, 3)
-    turned = run(fn, states.clone(), MASK.clone())
     deep = "it should also reverse states (B, S, H): index with rows and positions, x[rows, order]."
+    try:
+        turned = run(fn, states.clone(), MASK.clone())
+    except Mistake as stopped:
+        raise Mistake(f"{stopped} On ids it works; {deep}") from stopped
     expect(isinstance(turned, Tensor) and close(turned, reversed_rows(states, MASK)), deep)
     print("Right: each row from its own end, and padding stays behind.")
 
