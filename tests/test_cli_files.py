@@ -87,10 +87,10 @@ def test_a_model_of_another_language_is_warned_of(cli, place):
     assert "unknown" not in cli(f"finetune sentence --model storyworld-tiny --train english.txt --out good {QUICK}")[1]
 
 
-def test_texts_that_are_cut_are_warned_of(cli, place):
+def test_pairs_that_are_cut_are_warned_of(cli, place):
     longer = [f"{text} {'and so on ' * (60 if n % 4 == 0 else 1)}" for n, text in enumerate(TEXTS)]
-    write(place / "long.txt", [f"{n % 2} {text}" for n, text in enumerate(longer)])
-    ask = f"finetune sentence --model storyworld-tiny --train long.txt {QUICK}"
+    write(place / "long.tsv", ["text\tpair\tlabel", *(f"{text}\tit is\t{n % 2}" for n, text in enumerate(longer))])
+    ask = f"finetune pair --model storyworld-tiny --train long.tsv {QUICK}"
     said = cli(f"{ask} --out cut")[1]
     assert "% of the texts are longer than 128 tokens, and their ends are not read; --max-length reads" in said
     assert "are longer than" not in cli(f"{ask} --max-length 256 --out whole")[1]

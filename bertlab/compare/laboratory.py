@@ -6,6 +6,7 @@ in, and tables share the models that they have in common.
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
@@ -24,7 +25,7 @@ from bertlab.inputs.masking import Masking
 from bertlab.io.atomic import atomic_folder
 from bertlab.io.gate import read_json
 from bertlab.model import BertForPreTraining
-from bertlab.model.base import PretrainedModel
+from bertlab.model.base import PretrainedModel, best_device
 from bertlab.relatives.kinds import carried_parameters, find_relative, head_on
 from bertlab.relatives.retelling import Retelling, RetellingTask
 from bertlab.tasks.base import Task
@@ -134,12 +135,15 @@ class Laboratory:
             objective = relative.objective or own_objective(recipe, tokenizer)
             counter = Counter(objective.operations)
             counted = replace(objective, operations=counter)
+            began = time.process_time()
             done = pretrain(
                 recipe, texts, settings=settings, tokenizer=tokenizer, objective=counted, progress=False, log_every=100
             )
             check_ended(done.rows, recipe.steps)
             model: Any = done.model
             found = {"operations": counter.total, "seconds": done.rows[-1]["seconds"]}
+            if self.device == "cpu" or best_device() == "cpu":  # others may use the processor too: its own time counts
+                found["seconds"] = time.process_time() - began
             if isinstance(model, BertForPreTraining) and not model.config.is_decoder:
                 found["masked_loss"] = masked_loss(model, tokenizer, self.material.texts("held out", 1.0), recipe)
         else:

@@ -7,9 +7,7 @@ from bertlab.errors import InputError
 from bertlab.inputs.masking import Masking
 
 DEVLIN = "Devlin et al. 2019"
-FULL = budget(
-    documents=6000, steps=800, width=128, tokens=48, batch=32, tune=200, rates=(3e-3, 1e-3), dev=300, test=1000
-)
+FULL = budget(documents=6000, steps=800, width=128, tokens=48, batch=32, tune=200, rates=(3e-3,), dev=300, test=1000)
 # In so few steps the models learn to find names, and next to nothing of the other tasks.
 QUICK = budget(
     documents=600,

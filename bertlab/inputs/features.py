@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -13,6 +14,8 @@ from bertlab.tokenizer import Row, Tokenizer, stack
 
 Batch = dict[str, Tensor]
 Target = int | float | list[int] | list[float]
+Item = TypeVar("Item")
+LEARNED_WINDOWS = 4  # of a text, so that a few long ones do not take all the steps
 
 
 @dataclass(frozen=True)
@@ -65,22 +68,50 @@ def _stacked(values: Sequence[Target]) -> Tensor:
 def text_features(
     examples: Sequence[TextExample], tokenizer: Tokenizer, max_length: int, label2id: Mapping[str, int] | None = None
 ) -> list[Feature]:
-    """`[CLS] text [SEP]` or `[CLS] text [SEP] pair [SEP]`, the longer one cut until both fit (section 4.1).
+    """`[CLS] text [SEP]`, or `[CLS] text [SEP] pair [SEP]` with the longer one cut until both fit (section 4.1).
+
+    A text that does not fit is read in windows, a row each (see text_windows); a pair is not.
 
     labels: the number of the class, a number as it is, or for several classes 1.0 or 0.0 each; none where the example
-    has no label. Without `label2id` none are made.
+    has no label. With `label2id` the rows are to learn from: they have labels, and of a text there are at most
+    LEARNED_WINDOWS.
     """
     texts = tokenizer.encodings([example.text for example in examples], offsets=False)
     pairs = iter(tokenizer.encodings([e.pair for e in examples if e.pair is not None], offsets=False))
     features = []
     for number, (example, text) in enumerate(zip(examples, texts, strict=True)):
-        segments = (text,) if example.pair is None else (text, next(pairs))
-        row, cut = tokenizer.fitted(segments, max_length)
-        targets: dict[str, Target] = {}
-        if label2id is not None and example.label is not None:
-            targets["labels"] = label_target(example.label, label2id)
-        features.append(Feature((row,), targets, number, cut))
+        fitted, cut = tokenizer.fitted((text,) if example.pair is None else (text, next(pairs)), max_length)
+        rows, targets = [fitted], dict[str, Target]()
+        if cut and example.pair is None:
+            rows, cut = (
+                [_row(text.ids[w.start : w.stop], tokenizer) for w in text_windows(len(text.ids), max_length)],
+                0,
+            )
+        if label2id is not None:
+            rows = spread(rows, LEARNED_WINDOWS)
+            if example.label is not None:
+                targets["labels"] = label_target(example.label, label2id)
+        features += [Feature((row,), targets, number, cut) for row in rows]
     return features
+
+
+def text_windows(tokens: int, max_length: int) -> list[range]:
+    """Return the tokens of each window of a text: as few windows as hold it all, equally far apart."""
+    room = max_length - 2  # beside [CLS] and [SEP]
+    return [range(start, start + room) for start in spread(range(tokens - room + 1), -(-tokens // room))]
+
+
+def spread(items: Sequence[Item], most: int) -> list[Item]:
+    """Return `most` of the items, equally far apart, the first and the last among them; all where there are no more."""
+    if len(items) <= most:
+        return list(items)
+    return [items[number * (len(items) - 1) // max(1, most - 1)] for number in range(most)]
+
+
+def _row(ids: Sequence[int], tokenizer: Tokenizer) -> Row:
+    """The row of one text's tokens."""
+    size = len(ids) + 2
+    return Row([tokenizer.cls_token_id, *ids, tokenizer.sep_token_id], [0] * size, [(0, 0)] * size)
 
 
 def label_target(label: str | float | tuple[str, ...], label2id: Mapping[str, int]) -> Target:
@@ -157,15 +188,14 @@ def _words_that_fit(
     words: Sequence[list[int]], first: int, last: int, tokenizer: Tokenizer, max_length: int, number: int
 ) -> WordsFeature:
     """A row of the words from `first` to before `last`, each given by its pieces; one longer than the row is cut."""
-    ids, cut = [tokenizer.cls_token_id], 0
+    ids: list[int] = []
     positions: list[int] = []
+    cut = 0
     for pieces in words[first:last]:
-        room = max_length - 1 - len(ids)
+        room = max_length - 2 - len(ids)
         if len(pieces) > room and positions:
             break
-        positions.append(len(ids))
+        positions.append(len(ids) + 1)  # behind [CLS]
         cut = max(0, len(pieces) - room)
         ids.extend(pieces[:room])
-    ids.append(tokenizer.sep_token_id)
-    row = Row(ids, [0] * len(ids), [(0, 0)] * len(ids))
-    return WordsFeature((row,), {}, number, cut, tuple(positions), first)
+    return WordsFeature((_row(ids, tokenizer),), {}, number, cut, tuple(positions), first)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import torch
 from torch import Tensor
 
 from bertlab.config import BertConfig
@@ -15,7 +16,7 @@ from bertlab.corpora.examples import TextExample
 from bertlab.corpora.tabular import Problem, text_examples
 from bertlab.errors import InputError, printable
 from bertlab.inputs.features import Feature, text_features
-from bertlab.model import BertForSequenceClassification, ClassifierOutput
+from bertlab.model import BertForSequenceClassification
 from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, ranked, surprisal
 from bertlab.tasks.baselines import Label, predicted_by_overlap, predicted_by_tfidf, skipped
@@ -87,8 +88,15 @@ class SequenceTask(Task[TextExample, TextPrediction]):
     def features(self, examples: Sequence[TextExample], config: BertConfig, learn: bool) -> list[Feature]:
         return text_features(examples, self.tokenizer, self.max_length, config.label2id if learn else None)
 
-    def read_output(self, config: BertConfig, out: ClassifierOutput) -> list[TextPrediction]:
-        return text_predictions(config, out.logits.float().cpu())
+    def decode(self, model: PretrainedModel, examples: Sequence[TextExample]) -> list[TextPrediction]:
+        """Of a text that is read in windows: from the mean of their logits, which multiplies what they say."""
+        numbers, rows = [], []
+        for chosen, out in self.outputs(model, self.features(examples, model.config, learn=False)):
+            numbers += [feature.example for feature in chosen]
+            rows.append(out.logits.float().cpu())  # (B, N)
+        logits, owner = torch.cat(rows), torch.tensor(numbers)  # (W, N), (W,) of all windows
+        means = torch.zeros(len(examples), logits.size(1)).index_reduce_(0, owner, logits, "mean", include_self=False)
+        return text_predictions(model.config, means)
 
     def predict_given(self, model: PretrainedModel, given: Given, top: int) -> list[dict]:
         prediction = next(self.predict(model, [TextExample("", given["text"], given.get("pair"))]))

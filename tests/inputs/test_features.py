@@ -1,5 +1,7 @@
 """Examples of the task families as rows: what is cut, what is labelled, how rows become a batch."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -7,7 +9,15 @@ from hypothesis import strategies as st
 
 from bertlab import InputError, Tokenizer
 from bertlab.corpora.examples import ChoiceExample, TextExample, TokenExample
-from bertlab.inputs.features import Feature, choice_features, collate, text_features, word_features
+from bertlab.inputs.features import (
+    LEARNED_WINDOWS,
+    Feature,
+    choice_features,
+    collate,
+    text_features,
+    text_windows,
+    word_features,
+)
 from bertlab.tokenizer import Row
 
 WORDS = "the dog is hairy red blue rose ro ##sa ##se 我 狗 . , !".split()
@@ -36,9 +46,37 @@ def test_a_text_and_a_pair():
     assert row.types == [0, 0, 0, 0, 1, 1, 1, 1]
 
 
-def test_what_does_not_fit_is_cut_from_the_longer_and_counted():
-    (long,) = text_features([TextExample("1", "dog " * 20)], TOK, 8)
-    assert tokens(long.rows[0]) == "[CLS] dog dog dog dog dog dog [SEP]" and long.cut == 14
+def test_a_long_text_is_read_in_windows():
+    text = "the red dog is blue the rose is red"
+    found = text_features([TextExample("1", "dog"), TextExample("2", text)], TOK, 6)
+    assert [tokens(feature.rows[0]) for feature in found] == [
+        "[CLS] dog [SEP]",
+        "[CLS] the red dog is [SEP]",
+        "[CLS] dog is blue the [SEP]",
+        "[CLS] the rose is red [SEP]",
+    ]
+    assert [feature.example for feature in found] == [0, 1, 1, 1] and not any(feature.cut for feature in found)
+    assert all(len(f.rows[0].ids) == len(f.rows[0].types) == len(f.rows[0].offsets) for f in found)
+
+
+@given(st.integers(3, 300), st.integers(3, 40))
+def test_windows_hold_the_whole_text(size, max_length):
+    found = text_features([TextExample("1", "dog " * size)], TOK, max_length)
+    room = max_length - 2
+    assert len(found) == -(-size // room)
+    assert all(len(feature.rows[0].ids) == min(size, room) + 2 for feature in found)
+    starts = [part.start for part in text_windows(size, max_length)] if size > room else [0]
+    assert starts[0] == 0 and (size <= room or starts[-1] == size - room)
+    assert all(0 < b - a <= room for a, b in pairwise(starts))
+
+
+def test_few_windows_of_a_text_are_learned_from():
+    found = text_features([TextExample("1", "dog " * 99 + "blue", None, "b")], TOK, 12, {"a": 0, "b": 1})
+    assert len(found) == LEARNED_WINDOWS and all(feature.targets == {"labels": 1} for feature in found)
+    assert "blue" in tokens(found[-1].rows[0])
+
+
+def test_what_does_not_fit_of_a_pair_is_cut_from_the_longer_and_counted():
     (pair,) = text_features([TextExample("1", "the dog", "red " * 20)], TOK, 9)
     assert tokens(pair.rows[0]) == "[CLS] the dog [SEP] red red red red [SEP]" and pair.cut == 16
     with pytest.raises(InputError, match="max_length=2"):

@@ -163,6 +163,20 @@ def test_predictions_are_those_of_each_text_alone(task, config):
         assert list(said.probabilities.values()) == pytest.approx(wanted, abs=1e-5)
 
 
+def test_a_long_text_is_judged_by_the_mean_of_its_windows(task, config):
+    model = BertForSequenceClassification(config.changed(vocab_size=400, max_position_embeddings=32, id2label=NAMES)).eval()
+    short, text = "the dog is red", "the red dog is blue " * 30
+    task.max_length = 20
+    rows = task.features([TextExample("", text)], config, learn=False)
+    with torch.inference_mode():
+        logits = [model(**task.inputs([row], model)).logits[0] for row in rows]
+    right = torch.stack(logits).mean(0).softmax(-1)
+    examples = [TextExample(str(number), one) for number, one in enumerate((short, text, short))]
+    first, long, last = task.predict(model, examples)
+    assert len(rows) > 5 and torch.allclose(torch.tensor([*long.probabilities.values()]), right, atol=1e-6)
+    assert first == last != long
+
+
 def test_what_comes_between_two_predictions_can_still_train(task, config):
     model = BertForSequenceClassification(config.changed(vocab_size=400, max_position_embeddings=64, id2label=NAMES))
     for _ in task.predict(model, examples(None, None)):
