@@ -164,10 +164,12 @@ def test_predictions_are_those_of_each_text_alone(task, config):
 
 
 def test_a_long_text_is_judged_by_the_mean_of_its_windows(task, config):
-    model = BertForSequenceClassification(config.changed(vocab_size=400, max_position_embeddings=32, id2label=NAMES)).eval()
+    model = BertForSequenceClassification(
+        config.changed(vocab_size=400, max_position_embeddings=32, id2label=NAMES)
+    ).eval()
     short, text = "the dog is red", "the red dog is blue " * 30
     task.max_length = 20
-    rows = task.features([TextExample("", text)], config, learn=False)
+    rows = task.features([TextExample("", text)], own, learn=False)
     with torch.inference_mode():
         logits = [model(**task.inputs([row], model)).logits[0] for row in rows]
     right = torch.stack(logits).mean(0).softmax(-1)
