@@ -294,7 +294,7 @@ def test_what_ends_a_process_before_it_trains_leaves_with_its_code():
 @pytest.mark.parametrize("command", ["pretrain", "finetune"])
 def test_killed_at_any_moment_it_goes_on_to_the_same_weights(command):
     """Through the command line, on one thread and two in turns; with more kills it is a benchmark."""
-    script = Path(__file__).parents[2] / "benchmarks" / "kills.py"
+    script = Path(__file__).parents[2] / "benchmarks" / "pretraining" / "kills.py"
     arguments = ["--command", command, "--points", "4", "--precision", "bfloat16"]
     done = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True)
     assert done.returncode == 0 and "4 kills" in done.stdout, done.stdout + done.stderr

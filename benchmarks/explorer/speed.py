@@ -1,6 +1,6 @@
 """How fast the explorer answers in a real browser: first views, hover, heads, masks, knockouts.
 
-    python benchmarks/explorer.py                 # needs Chromium or Chrome
+    python benchmarks/explorer/speed.py                 # needs Chromium or Chrome
 
 Each line has a bar that it should stay under. "Cold" runs from the start of the server to the first view; "warm" from
 the loaded page, in a fresh browser profile, on a server that has shown the page before. Hover and head switches
@@ -16,9 +16,10 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from browser import FIRST_VIEW, PAGES, chromium, explorer, first_view, settle
 from rich.console import Console
 from rich.table import Table
+
+from benchmarks.explorer.browser import FIRST_VIEW, PAGES, chromium, explorer, first_view, settle
 
 # All that the first chart of the page says: its words, and the values of its marks.
 CHART = (

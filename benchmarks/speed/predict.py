@@ -1,8 +1,8 @@
 """How fast a fine-tuned model predicts, beside transformers' pipelines and ONNX Runtime with the same weights.
 
-    python benchmarks/predict.py                                # sentences of the storyworld
-    python benchmarks/predict.py --data FOLDER --sizes mini     # FOLDER/sentence_polarity: MR, Pang and Lee 2005
-    python benchmarks/predict.py --task token                   # a label for each word
+    python benchmarks/speed/predict.py                                # sentences of the storyworld
+    python benchmarks/speed/predict.py --data FOLDER --sizes mini     # FOLDER/sentence_polarity: MR, Pang and Lee 2005
+    python benchmarks/speed/predict.py --task token                   # a label for each word
 
 The weights are random, their vocabulary that of english-mini; all contestants open the same folder and compute in
 float32. "bertlab" is `task.predict`. "pipeline" is the transformers pipeline with batch_size=32 on the texts as they
@@ -31,9 +31,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import torch
-from finetune_storyworld import line
-from memory import memory
 
+from benchmarks.finetuning.storyworld import line
+from benchmarks.speed.memory import memory
 from bertlab import BertConfig, BertForSequenceClassification, BertForTokenClassification, Tokenizer
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import TextExample, TokenExample

@@ -1,7 +1,7 @@
 """Fine-tuning on data sets that people made: beside simpler models, and beside transformers' Trainer.
 
-    python benchmarks/finetune_real.py --data FOLDER                     # all four, quality and then speed
-    python benchmarks/finetune_real.py --data FOLDER --only mr --speed   # speed alone
+    python benchmarks/finetuning/real.py --data FOLDER                     # all four, quality and then speed
+    python benchmarks/finetuning/real.py --data FOLDER --only mr --speed   # speed alone
 
 FOLDER holds the data sets as their makers give them; one that is not there is left out:
 
@@ -33,10 +33,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
-import with_trainer
-from finetune_storyworld import line, task_of
-from linear_baselines import word_measures
 
+from benchmarks.finetuning import with_trainer
+from benchmarks.finetuning.linear_baselines import word_measures
+from benchmarks.finetuning.storyworld import line, task_of
 from bertlab.cli.finetune import Finetune, recipe_of
 from bertlab.cli.shared.examples import Sets
 from bertlab.cli.shared.messages import say

@@ -1,7 +1,7 @@
 """What gets a small BERT off the plateau of word frequencies: the live recipe with one help taken away at a time.
 
-    python benchmarks/plateau.py --steps 600 --seeds 0 1
-    python benchmarks/plateau.py --steps 4000 --curves data/plateau.csv
+    python benchmarks/pretraining/plateau.py --steps 600 --seeds 0 1
+    python benchmarks/pretraining/plateau.py --steps 4000 --curves data/plateau.csv
 
 The second command goes the other way: "faithful" with one help added at a time, and its losses on the way, which
 chapter 08 draws. Texts have 64 tokens there, and a row is a mean over 100 steps. Called again, it goes on with the

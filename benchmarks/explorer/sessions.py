@@ -1,6 +1,6 @@
 """Twenty readers of one explorer at once: does each get the answers to their own text, and does memory stay flat?
 
-    python benchmarks/explorer_sessions.py                # needs Chromium or Chrome; memory on Linux only
+    python benchmarks/explorer/sessions.py                # needs Chromium or Chrome; memory on Linux only
 
 Twenty pages are open in twenty browser profiles; half look at the heads of one model, half at the fill-ins of another.
 In every round all of them change their text at the same moment, to one that nobody else has. What each page then
@@ -15,11 +15,12 @@ import time
 from functools import cache
 from pathlib import Path
 
-from browser import chromium, explorer, first_view
-from memory import memory
 from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
+
+from benchmarks.explorer.browser import chromium, explorer, first_view
+from benchmarks.speed.memory import memory
 
 HEADS_MODEL, FILLS_MODEL = "english", "storyworld-tiny"
 PEOPLE = "baker farmer doctor teacher nurse sailor painter singer writer driver".split()

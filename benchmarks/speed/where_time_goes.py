@@ -1,10 +1,10 @@
 """Where the time of a float32 training step goes, by kind of operation: what the shares in the step table leave out.
 
-    python benchmarks/where_time_goes.py                 # tiny, mini and base
-    python benchmarks/where_time_goes.py --precision bfloat16
+    python benchmarks/speed/where_time_goes.py                 # tiny, mini and base
+    python benchmarks/speed/where_time_goes.py --precision bfloat16
 
-The step is that of benchmarks/step.py under `bertlab pretrain`, watched by torch.profiler, which itself slows it a
-little. Each row is a kind of operation, in ms a step and as a share of all. "products needed" are the operations that
+The step is that of benchmarks/speed/step.py under `bertlab pretrain`, watched by torch.profiler, which itself slows it
+a little. Each row is a kind of operation, in ms a step and as a share of all. "products needed" are the operations that
 the step needs over the rate of one large matrix product: the least that any program with these products could take. The
 products of a small model take longer than that: a narrow matrix cannot feed the processor as fast as a square one.
 """
@@ -15,9 +15,9 @@ from collections import Counter
 import torch
 from rich.console import Console
 from rich.table import Table
-from step_worker import SIZES, VOCABULARY, make_batch, our_trainer
 from torch.profiler import ProfilerActivity, profile
 
+from benchmarks.speed.step_worker import SIZES, VOCABULARY, make_batch, our_trainer
 from bertlab import BertConfig
 from bertlab.training.engine.throughput import pretraining_operations, product_rate
 

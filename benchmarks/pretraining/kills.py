@@ -1,7 +1,7 @@
 """Does a training that is killed at any moment end with the same weights as one that is not?
 
-    python benchmarks/kills.py                                         # pretraining, 100 kills; some minutes
-    python benchmarks/kills.py --command finetune --points 20 --precision bfloat16 --threads 2
+    python benchmarks/pretraining/kills.py  # pretraining, 100 kills; some minutes
+    python benchmarks/pretraining/kills.py --command finetune --points 20 --precision bfloat16 --threads 2
 
 A small run is killed by SIGKILL and resumed, again and again, on another number of threads each time; in the end its
 weights are compared, bit for bit, with those of a run that nothing interrupted. A kill comes at a random moment after

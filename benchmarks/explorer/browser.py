@@ -16,7 +16,7 @@ from urllib.request import urlopen
 from app.explore import FIRST
 from app.explore import PAGES as TITLES
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 APP = ROOT / "app" / "explore.py"
 PAGES = {name: "" if name == FIRST else name for name in TITLES}  # each page and its address
 # What a reader came for: heads, a chart, a marked text, a table or stories. Before that a page shows only its heading

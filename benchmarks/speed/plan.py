@@ -1,7 +1,7 @@
 """How well `bertlab plan` predicts the time of a training step on this machine.
 
-    python benchmarks/plan.py                        # tiny, mini and base
-    python benchmarks/plan.py --sizes tiny --precision bfloat16
+    python benchmarks/speed/plan.py                        # tiny, mini and base
+    python benchmarks/speed/plan.py --sizes tiny --precision bfloat16
 
 For each size the plan times passes of models with one and two layers. Then the whole model takes steps as `bertlab
 pretrain` does: texts of 128 positions, 80% filled, dropout 0.1, a vocabulary of 30,522. Both on one thread in seconds
@@ -16,8 +16,8 @@ import time
 import torch
 from rich.console import Console
 from rich.table import Table
-from step_worker import BATCH, FILL, SIZES, TOKENS
 
+from benchmarks.speed.step_worker import BATCH, FILL, SIZES, TOKENS
 from bertlab.training.plan import Job, config_of
 from bertlab.training.plan.here import TimedModel, choose_here, make_batch, measure
 

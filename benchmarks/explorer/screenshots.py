@@ -1,15 +1,15 @@
 """Pictures of every page of the explorer, 1280 pixels wide, into docs/: `make screenshots`.
 
-python benchmarks/screenshots.py              # needs Chromium or Chrome
-python benchmarks/screenshots.py attention    # one page only
+python benchmarks/explorer/screenshots.py              # needs Chromium or Chrome
+python benchmarks/explorer/screenshots.py attention    # one page only
 """
 
 import argparse
 from pathlib import Path
 
-from browser import PAGES, chromium, explorer, first_view, settle
+from benchmarks.explorer.browser import PAGES, chromium, explorer, first_view, settle
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 # What a picture shows where the page as it opens is not the most telling.
 LINKS = {"attention": "?head=1-2", "training": "?run=storyworld-tiny"}
 HEIGHT = 1200

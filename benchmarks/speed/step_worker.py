@@ -1,4 +1,4 @@
-"""One contestant of benchmarks/step.py in a process of its own: for each line that it reads, it takes a training step.
+"""One contestant of benchmarks/speed/step.py, in a process of its own: it takes a training step for each line it reads.
 
 Nothing of bertlab is imported for the others, so they run as they come. It writes a line "ready", then the seconds of
 each step, and when its input ends the MB that it has taken beside the weights.
@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from memory import memory
 from torch import nn
+
+from benchmarks.speed.memory import memory
 
 TOKENS, FILL, MASKED, VOCABULARY = 128, 0.8, 0.15, 30_522
 BATCH = {"base": 8}  # others 32

@@ -1,8 +1,8 @@
 """Pilots for the pretraining of real English: variants of one recipe, each for an equal time on quiet cores.
 
-    python benchmarks/pilots.py steps   --data FOLDER --out pilots            # how many steps fit into the time
-    python benchmarks/pilots.py train   --data FOLDER --out pilots mini-8k    # one after another; again: goes on
-    python benchmarks/pilots.py measure --data FOLDER --out pilots            # the table, of all that is trained
+    python benchmarks/pretraining/pilots.py steps   --data FOLDER --out pilots            # how many steps fit the time
+    python benchmarks/pretraining/pilots.py train   --data FOLDER --out pilots mini-8k    # again: goes on
+    python benchmarks/pretraining/pilots.py measure --data FOLDER --out pilots            # the table of all trained
 
 The time is 40 minutes of one core a variant (20 of two), given as steps: `steps` measures the processor's time for a
 step on one thread, in which other work on the machine hardly takes part, and writes steps.json.

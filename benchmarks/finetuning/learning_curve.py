@@ -1,7 +1,9 @@
 """How many labels pretraining is worth: film reviews judged after 100, 500, 2,000 and all labels.
 
-    python benchmarks/learning_curve.py --data FOLDER --curves data/learning_curve.csv   # hours; a second call goes on
-    python benchmarks/learning_curve.py --curves data/learning_curve.csv --pictures docs # its tables and figures alone
+    python benchmarks/finetuning/learning_curve.py --data FOLDER --curves data/learning_curve.csv    # hours
+    python benchmarks/finetuning/learning_curve.py --curves data/learning_curve.csv --pictures docs
+
+The first command, called again, goes on where it stopped; the second makes the tables and figures alone.
 
 MR's sentences (Pang and Lee 2005) and IMDB's reviews (Maas et al. 2011), each tested on 2,000 texts that no learner
 sees. A seed draws the labelled examples, the same for all learners, then the new head and the order.
@@ -24,16 +26,18 @@ from statistics import fmean
 
 import numpy as np
 import torch
-from finetune_storyworld import line
-from mr_and_imdb import READ, Labelled, examples
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.finetuning.storyworld import line
 from bertlab.cli.finetune import Finetune, enough_steps, recipe_of
 from bertlab.cli.shared.examples import Sets
 from bertlab.cli.shared.tuning import untrained
 from bertlab.config import BertConfig
+from bertlab.corpora.english.archives import read_members
+from bertlab.corpora.english.large import REVIEWS
+from bertlab.corpora.examples import TextExample
 from bertlab.draw.figures.finetuning import labels_needed
 from bertlab.io.atomic import atomic_write
 from bertlab.model import BertModel
@@ -44,9 +48,38 @@ from bertlab.training.finetune import finetune
 SIZES = (100, 500, 2000, 0)  # labels; 0: all
 COLUMNS = ("model", "set", "labels", "learner", "seed", "accuracy")
 MOST_TOKENS = 256
+TESTS = 2000  # texts to measure on
 BATCH = 64  # texts whose features are computed together
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1)  # C of scikit-learn; the best one by five-fold cross-validation counts
 Key = tuple[str, str, int, str, int]  # all columns but the accuracy
+Labelled = list[tuple[str, str]]  # text, neg or pos
+
+
+def read_mr(data: Path) -> tuple[Labelled, Labelled]:
+    """Return (to learn from, to test on) of MR, shuffled."""
+    rows = []
+    for label in ("neg", "pos"):
+        lines = (data / "sentence_polarity" / f"rt-polarity.{label}").read_text(encoding="utf-8").splitlines()
+        rows += [(line.strip(), label) for line in lines]
+    random.Random(0).shuffle(rows)
+    return rows[TESTS:], rows[:TESTS]
+
+
+def read_imdb(data: Path) -> tuple[Labelled, Labelled]:
+    """Return (reviews of the training set, some of the test set), shuffled."""
+    parts: dict[str, Labelled] = {}
+    for member in read_members(data, REVIEWS):
+        if member.path.endswith(".csv"):
+            rows = [(row["text"], row["label"]) for row in csv.DictReader(member.lines())]
+            parts[member.path] = random.Random(0).sample(rows, len(rows))
+    return parts["train.csv"], parts["test.csv"][:TESTS]
+
+
+READ = {"mr": read_mr, "imdb": read_imdb}
+
+
+def examples(rows: Labelled) -> list[TextExample]:
+    return [TextExample(str(number), text, None, label) for number, (text, label) in enumerate(rows)]
 
 
 def tuned(

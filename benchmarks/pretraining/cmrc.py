@@ -1,7 +1,7 @@
 """Chinese from corpus to questions: vocabulary, pretraining, and fine-tuning on CMRC 2018 (Cui et al. 2019).
 
-    python benchmarks/cmrc.py --data FOLDER              # hours; stopped, the same command goes on
-    python benchmarks/cmrc.py --data FOLDER --quick      # a minute: to see whether it runs
+    python benchmarks/pretraining/cmrc.py --data FOLDER              # hours; stopped, the same command goes on
+    python benchmarks/pretraining/cmrc.py --data FOLDER --quick      # a minute: to see whether it runs
 
 FOLDER holds cmrc2018_dev.json and cmrc2018_trial.json as their makers give them. All is learned from the articles of
 the dev split, a tenth of which choose the best checkpoint; the trial split is the test set. No article is in two sets.
@@ -19,9 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from finetune_real import apart
-from finetune_storyworld import line, untrained
-
+from benchmarks.finetuning.real import apart
+from benchmarks.finetuning.storyworld import line, untrained
 from bertlab.cli.shared.messages import say
 from bertlab.corpora.documents import read_sources
 from bertlab.corpora.examples import QAExample

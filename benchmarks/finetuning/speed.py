@@ -1,9 +1,9 @@
 """How many steps a second fine-tuning takes, beside transformers' Trainer in the same precision.
 
-    python benchmarks/finetune_speed.py --data FOLDER                          # english-mini
-    python benchmarks/finetune_speed.py --data FOLDER --size base --steps 10   # random weights of bert-base's size
+    python benchmarks/finetuning/speed.py --data FOLDER                          # english-mini
+    python benchmarks/finetuning/speed.py --data FOLDER --size base --steps 10   # random weights of bert-base's size
 
-FOLDER holds the data sets as benchmarks/finetune_real.py names them: MR, WNUT-17 and the dev set of SNLI.
+FOLDER holds the data sets as benchmarks/finetuning/real.py names them: MR, WNUT-17 and the dev set of SNLI.
 
 All start from the same weights and train on the same tokenized rows, of unequal length, with AdamW, dropout 0.1 and
 the same batch size, without evaluation. Trainer draws random batches and pads each to its longest row, as it does by
@@ -30,11 +30,11 @@ from itertools import islice
 from pathlib import Path
 
 import torch
-import with_trainer
-from finetune_real import prepare
-from finetune_storyworld import line, task_of
 from lightning_fabric import Fabric
 
+from benchmarks.finetuning import with_trainer
+from benchmarks.finetuning.real import prepare
+from benchmarks.finetuning.storyworld import line, task_of
 from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.inputs.features import Feature
 from bertlab.model.fast import keep_memory

@@ -1,7 +1,7 @@
 """How good a model is after so many seconds of training, beside transformers on the same batches.
 
-    python benchmarks/time_to_accuracy.py                              # the storyworld, a minute each
-    python benchmarks/time_to_accuracy.py --corpus pydoc --minutes 10  # English: docstrings of the installed packages
+    python benchmarks/pretraining/time_to_accuracy.py                              # the storyworld, a minute each
+    python benchmarks/pretraining/time_to_accuracy.py --corpus pydoc --minutes 10  # docstrings of your packages
 
 All start from the same weights and go through the same batches with the same masks, optimizers and schedule, in which
 the learning rate comes down with the time; on all cores. "bertlab" is the training of `bertlab pretrain --minutes`;

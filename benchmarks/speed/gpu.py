@@ -1,8 +1,8 @@
 """What each technique brings on a GPU: one training step of a large BERT, beside transformers on the same batches.
 
-    python benchmarks/gpu.py                                  # base and large, at 128 and 512 tokens
-    python benchmarks/gpu.py --sizes base --tokens 512 --rounds 50
-    python benchmarks/gpu.py --device cpu --sizes tiny --rows 4 --rounds 2  # does it run at all?
+    python benchmarks/speed/gpu.py                                  # base and large, at 128 and 512 tokens
+    python benchmarks/speed/gpu.py --sizes base --tokens 512 --rounds 50
+    python benchmarks/speed/gpu.py --device cpu --sizes tiny --rows 4 --rounds 2  # does it run at all?
 
 A step is forward, the losses of masked words and next sentences, backward, and AdamW, in bfloat16; dropout 0.1, a
 vocabulary of 30,522. The rows are pairs as bertlab makes them of docstrings, so their lengths are those of real text.

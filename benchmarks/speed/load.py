@@ -1,6 +1,6 @@
 """How long a BERT takes to load and how much memory, beside transformers.
 
-    python benchmarks/load.py
+    python benchmarks/speed/load.py
 
 A checkpoint of bert-base's size with random weights is made in a temporary folder. Every figure comes from a
 process of its own, the two libraries taking turns: the first load in a fresh process, the median of the later
@@ -19,9 +19,10 @@ import sys
 import tempfile
 import time
 
-from memory import memory
 from rich.console import Console
 from rich.table import Table
+
+from benchmarks.speed.memory import memory
 
 LIBRARIES = ("bertlab", "transformers")
 FIGURES = {

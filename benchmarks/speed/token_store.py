@@ -1,6 +1,6 @@
 """How fast text becomes a token store, with one process and with two, beside `datasets.map` with the same tokenizer.
 
-    python benchmarks/token_store.py --copies 10
+    python benchmarks/speed/token_store.py --copies 10
 
 Tokenizes 5,000 documents of the storyworld, some 280 tokens each, so many times over, given as sentences in memory, to
 files on disk. The figure is thousands of tokens in a second of the whole call, the median of the rounds. The call

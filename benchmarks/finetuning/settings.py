@@ -1,6 +1,6 @@
 """Which settings fine-tune a small encoder best on few labels: optimizer, rate, layer decay, pooling, steps.
 
-    python benchmarks/finetune_settings.py --data FOLDER --model english
+    python benchmarks/finetuning/settings.py --data FOLDER --model english
 
 Film reviews (MR's sentences, IMDB's reviews of at most 256 tokens), 500 and 2,000 labels. Measured on 1,000 other texts
 of the training sets, as the test sets are for what is chosen here. Prints a Markdown table; a figure is the mean of the
@@ -13,9 +13,9 @@ from pathlib import Path
 from statistics import fmean
 
 import torch
-from finetune_storyworld import line
-from learning_curve import tuned
-from mr_and_imdb import READ
+
+from benchmarks.finetuning.learning_curve import READ, tuned
+from benchmarks.finetuning.storyworld import line
 
 LABELS = (500, 2000)
 OTHERS = 1000  # texts to measure on

@@ -1,7 +1,7 @@
 """What fine-tuning reaches in so many seconds on the tasks of the storyworld, and what pretraining adds to it.
 
-    python benchmarks/finetune_storyworld.py                         # six tasks, a minute each
-    python benchmarks/finetune_storyworld.py --tasks qa --seconds 20 --seeds 0 1 2
+    python benchmarks/finetuning/storyworld.py                         # six tasks, a minute each
+    python benchmarks/finetuning/storyworld.py --tasks qa --seconds 20 --seeds 0 1 2
 
 "pretrained" is fine-tuned as `bertlab finetune TASK` does it by default, but on as many examples as the seconds last
 for: a few steps are timed first, and the learning rate comes down by the end of as many as fit. "random" is a model of

@@ -1,7 +1,7 @@
 """How long one training step takes and how much memory, beside transformers and torch's encoder on the same batch.
 
-    python benchmarks/step.py                      # tiny, mini and base, on the processor
-    python benchmarks/step.py --sizes tiny --rounds 20
+    python benchmarks/speed/step.py                      # tiny, mini and base, on the processor
+    python benchmarks/speed/step.py --sizes tiny --rounds 20
 
 A step is forward, the losses of masked words and next sentences, backward, and AdamW; dropout 0.1, 128 tokens of
 which 80% are filled, a vocabulary of 30,522. Each contestant has a process of its own, and they take turns step by
@@ -29,9 +29,9 @@ from pathlib import Path
 import torch
 from rich.console import Console
 from rich.table import Table
-from step_worker import CONTESTANTS, SIZES, VOCABULARY, make_batch
 from tqdm import tqdm
 
+from benchmarks.speed.step_worker import CONTESTANTS, SIZES, VOCABULARY, make_batch
 from bertlab import BertConfig
 from bertlab.training.engine.precision import Products, choose
 from bertlab.training.engine.throughput import pretraining_operations, product_rate
@@ -42,7 +42,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 class Contestant:
-    """A process of benchmarks/step_worker.py."""
+    """A process of benchmarks/speed/step_worker.py."""
 
     def __init__(self, name: str, size: str):
         own = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")  # what bertlab has set for this process and its children
