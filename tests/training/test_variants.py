@@ -10,8 +10,8 @@ from safetensors.torch import load_file
 from toy import pretrained
 
 from bertlab import BertForPreTraining, InputError, Tokenizer
-from bertlab.cli.evaluate import learned as read_learned
 from bertlab.cli.main import main
+from bertlab.cli.models.evaluate import learned as read_learned
 from bertlab.cli.shared.settings import with_settings
 from bertlab.corpora.storyworld.export import write_storyworld
 from bertlab.evaluation.baselines import NeighbourBaselines
