@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from bertlab.corpora.functions import Function
-from bertlab.corpora.importers import count_importers
 from bertlab.search.ranking import by_words, priors
 from bertlab.search.stems import stem, stems
-from bertlab.search.units import Unit, function_unit
+from bertlab.search.units import Unit, count_importers, function_unit
 from bertlab.search.words import SYNONYMS, WordCounts, kept_words, synonyms
 
 

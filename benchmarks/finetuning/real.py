@@ -41,11 +41,11 @@ from bertlab.cli.shared.examples import Sets
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.tuning import untrained
 from bertlab.cli.training.finetune import Finetune, recipe_of
-from bertlab.corpora.conll import read_conll
 from bertlab.corpora.examples import TextExample
+from bertlab.corpora.labelled.conll import read_conll
+from bertlab.corpora.labelled.squad import read_squad
+from bertlab.corpora.labelled.tabular import read_table
 from bertlab.corpora.reading import open_text
-from bertlab.corpora.squad import read_squad
-from bertlab.corpora.tabular import read_table
 from bertlab.tasks.base import Task
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune

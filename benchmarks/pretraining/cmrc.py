@@ -24,9 +24,9 @@ from benchmarks.finetuning.storyworld import line, untrained
 from bertlab.cli.shared.messages import say
 from bertlab.corpora.documents import read_sources
 from bertlab.corpora.examples import QAExample
+from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.reading import Skipped
 from bertlab.corpora.sentences import split_text
-from bertlab.corpora.squad import read_squad
 from bertlab.inputs.chinese import mixed_words
 from bertlab.inputs.masking import Masking
 from bertlab.tasks.measures import score_answers

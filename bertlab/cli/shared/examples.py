@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 from bertlab.cli.shared.material import STORYWORLD
 from bertlab.cli.shared.messages import say
 from bertlab.config import BertConfig
-from bertlab.corpora.hub_datasets import HubSet, read_hub
+from bertlab.corpora.labelled.hub_datasets import HubSet, read_hub
 from bertlab.corpora.reading import Skipped, rows
 from bertlab.errors import InputError
 from bertlab.evaluation.report import plain

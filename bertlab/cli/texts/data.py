@@ -69,7 +69,7 @@ def write_cloze(command: Data) -> str:
     from tqdm.auto import tqdm
 
     from bertlab.corpora.cloze import cloze_questions
-    from bertlab.corpora.squad import squad_text
+    from bertlab.corpora.labelled.squad import squad_text
     from bertlab.io.atomic import atomic_write
 
     if command.count < 1:

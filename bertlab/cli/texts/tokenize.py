@@ -31,7 +31,7 @@ class Tokenize:
 
     def run(self) -> None:
         from bertlab.corpora.documents import read_sources
-        from bertlab.corpora.hub_datasets import read_dataset
+        from bertlab.corpora.labelled.hub_datasets import read_dataset
         from bertlab.inputs.store_writing import write_store
         from bertlab.tokenizer import Tokenizer
 

@@ -7,13 +7,13 @@ from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
-from bertlab.corpora.columns import Columns
-from bertlab.corpora.conll import Tags, check_word, wanted
 from bertlab.corpora.examples import QAExample, TokenExample
+from bertlab.corpora.labelled.columns import Columns
+from bertlab.corpora.labelled.conll import Tags, check_word, wanted
+from bertlab.corpora.labelled.records import Record
+from bertlab.corpora.labelled.squad import SquadEntry, qa_examples
+from bertlab.corpora.labelled.tabular import Problem, ReadOptions, choice_examples, text_examples
 from bertlab.corpora.reading import Skipped, usable
-from bertlab.corpora.records import Record
-from bertlab.corpora.squad import SquadEntry, qa_examples
-from bertlab.corpora.tabular import Problem, ReadOptions, choice_examples, text_examples
 from bertlab.errors import InputError
 
 CONFIGURED = re.compile(r"(\w[\w.-]*/\w[\w.-]*)/(\w[\w.-]*)")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bertlab.corpora.columns import Columns
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
-from bertlab.corpora.hub_datasets import HUB, HubSet, question_rows, read_hub, word_rows
+from bertlab.corpora.labelled.columns import Columns
+from bertlab.corpora.labelled.hub_datasets import HUB, HubSet, question_rows, read_hub, word_rows
+from bertlab.corpora.labelled.tabular import choice_examples, text_examples
 from bertlab.corpora.reading import Skipped
-from bertlab.corpora.tabular import choice_examples, text_examples
 from bertlab.errors import InputError
 
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertlab.corpora.examples import QAExample
+from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.reading import Skipped
-from bertlab.corpora.squad import read_squad
 from bertlab.errors import InputError
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
+SHARED = Path(__file__).parents[4] / "shared" / "data"
 needs_shared = pytest.mark.skipif(
     not SHARED.exists(), reason="real data sets are not beside the clone (../shared/data)"
 )

@@ -8,8 +8,8 @@ from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
-from bertlab.corpora.columns import Columns
-from bertlab.corpora.dialect import LABEL_FIRST, SAMPLE, Dialect, dialect_of
+from bertlab.corpora.labelled.columns import Columns
+from bertlab.corpora.labelled.dialect import LABEL_FIRST, SAMPLE, Dialect, dialect_of
 from bertlab.corpora.reading import Skipped, open_text, usable
 from bertlab.errors import InputError
 

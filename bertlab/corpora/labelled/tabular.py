@@ -9,11 +9,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, get_args
 
-from bertlab.corpora.columns import BEGINNINGS, IDS, TEXTS, Columns, found_columns, usual_choices
 from bertlab.corpora.examples import ChoiceExample, TextExample
+from bertlab.corpora.labelled.columns import BEGINNINGS, IDS, TEXTS, Columns, found_columns, usual_choices
+from bertlab.corpora.labelled.records import Record, read_records
 from bertlab.corpora.reading import Skipped, check_text, usable
-from bertlab.corpora.records import Record, read_records
 from bertlab.errors import InputError
+from bertlab.io.locate import data_folder
 
 Problem = Literal["single_label_classification", "regression", "multi_label_classification"]
 
@@ -57,6 +58,11 @@ def read_table(
     columns = Columns(text_column, pair_column, label_column)
     records = read_records(Path(path), encoding, skipped, columns)
     return text_examples(records, str(path), ReadOptions(columns, problem, None, labelled, encoding, skipped))
+
+
+def film_reviews() -> list[TextExample]:
+    """Return forty sentences on films, written for bertlab: half "positive", half "negative"."""
+    return list(read_table(data_folder() / "film_reviews.csv"))
 
 
 def text_examples(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[TextExample]:

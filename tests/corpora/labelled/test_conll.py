@@ -6,12 +6,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bertlab.corpora.conll import as_bio, read_conll
 from bertlab.corpora.examples import TokenExample
+from bertlab.corpora.labelled.conll import as_bio, read_conll
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
+SHARED = Path(__file__).parents[4] / "shared" / "data"
 needs_shared = pytest.mark.skipif(
     not SHARED.exists(), reason="real data sets are not beside the clone (../shared/data)"
 )

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertlab.corpora.examples import TextExample
+from bertlab.corpora.labelled.tabular import read_table
 from bertlab.corpora.reading import Skipped
-from bertlab.corpora.tabular import read_table
 from bertlab.errors import InputError
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
+SHARED = Path(__file__).parents[4] / "shared" / "data"
 needs_shared = pytest.mark.skipif(
     not SHARED.exists(), reason="real data sets are not beside the clone (../shared/data)"
 )

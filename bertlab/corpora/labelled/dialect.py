@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bertlab.corpora.columns import Columns
+from bertlab.corpora.labelled.columns import Columns
 
 SAMPLE = 100  # lines
 DELIMITERS = "\t,;|"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bertlab.corpora.columns import Columns
 from bertlab.corpora.examples import ChoiceExample
+from bertlab.corpora.labelled.columns import Columns
+from bertlab.corpora.labelled.tabular import ReadOptions
 from bertlab.corpora.reading import Skipped
-from bertlab.corpora.tabular import ReadOptions
 from bertlab.errors import InputError
 from bertlab.tasks.choice import ChoiceTask
 
