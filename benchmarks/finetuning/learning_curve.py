@@ -38,7 +38,7 @@ from bertlab.config import BertConfig
 from bertlab.corpora.english.archives import read_members
 from bertlab.corpora.english.large import REVIEWS
 from bertlab.corpora.examples import TextExample
-from bertlab.draw.figures.finetuning import labels_needed
+from bertlab.draw.figures.tasks.finetuning import labels_needed
 from bertlab.io.atomic import atomic_write
 from bertlab.model import BertModel
 from bertlab.tasks.baselines import predicted_by_tfidf

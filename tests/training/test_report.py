@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from bertlab.draw.figures.base import WIDTH
-from bertlab.draw.figures.report import confusion_heatmap, training_curves
+from bertlab.draw.figures.tasks.report import confusion_heatmap, training_curves
 from bertlab.errors import InputError
 from bertlab.evaluation.report import CONTROL, REST, confusion_counts, plain, worst, write_report
 from bertlab.tasks.base import Compared

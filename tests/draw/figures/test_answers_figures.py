@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
-from bertlab.draw.figures import answers
+from bertlab.draw.figures.tasks import answers
 from bertlab.explain.spans import answer
 from bertlab.inputs.spans import cut_windows
 

@@ -5,8 +5,8 @@ from io import BytesIO
 import pytest
 import torch
 
-from bertlab.draw.figures import labels as label_figures
 from bertlab.draw.figures.base import WIDTH
+from bertlab.draw.figures.tasks import labels as label_figures
 
 NAMES = ["O", "B-pet", "I-pet"]
 FORBIDDEN = torch.tensor([[0, 0, 1], [0, 0, 0], [0, 0, 0]]).bool()

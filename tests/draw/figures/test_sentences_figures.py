@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bertlab.draw.figures import sentences
+from bertlab.draw.figures.tasks import sentences
 
 
 def texts(figure) -> set[str]:

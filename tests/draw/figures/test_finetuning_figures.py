@@ -2,7 +2,7 @@
 
 import pytest
 
-from bertlab.draw.figures import finetuning as figures
+from bertlab.draw.figures.tasks import finetuning as figures
 
 
 def texts(fig):
