@@ -1,4 +1,4 @@
-"""Pictures of every page of the explorer, 1280 pixels wide, into docs/: `make screenshots`.
+"""Pictures of every page of the explorer, 1280 pixels wide, into docs/pictures/: `make screenshots`.
 
 python benchmarks/explorer/screenshots.py              # needs Chromium or Chrome
 python benchmarks/explorer/screenshots.py attention    # one page only
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.explorer.browser import PAGES, chromium, explorer, first_view, settle
 
-DOCS = Path(__file__).parents[2] / "docs"
+PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 # What a picture shows where the page as it opens is not the most telling.
 LINKS = {"attention": "?head=1-2", "training": "?run=storyworld-tiny"}
 HEIGHT = 1200
@@ -27,7 +27,7 @@ def main() -> None:
         for page in pages:
             first_view(tab, address, page, LINKS.get(page, ""))
             settle(tab)
-            place = DOCS / f"explorer-{page}.png"
+            place = PICTURES / f"explorer-{page}.png"
             tab.screenshot(path=place, animations="disabled")
             print(place)
 

@@ -1,7 +1,7 @@
 """How many labels pretraining is worth: film reviews judged after 100, 500, 2,000 and all labels.
 
     python benchmarks/finetuning/learning_curve.py --data FOLDER --curves data/learning_curve.csv    # hours
-    python benchmarks/finetuning/learning_curve.py --curves data/learning_curve.csv --pictures docs
+    python benchmarks/finetuning/learning_curve.py --curves data/learning_curve.csv --pictures docs/pictures
 
 The first command, called again, goes on where it stopped; the second makes the tables and figures alone.
 
