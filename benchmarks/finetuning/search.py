@@ -3,9 +3,9 @@
     python benchmarks/finetuning/search.py                          # words alone: TF-IDF, BM25, and what search adds
     python benchmarks/finetuning/search.py --model runs/my-search   # also the vectors of a trained model, and both
     python benchmarks/finetuning/search.py --raw storyworld-tiny    # also a model that was never trained for it
-    python benchmarks/finetuning/search.py --questions tests/search_dev_questions.toml  # those to choose settings by
+    python benchmarks/finetuning/search.py --questions tests/search/dev_questions.toml  # those to choose settings by
 
-The questions are those of tests/search_questions.toml, written before any search had been run. The rank is that of the
+The questions are those of tests/search/questions.toml, written before any search had been run. The rank is that of the
 first right function among all functions of the environment: their number, and so the figures, depend on what is
 installed. The last column names the questions whose answer is not among the first five.
 """
@@ -24,7 +24,7 @@ from bertlab.search.words import WordCounts, kept_words, synonyms
 from bertlab.tasks.measures import score_ranks
 from bertlab.tokenizer import Tokenizer
 
-QUESTIONS = Path(__file__).parents[2] / "tests" / "search_questions.toml"
+QUESTIONS = Path(__file__).parents[2] / "tests" / "search" / "questions.toml"
 HEAD = ("ranked by", "recall@1", "recall@5", "MRR", "found", "missed")
 
 
