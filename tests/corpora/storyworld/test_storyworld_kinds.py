@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from bertlab.corpora.storyworld.kinds import word_kinds
+from bertlab.corpora.storyworld.lexicon import word_kinds
 
 
 def test_words_name_what_the_lexicon_says():
