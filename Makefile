@@ -57,7 +57,7 @@ bench: setup ## time bertlab beside other libraries, into docs/benchmarks.md; a 
 	$(BIN)/python benchmarks/all.py
 
 screenshots: setup ## take the pictures of the explorer that docs/ shows; needs Chromium or Chrome
-	$(BIN)/python benchmarks/screenshots.py $(ARGS)
+	$(BIN)/python benchmarks/explorer/screenshots.py $(ARGS)
 
 # Widget state and timings would change with every run and are of no use to a reader: they are left out. Pictures are
 # kept small: the repository holds many.

@@ -13,17 +13,17 @@ from bertlab.io.atomic import atomic_write
 
 FOLDER = Path(__file__).parent
 SCRIPTS = {
-    "step.py": "One training step",
-    "where_time_goes.py": "Where the time of a step goes",
-    "load.py": "Loading a model of the size of bert-base",
-    "predict.py --texts 1000": "Predicting a class for each text",
-    "token_store.py": "Tokenizing to disk",
-    "time_to_accuracy.py": "Words learned by seconds of training",
-    "explorer.py": "The explorer in a browser",
-    "explorer_sessions.py": "Twenty readers of the explorer at once",
-    "finetune_storyworld.py --seconds 5": "Tasks learned in five seconds",
+    "speed/step.py": "One training step",
+    "speed/where_time_goes.py": "Where the time of a step goes",
+    "speed/load.py": "Loading a model of the size of bert-base",
+    "speed/predict.py --texts 1000": "Predicting a class for each text",
+    "speed/token_store.py": "Tokenizing to disk",
+    "pretraining/time_to_accuracy.py": "Words learned by seconds of training",
+    "explorer/speed.py": "The explorer in a browser",
+    "explorer/sessions.py": "Twenty readers of the explorer at once",
+    "finetuning/storyworld.py --seconds 5": "Tasks learned in five seconds",
 }
-IF_GPU = {"gpu.py": "What each technique brings on a GPU"}
+IF_GPU = {"speed/gpu.py": "What each technique brings on a GPU"}
 PACKAGES = ("torch", "transformers", "tokenizers", "datasets")
 
 

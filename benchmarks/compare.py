@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 from shutil import copyfile
 
-from bertlab.cli.compare import Compare
+from bertlab.cli.training.compare import Compare
 from bertlab.compare.saved import RESULTS
 from bertlab.compare.tables import TABLES
 

@@ -153,3 +153,9 @@ def new_tab(chromium):
 def tab(new_tab):
     """A fresh browser tab."""
     return new_tab()
+
+
+@pytest.fixture(scope="session")
+def documents(texts, tok) -> list[list[list[int]]]:
+    """The text as token ids."""
+    return [tok.encode_batch(list(sentences)) for sentences in texts]

@@ -1,6 +1,6 @@
 """The benchmarks run; their figures are for people to look at."""
 
-import importlib.util
+import importlib
 import json
 import subprocess
 import sys
@@ -21,7 +21,7 @@ from bertlab.training.recipes import PRETRAIN
 
 pytestmark = pytest.mark.nightly
 FOLDER = Path(__file__).parents[1] / "benchmarks"
-LOAD = FOLDER / "load.py"
+LOAD = FOLDER / "speed" / "load.py"
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the memory figures need Linux")
@@ -34,24 +34,19 @@ def test_loading_is_measured(library, checkpoint):
 
 
 def test_tokenizing_is_measured():
-    command = [sys.executable, FOLDER / "token_store.py", "--documents", "5", "--copies", "2"]
+    command = [sys.executable, FOLDER / "speed" / "token_store.py", "--documents", "5", "--copies", "2"]
     table = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert [line.split("|")[1].strip() for line in table[2:4]] == ["token store", "`datasets.map`"]
 
 
-def benchmark(name, monkeypatch):
+def benchmark(name):
     """The script as a module."""
-    monkeypatch.syspath_prepend(FOLDER)  # some share what stands in others
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, module)
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module(f"benchmarks.{name}")
 
 
 def test_a_gpu_would_be_measured(monkeypatch):
     """On the CPU, without what takes a compiler."""
-    gpu, tok = benchmark("gpu", monkeypatch), Tokenizer.from_pretrained("storyworld-tiny")
+    gpu, tok = benchmark("speed.gpu"), Tokenizer.from_pretrained("storyworld-tiny")
     monkeypatch.setattr(gpu, "VOCABULARY", tok.vocab_size)
     monkeypatch.setattr(gpu, "OURS", {name: gpu.OURS[name] for name in ("bertlab", "+ unpadded")})
     monkeypatch.setattr(gpu.torch, "compile", lambda model, **_: model)
@@ -65,7 +60,7 @@ def test_a_gpu_would_be_measured(monkeypatch):
 
 def test_steps_are_compared_as_each_contestant_comes(monkeypatch, capsys):
     """The real contestants, in their processes, one round of two steps."""
-    step = benchmark("step", monkeypatch)
+    step = benchmark("speed.step")
     monkeypatch.setattr(sys, "argv", ["step.py", "--sizes", "tiny", "--rounds", "2"])
     step.main()
     printed = capsys.readouterr().out
@@ -73,14 +68,14 @@ def test_steps_are_compared_as_each_contestant_comes(monkeypatch, capsys):
 
 
 def test_where_time_goes_adds_up(monkeypatch):
-    where = benchmark("where_time_goes", monkeypatch)
+    where = benchmark("speed.where_time_goes")
     monkeypatch.setattr(where, "STEPS", 1)
     found, least = where.shares("tiny", "float32")
     assert found["products"] > 0 and found["other"] < 0.25 * found.total() and 0 < least < found.total()
 
 
 def test_without_a_gpu_it_says_so(monkeypatch, capsys):
-    gpu = benchmark("gpu", monkeypatch)
+    gpu = benchmark("speed.gpu")
     monkeypatch.setattr(gpu.torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(sys, "argv", ["gpu.py"])
     with pytest.raises(SystemExit) as ended:
@@ -90,8 +85,8 @@ def test_without_a_gpu_it_says_so(monkeypatch, capsys):
 
 @pytest.fixture
 def race(monkeypatch):
-    """benchmarks/time_to_accuracy.py with a small world and a small model."""
-    module = benchmark("time_to_accuracy", monkeypatch)
+    """benchmarks/pretraining/time_to_accuracy.py with a small world and a small model."""
+    module = benchmark("pretraining.time_to_accuracy")
     recipe = replace(PRETRAIN["storyworld-live"], documents=60, vocab_size=500, hidden_size=16, batch_size=4)
     monkeypatch.setitem(module.RECIPES, "storyworld", recipe)
     monkeypatch.setattr(module, "FIRST", 0.2)
@@ -149,7 +144,7 @@ def test_off_the_plateau_and_past_the_neighbours(race):
 
 
 def test_tasks_of_the_storyworld_are_learned(monkeypatch, capsys):
-    module = benchmark("finetune_storyworld", monkeypatch)
+    module = benchmark("finetuning.storyworld")
     for name in ("WORLD_DEV", "WORLD_TEST"):
         monkeypatch.setattr(f"bertlab.cli.shared.examples.{name}", 20)
     monkeypatch.setattr(module, "WARM", 1)
@@ -163,7 +158,7 @@ def test_tasks_of_the_storyworld_are_learned(monkeypatch, capsys):
 
 @pytest.fixture
 def real_data(tmp_path):
-    """Files in the layout of the data sets that benchmarks/finetune_real.py reads, with made-up content."""
+    """Files in the layout of the data sets that benchmarks/finetuning/real.py reads, with made-up content."""
     for folder in ("sentence_polarity", "wnut17", "nli_dev", "squad"):
         (tmp_path / folder).mkdir()
     for label, word in {"pos": "good", "neg": "bad"}.items():
@@ -187,7 +182,7 @@ def passage(number):
 
 @pytest.fixture
 def real(monkeypatch):
-    module = benchmark("finetune_real", monkeypatch)
+    module = benchmark("finetuning.real")
     monkeypatch.setattr(module.with_trainer, "WARM", 1)
     monkeypatch.setattr(module.torch, "set_num_threads", lambda count: None)
     return module
@@ -233,7 +228,7 @@ def test_a_data_set_that_is_not_there_is_left_out(real, tmp_path, monkeypatch, c
 
 @pytest.mark.parametrize("task", ["text", "token"])
 def test_prediction_is_measured(task, monkeypatch, capsys):
-    predict = benchmark("predict", monkeypatch)
+    predict = benchmark("speed.predict")
     in_here = {"--one": lambda *asked: json.dumps(predict.one(*asked))}
     monkeypatch.setattr(predict, "in_a_process", lambda flag, *asked: in_here[flag](*asked))  # which is quicker
     monkeypatch.setattr(predict, "has_onnx", lambda: False)
@@ -245,7 +240,7 @@ def test_prediction_is_measured(task, monkeypatch, capsys):
 
 
 def test_labels_that_differ_stop_the_benchmark(monkeypatch):
-    predict = benchmark("predict", monkeypatch)
+    predict = benchmark("speed.predict")
     predict.check_alike("other", ["b", "b", *["a", "b"] * 499], ["a", "b"] * 500)  # one
     with pytest.raises(SystemExit, match="other gives 2 of 1000"):
         predict.check_alike("other", ["b", "a", *["a", "b"] * 499], ["a", "b"] * 500)
@@ -255,7 +250,7 @@ def test_labels_that_differ_stop_the_benchmark(monkeypatch):
 
 
 def test_fine_tuning_speed_is_measured(real_data, monkeypatch, capsys):
-    module = benchmark("finetune_speed", monkeypatch)
+    module = benchmark("finetuning.speed")
     monkeypatch.setattr(module, "in_a_process", lambda name, *asked: module.one(name, *asked))
     monkeypatch.setattr(module, "keep_memory", lambda: None)
     monkeypatch.setattr(module, "WARM", 1)
@@ -268,14 +263,14 @@ def test_fine_tuning_speed_is_measured(real_data, monkeypatch, capsys):
 
 
 def test_every_pilot_is_a_recipe(monkeypatch):
-    pilots = benchmark("pilots", monkeypatch)
+    pilots = benchmark("pretraining.pilots")
     recipes = [pilots.recipe_of(name, 1000) for name in pilots.VARIANTS]
     assert all(recipe.steps == 1000 and recipe.snapshot_steps == (900, 950) for recipe in recipes)
     assert len({replace(recipe, name="") for recipe in recipes}) == len(recipes), "no two are alike"
 
 
 def test_the_step_of_a_pilot_is_timed(monkeypatch):
-    pilots = benchmark("pilots", monkeypatch)
+    pilots = benchmark("pretraining.pilots")
     monkeypatch.setattr(pilots, "FIRST", 1)
     monkeypatch.setattr(pilots, "TIMED", 2)
     shape = {"num_hidden_layers": 1, "hidden_size": 16, "num_attention_heads": 2, "max_tokens": 32}
@@ -284,7 +279,7 @@ def test_the_step_of_a_pilot_is_timed(monkeypatch):
 
 
 def test_weights_are_averaged(monkeypatch, checkpoint, tmp_path):
-    pilots = benchmark("pilots", monkeypatch)
+    pilots = benchmark("pretraining.pilots")
     model = BertForPreTraining.from_pretrained(checkpoint)
     other = BertForPreTraining(model.config)
     other.save_pretrained(tmp_path)
@@ -294,7 +289,7 @@ def test_weights_are_averaged(monkeypatch, checkpoint, tmp_path):
 
 
 def test_labels_that_features_show_are_learned(monkeypatch):
-    curve = benchmark("learning_curve", monkeypatch)
+    curve = benchmark("finetuning.learning_curve")
     rng = np.random.default_rng(0)
     labels = ["pos" if positive else "neg" for positive in rng.random(3000) < 0.5]
     rows = rng.normal(size=(3000, 8)) + [[1.5 * (label == "pos")] + 7 * [0.0] for label in labels]
@@ -303,7 +298,7 @@ def test_labels_that_features_show_are_learned(monkeypatch):
 
 
 def test_the_relatives_are_recorded_as_the_chapter_reads_them(monkeypatch):
-    relatives = benchmark("relatives", monkeypatch)
+    relatives = benchmark("relatives")
     table = replace(relatives.TABLE, tasks=("entities",), learners=relatives.TABLE.learners[:2])
     right = {("BERT", 0): 8, ("BERT", 1): 9, ("GPT", 0): 4, ("GPT", 1): 6}
     cost = {"parameters": 10.0, "operations": 2e9, "seconds": 1.0}

@@ -1,1 +1,1 @@
-"""The `bertlab` command: one module for each subcommand."""
+"""The `bertlab` command: one module for each subcommand, in folders in the order of a project."""

@@ -9,26 +9,26 @@ from typing import Annotated
 
 import tyro
 
-from bertlab.cli.card import Card
-from bertlab.cli.compare import Compare
-from bertlab.cli.corpus import Corpus
 from bertlab.cli.course import Course
-from bertlab.cli.data import Data
-from bertlab.cli.embed import Embed
-from bertlab.cli.evaluate import Evaluate
-from bertlab.cli.export import Export
-from bertlab.cli.finetune import Finetune
-from bertlab.cli.info import Info
 from bertlab.cli.launch import Explore, Lab
+from bertlab.cli.models.evaluate import Evaluate
+from bertlab.cli.models.info import Info
+from bertlab.cli.models.predict import Predict
+from bertlab.cli.models.search import Search
 from bertlab.cli.new import New
-from bertlab.cli.plan import Plan
-from bertlab.cli.predict import Predict
-from bertlab.cli.pretrain import Pretrain
-from bertlab.cli.push import Push
-from bertlab.cli.search import Search
-from bertlab.cli.serve import Serve
 from bertlab.cli.shared.messages import INTERRUPTED, say
-from bertlab.cli.tokenize import Tokenize
+from bertlab.cli.shipping.card import Card
+from bertlab.cli.shipping.embed import Embed
+from bertlab.cli.shipping.export import Export
+from bertlab.cli.shipping.push import Push
+from bertlab.cli.shipping.serve import Serve
+from bertlab.cli.texts.corpus import Corpus
+from bertlab.cli.texts.data import Data
+from bertlab.cli.texts.tokenize import Tokenize
+from bertlab.cli.training.compare import Compare
+from bertlab.cli.training.finetune import Finetune
+from bertlab.cli.training.plan import Plan
+from bertlab.cli.training.pretrain import Pretrain
 from bertlab.errors import InputError
 from bertlab.training.engine.signals import ended_by_signals
 

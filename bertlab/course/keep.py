@@ -96,7 +96,7 @@ def keep(cell: str) -> str:
             with redirect_stdout(sys.stdout if part.yours else StringIO()):
                 _check(part.name, module)
         _save(merged.text())
-    return _said(kept)
+    return _kept_message(kept)
 
 
 def _one_for_each_check(parts: list[Part]) -> list[Part]:
@@ -126,11 +126,11 @@ def _unknown(names: list[str], known: set[str]) -> str:
     return f"my_bert.py has no {names[0]}: {hint}"
 
 
-def _said(parts: list[Part]) -> str:
+def _kept_message(parts: list[Part]) -> str:
     own, same = ([part.name for part in parts if part.yours == kind] for kind in (True, False))
-    said = [f"your {_listed(own)}"] if own else []
-    said += [f"{_listed(same)} as given"] if same else []
-    return f"Kept: {file().name} has {' and '.join(said)}."
+    named = [f"your {_listed(own)}"] if own else []
+    named += [f"{_listed(same)} as given"] if same else []
+    return f"Kept: {file().name} has {' and '.join(named)}."
 
 
 def _save(text: str) -> None:
@@ -208,9 +208,9 @@ def _run(text: str, where: str) -> ModuleType:
 
 def _from_where(names: tuple[str, ...], yours: set[str]) -> str:
     own, solved = ([name for name in names if (name in yours) == kind] for kind in (True, False))
-    said = [f"yours: {_listed(own)}"] if own else []
-    said += [f"from the solutions: {_listed(solved)}"] if solved else []
-    return f"my_bert.py, {'; '.join(said)}." if said else "my_bert.py is there."
+    named = [f"yours: {_listed(own)}"] if own else []
+    named += [f"from the solutions: {_listed(solved)}"] if solved else []
+    return f"my_bert.py, {'; '.join(named)}." if named else "my_bert.py is there."
 
 
 def _listed(names: list[str]) -> str:
@@ -255,9 +255,9 @@ def _keep_cell(shell, line: str, cell: str) -> None:
 
 def _take_names(shell, line: str, cell: None) -> None:
     names = tuple(line.split())
-    module, said = load(*names)
+    module, message = load(*names)
     shell.push({name: getattr(module, name) for name in names})
-    print(said)
+    print(message)
 
 
 def _show_solution(shell, line: str, cell: None) -> None:

@@ -77,14 +77,14 @@ def _exercises(cells: Sequence[dict[str, Any]]) -> Iterator[Exercise]:
 
 
 def _state(cell: dict[str, Any]) -> tuple[State, str]:
-    said = [line for output in cell.get("outputs", []) for line in _lines(output)]
+    printed = [line for output in cell.get("outputs", []) for line in _lines(output)]
     if UNWRITTEN in cell["source"]:
         return "not begun", ""
-    if any(line.startswith("Right") for line in said) and not any(line.startswith("Not yet") for line in said):
+    if any(line.startswith("Right") for line in printed) and not any(line.startswith("Not yet") for line in printed):
         return "passed", ""
-    if not said:
+    if not printed:
         return "not run", ""
-    return "not yet", next((line for line in said if line.startswith("Not yet")), said[-1])
+    return "not yet", next((line for line in printed if line.startswith("Not yet")), printed[-1])
 
 
 def _lines(output: dict[str, Any]) -> list[str]:

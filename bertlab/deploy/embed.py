@@ -8,9 +8,9 @@ from typing import BinaryIO
 import numpy as np
 from tqdm.auto import tqdm
 
-from bertlab.corpora.columns import TEXTS, Columns, found_columns
+from bertlab.corpora.labelled.columns import TEXTS, Columns, found_columns
+from bertlab.corpora.labelled.records import read_records
 from bertlab.corpora.reading import check_text
-from bertlab.corpora.records import read_records
 from bertlab.errors import InputError, require
 from bertlab.io.atomic import atomic_file
 from bertlab.search.vectors import TextEncoder

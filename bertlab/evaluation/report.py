@@ -45,7 +45,7 @@ def write_report(
     `second` the label of the second class. Empty sections are left out.
     InputError, naming the folder: it cannot be written.
     """
-    from bertlab.draw.figures.report import confusion_heatmap, training_curves
+    from bertlab.draw.figures.tasks.report import confusion_heatmap, training_curves
 
     sections = [f"# {plain(title)}", *notes, measures_table(measures, baselines or {}, second)]
     figures = {}

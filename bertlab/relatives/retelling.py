@@ -15,8 +15,8 @@ from torch import Tensor
 from bertlab.config import IGNORED, BertConfig
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import TextExample
-from bertlab.corpora.records import Record
-from bertlab.corpora.tabular import ReadOptions, text_examples
+from bertlab.corpora.labelled.records import Record
+from bertlab.corpora.labelled.tabular import ReadOptions, text_examples
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature
 from bertlab.model import BertModel

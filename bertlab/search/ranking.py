@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Ranker = Callable[[str], np.ndarray]  # a question -> how well each unit fits (N,): higher is better
 K1, B = 1.2, 0.75  # of BM25, as usual
-SYNONYM, KNOWN, DEPTH = 0.6, 0.6, 0.2  # chosen on tests/search_dev_questions.toml
+SYNONYM, KNOWN, DEPTH = 0.6, 0.6, 0.2  # chosen on tests/search/dev_questions.toml
 NOTHING: Mapping[str, Collection[str]] = MappingProxyType({})
 FUSION = 60  # of reciprocal ranks (Cormack et al. 2009)
 

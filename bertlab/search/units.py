@@ -3,13 +3,15 @@
 import builtins
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
 
 from bertlab.corpora.functions import Function, name_words, read_functions
-from bertlab.corpora.importers import count_importers
 from bertlab.corpora.pydoc import installed, python_files
 from bertlab.corpora.reading import read_text
 from bertlab.corpora.sentences import split_sentences
@@ -20,6 +22,8 @@ SUFFIXES = (".txt", ".md")
 PYDOC = "pydoc"
 LEAST_WORDS = 3  # of a paragraph
 NOBODY: Mapping[str, int] = MappingProxyType({})
+IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([a-zA-Z_]\w*)", re.MULTILINE)
+PYTHON = "python"  # the modules of the standard library count as one package
 LONGEST = 1500  # characters of a unit that are searched; a model reads fewer
 
 
@@ -120,3 +124,18 @@ def _pydoc(read: Callable[[], Sequence[Function]]) -> list[Unit]:
         return [Unit(**json.loads(line)) for line in content.splitlines()]
 
     return cached("pydoc-units.jsonl", digest.hexdigest(), made, opened)
+
+
+def count_importers(files: Iterable[tuple[str, Path]]) -> Counter[str]:
+    """Return how many packages import each top-level module, from the (module, file) of all of them. Of a line such as
+    `import a, b` only the first counts; files that cannot be read are skipped."""
+    pairs: set[tuple[str, str]] = set()
+    for name, path in files:
+        package = name.partition(".")[0]
+        package = PYTHON if package in sys.stdlib_module_names else package
+        try:
+            imported = IMPORT.findall(path.read_bytes())
+        except OSError:
+            continue
+        pairs.update((module.decode(), package) for module in set(imported))
+    return Counter(module for module, _ in pairs)

@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import torch
 
 from bertlab.config import BertConfig
-from bertlab.corpora.columns import Columns
-from bertlab.corpora.hub_datasets import HUB, HubSet
-from bertlab.corpora.records import Record, read_records
-from bertlab.corpora.tabular import Problem, ReadOptions
+from bertlab.corpora.labelled.columns import Columns
+from bertlab.corpora.labelled.hub_datasets import HUB, HubSet
+from bertlab.corpora.labelled.records import Record, read_records
+from bertlab.corpora.labelled.tabular import Problem, ReadOptions
 from bertlab.errors import InputError
 from bertlab.inputs.features import Batch, Feature, collate
 from bertlab.model.base import PretrainedModel, beside

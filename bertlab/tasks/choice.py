@@ -7,7 +7,7 @@ from typing import Any
 from bertlab.config import BertConfig
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import ChoiceExample
-from bertlab.corpora.tabular import choice_examples
+from bertlab.corpora.labelled.tabular import choice_examples
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, choice_features
 from bertlab.model import BertForMultipleChoice, ClassifierOutput

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from bertlab.config import IGNORED, BertConfig
-from bertlab.corpora.columns import LABELS
 from bertlab.corpora.docstring_pairs import docstring_pairs
 from bertlab.corpora.examples import TextExample
-from bertlab.corpora.records import Record
-from bertlab.corpora.tabular import ReadOptions, text_examples
+from bertlab.corpora.labelled.columns import LABELS
+from bertlab.corpora.labelled.records import Record
+from bertlab.corpora.labelled.tabular import ReadOptions, text_examples
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, Target
 from bertlab.model.base import PretrainedModel

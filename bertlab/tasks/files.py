@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from bertlab.corpora.columns import Columns
+from bertlab.corpora.labelled.columns import Columns
+from bertlab.corpora.labelled.tabular import Problem, ReadOptions
 from bertlab.corpora.reading import Skipped
-from bertlab.corpora.tabular import Problem, ReadOptions
 from bertlab.errors import InputError
 
 Example = TypeVar("Example")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bertlab.corpora.conll import OUTSIDE, with_prefixes
+from bertlab.corpora.labelled.conll import OUTSIDE, with_prefixes
 from bertlab.errors import InputError
 from bertlab.inputs.chinese import CHARACTER, mixed_words
 

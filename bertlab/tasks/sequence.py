@@ -13,7 +13,7 @@ from torch import Tensor
 from bertlab.config import BertConfig
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import TextExample
-from bertlab.corpora.tabular import Problem, text_examples
+from bertlab.corpora.labelled.tabular import Problem, text_examples
 from bertlab.errors import InputError, printable
 from bertlab.inputs.features import Feature, text_features
 from bertlab.model import BertForSequenceClassification

@@ -11,9 +11,9 @@ import torch
 from bertlab.config import BertConfig
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import QAExample
-from bertlab.corpora.hub_datasets import question_rows
-from bertlab.corpora.squad import read_squad
-from bertlab.corpora.tabular import ReadOptions
+from bertlab.corpora.labelled.hub_datasets import question_rows
+from bertlab.corpora.labelled.squad import read_squad
+from bertlab.corpora.labelled.tabular import ReadOptions
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_ANSWER_TOKENS, MAX_LENGTH, SpanFeature, span_features, usual_stride
 from bertlab.model import BertForQuestionAnswering

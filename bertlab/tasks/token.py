@@ -12,10 +12,10 @@ from torch import Tensor
 
 from bertlab.config import BertConfig
 from bertlab.corpora import storyworld
-from bertlab.corpora.conll import OUTSIDE, are_entities, read_conll, with_prefixes
 from bertlab.corpora.examples import TokenExample
-from bertlab.corpora.hub_datasets import word_rows
-from bertlab.corpora.tabular import ReadOptions
+from bertlab.corpora.labelled.conll import OUTSIDE, are_entities, read_conll, with_prefixes
+from bertlab.corpora.labelled.hub_datasets import word_rows
+from bertlab.corpora.labelled.tabular import ReadOptions
 from bertlab.errors import InputError, printable
 from bertlab.inputs.features import Batch, Feature, WordsFeature, word_features
 from bertlab.model import BertForTokenClassification

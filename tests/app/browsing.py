@@ -2,7 +2,7 @@
 
 import re
 
-from browser import BUSY, PAGES
+from benchmarks.explorer.browser import BUSY, PAGES
 
 MAIN = "[data-testid=stMain]"
 # A press is on its way to the server for a while, longer on a busy machine. An answer to a later question tells that it

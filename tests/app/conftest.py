@@ -1,14 +1,8 @@
 """One server for all tests of the explorer, and small checkpoints."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks"))  # tests import what stands there by name
-
-from browser import explorer  # noqa: E402
+from benchmarks.explorer.browser import explorer
 
 
 @pytest.fixture(scope="session")

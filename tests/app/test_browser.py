@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import PAGES
 from browsing import MAIN, open_it, overflow, settle, show, unharmed
 
+from benchmarks.explorer.browser import PAGES
 from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
 
 pytestmark = pytest.mark.browser

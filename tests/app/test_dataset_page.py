@@ -7,7 +7,7 @@ import pytest
 from pages import TINY, boxes, cells, fine, opened, run, said
 
 from app.views.dataset.label_names import guess
-from bertlab.corpora.conll import read_conll
+from bertlab.corpora.labelled.conll import read_conll
 from bertlab.tasks.registry import open_task
 from bertlab.tasks.sequence import SequenceTask
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bertlab import InputError
-from bertlab.corpora.hub_datasets import read_dataset
+from bertlab.corpora.labelled.hub_datasets import read_dataset
 
 ROWS = [{"text": "One. Two.", "title": "a"}, {"text": "", "title": "b"}, {"text": "Three.", "title": "c"}]
 

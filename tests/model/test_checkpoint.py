@@ -8,7 +8,6 @@ import warnings
 
 import pytest
 import torch
-from building import MODELS
 from safetensors.torch import load_file, save_file
 
 from bertlab import (
@@ -20,6 +19,7 @@ from bertlab import (
     Tokenizer,
 )
 from bertlab.model.checkpoint import published_tensors
+from tests.model.building import MODELS
 
 WORDS = "bert.embeddings.word_embeddings.weight"
 QUERY = "bert.encoder.layer.1.attention.self.query.weight"

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from building import build
 
 from bertlab import (
     BertConfig,
@@ -13,6 +12,7 @@ from bertlab import (
     InputError,
 )
 from bertlab.model.classifiers import sequence_loss
+from tests.model.building import build
 
 
 @pytest.mark.parametrize("far", [3.0, 0.0])

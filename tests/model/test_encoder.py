@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from building import HEADS, build
 
 from bertlab import BertForQuestionAnswering, BertModel, InputError
 from bertlab.model import encoder
+from tests.model.building import HEADS, build
 
 
 def test_attentions_are_probabilities_before_dropout(config, batch):

@@ -5,7 +5,6 @@ import math
 
 import pytest
 import torch
-from building import HEADS, build, gradients, masked_labels
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from bertlab import (
 )
 from bertlab.model.fast import loss as lean_loss
 from bertlab.model.heads import labelled_positions
+from tests.model.building import HEADS, build, gradients, masked_labels
 
 
 @pytest.mark.parametrize("kind", [BertForPreTraining, BertForMaskedLM])

@@ -4,7 +4,6 @@ import json
 
 import pytest
 import torch
-from building import MODELS, build
 
 from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, BertModel, InputError
 from bertlab.cli.main import main
@@ -13,6 +12,7 @@ from bertlab.model import variants
 from bertlab.model.summary import model_facts
 from bertlab.model.variants import rotate
 from bertlab.training.engine.throughput import encoder_operations
+from tests.model.building import MODELS, build
 
 transformers = pytest.importorskip("transformers")
 

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from building import MODELS, build
 
 from bertlab import BertForTokenClassification, BertModel, InputError
 from bertlab.model import BertForSentenceEmbedding
+from tests.model.building import MODELS, build
 
 CASES = {kind.__name__: (kind, {}) for kind in [*MODELS, BertForSentenceEmbedding]}
 CASES |= {decoder: (BertForTokenClassification, {"token_decoder": decoder}) for decoder in ("cnn", "crf")}

@@ -6,7 +6,7 @@ import pytest
 
 from bertlab import InputError
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
-from bertlab.corpora.tabular import text_examples
+from bertlab.corpora.labelled.tabular import text_examples
 from bertlab.tasks.choice import ChoiceTask
 from bertlab.tasks.files import FileOptions, naming
 from bertlab.tasks.sequence import SequenceTask

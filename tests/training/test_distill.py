@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
-from toy import pretrained
 
 from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.cli.main import main
@@ -15,6 +14,7 @@ from bertlab.training.batches import batches
 from bertlab.training.engine.micro_batches import micro_batches
 from bertlab.training.initial_weights import new_model
 from bertlab.training.recipes import Distillation
+from tests.training.toy import pretrained
 
 SIZES = (
     "num_hidden_layers",

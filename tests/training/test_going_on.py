@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 import torch
-from toy import pretrained
 
 from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.cli.main import main
 from bertlab.training.initial_weights import continued, new_model, start_from_sinusoids
 from bertlab.training.recipes import gentle_optimization
+from tests.training.toy import pretrained
 
 POSITIONS = "bert.embeddings.position.weight"
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from toy import fit, pretrained
 
 from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.inputs.masking import Masking
@@ -20,6 +19,7 @@ from bertlab.training.engine.devices import make_fabric
 from bertlab.training.initial_weights import new_model, start_from_sinusoids
 from bertlab.training.pretrain import learn_vocabulary, pretraining_loss
 from bertlab.training.recipes import PRETRAIN, pretrain_recipe
+from tests.training.toy import fit, pretrained
 
 COLUMNS = ["step", "mlm_loss", "masked_accuracy", "nsp_loss", "nsp_accuracy", "learning_rate", "seconds"]
 SPEED = ["tokens_per_second", "utilisation", "wait_share"]

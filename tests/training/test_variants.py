@@ -7,11 +7,10 @@ from itertools import islice
 import pytest
 import torch
 from safetensors.torch import load_file
-from toy import pretrained
 
 from bertlab import BertForPreTraining, InputError, Tokenizer
-from bertlab.cli.evaluate import learned as read_learned
 from bertlab.cli.main import main
+from bertlab.cli.models.evaluate import learned as read_learned
 from bertlab.cli.shared.settings import with_settings
 from bertlab.corpora.storyworld.export import write_storyworld
 from bertlab.evaluation.baselines import NeighbourBaselines
@@ -24,6 +23,7 @@ from bertlab.training.engine.optim import Optimization
 from bertlab.training.initial_weights import new_model
 from bertlab.training.pretrain import next_token_loss, pretraining_loss
 from bertlab.training.recipes import PRETRAIN, PretrainRecipe
+from tests.training.toy import pretrained
 
 LEFT_TO_RIGHT = dict(objective="left-to-right", second_task="none")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bertlab.corpora.columns import Columns
+from bertlab.corpora.labelled.columns import Columns
 
 MEASURED = """predictions = list(task.predict(model, examples))
 print(task.measures(examples, predictions))"""
@@ -19,7 +19,7 @@ examples = list(storyworld.{maker}(seed=0, count={count}, split="test"))[:{count
 
 
 def film_reviews(model: str) -> str:
-    return f"""from bertlab.corpora.film_reviews import film_reviews
+    return f"""from bertlab.corpora.labelled.tabular import film_reviews
 from bertlab.tasks.registry import open_task
 
 model, task = open_task({model!r})
@@ -30,9 +30,9 @@ examples = film_reviews()
 def file(model: str, name: str, columns: Columns, labelled: bool, problem: str) -> str:
     pairs = columns.pair is not None
     return f"""from pathlib import Path
-from bertlab.corpora.columns import Columns
+from bertlab.corpora.labelled.columns import Columns
 from bertlab.corpora.reading import Skipped
-from bertlab.corpora.tabular import ReadOptions
+from bertlab.corpora.labelled.tabular import ReadOptions
 from bertlab.tasks.registry import open_task
 
 model, task = open_task({model!r})

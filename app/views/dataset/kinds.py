@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from bertlab.corpora import storyworld
-from bertlab.corpora.conll import BLANKS, ENTITY
 from bertlab.corpora.examples import QAExample, TextExample, TokenExample
+from bertlab.corpora.labelled.conll import BLANKS, ENTITY
 from bertlab.tasks.answers import AnswerPrediction
 from bertlab.tasks.base import Task
 from bertlab.tasks.measures import answer_score

@@ -17,13 +17,12 @@ from app.shared.text import texts
 from app.shared.text.upload_text import uploaded_file, without_flags
 from app.views.dataset import cells
 from app.views.dataset.kinds import QUESTIONS, TEXTS, WORDS, Kind, kind_of
-from bertlab.corpora.columns import LABELS, Columns
-from bertlab.corpora.columns import TEXTS as TEXT_COLUMNS
 from bertlab.corpora.examples import TextExample
-from bertlab.corpora.film_reviews import film_reviews
+from bertlab.corpora.labelled.columns import LABELS, Columns
+from bertlab.corpora.labelled.columns import TEXTS as TEXT_COLUMNS
+from bertlab.corpora.labelled.records import read_records
+from bertlab.corpora.labelled.tabular import ReadOptions, film_reviews
 from bertlab.corpora.reading import Skipped
-from bertlab.corpora.records import read_records
-from bertlab.corpora.tabular import ReadOptions
 from bertlab.errors import InputError
 from bertlab.tasks.base import Task
 from bertlab.tasks.registry import task_of

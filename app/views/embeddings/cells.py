@@ -90,7 +90,7 @@ texts, labels = [e.text for e in examples], [e.label for e in examples]"""
 
 
 def film_reviews() -> str:
-    return """from bertlab.corpora.film_reviews import film_reviews
+    return """from bertlab.corpora.labelled.tabular import film_reviews
 
 examples = film_reviews()
 texts, labels = [e.text for e in examples], [e.label for e in examples]"""
@@ -106,7 +106,7 @@ def file_texts(name: str, text_column: str, label_column: str | None, most: int,
     label = repr(unlabelled) if label_column is None else "e.label"
     return f"""from itertools import islice
 from bertlab.corpora.reading import Skipped
-from bertlab.corpora.tabular import read_table
+from bertlab.corpora.labelled.tabular import read_table
 
 # Put {ascii(name)} beside this notebook.
 examples = list(islice(read_table({name!r}, {options}, skipped=Skipped()), {most}))

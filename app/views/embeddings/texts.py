@@ -12,11 +12,10 @@ from app.shared.page.markdown import plain
 from app.shared.text.texts import OPINIONS, REVIEWS, TOPICS, chosen
 from app.shared.text.upload_text import uploaded_file, without_flags
 from app.views.embeddings import cells
-from bertlab.corpora.columns import LABELS, TEXTS, Columns
-from bertlab.corpora.film_reviews import film_reviews
+from bertlab.corpora.labelled.columns import LABELS, TEXTS, Columns
+from bertlab.corpora.labelled.records import Record, read_records
+from bertlab.corpora.labelled.tabular import ReadOptions, film_reviews, text_examples
 from bertlab.corpora.reading import Skipped
-from bertlab.corpora.records import Record, read_records
-from bertlab.corpora.tabular import ReadOptions, text_examples
 from bertlab.draw.charts.projection import YOURS
 from bertlab.errors import InputError
 

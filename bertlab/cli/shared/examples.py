@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 from bertlab.cli.shared.material import STORYWORLD
 from bertlab.cli.shared.messages import say
 from bertlab.config import BertConfig
-from bertlab.corpora.hub_datasets import HubSet, read_hub
+from bertlab.corpora.labelled.hub_datasets import HubSet, read_hub
 from bertlab.corpora.reading import Skipped, rows
 from bertlab.errors import InputError
 from bertlab.evaluation.report import plain
@@ -25,7 +25,7 @@ from bertlab.training.recipes import FinetuneRecipe
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, if no dev file is given
 FEW = 50  # examples to choose by
 LOOKED_AT = 200  # examples
-UNKNOWN, CUT = 0.2, 0.1  # share of tokens, of examples; above it the user is told
+UNKNOWN, CUT = 0.2, 0.1  # share of tokens, of examples; above it the user is warned
 RARE, NAMED = 2, 5  # a label is rare that occurs so often at most; rare ones that are named
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
 WORLD_DEV, WORLD_TEST = 500, 2000  # examples

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bertlab.corpora.conll import read_conll
 from bertlab.corpora.english.archives import read_members
 from bertlab.corpora.english.large import REVIEWS, read_large
+from bertlab.corpora.labelled.conll import read_conll
+from bertlab.corpora.labelled.squad import read_squad
+from bertlab.corpora.labelled.tabular import read_table
 from bertlab.corpora.reading import open_text
-from bertlab.corpora.squad import read_squad
-from bertlab.corpora.tabular import read_table
 
 POLARITY = tuple(f"sentence_polarity/rt-polarity.{label}" for label in ("neg", "pos"))
 LABELLED = {  # below the data folder; those that are not there are left out

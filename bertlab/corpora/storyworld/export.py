@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import ChoiceExample, Document, QAExample, TextExample, TokenExample
-from bertlab.corpora.squad import squad_text
+from bertlab.corpora.labelled.squad import squad_text
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 

@@ -1,6 +1,7 @@
-"""The words of the small town, read once from `lexicon.toml`, and how they are inflected."""
+"""The words of the small town, read once from `lexicon.toml`: how they are inflected, and what kind each one names."""
 
 import tomllib
+from collections import Counter
 from functools import cache
 from importlib.resources import files
 
@@ -13,6 +14,7 @@ blow blew|fly flew|draw drew|wear wore|sell sold|pay paid|spend spent|send sent|
 hear heard|read read|sew sewed|bake baked|grind ground|wind wound|weave wove|shear sheared|fry fried|steal stole
 hide hid|bite bit|tear tore|spring sprang|dig dug|feed fed|hit hit|lend lent|lead led|light lit|hang hung|fight fought
 shake shook|weep wept|sweep swept|fit fit|let let"""
+FOOD = ("dishes", "ingredients", "fruits", "drinks", "sweets")
 
 
 @cache
@@ -82,3 +84,33 @@ def plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return noun[:-1] + "ies"
     return noun + ("es" if noun.endswith(("s", "x", "ch", "sh", "z")) else "s")
+
+
+@cache
+def word_kinds() -> dict[str, str]:
+    """Return the kind of each word, in lower case, that can name one kind of thing alone: animal, job, food, place,
+    person, quality or action. Words of two kinds, such as fisher or rose, are left out."""
+    kinds = _entries()
+    count = Counter(word for entries in kinds.values() for word in entries)
+    doubtful = {*words("people", "surnames"), *words("animals", "pet_names"), *words("places", "streets")}
+    return {
+        word: kind
+        for kind, entries in kinds.items()
+        for word in sorted(entries)
+        if word.isalpha() and count[word] == 1 and word not in doubtful
+    }
+
+
+def _entries() -> dict[str, set[str]]:
+    jobs, animals, outings = table("work", "jobs"), table("animals", "kinds"), table("places", "outings")
+    qualities = words("places", "qualities") + words("shops", "qualities") + words("mind", "traits")
+    verbs = [row[4] for row in jobs]
+    return {
+        "animal": {form for row in animals for form in (row[0], plural(row[0]), row[2])},
+        "job": {row[0] for row in jobs},
+        "food": {word for name in FOOD for word in words("food", name)},
+        "place": {row[column] for rows, column in ((outings, 0), (jobs, 1)) for row in rows},
+        "person": {*words("people", "women"), *words("people", "men")},
+        "quality": {*qualities, *words("shops", "colours"), *(row[6] for row in animals)},
+        "action": {form(verb) for verb in verbs for form in (past, present)} | {row[7] for row in animals},
+    }

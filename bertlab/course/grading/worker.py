@@ -136,8 +136,8 @@ def _result(exercise: Asked, cells: Sequence[dict[str, Any]], settings: dict[int
         return False, _one_line(f"{type(error).__name__}: {error}")
     if copied:
         return True, "Right, and it is the solution of the course"
-    said = [line for line in printed.getvalue().splitlines() if line.startswith("Right")]
-    return True, _one_line(said[-1] if said else "Right")
+    right = [line for line in printed.getvalue().splitlines() if line.startswith("Right")]
+    return True, _one_line(right[-1] if right else "Right")
 
 
 def _check(exercise: Asked, source: str, before: Sequence[Statement], settings: dict[int, dict[str, Any]]) -> bool:

@@ -8,7 +8,7 @@ import ipywidgets as widgets
 from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
 from bertlab.course.panels.embeddings import image_html
 from bertlab.course.panels.models import answer_html
-from bertlab.draw.figures.answers import span_square
+from bertlab.draw.figures.tasks.answers import span_square
 from bertlab.draw.html.marked import marked_names
 from bertlab.draw.palette import BLUE
 from bertlab.errors import InputError

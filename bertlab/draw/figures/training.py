@@ -129,7 +129,7 @@ def charts(found: Mapping[str, Any], uniform: float, frequency: float) -> Figure
 def plateau(rows: Sequence[Mapping[str, str]], baselines: Sequence) -> Figure:
     """Loss of masked words (left) and accuracy of next sentences (right) of several trainings against steps.
 
-    `rows` are those of the CSV file of benchmarks/plateau.py; the dashed lines are `baselines`.
+    `rows` are those of the CSV file of benchmarks/pretraining/plateau.py; the dashed lines are `baselines`.
     """
     fig = figure(4.0)
     loss, accuracy = fig.subplots(1, 2)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+BROWSER = Path(__file__).with_name("browser")  # scripts and styles that run there
 # Streamlit calls the default export again on every rerun: a component that already shows these bytes stays.
 _STREAMLIT_HOST = """
 export default function ({ data, parentElement, setStateValue }) {
@@ -72,7 +73,7 @@ def rounded(values) -> list | float | None:
 
 
 def _read(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return (BROWSER / name).read_text(encoding="utf-8")
 
 
 @cache

@@ -162,7 +162,7 @@ def check_paired_t(fn: Callable[[np.ndarray], float]) -> None:
         expect(abs(float(found) - right) <= 1e-6, f"for {values} p is {right:.4f}; yours is {float(found):.4f}.")
     with np.errstate(all="ignore"):
         found = run(fn, np.zeros(3))
-    expect(float(found) == 1, "where all differences are 0 nothing speaks for one: return 1 before you divide by 0.")
+    expect(float(found) == 1, "where all differences are 0 neither is better: return 1 before you divide by 0.")
     print("Right: the mean difference in units of its error, against Student's t with S - 1 degrees of freedom.")
 
 

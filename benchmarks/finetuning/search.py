@@ -1,0 +1,79 @@
+"""How often the right function of the installed packages is among the first that a search shows.
+
+    python benchmarks/finetuning/search.py                          # words alone: TF-IDF, BM25, and what search adds
+    python benchmarks/finetuning/search.py --model runs/my-search   # also the vectors of a trained model, and both
+    python benchmarks/finetuning/search.py --raw storyworld-tiny    # also a model that was never trained for it
+    python benchmarks/finetuning/search.py --questions tests/search/dev_questions.toml  # those to choose settings by
+
+The questions are those of tests/search/questions.toml, written before any search had been run. The rank is that of the
+first right function among all functions of the environment: their number, and so the figures, depend on what is
+installed. The last column names the questions whose answer is not among the first five.
+"""
+
+import argparse
+from pathlib import Path
+
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from bertlab.evaluation.search import Question, answer_ranks, read_questions
+from bertlab.model import BertForSentenceEmbedding
+from bertlab.search.ranking import Ranker, by_both, by_meaning, by_tfidf, by_words, priors
+from bertlab.search.units import Unit, read_units
+from bertlab.search.vectors import TextEncoder, kept_vectors
+from bertlab.search.words import WordCounts, kept_words, synonyms
+from bertlab.tasks.measures import score_ranks
+from bertlab.tokenizer import Tokenizer
+
+QUESTIONS = Path(__file__).parents[2] / "tests" / "search" / "questions.toml"
+HEAD = ("ranked by", "recall@1", "recall@5", "MRR", "found", "missed")
+
+
+def rankers(units: list[Unit], model: str | None, raw: str | None, max_length: int) -> dict[str, Ranker]:
+    """Return the ways to rank, by name."""
+    texts = [unit.text for unit in units]
+    plain = WordCounts.of(texts, TfidfVectorizer(stop_words="english").build_analyzer())
+    words, prior = kept_words([unit.counted for unit in units]), priors(units)
+    search = by_words(words, prior, synonyms())
+    found: dict[str, Ranker] = {
+        "TF-IDF": by_tfidf(texts),
+        "BM25": by_words(plain),
+        "stems, names and first sentences count more": by_words(words),
+        "well-known packages and short names first": by_words(words, prior),
+        "synonyms: bertlab search": search,
+    }
+    if raw:
+        bert, tokenizer = BertForSentenceEmbedding.from_pretrained(raw), Tokenizer.from_pretrained(raw)
+        for pooling in ("mean", "cls"):
+            encoder = TextEncoder(bert, tokenizer, max_length, pooling)  # type: ignore[arg-type]  # one of the two
+            found[f"{raw}, {pooling}"] = by_meaning(encoder, encoder.encode(texts, progress=True))
+    if model:
+        meaning = by_meaning(*kept_vectors(model, texts, progress=True))
+        found |= {f"{model}": meaning, f"{model} and bertlab search": by_both(meaning, search)}
+    return found
+
+
+def row(name: str, questions: list[Question], units: list[Unit], ranker: Ranker) -> str:
+    """Return one row of the table."""
+    ranks = answer_ranks(questions, units, ranker)
+    measures = score_ranks(ranks)
+    shown = [f"{measures[key]:.2f}" for key in ("recall_at_1", "recall_at_5", "mrr")]
+    missed = "; ".join(question.text for question, rank in zip(questions, ranks, strict=True) if rank > 5)
+    return f"| {' | '.join([name, *shown, f'{sum(rank <= 5 for rank in ranks)} of {len(ranks)}', missed])} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", help="a checkpoint that was fine-tuned with bertlab finetune match")
+    parser.add_argument("--raw", help="a checkpoint to take untrained vectors from: means and [CLS]")
+    parser.add_argument("--max-length", type=int, default=48, help="tokens that a raw model reads of each text")
+    parser.add_argument("--questions", type=Path, default=QUESTIONS)
+    arguments = parser.parse_args()
+    questions, units = read_questions(arguments.questions), read_units(["pydoc"], progress=True)
+    print(f"{len(questions)} questions to {len(units):,} functions\n")
+    print(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
+    for name, ranker in rankers(units, arguments.model, arguments.raw, arguments.max_length).items():
+        print(row(name, questions, units, ranker), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Commands that ask a model: its shape, its measures, its predictions, what it finds."""

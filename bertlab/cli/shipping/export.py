@@ -1,0 +1,66 @@
+"""`bertlab export`: a checkpoint for another runtime."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from bertlab.cli.shared.messages import say
+from bertlab.cli.shared.settings import Flat, Positional
+from bertlab.tasks.files import FileOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bertlab.model.base import PretrainedModel
+    from bertlab.tasks.base import Task
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write a model for another runtime, with its config and tokenizer, and compare both on 200 inputs."""
+
+    model: Positional[str]
+    """A bundled name, a folder or a hub id."""
+    out: Path
+    """A folder, or the file itself (.onnx, .pt, .xml), which gets config and tokenizer beside it."""
+    to: Literal["onnx", "torchscript", "openvino"] = "onnx"
+    """The runtime: ONNX Runtime, libtorch (torch.jit.load) or OpenVINO."""
+    int8: bool = False
+    """Quantise to 8-bit integers, by the runtime's own dynamic quantisation; for onnx and torchscript."""
+    data: Path | None = None
+    """Labelled examples, as evaluate takes them: the model and the export are both measured on them."""
+    files: Flat[FileOptions] = FileOptions()
+
+    def run(self) -> None:
+        from bertlab.deploy.export import export_model
+
+        labelled = read_labelled(self.model, self.data, self.files) if self.data else None  # before the long work
+        exported = export_model(self.model, self.to, self.out, self.int8, progress=True)
+        print(exported.agreement)
+        if labelled:
+            print_measures_of_both(*labelled, exported.twin)
+        say(f"wrote {exported.file} ({exported.size / 1e6:.1f} MB)")
+
+
+def read_labelled(name: str, data: Path, files: FileOptions) -> "tuple[PretrainedModel, Task, Sequence]":
+    """Return the model, its task and the labelled examples of a file. InputError: they are no examples for it."""
+    from bertlab.cli.models.evaluate import file_examples
+    from bertlab.tasks.registry import open_task
+
+    model, task = open_task(name)
+    return model, task, file_examples(task, model.config, data, files)
+
+
+def print_measures_of_both(
+    model: "PretrainedModel", task: "Task", examples: "Sequence", twin: "PretrainedModel"
+) -> None:
+    """Print each measure of the model and of its export on labelled examples."""
+    from bertlab.evaluation.wording import meaning
+
+    second = model.config.id2label.get(1, "")
+    mine, theirs = (task.measures(examples, list(task.predict(one, examples))) for one in (model, twin))
+    print(f"{'':40} {'model':>8} {'export':>8}")
+    for measure, value in mine.items():
+        if measure.endswith(("_low", "_high")):  # bounds of an interval, that of the examples and not of the export
+            continue
+        print(f"{meaning(measure, second) or measure:40} {value:8.4f} {theirs[measure]:8.4f}")

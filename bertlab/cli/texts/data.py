@@ -1,0 +1,145 @@
+"""`bertlab data`: text and labelled examples as files: of the storyworld, and questions made from any text."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from bertlab.cli.shared.settings import Positional
+from bertlab.corpora.sources import LICENCES, PACKAGES
+from bertlab.errors import InputError
+
+if TYPE_CHECKING:
+    from bertlab.corpora.examples import Document
+
+World = Literal["documents", "questions", "adversarial", "sentiment", "entities", "entailment", "matching", "choices"]
+Kind = Literal[World, "cloze", "docstrings", "sources"]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Write text, questions or labelled examples to a file."""
+
+    kind: Positional[Kind] = "documents"
+    """Of the storyworld: documents: plain text, a blank line between two; questions: SQuAD 2.0 JSON; adversarial: the
+    same with a misleading sentence behind each passage; sentiment, entailment, matching: CSV; entities: CoNLL columns;
+    choices: JSON lines. cloze: questions made without labels, from --text or --data: a name, number, date or thing is
+    taken out of a sentence and asked for. docstrings: those of --packages, as a folder of texts. sources: passages of
+    --text labelled with their file, as a folder of train.csv, dev.csv and test.csv, which share no document."""
+    out: Path | None = None
+    """The file; its ending is added if it has none. storyworld or cloze if not given; the folders texts and labels."""
+    count: int = 1000
+    """How many."""
+    seed: int = 0
+    """Another seed, another world of stories; of cloze, other questions on the same text."""
+    split: Literal["train", "dev", "test"] = "train"
+    """test and dev hold combinations that train never shows."""
+    text: tuple[Path, ...] = ()
+    """For cloze: text files, folders of them, or pydoc. For sources: two text files or more, or a folder of them."""
+    packages: tuple[str, ...] = PACKAGES
+    """For docstrings: the installed packages to take."""
+    data: Path | None = None
+    """For cloze: the folder with wikipedia_2019, as for bertlab pretrain english; passages of XQuAD are left out."""
+
+    def run(self) -> None:
+        """Write the file and say so."""
+        if self.kind == "cloze":
+            print(write_cloze(self))
+            return
+        if self.kind == "docstrings":
+            print(write_packages(self))
+            return
+        if self.kind == "sources":
+            print(write_sources(self))
+            return
+        from bertlab.corpora.storyworld.export import write_storyworld
+
+        if self.text or self.data:
+            raise InputError(
+                f"{'--text is for cloze and sources' if self.text else '--data is for cloze'}, not for {self.kind}"
+            )
+        path = write_storyworld(self.kind, self.out or Path("storyworld"), self.count, self.seed, self.split)
+        print(f"wrote {self.count} {self.kind} to {path}")
+
+
+def write_cloze(command: Data) -> str:
+    """Write at most `count` questions as SQuAD JSON, and return what was written."""
+    from itertools import islice
+
+    from tqdm.auto import tqdm
+
+    from bertlab.corpora.cloze import cloze_questions
+    from bertlab.corpora.labelled.squad import squad_text
+    from bertlab.io.atomic import atomic_write
+
+    if command.count < 1:
+        raise InputError(f"--count {command.count}: write at least one")
+    found = islice(cloze_questions(cloze_text(command), command.seed), command.count)
+    questions = list(tqdm(found, "questions", command.count, leave=False))
+    if not questions:
+        raise InputError("there is no name, number or date to ask for in this text")
+    out = command.out or Path("cloze")
+    path = out if out.suffix else out.with_suffix(".json")
+    atomic_write(path, squad_text(questions, "cloze"))
+    return f"wrote {len(questions):,} questions to {path}"
+
+
+def cloze_text(command: Data) -> "Iterator[Document]":
+    """Return the documents to ask about."""
+    from bertlab.corpora.documents import read_sources
+    from bertlab.corpora.english.large import read_articles
+    from bertlab.corpora.english.measured import measured_passages
+    from bertlab.corpora.english.overlap import Overlap, Removed, without_overlap
+
+    if bool(command.text) == bool(command.data):
+        raise InputError("cloze asks about a text: give one of --text and --data")
+    if command.data:
+        articles = read_articles(command.data)
+        return without_overlap(articles, Overlap(measured_passages(command.data)), Removed())
+    return iter(read_sources(command.text))
+
+
+def write_packages(command: Data) -> str:
+    """Write the docstrings of packages, and return what was written."""
+    from bertlab.corpora.sources import write_docstrings
+
+    out = command.out or Path("texts")
+    check_empty(out, f"for texts of your own write {out / LICENCES}, a line for each")
+    modules = write_docstrings(out, command.packages)
+    return f"wrote the docstrings of {modules:,} modules of {len(command.packages)} packages to {out}"
+
+
+def write_sources(command: Data) -> str:
+    """Write labelled passages, and return what was written.
+
+    The test part is what pretrain holds out of the same text, so a model pretrained on the rest has not seen it.
+    """
+    from bertlab.corpora.documents import read_sources
+    from bertlab.corpora.sources import source_examples, source_of
+    from bertlab.corpora.storyworld.export import csv_text
+    from bertlab.evaluation.held_out import held_out
+    from bertlab.io.atomic import atomic_folder
+    from bertlab.tasks.files import naming
+
+    if not command.text:
+        raise InputError("sources are labels of a text: name two files or more, or a folder, with --text")
+    out, texts = command.out or Path("labels"), {}
+    check_empty(out, "labels of your own are train.csv, dev.csv and test.csv")
+    known, test = held_out(list(read_sources(command.text)))
+    train, dev = held_out(known, every=10)
+    learned = {*map(source_of, train)}  # a source of one document may be held out as a whole
+    for name, part in {"train": train, "dev": dev, "test": test}.items():
+        with naming(out / f"{name}.csv"):
+            found = source_examples([d for d in part if source_of(d) in learned], command.count, command.seed)
+        texts[name] = csv_text(found)
+    with atomic_folder(out) as work:
+        for name, text in texts.items():
+            (work / f"{name}.csv").write_text(text, encoding="utf-8")
+    rows = ", ".join(f"{text.count(chr(10)) - 1:,} for {name}" for name, text in texts.items())
+    return f"wrote passages to {out}: {rows}"
+
+
+def check_empty(folder: Path, hint: str) -> None:
+    """Raise an InputError if something is in the folder: it may be the user's own."""
+    if folder.is_dir() and any(folder.iterdir()):
+        raise InputError(f"{folder}: holds files already; remove them, or choose another --out ({hint})")

@@ -1,0 +1,1 @@
+"""Commands that train, compare trainings, or estimate what one takes."""

@@ -1,0 +1,1 @@
+"""Labelled examples as files and published data sets hold them: tables, CoNLL, SQuAD, the hub."""

@@ -1,0 +1,139 @@
+"""Rows with named columns, of JSON-lines files and of tables with any delimiter."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+
+from bertlab.corpora.labelled.columns import Columns
+from bertlab.corpora.labelled.dialect import LABEL_FIRST, SAMPLE, Dialect, dialect_of
+from bertlab.corpora.reading import Skipped, open_text, usable
+from bertlab.errors import InputError
+
+EVERY = Columns()  # none is asked for
+JSON = (".jsonl", ".json")
+LARGEST = 2**31 - 1  # characters of a CSV cell; the module's own 131,072 are less than some documents
+
+
+@dataclass(frozen=True)
+class Record:
+    """One row: its file and line in words, the number of its line or row, and the values of its columns."""
+
+    where: str
+    number: int
+    values: dict[str, object]
+
+    def value(self, column: str) -> object:
+        if column not in self.values:
+            raise InputError(f"{self.where}: there is no column {column!r}, only {', '.join(self.values)}")
+        return self.values[column]
+
+    def cell(self, column: str) -> str:
+        """Name the cell of this row in a column, for messages."""
+        return f"{self.where}: {column!r}"
+
+
+def read_records(
+    path: Path, encoding: str = "utf-8", skipped: Skipped | None = None, columns: Columns = EVERY
+) -> Iterator[Record]:
+    """Yield the rows of a file of JSON lines (.jsonl, .json: one object a line) or of a table, whatever its ending.
+
+    The delimiter is found from the first lines: tabs, which separate without quoting, or commas, semicolons and | as in
+    CSV. The first line names the columns, unless `columns` are numbers: then they are called "0", "1", ... Lines that
+    begin with a number of few ("1 a fine film") have the columns "label" and "text"; other lines without a delimiter
+    are the column "text". InputError names the line where something is wrong; with `skipped` such a row is left out and
+    counted, unless it makes all later rows doubtful.
+    """
+    if path.suffix.lower() in JSON:
+        yield from usable(_lines(path, encoding), partial(_object, path), skipped)
+        return
+    with open_text(path, encoding, newline="") as file:
+        sample = list(islice(file, SAMPLE))
+        dialect, lines = dialect_of(sample, columns, path), chain(sample, file)
+        if dialect.delimiter.strip(" "):
+            yield from _table(path, lines, dialect, skipped)
+        else:
+            yield from _texts(path, lines, dialect.delimiter == " ", skipped)
+
+
+def _lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
+    with open_text(path, encoding) as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                yield number, line
+
+
+def _object(path: Path, row: tuple[int, str]) -> Record:
+    number, line = row
+    where = f"{path}, line {number}"
+    try:
+        values = json.loads(line)
+    except RecursionError:
+        raise InputError(f"{where}: JSON nested too deeply; each line is one object with named columns") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}: no JSON ({error.msg} at character {error.pos}); each line is one object") from error
+    if not isinstance(values, dict):
+        raise InputError(f"{where}: JSON, but no object with named columns; each line is one")
+    return Record(where, number, values)
+
+
+def _texts(path: Path, lines: Iterable[str], labelled: bool, skipped: Skipped | None) -> Iterator[Record]:
+    """Yield each line that is not blank as a text, or as a label and a text."""
+
+    def record(row: tuple[int, str]) -> Record:
+        number, line = row
+        where, line = f"{path}, line {number}", line.rstrip("\r\n")
+        if not labelled:
+            return Record(where, number, {"text": line})
+        if not (match := LABEL_FIRST.fullmatch(line)):
+            raise InputError(f"{where}: no label, blank and text, as the first lines have")
+        return Record(where, number, {"label": match[1], "text": match[2]})
+
+    yield from usable((row for row in enumerate(lines, start=1) if row[1].strip()), record, skipped)
+
+
+def _table(path: Path, lines: Iterable[str], dialect: Dialect, skipped: Skipped | None) -> Iterator[Record]:
+    rows = _cells(path, lines, dialect)
+    number, names = next(rows, (1, []))
+    if not dialect.header:
+        rows = chain([(number, names)], rows)
+        names = [str(column) for column in range(len(names))]
+    _check_names(names, path)
+    yield from usable(rows, partial(_record, path, names, dialect.delimiter == "\t"), skipped)
+
+
+def _cells(path: Path, lines: Iterable[str], dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """Yield (number of its first line, cells) of each row that is not blank."""
+    csv.field_size_limit(LARGEST)
+    number, reader = 1, csv.reader(lines, **dialect.csv_options)
+    try:
+        for cells in reader:
+            if cells:
+                yield number, cells
+            number = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(
+            f'{path}, line {number}: the row that begins here is no CSV ({error}); a " within quotes is written ""'
+        ) from error
+
+
+def _check_names(names: Iterable[str], path: Path) -> None:
+    seen = {""}
+    for name in names:
+        if "\0" in name:
+            raise InputError(f"{path}: holds NUL characters; is it UTF-16? then give --encoding utf-16-le")
+        if name and name in seen:
+            raise InputError(f"{path}: two columns are called {name!r}")
+        seen.add(name)
+
+
+def _record(path: Path, names: list[str], ragged: bool, row: tuple[int, list[str]]) -> Record:
+    """Return a row under the names. Ragged ones may have cells behind these, or lack some that nobody asks for."""
+    number, cells = row
+    where = f"{path}, line {number}"
+    if len(cells) != len(names) and not ragged:
+        raise InputError(f"{where}: {len(cells)} columns, but the first line has {len(names)}")
+    return Record(where, number, dict(zip(names, cells, strict=False)))

@@ -1,0 +1,199 @@
+"""Texts with classes, numbers or choices, from rows with named columns."""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Literal, get_args
+
+from bertlab.corpora.examples import ChoiceExample, TextExample
+from bertlab.corpora.labelled.columns import BEGINNINGS, IDS, TEXTS, Columns, found_columns, usual_choices
+from bertlab.corpora.labelled.records import Record, read_records
+from bertlab.corpora.reading import Skipped, check_text, usable
+from bertlab.errors import InputError
+from bertlab.io.locate import data_folder
+
+Problem = Literal["single_label_classification", "regression", "multi_label_classification"]
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How examples are read from a file or a data set.
+
+    `pairs`: True where each example needs a second text, False to read one only from a column that `columns` names,
+    None to take it wherever a usual column holds it. Without `labelled` the labels need not be there. With `skipped`,
+    rows that cannot be used, and those with labels that it does not want, are left out and counted there; without it
+    the first one that cannot be used is an InputError.
+    """
+
+    columns: Columns = Columns()
+    problem: Problem = "single_label_classification"
+    pairs: bool | None = None
+    labelled: bool = True
+    encoding: str = "utf-8"
+    skipped: Skipped | None = None
+
+
+def read_table(
+    path: str | Path,
+    *,
+    text_column: str | None = None,
+    pair_column: str | None = None,
+    label_column: str | None = None,
+    problem: Problem = "single_label_classification",
+    labelled: bool = True,
+    encoding: str = "utf-8",
+    skipped: Skipped | None = None,
+) -> Iterator[TextExample]:
+    """Yield the texts or pairs of a .csv, .tsv or .jsonl file, or of a .txt file without labels, a text a line.
+
+    Columns that are not named are found by the names that published data sets give them: text, sentence1 and
+    sentence2, premise and hypothesis ..., label, gold_label ... Numbers name the columns of a CSV or TSV file without
+    a header. Several labels are a JSON list, or are separated by | or commas; there may be none. An example's id is
+    that of its row, or its line number. InputError names the line; with `skipped` a bad row is left out and counted.
+    """
+    columns = Columns(text_column, pair_column, label_column)
+    records = read_records(Path(path), encoding, skipped, columns)
+    return text_examples(records, str(path), ReadOptions(columns, problem, None, labelled, encoding, skipped))
+
+
+def film_reviews() -> list[TextExample]:
+    """Return forty sentences on films, written for bertlab: half "positive", half "negative"."""
+    return list(read_table(data_folder() / "film_reviews.csv"))
+
+
+def text_examples(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[TextExample]:
+    """Yield the texts or pairs of rows from anywhere; errors call it `source`."""
+    if options.problem not in get_args(Problem):
+        raise InputError(f"problem={options.problem!r}: choose one of {', '.join(get_args(Problem))}")
+    first, records = _peek(records, source, options.skipped)
+    columns = found_columns(options.columns, TEXTS, first.values, source, options.labelled)
+    if options.pairs and columns.pair is None:
+        raise InputError(f"{source}: no column holds the second texts; name it with --pair-column")
+    if options.pairs is False and options.columns.pair is None:
+        columns = replace(columns, pair=None)
+    read = partial(_text_example, columns=columns, problem=options.problem)
+    yield from usable(_wanted(records, columns.label, options.skipped), read, options.skipped)
+
+
+def choice_examples(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[ChoiceExample]:
+    """Yield texts with several continuations, from rows with lists "choices" or columns ending0, ending1, ...
+
+    The label is the number of the right choice, from 0, or its text. All rows have equally many choices. Columns that
+    are not named are found by their usual names, SWAG's for example. Errors call the rows `source`.
+    """
+    first, records = _peek(records, source, options.skipped)
+    columns = replace(options.columns, choices=options.columns.choices or usual_choices(first.values))
+    columns = found_columns(columns, BEGINNINGS, first.values, source, options.labelled)
+    count = len(_choices(first, columns))
+    records = _wanted(records, columns.label, options.skipped)
+    yield from usable(records, partial(_choice_example, columns=columns, count=count), options.skipped)
+
+
+def _peek(records: Iterator[Record], source: str, skipped: Skipped | None) -> tuple[Record, Iterator[Record]]:
+    """Return the first row, and all rows."""
+    if (first := next(records, None)) is None:
+        why = f" that can be used: {skipped}" if skipped else ""
+        raise InputError(f"{source}: there are no rows{why}")
+    return first, chain([first], records)
+
+
+def _wanted(records: Iterator[Record], column: str | None, skipped: Skipped | None) -> Iterator[Record]:
+    """Yield the rows without those whose label is unwanted, which are counted."""
+    if column is None or skipped is None:
+        return records
+    return (record for record in records if skipped.wants([str(record.values.get(column)).strip()]))
+
+
+def _text_example(record: Record, columns: Columns, problem: Problem) -> TextExample:
+    text = _text(record, columns.text)
+    pair = None if columns.pair is None else _text(record, columns.pair)
+    label = None if columns.label is None else _label(record, columns.label, problem)
+    return TextExample(_id(record), text, pair, label)
+
+
+def _id(record: Record) -> str:
+    named = (record.values[name] for name in IDS if record.values.get(name) not in (None, ""))
+    return str(next(named, record.number))
+
+
+def _text(record: Record, column: str | None) -> str:
+    assert column is not None  # found_columns names it
+    return check_text(record.value(column), record.cell(column))
+
+
+def _label(record: Record, column: str, problem: Problem) -> str | float | tuple[str, ...]:
+    value, where = record.value(column), record.cell(column)
+    if value is None or (column == "gold_label" and value == "-"):  # SNLI: its annotators did not agree
+        raise InputError(f"{where} holds no label but {value!r}; --on-error skip leaves such rows out")
+    if problem == "multi_label_classification":
+        return _classes(value, where)
+    return _class(value, where) if problem == "single_label_classification" else _number(value, where)
+
+
+def _class(value: object, where: str) -> str:
+    if not isinstance(value, str | int | float):
+        raise InputError(f"{where} holds no class but {value!r:.40}")
+    return check_text(str(value).strip(), where)
+
+
+def _number(value: object, where: str) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]  # anything else is the TypeError
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{where} holds no number but {value!r:.40}")
+    return number
+
+
+def _classes(value: object, where: str) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = _listed(value.strip(), where)
+    if not isinstance(value, list) or not all(isinstance(label, str | int) for label in value):
+        raise InputError(f"{where} holds no list of labels but {value!r:.40}")
+    labels = tuple(_class(label, where) for label in value)
+    if len(set(labels)) < len(labels):
+        raise InputError(f"{where} holds a label twice: {value!r:.40}; give the names of those that apply")
+    return labels
+
+
+def _listed(text: str, where: str) -> object:
+    if text.startswith("["):
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{where} begins like a JSON list but is none: {text!r:.40}") from error
+    return text.split("|" if "|" in text else ",") if text else []
+
+
+def _choice_example(record: Record, columns: Columns, count: int) -> ChoiceExample:
+    text = _text(record, columns.text)
+    found = enumerate(_choices(record, columns))
+    choices = tuple(check_text(choice, f"{record.where}: choice {number}") for number, choice in found)
+    if len(choices) != count:
+        raise InputError(f"{record.where}: {len(choices)} choices, but the first row has {count}; all need as many")
+    label = None if columns.label is None else _right_choice(record, columns.label, choices)
+    return ChoiceExample(_id(record), text, choices, label)
+
+
+def _choices(record: Record, columns: Columns) -> list:
+    found = [record.value(column) for column in columns.choices]
+    choices = found[0] if len(found) == 1 else found
+    if not isinstance(choices, list) or len(choices) < 2:
+        raise InputError(f"{record.where}: {', '.join(columns.choices)}: no list of two or more choices")
+    return choices
+
+
+def _right_choice(record: Record, column: str, choices: tuple[str, ...]) -> int:
+    value, where = record.value(column), record.cell(column)
+    text = str(value).strip()
+    texts = [choice.strip() if isinstance(value, str) else None for choice in choices]
+    right = {number for number, choice in enumerate(texts) if text in (str(number), choice)}
+    if len(right) != 1:
+        named = "could be several" if right else f"is neither 0 ... {len(choices) - 1} nor the text of one"
+        raise InputError(f"{where} holds {value!r:.40}: of the {len(choices)} choices, that {named}")
+    return right.pop()

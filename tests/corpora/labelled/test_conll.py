@@ -1,0 +1,185 @@
+"""Sentences word by word, in columns."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from bertlab.corpora.examples import TokenExample
+from bertlab.corpora.labelled.conll import as_bio, read_conll
+from bertlab.corpora.reading import Skipped
+from bertlab.errors import InputError
+
+SHARED = Path(__file__).parents[4] / "shared" / "data"
+needs_shared = pytest.mark.skipif(
+    not SHARED.exists(), reason="real data sets are not beside the clone (../shared/data)"
+)
+
+
+def write(place: Path, text: str) -> Path:
+    path = place / "words.conll"
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def read(place: Path, text: str, **options) -> list[TokenExample]:
+    return list(read_conll(write(place, text), **options))
+
+
+def test_tabs(tmp_path):
+    assert read(tmp_path, "New York\tB-place\r\nis\tO\n\t\n\n \nHi\tO") == [
+        TokenExample("1", ("New York", "is"), ("B-place", "O")),
+        TokenExample("6", ("Hi",), ("O",)),
+    ]
+
+
+CONLL_2003 = """-DOCSTART- -X- -X- O
+
+EU NNP B-NP B-ORG
+rejects VBZ B-VP O
+
+-DOCSTART- -X- -X- O
+Peter NNP B-NP B-PER
+"""
+
+
+def test_the_columns_of_conll_2003(tmp_path):
+    eu, peter = read(tmp_path, CONLL_2003)
+    assert eu == TokenExample("3", ("EU", "rejects"), ("B-ORG", "O"))
+    assert peter == TokenExample("7", ("Peter",), ("B-PER",))
+    assert [one.labels for one in read(tmp_path, CONLL_2003, label_column=2)] == [("B-NP", "B-VP"), ("B-NP",)]
+    assert read(tmp_path, CONLL_2003, word_column=-3, labelled=False)[0] == TokenExample("3", ("NNP", "VBZ"))
+
+
+def test_comments_stand_before_a_sentence(tmp_path):
+    text = "# newdoc\n# text = Ash ran\n1\tAsh\tB-per\n2\tran\tO\n\n# only this\n\n# two words\n1\tHi\tO\n"
+    assert [one.words for one in read(tmp_path, text, word_column=1)] == [("Ash", "ran"), ("Hi",)]
+
+
+@pytest.mark.parametrize("between", ["\t", " "])
+def test_a_word_may_begin_with_a_hash(tmp_path, between):
+    words = ["#", "#photo", "now", "#"]
+    text = "".join(f"{word}{between}O\n" for word in words)
+    assert [one.words for one in read(tmp_path, text)] == [tuple(words)]
+
+
+def test_blanks_of_other_kinds_belong_to_words(tmp_path):
+    (one,) = read(tmp_path, "10\u00a0000 O\na\u2028b O\n\u00a0 O\n")
+    assert one.words == ("10\u00a0000", "a\u2028b", "\u00a0")
+
+
+def test_words_without_labels(tmp_path):
+    assert read(tmp_path, "Ash\nran\n\nHi\n", labelled=False) == [
+        TokenExample("1", ("Ash", "ran")),
+        TokenExample("4", ("Hi",)),
+    ]
+
+
+def test_other_encodings(tmp_path):
+    path = tmp_path / "words.conll"
+    path.write_bytes("Zoë\tB-per\n".encode("cp1252"))
+    assert [one.words for one in read_conll(path, encoding="cp1252")] == [("Zoë",)]
+    with pytest.raises(InputError, match="not UTF-8 at byte 2; .*--encoding cp1252"):
+        list(read_conll(path))
+    path.write_text("\ufeffZoë\tB-per\n", encoding="utf-16")
+    assert len(list(read_conll(path))) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "bio"),
+    [
+        ("O I-a I-a O I-a", "O B-a I-a O B-a"),  # IOB1
+        ("I-a B-a I-a I-b", "B-a B-a I-a B-b"),  # IOB1: B- only between neighbours of one kind
+        ("B-a I-a O B-b B-b", "B-a I-a O B-b B-b"),
+        ("B-a I-a E-a S-b O", "B-a I-a E-a S-b O"),
+        ("B-a M-a E-a O S-b", "B-a I-a E-a O S-b"),  # BMES
+        ("O", "O"),
+    ],
+)
+def test_entities_begin_with_b(tmp_path, given, bio):
+    assert as_bio(given.split()) == tuple(bio.split())
+    (one,) = read(tmp_path, "".join(f"word\t{label}\n" for label in given.split()))
+    assert one.labels == tuple(bio.split())
+
+
+@pytest.mark.parametrize("labels", ["DET NOUN NOUN O", "PER PER O LOC", "O . `` -LRB- ,"])
+def test_plain_labels_stay(tmp_path, labels):
+    text = "".join(f"word\t{label}\n" for label in labels.split())
+    assert [one.labels for one in read(tmp_path, f"one\tO\n\n{text}")] == [("O",), tuple(labels.split())]
+
+
+def test_sentences_with_an_unwanted_label_are_left_out(tmp_path):
+    skipped = Skipped(stop=True, unwanted=frozenset(["?", "!"]))
+    text = "a\tDET\nb\t?\nc\t?\n\nd\tDET\n\ne\t?\n"
+    assert [one.words for one in read(tmp_path, text, skipped=skipped)] == [("d",)]
+    assert str(skipped) == "left out 2 rows labelled '?'"
+    with pytest.raises(InputError, match="line 9: '' is no label"):  # what cannot be used still stops the reading
+        read(tmp_path, f"{text}\nf\t\n", skipped=skipped)
+
+
+BAD = {
+    "a column more": ("a\tO\nb\tx\tO", {}, "line 2: 3 columns, but 2 where the sentence begins, line 1"),
+    "a column less": ("a\tb\tO\nb\tO", {}, "line 2: 2 columns, but 3"),
+    "no tab": ("a b\nc\tO", {}, "line 2: 2 columns, but 1"),
+    "no such column": ("a\tO", {"label_column": 2}, "line 1: there is no column 2, only 2 .*--label-column"),
+    "nor from the right": ("a\tO", {"word_column": -3}, "line 1: there is no column -3, only 2 .*--text-column"),
+    "no word": ("a\tO\n\tO", {}, "line 2: '' is no word"),
+    "nul": ("a\tO\nb\0\tO", {}, r"line 2: 'b.x00' is no word"),
+    "no label": ("a\tO\nb\t", {}, "line 2: '' is no label"),
+    "plain among others": ("a\tB-x\nb\tx", {}, "line 2: 'x' is no label: all are plain .DET., or .*--label-column"),
+    "a prefix among plain ones": ("a\tO\nb\tx\nc\tB-x", {}, "line 3: 'B-x' is no label"),
+    "half a label": ("a\tB-", {}, "line 1: 'B-' is no label"),
+    "words only": ("Ash\n", {}, "line 1: column 0 cannot hold both"),
+    "the same column": ("O\tO\n", {"word_column": 1}, "line 1: column 1 cannot hold both"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_mistakes_are_named_or_left_out(tmp_path, name):
+    text, options, said = BAD[name]
+    with pytest.raises(InputError, match=f"words.conll, {said}"):
+        read(tmp_path, text, **options)
+    skipped = Skipped()
+    left = read(tmp_path, f"{text}\n\nlast\tO\n", **options, skipped=skipped)
+    assert [one.words for one in left] == ([] if options else [("last",)])
+    assert skipped.count == (2 if options else 1) and "words.conll, line" in skipped.first
+
+
+NAMES = st.sampled_from(["person", "creative-work", "x"])
+LABELS = st.one_of(st.just("O"), st.tuples(st.sampled_from("BIES"), NAMES).map("-".join))
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\t\r\n "), min_size=1)
+SENTENCES = st.lists(st.tuples(WORDS, LABELS), min_size=1, max_size=8)
+
+
+@settings(max_examples=100)
+@given(st.lists(SENTENCES, max_size=4), st.sampled_from(["\t", " ", "\tx\t"]), st.sampled_from(["\n", "\r\n"]))
+@example([[("#", "O")], [("#", "O"), ("a", "O")]], "\t", "\n")
+def test_what_is_written_is_read(tmp_path_factory, sentences, between, end):
+    sentences = [pairs for pairs in sentences if not pairs[0][0].startswith(("-DOCSTART-", "\ufeff"))]
+    if between == " ":  # where a sentence of the one word # looks like a comment
+        sentences = [pairs for pairs in sentences if {word for word, _ in pairs} != {"#"}]
+    text = "".join("".join(f"{word}{between}{label}{end}" for word, label in pairs) + end for pairs in sentences)
+    read = list(read_conll(write(tmp_path_factory.getbasetemp(), text)))
+    assert [one.words for one in read] == [tuple(word for word, _ in pairs) for pairs in sentences]
+    assert [one.labels for one in read] == [as_bio([label for _, label in pairs]) for pairs in sentences]
+
+
+REAL = {
+    "wnut17train.conll": (3394, 62730),
+    "emerging.dev.conll": (1009, 15733),
+    "emerging.test.annotated": (1287, 23394),
+}
+
+
+@needs_shared
+@pytest.mark.parametrize("name", REAL)
+def test_real_files(name):
+    """No word is lost, and no label changes: these are BIO throughout."""
+    path = SHARED / "wnut17" / name
+    examples = list(read_conll(path))
+    words = [word for one in examples for word in one.words]
+    labels = [label for one in examples for label in one.labels]
+    assert (len(examples), len(words)) == REAL[name]
+    lines = [line.split("\t") for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    assert (words, labels) == tuple(map(list, zip(*lines, strict=True)))

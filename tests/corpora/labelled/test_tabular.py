@@ -1,0 +1,314 @@
+"""Texts with classes or numbers, from CSV, TSV, JSON lines and plain lines."""
+
+import csv
+import io
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertlab.corpora.examples import TextExample
+from bertlab.corpora.labelled.tabular import read_table
+from bertlab.corpora.reading import Skipped
+from bertlab.errors import InputError
+
+SHARED = Path(__file__).parents[4] / "shared" / "data"
+needs_shared = pytest.mark.skipif(
+    not SHARED.exists(), reason="real data sets are not beside the clone (../shared/data)"
+)
+SEVERAL = "multi_label_classification"
+
+
+def write(place: Path, name: str, *lines: str | dict) -> Path:
+    path = place / name
+    text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def as_csv(*rows: list[str]) -> str:
+    file = io.StringIO()
+    csv.writer(file).writerows(rows)
+    return file.getvalue()
+
+
+OWN = {"text_column": "body", "label_column": "kind"}
+NUMBERS = {"text_column": "2", "label_column": "0"}
+
+# What files look like: name, lines, options, the one example. Published ones stand in test_published_formats.py.
+FILES = {
+    "plain": ("a.csv", ["text,label", "Good.,pos"], {}, TextExample("2", "Good.", None, "pos")),
+    "pair": ("a.jsonl", [{"text": "a", "pair": "b", "label": 1}], {}, TextExample("1", "a", "b", "1")),
+    "GLUE's test": ("test.tsv", ["index\tsentence", "0\ta film"], {"labelled": False}, TextExample("0", "a film")),
+    "lines": ("a.txt", ["", " One. ", ""], {"labelled": False}, TextExample("2", " One. ")),
+    "semicolons": ("a.txt", ["text;label", '"So, so; or not";x'], {}, TextExample("2", "So, so; or not", None, "x")),
+    "a tab in a .csv": ("a.csv", ["label\ttext", '1\t"Yes, he said'], {}, TextExample("2", '"Yes, he said', None, "1")),
+    "commas in a .tsv": ("a.tsv", ["body,kind", "a;b;c,x"], OWN, TextExample("2", "a;b;c", None, "x")),
+    "| and no ending": ("train", ["kind|body", "x|a, b"], OWN, TextExample("2", "a, b", None, "x")),
+    "one column": ("a.csv", ["text", '"a, b\tc"'], {"labelled": False}, TextExample("2", "a, b\tc")),
+    "numbers, and names that nobody knows": ("a.csv", ["0,1,2", "x,y,z"], NUMBERS, TextExample("2", "z", None, "x")),
+    "numbers, no names": ("a.csv", ['x,4,"a, b"'], NUMBERS, TextExample("1", "a, b", None, "x")),
+    "numbers of usual names": ("a.csv", ["kind,x,text", "x,y,z"], NUMBERS, TextExample("2", "z", None, "x")),
+    "cells behind the names": ("a.tsv", ["text\tlabel", "a\tb\tlicence"], {}, TextExample("2", "a", None, "b")),
+    "cells that nobody asks for": ("a.tsv", ["label\ttext\tmore", "a\tb"], {}, TextExample("2", "b", None, "a")),
+    "numbered names": (
+        "a.csv",
+        ["0,1", "a,b"],
+        {"text_column": "0", "label_column": "1"},
+        TextExample("2", "a", None, "b"),
+    ),
+    "own names": (
+        *("a.json", [{"body": "a", "title": "b", "text": "c", "kind": True, "id": ""}]),
+        *({"text_column": "body", "pair_column": "title", "label_column": "kind"}, TextExample("1", "a", "b", "True")),
+    ),
+    "an own name has no pair": (
+        *("a.CSV", ["sentence1,sentence2,label", "a,b,c"], {"text_column": "sentence1"}),
+        TextExample("2", "a", None, "c"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_as_they_come(tmp_path, name):
+    file, lines, options, example = FILES[name]
+    assert list(read_table(write(tmp_path, file, *lines), **options)) == [example]
+
+
+LABELLED = ["1 a film , and a fine one", '0 3 " stars', "", "1   so; so|", "0 no"]
+
+
+def test_a_label_a_blank_and_a_text(tmp_path):
+    read = [("1", "a film , and a fine one"), ("0", '3 " stars'), ("1", "so; so|"), ("0", "no")]
+    for file, columns in (("a.txt", {}), ("stsa.binary.train", {}), ("a", {"label_column": "0", "text_column": "1"})):
+        examples = list(read_table(write(tmp_path, file, *LABELLED), **columns))
+        assert [(one.label, one.text) for one in examples] == read and examples[2].id == "4"
+    named = [line.replace("1", "ENTY:animal", 1).replace("0", "HUM:ind", 1) for line in LABELLED]
+    examples = read_table(write(tmp_path, "a.txt", *named), label_column="0", text_column="1")
+    assert [(one.label, one.text) for one in examples][:2] == [("ENTY:animal", read[0][1]), ("HUM:ind", read[1][1])]
+    late = write(tmp_path, "a.txt", *LABELLED * 25, "word")
+    with pytest.raises(InputError, match="a.txt, line 126: no label, blank and text"):
+        list(read_table(late))
+
+
+@pytest.mark.parametrize("lines", [["1 First.", "2 Second."], ["The one.", "The other.", "The one."]])
+def test_lines_that_begin_alike_are_texts(tmp_path, lines):
+    assert [one.text for one in read_table(write(tmp_path, "a.txt", *lines), labelled=False)] == lines
+
+
+def test_unwanted_labels_are_left_out_and_counted(tmp_path):
+    skipped = Skipped(stop=True, unwanted=frozenset(["-", "?"]))
+    rows = [{"text": "a", "gold_label": label} for label in ("x", "-", "?", " - ", "y")]
+    path = write(tmp_path, "a.jsonl", *rows)
+    assert [one.label for one in read_table(path, skipped=skipped)] == ["x", "y"]
+    assert str(skipped) == "left out 2 rows labelled '-'; left out 1 row labelled '?'"
+    assert skipped and not Skipped()
+
+
+def test_quoted_rows_over_several_lines(tmp_path):
+    """The id, and what an error names, is the line where the row begins; blank lines are no rows."""
+    long = "line\r\n" * 40_000  # a cell longer than the 131,072 characters that the csv module allows
+    text = as_csv(["text", "label"], [long + 'a "b", c', "x"], [], ["d\ne", "y"], ["f", ""])
+    path = write(tmp_path, "a.csv", text.rstrip())
+    rows = read_table(path)
+    assert next(rows) == TextExample("2", long + 'a "b", c', None, "x")
+    assert next(rows) == TextExample("40004", "d\ne", None, "y")
+    with pytest.raises(InputError, match="a.csv, line 40006: 'label' is empty"):
+        next(rows)
+
+
+@pytest.mark.parametrize(
+    ("value", "labels"),
+    [
+        ("a", ("a",)),
+        ("a|b, c", ("a", "b, c")),
+        (" a, b", ("a", "b")),
+        ("", ()),
+        (" ", ()),
+        ('["a", "b|c"]', ("a", "b|c")),
+        ("[]", ()),
+        (["a", 3], ("a", "3")),
+        ([], ()),
+    ],
+)
+def test_several_labels(tmp_path, value, labels):
+    path = write(tmp_path, "a.jsonl", {"text": "t", "labels": value})
+    assert [one.label for one in read_table(path, problem=SEVERAL)] == [labels]
+    if isinstance(value, str):
+        path = write(tmp_path, "a.csv", as_csv(["text", "labels"], ["t", value]))
+        assert [one.label for one in read_table(path, problem=SEVERAL)] == [labels]
+
+
+def test_other_encodings(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("text,label\nIt’s café,pos\n".encode("cp1252"))
+    assert [one.text for one in read_table(path, encoding="cp1252")] == ["It’s café"]
+    with pytest.raises(InputError, match="a.csv: not UTF-8 at byte 13; it looks like cp1252: give --encoding cp1252"):
+        list(read_table(path))
+    path.write_text("text,label\nIt’s café,pos\n", encoding="utf-16")
+    assert [one.text for one in read_table(path)] == ["It’s café"]
+
+
+# Mistakes in one row: file name, first lines, the bad one, options, message.
+HEAD = "text,label"
+BAD_ROWS = {
+    "ragged": ("a.csv", [HEAD, "a,b"], "a,b,c", {}, "line 3: 3 columns, but the first line has 2"),
+    "short": ("a.tsv", ["text\tlabel", "a\tb"], "a", {}, "line 3: there is no column 'label', only text"),
+    "no text": ("a.csv", [HEAD, "a,b"], " ,b", {}, "line 3: 'text' is empty"),
+    "no label": ("a.csv", [HEAD, "a,b"], "a, ", {}, "line 3: 'label' is empty"),
+    "nul": ("a.csv", [HEAD, "a,b"], "a\0b,b", {}, "line 3: 'text' holds a NUL .*--encoding utf-16-le"),
+    "no number": (
+        "a.csv",
+        [HEAD, "a,1"],
+        "a,one",
+        {"problem": "regression"},
+        "line 3: 'label' holds no number but 'one'",
+    ),
+    "nan": ("a.csv", [HEAD, "a,1"], "a,nan", {"problem": "regression"}, "holds no number but 'nan'"),
+    "no JSON": ("a.jsonl", [{"text": "a", "label": "b"}], "{'text': 1}", {}, "line 2: no JSON .*at character 1"),
+    "no object": ("a.jsonl", [{"text": "a", "label": "b"}], "[1]", {}, "line 2: JSON, but no object"),
+    "a number": ("a.jsonl", [{"text": "a", "label": "b"}], {"text": 3, "label": "b"}, {}, "'text' holds no text but 3"),
+    "left out": (
+        *("a.jsonl", [{"text": "a", "label": "b"}], {"text": "a", "kind": 1}),
+        *({}, "line 2: there is no column 'label', only text, kind"),
+    ),
+    "no pair": (
+        *("a.jsonl", [{"text": "a", "pair": "b", "label": "b"}], {"text": "a", "pair": None, "label": "b"}),
+        *({}, "line 2: 'pair' holds no text but None"),
+    ),
+    "null": ("a.jsonl", [{"text": "a", "label": "b"}], {"text": "a", "label": None}, {}, "holds no label but None"),
+    "a list": ("a.jsonl", [{"text": "a", "label": "b"}], {"text": "a", "label": ["b"]}, {}, "holds no class but .'b'."),
+    "true": (
+        *("a.jsonl", [{"text": "a", "label": 1}], {"text": "a", "label": True}),
+        *({"problem": "regression"}, "holds no number but True"),
+    ),
+    "no agreement": (
+        *("a.jsonl", [{"sentence1": "a", "gold_label": "b"}], {"sentence1": "a", "gold_label": "-"}),
+        *({}, "line 2: 'gold_label' holds no label but '-'"),
+    ),
+    "a switch for each": (
+        *("a.jsonl", [{"text": "a", "label": ["b"]}], {"text": "a", "label": [0, 1, 1]}),
+        *({"problem": SEVERAL}, r"'label' holds a label twice: \[0, 1, 1\]; give the names"),
+    ),
+    "weights": (
+        *("a.jsonl", [{"text": "a", "label": ["b"]}], {"text": "a", "label": [0.5]}),
+        *({"problem": SEVERAL}, r"'label' holds no list of labels but \[0.5\]"),
+    ),
+    "no name": (
+        *("a.csv", [HEAD, "a,b"], "a,b||c"),
+        *({"problem": SEVERAL}, "line 3: 'label' is empty"),
+    ),
+    "Python's list": ("a.csv", [HEAD, "a,b"], "a,['b']", {"problem": SEVERAL}, "begins like a JSON list but is none"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_a_bad_row_is_named_or_left_out(tmp_path, name):
+    file, lines, bad, options, said = BAD_ROWS[name]
+    path = write(tmp_path, file, *lines, bad, lines[-1])
+    with pytest.raises(InputError, match=f"{file}, .*{said}") as error:
+        list(read_table(path, **options))
+    assert "\n" not in str(error.value)
+    skipped = Skipped()
+    good = list(read_table(path, **options, skipped=skipped))
+    assert [one.id for one in good] == [str(len(lines)), str(len(lines) + 2)]
+    assert skipped.count == 1 and skipped.first == str(error.value)
+
+
+# Mistakes that leave nothing to go on with.
+BAD_FILES = {
+    "no such column": ("a.csv", ["words,label", "a,b"], {}, "a.csv: there is no column 'text', only words, label"),
+    "own column": ("a.csv", [HEAD, "a,b"], {"text_column": "body"}, "there is no column 'body', only text, label"),
+    "no labels": ("a.jsonl", [{"text": "a"}], {}, "there is no column 'label', only text"),
+    "lines": ("a.txt", ["a"], {}, "there is no column 'label', only text"),
+    "an open quote": (
+        "a.csv",
+        [HEAD, "a,b", '"a,b', "c,d"],
+        {},
+        'line 3: the row that begins here is no CSV .*written ""',
+    ),
+    "a stray quote": ("a.csv", [HEAD, '"a" b,b'], {}, "line 2: the row that begins here is no CSV"),
+    "nothing": ("a.csv", [], {}, "a.csv: there are no rows"),
+    "names only": ("a.csv", [HEAD], {}, "a.csv: there are no rows"),
+    "twice": ("a.csv", ["text,text,label", "a,b,c"], {}, "a.csv: two columns are called 'text'"),
+    "UTF-16": ("a.csv", ["t\0e\0x\0t\0,\0", "a"], {}, "a.csv: holds NUL characters.*--encoding utf-16-le"),
+    "problem": ("a.csv", [HEAD, "a,b"], {"problem": "guess"}, "problem='guess': choose one of single_label_class"),
+    "encoding": ("a.csv", [HEAD, "a,b"], {"encoding": "klingon"}, "--encoding klingon: no such encoding"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_bad_file_is_an_error_always(tmp_path, name):
+    file, lines, options, said = BAD_FILES[name]
+    for skipped in (None, Skipped()):
+        with pytest.raises(InputError, match=said):
+            list(read_table(write(tmp_path, file, *lines), **options, skipped=skipped))
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(InputError, match="none.csv: cannot be read"):
+        list(read_table(tmp_path / "none.csv"))
+
+
+def test_nothing_left(tmp_path):
+    path = write(tmp_path, "a.jsonl", "one", "two")
+    with pytest.raises(InputError, match="there are no rows that can be used: left out 2 rows; the first: .*line 1"):
+        list(read_table(path, skipped=Skipped()))
+
+
+def test_rows_come_one_by_one(tmp_path):
+    """What stands behind a broken row is not needed for those before it."""
+    rows = read_table(write(tmp_path, "a.jsonl", {"text": "a", "label": "b"}, "{"))
+    assert next(rows).text == "a"
+    with pytest.raises(InputError):
+        next(rows)
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(str.strip)
+LABEL = TEXT.map(str.strip)
+ROWS = st.lists(st.tuples(TEXT, TEXT, LABEL), min_size=1, max_size=6)
+
+
+@settings(max_examples=100)
+@given(ROWS)
+def test_what_is_written_is_read(tmp_path_factory, rows):
+    """Any text at all: quotes, commas, line ends of every kind."""
+    place = tmp_path_factory.getbasetemp()
+    names = ["text", "pair", "label"]
+    for path in (
+        write(place, "a.csv", as_csv(names, *map(list, rows)).removesuffix("\r\n")),
+        write(place, "a.jsonl", *(dict(zip(names, row, strict=True)) for row in rows)),
+    ):
+        assert [(one.text, one.pair, one.label) for one in read_table(path)] == rows
+
+
+PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\t\r\n"), min_size=1).filter(str.strip)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(PLAIN, PLAIN.map(str.strip)), min_size=1, max_size=6))
+def test_tabs_and_lines_keep_every_character(tmp_path_factory, rows):
+    place = tmp_path_factory.getbasetemp()
+    path = write(place, "a.tsv", "text\tlabel", *(f"{text}\t{label}" for text, label in rows))
+    assert [(one.text, one.label) for one in read_table(path)] == rows
+    path = write(place, "a.txt", "begin", *(text for text, _ in rows))
+    assert [one.text for one in read_table(path, labelled=False)][1:] == [text for text, _ in rows]
+
+
+@needs_shared
+@pytest.mark.parametrize(("name", "counts"), [("snli_dev", (3325, 3231, 3275)), ("mnli_dev", (6998, 6117, 6532))])
+def test_real_inference(name, counts):
+    examples = list(read_table(SHARED / "nli_dev" / f"{name}.csv"))
+    labels = Counter(one.label for one in examples)
+    assert tuple(labels[label] for label in ("entailment", "neutral", "contradiction")) == counts
+    assert all(one.pair for one in examples)
+
+
+@needs_shared
+@pytest.mark.parametrize("side", ["pos", "neg"])
+def test_real_sentences(tmp_path, side):
+    path = tmp_path / f"{side}.txt"
+    path.write_bytes((SHARED / "sentence_polarity" / f"rt-polarity.{side}").read_bytes())
+    assert len(list(read_table(path, labelled=False))) == 5331

@@ -1,0 +1,267 @@
+"""Search: units of a corpus, vectors that are kept, rankings, and the command."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bertlab import BertForSentenceEmbedding, InputError
+from bertlab.cli.main import main
+from bertlab.evaluation.search import Question, answer_ranks, read_questions
+from bertlab.search import engine, units
+from bertlab.search.cache import cache_folder, cached
+from bertlab.search.engine import Search
+from bertlab.search.ranking import by_both, by_meaning, by_tfidf, by_words, ranks
+from bertlab.search.units import Unit, read_units
+from bertlab.search.vectors import TextEncoder, kept_vectors
+from bertlab.search.words import WordCounts
+
+TEXT = """A red dog ran to the house.
+It was hungry.
+
+# a heading
+
+The man walked to the park with a hat.
+
+one two
+"""
+QUESTIONS = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def text(tmp_path) -> Path:
+    path = tmp_path / "notes" / "dogs.txt"
+    path.parent.mkdir()
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.fixture
+def model(config, tok, tmp_path) -> Path:
+    made = BertForSentenceEmbedding(config.changed(vocab_size=tok.vocab_size, max_position_embeddings=32))
+    made.save_pretrained(tmp_path / "model", tok)
+    return tmp_path / "model"
+
+
+def run(*arguments) -> int:
+    try:
+        main(["search", *map(str, arguments)])
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
+
+
+# Units
+
+
+def test_paragraphs_are_named_by_file_and_line(text):
+    for corpus in (text, text.parent):
+        found = read_units([corpus])
+        assert [unit.name for unit in found] == [f"{text}:1", f"{text}:4", f"{text}:6"]
+        assert found[0].sentence == "A red dog ran to the house."
+        assert found[0].text == "A red dog ran to the house. It was hungry."
+
+
+def test_functions_are_read_once_until_a_file_changes(tmp_path, monkeypatch):
+    library = tmp_path / "library"
+    library.mkdir()
+    file = library / "mod.py"
+    file.write_text('def read(path):\n    """Read a file into a table."""\n')
+    monkeypatch.setattr(units, "installed", lambda: [library])
+    read, count = units.read_functions, []
+    monkeypatch.setattr(units, "read_functions", lambda **options: count.append(1) or read([library]))
+    monkeypatch.chdir(tmp_path)
+    once, again = read_units(["pydoc"]), read_units(["pydoc"])
+    assert once == again and len(count) == 1
+    sentence = "Read a file into a table."
+    assert once[0] == Unit("mod.read", "(path)", sentence, f"mod read. {sentence}", "read", "mod", depth=1, known=0)
+    file.write_text('def write(path):\n    """Write a table into a file now."""\n')
+    assert read_units(["pydoc"])[0].name == "mod.write" and len(count) == 2
+
+
+def test_bad_corpora_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "short.txt").write_text("two words\n")
+    (tmp_path / "data.csv").write_text("a,b\n")
+    for corpus, message in {
+        "nowhere": "nowhere",
+        "empty": "empty: the folder holds no .txt or .md file",
+        "short.txt": "short.txt: holds no paragraph",
+        "data.csv": "data.csv: no text",
+    }.items():
+        with pytest.raises(InputError, match=message):
+            read_units([corpus])
+    with pytest.raises(InputError, match="name a corpus"):
+        read_units([])
+
+
+# What is kept
+
+
+def test_damaged_and_stale_results_are_made_again():
+    made = []
+
+    def use(key: str) -> bytes:
+        return cached("thing", key, lambda: made.append(key) or key.encode() * 50, bytes)
+
+    assert use("a") == use("a") == b"a" * 50 and made == ["a"]
+    path = cache_folder() / "thing"
+    whole = path.read_bytes()
+    for damaged in (b"", whole[:-1], whole[:-1] + b"x", b"\xff\n" + whole):
+        path.write_bytes(damaged)
+        assert use("a") == b"a" * 50
+    assert use("b") == b"b" * 50 and made == ["a"] * 5 + ["b"]
+    assert [file.name for file in cache_folder().iterdir()] == ["thing"]
+
+
+def test_without_a_folder_to_write_in_nothing_is_kept(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert cached("thing", "a", lambda: b"1", bytes) == b"1"
+
+
+def test_vectors_are_kept_until_model_or_texts_change(model, tok, config, monkeypatch):
+    count = []
+    encode = TextEncoder.encode
+    monkeypatch.setattr(TextEncoder, "encode", lambda *a, **k: count.append(1) or encode(*a, **k))
+    texts = ["the red dog", "a man with a hat walked", "the house"]
+    encoder, first = kept_vectors(model, texts)
+    _, again = kept_vectors(model, texts)
+    assert torch.equal(first, again) and len(count) == 1
+    assert torch.allclose(first, encoder.encode(texts), atol=1e-3)
+    kept_vectors(model, [*texts[:2], "a house"])
+    assert len(count) == 3  # with that of the line before
+    torch.manual_seed(5)
+    BertForSentenceEmbedding(encoder.model.config).save_pretrained(model, tok)
+    _, other = kept_vectors(model, texts)
+    assert len(count) == 4 and not torch.allclose(other, first, atol=1e-2)
+
+
+def test_vectors_do_not_depend_on_their_neighbours(model):
+    encoder = TextEncoder.open(model)
+    texts = ["the red dog", "a man with a hat walked to the house and the park", "the house"]
+    together = encoder.encode(texts)
+    assert all(torch.allclose(encoder.encode([t])[0], v, atol=1e-5) for t, v in zip(texts, together, strict=True))
+    first = TextEncoder(encoder.model, encoder.tokenizer, pooling="cls").encode(texts)
+    assert first.shape == together.shape and not torch.allclose(first, together, atol=1e-2)
+
+
+# Rankings
+
+
+def test_words_count_by_how_rare_they_are():
+    texts = ["read a table from a file", "write a table to a file", "a file of frogs"]
+    for ranker in (by_words(WordCounts.of(texts)), by_tfidf(texts)):
+        assert ranker("how do I read a file").argmax() == 0
+        assert ranker("frogs in the file").argmax() == 2
+        assert not ranker("the").any() and not ranker("zebra").any()
+
+
+def test_ranks_and_their_sum():
+    assert ranks(np.array([0.5, 2.0, 1.0, 2.0])).tolist() == [4, 1, 3, 2]
+    both = by_both(lambda q: np.array([3.0, 2, 1]), lambda q: np.array([0.1, 0.3, 0.2]))
+    assert both("?").tolist() == pytest.approx([1 / 61 + 1 / 63, 1 / 62 + 1 / 61, 1 / 63 + 1 / 62])
+
+
+def test_by_meaning_is_the_cosine(model):
+    encoder = TextEncoder.open(model)
+    made = encoder.encode(["the dog", "a man"])
+    assert by_meaning(encoder, made)("the dog")[0] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_search_returns_units_in_order(model, text, monkeypatch):
+    search = Search.open([text], model, "words")
+    hits = search.search("the man with a hat", top=2)
+    assert hits[0].rank == 1 and hits[0].unit.name == f"{text}:6"
+    for way in ("both", "meaning"):  # weights are random
+        hits = Search.open([text], model, way).search("dog", top=9)
+        assert {hit.unit for hit in hits} == set(search.units)
+        assert all(-1.001 <= hit.similarity <= 1.001 for hit in hits)
+    with pytest.raises(InputError, match="the question is empty"):
+        search.search(" ")
+
+
+# The questions
+
+
+def test_the_rank_of_the_first_answer():
+    some = [Unit(name, "", "", name) for name in ("a.x", "a.y", "a.z")]
+    asked = [Question("q", frozenset({"a.z", "a.y"})), Question("r", frozenset({"b"}))]
+    assert answer_ranks(asked, some, lambda q: np.array([3.0, 1.0, 2.0])) == [2, 4]
+
+
+@pytest.mark.parametrize(("name", "count"), [("questions.toml", 50), ("dev_questions.toml", 50)])
+def test_the_questions_are_whole(name, count):
+    questions = read_questions(QUESTIONS / name)
+    assert len({question.text for question in questions}) == count
+    assert all(question.answers for question in questions)
+
+
+def test_questions_for_settings_and_for_the_measure_are_others():
+    tests, dev = (read_questions(QUESTIONS / f"{kind}questions.toml") for kind in ("", "dev_"))
+    assert not {question.text for question in tests} & {question.text for question in dev}
+
+
+def test_bad_questions_are_named(tmp_path):
+    (tmp_path / "q.toml").write_text("[[question]]\nask = 'x'\n")
+    with pytest.raises(InputError, match="cannot be read as questions"):
+        read_questions(tmp_path / "q.toml")
+
+
+# The command
+
+
+def test_the_command_prints_rank_similarity_place_and_sentence(model, text, capsys):
+    assert run("the red dog", "--corpus", text, "--model", model, "--top", 2) == 0
+    first = capsys.readouterr().out.splitlines()
+    assert len(first) == 4 and first[0].split()[0] == "1" and f"{text}:1" in first[0]
+    assert first[1].strip() == "A red dog ran to the house."
+    assert run("the red dog", "--corpus", text, "--model", model, "--top", 1, "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["rank"] == 1 and row["name"] == f"{text}:1" and row["sentence"] == "A red dog ran to the house."
+
+
+def test_without_a_model_words_count_and_it_says_so(text, monkeypatch, capsys):
+    monkeypatch.setattr(engine, "bundled_models", lambda: [])
+    assert run("dog", "--corpus", text) == 0
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 2 and f"{text}:1" in out and "ranked by words (BM25)" in err
+    assert run("zebra", "--corpus", text, "--by", "words") == 0
+    out, err = capsys.readouterr()
+    assert out.strip() == "(nothing has one of these words)" and "ranked" not in err
+    assert run("dog", "--corpus", text, "--by", "meaning") == 2
+    assert "name a model with --model" in capsys.readouterr().err
+
+
+def test_the_bundled_model_is_the_default(text, model, monkeypatch):
+    asked = []
+    monkeypatch.setattr(engine, "bundled_models", lambda: [engine.MODEL])
+    monkeypatch.setattr(
+        engine, "kept_vectors", lambda name, *a, **k: asked.append(name) or kept_vectors(model, *a, **k)
+    )
+    assert Search.open([text]).meaning is not None and asked == [engine.MODEL]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["dog", "--top", "0"], "--top 0: show at least one"),
+        ([" ", "--corpus", "TEXT"], "the question is empty"),
+        (["dog", "--corpus", "nowhere.txt"], "nowhere.txt"),
+        (["dog", "--corpus", "TEXT", "--model", "storyworld-tiny"], "has no head for a task"),
+        (["dog", "--corpus", "TEXT", "--model", "storyworld-tiny-sentiment"], "gives no vectors of texts"),
+        (["dog", "--corpus", "TEXT", "--model", "nowhere"], "is no folder, bundled model or hub id"),
+    ],
+)
+def test_mistakes_are_one_line(arguments, message, text, capsys):
+    assert run(*(str(text) if word == "TEXT" else word for word in arguments)) == 2
+    error = capsys.readouterr().err.strip()
+    assert message in error and "\n" not in error
