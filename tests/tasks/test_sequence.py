@@ -164,9 +164,8 @@ def test_predictions_are_those_of_each_text_alone(task, config):
 
 
 def test_a_long_text_is_judged_by_the_mean_of_its_windows(task, config):
-    model = BertForSequenceClassification(
-        config.changed(vocab_size=400, max_position_embeddings=32, id2label=NAMES)
-    ).eval()
+    own = config.changed(vocab_size=400, max_position_embeddings=32, id2label=NAMES)
+    model = BertForSequenceClassification(own).eval()
     short, text = "the dog is red", "the red dog is blue " * 30
     task.max_length = 20
     rows = task.features([TextExample("", text)], own, learn=False)
