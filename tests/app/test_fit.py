@@ -106,4 +106,4 @@ def test_labels_lead_to_the_model_with_that_head():
     app = opened(LABELS, model="storyworld-tiny", label_text=NEWS)
     assert "storyworld-tiny-sentiment has" in said(app).replace("*", "")
     fits(app)[0].click().run()
-    assert fine(app) and not fits(app) and "Labelled by **english-sentiment**" in said(app)
+    assert fine(app) and not fits(app) and "english-sentiment" in said(app)

@@ -130,7 +130,7 @@ def test_labels_of_a_model_of_ones_own(folders):
     assert fine(app), said(app)
     shown = list(app.main.dataframe[0].value["probability"])
     assert shown == [in_percent(share) for share in sorted_shares(folders["classifier"])]
-    assert len([caption for caption in app.caption if caption.value.startswith("Check: the attributions sum to")]) == 4
+    assert len([caption for caption in app.caption if caption.value.startswith("Check: the attributions sum to")]) == 1
 
 
 def sorted_shares(folder: str) -> list[float]:

@@ -41,7 +41,7 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
   .st-key-lead, :has(> .st-key-lead) { order: 1; }
   .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { flex-wrap: nowrap; overflow-x: auto; }
   .st-key-example_choice [data-testid="stButtonGroup"] button { flex: none; }
-  [class*=st-key-tools-] { row-gap: 0; }
+  [class*=st-key-tools-], [class*=st-key-numbers-] { row-gap: 0; }
 }
 </style>"""
 

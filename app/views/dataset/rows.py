@@ -14,6 +14,10 @@ from bertlab.explain.slices import length_bounds, words_in
 EVERY, WRONG, RIGHT = "all rows", "errors", "right"
 FILE_ORDER, SUREST, LEAST = "as in the file", "surest first", "least sure first"
 ANY = "any length"
+TABS = {
+    "text label": {"labels_tab": "The whole text"},
+    "word labels": {"labels_tab": "Each word"},
+}  # of the page Labels
 SHORT, TALL = 10, 400  # rows of a table that does not scroll; pixels of one that does
 
 
