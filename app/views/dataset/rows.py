@@ -14,10 +14,7 @@ from bertlab.explain.slices import length_bounds, words_in
 EVERY, WRONG, RIGHT = "all rows", "errors", "right"
 FILE_ORDER, SUREST, LEAST = "as in the file", "surest first", "least sure first"
 ANY = "any length"
-TABS = {
-    "text label": {"labels_tab": "The whole text"},
-    "word labels": {"labels_tab": "Each word"},
-}  # of the page Labels
+TABS = {"text label": "The whole text", "word labels": "Each word"}  # of the page Labels
 SHORT, TALL = 10, 400  # rows of a table that does not scroll; pixels of one that does
 
 
@@ -113,5 +110,6 @@ def show_row(judged: Judged, number: int) -> None:
             st.markdown("Open it in", width="content")
             for page in (kind.page, "attention"):
                 title, icon = PAGES[page]
-                st.page_link(file_of(page), label=title, icon=icon, query_params={state.ROW: "row"})
+                query = {state.ROW: "row"} | ({"labels_tab": TABS[kind.task]} if page == "labels" else {})
+                st.page_link(file_of(page), label=title, icon=icon, query_params=query)
         st.session_state[state.ROW] = kind.texts(example)
