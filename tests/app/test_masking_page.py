@@ -10,7 +10,7 @@ from pages import TINY, cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, Tokenizer
-from bertlab.draw.percent import in_percent
+from bertlab.draw.percent import percent
 from bertlab.explain.ablation import random_control
 from bertlab.explain.words.fill import fill_mask
 from bertlab.explain.words.surprisal import pseudo_log_likelihood, sweep
@@ -168,7 +168,7 @@ def test_the_most_surprising_token_is_shown_first_and_any_other_on_demand(folder
 def test_each_token_of_the_draw_has_its_loss(folders):
     app = opened("Pretraining's draw", folder=folders["pretrained"], text="my dog is hairy and likes walks", rate="60")
     table = tables(app)[0]
-    assert list(table["p(true)"]) == [in_percent(math.exp(-loss)) for loss in table["loss"]]
+    assert list(table[" "]) == [percent(math.exp(-loss)) for loss in table["loss"]]
     assert f"**{table['loss'].mean():.2f} nats**" in said(app)
 
 

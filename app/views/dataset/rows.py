@@ -8,7 +8,7 @@ from app.shared.page import layout, state
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.views.dataset.judged import LETTERS, Judged
-from bertlab.draw.percent import in_percent, percent
+from bertlab.draw.percent import percent
 from bertlab.explain.slices import length_bounds, words_in
 
 EVERY, WRONG, RIGHT = "all rows", "errors", "right"
@@ -79,8 +79,8 @@ def show_table(shown: pd.DataFrame) -> int | None:
         cut[name] = cut[name].astype(str).str.slice(0, LETTERS)
     if "score" in cut:
         cut.insert(0, "right", cut.pop("score").map(mark))
-    cut["probability"] = cut["probability"].map(in_percent)
-    config = {"probability": layout.SHARE, "right": st.column_config.TextColumn("✓", width=40)}
+    cut, config = layout.with_bars(cut, "probability")
+    config["right"] = st.column_config.TextColumn("✓", width=40)
     for name in {"predicted", "label"} & set(cut):  # as wide as they need to be: the text wants the room
         config[name] = st.column_config.TextColumn(width=min(180, 30 + 8 * max([9, *cut[name].str.len()])))
     key = f"dataset table {hash(tuple(shown.index))}"

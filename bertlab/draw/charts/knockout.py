@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from bertlab.draw.charts.base import token_names
+from bertlab.draw.percent import percent
 from bertlab.explain.attention.flow import Measures
 
 CELL = "cell"  # the selection of heads in a map: what Streamlit calls the clicked cells
@@ -93,6 +94,7 @@ def measure_map(measures: Measures) -> alt.LayerChart:
         table[table["compared"]]
         .assign(measure=name, rank=table[f"rank by {name}"], share=table[name] / table[name][table["compared"]].sum())
         .filter(["position", "token", "measure", "rank", "share"])
+        .assign(shown=lambda t: t["share"].map(percent))
         for name in measures.values
     ]
     long = pd.concat(shares)
@@ -102,7 +104,7 @@ def measure_map(measures: Measures) -> alt.LayerChart:
     base = alt.Chart(long).encode(
         x=alt.X("measure:N", sort=list(measures.values), title=None, axis=top),
         y=alt.Y("position:O", title=None, axis=names),
-        tooltip=["token", "measure", "rank", alt.Tooltip("share", format=".1%")],
+        tooltip=["token", "measure", "rank", alt.Tooltip("shown:N", title="share")],
     )
     legend = alt.Legend(title="share", format=".0%", orient="bottom", gradientLength=150)
     most = float(long["share"].max()) or 1.0

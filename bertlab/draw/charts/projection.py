@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE, SHAPES
+from bertlab.draw.percent import percent
 from bertlab.explain.vectors import LayerMeasures
 
 YOURS = "your sentences"  # the label of what a reader adds to a set
@@ -63,7 +64,7 @@ _AXIS = alt.Axis(labels=False, ticks=False, domain=False, gridOpacity=0.4, tickC
 
 
 def _axis_title(name: str, explained: tuple[float, float] | None, axis: int) -> str | None:
-    return explained and f"{name} direction: {explained[axis]:.0%} of the variance"
+    return explained and f"{name} direction: {percent(explained[axis])} of the variance"
 
 
 def _label_scales(labels: pd.Series) -> tuple[alt.Color, alt.Shape]:
