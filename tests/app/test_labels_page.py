@@ -74,15 +74,20 @@ def test_no_names_are_guessed_in_real_english():
 )
 def test_the_page_says_how_often_the_model_is_wrong_when_it_is_so_sure(text, sure):
     app = opened("labels", label_text=text)
-    assert fine(app) and "Wrong when this sure" in numbers(app)
+    assert fine(app)
     share = float(numbers(app)["Its probability"].strip("> %")) / 100
     assert share > sure
     measured = json.loads((locate("english-sentiment") / CALIBRATION).read_text())["bins"]
     alike = next(one for one in measured if one["low"] <= share < one["high"])
-    told = (
-        f"about {alike['count']:,} of the texts it was tested on, and wrong about {alike['count'] - alike['right']:,}"
-    )
-    assert told in said(app)
+    assert f"Of {alike['count']:,} test texts" in said(app)
+    assert f"it got {alike['count'] - alike['right'] or 'none'} wrong" in said(app)
+    assert ("Wrong when this sure" in numbers(app)) == (alike["right"] < alike["count"])
+
+
+def test_a_model_without_a_mistake_on_its_test_promises_nothing():
+    app = opened("labels", model=TINY, label_text="I want my money back.")
+    assert fine(app) and numbers(app)["Its probability"] == "> 99%" and "Wrong when this sure" not in numbers(app)
+    assert "it got none wrong" in said(app) and "on yours it may be wrong more often" in said(app)
 
 
 def test_nothing_is_said_where_nothing_was_measured(folders, tmp_path):

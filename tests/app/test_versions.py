@@ -68,3 +68,10 @@ def test_labels_that_change_are_named(tab, told):
     salty = "Ruth Hill bought Lucky a cake in Ashford. It was salty."
     app = opened("labels", model="storyworld-tiny", label_two="true", label_other=salty, labels_tab=tab)
     assert fine(app) and told in said(app), said(app)
+
+
+def test_a_view_of_one_version_says_so():
+    link = {"text": TEXT, "two": "true", "other": OTHER, "model": "storyworld-tiny"}
+    told = "This view reads the first version"
+    assert told not in said(opened("attention", **link))
+    assert told in said(opened("attention", **link, attention_tab="Switch heads off"))

@@ -63,7 +63,7 @@ def learned(task: str, loaded: models.Loaded, base: str) -> str:
     if loaded.source not in LEARNED:
         return f"{name} has read {READ[base]}; it knows less of other texts, such as news."
     share = measure(loaded.folder, SHARE_RIGHT.get(task, ""))
-    right = "" if share is None else f"; of new ones it gets {percent(share)} right"
+    right = "" if share is None else f"; of new ones of that kind it gets {percent(share)} right"
     return f"{name} learned from {LEARNED[loaded.source]}{right}."
 
 

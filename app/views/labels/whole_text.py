@@ -45,7 +45,7 @@ def show_label(loaded: models.Loaded, labelled: LabelledText, label: str, key: s
     with st.container(horizontal=True, gap="large", key=key):
         st.metric("Best guess" if doubt else "Likeliest class", plain(label), width="content")
         st.metric("Its probability", percent(ranked[0][1]), width="content")
-        if alike:
+        if alike and alike.wrong:  # "0%" would promise too much
             st.metric("Wrong when this sure", percent(alike.wrong), width="content")
     if alike:
         st.caption(held_out(loaded, alike))
@@ -57,9 +57,10 @@ def show_label(loaded: models.Loaded, labelled: LabelledText, label: str, key: s
 
 def held_out(loaded: models.Loaded, alike: Bin) -> str:
     """Say how often the model was wrong about held-out examples when it was as sure."""
+    wrong = f"{alike.count - alike.right:,}" if alike.wrong else "none"
     return (
-        f"**{plain(loaded.name)}** was as sure ({alike.between}) about {alike.count:,} of the texts it was tested on, "
-        f"and wrong about {alike.count - alike.right:,} of them. On texts of another kind this need not hold."
+        f"Of {alike.count:,} test texts about which **{plain(loaded.name)}** was as sure ({alike.between}), it got "
+        f"{wrong} wrong. They were of the kind it learned from; on yours it may be wrong more often."
     )
 
 
