@@ -90,6 +90,21 @@ def test_a_model_without_a_mistake_on_its_test_promises_nothing():
     assert "it got none wrong" in said(app) and "on yours it may be wrong more often" in said(app)
 
 
+@pytest.mark.parametrize("tab", ["The whole text", WORDS])
+def test_a_text_of_another_language_is_told_apart(tab):
+    model = TINY if tab == WORDS else "english"
+    app = opened("labels", model=model, label_text="Ich habe den Film gestern gesehen, furchtbar.", labels_tab=tab)
+    assert fine(app) and "Wrong when this sure" not in numbers(app)
+    told = said(app)
+    assert "the answer means little" in told or "the others are rare or new to it" in told
+
+
+def test_a_model_of_names_says_what_it_learned_from():
+    link = {"model": TINY, "labels_tab": WORDS}
+    assert "learned from names" in said(opened("labels", **link, label_text="Heavy snow closed the road on Sunday."))
+    assert "learned from names" not in said(opened("labels", **link))
+
+
 def test_nothing_is_said_where_nothing_was_measured(folders, tmp_path):
     app = opened("labels", folder=folders["classifier"], label_text="the dog")
     assert fine(app) and "Wrong when this sure" not in numbers(app)

@@ -46,6 +46,8 @@ def show_words() -> None:
             read, changed = example_of(loaded), None
         labelled = models.compute(label_words, loaded, read, loaded.limit)
         layout.notices(loaded.name, labelled.dropped, labelled.unknown, len(labelled.tokens))
+        if not ending and read is text:
+            fit.notice("word labels", loaded, read)
         theirs = models.compute(label_words, loaded, changed, loaded.limit) if changed else None
         word = words.show(loaded, labelled, theirs, read, f"word-labels{ending}", word)
 

@@ -8,6 +8,7 @@ from app.shared.model import models
 from app.shared.page import layout, sureness
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
+from app.shared.text import fit
 from app.views.labels import cells, why
 from bertlab.draw.charts.attribution import attribution_table
 from bertlab.draw.percent import percent
@@ -23,7 +24,7 @@ def show(
 ) -> None:
     """Show the label of a text, and how it changes in the `other` version. `name` is that of the files to save."""
     label = loaded.model.config.id2label[labelled.label]
-    show_label(loaded, labelled, label, f"numbers {name}")
+    show_label(loaded, labelled, label, f"numbers {name}", fit.strange(loaded, text))
     if other:
         st.markdown(change(loaded, labelled, other))
     asked = text, pair, labelled.label, loaded.limit
@@ -34,13 +35,14 @@ def show(
     exports(name, attribution_table(found, control), code, bars)
 
 
-def show_label(loaded: models.Loaded, labelled: LabelledText, label: str, key: str) -> None:
+def show_label(loaded: models.Loaded, labelled: LabelledText, label: str, key: str, strange: bool) -> None:
+    """Show the class, how sure the model is of it and, unless the text is `strange` to it, how often it is wrong then."""
     prediction = labelled.prediction
     if not prediction.probabilities:
         st.metric("Predicted number", f"{prediction.label:.3f}")
         return
     ranked = sorted(prediction.probabilities.items(), key=lambda item: -item[1])
-    alike = when_as_sure(loaded.folder, ranked[0][1]) if isinstance(prediction.label, str) else None
+    alike = None if strange or isinstance(prediction.label, tuple) else when_as_sure(loaded.folder, ranked[0][1])
     doubt = sureness.doubt(ranked, sureness.LABEL)
     with st.container(horizontal=True, gap="large", key=key):
         st.metric("Best guess" if doubt else "Likeliest class", plain(label), width="content")
