@@ -50,7 +50,7 @@ def notice(task: str, loaded: models.Loaded, text: str) -> None:
 def strange(loaded: models.Loaded, text: str) -> bool:
     """Return whether most words of a text are not in the vocabulary of the model: another language, or code."""
     rare, words = rare_words(loaded.tokenizer, text)
-    return rare > MANY * words
+    return words > 2 and rare > MANY * words  # a word or two may just be rare
 
 
 def say_learned(task: str, loaded: models.Loaded) -> None:

@@ -36,7 +36,7 @@ def show(
 
 
 def show_label(loaded: models.Loaded, labelled: LabelledText, label: str, key: str, strange: bool) -> None:
-    """Show the class, how sure the model is of it and, unless the text is `strange` to it, how often it is wrong then."""
+    """Show the class and how sure the model is; unless the text is `strange` to it, also how often it is wrong then."""
     prediction = labelled.prediction
     if not prediction.probabilities:
         st.metric("Predicted number", f"{prediction.label:.3f}")
