@@ -10,6 +10,7 @@ from app.shared.model import models
 from app.shared.page import layout, progress, state
 from app.shared.page.markdown import explained, plain
 from bertlab.draw.charts.knockout import CELL, Rows, knockout_map, largest
+from bertlab.draw.percent import percent
 from bertlab.explain.attention.knockout import Head
 
 ALL_ON = "All heads are on. Press a cell of the map to switch that head off."
@@ -119,7 +120,7 @@ def story(name: str, changes: Rows, control: Rows) -> str:
 def share(loss: float) -> str:
     """Return exp(-loss) in words."""
     if loss < 3:
-        return f"{math.exp(-loss):.0%}"
+        return percent(math.exp(-loss))
     return f"1/{math.exp(loss):,.0f}" if loss < 7 else "less than a thousandth"
 
 

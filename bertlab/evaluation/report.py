@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bertlab.evaluation import calibration
 from bertlab.evaluation.wording import meaning
 from bertlab.io.atomic import atomic_folder
 from bertlab.tasks.base import Compared
@@ -38,7 +39,8 @@ def write_report(
     notes: Sequence[str] = (),
     second: str = "",
 ) -> None:
-    """Write report.md and its figures, confusions.png and curves.png, into the run folder: all of them or none.
+    """Write report.md, its figures, confusions.png and curves.png, and calibration.json into the run folder: all of
+    them or none.
 
     `rows` are those of metrics.csv, `evaluations` measures during the training with their `step`, `baselines` measures
     by name. `confusions` are (right, predicted), `notes` paragraphs of Markdown,
@@ -48,19 +50,22 @@ def write_report(
     from bertlab.draw.figures.tasks.report import confusion_heatmap, training_curves
 
     sections = [f"# {plain(title)}", *notes, measures_table(measures, baselines or {}, second)]
-    figures = {}
+    files = {}
     if rows or evaluations:
-        figures["curves.png"] = _png(training_curves(rows, evaluations))
+        files["curves.png"] = _png(training_curves(rows, evaluations))
         sections += ["## The training", "![Loss and measures against steps](curves.png)"]
     if confusions:
         labels, counts = confusion_counts(confusions)
-        figures["confusions.png"] = _png(confusion_heatmap(labels, counts))
+        files["confusions.png"] = _png(confusion_heatmap(labels, counts))
         sections += ["## Confusion matrix", "![Heat map of the table below](confusions.png)"]
         sections += [confusions_table(labels, counts)]
+    if bins := calibration.bins(comparisons):
+        files[calibration.CALIBRATION] = calibration.as_json(bins).encode()
+        sections += ["## How sure, and how often wrong", calibration_table(bins)]
     if wrong := worst(comparisons):
         sections += ["## Where it is most wrong", mistakes_table(wrong)]
     with atomic_folder(folder) as work:
-        for name, content in figures.items():
+        for name, content in files.items():
             (work / name).write_bytes(content)
         (work / "report.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
 
@@ -105,6 +110,10 @@ def confusions_table(labels: Sequence[str], counts: np.ndarray) -> str:
     if REST in labels:
         text += f"\n\n“{REST}” counts rare labels together: its diagonal cell includes mistakes among them."
     return text
+
+
+def calibration_table(bins: Sequence[calibration.Bin]) -> str:
+    return markdown_table(["probability of the predicted class", "examples", "wrong"], calibration.rows(bins))
 
 
 def worst(comparisons: Sequence[Compared]) -> list[Compared]:

@@ -54,13 +54,14 @@ Row = TypeVar("Row", bound=Feature)
 @dataclass(frozen=True)
 class Compared:
     """An example beside its prediction, for a report. `error` is 0 for a perfect prediction and grows with the mistake:
-    the surprisal of the right class, say."""
+    the surprisal of the right class, say. `probability` is that of the predicted class, where there is one."""
 
     id: str
     text: str
     gold: str
     predicted: str
     error: float
+    probability: float | None = None
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ class SequenceTask(Task[TextExample, TextPrediction]):
 
     def compare(self, examples: Sequence[TextExample], predictions: Sequence[TextPrediction]) -> list[Compared]:
         return [
-            Compared(e.id, shown(e), in_words(e.label), in_words(p.label), _error(e.label, p))
+            Compared(e.id, shown(e), in_words(e.label), in_words(p.label), _error(e.label, p), _sureness(p))
             for e, p in zip(examples, predictions, strict=True)
         ]
 
@@ -233,6 +233,10 @@ def in_words(label: Label | None) -> str:
     if isinstance(label, tuple):
         return ", ".join(label) or "none"
     return f"{label:.3f}" if isinstance(label, float) else str(label)
+
+
+def _sureness(prediction: TextPrediction) -> float | None:
+    return prediction.probabilities[prediction.label] if isinstance(prediction.label, str) else None
 
 
 def _error(label: Label | None, prediction: TextPrediction) -> float:

@@ -58,7 +58,9 @@ def facts(app: AppTest) -> str:
 
 
 def _read(elements) -> str:
-    return " ".join(element.value for element in elements).replace("\\", "").replace("\u2060", "")
+    return (
+        " ".join(element.value for element in elements).replace("\\", "").replace("\u2060", "").replace("\u00a0", " ")
+    )
 
 
 def cells(app: AppTest) -> list[str]:

@@ -45,10 +45,11 @@ def test_script_in_a_text_stays_text(tab, server):
     assert tab.evaluate("window.hit") is None
     assert "<script>" in tab.locator(".passage").inner_text()
     unharmed(tab)
-    show(tab, server, "labels", f"?model=storyworld-tiny&label_text={evil}")
-    assert tab.evaluate("window.hit") is None
-    assert "<script>" in tab.locator(".passage").inner_text()
-    unharmed(tab)
+    for view in ("The whole text", "Each word"):
+        show(tab, server, "labels", f"?model=storyworld-tiny&label_text={evil}&labels_tab={view}")
+        assert tab.evaluate("window.hit") is None
+        assert "<script>" in tab.locator(".passage").first.inner_text()
+        unharmed(tab)
 
 
 def test_move_the_layer(tab, server):
@@ -72,10 +73,10 @@ def test_ask_the_passage(tab, server):
 
 
 def test_ask_where_a_label_came_from(tab, server):
-    show(tab, server, "labels", "?model=storyworld-tiny")
+    show(tab, server, "labels", "?model=storyworld-tiny&labels_tab=Each+word")
     assert tab.locator(".passage mark").all_inner_texts() == ["Ruth Hill person", "Lucky pet", "Ashford place"]
     tab.locator("[data-testid=stButtonGroup]").last.get_by_text("Ashford", exact=True).click()
-    tab.get_by_text("What contributes to “B-place” for “Ashford”").wait_for()
+    tab.get_by_text("The label of “Ashford” is B-place (it begins the name of a place)").wait_for()
     assert "word=7" in tab.url
     unharmed(tab)
 
@@ -158,7 +159,7 @@ def large(tmp_path) -> Path:
 
 
 def test_a_link_to_labels_opens_what_was_seen(tab, new_tab, server):
-    show(tab, server, "labels", "?model=storyworld-tiny&label_text=Rex+met+Ruth+in+Ashford.")
+    show(tab, server, "labels", "?model=storyworld-tiny&labels_tab=Each+word&label_text=Rex+met+Ruth+in+Ashford.")
     tab.locator("[data-testid=stButtonGroup]").last.get_by_text("Ashford", exact=True).click()
     tab.wait_for_url("**word=4*")
     settle(tab)
@@ -166,8 +167,8 @@ def test_a_link_to_labels_opens_what_was_seen(tab, new_tab, server):
     link = tab.locator("[data-testid=stCode]", has_text="http://").last.inner_text().strip()
     other = new_tab()
     other.goto(link)
-    other.get_by_text("for “Ashford”").wait_for()
+    other.get_by_text("The label of “Ashford”").wait_for()
     settle(other)
-    for part in (".passage mark", "[data-testid=stMetricValue]", "[data-testid=stVegaLiteChart] svg text"):
+    for part in (".passage mark", ".passage span", "[data-testid=stTabs] [data-testid=stMarkdown] p"):
         assert other.locator(part).all_inner_texts() == tab.locator(part).all_inner_texts() != []
     unharmed(other)

@@ -176,10 +176,37 @@ def test_other_names_for_the_labels_are_guessed_and_can_be_changed():
         (["bad", "good"], ["0", "1", "2"], {}),
         (["BAD", "sports"], ["bad", "good"], {"BAD": "bad"}),
         (["good"], ["yes", "positive"], {}),  # it could be either
+        (["PER", "GPE", "LOC", "MISC"], ["person", "pet", "place"], {"PER": "person", "GPE": "place", "LOC": "place"}),
     ],
 )
 def test_what_labels_mean_is_guessed_only_where_it_is_clear(theirs, known, meant):
     assert guess(theirs, known) == meant
+
+
+NAMES = "Ruth B-PER\nHill I-PER\nin O\nAshford S-LOC\n. O\n\nAcme B-ORG\nbought O\nbread O\n. O\n"
+
+
+def test_well_known_names_of_kinds_meet_and_the_others_are_named(tmp_path, monkeypatch):
+    app = with_file("names.conll", NAMES)
+    assert fine(app), said(app)
+    assert "LOC as **place**, PER as **person**" in said(app).replace("\\", "")
+    assert "It has no label for **ORG**" in said(app) and "not measured" not in boxes(app)
+    assert list(table(app)["label"]) == ["Ruth Hill (person), Ashford (place)", "none"]
+    assert 0 < float(metrics(app)["F1"]) <= 1
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "names.conll").write_text(NAMES)
+    _, made = run(cells(app)[-1] + "\nNone")
+    assert f"{made['task'].measures(made['examples'], made['predictions'])['f1']:.3f}" == metrics(app)["F1"]
+    org = next(box for box in app.main.selectbox if box.label.startswith("“ORG”"))
+    org.set_value("person").run()
+    assert fine(app) and list(table(app)["label"])[1] == "Acme (person)" and "no label for" not in said(app)
+
+
+@pytest.mark.parametrize("content", ["the DET\ndog NOUN\n\n", "a B-geo\nb O\n\n"])
+def test_labels_that_no_kind_of_the_model_meets_are_not_measured(content):
+    app = with_file("names.conll", content)
+    assert not app.exception and "This view failed" not in boxes(app)
+    assert "1 of 1 rows are not measured" in boxes(app)
 
 
 def test_a_model_that_gives_a_number_and_one_of_ones_own(folders):

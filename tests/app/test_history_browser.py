@@ -10,7 +10,10 @@ DEEDS = {  # page: what is opened, and what is pressed there
     "attention": ("", lambda tab: tab.get_by_label("layer 2, head 3").first),
     "embeddings": ("?embeddings_set=my+own+lines", lambda tab: tab.get_by_role("radio", name="mean")),
     "spans": ("?passage=the+dog+sleeps.", lambda tab: tab.get_by_role("tab", name="Starts and ends")),
-    "labels": ("?model=storyworld-tiny&label_text=Rex+met+Ruth.", lambda tab: tab.locator(CHIPS, has_text="met").last),
+    "labels": (
+        "?model=storyworld-tiny&labels_tab=Each+word&label_text=Rex+met+Ruth.",
+        lambda tab: tab.locator(CHIPS, has_text="met").last,
+    ),
     "training": ("?run=storyworld-tiny", lambda tab: tab.get_by_text("Stretch the beginning")),
     "dataset": ("", lambda tab: tab.get_by_role("button", name="A small world")),  # one press to another model
 }

@@ -1,43 +1,48 @@
-"""Labels of two models side by side."""
+"""Labels: the answer, how sure, how often wrong when so sure, and what contributes; of one model or two."""
 
+import json
+import shutil
+
+import pytest
 from pages import TINY, fine, opened, said
 
+from bertlab.evaluation.calibration import CALIBRATION
+from bertlab.io.locate import locate
 
-def answered(app) -> list[str]:
-    found = [caption.value.replace("\\", "") for caption in app.main.caption]
-    return [caption[14:-3] for caption in found if caption.startswith("Labelled by **")]
+WORDS = "Each word"
+
+
+def titles(app) -> list[str]:
+    return [m.value.replace("\\", "") for m in app.main.markdown if m.value.startswith("**What contributes")]
+
+
+def numbers(app) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.main.metric}
 
 
 def test_two_models_label_the_same(folders):
     app = opened("labels", folder=folders["classifier"], versus="storyworld-tiny-sentiment", label_text="the dog " * 99)
     assert fine(app), said(app)
-    assert answered(app) == ["classifier", "storyworld-tiny-sentiment", "storyworld-tiny-entities"]
-    assert said(app).count("tokens were left out") == 2  # the third one reads a short example of its own
-    for name in answered(app)[:2]:
+    assert said(app).count("tokens were left out") == 2
+    for name in ("classifier", "storyworld-tiny-sentiment"):
         assert f"too long for **{name}**" in said(app)
+    assert len(titles(app)) == 2
     names = [button.key for button in app.main.get("download_button")]
     assert len(names) == len(set(names))
 
 
 def test_the_pressed_word_is_that_of_both(folders):
-    app = opened(
-        "labels", folder=folders["tagger"], versus="storyworld-tiny-entities", label_text="Rex met Ruth", word="2"
-    )
+    link = {"folder": folders["tagger"], "versus": "storyworld-tiny-entities", "label_text": "Rex met Ruth"}
+    app = opened("labels", **link, word="2")  # a model that labels words opens with them
     assert fine(app), said(app)
-    assert answered(app)[-2:] == ["tagger", "storyworld-tiny-entities"]
-    titles = [
-        m.value for m in app.main.markdown if m.value.startswith("**What contributes") and "for “Ruth”" in m.value
-    ]
-    assert len(titles) == 2
+    assert sum("for “Ruth”**" in title for title in titles(app)) == 2
     app.main.pills[-1].set_value(0).run()
-    assert fine(app)
-    assert sum("for “Rex”**" in m.value for m in app.main.markdown) == 2
+    assert fine(app) and sum("for “Rex”**" in title for title in titles(app)) == 2
 
 
 def test_random_weights_are_not_shown_twice(folders):
     app = opened("labels", folder=folders["classifier"], versus="random weights", label_text="the dog")
-    assert fine(app), said(app)
-    assert answered(app) == ["classifier", "storyworld-tiny-entities"]
+    assert fine(app) and len(titles(app)) == 1, said(app)
 
 
 def test_at_first_a_text_is_shown_whose_label_comes_from_the_word_that_one_expects():
@@ -51,13 +56,76 @@ def test_at_first_a_text_is_shown_whose_label_comes_from_the_word_that_one_expec
 
 def test_no_names_are_guessed_in_real_english():
     text = "Barack Obama was born in Hawaii."
-    app = opened("labels", label_text=text, label_two="true", label_other=f"{text} It was great.")
+    link = {"label_text": text, "label_two": "true", "label_other": f"{text} It was great."}
+    assert "In the other version the class" in said(opened("labels", **link))
+    app = opened("labels", **link, labels_tab=WORDS)
     assert fine(app), said(app)
-    assert answered(app) == ["english-sentiment", "storyworld-tiny-entities"]
     assert "No bundled model finds names in real English" in said(app)
     words = [option for pills in app.main.pills for option in pills.options]
     assert "Ruth" in words and "Obama" not in words  # the small world's own example
-    assert "In the other version the class" in said(app) and "changes its label" not in said(app)
-    app = opened("labels", model=TINY, label_text=text)
+    assert "changes its label" not in said(app)
+    app = opened("labels", model=TINY, label_text=text, labels_tab=WORDS)
     assert fine(app) and "No bundled model" not in said(app)
     assert "Obama" in [option for pills in app.main.pills for option in pills.options]
+
+
+@pytest.mark.parametrize(
+    ("text", "sure"), [("A wonderful film, superb and moving.", 0.9), ("The train leaves at seven.", 0.5)]
+)
+def test_the_page_says_how_often_the_model_is_wrong_when_it_is_so_sure(text, sure):
+    app = opened("labels", label_text=text)
+    assert fine(app)
+    share = float(numbers(app)["Its probability"].strip("> %")) / 100
+    assert share > sure
+    measured = json.loads((locate("english-sentiment") / CALIBRATION).read_text())["bins"]
+    alike = next(one for one in measured if one["low"] <= share < one["high"])
+    assert f"Of {alike['count']:,} test texts" in said(app)
+    assert f"it got {alike['count'] - alike['right'] or 'none'} wrong" in said(app)
+    assert ("Wrong when this sure" in numbers(app)) == (alike["right"] < alike["count"])
+
+
+def test_a_model_without_a_mistake_on_its_test_promises_nothing():
+    app = opened("labels", model=TINY, label_text="I want my money back.")
+    assert fine(app) and numbers(app)["Its probability"] == "> 99%" and "Wrong when this sure" not in numbers(app)
+    assert "it got none wrong" in said(app) and "on yours it may be wrong more often" in said(app)
+
+
+@pytest.mark.parametrize("tab", ["The whole text", WORDS])
+def test_a_text_of_another_language_is_told_apart(tab):
+    model = TINY if tab == WORDS else "english"
+    app = opened("labels", model=model, label_text="Ich habe den Film gestern gesehen, furchtbar.", labels_tab=tab)
+    assert fine(app) and "Wrong when this sure" not in numbers(app)
+    told = said(app)
+    assert "the answer means little" in told or "the others are rare or new to it" in told
+
+
+def test_a_model_of_names_says_what_it_learned_from():
+    link = {"model": TINY, "labels_tab": WORDS}
+    assert "learned from names" in said(opened("labels", **link, label_text="Heavy snow closed the road on Sunday."))
+    assert "learned from names" not in said(opened("labels", **link))
+
+
+def test_nothing_is_said_where_nothing_was_measured(folders, tmp_path):
+    app = opened("labels", folder=folders["classifier"], label_text="the dog")
+    assert fine(app) and "Wrong when this sure" not in numbers(app)
+    broken = tmp_path / "broken"
+    shutil.copytree(locate("storyworld-tiny-sentiment"), broken)
+    for content in ("{", "[]", '{"bins": 3}', '{"bins": [{"low": 0.99, "high": 1, "count": 99, "right": "<b>"}]}'):
+        (broken / CALIBRATION).write_text(content)
+        app = opened("labels", folder=str(broken), label_text="The cake was delicious.")
+        assert fine(app) and "Wrong when this sure" not in numbers(app), said(app)
+
+
+def test_bundled_models_read_one_text_and_others_may_read_two(folders):
+    fields = [field.key for field in opened("labels").main.text_area]
+    assert fields == ["label_text"]
+    app = opened("labels", folder=folders["classifier"])
+    assert [field.key for field in app.main.text_area] == ["label_text", "label_pair"]
+
+
+def test_labels_of_names_are_explained():
+    app = opened("labels", model=TINY, labels_tab=WORDS)
+    told = [m.value for m in app.main.markdown if m.value.startswith("The label of")]
+    assert told[0].replace("\\", "").startswith("The label of “Ruth” is **B-person** (it begins the name of a person)")
+    app.main.pills[-1].set_value(2).run()
+    assert "The label of “bought” is **O** (no name)" in said(app)

@@ -9,9 +9,11 @@ import torch
 from pages import TINY, cells, fine, run, said
 from streamlit.testing.v1 import AppTest
 
+from app.views.masking.mask import context
 from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, Tokenizer
-from bertlab.draw.percent import in_percent
+from bertlab.draw.percent import percent
 from bertlab.explain.ablation import random_control
+from bertlab.explain.text import encode
 from bertlab.explain.words.fill import fill_mask
 from bertlab.explain.words.surprisal import pseudo_log_likelihood, sweep
 
@@ -168,7 +170,7 @@ def test_the_most_surprising_token_is_shown_first_and_any_other_on_demand(folder
 def test_each_token_of_the_draw_has_its_loss(folders):
     app = opened("Pretraining's draw", folder=folders["pretrained"], text="my dog is hairy and likes walks", rate="60")
     table = tables(app)[0]
-    assert list(table["p(true)"]) == [in_percent(math.exp(-loss)) for loss in table["loss"]]
+    assert list(table[" "]) == [percent(math.exp(-loss)) for loss in table["loss"]]
     assert f"**{table['loss'].mean():.2f} nats**" in said(app)
 
 
@@ -215,3 +217,13 @@ def test_odd_texts_in_every_view(tab, text, folders):
     app = opened(tab, folder=folders["pretrained"], text=text, pair="<i>[MASK]</i>")
     assert fine(app), said(app)
     assert ("left out" in said(app)) == (len(text) > 1000)
+
+
+def test_a_gap_is_named_by_its_neighbours_with_dots_where_the_text_goes_on():
+    tok = Tokenizer.from_pretrained("storyworld-tiny")
+    encoded = encode(tok, "one two six ten [MASK] dog cat the .")
+    gap = encoded.tokens.index("[MASK]")
+    assert context(encoded, gap) == "… two six ten **▢** dog cat the …"
+    assert context(encode(tok, "a [MASK]"), 2) == "a **▢** "
+    cut = encode(tok, "penguins are not [MASK] penguins are not birds")
+    assert context(cut, cut.tokens.index("[MASK]")) == "penguins are not **▢** penguins are …"

@@ -5,7 +5,7 @@ from pages import MARKED, ODD, PLAIN, TINY, boxes, cells, fine, opened, said
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from app.explore import PAGES
-from bertlab.draw.percent import in_percent
+from bertlab.draw.percent import percent
 
 
 @pytest.mark.parametrize("model", ["english", TINY])
@@ -128,9 +128,9 @@ def test_empty_text_gets_no_labels(folders):
 def test_labels_of_a_model_of_ones_own(folders):
     app = opened("labels", folder=folders["classifier"], label_text="my dog is hairy", label_pair="he likes walks")
     assert fine(app), said(app)
-    shown = list(app.main.dataframe[0].value["probability"])
-    assert shown == [in_percent(share) for share in sorted_shares(folders["classifier"])]
-    assert len([caption for caption in app.caption if caption.value.startswith("Check: the attributions sum to")]) == 4
+    shown = list(app.main.dataframe[0].value[" "])
+    assert shown == [percent(share) for share in sorted_shares(folders["classifier"])]
+    assert len([caption for caption in app.caption if caption.value.startswith("Check: the attributions sum to")]) == 1
 
 
 def sorted_shares(folder: str) -> list[float]:

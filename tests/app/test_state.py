@@ -95,8 +95,9 @@ def test_a_chart_written_while_others_are_drawn_keeps_its_data():
     assert len(set(written)) == 1 and "{'x': 2}" in written[0]
 
 
-def test_every_link_of_a_page_holds_what_is_chosen_below_it():
-    app = opened("labels", label_text="my dog is hairy")
+def test_every_link_of_a_page_holds_what_is_chosen(folders):
+    link = {"folder": folders["tagger"], "versus": "storyworld-tiny-entities"}
+    app = opened("labels", **link, label_text="my dog is hairy")
     app.main.pills[-1].set_value(2).run()
     links = [code.value for code in app.main.code if code.value.startswith("http")]
     assert len(links) == 2 and all("word=2" in link for link in links)

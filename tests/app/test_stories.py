@@ -14,7 +14,7 @@ from bertlab.io.stories import read_stories
 
 STORIES = read_stories(BUNDLED, ADDRESSES)
 STATIONS = {(name, n): one for name, story in STORIES.items() for n, one in enumerate(story.stations, 1)}
-FIGURE = re.compile(r"(\d+(?:\.\d+)?)(%| nats)")
+FIGURE = re.compile(r"(> )?(\d+(?:\.\d+)?)(%| nats)")
 
 
 def test_every_station_has_its_claims():
@@ -27,8 +27,10 @@ def test_the_figures_of_a_station_are_those_of_its_models(name, number):
     written = FIGURE.findall(f"{station.look} {station.means} {station.control}")
     computed = CLAIMS[name][number - 1](station)
     assert len(written) == len(computed)
-    for value, (figure, unit) in zip(computed, written, strict=True):
+    for value, (more, figure, unit) in zip(computed, written, strict=True):
         assert float(figure) == pytest.approx(value, abs=1.0 if unit == "%" else 0.1), written
+        assert (figure == "100") <= (value == 100) and bool(more) <= (99 < value < 100), (value, written)
+        assert unit != "%" or not 99.6 < value < 100 or more, (value, written)  # as the pages show it
 
 
 @pytest.mark.parametrize("name", STORIES)

@@ -47,10 +47,10 @@ def test_no_answer_is_no_next_best_of_a_model_that_always_answers():
 
 
 def test_each_word_says_so():
-    app = opened("labels", model=TINY, label_text="Rose gave the rose to May in may.")
+    app = opened("labels", model=TINY, label_text="Rose gave the rose to May in may.", labels_tab="Each word")
     words = app.main.pills[-1]
     found = []
     for number in range(len(words.options)):
         app = app.main.pills[-1].set_value(number).run()
-        found += [m.value for m in app.main.markdown if m.value.startswith(("Its label is", "**Not sure**"))]
+        found += [m.value for m in app.main.markdown if m.value.startswith(("The label of", "**Not sure**"))]
     assert len(found) == len(words.options)

@@ -57,13 +57,21 @@ def test_the_weight_that_changes_most_is_named(folders):
     assert f"What changes most in layer 1, head 1: **{one.tokens[i]}** attends" in said(app) and numbers in said(app)
 
 
-def test_labels_that_change_are_named():
-    app = opened(
-        "labels",
-        model="storyworld-tiny",
-        label_two="true",
-        label_other="Ruth Hill bought Lucky a cake in Ashford. It was salty.",
-    )
-    assert fine(app), said(app)
-    assert "In the other version the class is **bad** (> 99%) instead of **good** (> 99%)." in said(app)
-    assert "In the other version: no word that both have changes its label." in said(app)
+@pytest.mark.parametrize(
+    ("tab", "told"),
+    [
+        ("The whole text", "In the other version the class is **bad** (> 99%) instead of **good** (> 99%)."),
+        ("Each word", "In the other version: no word that both have changes its label."),
+    ],
+)
+def test_labels_that_change_are_named(tab, told):
+    salty = "Ruth Hill bought Lucky a cake in Ashford. It was salty."
+    app = opened("labels", model="storyworld-tiny", label_two="true", label_other=salty, labels_tab=tab)
+    assert fine(app) and told in said(app), said(app)
+
+
+def test_a_view_of_one_version_says_so():
+    link = {"text": TEXT, "two": "true", "other": OTHER, "model": "storyworld-tiny"}
+    told = "This view reads the first version"
+    assert told not in said(opened("attention", **link))
+    assert told in said(opened("attention", **link, attention_tab="Switch heads off"))

@@ -30,7 +30,7 @@ STYLE = """<style>
 }
 .st-key-story { background: #edf4fa; padding: .6rem 1rem; }
 .st-key-story p { font-size: .88rem; line-height: 1.4; max-width: none; }
-:has(.st-key-story) .st-key-lead { display: none; }
+:has(.st-key-story) :is(.st-key-lead, .st-key-intro) { display: none; }
 @media (min-width: 641px) { :has(> .st-key-story) { position: sticky; top: 0; z-index: 9; } }
 a.way { color: inherit; border: 1px solid rgba(128, 128, 128, .5); border-radius: 8px; padding: .2rem .6rem;
   font-size: .88rem; text-decoration: none; white-space: nowrap; }
@@ -41,7 +41,10 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
   .st-key-lead, :has(> .st-key-lead) { order: 1; }
   .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { flex-wrap: nowrap; overflow-x: auto; }
   .st-key-example_choice [data-testid="stButtonGroup"] button { flex: none; }
-  [class*=st-key-tools-] { row-gap: 0; }
+  .st-key-story [data-testid=stHorizontalBlock] { row-gap: .2rem; }
+  .st-key-stories { margin-top: .5rem; }
+  .st-key-stories [data-testid=stHorizontalBlock] { row-gap: .7rem; }
+  [class*=st-key-tools-], [class*=st-key-numbers-] { row-gap: 0; }
 }
 </style>"""
 

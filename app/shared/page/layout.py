@@ -13,12 +13,14 @@ from altair import TopLevelMixin
 
 from app.shared.model import models
 from app.shared.page.markdown import plain
-from bertlab.draw.percent import in_percent
+from bertlab.draw.percent import percent
 from bertlab.errors import InputError
 
 ROWS_IN_SIGHT = 30  # rows of a chart that stand on the page without scrolling
 SCROLLED_HEIGHT = 620  # pixels
-SHARE = st.column_config.ProgressColumn(format="%g%%", min_value=0, max_value=100)  # of a column in_percent
+BAR = st.column_config.ProgressColumn(format=" ", min_value=0, max_value=1)  # without the number, which stands beside
+PERCENT = " "  # the name of a column
+NUMBER = st.column_config.TextColumn("", width=70, alignment="right")
 # Altair keeps in global variables how it turns a chart into JSON, and Streamlit changes them while it draws. Whoever
 # draws a chart or writes one to a file holds this lock.
 CHARTS = Lock()
@@ -94,8 +96,16 @@ def show_chart(chart: TopLevelMixin, alt: str, rows: int = 0, width: str = "stre
 
 def show_shares(table: pd.DataFrame, column: str, columns: Mapping[str, Any] = MappingProxyType({})) -> None:
     """Show a table with bars in its `column` of probabilities, and other `columns` as configured."""
-    drawn = table.assign(**{column: table[column].map(in_percent)})
-    st.dataframe(drawn, hide_index=True, column_config={column: SHARE, **columns})
+    drawn, config = with_bars(table, column)
+    st.dataframe(drawn, hide_index=True, column_config={**config, **columns})
+
+
+def with_bars(table: pd.DataFrame, column: str) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the table with the numbers of its `column` in percent beside it, and how to show both."""
+    drawn = table.copy()
+    numbers = ["" if pd.isna(p) else percent(p) for p in drawn[column]]
+    drawn.insert(drawn.columns.get_loc(column), PERCENT, numbers)
+    return drawn, {PERCENT: NUMBER, column: BAR}
 
 
 def side_by_side(each: Sequence[Shown], view: Callable[[Shown], None]) -> None:

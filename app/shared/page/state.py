@@ -79,10 +79,15 @@ def forget_positions() -> None:
         share(key, "")
 
 
-def text_fields(examples: Examples, prefix: str = "") -> tuple[str, str | None]:
-    """Show the fields for a text and an optional second one. Pages that use the same prefix share them."""
-    left, right = st.columns([3, 2])
+def text_fields(examples: Examples, prefix: str = "", alone: bool = False) -> tuple[str, str | None]:
+    """Show the fields for a text and an optional second one. Pages that use the same prefix share them.
+
+    `alone` leaves the second one out, unless a link has filled it.
+    """
     default = first_texts(examples)[f"{prefix}text"]
+    if alone and not (st.session_state.get(f"{prefix}pair") or st.query_params.get(f"{prefix}pair")):
+        return linked_text(st.text_area, "Your text", f"{prefix}text", default, height=68), None
+    left, right = st.columns([3, 2])
     text = linked_text(left.text_area, "Your text", f"{prefix}text", default, height=68)
     pair = linked_text(right.text_area, "Second text (optional)", f"{prefix}pair", height=68)
     return text, pair.strip() or None

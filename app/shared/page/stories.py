@@ -15,6 +15,7 @@ from bertlab.io.stories import Station, Story, read_stories
 
 BUNDLED = Path(__file__).parents[2] / "stories"
 OWN = "BERTLAB_STORIES"  # the folder of `bertlab explore --stories`
+SHORT, LONG = 110, 140  # letters: columns of fewer or more are as wide as those, so that three fit
 PARTS = {"Look": "look", "What it means": "means", "Control": "control"}
 
 
@@ -64,7 +65,7 @@ def show(pages: Collection[str], page: str) -> None:
 def show_station(name: str, story: Story, number: int, page: str) -> None:
     station, count = story.stations[number - 1], len(story.stations)
     here = page == station.page
-    title, ways = st.columns([3, 2], vertical_alignment="center")
+    title, ways = st.columns([2, 1], vertical_alignment="center")
     title.markdown(f"**{station.title}** :gray[{story.title}, {number} of {count}]")
     with ways.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
         if not here:
@@ -83,8 +84,10 @@ def show_station(name: str, story: Story, number: int, page: str) -> None:
 
 
 def show_texts(station: Station) -> None:
-    for column, (heading, part) in zip(st.columns([2, 2, 3], gap="medium"), PARTS.items(), strict=True):
-        column.markdown(f"**{heading}.** {getattr(station, part)}")
+    texts = [f"**{heading}.** {getattr(station, part)}".replace("> ", ">\u00a0") for heading, part in PARTS.items()]
+    widths = [min(max(len(text), SHORT), LONG) for text in texts]  # so that no column is much higher than the others
+    for column, text in zip(st.columns(widths, gap="medium"), texts, strict=True):
+        column.markdown(text)
 
 
 def leave() -> None:

@@ -20,6 +20,7 @@ from bertlab.io.locate import bundled_models
 from bertlab.training.run_folder import MEASURES
 
 FEW = 0.1  # of the words: every model lacks some names and rare words
+MANY = 0.5  # of the words: no text of its language
 SHARE_RIGHT = {"answer": "exact", "text label": "accuracy"}  # in the file of a model's measures
 
 
@@ -36,8 +37,20 @@ def notice(task: str, loaded: models.Loaded, text: str) -> None:
     if best is not None and rare >= 3 and rare > FEW * words and 2 * others[best] <= rare:
         why = f"has {words - rare} of these {words} words in its vocabulary: the others are rare or new to it"
         offer(task, loaded, best, why, words - others[best])
+    elif strange(loaded, text):
+        name = models.readable(loaded.name)
+        st.markdown(
+            f":orange[:material/menu_book:] **{name}** has {words - rare} of these {words} words in its vocabulary. It "
+            "answers all the same, but the answer means little."
+        )
     elif text not in texts.offered(loaded.source):
         say_learned(task, loaded)
+
+
+def strange(loaded: models.Loaded, text: str) -> bool:
+    """Return whether most words of a text are not in the vocabulary of the model: another language, or code."""
+    rare, words = rare_words(loaded.tokenizer, text)
+    return words > 2 and rare > MANY * words  # a word or two may just be rare
 
 
 def say_learned(task: str, loaded: models.Loaded) -> None:
@@ -63,7 +76,7 @@ def learned(task: str, loaded: models.Loaded, base: str) -> str:
     if loaded.source not in LEARNED:
         return f"{name} has read {READ[base]}; it knows less of other texts, such as news."
     share = measure(loaded.folder, SHARE_RIGHT.get(task, ""))
-    right = "" if share is None else f"; of new ones it gets {percent(share)} right"
+    right = "" if share is None else f"; of new ones of that kind it gets {percent(share)} right"
     return f"{name} learned from {LEARNED[loaded.source]}{right}."
 
 

@@ -21,6 +21,7 @@ from bertlab.draw.charts.attention import (
     trained_maps,
 )
 from bertlab.draw.html.canvas import ModelHeads, attention_component
+from bertlab.draw.percent import percent
 from bertlab.errors import InputError
 from bertlab.explain.attention.heads import head_roles
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
@@ -88,8 +89,8 @@ def change(one: AttentionMaps, two: AttentionMaps, view: dict) -> str:
     target = one.tokens[j] if one.tokens[j] == two.tokens[pairs[j]] else f"{one.tokens[j]} / {two.tokens[pairs[j]]}"
     return (
         f"What changes most in layer {layer + 1}, head {head + 1}: **{plain(one.tokens[i])}** attends to "
-        f"**{plain(target)}** with {float(here[i, j]):.0%} in the first version, with "
-        f"{float(here[i, j]) + shift:.0%} in the other."
+        f"**{plain(target)}** with {percent(float(here[i, j]))} in the first version, with "
+        f"{percent(float(here[i, j]) + shift)} in the other."
     )
 
 

@@ -1,5 +1,7 @@
 """Attention heads: all at once and one in full, heads switched off, attention as an explanation, and bertviz."""
 
+import streamlit as st
+
 from app.shared.model import models
 from app.shared.page import layout, state
 from app.shared.text import fit, texts, versions
@@ -25,6 +27,8 @@ other = versions.field("", text)
 with layout.open_tab("attention", VIEWS) as name:
     view, task = VIEWS[name]
     more = {"version": other} if view is all_heads else {}
+    if other and not more:
+        st.caption("This view reads the first version; *All heads* compares both.")
     loaded = models.model_for(task)
     fit.notice(task, loaded, text)
     view.show(loaded, text, pair, **more)

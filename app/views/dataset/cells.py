@@ -42,9 +42,9 @@ examples = list(task.read_examples(Path({name!r}), options))
 {MEASURED if labelled else PREDICTED}"""
 
 
-def renamed(code: str, names: Mapping[str, str]) -> str:
-    """Return the cell with the model's names for the labels of its examples."""
-    lines = f"names = {names!r}\nexamples = [replace(e, label=names.get(e.label, e.label)) for e in examples]\n"
+def renamed(code: str, names: Mapping[str, str], field: str = "label=names.get(e.label, e.label)") -> str:
+    """Return the cell with the model's names for the labels of its examples, which `field` sets."""
+    lines = f"names = {names!r}\nexamples = [replace(e, {field}) for e in examples]\n"
     return f"from dataclasses import replace\n{code.replace(PREDICTED, lines + PREDICTED)}" if names else code
 
 

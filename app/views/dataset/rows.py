@@ -8,12 +8,13 @@ from app.shared.page import layout, state
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.views.dataset.judged import LETTERS, Judged
-from bertlab.draw.percent import in_percent, percent
+from bertlab.draw.percent import percent
 from bertlab.explain.slices import length_bounds, words_in
 
 EVERY, WRONG, RIGHT = "all rows", "errors", "right"
 FILE_ORDER, SUREST, LEAST = "as in the file", "surest first", "least sure first"
 ANY = "any length"
+TABS = {"text label": "The whole text", "word labels": "Each word"}  # of the page Labels
 SHORT, TALL = 10, 400  # rows of a table that does not scroll; pixels of one that does
 
 
@@ -78,8 +79,8 @@ def show_table(shown: pd.DataFrame) -> int | None:
         cut[name] = cut[name].astype(str).str.slice(0, LETTERS)
     if "score" in cut:
         cut.insert(0, "right", cut.pop("score").map(mark))
-    cut["probability"] = cut["probability"].map(in_percent)
-    config = {"probability": layout.SHARE, "right": st.column_config.TextColumn("✓", width=40)}
+    cut, config = layout.with_bars(cut, "probability")
+    config["right"] = st.column_config.TextColumn("✓", width=40)
     for name in {"predicted", "label"} & set(cut):  # as wide as they need to be: the text wants the room
         config[name] = st.column_config.TextColumn(width=min(180, 30 + 8 * max([9, *cut[name].str.len()])))
     key = f"dataset table {hash(tuple(shown.index))}"
@@ -109,5 +110,6 @@ def show_row(judged: Judged, number: int) -> None:
             st.markdown("Open it in", width="content")
             for page in (kind.page, "attention"):
                 title, icon = PAGES[page]
-                st.page_link(file_of(page), label=title, icon=icon, query_params={state.ROW: "row"})
+                query = {state.ROW: "row"} | ({"labels_tab": TABS[kind.task]} if page == "labels" else {})
+                st.page_link(file_of(page), label=title, icon=icon, query_params=query)
         st.session_state[state.ROW] = kind.texts(example)

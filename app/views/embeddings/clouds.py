@@ -15,6 +15,7 @@ from app.views.embeddings import cells
 from app.views.embeddings.texts import TextSet
 from bertlab import Tokenizer
 from bertlab.draw.charts.projection import projection_scatter, projection_table
+from bertlab.draw.percent import percent
 from bertlab.explain.vectors import LayerMeasures, Method, layer_measures, nearest, project, vector_rows
 from bertlab.io.locate import bundled_models
 from bertlab.model.base import PretrainedModel
@@ -193,7 +194,7 @@ def notices(loaded: models.Loaded, texts: TextSet) -> None:
         text = f"{cut} of {len(texts.all_texts)} texts are longer than {loaded.limit} tokens: their ends were not read."
         st.warning(text, icon=":material/content_cut:")
     if unknown > total / 50:
-        text = f"{unknown / total:.0%} of the tokens are [UNK]: they are not in the vocabulary of {loaded.name}."
+        text = f"{percent(unknown / total)} of the tokens are [UNK]: they are not in the vocabulary of {loaded.name}."
         st.warning(plain(text), icon=":material/help:")
 
 

@@ -11,6 +11,7 @@ from app.shared.page.markdown import plain
 from app.views.embeddings import cells
 from app.views.embeddings.clouds import Cloud, cell_inputs
 from bertlab.draw.charts.projection import layer_lines, measure_table
+from bertlab.draw.percent import percent
 from bertlab.explain.vectors import LayerMeasures, Neighbours
 
 FEW_TEXTS = 40  # with fewer, a single text changes the verdict
@@ -44,8 +45,8 @@ def show_verdict(clouds: Sequence[Cloud], measured: Measured) -> None:
     st.markdown("\n".join(f"- {line}" for line in lines))
     st.caption(
         "In brackets: how often a vote of the five nearest texts names a text's label. Always guessing the commonest "
-        f"label is right in {found[0][0].chance:.0%}. Labels count as separate if the vote comes at least half of the "
-        "way from there to 100%."
+        f"label is right in {percent(found[0][0].chance)}. Labels count as separate if the vote comes at least half of "
+        "the way from there to 100%."
     )
     if clouds[-1].loaded.random and clouds[1:]:
         st.markdown(against_random(clouds, found))
@@ -60,10 +61,10 @@ def against_random(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]
         gain = here.accuracy - control.accuracy
         behind |= (no_gain := gain <= max(here.spread, control.spread))
         parts.append(
-            f"{name} names {here.accuracy:.0%} of the labels, no more than random weights with {control.accuracy:.0%}: "
-            "nothing of this picture was learned"
+            f"{name} names {percent(here.accuracy)} of the labels, no more than random weights with "
+            f"{percent(control.accuracy)}: nothing of this picture was learned"
             if no_gain
-            else f"{name} names {100 * gain:.0f} points more than random weights ({control.accuracy:.0%}): learned"
+            else f"{name} names {100 * gain:.0f} points more than random weights ({percent(control.accuracy)}): learned"
         )
     return f"{'; '.join(parts)}.{WHY_NOT if behind else ''}"
 
@@ -72,7 +73,9 @@ def caution(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> N
     """Warn if there are few texts, or if random weights separate the labels too."""
     count = len(clouds[0].texts.labels)
     if count < FEW_TEXTS:
-        few = f"There are only {count} texts, so each one counts for {1 / count:.0%}. Take this as a hint, no more."
+        few = (
+            f"There are only {count} texts, so each one counts for {percent(1 / count)}. Take this as a hint, no more."
+        )
         st.warning(few, icon=":material/warning:")
     if clouds[-1].loaded.random and any(layer.separates for layer in found[-1]):
         st.caption(
@@ -83,7 +86,7 @@ def caution(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> N
 
 def verdict(cloud: Cloud, layers: Sequence[Neighbours]) -> str:
     apart = [number for number, layer in enumerate(layers) if layer.separates]
-    here = f"layer {cloud.layer}, drawn above: {layers[cloud.layer].accuracy:.0%}"
+    here = f"layer {cloud.layer}, drawn above: {percent(layers[cloud.layer].accuracy)}"
     return f"In **{plain(cloud.loaded.name)}** at **{spelled(apart)}** ({here})."
 
 

@@ -11,6 +11,8 @@ from app.shared.page.markdown import chip_names, plain
 from bertlab.errors import InputError
 from bertlab.explain.text import Encoded, clean, encode
 
+NEAR = 3  # tokens to either side of a gap
+
 
 @dataclass(frozen=True)
 class Query:
@@ -161,7 +163,18 @@ def write_masks(text: str, encoded: Encoded, segment: int, positions: Sequence[i
 def context(encoded: Encoded, position: int) -> str:
     """Return a masked position with a few tokens to either side, for Markdown."""
     words = [i for i in range(len(encoded.tokens)) if not encoded.special[i]]
-    before = [encoded.tokens[i] for i in words if position - 4 < i < position]
-    after = [encoded.tokens[i] for i in words if position < i < position + 4]
-    left, right = (plain(" ".join(tokens).replace(" ##", "")) for tokens in (before, after))
-    return f"{left} **▢** {right}"
+    before, after = [i for i in words if i < position], [i for i in words if i > position]
+    first, last = max(len(before) - NEAR, 0), NEAR
+    while first > 0 and is_piece(encoded, before[first]):
+        first -= 1
+    while last < len(after) and is_piece(encoded, after[last]):
+        last += 1
+    left, right = (
+        plain(" ".join(encoded.tokens[i] for i in near).replace(" ##", "")) for near in (before[first:], after[:last])
+    )
+    return f"{'… ' * (first > 0)}{left} **▢** {right}{' …' * (last < len(after))}"
+
+
+def is_piece(encoded: Encoded, position: int) -> bool:
+    """Return whether a token continues a word."""
+    return encoded.tokens[position].startswith("##")

@@ -21,7 +21,7 @@ layout.heading(
     "Each story answers a question in a few stations. A station opens a page with the right text, model and head, and "
     "tells you what to look at, what it means, and which control could have proved it wrong.",
 )
-with layout.box():
+with layout.box(), st.container(key="stories"):
     every = list(stories.known(ADDRESSES).items())
     for start in range(0, len(every), 2):
         for column, (name, story) in zip(st.columns(2, gap="medium"), every[start : start + 2], strict=False):

@@ -10,6 +10,7 @@ from app.views.training import cells
 from app.views.training.film import MOST_MOMENTS, last_model, moments_of
 from bertlab import BertModel, Tokenizer
 from bertlab.draw.charts.film import accuracy_steps, accuracy_table, class_key, cloud_tile, strip, unfitted
+from bertlab.draw.percent import percent
 from bertlab.explain.runs import PAIRS, Moment, TrainingRun
 from bertlab.explain.snapshots import CloudFrame, cloud_film
 from bertlab.explain.vectors import project
@@ -72,12 +73,12 @@ def story(frames: list[CloudFrame], judges_pairs: bool) -> str:
     found = [(frame.step, frame.neighbours) for frame in frames if frame.neighbours]
     (first_step, first), (last_step, last) = found[0], found[-1]
     best_step, best = max(found, key=lambda one: one[1].accuracy)
-    text = f"Neighbours name the topic of a sentence best at step **{best_step:,}**: {best.accuracy:.0%} "
-    text += f"(chance {first.chance:.0%}). "
+    text = f"Neighbours name the topic of a sentence best at step **{best_step:,}**: {percent(best.accuracy)} "
+    text += f"(chance {percent(first.chance)}). "
     if first_step == 0:
-        text += f"Random weights (step 0) reach {first.accuracy:.0%}: only what exceeds that was learned. "
+        text += f"Random weights (step 0) reach {percent(first.accuracy)}: only what exceeds that was learned. "
     if last_step != best_step:
-        text += f"At step {last_step:,} it is {last.accuracy:.0%}. "
+        text += f"At step {last_step:,} it is {percent(last.accuracy)}. "
     if judges_pairs and last.accuracy < best.accuracy - best.spread:
         text += "This training never asked [CLS] for topics: it asks [CLS] whether two texts belong together. Choose "
         text += "the mean of the tokens above to see whether the words still show the topic."

@@ -11,6 +11,7 @@ from app.views.training import cells
 from app.views.training.film import MOST_MOMENTS, last_model, moments_of, settled, text_fields
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts.film import word_lines, word_table
+from bertlab.draw.percent import percent
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun
 from bertlab.explain.snapshots import WordFrame, followed_words, word_film
@@ -62,7 +63,7 @@ def story(frames: list[WordFrame], tokenizer: Tokenizer) -> str:
     final, share = firsts[-1], float(frames[-1].probabilities[firsts[-1]])
     since = settled(firsts)
     text = f"At step {frames[-1].step:,} the model writes **{plain(tokenizer.convert_ids_to_tokens(final))}** "
-    text += f"({share:.0%}). "
+    text += f"({percent(share)}). "
     if since == 0:
         return text + "It was the first guess in every snapshot."
     before = plain(tokenizer.convert_ids_to_tokens(firsts[since - 1]))

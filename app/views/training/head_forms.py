@@ -12,6 +12,7 @@ from app.views.training import cells
 from app.views.training.film import MOST_MOMENTS, last_model, moments_of, text_fields
 from bertlab import BertModel, Tokenizer
 from bertlab.draw.charts.film import head_tile, role_lines, role_table, strip, unfitted
+from bertlab.draw.percent import percent
 from bertlab.explain.attention.heads import ROLES, head_roles
 from bertlab.explain.attention.maps import attention_maps
 from bertlab.explain.runs import Moment, TrainingRun
@@ -61,7 +62,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
 def show_tiles(frames: list[HeadFrame], shares: Tensor, role: int, layer: int, head: int) -> list:
     """Show one small matrix for each snapshot, with the `shares` (T,) of a role. Returns the charts."""
     tiles = [
-        head_tile(frame, layer, head, f"{NAMED[role]}: {share:.0%}")
+        head_tile(frame, layer, head, f"{NAMED[role]}: {percent(share)}")
         for frame, share in zip(frames, shares.tolist(), strict=True)
     ]
     with st.container(horizontal=True, gap="medium"):
@@ -81,7 +82,7 @@ def choose_head(order: list[tuple[int, int]], shares: Tensor) -> tuple[int, int]
     def label(name: str) -> str:
         layer, head = (int(number) for number in name.split("-"))
         share, role = shares[layer - 1, head - 1].max(-1)
-        return f"layer {layer}, head {head}: {share:.0%} on {phrase(NAMED[role])}"
+        return f"layer {layer}, head {head}: {percent(float(share))} on {phrase(NAMED[role])}"
 
     names = [f"{layer + 1}-{head + 1}" for layer, head in order]
     if state.unset("film_head") or st.session_state.film_head not in names:
@@ -105,9 +106,9 @@ def story(
     `shares` (T,) are those of the role by snapshot.
     """
     share = float(shares[-1])
-    text = f"**Layer {layer + 1}, head {head + 1}** ends with {share:.0%} of its attention on "
+    text = f"**Layer {layer + 1}, head {head + 1}** ends with {percent(share)} of its attention on "
     text += f"**{phrase(NAMED[role])}**"
     earlier = zip(frames[:-1], shares[:-1].tolist(), strict=True)
     half = next((frame.step for frame, then in earlier if then >= share / 2), None)
     text += f"; it first reached half of that at step {half:,}. " if share > 0 and half else ". "
-    return text + f"With random weights the share is {control:.0%}, with uniform attention {uniform:.0%}."
+    return text + f"With random weights the share is {percent(control)}, with uniform attention {percent(uniform)}."

@@ -10,6 +10,7 @@ from app.shared.page.exports import exports
 from app.shared.page.markdown import explained, plain
 from app.views.training import cells
 from bertlab.draw.charts import runs as run_charts
+from bertlab.draw.percent import percent
 from bertlab.explain.runs import CurveBaseline, Moment, Row, TrainingRun, read_run
 
 REFRESH = 2  # seconds
@@ -73,7 +74,7 @@ def show_figures(run: TrainingRun, step: int | None) -> None:
     for name in run.shares[:1] if run.evaluations else run.shares[:2]:
         row = evaluated if run.evaluations else logged
         label = run_charts.curve_name(name).capitalize() + ("" if run.evaluations else ", correct")
-        figures[label] = f"{row[name]:.0%}" if row else UNKNOWN
+        figures[label] = percent(row[name]) if row else UNKNOWN
     if "seconds" in run.rows[0]:
         figures["Time"] = duration(logged["seconds"]) if logged else duration(0)
     with st.container(horizontal=True, gap="medium"):
@@ -150,7 +151,7 @@ def evaluated(run: TrainingRun) -> str:
         return "This run measures nothing between 0 and 1 on held-out examples. Its table has the figures."
     first, last = run.evaluations[0], run.evaluations[-1]
     label = plain(run_charts.curve_name(name))
-    text = f"On held-out examples the {label} was {first[name]:.0%} at step {first['step']:,.0f}"
-    text += f" and {last[name]:.0%} at step {last['step']:,.0f}." if len(run.evaluations) > 1 else "."
-    baselines = [f"{plain(one.name)}: {one.value:.0%}" for one in run.baselines if one.measure == name]
+    text = f"On held-out examples the {label} was {percent(first[name])} at step {first['step']:,.0f}"
+    text += f" and {percent(last[name])} at step {last['step']:,.0f}." if len(run.evaluations) > 1 else "."
+    baselines = [f"{plain(one.name)}: {percent(one.value)}" for one in run.baselines if one.measure == name]
     return text + (f" Without a model, {'; '.join(baselines)}." if baselines else "")

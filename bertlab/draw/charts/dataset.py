@@ -8,6 +8,7 @@ import pandas as pd
 
 from bertlab.draw.charts.base import PLAIN
 from bertlab.draw.palette import BLUE, GREY
+from bertlab.draw.percent import percent
 from bertlab.explain.slices import Slice
 
 WIDE, CELL, ROW = 80, 40, 26  # pixels
@@ -28,7 +29,7 @@ def confusion_chart(table: pd.DataFrame) -> alt.LayerChart:
     """Counts in their cells; colours are shares of the row."""
     labels = list(dict.fromkeys(table["right"]))
     axis = alt.Axis(labelLimit=150, labelFontSize=12, **PLAIN)
-    base = alt.Chart(table).encode(
+    base = alt.Chart(table.assign(shown=table["share"].map(percent))).encode(
         x=alt.X(
             "predicted:N",
             scale=alt.Scale(domain=labels),  # not sort: Vega does not read a list with "if"
@@ -36,7 +37,7 @@ def confusion_chart(table: pd.DataFrame) -> alt.LayerChart:
             axis=alt.Axis(labelAngle=0, labelAlign="center", labelLimit=WIDE, labelFontSize=12, **PLAIN),
         ),
         y=alt.Y("right:N", scale=alt.Scale(domain=labels), title="right", axis=axis),
-        tooltip=["right", "predicted", "count", alt.Tooltip("share", format=".1%")],
+        tooltip=["right", "predicted", "count", alt.Tooltip("shown:N", title="share of row")],
     )
     colour = alt.Color("share:Q", title="share of row", scale=alt.Scale(scheme="cividis", domain=[0, 1]))
     ink = alt.when(alt.datum.share > 0.5).then(alt.value("black")).otherwise(alt.value("white"))
@@ -55,13 +56,15 @@ def slice_bars(table: pd.DataFrame, mean: float) -> alt.LayerChart:
     """The score of each slice as a bar, with the mean of all as a line."""
     unit = table.columns[2]
     bars = (
-        alt.Chart(table)
+        alt.Chart(table.assign(shown=table[unit].map(percent)))
         .mark_bar(color=BLUE)
         .encode(
             x=alt.X(f"{unit}:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=5)),
             y=alt.Y("slice:N", sort=None, title=None, axis=alt.Axis(labelLimit=150, labelFontSize=12, **PLAIN)),
-            tooltip=["slice", "rows", alt.Tooltip(f"{unit}:Q", format=".1%")],
+            tooltip=["slice", "rows", alt.Tooltip("shown:N", title=unit)],
         )
     )
-    line = alt.Chart(pd.DataFrame({"mean": [mean]})).mark_rule(color=GREY, strokeDash=[4, 3], strokeWidth=2)
-    return (bars + line.encode(x="mean:Q", tooltip=alt.Tooltip("mean", format=".1%"))).properties(height=alt.Step(ROW))
+    line = alt.Chart(pd.DataFrame({"mean": [mean], "shown": [percent(mean)]})).encode(
+        x="mean:Q", tooltip=alt.Tooltip("shown:N", title="mean")
+    )
+    return (bars + line.mark_rule(color=GREY, strokeDash=[4, 3], strokeWidth=2)).properties(height=alt.Step(ROW))

@@ -9,6 +9,7 @@ import pandas as pd
 from torch import Tensor
 
 from bertlab.draw.palette import GREY, OKABE_ITO, SHAPES
+from bertlab.draw.percent import percent
 from bertlab.explain.attention.heads import ROLES
 from bertlab.explain.snapshots import AnswerFrame, CloudFrame, HeadFrame, WordFrame
 from bertlab.tokenizer import Tokenizer
@@ -82,7 +83,7 @@ def accuracy_steps(table: pd.DataFrame, chance: float, step: int | None = None) 
     """The accuracies of an accuracy_table against steps, above chance."""
     rule = alt.Chart(pd.DataFrame({"accuracy": [chance]})).encode(y="accuracy:Q")
     dashed = rule.mark_rule(strokeDash=[5, 4], color=GREY)
-    label = rule.mark_text(align="right", dy=10, dx=-3, fontSize=12, color=GREY, text=f"chance {chance:.0%}")
+    label = rule.mark_text(align="right", dy=10, dx=-3, fontSize=12, color=GREY, text=f"chance {percent(chance)}")
     lines = _lines(table, "vector", "accuracy", "label named by neighbours", step)
     return alt.layer(dashed, label.encode(x=alt.value("width")), lines).properties(height=340)
 
@@ -137,7 +138,7 @@ def cloud_tile(frame: CloudFrame, points: np.ndarray, labels: Sequence[str], tex
     """The projected vectors (N, 2) of one moment; each label has a colour and a shape."""
     names = sorted(set(labels))
     table = pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "label": list(labels), "text": list(texts)})
-    subtitle = f"{frame.neighbours.accuracy:.0%}" if frame.neighbours else ""
+    subtitle = percent(frame.neighbours.accuracy) if frame.neighbours else ""
     return (
         alt.Chart(table, title=_title(frame.step, subtitle))
         .mark_point(filled=True, size=22, opacity=0.85)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from bertlab.draw.charts.base import token_names
+from bertlab.draw.percent import percent
 from bertlab.explain.attention.flow import Measures
 
 CELL = "cell"  # the selection of heads in a map: what Streamlit calls the clicked cells
@@ -33,6 +34,11 @@ def largest(*maps: Rows) -> float:
     return max([0.01, *(abs(change) for rows in maps for changes in rows for change in changes)])
 
 
+def _written(change: float) -> str:
+    """Return a number for a cell, with its sign; 0.00 has none."""
+    return f"{change:+.2f}".replace("-", "−") if abs(change) >= 0.005 else "0.00"
+
+
 def knockout_map(
     rows: Rows, scale: float, layers: int | None = None, off: Sequence[tuple[int, int]] = (), clickable: bool = False
 ) -> alt.LayerChart:
@@ -41,6 +47,7 @@ def knockout_map(
     There is room for `layers` rows where not all are known yet. Heads `off` (layer, head, from 0) are framed.
     """
     table = knockout_table({"": rows})
+    table["shown"] = table["change"].map(_written)
     switched = {(layer + 1, head + 1) for layer, head in off}
     table["off"] = [(layer, head) in switched for layer, head in zip(table["layer"], table["head"], strict=True)]
     order = alt.Scale(domain=list(range(1, (layers or len(rows)) + 1)))
@@ -62,7 +69,7 @@ def knockout_map(
     if len(rows[0]) > _WRITTEN:
         return drawn.properties(height=alt.Step(24))
     ink = alt.condition(f"abs(datum.change) > {0.72 * scale}", alt.value("#fff"), alt.value("#111"))
-    numbers = base.mark_text(fontSize=13).encode(text=alt.Text("change:Q", format="+.2f"), color=ink)
+    numbers = base.mark_text(fontSize=13).encode(text="shown:N", color=ink)
     words = off_cells.mark_text(fontSize=11, fontWeight="bold", dy=14, text="off").encode(color=ink)
     return (drawn + numbers + words).properties(height=alt.Step(44))
 
@@ -93,16 +100,18 @@ def measure_map(measures: Measures) -> alt.LayerChart:
         table[table["compared"]]
         .assign(measure=name, rank=table[f"rank by {name}"], share=table[name] / table[name][table["compared"]].sum())
         .filter(["position", "token", "measure", "rank", "share"])
+        .assign(shown=lambda t: t["share"].map(percent))
         for name in measures.values
     ]
     long = pd.concat(shares)
     positions = list(long["position"].unique())
     names = alt.Axis(labelExpr=token_names(positions, measures.tokens), labelFontSize=13, labelLimit=110, **_BARE)
-    top = alt.Axis(orient="top", labelAngle=0, labelFontSize=12, **_BARE)
+    lines = "split(datum.label, '-')"  # "value-weighted" in two, or it would touch its neighbour on a phone
+    top = alt.Axis(orient="top", labelAngle=0, labelFontSize=12, labelExpr=lines, **_BARE)
     base = alt.Chart(long).encode(
         x=alt.X("measure:N", sort=list(measures.values), title=None, axis=top),
         y=alt.Y("position:O", title=None, axis=names),
-        tooltip=["token", "measure", "rank", alt.Tooltip("share", format=".1%")],
+        tooltip=["token", "measure", "rank", alt.Tooltip("shown:N", title="share")],
     )
     legend = alt.Legend(title="share", format=".0%", orient="bottom", gradientLength=150)
     most = float(long["share"].max()) or 1.0
@@ -125,7 +134,7 @@ def agreement_map(measures: Measures) -> alt.LayerChart:
     names = list(measures.values)
     table = agreement_table(measures)
     known = table["correlation"].notna()
-    table["shown"] = table["correlation"].map("{:+.2f}".format).str.replace("-", "−").where(known, "–")
+    table["shown"] = table["correlation"].map(_written).where(known, "–")
     axis = dict(title=None, sort=names, scale=alt.Scale(domain=names))
     base = alt.Chart(table).encode(
         x=alt.X("other:N", axis=alt.Axis(labelAngle=-35, orient="bottom", **_BARE), **axis),

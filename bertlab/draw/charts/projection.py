@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE, SHAPES
+from bertlab.draw.percent import percent
 from bertlab.explain.vectors import LayerMeasures
 
 YOURS = "your sentences"  # the label of what a reader adds to a set
@@ -46,8 +47,18 @@ def projection_scatter(
     texts = [text if len(text) <= LETTERS else f"{text[:LETTERS]} …" for text in table["text"]]
     table = table.assign(shown=few_labels(table["label"]), text=texts)
     base = alt.Chart(table).encode(
-        x=alt.X("x:Q", title=_axis_title("1st", explained, 0), axis=_AXIS, scale=alt.Scale(zero=False, padding=14)),
-        y=alt.Y("y:Q", title=_axis_title("2nd", explained, 1), axis=_AXIS, scale=alt.Scale(zero=False, padding=14)),
+        x=alt.X(
+            "x:Q",
+            title=explained and f"1st direction: {percent(explained[0])} of the variance",
+            axis=_AXIS,
+            scale=alt.Scale(zero=False, padding=14),
+        ),
+        y=alt.Y(
+            "y:Q",
+            title=explained and f"2nd direction: {percent(explained[1])}",
+            axis=_AXIS,
+            scale=alt.Scale(zero=False, padding=14),
+        ),
         tooltip=["number", "label", "text"],
     )
     colour, shape = _label_scales(table["shown"])
@@ -62,17 +73,14 @@ def projection_scatter(
 _AXIS = alt.Axis(labels=False, ticks=False, domain=False, gridOpacity=0.4, tickCount=5)
 
 
-def _axis_title(name: str, explained: tuple[float, float] | None, axis: int) -> str | None:
-    return explained and f"{name} direction: {explained[axis]:.0%} of the variance"
-
-
 def _label_scales(labels: pd.Series) -> tuple[alt.Color, alt.Shape]:
     """Colour and shape of each label, in one legend; a star for the reader's own sentences."""
     names = sorted(set(labels) - {OTHERS, YOURS}) + [name for name in (OTHERS, YOURS) if name in set(labels)]
     numbered = list(enumerate(names))
     colours = [MARK if name == YOURS else COLOURS[i] for i, name in numbered]
     shapes = [STAR if name == YOURS else SHAPES[i] for i, name in numbered]
-    legend = alt.Legend(title=None, orient="bottom", columns=3, labelFontSize=13, labelLimit=150, symbolSize=110)
+    looks = dict(labelFontSize=12, labelLimit=150, symbolSize=90, columnPadding=5)  # three beside each other
+    legend = alt.Legend(title=None, orient="bottom", columns=3, **looks)
     return (
         alt.Color("shown:N", scale=alt.Scale(domain=names, range=colours), legend=legend),
         alt.Shape("shown:N", scale=alt.Scale(domain=names, range=shapes), legend=legend),

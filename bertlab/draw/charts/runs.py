@@ -6,6 +6,7 @@ import altair as alt
 import pandas as pd
 
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
+from bertlab.draw.percent import percent
 from bertlab.explain.runs import CurveBaseline, TrainingRun
 
 MOST_POINTS = 600  # of one curve; more than a picture has room for
@@ -64,7 +65,7 @@ def loss_curve(run: TrainingRun, log_steps: bool = False, step: int | None = Non
     top = max([baseline.value for baseline in baselines] + [row[run.loss] for row in run.rows])
     title = "loss (nats per word)" if run.loss in NAMES else "loss of the training (nats)"
     y = alt.Y("value:Q", title=title, scale=alt.Scale(domain=[0, 1.05 * top]), axis=alt.Axis(gridOpacity=0.4))
-    return _curves(run, [run.loss], y, _dashed(baselines, ".2f"), _steps(run, log_steps), step)
+    return _curves(run, [run.loss], y, _dashed(baselines, "{:.2f}".format), _steps(run, log_steps), step)
 
 
 def share_curves(run: TrainingRun, log_steps: bool = False, step: int | None = None) -> alt.LayerChart:
@@ -76,7 +77,7 @@ def share_curves(run: TrainingRun, log_steps: bool = False, step: int | None = N
     least = min([0.0] + [row[name] for row in run.evaluations for name in measures])
     scale = alt.Scale(domain=[least, 1])
     y = alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(format="%", gridOpacity=0.4))
-    return _curves(run, measures, y, _dashed(baselines, ".0%"), _steps(run, log_steps), step)
+    return _curves(run, measures, y, _dashed(baselines, percent), _steps(run, log_steps), step)
 
 
 def _steps(run: TrainingRun, log_steps: bool) -> alt.X:
@@ -122,12 +123,12 @@ def _colour(names: Sequence[str]) -> alt.Color:
     return alt.Color("curve:N", scale=alt.Scale(domain=list(names), range=colours), legend=legend)
 
 
-def _dashed(baselines: Sequence[CurveBaseline], form: str) -> list[alt.Chart]:
+def _dashed(baselines: Sequence[CurveBaseline], form: Callable[[float], str]) -> list[alt.Chart]:
     """Dashed lines with their names and values beside the picture, where no curve runs through them."""
     layers = []
     for baseline in baselines:
         base = alt.Chart(pd.DataFrame({"value": [baseline.value]})).encode(y="value:Q")
-        text = f"{baseline.name.partition(':')[0]} {baseline.value:{form}}"
+        text = f"{baseline.name.partition(':')[0]} {form(baseline.value)}"
         words = base.mark_text(align="left", baseline="middle", dx=4, fontSize=11, color=GREY, text=text)
         layers += [base.mark_rule(strokeDash=[5, 4], color=ORANGE, strokeWidth=1.5), words.encode(x=alt.value("width"))]
     return layers

@@ -1,5 +1,5 @@
-"""Text with marks in it, as escaped HTML: tokens by what masking did to them or by their attributions, a
-passage with its answer, its names or what might be one."""
+"""Text with marks in it, as escaped HTML: tokens by what masking did to them, tokens or words by their attributions,
+a passage with its answer, its names or what might be one."""
 
 import math
 from collections.abc import Sequence
@@ -113,6 +113,20 @@ def attribution_strip(tokens: Sequence[str], values: Sequence[float]) -> str:
         note = f"{value:+.{decimals}f}".replace("-", "−") if round(value, decimals) else "0"
         parts.append(f'<span style="background: {colour}"><bdi>{escape(token)}</bdi><small>{note}</small></span>')
     return _strip(tokens, parts)
+
+
+def attributed_text(text: str, spans: Sequence[tuple[int, int]], values: Sequence[float]) -> str:
+    """The text with each span of characters shaded by its attribution: blue for positive, orange for negative, scaled
+    to the largest; a mouse over it reads the number."""
+    largest = max(map(abs, values), default=0) or 1.0
+    parts, done = [], 0
+    for (start, stop), value in zip(spans, values, strict=True):
+        shade = f"{BLUE if value > 0 else ORANGE}{round(160 * abs(value) / largest):02x}"
+        number = f"{value:+.2f}".replace("-", "−")
+        parts.append(escape(text[done:start]))
+        parts.append(f'<span title="{number}" style="background: {shade}">{escape(text[start:stop])}</span>')
+        done = stop
+    return f'{STYLE}<div class="passage" dir="auto">{"".join(parts)}{escape(text[done:])}</div>'
 
 
 def _strip(tokens: Sequence[str], parts: Sequence[str]) -> str:

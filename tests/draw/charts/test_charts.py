@@ -12,7 +12,7 @@ from bertlab.draw.charts.attribution import attribution_bars
 from bertlab.draw.charts.base import png, svg
 from bertlab.draw.charts.dataset import confusion_chart, confusion_table
 from bertlab.draw.charts.masking import fill_bars, surprisal_bars
-from bertlab.draw.html.marked import attribution_strip, marked_names, marked_passage, token_strip
+from bertlab.draw.html.marked import attributed_text, attribution_strip, marked_names, marked_passage, token_strip
 from bertlab.explain.attribution import Attribution
 from bertlab.explain.labels import Name
 from bertlab.explain.words.fill import Fill
@@ -92,6 +92,14 @@ def test_strips_run_in_the_direction_of_their_script():
         tokens = ["[CLS]", *words, "[SEP]"]
         assert f'dir="{direction}"' in attribution_strip(tokens, [0.5] * 4)
         assert f'dir="{direction}"' in token_strip(tokens, [0] * 4, tokens, [True, False, False, True])
+
+
+def test_a_text_with_its_attributions():
+    html = attributed_text("<b> c, d!", [(0, 3), (4, 5), (7, 8)], [1.0, -0.5, 0.0])
+    assert "<b>" not in html and "dir=" in html
+    assert '<span title="+1.00" style="background: #0072B2a0">&lt;b&gt;</span> <span title="−0.50"' in html
+    assert "#E69F0050" in html and html.endswith("d</span>!</div>") and "</span>, <span" in html
+    assert attributed_text("a", [], []).endswith(">a</div>")
 
 
 def test_strip_of_attributions():

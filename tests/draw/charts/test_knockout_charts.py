@@ -59,3 +59,8 @@ def test_agreement_in_pairs():
     table = agreement_table(MEASURES).set_index(["measure", "other"])["correlation"]
     assert table["attention", "rollout"] == pytest.approx(-1) and math.isnan(table["attention", "flat"])
     assert list(agreement_map(MEASURES).data["shown"][:2]) == ["−1.00", "–"]
+
+
+def test_a_change_of_nothing_has_no_sign():
+    table = next(iter(knockout_map([[-0.001, 0.3], [-0.3, 0.004]], 1.0).to_dict()["datasets"].values()))
+    assert [row["shown"] for row in table] == ["0.00", "+0.30", "−0.30", "0.00"]

@@ -1,0 +1,80 @@
+"""The label of a whole text: how sure the model is, how often it is wrong then, and what contributes to it."""
+
+import pandas as pd
+import streamlit as st
+
+from app.shared import contributions
+from app.shared.model import models
+from app.shared.page import layout, sureness
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
+from app.shared.text import fit
+from app.views.labels import cells, why
+from bertlab.draw.charts.attribution import attribution_table
+from bertlab.draw.percent import percent
+from bertlab.evaluation.calibration import Bin, when_as_sure
+from bertlab.explain.attribution import attribute_text
+from bertlab.explain.labels import LabelledText
+
+CLASSES = 8  # only the model's maker wants to see more
+
+
+def show(
+    loaded: models.Loaded, labelled: LabelledText, other: LabelledText | None, text: str, pair: str | None, name: str
+) -> None:
+    """Show the label of a text, and how it changes in the `other` version. `name` is that of the files to save."""
+    label = loaded.model.config.id2label[labelled.label]
+    show_label(loaded, labelled, label, f"numbers {name}", fit.strange(loaded, text))
+    if other:
+        st.markdown(change(loaded, labelled, other))
+    asked = text, pair, labelled.label, loaded.limit
+    found, control = contributions.with_control(attribute_text, loaded, *asked)
+    why.show_texts(found, labelled.encoded, text, pair)
+    bars = why.show_rest(found, control, f"What contributes to “{label}”", label)
+    code = cells.text_label(loaded.source, text, pair, loaded.limit)
+    exports(name, attribution_table(found, control), code, bars)
+
+
+def show_label(loaded: models.Loaded, labelled: LabelledText, label: str, key: str, strange: bool) -> None:
+    """Show the class and how sure the model is; unless the text is `strange` to it, also how often it is wrong then."""
+    prediction = labelled.prediction
+    if not prediction.probabilities:
+        st.metric("Predicted number", f"{prediction.label:.3f}")
+        return
+    ranked = sorted(prediction.probabilities.items(), key=lambda item: -item[1])
+    alike = None if strange or isinstance(prediction.label, tuple) else when_as_sure(loaded.folder, ranked[0][1])
+    doubt = sureness.doubt(ranked, sureness.LABEL)
+    with st.container(horizontal=True, gap="large", key=key):
+        st.metric("Best guess" if doubt else "Likeliest class", plain(label), width="content")
+        st.metric("Its probability", percent(ranked[0][1]), width="content")
+        if alike and alike.wrong:  # "0%" would promise too much
+            st.metric("Wrong when this sure", percent(alike.wrong), width="content")
+    if alike:
+        st.caption(held_out(loaded, alike))
+    if doubt:
+        st.markdown(doubt)
+    if len(ranked) > 2 or alike is None:
+        layout.show_shares(pd.DataFrame(ranked[:CLASSES], columns=["class", "probability"]), "probability")
+
+
+def held_out(loaded: models.Loaded, alike: Bin) -> str:
+    """Say how often the model was wrong about held-out examples when it was as sure."""
+    wrong = f"{alike.count - alike.right:,}" if alike.wrong else "none"
+    return (
+        f"Of {alike.count:,} test texts about which **{plain(loaded.name)}** was as sure ({alike.between}), it got "
+        f"{wrong} wrong. They were of the kind it learned from; on yours it may be wrong more often."
+    )
+
+
+def change(loaded: models.Loaded, one: LabelledText, two: LabelledText) -> str:
+    """Say how the label of a text and its probability change in another version."""
+    names = loaded.model.config.id2label
+    if not one.prediction.probabilities or not two.prediction.probabilities:
+        return (
+            f"In the other version the number is **{two.prediction.label:.3f}** instead of {one.prediction.label:.3f}."
+        )
+    first, then = (names[x.label] for x in (one, two))
+    p, q = (percent(x.prediction.probabilities[names[x.label]]) for x in (one, two))
+    if first == then:
+        return f"In the other version the class stays **{plain(first)}**, with {q} instead of {p}."
+    return f"In the other version the class is **{plain(then)}** ({q}) instead of **{plain(first)}** ({p})."
