@@ -9,7 +9,7 @@ from app.shared.page.markdown import plain
 from app.views.dataset import cells
 from app.views.dataset.kinds import TEXTS, WORDS
 from app.views.dataset.source import NOTHING, Data
-from bertlab.corpora.conll import OUTSIDE
+from bertlab.corpora.labelled.conll import OUTSIDE
 from bertlab.explain.labels import name_kinds
 
 FIELD = 165  # pixels: two of them beside each other on a phone
