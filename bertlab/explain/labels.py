@@ -5,23 +5,30 @@ from dataclasses import dataclass
 
 import torch
 
-from bertlab.corpora.examples import TokenExample
+from bertlab.corpora.examples import TextExample, TokenExample
 from bertlab.errors import InputError
 from bertlab.explain.text import Encoded, clean, encode, longest
 from bertlab.inputs.features import Batch, WordsFeature
 from bertlab.model import BertForSequenceClassification, BertForTokenClassification
-from bertlab.tasks.sequence import TextPrediction, text_prediction
+from bertlab.tasks.sequence import SequenceTask, TextPrediction, text_prediction
 from bertlab.tasks.token import OUTSIDE, TokenPrediction, TokenTask, words_of
 from bertlab.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
 class LabelledText:
-    """`label` is the number of the likeliest class, 0 for a model that gives one number."""
+    """`label` is the number of the likeliest class, 0 for a model that gives one number. `whole` is the prediction for
+    the whole text, in windows, where not all of it could be read at once."""
 
     prediction: TextPrediction
     label: int
     encoded: Encoded
+    whole: TextPrediction | None = None
+
+    @property
+    def said(self) -> TextPrediction:
+        """The prediction for all of the text."""
+        return self.whole or self.prediction
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,10 @@ def label_text(
     with torch.inference_mode():  # not around the encoding: its tensors may be wanted for gradients
         logits = model(**encoded.batch).logits[0].float()  # (1, N) -> (N,)
     prediction = text_prediction(model.config, logits)
-    return LabelledText(prediction, int(logits.argmax()) if prediction.probabilities else 0, encoded)
+    whole = None
+    if encoded.dropped and pair is None:
+        (whole,) = SequenceTask(tokenizer, longest(model, limit)).predict(model, [TextExample("", clean(text))])
+    return LabelledText(prediction, int(logits.argmax()) if prediction.probabilities else 0, encoded, whole)
 
 
 def label_words(

@@ -95,8 +95,8 @@ class SequenceTask(Task[TextExample, TextPrediction]):
             numbers += [feature.example for feature in chosen]
             rows.append(out.logits.float().cpu())  # (B, N)
         logits, owner = torch.cat(rows), torch.tensor(numbers)  # (W, N), (W,) of all windows
-        means = torch.zeros(len(examples), logits.size(1)).index_reduce_(0, owner, logits, "mean", include_self=False)
-        return text_predictions(model.config, means)
+        sums = torch.zeros(len(examples), logits.size(1)).index_add_(0, owner, logits)
+        return text_predictions(model.config, sums / owner.bincount()[:, None])
 
     def predict_given(self, model: PretrainedModel, given: Given, top: int) -> list[dict]:
         prediction = next(self.predict(model, [TextExample("", given["text"], given.get("pair"))]))

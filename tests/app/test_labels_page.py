@@ -54,6 +54,13 @@ def test_at_first_a_text_is_shown_whose_label_comes_from_the_word_that_one_expec
     assert table["token"][table["contribution"].argmax()] == "delicious"
 
 
+def test_a_long_review_is_judged_whole():
+    begins = "I had read that this was the film of the year, and so did my sister. " * 8
+    app = opened("labels", label_text=begins + "It is awful, boring, badly acted and a terrible waste of time. " * 8)
+    assert fine(app) and app.metric[0].value == "negative"
+    assert "The text is read in windows of 128 tokens" in said(app) and "first window alone" in said(app)
+
+
 def test_no_names_are_guessed_in_real_english():
     text = "Barack Obama was born in Hawaii."
     link = {"label_text": text, "label_two": "true", "label_other": f"{text} It was great."}

@@ -22,6 +22,15 @@ def test_a_text_is_labelled_as_the_task_does(classifier, tok, pair):
     assert said.prediction.probabilities == pytest.approx(expected.probabilities, abs=1e-6)
 
 
+def test_a_long_text_is_labelled_whole(classifier, tok):
+    text = " ".join([TEXT, PAIR] * 9)
+    said = label_text(classifier, tok, text, limit=20)
+    (expected,) = SequenceTask(tok, 20).predict(classifier, [TextExample("1", text)])
+    assert said.said == said.whole == expected != said.prediction and said.encoded.dropped
+    assert label_text(classifier, tok, TEXT).whole is None
+    assert label_text(classifier, tok, text, PAIR, limit=20).whole is None
+
+
 @settings(max_examples=25)
 @example("a\u0301b [MASK] \u200d \x00 didn't", 48)
 @given(

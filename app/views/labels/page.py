@@ -32,7 +32,8 @@ def models_for(task: str) -> Iterator[tuple[models.Loaded, str]]:
 def show_text() -> None:
     for loaded, ending in models_for("text label"):
         labelled = models.compute(label_text, loaded, text, pair, loaded.limit)
-        layout.notices(loaded.name, labelled.encoded.dropped, labelled.encoded.unknown, len(labelled.encoded.tokens))
+        encoded = labelled.encoded
+        layout.notices(loaded.name, 0 if labelled.whole else encoded.dropped, encoded.unknown, len(encoded.tokens))
         if not ending:
             fit.notice("text label", loaded, text)
         theirs = models.compute(label_text, loaded, other, pair, loaded.limit) if other else None

@@ -24,9 +24,11 @@ def show(
 ) -> None:
     """Show the label of a text, and how it changes in the `other` version. `name` is that of the files to save."""
     label = loaded.model.config.id2label[labelled.label]
-    show_label(loaded, labelled, label, f"numbers {name}", fit.strange(loaded, text))
+    show_label(loaded, labelled, f"numbers {name}", fit.strange(loaded, text))
+    if labelled.whole:
+        st.caption(beginning(labelled, label))
     if other:
-        st.markdown(change(loaded, labelled, other))
+        st.markdown(change(labelled, other))
     asked = text, pair, labelled.label, loaded.limit
     found, control = contributions.with_control(attribute_text, loaded, *asked)
     why.show_texts(found, labelled.encoded, text, pair)
@@ -35,9 +37,20 @@ def show(
     exports(name, attribution_table(found, control), code, bars)
 
 
-def show_label(loaded: models.Loaded, labelled: LabelledText, label: str, key: str, strange: bool) -> None:
+def beginning(labelled: LabelledText, label: str) -> str:
+    """Say what the model makes of the part of a long text that is explained below."""
+    prediction, shown = labelled.prediction, len(labelled.encoded.tokens)
+    shares = prediction.probabilities
+    alone = f"“{plain(label)}” ({percent(shares[label])})" if shares else f"{prediction.label:.3f}"
+    return (
+        f"The text is read in windows of {shown} tokens, and the answer is the mean of what they say. Below is the "
+        f"first window alone, which says {alone}."
+    )
+
+
+def show_label(loaded: models.Loaded, labelled: LabelledText, key: str, strange: bool) -> None:
     """Show the class and how sure the model is; unless the text is `strange` to it, also how often it is wrong then."""
-    prediction = labelled.prediction
+    prediction = labelled.said
     if not prediction.probabilities:
         st.metric("Predicted number", f"{prediction.label:.3f}")
         return
@@ -45,7 +58,7 @@ def show_label(loaded: models.Loaded, labelled: LabelledText, label: str, key: s
     alike = None if strange or isinstance(prediction.label, tuple) else when_as_sure(loaded.folder, ranked[0][1])
     doubt = sureness.doubt(ranked, sureness.LABEL)
     with st.container(horizontal=True, gap="large", key=key):
-        st.metric("Best guess" if doubt else "Likeliest class", plain(label), width="content")
+        st.metric("Best guess" if doubt else "Likeliest class", plain(ranked[0][0]), width="content")
         st.metric("Its probability", percent(ranked[0][1]), width="content")
         if alike and alike.wrong:  # "0%" would promise too much
             st.metric("Wrong when this sure", percent(alike.wrong), width="content")
@@ -66,15 +79,14 @@ def held_out(loaded: models.Loaded, alike: Bin) -> str:
     )
 
 
-def change(loaded: models.Loaded, one: LabelledText, two: LabelledText) -> str:
+def change(one: LabelledText, two: LabelledText) -> str:
     """Say how the label of a text and its probability change in another version."""
-    names = loaded.model.config.id2label
-    if not one.prediction.probabilities or not two.prediction.probabilities:
-        return (
-            f"In the other version the number is **{two.prediction.label:.3f}** instead of {one.prediction.label:.3f}."
-        )
-    first, then = (names[x.label] for x in (one, two))
-    p, q = (percent(x.prediction.probabilities[names[x.label]]) for x in (one, two))
+    if not one.said.probabilities or not two.said.probabilities:
+        return f"In the other version the number is **{two.said.label:.3f}** instead of {one.said.label:.3f}."
+    (first, p), (then, q) = (max(x.said.probabilities.items(), key=lambda item: item[1]) for x in (one, two))
     if first == then:
-        return f"In the other version the class stays **{plain(first)}**, with {q} instead of {p}."
-    return f"In the other version the class is **{plain(then)}** ({q}) instead of **{plain(first)}** ({p})."
+        return f"In the other version the class stays **{plain(first)}**, with {percent(q)} instead of {percent(p)}."
+    return (
+        f"In the other version the class is **{plain(then)}** ({percent(q)}) instead of **{plain(first)}** "
+        f"({percent(p)})."
+    )
