@@ -8,10 +8,10 @@ The first command, called again, goes on where it stopped; the second makes the 
 MR's sentences (Pang and Lee 2005) and IMDB's reviews (Maas et al. 2011), each tested on 2,000 texts that no learner
 sees. A seed draws the labelled examples, the same for all learners, then the new head and the order.
 
-"pretrained" is `bertlab finetune sentence` with its defaults, at 256 tokens or as many as the model reads; "random" the
-same from weights drawn at random; "frozen" logistic regression on the mean of the pretrained model's last states, whose
-weights stay as they are; "TF-IDF" logistic regression on words and pairs of neighbouring words, of whole texts and of
-the tokens that the model reads.
+"pretrained" is `bertlab finetune sentence` with its defaults, on the first 256 tokens or as many as the model reads at
+once (the command itself reads longer texts in windows); "random" the same from weights drawn at random; "frozen"
+logistic regression on the mean of the pretrained model's last states, whose weights stay as they are; "TF-IDF" logistic
+regression on words and pairs of neighbouring words, of whole texts and of the tokens that the model reads.
 """
 
 import argparse
@@ -91,7 +91,7 @@ def tuned(
     changes: tuple[str, ...] = (),
 ) -> float:
     """Return the test accuracy of the command's fine-tuning, without a dev set; `changes` as --set has them."""
-    known, new = examples(train), examples(test)
+    known, new = examples(as_read(model, train)), examples(as_read(model, test))
     how = {"max_length": most_tokens(model), "seed": seed, "set": (changes,)}
     command = Finetune("sentence", model, train=Path("reviews.csv"), **how)
     recipe = enough_steps(command, recipe_of(command), Sets(known, [], new, []))
