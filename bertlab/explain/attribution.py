@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bertlab.explain.labels import label_text, label_words
+from bertlab.explain.labels import label_row, label_words
 from bertlab.explain.text import bert_of, frame_mask
 from bertlab.explain.words.fill import MaskedLM, position_logits
 from bertlab.inputs.features import Batch
@@ -56,9 +56,9 @@ def attribute_text(
 ) -> Attribution:
     """Return what each token of a text or pair adds to the label_score of class `label` (None: the likeliest).
 
-    Raises InputError when the text is empty.
+    Of a text that does not fit, of its beginning. Raises InputError when the text is empty.
     """
-    labelled = label_text(model, tokenizer, text, pair, limit)
+    labelled = label_row(model, tokenizer, text, pair, limit)
     label = labelled.label if label is None else label
     rivals = problem_of(model.config) == "single_label_classification"
 

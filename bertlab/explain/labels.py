@@ -1,7 +1,7 @@
 """What a fine-tuned classifier predicts for a text, or for each of its words, with the row of input it read."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -82,7 +82,25 @@ def label_text(
     pair: str | None = None,
     limit: int | None = None,
 ) -> LabelledText:
-    """Classify a text or pair, cut to `limit` tokens or the model's length.
+    """Classify a text or pair: label_row, and a text that does not fit also whole, in windows.
+
+    Raises InputError when the text is empty.
+    """
+    labelled = label_row(model, tokenizer, text, pair, limit)
+    if not labelled.encoded.dropped or pair is not None:
+        return labelled
+    (whole,) = SequenceTask(tokenizer, longest(model, limit)).predict(model, [TextExample("", clean(text))])
+    return replace(labelled, whole=whole)
+
+
+def label_row(
+    model: BertForSequenceClassification,
+    tokenizer: Tokenizer,
+    text: str,
+    pair: str | None = None,
+    limit: int | None = None,
+) -> LabelledText:
+    """Classify as much of a text or pair as fits `limit` tokens or the model's length.
 
     Raises InputError when the text is empty.
     """
@@ -90,10 +108,7 @@ def label_text(
     with torch.inference_mode():  # not around the encoding: its tensors may be wanted for gradients
         logits = model(**encoded.batch).logits[0].float()  # (1, N) -> (N,)
     prediction = text_prediction(model.config, logits)
-    whole = None
-    if encoded.dropped and pair is None:
-        (whole,) = SequenceTask(tokenizer, longest(model, limit)).predict(model, [TextExample("", clean(text))])
-    return LabelledText(prediction, int(logits.argmax()) if prediction.probabilities else 0, encoded, whole)
+    return LabelledText(prediction, int(logits.argmax()) if prediction.probabilities else 0, encoded)
 
 
 def label_words(

@@ -174,6 +174,12 @@ def prepare(
     return task, model, task.features(examples, model.config, learn=True)
 
 
+def count_rows(recipe: FinetuneRecipe, examples: Sequence) -> int:
+    """Return the number of rows that the examples become: a long text or passage is several."""
+    task, fields = task_and_fields(recipe, examples)
+    return len(task.features(examples, head_config(recipe, fields)[0], learn=True))
+
+
 def task_and_fields(recipe: FinetuneRecipe, examples: Sequence) -> tuple[Task, dict[str, Any]]:
     """Return the task of the recipe, and the config fields that a head for these examples needs."""
     if not examples:

@@ -584,11 +584,14 @@ def test_own_files_begin_with_real_english():
 def test_few_examples_are_read_more_often_than_three_times():
     from bertlab.cli.shared.examples import Sets
     from bertlab.cli.training.finetune import Finetune, enough_steps, recipe_of
+    from bertlab.corpora.examples import TextExample
 
-    def steps(examples, **options):
+    def steps(examples, text="A fine film.", rows=None, **options):
         command = Finetune("sentence", train=Path("x.csv"), **options)
-        sets = Sets(range(examples), [], [], [])
-        return enough_steps(command, recipe_of(command), sets).count_steps(examples)
+        sets = Sets([TextExample(str(n), text, None, "ab"[n % 2]) for n in range(examples)], [], [], [])
+        return enough_steps(command, recipe_of(command), sets).count_steps(rows or examples)
 
     assert steps(72) == 200 and steps(6400) == 600
+    long = "It was not good at all. " * 60  # four windows
+    assert steps(1000, long, rows=4000) == 375 and steps(100, long, rows=400) == 200
     assert steps(72, epochs=2.0) == 6 and steps(72, steps=7) == 7 and steps(72, set=(("epochs=4",),)) == 12

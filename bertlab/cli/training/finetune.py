@@ -162,9 +162,12 @@ def tried_by_grid(command: Finetune) -> list[str]:
 
 def enough_steps(command: Finetune, recipe: "FinetuneRecipe", sets: "Sets") -> "FinetuneRecipe":
     """Return the recipe, with more epochs if examples are few and no number was given (Mosbach et al. 2021)."""
+    from bertlab.training.finetune import count_rows
+
     given = {setting.partition("=")[0] for setting in all_settings(command)} & {"epochs", "steps"}
-    planned = recipe.count_steps(len(sets.train))
-    if given or command.epochs or command.steps or command.grid or planned >= LEAST_STEPS:
+    if given or command.epochs or command.steps or command.grid or recipe.count_steps(len(sets.train)) >= LEAST_STEPS:
+        return recipe
+    if (planned := recipe.count_steps(count_rows(recipe, sets.train))) >= LEAST_STEPS:
         return recipe
     sets.notes.append(f"{recipe.epochs:g} epochs would have been {planned} steps; it was trained for {LEAST_STEPS}.")
     return replace(recipe, steps=LEAST_STEPS, evaluate_every=recipe.evaluate_every or LEAST_STEPS // 10)
