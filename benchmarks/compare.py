@@ -1,20 +1,22 @@
-"""Make the saved comparisons that chapter 15 and its betting panel read (bertlab/compare/results/TABLE.json).
+"""Make the comparisons that chapter 15 and the explorer read (bertlab/compare/results), and their pages in docs.
 
     python benchmarks/compare.py                                  # all tables in full: hours
     python benchmarks/compare.py objectives masking --seeds 5
     python benchmarks/compare.py features --quick                 # toy models, some minutes
 
 Each table is `bertlab compare TABLE`, which keeps its trainings in `--out`, so that a call that was stopped goes on
-with the same command. A new comparison takes the place of the saved one.
+with the same command. A new comparison takes the place of the saved one; one of toy models has no page in docs.
 """
 
 import argparse
 from pathlib import Path
-from shutil import copyfile
+from shutil import copy, copyfile
 
 from bertlab.cli.training.compare import Compare
 from bertlab.compare.saved import RESULTS
 from bertlab.compare.tables import TABLES
+
+PAGES = Path(__file__).parents[1] / "docs" / "comparisons"
 
 
 def main() -> None:
@@ -27,6 +29,8 @@ def main() -> None:
     for table in options.tables:
         Compare(table, seeds=options.seeds, quick=options.quick, out=options.out).run()
         copyfile(options.out / f"{table}{'-quick' * options.quick}.json", RESULTS / f"{table}.json")
+        for ending in () if options.quick else ("md", "csv", "png"):
+            copy(options.out / f"{table}.{ending}", PAGES)
 
 
 if __name__ == "__main__":

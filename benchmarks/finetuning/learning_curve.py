@@ -9,9 +9,10 @@ MR's sentences (Pang and Lee 2005) and IMDB's reviews (Maas et al. 2011), each t
 sees. A seed draws the labelled examples, the same for all learners, then the new head and the order.
 
 "pretrained" is `bertlab finetune sentence` with its defaults, on the first 256 tokens or as many as the model reads at
-once (the command itself reads longer texts in windows); "random" the same from weights drawn at random; "frozen"
-logistic regression on the mean of the pretrained model's last states, whose weights stay as they are; "TF-IDF" logistic
-regression on words and pairs of neighbouring words, of whole texts and of the tokens that the model reads.
+once; "random" the same from weights drawn at random. "pretrained, whole texts" and "random, whole texts" read longer
+texts in windows, as the command does (IMDB; MR has no long texts). "frozen" is logistic regression on the mean of the
+pretrained model's last states, whose weights stay as they are; "TF-IDF" logistic regression on words and pairs of
+neighbouring words, of whole texts and of the tokens that the model reads.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import random
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
@@ -76,6 +78,7 @@ def read_imdb(data: Path) -> tuple[Labelled, Labelled]:
 
 
 READ = {"mr": read_mr, "imdb": read_imdb}
+LONG, WHOLE = ("imdb",), "whole texts"  # sets with texts that do not fit, and learners that read them nevertheless
 
 
 def examples(rows: Labelled) -> list[TextExample]:
@@ -89,9 +92,11 @@ def tuned(
     seed: int,
     random_weights: bool = False,
     changes: tuple[str, ...] = (),
+    whole: bool = False,
 ) -> float:
-    """Return the test accuracy of the command's fine-tuning, without a dev set; `changes` as --set has them."""
-    known, new = examples(as_read(model, train)), examples(as_read(model, test))
+    """Return the test accuracy of the command's fine-tuning, without a dev set; `changes` as --set has them. What is
+    longer than the model reads at once is cut, unless `whole`."""
+    known, new = (examples(rows if whole else as_read(model, rows)) for rows in (train, test))
     how = {"max_length": most_tokens(model), "seed": seed, "set": (changes,)}
     command = Finetune("sentence", model, train=Path("reviews.csv"), **how)
     recipe = enough_steps(command, recipe_of(command), Sets(known, [], new, []))
@@ -152,7 +157,9 @@ def as_read(model: str, rows: Labelled) -> Labelled:
 
 LEARNERS: dict[str, Callable[[str, Labelled, Labelled, int], float]] = {
     "pretrained": tuned,
-    "random": lambda model, train, test, seed: tuned(model, train, test, seed, random_weights=True),
+    "random": partial(tuned, random_weights=True),
+    f"pretrained, {WHOLE}": partial(tuned, whole=True),
+    f"random, {WHOLE}": partial(tuned, random_weights=True, whole=True),
     "TF-IDF": lambda model, train, test, seed: by_words(train, test),
     "TF-IDF of the tokens read": lambda model, train, test, seed: by_words(as_read(model, train), as_read(model, test)),
     "frozen": frozen,
@@ -169,6 +176,8 @@ def measure(options: argparse.Namespace) -> None:
             for name, (pool, test) in texts.items():
                 train = random.Random(seed).sample(pool, labels or len(pool))
                 for learner in options.learners:
+                    if learner.endswith(WHOLE) and name not in LONG:
+                        continue
                     key = (name_of_model, name, labels or len(pool), learner, seed)
                     if key not in known:
                         known[key] = LEARNERS[learner](options.model, train, test, seed)

@@ -9,7 +9,8 @@ from matplotlib.patches import Rectangle
 from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
 from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE
 
-MARKERS = "os^Dv"
+MARKERS = "os^DvP*"
+DASHES = ("-", "--", ":", "-.", (0, (1, 3)), (0, (5, 1)), (0, (3, 1, 1, 1)))
 
 
 def new_layer(tokens: Sequence[str], layers: int, labels: Sequence[str], old: int, new: int) -> Figure:
@@ -65,7 +66,7 @@ def labels_needed(curves: Mapping[str, Mapping[int, Sequence[float]]], chance: f
     """Accuracy against the number of labels, on a logarithmic scale; a line through the means, a dot for each run."""
     fig = figure(3.2)
     ax = clean(fig.subplots(), "left", "bottom")
-    styles = zip(curves.items(), OKABE_ITO, ("-", "--", ":", "-.", (0, (1, 3))), MARKERS, strict=False)
+    styles = zip(curves.items(), OKABE_ITO, DASHES, MARKERS, strict=False)
     for (name, runs), colour, dashes, marker in styles:
         counts = list(runs)
         means = [sum(runs[count]) / len(runs[count]) for count in counts]
