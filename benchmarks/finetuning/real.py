@@ -2,6 +2,7 @@
 
     python benchmarks/finetuning/real.py --data FOLDER                     # all four, quality and then speed
     python benchmarks/finetuning/real.py --data FOLDER --only mr --speed   # speed alone
+    python benchmarks/finetuning/real.py --data FOLDER --only wnut --ours --quality --set token_decoder=cnn
 
 FOLDER holds the data sets as their makers give them; one that is not there is left out:
 
@@ -135,7 +136,8 @@ def prepare(name: str, options: argparse.Namespace) -> Run:
     sets = real.read(options.data / real.folder)
     if options.few:
         sets = Sets(*(part[:: -(-len(part) // options.few)] for part in (sets.train, sets.dev, sets.test)), [])
-    command = Finetune(real.task, options.model, train=options.data, epochs=options.epochs, seed=options.seed)
+    chosen = {"epochs": options.epochs, "seed": options.seed, "set": (tuple(options.set),)}
+    command = Finetune(real.task, options.model, train=options.data, **chosen)
     recipe = recipe_of(command)
     adamw = Optimization("adamw", options.adamw_rates[0], warmup=0.1, weight_decay=0.01, beta2=0.999)
     return Run(name, real, sets, recipe, replace(recipe, optim=adamw))
@@ -229,6 +231,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--epochs", type=float, help="3 if not given")
     parser.add_argument("--adamw-rates", nargs="+", type=float, default=RATES, help="learning rates to choose from")
     parser.add_argument("--seed", type=int, default=0, help="of the head and of the order; the sets stay the same")
+    parser.add_argument("--set", nargs="+", default=(), help="FIELD=VALUE, as bertlab finetune has it")
     parser.add_argument("--few", type=int, help="only so many examples of each set, to see whether it runs")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5, help="of the race")
