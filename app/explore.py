@@ -17,6 +17,7 @@ PAGES = {
     "labels": ("Labels", ":material/label:"),
     "dataset": ("Data sets", ":material/table_chart:"),
     "training": ("Training", ":material/trending_up:"),
+    "comparisons": ("Comparisons", ":material/balance:"),
 }
 FIRST = next(iter(PAGES))
 ADDRESSES = ("", *(name for name in PAGES if name != FIRST))  # the first page has no name in its address

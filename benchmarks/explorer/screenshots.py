@@ -11,7 +11,11 @@ from benchmarks.explorer.browser import PAGES, chromium, explorer, first_view, s
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 # What a picture shows where the page as it opens is not the most telling.
-LINKS = {"attention": "?head=1-2", "training": "?run=storyworld-tiny"}
+LINKS = {
+    "attention": "?head=1-2",
+    "training": "?run=storyworld-tiny",
+    "comparisons": "?comparisons_tab=Left+to+right,+or+both+sides",
+}
 HEIGHT = 1200
 
 

@@ -59,6 +59,16 @@ class Comparison:
         groups = {task: [task] for task in tasks} | ({MEAN: tasks} if len(tasks) > 1 else {})
         return {name: statistics.figure(self.scores(learner, group)) for name, group in groups.items()}
 
+    def intervals(self) -> dict[str, dict[str, tuple[float, float, float]]]:
+        """Return for each task, and for their mean, the figure of each learner and the bounds of its interval."""
+        figures = {learner: self.figures(learner) for learner in self.learners}
+        return {
+            task: {
+                name: (one[task].value, one[task].low, one[task].high) for name, one in figures.items() if task in one
+            }
+            for task in (self.tasks if len(self.tasks) == 1 else [*self.tasks, MEAN])
+        }
+
     def between(self, better: str, worse: str) -> Difference:
         """Compare two learners on the tasks that they have in common."""
         common = self.in_common(better, worse)
@@ -79,10 +89,11 @@ class Comparison:
     def sentence(self, claim: Claim) -> str:
         return sentence(claim, self.difference(claim), self.beats_guess(claim))
 
-    def guess(self, task: str) -> str:
-        """Return what needs no model, the mean over seeds; nothing for a task that cannot be guessed."""
-        value = fmean(result.guess for result in self.results if result.task == task)
-        return f"{value:.3f}" if value else ""
+    @property
+    def guesses(self) -> dict[str, float]:
+        """Return what needs no model, the mean over seeds, for each task that can be guessed."""
+        values = {task: fmean(one.guess for one in self.results if one.task == task) for task in self.tasks}
+        return {task: value for task, value in values.items() if value}
 
     def cost(self, learner: str) -> dict[str, float]:
         """Return parameters, operations, seconds and, if it predicts masked words, their held-out loss of a learner's
@@ -112,8 +123,9 @@ class Comparison:
             spent = [f"{cost['parameters']:,.0f}", f"{cost['operations']:.2g}", f"{cost['seconds']:.0f}"]
             spent.append(f"{cost['masked_loss']:.2f}" if "masked_loss" in cost else "")
             rows.append([learner, *spent, *(str(figures.get(column, "")) for column in columns)])
-        guesses = [self.guess(column) if column in self.tasks else "" for column in columns]
-        rows.append(["a guess without a model", *[""] * 4, *guesses])
+        guesses = self.guesses
+        shown = [f"{guesses[column]:.3f}" if column in guesses else "" for column in columns]
+        rows.append(["a guess without a model", *[""] * 4, *shown])
         table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
         sentences = "\n".join(f"- {self.sentence(claim)}" for claim in self.claims)
         return f"# {self.table.question}\n\n{self.note}\n\n{table}\n\n{sentences}\n\n![{self.name}]({self.name}.png)\n"
@@ -138,17 +150,7 @@ class Comparison:
         """Return every figure with its interval, a panel for each task and one for their mean."""
         from bertlab.draw.figures.comparison import intervals
 
-        figures = {learner: self.figures(learner) for learner in self.learners}
-        return intervals(
-            {
-                task: {
-                    name: (one[task].value, one[task].low, one[task].high)
-                    for name, one in figures.items()
-                    if task in one
-                }
-                for task in (self.tasks if len(self.tasks) == 1 else [*self.tasks, MEAN])
-            }
-        )
+        return intervals(self.intervals())
 
     def png(self) -> bytes:
         file = BytesIO()
@@ -177,12 +179,16 @@ def sentence(claim: Claim, found: Difference, beats_guess: bool = True) -> str:
     """Say whether a finding holds at this scale, is reversed, or cannot be decided, and then what would decide it."""
     measured = f"{found.figure.value:+.3f} ({found.figure.low:+.3f} to {found.figure.high:+.3f})"
     test = f"p = {found.p:.2g}, {found.seeds} seed{'s' * (found.seeds != 1)}"
-    verdict = found.verdict
+    return (
+        f"{claim.better} against {claim.worse}: {measured}, {test}. {claim.source}: **{verdict(found, beats_guess)}**."
+    )
+
+
+def verdict(found: Difference, beats_guess: bool = True) -> str:
+    """Return "holds", "reversed", or "cannot tell" with what would decide it."""
     if not beats_guess:
-        verdict = "cannot tell; neither is better than a guess: train longer"
-    elif verdict == "cannot tell":
-        verdict += f"; {_enough(found)}"
-    return f"{claim.better} against {claim.worse}: {measured}, {test}. {claim.source}: **{verdict}**."
+        return "cannot tell; neither is better than a guess: train longer"
+    return found.verdict + (f"; {_enough(found)}" if found.verdict == "cannot tell" else "")
 
 
 def _enough(found: Difference) -> str:

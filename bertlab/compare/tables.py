@@ -43,8 +43,12 @@ def _size(layers: int, width: int) -> Learner:
     return Learner(f"{layers} layers of {width}", recipe=shape)
 
 
+def _of_the_steps(share: float) -> str:
+    return f", {share:.0%} of the steps"
+
+
 def _after(name: str, relative: str, share: float) -> Learner:
-    return Learner(f"{name}, {share:.0%} of the steps", relative, steps_share=share)
+    return Learner(f"{name}{_of_the_steps(share)}", relative, steps_share=share)
 
 
 BERT, MASKED = Learner("BERT"), Learner("masked words only", "masked-only")
@@ -219,3 +223,14 @@ def find_table(name: str) -> Table:
     if name not in TABLES:
         raise InputError(f"there is no table {name!r}: choose one of {', '.join(TABLES)}")
     return TABLES[name]
+
+
+def points_of(table: Table) -> dict[str, tuple[str, float]]:
+    """Return for each learner its objective and its share of the steps, if the learners of a table lie on such curves,
+    else nothing."""
+    ends = {learner.name: _of_the_steps(learner.steps_share) for learner in table.learners}
+    if not all(name.endswith(end) for name, end in ends.items()):
+        return {}
+    return {
+        learner.name: (learner.name.removesuffix(ends[learner.name]), learner.steps_share) for learner in table.learners
+    }

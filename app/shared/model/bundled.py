@@ -1,6 +1,7 @@
 """The bundled models that others are fine-tuned from, and what each of them has read."""
 
 DEFAULT_MODEL, STORYWORLD = "english", "storyworld-tiny"
+LEFT_TO_RIGHT = "storyworld-left-to-right"  # learned as STORYWORLD did, but from the left: it cannot fill a gap
 READ = {  # in the order in which their fine-tuned models stand in for a missing head
     DEFAULT_MODEL: "English novels, Wikipedia and film reviews, 55 million words",
     "english-mini": "English novels, with some Wikipedia, speech and letters, 4 million words",

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app.shared.model import gate, models, uploads
-from app.shared.model.bundled import DEFAULT_MODEL, READ, STORYWORLD, origin
+from app.shared.model.bundled import DEFAULT_MODEL, LEFT_TO_RIGHT, READ, STORYWORLD, origin
 from app.shared.page import layout, state
 from app.shared.page.markdown import plain
 from bertlab.draw.tables import SIZES
@@ -68,7 +68,7 @@ def say_what_is_lost() -> None:
 
 def choose() -> str:
     """Show the fields for a model. An upload takes precedence over a folder, a folder over a bundled model."""
-    names = bundled_models() or [DEFAULT_MODEL]
+    names = offered() or [DEFAULT_MODEL]
     first = names.index(DEFAULT_MODEL) if DEFAULT_MODEL in names else 0
     bundled = st.selectbox("Bundled model", names, index=first, key="model", bind="query-params")
     switch_world(bundled)
@@ -88,6 +88,11 @@ def choose() -> str:
         st.error(plain(str(error)), icon=":material/upload_file:")
         upload = uploads.current()
     return upload or (typed if gate.permitted(typed) else "") or bundled
+
+
+def offered() -> list[str]:
+    """Return the bundled BERTs; a left-to-right model would have nothing to say on most pages."""
+    return [name for name in bundled_models() if name != LEFT_TO_RIGHT]
 
 
 def switch_world(bundled: str) -> None:
@@ -144,7 +149,7 @@ def choose_step() -> None:
 
 
 def compare_with() -> None:
-    names = [models.NOTHING, models.RANDOM, *bundled_models()]
+    names = [models.NOTHING, models.RANDOM, *offered()]
     st.selectbox(
         "Compare with",
         names,

@@ -30,7 +30,7 @@ from bertlab.tasks.registry import family_of
 
 NOTHING, RANDOM = gate.CONTROLS
 END = "end"  # of the training, where a model has snapshots
-WHY_ANOTHER = "A page that needs a head which the chosen model lacks shows a bundled model that has it."
+WHY_ANOTHER = "A page that needs a head which the chosen model lacks, or models of its own, shows bundled ones."
 PAIRS_HEAD = "cls.seq_relationship"
 CLASSIFIER = "classifier"  # the heads for texts, words and choices all have this name
 DRAWN_TOKENS = 128  # nobody reads more than this in a picture
@@ -187,14 +187,17 @@ def model_for(task: str, kin: str | None = None) -> Loaded:
     return loaded
 
 
-def name_model(name: str) -> None:
-    """Name a model that this page really shows, above the page and, unless it is the chosen one, in the sidebar."""
+def name_model(name: str, compared: bool = True) -> None:
+    """Name a model that this page really shows, above the page and, unless it is the chosen one, in the sidebar.
+
+    `compared`: the model to compare with, if one is chosen, stands beside it.
+    """
     if "shown_models" not in st.session_state:  # no bar, as in a fragment
         return
     names, above, aside = st.session_state.shown_models
     names.update({name: f"**{readable(name)}**"})
     versus = st.session_state.get("versus") or NOTHING
-    beside = "" if versus == NOTHING else f", compared with **{readable(versus)}**"
+    beside = "" if versus == NOTHING or not compared else f", compared with **{readable(versus)}**"
     above.caption(f"Model: {' and '.join(names.values())}{beside}")
     if list(names) != [chosen()]:
         aside.caption(f"On this page: {' and '.join(names.values())}", help=WHY_ANOTHER)

@@ -96,6 +96,25 @@ TOWN = Texts(
     data=(OPINIONS, NAMES, QUESTIONS),
 )
 
+# Two versions of a text for the page that shows a left-to-right model beside BERT. Only in the last one do the words
+# before the gap differ.
+SIDES = pairs(
+    {
+        "too tired, too wide": (TIRED, TIRED.replace("tired", "wide")),
+        "his knee, her knee": (
+            "When [MASK] hurt his knee, the nurse helped.",
+            "When [MASK] hurt her knee, the nurse helped.",
+        ),
+        "too bulky, too small": (
+            "The trophy didn't go into the van because the [MASK] was too bulky.",
+            "The trophy didn't go into the van because the [MASK] was too small.",
+        ),
+        "a clue on the left": ("my dog is [MASK].", "penguins are flightless [MASK]."),
+    },
+    "sides_text",
+    "sides_other",
+)
+
 DOOR = "He closed the [MASK] behind him and sat down by the fire."
 SHIP = "The ship was launched in 1911 and served in the Atlantic."
 CURIE = (

@@ -23,7 +23,8 @@ FILMS = {  # each with the task whose head a run needs
 }
 # The task whose head a page needs; other pages need the encoder.
 NEEDED = {"word": "fill", "masking": "fill", "spans": "answer"}
-NOT_LINKED = ("stories", "labels", "dataset", "training")  # no model; classifiers have no snapshots; this page
+# No model or models of their own; classifiers have no snapshots; this page.
+NOT_LINKED = ("stories", "comparisons", "labels", "dataset", "training")
 
 
 def choose_run(place) -> str:

@@ -1,7 +1,7 @@
 """Altair charts and tables of what a model makes of masked tokens: the lens, surprisals, losses, next sentences."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import altair as alt
 import pandas as pd
@@ -31,18 +31,19 @@ def fill_table(fills: Sequence[Fill]) -> pd.DataFrame:
     )
 
 
-def fill_bars(fill: Fill, truth: str | None = None) -> alt.LayerChart:
-    """Probability bars of the likeliest tokens at one position; the true token, if known, in green."""
+def fill_bars(fill: Fill, truth: str | None = None, marked: Collection[str] = ()) -> alt.LayerChart:
+    """Probability bars of the likeliest tokens at one position; the true token, if known, in green, `marked` ones in
+    orange."""
     table = fill_table([fill]).assign(
-        right=lambda t: t["token"] == truth, percent=lambda t: t["probability"].map(percent)
+        colour=lambda t: [GREEN if token == truth else ORANGE if token in marked else BLUE for token in t["token"]],
+        percent=lambda t: t["probability"].map(percent),
     )
     base = alt.Chart(table).encode(
         y=alt.Y("token:N", sort=None, title=None, axis=alt.Axis(**PLAIN, labelFontSize=14, labelLimit=110)),
         x=alt.X("probability:Q", title=None, scale=alt.Scale(domain=[0, 1.12]), axis=None),
         tooltip=["token", alt.Tooltip("probability", format=".4f")],
     )
-    colour = alt.Color("right:N", scale=alt.Scale(domain=[False, True], range=[BLUE, GREEN]), legend=None)
-    bars = base.mark_bar(height=15, cornerRadiusEnd=3).encode(color=colour)
+    bars = base.mark_bar(height=15, cornerRadiusEnd=3).encode(color=alt.Color("colour:N", scale=None))
     labels = base.mark_text(align="left", dx=5, fontSize=13, color=GREY).encode(text="percent:N")
     return (bars + labels).properties(height=alt.Step(25))
 

@@ -1,0 +1,113 @@
+"""The saved comparisons: what each learner reached, and which claims of the papers that supports."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from app.shared.page import layout
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain, signed
+from app.views.comparisons import cells
+from bertlab.compare.learners import Claim
+from bertlab.compare.report import MEAN, Comparison, verdict
+from bertlab.compare.saved import RESULTS, open_saved, saved_names
+from bertlab.compare.tables import points_of
+from bertlab.draw.charts.comparison import score_chart, score_panels, score_table
+
+ACROSS = 2  # charts in a row
+COLOURS = {"holds": "blue", "reversed": "orange", "cannot tell": "gray"}
+TO = "\u00a0to\u00a0"  # an interval stays on one line
+HELP = (
+    "**holds**: interval and test both say that the first is better (p below 0.05). **reversed**: both say that the "
+    "second is. **cannot tell**: anything else, with what would decide it."
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A comparison as the page shows it: its question and note, a row for each score, and one for each claim."""
+
+    question: str
+    note: str
+    scores: pd.DataFrame
+    claims: pd.DataFrame
+
+
+def show() -> None:
+    name = st.selectbox("Comparison", saved_names(), key="comparison", bind="query-params", width=260)
+    judged = judge(name, (RESULTS / f"{name}.json").stat().st_mtime_ns)
+    st.markdown(f"**{plain(judged.question)}**")
+    if "toy models" in judged.note:
+        st.markdown(":orange[:material/toys:] A quick run of toy models: it shows the form, not the findings.")
+    show_panels(judged.scores)
+    st.markdown("**What papers claim, and what this comparison says**", help=HELP)
+    st.table(shown(judged.claims))
+    st.caption(judged.note)
+    st.caption("Chapter 15 builds these intervals and tests by hand. How to read them: docs/comparisons.md.")
+    exports(f"comparison-{name}", judged.scores, cells.comparison(name), score_chart(judged.scores))
+
+
+def show_panels(scores: pd.DataFrame) -> None:
+    """Show a chart for each task, and for their mean."""
+    panels = list(score_panels(scores).items())
+    across = min(ACROSS, len(panels))
+    for first in range(0, len(panels), across):
+        for column, (task, panel) in zip(
+            st.columns(across, gap="medium"), panels[first : first + across], strict=False
+        ):
+            with column:
+                st.markdown("**The mean of the tasks**" if task == MEAN else f"Task: **{plain(task)}**")
+                layout.show_chart(panel, in_words(task, scores))
+
+
+@st.cache_data(max_entries=20, show_spinner="Resampling seeds and examples")
+def judge(name: str, changed: int) -> Judged:
+    """Return a saved comparison with its intervals and verdicts; `changed`: the time of its file."""
+    comparison = open_saved(name)
+    scores = score_table(comparison.intervals(), comparison.guesses, points_of(comparison.table))
+    claims = pd.DataFrame([judge_claim(comparison, claim) for claim in comparison.claims])
+    return Judged(comparison.table.question, comparison.note, scores, claims)
+
+
+def judge_claim(comparison: Comparison, claim: Claim) -> dict[str, object]:
+    found = comparison.difference(claim)
+    return {
+        "claim": f"{claim.better} against {claim.worse}",
+        "verdict": verdict(found, comparison.beats_guess(claim)),
+        "difference": found.figure.value,
+        "low": found.figure.low,
+        "high": found.figure.high,
+        "p": found.p,
+        "paper": claim.source,
+    }
+
+
+def shown(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the claims as Markdown, the verdict in colour."""
+    rows = [
+        {
+            "claim": plain(row.claim),
+            "verdict": coloured(row.verdict),
+            "difference (95% interval)": f"{three(row.difference)} ({three(row.low)}{TO}{three(row.high)})",
+            "p": f"{row.p:.2g}",
+            "paper": plain(row.paper),
+        }
+        for row in claims.itertuples()
+    ]
+    return pd.DataFrame(rows).set_index("claim")
+
+
+def three(number: float) -> str:
+    return signed(number, "+.3f")
+
+
+def coloured(verdict: str) -> str:
+    word, _, advice = verdict.partition("; ")
+    return f":{COLOURS[word]}[**{word}**]" + (f": :small[{plain(advice)}]" if advice else "")
+
+
+def in_words(task: str, scores: pd.DataFrame) -> str:
+    of_task = scores[scores["task"] == task].sort_values("score", ascending=False)
+    best = [f"{row.learner} {row.score:.3f}" for row in of_task.head(3).itertuples()]
+    return f"Scores with intervals on the task {task}, the best: {', '.join(best)}"

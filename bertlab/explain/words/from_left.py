@@ -1,0 +1,44 @@
+"""A gap filled from the left alone, beside a BERT that reads both sides of it."""
+
+from collections.abc import Sequence
+
+from bertlab.errors import InputError
+from bertlab.explain.text import clean, longest
+from bertlab.explain.words.fill import Fill, likeliest
+from bertlab.model import BertForPreTraining
+from bertlab.relatives.left_to_right import gap_log_probabilities
+from bertlab.tokenizer import Tokenizer
+
+
+def fill_from_left(
+    model: BertForPreTraining, tokenizer: Tokenizer, text: str, k: int = 10, limit: int | None = None
+) -> Fill:
+    """Return the Fill at the one [MASK] of a text by a left-to-right model, which reads only what stands before it.
+
+    Raises InputError when the text is empty, holds no [MASK] or several, or has more tokens before it than `limit` or
+    the model allow, and for a model that sees both sides.
+    """
+    text = clean(text)
+    before = one_gap(tokenizer, text)[0]
+    position = 1 + len(tokenizer.encode_batch([before])[0])  # [CLS] is the first token
+    if position + 1 >= longest(model, limit):
+        raise InputError("the words before [MASK] are more than the model reads: shorten the text")
+    return likeliest(tokenizer, gap_log_probabilities(model, tokenizer, [text]), [position], k)[0]
+
+
+def one_gap(tokenizer: Tokenizer, text: str) -> tuple[str, str]:
+    """Return what stands before and after the one [MASK] of a text. InputError: the text is empty, has none or more."""
+    text = clean(text)
+    if not text:
+        raise InputError("the text is empty: write at least one word")
+    parts = text.split(tokenizer.mask_token)
+    if len(parts) != 2:
+        raise InputError(f"the text holds {len(parts) - 1 or 'no'} [MASK]: write [MASK] in place of one word")
+    return parts[0], parts[1]
+
+
+def only_here(fills: Sequence[Fill]) -> list[set[str]]:
+    """Return for each version of a text the guesses that no other version has; nothing for a single one."""
+    if len(fills) < 2:
+        return [set() for _ in fills]
+    return [set(fill.tokens).difference(*(other.tokens for other in fills if other is not fill)) for fill in fills]

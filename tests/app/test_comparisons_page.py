@@ -1,0 +1,148 @@
+"""Comparisons: the saved tables with their verdicts, and a left-to-right model beside BERT on one text."""
+
+import pytest
+import torch
+from pages import TINY, boxes, cells, fine, opened, run, said
+
+from app.shared.model.bundled import LEFT_TO_RIGHT
+from app.shared.text.texts import SIDES, TIRED
+from app.views.comparisons import fair, sides
+from bertlab import BertForPreTraining, Tokenizer
+from bertlab.compare.saved import open_saved, saved_names
+from bertlab.draw.percent import percent
+from bertlab.explain.words.fill import Fill
+from bertlab.explain.words.from_left import fill_from_left
+
+SIDE_BY_SIDE = "Left to right, or both sides"
+WIDE = TIRED.replace("tired", "wide")
+
+
+def beside(text=None, other=None, **link):
+    given = {"sides_text": text, "sides_other": other}
+    link |= {key: value for key, value in given.items() if value is not None}
+    return opened("comparisons", comparisons_tab=SIDE_BY_SIDE, **link)
+
+
+def markdown(app) -> list[str]:
+    return [one.value.replace("\\", "") for one in app.main.markdown]
+
+
+@pytest.mark.parametrize("name", saved_names())
+def test_every_saved_comparison_has_its_question_scores_and_verdicts(name):
+    app = opened("comparisons", comparison=name)
+    comparison = open_saved(name)
+    assert fine(app), said(app)
+    assert f"**{comparison.table.question}**" in markdown(app)
+    assert comparison.note in said(app) and ("not the findings" in said(app)) == ("toy models" in comparison.note)
+    (shown,) = (table.value for table in app.main.table)
+    assert len(shown) == len(comparison.claims)
+    for claim, (row, told) in zip(comparison.claims, shown.iterrows(), strict=True):
+        assert row.replace("\\", "") == f"{claim.better} against {claim.worse}"
+        found = comparison.difference(claim)
+        verdict = found.verdict if comparison.beats_guess(claim) else "cannot tell"
+        assert f"[**{verdict}**]" in told["verdict"] and f"{found.p:.2g}" == told["p"]
+    (code,) = cells(app)
+    assert run(code)[0].to_dict()
+
+
+def test_learners_on_a_curve_are_drawn_as_one():
+    kinds = {name: {part["mark"]["type"] for part in chart(name).to_dict()["layer"]} for name in ("steps", "features")}
+    assert "line" in kinds["steps"] and "line" not in kinds["features"] and "rule" in kinds["features"]
+
+
+def chart(name: str):
+    (panel,) = fair.score_panels(fair.judge(name, 0).scores).values()
+    return panel
+
+
+def test_a_comparison_that_is_not_there_shows_the_first():
+    app = opened("comparisons", comparison="no such table")
+    assert fine(app) and app.selectbox(key="comparison").value == saved_names()[0]
+
+
+def test_verdicts_have_colours_and_names_are_text():
+    assert fair.coloured("holds") == ":blue[**holds**]"
+    assert fair.coloured("cannot tell; train *longer*") == ":gray[**cannot tell**]: :small[train \\*longer\\*]"
+
+
+def test_from_the_left_both_versions_are_the_same_and_for_bert_they_are_not():
+    app = beside()
+    assert fine(app), said(app)
+    assert app.text_area(key="sides_text").value == TIRED and app.text_area(key="sides_other").value == WIDE
+    told = said(app)
+    assert "From the left alone, all guesses are **exactly the same** in both versions" in told
+    assert "From both sides, the first guess **changes** from “**animal**”" in told and "to “**street**”" in told
+    assert f"Model: **{LEFT_TO_RIGHT}** and **{TINY}**" in told
+    assert "compared with" not in said(beside(versus="random weights"))  # which this page does not show
+    table = next(frame.value for frame in app.main.dataframe if "version" in frame.value)
+    halves = {
+        key: list(zip(each["token"], each["probability"], strict=True))
+        for key, each in table.groupby(["model", "version"])
+    }
+    assert halves[sides.LEFT, 1] == halves[sides.LEFT, 2]  # bit for bit
+    assert halves[sides.BOTH, 1] != halves[sides.BOTH, 2]
+
+
+@torch.inference_mode()
+def test_what_follows_changes_no_bit_even_if_the_model_gets_it():
+    model, tok = (kind.from_pretrained(LEFT_TO_RIGHT) for kind in (BertForPreTraining, Tokenizer))
+    logits = [model(**tok([text])).prediction_logits[0] for text in (TIRED, WIDE)]
+    at = fill_from_left(model, tok, TIRED).position
+    assert torch.equal(logits[0][:at], logits[1][:at]) and not torch.equal(logits[0][at + 3], logits[1][at + 3])
+    alone = fill_from_left(model, tok, TIRED, k=1)
+    assert alone.probabilities[0] == pytest.approx(float(logits[0][at - 1].softmax(-1).max()), abs=1e-5)
+
+
+def test_where_the_left_differs_the_left_to_right_model_changes_too():
+    app = beside(*SIDES["a clue on the left"].values())
+    assert fine(app) and "From the left alone, the first guess **changes** from “**hairy**”" in said(app)
+    assert "exactly the same" not in said(app)
+
+
+@pytest.mark.parametrize(("other", "same"), [("", True), (TIRED, True), (f"  {TIRED} ", True), (WIDE, False)])
+def test_a_single_text_is_enough(other, same):
+    app = beside(TIRED, other)
+    assert fine(app), said(app)
+    assert ("From both sides it is “**animal**”" in said(app)) == same
+    assert ("Orange:" in said(app)) != same
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "text is empty"),
+        (" \n\x00", "text is empty"),
+        ("my dog is hairy.", "holds no [MASK]"),
+        ("[MASK] and [MASK]", "holds 2 [MASK]"),
+        ("word " * 300 + "[MASK]", "shorten the text"),
+    ],
+)
+def test_texts_without_one_gap_get_a_friendly_box(text, told):
+    app = beside(TIRED, "")
+    app.text_area(key="sides_text").set_value(text).run()
+    assert not app.exception and told in boxes(app) and "view failed" not in boxes(app)
+
+
+def test_odd_texts_are_text():
+    for text in ("<b>bold</b> *a* [mask] `c`", "[MASK] is hairy", "动物没有过马路 [MASK]", "a [MASK]" + " word" * 300):
+        app = beside(text, "")
+        assert fine(app), said(app)
+        assert "it knows less of other texts" in said(app)
+        assert ("left out" in boxes(app)) == ("word word" in text)
+
+
+def test_the_sentence_is_computed():
+    one, two = Fill(1, ["a", "b"], [0.9, 0.1], 0.0), Fill(1, ["b", "a"], [0.8, 0.2], 0.0)
+    stays = Fill(1, ["a", "c"], [0.4, 0.2], 0.0)
+    assert "exactly the same" in sides.change([one, one])
+    assert sides.change([one, two]) == f"the first guess **changes** from “**a**” ({percent(0.9)}) to “**b**” (80%)"
+    assert sides.change([one, stays]).endswith("in the other version its probability is 40%")
+
+
+def test_the_left_to_right_model_is_offered_nowhere_else():
+    app = opened("masking")
+    assert LEFT_TO_RIGHT not in app.sidebar.selectbox(key="model").options
+    assert LEFT_TO_RIGHT not in app.sidebar.selectbox(key="versus").options
+    assert fine(opened("masking", model=LEFT_TO_RIGHT))  # the first model instead
+    told = opened("masking", folder=LEFT_TO_RIGHT, text=TIRED)
+    assert not told.exception and "This is a left-to-right model" in boxes(told)

@@ -1,0 +1,75 @@
+"""A gap filled from the left alone: what follows changes no bit, and texts without one gap are refused."""
+
+import pytest
+import torch
+
+from bertlab import BertForPreTraining
+from bertlab.errors import InputError
+from bertlab.explain.words.fill import Fill
+from bertlab.explain.words.from_left import fill_from_left, one_gap, only_here
+from conftest import small
+
+TIRED = "the animal didn't cross the [MASK] because it was too tired."
+ENDS = [TIRED, "the animal didn't cross the [MASK]", "the animal didn't cross the [mask] of milk."]
+
+
+@pytest.fixture(scope="module")
+def reader(tok):
+    return small(BertForPreTraining, tok, is_decoder=True)
+
+
+@torch.inference_mode()
+def test_the_guesses_are_those_of_the_next_word(reader, tok):
+    fill = fill_from_left(reader, tok, TIRED, k=5)
+    ids = tok([TIRED])["input_ids"][0]  # (S,)
+    assert ids[fill.position] == tok.mask_token_id
+    expected = reader(input_ids=ids[None, : fill.position]).prediction_logits[0, -1].softmax(-1)
+    assert fill.probabilities == pytest.approx(expected.topk(5).values.tolist(), abs=1e-5)
+    assert fill.tokens == tok.convert_ids_to_tokens(expected.topk(5).indices.tolist())
+
+
+def test_what_follows_the_gap_changes_no_bit(reader, tok):
+    first, *others = (fill_from_left(reader, tok, text) for text in ENDS)
+    assert others == [first, first]
+    assert fill_from_left(reader, tok, "my dog is [MASK]") != first
+
+
+def test_a_gap_at_the_start_is_filled_from_nothing(reader, tok):
+    assert fill_from_left(reader, tok, "[MASK] is hairy").position == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (" \x00", "empty"),
+        ("my dog", r"holds no \[MASK\]"),
+        ("[MASK] [mask]", r"holds 2 \[MASK\]"),
+        ("dog " * 60 + "[MASK]", "shorten the text"),
+    ],
+)
+def test_texts_without_one_gap_are_refused(reader, tok, text, told):
+    with pytest.raises(InputError, match=told):
+        fill_from_left(reader, tok, text)
+
+
+def test_the_limit_counts_what_stands_before_the_gap(reader, tok):
+    position = fill_from_left(reader, tok, TIRED).position
+    assert fill_from_left(reader, tok, TIRED, limit=position + 2)  # [CLS], the gap and [SEP] fit
+    with pytest.raises(InputError, match="shorten"):
+        fill_from_left(reader, tok, TIRED, limit=position + 1)
+
+
+def test_a_bert_does_not_pass_for_a_left_to_right_model(model, tok):
+    with pytest.raises(InputError, match="sees both sides"):
+        fill_from_left(model, tok, TIRED)
+
+
+def test_the_parts_around_a_gap(tok):
+    assert one_gap(tok, " my [mask] is hairy. ") == ("my ", " is hairy.")
+
+
+def test_guesses_of_one_version_only():
+    one, two, three = (Fill(1, tokens, [0.1] * 2, 0.0) for tokens in (["a", "b"], ["b", "c"], ["a", "b"]))
+    assert only_here([one, two]) == [{"a"}, {"c"}]
+    assert only_here([one, three]) == [set(), set()]
+    assert only_here([one]) == [set()]
