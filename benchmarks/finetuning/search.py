@@ -48,7 +48,7 @@ def rankers(units: list[Unit], model: str | None, raw: str | None, max_length: i
             found[f"{raw}, {pooling}"] = by_meaning(encoder, encoder.encode(texts, progress=True))
     if model:
         meaning = by_meaning(*kept_vectors(model, texts, progress=True))
-        found |= {f"{model}": meaning, f"{model} and bertlab search": by_both(meaning, search)}
+        found |= {f"{model}": meaning, f"{model} and bertlab search": by_both(search, meaning)}
     return found
 
 

@@ -50,7 +50,7 @@ class Search:
         if model is None or by == "words":
             return cls(units, words)
         meaning = by_meaning(*kept_vectors(model, [unit.text for unit in units], progress=progress))
-        return cls(units, meaning if by == "meaning" else by_both(meaning, words), meaning)
+        return cls(units, meaning if by == "meaning" else by_both(words, meaning), meaning)
 
     def search(self, question: str, top: int = 5) -> list[Hit]:
         """Return the `top` units that fit the question best; by words alone only those with one of its words.

@@ -168,7 +168,7 @@ def test_words_count_by_how_rare_they_are():
 def test_ranks_and_their_sum():
     assert ranks(np.array([0.5, 2.0, 1.0, 2.0])).tolist() == [4, 1, 3, 2]
     both = by_both(lambda q: np.array([3.0, 2, 1]), lambda q: np.array([0.1, 0.3, 0.2]))
-    assert both("?").tolist() == pytest.approx([1 / 61 + 1 / 63, 1 / 62 + 1 / 61, 1 / 63 + 1 / 62])
+    assert both("?").tolist() == pytest.approx([1 / 61 + 0.25 / 63, 1 / 62 + 0.25 / 61, 1 / 63 + 0.25 / 62])
 
 
 def test_by_meaning_is_the_cosine(model):
