@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks.explorer.browser import PAGES, chromium, explorer, first_view, settle
+from bertlab.course.pictures import reduced
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 # What a picture shows where the page as it opens is not the most telling.
@@ -32,7 +33,7 @@ def main() -> None:
             first_view(tab, address, page, LINKS.get(page, ""))
             settle(tab)
             place = PICTURES / f"explorer-{page}.png"
-            tab.screenshot(path=place, animations="disabled")
+            place.write_bytes(reduced(tab.screenshot(animations="disabled")))
             print(place)
 
 

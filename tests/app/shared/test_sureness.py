@@ -20,7 +20,7 @@ def test_a_weak_answer_names_the_next_best():
     ("page", "weak", "sure"),
     [
         ("spans", {"question": "Why did the minister resign?", "passage": RESIGNED}, {"model": TINY}),
-        ("labels", {"label_text": "Two hours flew by, and I would gladly see it again tomorrow."}, {}),
+        ("labels", {"label_text": "The film opens with a train that leaves a station."}, {}),
         ("masking", {"text": "The central bank raised interest [MASK] on Thursday."}, {"text": SENSE}),
     ],
 )
