@@ -10,7 +10,7 @@ with the same command. A new comparison takes the place of the saved one; one of
 
 import argparse
 from pathlib import Path
-from shutil import copy, copyfile
+from shutil import copy
 
 from bertlab.cli.training.compare import Compare
 from bertlab.compare.saved import RESULTS
@@ -28,7 +28,7 @@ def main() -> None:
     options = parser.parse_args()
     for table in options.tables:
         Compare(table, seeds=options.seeds, quick=options.quick, out=options.out).run()
-        copyfile(options.out / f"{table}{'-quick' * options.quick}.json", RESULTS / f"{table}.json")
+        copy(options.out / f"{table}{'-quick' * options.quick}.json", RESULTS / f"{table}.json")
         for ending in () if options.quick else ("md", "csv", "png"):
             copy(options.out / f"{table}.{ending}", PAGES)
 

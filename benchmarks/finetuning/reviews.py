@@ -24,11 +24,11 @@ NAMES = {"neg": "negative", "pos": "positive"}
 
 
 def write(path: Path, rows: Labelled) -> None:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(
         [("text", "label"), *((text, NAMES[label]) for text, label in rows)]
     )
-    atomic_write(path, text.getvalue())
+    atomic_write(path, file.getvalue())
 
 
 def main() -> None:

@@ -39,6 +39,12 @@ def model(tok):
 
 
 @pytest.fixture(scope="session")
+def left_to_right(tok):
+    """A model that predicts the next word."""
+    return small(BertForPreTraining, tok, is_decoder=True)
+
+
+@pytest.fixture(scope="session")
 def reader(tok):
     """A question-answering model."""
     return small(BertForQuestionAnswering, tok)

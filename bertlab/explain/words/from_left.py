@@ -6,7 +6,7 @@ from bertlab.errors import InputError
 from bertlab.explain.text import clean, longest
 from bertlab.explain.words.fill import Fill, likeliest
 from bertlab.model import BertForPreTraining
-from bertlab.relatives.left_to_right import gap_log_probabilities
+from bertlab.relatives.left_to_right import next_log_probabilities
 from bertlab.tokenizer import Tokenizer
 
 
@@ -18,12 +18,11 @@ def fill_from_left(
     Raises InputError when the text is empty, holds no [MASK] or several, or has more tokens before it than `limit` or
     the model allow, and for a model that sees both sides.
     """
-    text = clean(text)
     before = one_gap(tokenizer, text)[0]
     position = 1 + len(tokenizer.encode_batch([before])[0])  # [CLS] is the first token
     if position + 1 >= longest(model, limit):
         raise InputError("the words before [MASK] are more than the model reads: shorten the text")
-    return likeliest(tokenizer, gap_log_probabilities(model, tokenizer, [text]), [position], k)[0]
+    return likeliest(tokenizer, next_log_probabilities(model, tokenizer, [before]), [position], k)[0]
 
 
 def one_gap(tokenizer: Tokenizer, text: str) -> tuple[str, str]:

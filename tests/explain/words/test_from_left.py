@@ -3,39 +3,32 @@
 import pytest
 import torch
 
-from bertlab import BertForPreTraining
 from bertlab.errors import InputError
 from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.from_left import fill_from_left, one_gap, only_here
-from conftest import small
 
 TIRED = "the animal didn't cross the [MASK] because it was too tired."
 ENDS = [TIRED, "the animal didn't cross the [MASK]", "the animal didn't cross the [mask] of milk."]
 
 
-@pytest.fixture(scope="module")
-def reader(tok):
-    return small(BertForPreTraining, tok, is_decoder=True)
-
-
 @torch.inference_mode()
-def test_the_guesses_are_those_of_the_next_word(reader, tok):
-    fill = fill_from_left(reader, tok, TIRED, k=5)
+def test_the_guesses_are_those_of_the_next_word(left_to_right, tok):
+    fill = fill_from_left(left_to_right, tok, TIRED, k=5)
     ids = tok([TIRED])["input_ids"][0]  # (S,)
     assert ids[fill.position] == tok.mask_token_id
-    expected = reader(input_ids=ids[None, : fill.position]).prediction_logits[0, -1].softmax(-1)
+    expected = left_to_right(input_ids=ids[None, : fill.position]).prediction_logits[0, -1].softmax(-1)
     assert fill.probabilities == pytest.approx(expected.topk(5).values.tolist(), abs=1e-5)
     assert fill.tokens == tok.convert_ids_to_tokens(expected.topk(5).indices.tolist())
 
 
-def test_what_follows_the_gap_changes_no_bit(reader, tok):
-    first, *others = (fill_from_left(reader, tok, text) for text in ENDS)
+def test_what_follows_the_gap_changes_no_bit(left_to_right, tok):
+    first, *others = (fill_from_left(left_to_right, tok, text) for text in ENDS)
     assert others == [first, first]
-    assert fill_from_left(reader, tok, "my dog is [MASK]") != first
+    assert fill_from_left(left_to_right, tok, "my dog is [MASK]") != first
 
 
-def test_a_gap_at_the_start_is_filled_from_nothing(reader, tok):
-    assert fill_from_left(reader, tok, "[MASK] is hairy").position == 1
+def test_a_gap_at_the_start_is_filled_from_nothing(left_to_right, tok):
+    assert fill_from_left(left_to_right, tok, "[MASK] is hairy").position == 1
 
 
 @pytest.mark.parametrize(
@@ -47,16 +40,16 @@ def test_a_gap_at_the_start_is_filled_from_nothing(reader, tok):
         ("dog " * 60 + "[MASK]", "shorten the text"),
     ],
 )
-def test_texts_without_one_gap_are_refused(reader, tok, text, told):
+def test_texts_without_one_gap_are_refused(left_to_right, tok, text, told):
     with pytest.raises(InputError, match=told):
-        fill_from_left(reader, tok, text)
+        fill_from_left(left_to_right, tok, text)
 
 
-def test_the_limit_counts_what_stands_before_the_gap(reader, tok):
-    position = fill_from_left(reader, tok, TIRED).position
-    assert fill_from_left(reader, tok, TIRED, limit=position + 2)  # [CLS], the gap and [SEP] fit
+def test_the_limit_counts_what_stands_before_the_gap(left_to_right, tok):
+    position = fill_from_left(left_to_right, tok, TIRED).position
+    assert fill_from_left(left_to_right, tok, TIRED, limit=position + 2)  # [CLS], the gap and [SEP] fit
     with pytest.raises(InputError, match="shorten"):
-        fill_from_left(reader, tok, TIRED, limit=position + 1)
+        fill_from_left(left_to_right, tok, TIRED, limit=position + 1)
 
 
 def test_a_bert_does_not_pass_for_a_left_to_right_model(model, tok):
