@@ -13,8 +13,9 @@ from pathlib import Path
 from shutil import copy
 
 from bertlab.cli.training.compare import Compare
-from bertlab.compare.saved import RESULTS
+from bertlab.compare.saved import save
 from bertlab.compare.tables import TABLES
+from bertlab.course.pictures import reduced
 
 PAGES = Path(__file__).parents[1] / "docs" / "comparisons"
 
@@ -28,9 +29,11 @@ def main() -> None:
     options = parser.parse_args()
     for table in options.tables:
         Compare(table, seeds=options.seeds, quick=options.quick, out=options.out).run()
-        copy(options.out / f"{table}{'-quick' * options.quick}.json", RESULTS / f"{table}.json")
-        for ending in () if options.quick else ("md", "csv", "png"):
-            copy(options.out / f"{table}.{ending}", PAGES)
+        save(table, (options.out / f"{table}{'-quick' * options.quick}.json").read_text(encoding="utf-8"))
+        if not options.quick:
+            for ending in ("md", "csv"):
+                copy(options.out / f"{table}.{ending}", PAGES)
+            (PAGES / f"{table}.png").write_bytes(reduced((options.out / f"{table}.png").read_bytes()))
 
 
 if __name__ == "__main__":

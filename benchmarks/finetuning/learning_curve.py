@@ -40,6 +40,7 @@ from bertlab.config import BertConfig
 from bertlab.corpora.english.archives import read_members
 from bertlab.corpora.english.large import REVIEWS
 from bertlab.corpora.examples import TextExample
+from bertlab.course.pictures import reduced
 from bertlab.draw.figures.tasks.finetuning import labels_needed
 from bertlab.io.atomic import atomic_write
 from bertlab.model import BertModel
@@ -230,7 +231,8 @@ def draw(curves: dict[Key, float], folder: Path) -> None:
     """Write a picture of each set's curves."""
     for model, name in {key[:2] for key in curves}:
         picture = labels_needed(by_learner(curves, model, name), chance=0.5)
-        picture.savefig(folder / f"learning-curve-{name}.png", dpi=100, bbox_inches="tight")
+        picture.savefig(file := io.BytesIO(), dpi=100, bbox_inches="tight")
+        (folder / f"learning-curve-{name}.png").write_bytes(reduced(file.getvalue()))
 
 
 def in_words(accuracies: Sequence[float]) -> str:

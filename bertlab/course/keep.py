@@ -28,6 +28,7 @@ from bertlab.course.checks.my_bert import CHECKS
 from bertlab.course.definitions import Part, Parts, in_their_places, parse_cell, parse_file, with_imports
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
+from bertlab.model.fast import keep_memory
 
 SOLUTIONS = (  # in the order of the file, a line for each part of the course
     "config tokenizer encoder pretraining training one_sentence two_sentences every_token answers family accumulation"
@@ -232,7 +233,8 @@ def solution(*names: str) -> str:
 
 
 def load_ipython_extension(shell) -> None:
-    """`%load_ext bertlab.course.keep` registers the magics."""
+    """`%load_ext bertlab.course.keep` registers the magics, and has a chapter's trainings keep their memory."""
+    keep_memory()
     shell.register_magic_function(_magic(shell, _keep_cell), "cell", "keep")
     shell.register_magic_function(_magic(shell, _take_names), "line", "my_bert")
     shell.register_magic_function(_magic(shell, _show_solution), "line", "solution")

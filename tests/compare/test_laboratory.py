@@ -20,7 +20,7 @@ from bertlab.compare.learners import Claim, Learner, Table, budget
 from bertlab.compare.material import Material
 from bertlab.compare.published import PUBLISHED
 from bertlab.compare.report import Comparison, sentence
-from bertlab.compare.saved import open_saved, saved_names
+from bertlab.compare.saved import open_saved, path_of, save, saved_names
 from bertlab.compare.statistics import Difference, Figure
 from bertlab.compare.tables import FULL, QUICK, TABLES, find_table
 from bertlab.corpora import storyworld
@@ -252,7 +252,7 @@ def test_a_comparison_is_saved_with_every_score_and_opened_again(tmp_path):
     results = [result("BERT", 7, seed) for seed in range(2)]
     quotients = replace(results[0], task="entities", scores=np.array([[2.0, 3.0], [0.0, 0.0], [0.25, 1.0]]))
     before = Comparison("objectives", TABLES["objectives"], [*results, quotients], 'Said "so".')
-    (tmp_path / "objectives.json").write_text(before.json())
+    save("objectives", before.json(), tmp_path)
     after = open_saved("objectives", tmp_path)
     assert saved_names(tmp_path) == ["objectives"] and after.note == before.note and after.table == before.table
     for one, other in zip(before.results, after.results, strict=True):
@@ -260,6 +260,11 @@ def test_a_comparison_is_saved_with_every_score_and_opened_again(tmp_path):
         assert replace(one, scores=None) == replace(other, scores=None)
     with pytest.raises(InputError, match="has no comparison 'size', only .'objectives'.: make it with `python bench"):
         open_saved("size", tmp_path)
+    whole = path_of("objectives", tmp_path).read_bytes()
+    for damaged in (b"no zip", whole[:-20], whole[:40] + b"\0\0\0" + whole[43:]):
+        path_of("objectives", tmp_path).write_bytes(damaged)
+        with pytest.raises(InputError, match="objectives.json.gz: not a saved comparison"):
+            open_saved("objectives", tmp_path)
 
 
 @pytest.mark.parametrize("name", saved_names())

@@ -196,11 +196,14 @@ def test_it_holds_trained_weights_and_what_it_saves_opens(tmp_path):
 # In a notebook
 
 
-def test_the_magics_keep_take_and_show(capsys):
+def test_the_magics_keep_take_and_show(capsys, monkeypatch):
     from IPython.core.interactiveshell import InteractiveShell
 
+    memory = []
+    monkeypatch.setattr("bertlab.course.keep.keep_memory", lambda: memory.append("kept"))
     shell = InteractiveShell()
     shell.run_line_magic("load_ext", "bertlab.course.keep")
+    assert memory == ["kept"]
     stub = RIGHT.partition("    if")[0] + "    raise NotImplementedError\n"
     shell.run_cell(f"%%keep\n{stub}")
     assert "Not yet: write your code in place of `raise NotImplementedError`." in capsys.readouterr().out

@@ -11,7 +11,7 @@ from app.shared.page.markdown import plain, signed
 from app.views.comparisons import cells
 from bertlab.compare.learners import Claim
 from bertlab.compare.report import MEAN, Comparison, verdict
-from bertlab.compare.saved import RESULTS, open_saved, saved_names
+from bertlab.compare.saved import open_saved, path_of, saved_names
 from bertlab.compare.tables import points_of
 from bertlab.draw.charts.comparison import score_chart, score_panels, score_table
 
@@ -36,7 +36,7 @@ class Judged:
 
 def show() -> None:
     name = st.selectbox("Comparison", saved_names(), key="comparison", bind="query-params", width=260)
-    judged = judge(name, (RESULTS / f"{name}.json").stat().st_mtime_ns)
+    judged = judge(name, path_of(name).stat().st_mtime_ns)
     st.markdown(f"**{plain(judged.question)}**")
     if "toy models" in judged.note:
         st.markdown(":orange[:material/toys:] A quick run of toy models: it shows the form, not the findings.")
