@@ -12,8 +12,8 @@ EXTRAS := course,app,data,tensorboard,wandb,chinese,export,serve,test
 STAMP  := .venv/ready
 WANT   := $(CURDIR) $(shell cat pyproject.toml constraints.txt | cksum)
 
-# Two tests beside each other, each on one core. Chapters too: each trains on two threads, of which one mostly waits, and
-# must not spin meanwhile. A chapter stays whole, as its cells share a kernel; the last one goes first, as it is long.
+# Two tests beside each other, each on one core. Chapters too: OMP_THREAD_LIMIT holds those back that ask for two threads.
+# A chapter stays whole, as its cells share a kernel; the last one goes first, as it is long.
 test test-all test-fast: export OMP_NUM_THREADS := 1
 BESIDE := -n 2 --dist worksteal
 CHAPTERS = -n 2 --dist loadscope --no-loadscope-reorder $(shell ls -r notebooks/*.ipynb)
@@ -46,7 +46,7 @@ test test-all:
 	$(BIN)/mypy
 	$(PYTEST) $(BESIDE) -m "not browser $(KINDS)" $(DRAWN) $(ARGS)
 	$(PYTEST) $(BESIDE) -m "browser $(KINDS)" -rs $(ARGS)
-	GOMP_SPINCOUNT=0 $(PYTEST) $(CHAPTERS) --nbval --nbval-current-env --nbval-cell-timeout=900 \
+	OMP_THREAD_LIMIT=1 $(PYTEST) $(CHAPTERS) --nbval --nbval-current-env --nbval-cell-timeout=900 \
 	    --nbval-sanitize-with=tests/nbval_sanitize.cfg $(ARGS)
 
 test-fast: setup ## the quick part of the tests, while you work
