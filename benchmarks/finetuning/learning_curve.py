@@ -20,9 +20,10 @@ import csv
 import io
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 
@@ -170,20 +171,23 @@ LEARNERS: dict[str, Callable[[str, Labelled, Labelled, int], float]] = {
 def measure(options: argparse.Namespace) -> None:
     """Add to the file what it lacks, a line after each training."""
     known = read_curves(options.curves)
-    texts = {name: READ[name](options.data) for name in options.sets}
-    name_of_model = Path(options.model).name
-    for labels in options.labels:
-        for seed in range(options.seeds):
-            for name, (pool, test) in texts.items():
-                train = random.Random(seed).sample(pool, labels or len(pool))
-                for learner in options.learners:
-                    if learner.endswith(WHOLE) and name not in LONG:
-                        continue
-                    key = (name_of_model, name, labels or len(pool), learner, seed)
-                    if key not in known:
-                        known[key] = LEARNERS[learner](options.model, train, test, seed)
-                        print(*key, f"{known[key]:.3f}", file=sys.stderr, flush=True)
-                        write_curves(options.curves, known)
+    for key, train, test in trainings(options):
+        if key not in known:
+            *_, learner, seed = key
+            known[key] = LEARNERS[learner](options.model, train, test, seed)
+            print(*key, f"{known[key]:.3f}", file=sys.stderr, flush=True)
+            write_curves(options.curves, known)
+
+
+def trainings(options: argparse.Namespace) -> Iterator[tuple[Key, Labelled, Labelled]]:
+    """Yield what is to be measured: the training of this key, with these examples to learn from and to test on."""
+    model, texts = Path(options.model).name, {name: READ[name](options.data) for name in options.sets}
+    for labels, seed, name in product(options.labels, range(options.seeds), texts):
+        pool, test = texts[name]
+        train = random.Random(seed).sample(pool, labels or len(pool))
+        for learner in options.learners:
+            if name in LONG or not learner.endswith(WHOLE):
+                yield (model, name, len(train), learner, seed), train, test
 
 
 def read_curves(path: Path) -> dict[Key, float]:
