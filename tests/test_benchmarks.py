@@ -4,6 +4,7 @@ import importlib
 import json
 import subprocess
 import sys
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
@@ -295,6 +296,34 @@ def test_labels_that_features_show_are_learned(monkeypatch):
     rows = rng.normal(size=(3000, 8)) + [[1.5 * (label == "pos")] + 7 * [0.0] for label in labels]
     few, many = (curve.judge(rows[:size], labels[:size], rows[2000:], labels[2000:]) for size in (500, 2000))
     assert all(0.7 < accuracy < 0.85 for accuracy in (few, many))
+
+
+def test_a_learning_curve_goes_on_where_it_stopped(monkeypatch, tmp_path):
+    curve = benchmark("finetuning.learning_curve")
+    pool = [(f"text {number}", "pos") for number in range(9)]
+    for name in curve.READ:
+        monkeypatch.setitem(curve.READ, name, lambda data: (pool, pool[:2]))
+    trained = []
+
+    def learn(model, train, test, seed):
+        if len(trained) == 3:
+            raise KeyboardInterrupt
+        trained.append((len(train), seed))
+        return 0.5
+
+    for name in ("frozen", "pretrained, whole texts"):
+        monkeypatch.setitem(curve.LEARNERS, name, learn)
+    sets, learners = ["mr", "imdb"], ["frozen", "pretrained, whole texts"]
+    options = Namespace(
+        curves=tmp_path / "curves.csv", data=tmp_path, model="a/b", sets=sets, learners=learners, labels=[4, 0], seeds=1
+    )
+    with pytest.raises(KeyboardInterrupt):
+        curve.measure(options)
+    assert len(curve.read_curves(options.curves)) == 3
+    trained.clear()
+    curve.measure(options)
+    assert trained == [(9, 0)] * 3  # six in all: sentences have no whole texts
+    assert {key[2] for key in curve.read_curves(options.curves)} == {4, 9}
 
 
 def test_the_relatives_are_recorded_as_the_chapter_reads_them(monkeypatch):
