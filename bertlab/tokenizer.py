@@ -111,7 +111,7 @@ class Tokenizer:
         }
         tokens = self.convert_ids_to_tokens(range(self.vocab_size))
         atomic_write(folder / "vocab.txt", "".join(f"{token}\n" for token in tokens))
-        atomic_write(folder / "tokenizer.json", self.backend.to_str(pretty=True))
+        atomic_write(folder / "tokenizer.json", self.backend.to_str())
         atomic_write(folder / "tokenizer_config.json", json.dumps(options, indent=2) + "\n")
 
     # Text to tensors
