@@ -28,7 +28,6 @@ keeps freed memory, as in bertlab's training.
 """
 
 import argparse
-import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,6 +43,7 @@ from bertlab.cli.shared.tuning import untrained
 from bertlab.cli.training.finetune import Finetune, recipe_of
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.labelled.conll import read_conll
+from bertlab.corpora.labelled.parts import keep_apart
 from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.labelled.tabular import read_table
 from bertlab.corpora.reading import open_text
@@ -69,19 +69,8 @@ class RealSet:
     simple: Mapping[str, Callable[[Sets], dict[str, float]]] = field(default_factory=dict)
 
 
-def apart(examples: Sequence, text_of: Callable, each: int, seed: int = 0) -> tuple[list, list]:
-    """(the others, those of one in `each` texts): examples of the same text stay together."""
-    texts = sorted({text_of(example) for example in examples})
-    chosen = set(random.Random(seed).sample(texts, len(texts) // each))
-    return [e for e in examples if text_of(e) not in chosen], [e for e in examples if text_of(e) in chosen]
-
-
-def first_text(example: TextExample) -> str:
-    return example.text
-
-
-def with_dev(known: Sequence, test: Sequence, text_of: Callable) -> Sets:
-    train, dev = apart(known, text_of, DEV_EACH)
+def with_dev(known: Sequence, test: Sequence) -> Sets:
+    train, dev = keep_apart(known, DEV_EACH)
     return Sets(train, dev, list(test), [])
 
 
@@ -90,11 +79,11 @@ def read_polarity(folder: Path) -> Sets:
     for label in ("neg", "pos"):
         with open_text(folder / f"rt-polarity.{label}") as file:
             examples += [TextExample(f"{label}-{n}", text.strip(), None, label) for n, text in enumerate(file)]
-    return with_dev(*apart(examples, first_text, 10), first_text)
+    return with_dev(*keep_apart(examples, 10))
 
 
 def read_inference(folder: Path) -> Sets:
-    return with_dev(*apart(list(read_table(folder / "snli_dev.csv")), first_text, 5), first_text)
+    return with_dev(*keep_apart(list(read_table(folder / "snli_dev.csv")), 5))
 
 
 def read_emerging(folder: Path) -> Sets:
@@ -104,7 +93,7 @@ def read_emerging(folder: Path) -> Sets:
 
 def read_questions(folder: Path) -> Sets:
     known, test = (list(read_squad(folder / file)) for file in ("train-v1.1.head.json", "xquad.en.json"))
-    return with_dev(known, test, lambda example: example.context)
+    return with_dev(known, test)
 
 
 REAL = {

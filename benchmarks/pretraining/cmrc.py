@@ -19,11 +19,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.finetuning.real import apart
 from benchmarks.finetuning.storyworld import line, untrained
 from bertlab.cli.shared.messages import say
 from bertlab.corpora.documents import read_sources
 from bertlab.corpora.examples import QAExample
+from bertlab.corpora.labelled.parts import keep_apart
 from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.reading import Skipped
 from bertlab.corpora.sentences import split_text
@@ -60,7 +60,7 @@ class Corpus:
 
 def read_corpus(options: argparse.Namespace) -> Corpus:
     known, test = (read(options.data / f"cmrc2018_{split}.json") for split in ("dev", "trial"))
-    train, dev = apart(known, lambda example: example.context, 10)  # a passage is an article
+    train, dev = keep_apart(known, 10)  # a passage is an article
     texts = [split_text(text) for text in dict.fromkeys(example.context for example in known)]
     texts += [list(document.sentences) for document in read_sources(options.text)]
     few = slice(24) if options.quick else slice(None)

@@ -110,6 +110,8 @@ class Laboratory:
     def _tasks(self, table: Table, learner: Learner) -> tuple[str, ...]:
         """Return the tasks of a learner, or the one that stands in for them in a small budget."""
         tasks = self.material.tasks(table.tasks, learner.tasks)
+        if self.material.labelled:
+            return tasks
         return tuple(dict.fromkeys(self.budget.task or task if task in TASKS else task for task in tasks))
 
     # Pretraining
@@ -175,7 +177,7 @@ class Laboratory:
             "pretraining": as_record(pretraining),
             "text": self.material.name(learner.text, learner.text_share),
             "recipe": as_record(recipe),
-            "examples": self.material.name("own", 1.0),
+            "examples": self.material.examples_name(task),
             "device": self.device,
             **sizes,
         }

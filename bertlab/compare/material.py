@@ -1,7 +1,9 @@
-"""The text and the labelled examples of a comparison: the storyworld's, or a user's own text and questions about it."""
+"""The text and the labelled examples of a comparison: the storyworld's, or a user's own text with examples of theirs or
+with questions about it."""
 
 import hashlib
-from collections.abc import Sequence
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +11,7 @@ from bertlab.corpora import storyworld
 from bertlab.corpora.cloze import cloze_questions
 from bertlab.corpora.documents import read_sources
 from bertlab.corpora.examples import Document
+from bertlab.corpora.labelled.parts import keep_apart
 from bertlab.corpora.pydoc import read_docstrings
 from bertlab.errors import InputError
 from bertlab.relatives.retelling import RetellingTask
@@ -18,23 +21,27 @@ from bertlab.training.pretrain import learn_vocabulary
 from bertlab.training.recipes import PretrainRecipe
 
 Texts = Sequence[Sequence[str]]
-HELD_OUT = 5  # every fifth document of a user's text is for dev and test questions
+Parts = Mapping[str, Sequence]  # "train", "dev", "test" -> examples
+HELD_OUT = 5  # of a user's text every fifth document is for dev and test questions, of examples a fifth for the test
+CHOOSE_BY = 10  # every tenth of the other examples is for dev
 HELD_OUT_DOCUMENTS = 200
-LEAST_QUESTIONS = 50
+LEAST_EXAMPLES = 50  # of each part
 LEAST_DOCUMENTS = 10  # of a share: fewer make no pairs for next-sentence prediction
 CLOZE, (RETELLING,) = "cloze", RetellingTask.names
 
 
 @dataclass
 class Material:
-    """By default the storyworld. With `files` the text is theirs, and the one task is to answer questions on it, which
-    are made without labels (see bertlab.corpora.cloze)."""
+    """By default the storyworld. With `files` the text is theirs, and the tasks are those of `labelled`, by the names
+    of their families. Without any there is one task: to answer questions on the text, which are made without labels
+    (see bertlab.corpora.cloze).
+    """
 
     documents: int
     files: Sequence[Path] = ()
+    labelled: Mapping[str, Parts] = field(default_factory=dict)
     _texts: dict[str, Texts] = field(default_factory=dict)
     _tokenizers: dict[tuple[str, int, bool], Tokenizer] = field(default_factory=dict)
-    _questions: dict[str, list] = field(default_factory=dict)
     _examples: dict[tuple[str, str, int, int], list] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -48,11 +55,12 @@ class Material:
         known = [document for number, document in enumerate(found) if number % HELD_OUT]
         self._texts["own"] = [document.sentences for document in known]
         self._texts["held out"] = [document.sentences for document in held]
-        splits: dict[str, list[Document]] = {"train": known, "dev": held[::2], "test": held[1::2]}
-        self._questions = {name: list(cloze_questions(some)) for name, some in splits.items()}
-        if (fewest := min(map(len, self._questions.values()))) < LEAST_QUESTIONS:
-            need = f"{LEAST_QUESTIONS} are needed of every part"
-            raise InputError(f"--text: makes only {fewest} questions to compare by, {need}: give more text")
+        if not self.labelled:
+            splits: dict[str, list[Document]] = {"train": known, "dev": held[::2], "test": held[1::2]}
+            self.labelled = {CLOZE: {name: list(cloze_questions(some)) for name, some in splits.items()}}
+            if (fewest := fewest_of(self.labelled[CLOZE])) < LEAST_EXAMPLES:
+                need = f"{LEAST_EXAMPLES} are needed of every part"
+                raise InputError(f"--text: makes only {fewest} questions to compare by, {need}: give more text")
 
     def name(self, text: str, share: float) -> str:
         """Return what tells this text from others, for a hash."""
@@ -60,6 +68,12 @@ class Material:
             digest = hashlib.sha256(repr([list(sentences) for sentences in self._texts["own"]]).encode())
             text = digest.hexdigest()[:16]
         return f"{text} {self.documents} {share:g}" if text else ""
+
+    def examples_name(self, task: str) -> str:
+        """Return what tells the examples of this task from others, for a hash."""
+        if task not in self.labelled or task == CLOZE:
+            return self.name("own", 1.0)
+        return hashlib.sha256(repr(self.labelled[task]).encode()).hexdigest()[:16]
 
     def texts(self, text: str, share: float) -> Texts:
         """Return the documents of a text, or the first of them."""
@@ -81,8 +95,8 @@ class Material:
 
     def tasks(self, wanted: tuple[str, ...], only: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Return those of the wanted tasks that there are examples of here, for a learner of `only` some tasks."""
-        if self.files:
-            return () if only == (RETELLING,) else (CLOZE,)
+        if self.labelled:
+            return () if only == (RETELLING,) else tuple(self.labelled)
         return tuple(task for task in wanted if not only or task in only)
 
     def task(self, name: str) -> str:
@@ -91,8 +105,8 @@ class Material:
 
     def examples(self, task: str, split: str, count: int, seed: int) -> list:
         """Return labelled examples: to learn from, those of the seed; to be measured by, the same for all seeds."""
-        if task == CLOZE:
-            return self._questions[split][:count]
+        if task in self.labelled:
+            return list(self.labelled[task][split][:count])
         world = find_task(task).storyworld
         if world is None:
             raise InputError(f"the storyworld has no examples of the task {task}")
@@ -100,6 +114,22 @@ class Material:
         if key not in self._examples:  # all learners get the same, and telling them takes seconds
             self._examples[key] = list(world(key[3], count, split))
         return self._examples[key]
+
+
+def parts_of(examples: Sequence) -> Parts:
+    """Divide examples into parts that share no text; each part is shuffled. InputError: there are too few."""
+    known, test = keep_apart(examples, HELD_OUT)
+    train, dev = keep_apart(known, CHOOSE_BY)
+    parts = {"train": train, "dev": dev, "test": test}
+    if (fewest := fewest_of(parts)) < LEAST_EXAMPLES:
+        shares = "a fifth is the test set and a tenth of the others the dev set"
+        need = f"and one of these parts has {fewest}, where {LEAST_EXAMPLES} are needed"
+        raise InputError(f"{len(examples)} examples are too few: {shares}, {need}")
+    return {name: random.Random(0).sample(part, len(part)) for name, part in parts.items()}
+
+
+def fewest_of(parts: Parts) -> int:
+    return min(map(len, parts.values()))
 
 
 def words_of(texts: Texts) -> int:

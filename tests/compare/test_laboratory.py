@@ -14,6 +14,7 @@ import torch
 
 from bertlab import InputError
 from bertlab.cli.main import main
+from bertlab.cli.training.compare import read_labelled
 from bertlab.compare import laboratory as module
 from bertlab.compare.laboratory import Laboratory, Result
 from bertlab.compare.learners import Claim, Learner, Table, budget
@@ -286,6 +287,14 @@ def test_rows_of_the_paper_are_named_as_the_learners():
         (["sizes"], "there is no table 'sizes': choose one of"),
         (["size", "--seeds", "0"], "--seeds 0: give at least 1"),
         (["pretraining-data", "--text", "README.md"], "--text: the table pretraining-data compares texts of its own"),
+        (["objectives", "--steps", "0"], "--steps 0: must be at least 1"),
+        (["objectives", "--data", "sentence=a.csv"], "--data: needs --text, the text that the models read"),
+        (["objectives", "--text", "README.md", "--data", "a.csv"], "--data a.csv: write TASK=FILE, each task once"),
+        (
+            ["objectives", "--text", "README.md", "--data", "match=a.csv"],
+            "TASK one of sentence, pair, token",
+        ),
+        (["objectives", "--text", "README.md", "--data", "pair=no.csv"], "no.csv: "),
     ],
 )
 def test_mistakes_are_one_line(arguments, message, capsys, tmp_path):
@@ -317,6 +326,46 @@ def test_own_text_is_compared_by_questions_on_documents_that_nobody_learned_from
     other = tmp_path / "other.txt"
     other.write_text(path.read_text().replace(" the ", " a "))
     assert material.name("own", 1.0) != Material(10, [other]).name("own", 1.0) != Material(10).name("own", 1.0)
+
+
+def rows(count: int, texts: int) -> str:
+    lines = (f"good,Meal {n % texts} was fine." if n % 2 else f"bad,Meal {n % texts} was cold." for n in range(count))
+    return "\n".join(["label,text", *lines]) + "\n"
+
+
+def test_few_examples_are_one_line(tmp_path):
+    file = tmp_path / "few.csv"
+    file.write_text(rows(100, 100))
+    with pytest.raises(InputError, match=r"few.csv: 100 examples are too few: a fifth is the test set .* where 50 are"):
+        read_labelled([f"sentence={file}"])
+    with pytest.raises(InputError, match="sentence=again.csv: write TASK=FILE, each task once"):
+        file.write_text(rows(1000, 1000))
+        read_labelled([f"sentence={file}", "sentence=again.csv"])
+
+
+def test_own_examples_are_compared_by_and_no_text_is_in_two_parts(tmp_path, capsys, monkeypatch):
+    text, file = tmp_path / "town.txt", tmp_path / "meals.csv"
+    text.write_text("\n\n".join(document.text for document in storyworld.documents(0, 60)))
+    file.write_text(rows(1200, 700))
+    parts = read_labelled([f"sentence={file}"])["sentence"]
+    seen = {name: {example.text for example in part} for name, part in parts.items()}
+    assert sum(map(len, parts.values())) == 1200 and sum(map(len, seen.values())) == len(set.union(*seen.values()))
+    assert len(seen["test"]) == len(set.union(*seen.values())) // 5
+
+    monkeypatch.setattr("bertlab.compare.tables.QUICK", TOY)
+    monkeypatch.setitem(TABLES, "objectives", TABLE)
+    own = ["--text", str(text), "--data", f"sentence={file}", "--out", str(tmp_path / "out"), "--device", "cpu"]
+    main(["compare", "objectives", "--quick", "--seeds", "1", "--steps", "3", *own])
+    written = (tmp_path / "out" / "objectives-quick-own-data.md").read_text()
+    assert "| sentence |" in written and "in 3 steps" in written and "own text" in written
+    assert "toy models: read" in written and "stands in" not in written
+    kept = list((tmp_path / "out" / "finetuned").iterdir())
+    assert len(kept) == 3 and all("-sentence-" in folder.name for folder in kept)
+    file.write_text(rows(1300, 700))  # other examples are other results
+    main(["compare", "objectives", "--quick", "--seeds", "1", "--steps", "3", *own])
+    assert len(list((tmp_path / "out" / "finetuned").iterdir())) == 6
+    assert len(list((tmp_path / "out" / "pretrained").iterdir())) == 3
+    assert "1 of 3: BERT, sentence, seed 0" in capsys.readouterr().err
 
 
 def test_a_student_learns_from_the_teacher_that_the_table_names(lab):

@@ -1,14 +1,20 @@
 """`bertlab compare`: models that differ in one thing, with the same text, steps and fine-tuning, and several seeds."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Positional
 from bertlab.errors import InputError
 
-TOYS = " These are toy models, and one task stands in for all: read the form, not the figures."
+if TYPE_CHECKING:
+    from bertlab.compare.material import Parts
+
+FAMILIES = ("sentence", "pair", "token", "qa", "choice")
+TOYS = " These are toy models{}: read the form, not the figures."
+STAND_IN = ", and one task stands in for all"
 
 
 @dataclass(frozen=True)
@@ -26,11 +32,16 @@ class Compare:
     pretraining-data: how much text, and which; later: what papers after BERT changed, for as many operations."""
     seeds: int = 3
     """Pretrain and fine-tune each model so many times."""
+    steps: int | None = None
+    """Steps of pretraining, for those that have all; 800 if not given, with --quick 150. More bring out differences."""
     quick: bool = False
     """Toy models, one task (names in a text) and a few steps: about three minutes on two free cores (`size`, the widest
     models, and `masking`, the most, take longer), to see how it works."""
     text: tuple[Path, ...] = ()
     """Pretrain on your own text (files or folders), and compare by questions on the fifth of it that is held out."""
+    data: tuple[str, ...] = ()
+    """With --text: compare by labelled examples of yours instead, as TASK=FILE, for example sentence=reviews.csv
+    pair=inference.tsv (also token, qa, choice; files as for finetune). A fifth of them is the test set."""
     out: Path = Path("runs/compare")
     """The folder of all comparisons."""
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
@@ -43,22 +54,53 @@ class Compare:
         from bertlab.compare.tables import FULL, QUICK, find_table
         from bertlab.training.engine.signals import exit_code
 
-        if self.seeds < 1:
-            raise InputError(f"--seeds {self.seeds}: give at least 1, and 3 for a verdict")
-        if self.text and self.table == "pretraining-data":
-            raise InputError("--text: the table pretraining-data compares texts of its own; leave it out")
+        self._check()
         table, budget = find_table(self.table), QUICK if self.quick else FULL
+        if self.steps is not None:
+            budget = replace(budget, recipe=replace(budget.recipe, steps=self.steps))
         out = self.out.expanduser()
-        laboratory = Laboratory(out, budget, Material(budget.recipe.documents, self.text), self.device)
+        material = Material(budget.recipe.documents, self.text, read_labelled(self.data))
+        laboratory = Laboratory(out, budget, material, self.device)
         try:
             results = laboratory.run(table, range(self.seeds), say)
         except KeyboardInterrupt:
             say("stopped; the same command goes on with the trainings that are missing")
             raise SystemExit(exit_code()) from None
         text = "own text" if self.text else f"{budget.recipe.documents:,} documents of the storyworld"
-        note = note_of(table, budget, self.seeds, text) + (TOYS if self.quick else "")
-        name = f"{self.table}-quick" if self.quick else self.table
-        comparison = Comparison(f"{name}-own-text" if self.text else name, table, results, note)
+        note = note_of(table, budget, self.seeds, text)
+        if self.quick:
+            note += TOYS.format("" if self.text else STAND_IN)
+        own = "-own-data" if self.data else "-own-text" if self.text else ""
+        comparison = Comparison(f"{self.table}{'-quick' * self.quick}{own}", table, results, note)
         comparison.write(out)
         print(comparison.markdown())
         say(f"saved to {out / comparison.name}.md, .csv, .json and .png")
+
+    def _check(self) -> None:
+        """Raise an InputError for options that contradict each other."""
+        if self.seeds < 1:
+            raise InputError(f"--seeds {self.seeds}: give at least 1, and 3 for a verdict")
+        if self.steps is not None and self.steps < 1:
+            raise InputError(f"--steps {self.steps}: must be at least 1")
+        if self.text and self.table == "pretraining-data":
+            raise InputError("--text: the table pretraining-data compares texts of its own; leave it out")
+        if self.data and not self.text:
+            raise InputError("--data: needs --text, the text that the models read before they learn your examples")
+
+
+def read_labelled(given: Sequence[str]) -> "dict[str, Parts]":
+    """Read the examples of each TASK=FILE and divide them. InputError names what is wrong, and where."""
+    from bertlab.compare.material import parts_of
+    from bertlab.tasks.files import FileOptions, naming
+    from bertlab.tasks.registry import find_task
+
+    found: dict[str, Parts] = {}
+    for one in given:
+        name, _, file = one.partition("=")
+        if name not in FAMILIES or not file or name in found:
+            raise InputError(f"--data {one}: write TASK=FILE, each task once, TASK one of {', '.join(FAMILIES)}")
+        task = find_task(name)
+        examples = list(task.family.read_examples(Path(file).expanduser(), FileOptions().reading(pairs=task.pairs)))
+        with naming(file):
+            found[name] = parts_of(examples)
+    return found
