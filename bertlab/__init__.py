@@ -21,7 +21,10 @@ from bertlab.model import (
     BertForTokenClassification,
     BertModel,
 )
+from bertlab.model.fast.cpu import heed_thread_limit
 from bertlab.tokenizer import Tokenizer
+
+heed_thread_limit()
 
 __all__ = [
     "BertConfig",

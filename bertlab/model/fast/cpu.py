@@ -1,6 +1,7 @@
-"""What helps a CPU: memory that is kept, and dropout from few random numbers."""
+"""What helps a CPU: memory that is kept, no more threads than there may be, and dropout from few random numbers."""
 
 import ctypes
+import os
 import sys
 from contextlib import suppress
 from functools import cache
@@ -26,6 +27,22 @@ def keep_memory() -> None:
         libc = ctypes.CDLL(None)
         libc.mallopt(M_MMAP_MAX, 0)
         libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+
+
+def allowed_threads(count: int) -> int:
+    """Return `count`, or what OMP_THREAD_LIMIT allows if that is less.
+
+    Where PyTorch counts on more threads than OpenMP may start, oneDNN leaves parts of a product in bfloat16 at zero,
+    and nothing says so.
+    """
+    limit = os.environ.get("OMP_THREAD_LIMIT", "").strip()
+    return min(count, int(limit)) if limit.isdecimal() and int(limit) else count
+
+
+def heed_thread_limit() -> None:
+    """Let PyTorch count on no more threads than there may be."""
+    if (allowed := allowed_threads(torch.get_num_threads())) < torch.get_num_threads():
+        torch.set_num_threads(allowed)
 
 
 STEPS = 2**16  # what 16 random bits can tell apart

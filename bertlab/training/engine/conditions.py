@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from bertlab.errors import InputError
+from bertlab.model.fast.cpu import allowed_threads
 from bertlab.training.engine.devices import choice_of, set_choice
 from bertlab.training.engine.precision import Choice, Precision
 
@@ -83,7 +84,7 @@ def _threads_begun(fabric: "Fabric", begun: dict[str, Any] | None) -> int:
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
     before = torch.get_num_threads()
-    torch.set_num_threads(count)  # even if it is as before: only then MKL uses no fewer
+    torch.set_num_threads(allowed_threads(count))  # even if it is as before: only then MKL uses no fewer
     try:
         yield
     finally:
