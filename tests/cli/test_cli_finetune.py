@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import random
-import resource
 import shlex
 import signal
 import subprocess
@@ -432,6 +431,8 @@ def test_mistakes_are_one_line_and_leave_nothing(name, trained, cli, place):
 @contextmanager
 def full_disk():
     """A file of 20 kB is the largest that can be written: recipe.json can, a model cannot."""
+    import resource  # Windows has none
+
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # then to write past it is an error, as on a full disk
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
