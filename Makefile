@@ -14,8 +14,10 @@ WANT   := $(CURDIR) $(shell cat pyproject.toml constraints.txt | cksum)
 
 # Two tests beside each other, each on one core. Chapters too: OMP_THREAD_LIMIT holds those back that ask for two threads.
 # A chapter stays whole, as its cells share a kernel; the last one goes first, as it is long.
+# Only what is needed is loaded, which every process does anew: nbval for chapters, files with a browser test for those.
 test test-all test-fast: export OMP_NUM_THREADS := 1
-BESIDE := -n 2 --dist worksteal
+BESIDE  := -n 2 --dist worksteal -p no:nbval
+BROWSER = $(shell grep -rl --include 'test_*.py' 'mark\.browser' tests)
 CHAPTERS = -n 2 --dist loadscope --no-loadscope-reorder $(shell ls -r notebooks/*.ipynb)
 
 # The chapters are tested and saved as a new reader finds them, without what notebooks/my_bert.py may hold.
@@ -45,7 +47,7 @@ test test-all:
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(PYTEST) $(BESIDE) -m "not browser $(KINDS)" $(DRAWN) $(ARGS)
-	$(PYTEST) $(BESIDE) -m "browser $(KINDS)" -rs $(ARGS)
+	$(PYTEST) $(BESIDE) -m "browser $(KINDS)" -rs $(BROWSER) $(ARGS)
 	OMP_THREAD_LIMIT=1 $(PYTEST) $(CHAPTERS) --nbval --nbval-current-env --nbval-cell-timeout=900 \
 	    --nbval-sanitize-with=tests/nbval_sanitize.cfg $(ARGS)
 

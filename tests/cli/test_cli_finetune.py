@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -427,35 +428,39 @@ def test_mistakes_are_one_line_and_leave_nothing(name, trained, cli, place):
     assert sorted(place.rglob("*")) == before
 
 
-LIMITED = """
-import resource, signal, sys
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # then writing past the limit is an error, as on a full disk
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)),) * 2)
-from bertlab.cli.main import main
-main()
-"""
-
-
-def test_a_full_disk(trained, place):
+@contextmanager
+def full_disk():
     """A file of 20 kB is the largest that can be written: recipe.json can, a model cannot."""
+    import resource  # Windows has none
+
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # then to write past it is an error, as on a full disk
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_full_disk(trained, cli, place):
     trained("class")
+    table(place / "many-texts.csv", "text label", zip(TEXTS * 20, LABELS * 20, strict=True))
     for line, named in (
         (f"finetune sentence --model tiny --train class.csv --out full {QUICK}", "full"),
         ("predict --model class --file many-texts.csv --out full.jsonl", "full.jsonl"),
     ):
-        table(place / "many-texts.csv", "text label", zip(TEXTS * 20, LABELS * 20, strict=True))
-        command = [sys.executable, "-c", LIMITED, "20000", *shlex.split(line)]
-        done = subprocess.run(command, cwd=place, capture_output=True, text=True)
-        assert done.returncode == 2, done.stderr
-        last = done.stderr.strip().splitlines()[-1]
-        assert "Traceback" not in done.stderr and last.startswith("bertlab: ") and named in last
+        with full_disk():
+            code, _, err = cli(line)
+        assert code == 2 and "Traceback" not in "".join(err), err
+        assert err[-1].startswith("bertlab: ") and named in err[-1], err
     assert not (place / "full.jsonl").exists() and not (place / "full" / "model.safetensors").exists()
 
 
 # Killed, stopped, and gone on
 
 
-LONGER = "finetune sentence --model tiny --train class.csv --steps 240 --batch-size 4 --device cpu --set dropout=0.1"
+LONGER = "finetune sentence --model tiny --train class.csv --steps 120 --batch-size 4 --device cpu --set dropout=0.1"
 
 
 @pytest.fixture(scope="module")

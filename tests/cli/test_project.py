@@ -20,6 +20,7 @@ from bertlab.corpora.sources import source_examples
 from bertlab.evaluation.card_sections import SECTIONS, add_sections, unanswered
 from bertlab.evaluation.corpus_card import corpus_card, cuts, duplicates
 from bertlab.evaluation.held_out import held_out
+from tests.cli.making import make, make_within
 from tests.cli.test_cli import bertlab, ok
 
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
@@ -29,14 +30,6 @@ needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="there is n
 def project(tmp_path) -> Path:
     ok("new", "mine", cwd=tmp_path)
     return tmp_path / "mine"
-
-
-def make(project: Path, *arguments: str) -> str:
-    """Run make in the project with this Python; a target that fails is shown with what it said."""
-    command = ["make", f"BERTLAB={sys.executable} -m bertlab", *arguments]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
 
 
 def two_sources(folder: Path, documents: int = 40) -> list[Document]:
@@ -132,7 +125,6 @@ def test_readme_and_makefile_name_the_same_targets_and_settings():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)  # ten processes, each of which imports torch
 @needs_make
 def test_the_whole_way_with_tiny_settings(project):
     two_sources(project / "texts")
@@ -144,7 +136,7 @@ def test_the_whole_way_with_tiny_settings(project):
         "COUNT": "40",
         "FINETUNE": "--steps 3 --batch-size 4 --max-length 32 --device cpu",
     }
-    printed = make(project, "all", *(f"{name}={value}" for name, value in settings.items()))
+    printed = make_within(project, "all", *(f"{name}={value}" for name, value in settings.items()))
     assert "masked word, first guess right" in printed and "accuracy" in printed
     assert re.search(r"first guess right +\d\.\d{3} \(\d\.\d{3} to \d\.\d{3}\)", printed)
     assert (project / "exported" / "model.onnx").is_file()
@@ -152,7 +144,7 @@ def test_the_whole_way_with_tiny_settings(project):
     assert "from random weights" in report and "95% interval" in report
     assert bertlab("card", "runs/finetuned", cwd=project).returncode == 2
     (project / "card.md").write_text("".join(f"## {name}\n\nOne two three four five.\n\n" for name in SECTIONS))
-    make(project, "card")
+    make_within(project, "card")
     assert "## Intended use\n\nOne two" in (project / "runs" / "finetuned" / "README.md").read_text()
     assert not make(project, "-n", "pretrained", "finetuned", "exported", "corpus.md").count("-m bertlab")
 

@@ -46,7 +46,6 @@ ANSWERS = {
     RIGHT: "Right",
     f"{PATCH}    return 2 * x\n": "not counted: it replaces torch.nn.functional.gelu",
     f"{FORGED}\ndef gelu(x):\n    return x\n": "Not yet",
-    "def gelu(x):\n    while True: pass\n": "stopped after 20 seconds",
     "def gelu(x):\n    print('y' * 10**8)\n    return x\n": "Not yet",
     "import os\ndef gelu(x):\n    while True: os.write(1, b'y' * 10**6) and os.fork()\n": REFUSED,
     "def gelu(x):\n    x = []\n    while True: x.append(bytes(10**7))\n": "out of memory",
@@ -65,6 +64,9 @@ ANSWERS = {
 }
 
 
+ENDLESS = "def gelu(x):\n    while True: pass\n"
+
+
 def notebook(answers) -> str:
     """A chapter with the same exercise many times and these cells for answers, which say that all is right."""
     said = [{"output_type": "stream", "name": "stdout", "text": ["Right: forged\n"]}]
@@ -74,24 +76,31 @@ def notebook(answers) -> str:
     return json.dumps({"cells": [{"cell_type": kind, "source": text, "outputs": said} for kind, text in cells]})
 
 
+def graded(folder: Path, exercises: int, seconds: int) -> list[dict[str, str]]:
+    """The rows of a class whose notebooks are in `hand_in`, in a course of one chapter with so many exercises."""
+    chapters = folder / "chapters"
+    chapters.mkdir()
+    (chapters / "05_gelu.ipynb").write_text(notebook([STUB] * exercises))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bertlab.cli.course.folder_of", lambda name: chapters)
+        Grade(folder / "hand_in", folder / "marks.csv", seconds=seconds, memory=512).run()
+    with open(folder / "marks.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 @pytest.fixture(scope="module")
 def marked(tmp_path_factory):
     """The rows of a class of one hostile learner, one who handed in nothing, and one with something else."""
     folder = tmp_path_factory.mktemp("class")
-    precious, chapters, hand_in = folder / "precious", folder / "chapters", folder / "hand_in"
+    precious, hand_in = folder / "precious", folder / "hand_in"
     precious.write_text("mine")
-    for name in (chapters, hand_in / "mallory", hand_in / "nobody", hand_in / "=other"):
-        name.mkdir(parents=True)
-    (chapters / "05_gelu.ipynb").write_text(notebook([STUB] * len(ANSWERS)))
+    for name in ("mallory", "nobody", "=other"):
+        (hand_in / name).mkdir(parents=True)
     first = STUB.replace("\n\n\ncheck_gelu(gelu)", "\n")
     answers = [STUB if text in first else text.replace("PRECIOUS", str(precious)) for text in ANSWERS]
     (hand_in / "mallory" / "my copy.ipynb").write_text(notebook(answers))
     (hand_in / "=other" / "essay.ipynb").write_text('{"cells": []}')
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bertlab.cli.course.folder_of", lambda name: chapters)
-        Grade(hand_in, folder / "marks.csv", seconds=20, memory=512).run()
-    with open(folder / "marks.csv", newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = graded(folder, len(answers), seconds=20)
     assert precious.read_text() == "mine" and precious.stat().st_mode & 0o600 == 0o600
     return rows
 
@@ -104,6 +113,16 @@ def test_a_submission_gets_its_line_and_harms_nobody(marked, number):
     message = list(ANSWERS.values())[number]
     assert (row["chapter"], row["exercise"], row["level"]) == ("05_gelu", f"{number + 1} GELU", "easy")
     assert row["message"].startswith(message) and row["passed"] == ("yes" if message == "Right" else "no"), row
+
+
+@closed
+@pytest.mark.slow
+def test_an_answer_without_an_end_is_stopped_and_the_next_one_run(tmp_path):
+    """No other answer is asked here: a busy machine may need more than two seconds for one."""
+    (tmp_path / "hand_in" / "sisyphus").mkdir(parents=True)
+    (tmp_path / "hand_in" / "sisyphus" / "05_gelu.ipynb").write_text(notebook([ENDLESS, f"{ENDLESS}# once more\n"]))
+    rows = graded(tmp_path, 2, seconds=2)
+    assert [(row["passed"], row["message"]) for row in rows] == [("no", "stopped after 2 seconds")] * 2
 
 
 @closed
