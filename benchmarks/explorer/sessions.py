@@ -14,6 +14,7 @@ import statistics
 import time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -34,7 +35,7 @@ def text_of(session: int, turn: int) -> str:
 
 
 @cache
-def opened(kind: str, name: str):
+def opened(kind: str, name: str) -> tuple[Any, Any]:
     import bertlab
 
     return getattr(bertlab, kind).trained(name, optional=("pooler",)), bertlab.Tokenizer.from_pretrained(name)

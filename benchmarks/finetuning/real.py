@@ -88,7 +88,8 @@ def read_inference(folder: Path) -> Sets:
 
 def read_emerging(folder: Path) -> Sets:
     files = ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated")
-    return Sets(*(list(read_conll(folder / file)) for file in files), [])
+    train, dev, test = (list(read_conll(folder / file)) for file in files)
+    return Sets(train, dev, test, [])
 
 
 def read_questions(folder: Path) -> Sets:
@@ -124,7 +125,8 @@ def prepare(name: str, options: argparse.Namespace) -> Run:
     real = REAL[name]
     sets = real.read(options.data / real.folder)
     if options.few:
-        sets = Sets(*(part[:: -(-len(part) // options.few)] for part in (sets.train, sets.dev, sets.test)), [])
+        train, dev, test = (part[:: -(-len(part) // options.few)] for part in (sets.train, sets.dev, sets.test))
+        sets = Sets(train, dev, test, [])
     chosen = {"epochs": options.epochs, "seed": options.seed, "set": (tuple(options.set),)}
     command = Finetune(real.task, options.model, train=options.data, **chosen)
     recipe = recipe_of(command)
