@@ -3,7 +3,7 @@
     python benchmarks/finetuning/search.py                          # words alone: TF-IDF, BM25, and what search adds
     python benchmarks/finetuning/search.py --model runs/my-search   # also the vectors of a trained model, and both
     python benchmarks/finetuning/search.py --raw storyworld-tiny    # also a model that was never trained for it
-    python benchmarks/finetuning/search.py --questions tests/search/dev_questions.toml  # those to choose settings by
+    python benchmarks/finetuning/search.py --questions tests/search/dev_questions.toml  # or more_questions: to choose
 
 The questions are those of tests/search/questions.toml, written before any search had been run. The rank is that of the
 first right function among all functions of the environment: their number, and so the figures, depend on what is
@@ -38,7 +38,7 @@ def rankers(units: list[Unit], model: str | None, raw: str | None, max_length: i
         "TF-IDF": by_tfidf(texts),
         "BM25": by_words(plain),
         "stems, names and first sentences count more": by_words(words),
-        "well-known packages and short names first": by_words(words, prior),
+        "what many packages use or import first, nested names later": by_words(words, prior),
         "synonyms: bertlab search": search,
     }
     if raw:

@@ -7,10 +7,11 @@ are imported. `bertlab.corpora.public_names` finds the shortest public name of e
 import ast
 import importlib.util
 import inspect
+import os
 import re
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,7 +34,12 @@ NOT_FOR_USERS = {
 }
 ATTACHED = re.compile(r"_?add_(?:newdoc|docstr)")  # NumPy and PyTorch document compiled functions by calls of these
 LEAST_WORDS = 3  # of a docstring
-OFFERED_BY = {"posix": "os", "nt": "os"}  # "don't import this module directly", their documentation says
+OFFERED_BY = {  # "don't import this module directly", their documentation says
+    "posix": "os",
+    "nt": "os",
+    "genericpath": "os.path",
+    os.path.__name__: "os.path",
+}
 SIGNATURE = re.compile(r"[\w.]+\(.*?\)(?:\s*->\s*[^\n]+)?\s*\n\s*\n", re.DOTALL)  # a docstring may begin with its own
 
 
@@ -105,8 +111,19 @@ def read_functions(
         if owner in modules:
             modules[owner].defined.add(short)  # documented by a call
     names = public_names(modules, found)
-    public = [replace(function, name=names[name]) for name, function in found.items() if name in names]
-    return _unique([*public, *(_compiled(packages) if folders is None else ())])
+    public = {
+        offered: replace(function, name=offered)
+        for name, function in found.items()
+        if name in names and (offered := _offered(names[name]))
+    }
+    compiled = {function.name: function for function in (_compiled(packages) if folders is None else ())}
+    return _unique((compiled | public).values())
+
+
+def _offered(name: str) -> str:
+    """Return the name under which users find what a module such as posixpath defines: os.path.split."""
+    module, _, short = name.partition(".")
+    return f"{OFFERED_BY.get(module, module)}.{short}"
 
 
 def _is_for_users(module: str, packages: Collection[str]) -> bool:
@@ -180,27 +197,41 @@ def _text(node: ast.expr) -> str:
 
 
 def _compiled(packages: Collection[str]) -> Iterator[Function]:
-    """Yield the documented functions of modules of the standard library that have no source, and of builtins."""
+    """Yield the documented functions of the standard library that have no source: of builtins, of whole modules (math),
+    and of the compiled half of a module (csv.writer is that of _csv, see PEP 399)."""
     for name in sorted(sys.stdlib_module_names.intersection(packages) if packages else sys.stdlib_module_names):
-        if not name.startswith("_") and (spec := importlib.util.find_spec(name)) and not _has_source(spec.origin):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of modules that a later Python will not have
-                module = importlib.import_module(name)
-            yield from _described(module, "" if name == "builtins" else f"{OFFERED_BY.get(name, name)}.")
+        if name.startswith("_") or not (spec := importlib.util.find_spec(name)):
+            continue
+        if not _has_source(spec.origin):
+            yield from _described(_imported(name), "" if name == "builtins" else f"{OFFERED_BY.get(name, name)}.")
+        elif (half := f"_{name}") in sys.stdlib_module_names and (spec := importlib.util.find_spec(half)):
+            whole = {} if _has_source(spec.origin) else _imported(name)
+            here = _imported(half) if whole else {}
+            yield from _described({key: here[key] for key in here if whole.get(key) is here[key]}, f"{name}.")
+
+
+def _imported(module: str) -> dict[str, object]:
+    """Return what a module of the standard library binds; nothing if this Python lacks what it needs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of modules that a later Python will not have
+        try:
+            return vars(importlib.import_module(module))
+        except ImportError:
+            return {}
 
 
 def _has_source(origin: str | None) -> bool:
     return origin is None or origin == "frozen" or origin.endswith(".py")
 
 
-def _described(owner: object, prefix: str) -> Iterator[Function]:
-    for name, member in sorted(vars(owner).items()):
+def _described(members: Mapping[str, object], prefix: str) -> Iterator[Function]:
+    for name, member in sorted(members.items()):
         docstring = inspect.getdoc(member) if callable(member) else None
         if name.startswith("_") or not docstring or len(docstring.split()) < LEAST_WORDS:
             continue
         yield Function(prefix + name, _inspected(member), docstring)
         if isinstance(member, type) and not issubclass(member, BaseException):
-            yield from _described(member, f"{prefix}{name}.")
+            yield from _described(vars(member), f"{prefix}{name}.")
 
 
 def _inspected(function: object) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Ranker = Callable[[str], np.ndarray]  # a question -> how well each unit fits (N,): higher is better
 K1, B = 1.2, 0.75  # of BM25, as usual
-SYNONYM, KNOWN, DEPTH = 0.6, 0.6, 0.2  # chosen on tests/search/dev_questions.toml
+SYNONYM, KNOWN, USED, DEPTH = 0.6, 0.6, 0.5, 0.1  # chosen on tests/search/dev_questions.toml and more_questions.toml
 NOTHING: Mapping[str, Collection[str]] = MappingProxyType({})
 FUSION = 60  # of reciprocal ranks (Cormack et al. 2009)
 MEANING = 0.25  # the best of 1, 0.5, 0.25 and 0.1 on tests/search/dev_questions.toml
@@ -65,10 +65,10 @@ def by_words(
 
 
 def priors(units: Sequence[Unit]) -> np.ndarray:
-    """Return what each unit is worth before any question (N,): more, the more packages import its module, and less, the
-    deeper it lies: numpy.linspace comes before what few use or what is nested in a package."""
-    known, depth = (np.array([getattr(unit, name) for unit in units]) for name in ("known", "depth"))
-    return (1 + KNOWN * np.log1p(known)) / (1 + DEPTH * depth)
+    """Return what each unit is worth before any question (N,): more, the more packages use it or import its module, and
+    less, the deeper it lies: numpy.linspace comes before what few use or what is nested in a package."""
+    known, used, depth = (np.array([getattr(unit, name) for unit in units]) for name in ("known", "used", "depth"))
+    return (1 + KNOWN * np.log1p(known) + USED * np.log1p(used)) / (1 + DEPTH * depth)
 
 
 def by_both(words: Ranker, meaning: Ranker) -> Ranker:

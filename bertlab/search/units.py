@@ -3,10 +3,7 @@
 import builtins
 import hashlib
 import json
-import re
-import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
@@ -17,13 +14,12 @@ from bertlab.corpora.reading import read_text
 from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
 from bertlab.search.cache import cached
+from bertlab.search.usage import count_users, users_of
 
 SUFFIXES = (".txt", ".md")
 PYDOC = "pydoc"
 LEAST_WORDS = 3  # of a paragraph
 NOBODY: Mapping[str, int] = MappingProxyType({})
-IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([a-zA-Z_]\w*)", re.MULTILINE)
-PYTHON = "python"  # the modules of the standard library count as one package
 LONGEST = 1500  # characters of a unit that are searched; a model reads fewer
 
 
@@ -31,7 +27,8 @@ LONGEST = 1500  # characters of a unit that are searched; a model reads fewer
 class Unit:
     """One thing to find. `name`: a qualified name with its parameters in `detail`, or file:line; `sentence` is shown;
     `text` is what is encoded. Of a function, `heading` is its own name as words and `owner` the rest of its name,
-    `depth` the dots in the whole name, `known` how many packages import its top-level module."""
+    `depth` the dots in the whole name, `known` how many packages import its top-level module, `used` how many use the
+    function itself."""
 
     name: str
     detail: str
@@ -41,6 +38,7 @@ class Unit:
     owner: str = ""
     depth: int = 0
     known: int = 0
+    used: int = 0
 
     @property
     def counted(self) -> str:
@@ -67,19 +65,19 @@ def read_units(corpus: Sequence[str | Path], *, progress: bool = False) -> list[
     return found
 
 
-def function_unit(function: Function, importers: Mapping[str, int] = NOBODY) -> Unit:
+def function_unit(function: Function, users: Mapping[str, int] = NOBODY) -> Unit:
     """Return a function as a unit: the words of its name, and its docstring up to the list of parameters.
 
-    `importers`: how many packages import a module; without it all modules are known alike. Nobody needs to import a
-    builtin: it is as well known as the module that most packages import.
+    `users`: how many packages use a name (count_users); without it all are known alike. Nobody needs to import a
+    builtin: it is as well known as what most packages use.
     """
     text = f"{function.words}. {function.description}"
     owner, _, own = function.name.rpartition(".")
     top = function.name.partition(".")[0]
-    known = max(importers.values(), default=0) if hasattr(builtins, top) else importers.get(top, 0)
+    known = max(users.values(), default=0) if hasattr(builtins, top) else users.get(top, 0)
     names = name_words(own), name_words(owner)
-    depth = function.name.count(".")
-    return Unit(function.name, function.signature, function.first_sentence, text[:LONGEST], *names, depth, known)
+    numbers = function.name.count("."), known, users_of(function.name, users)
+    return Unit(function.name, function.signature, function.first_sentence, text[:LONGEST], *names, *numbers)
 
 
 def paragraphs(path: Path) -> Iterator[Unit]:
@@ -117,25 +115,10 @@ def _pydoc(read: Callable[[], Sequence[Function]]) -> list[Unit]:
         digest.update(f"{name} {facts.st_size} {facts.st_mtime_ns}\n".encode())
 
     def made() -> bytes:
-        importers = count_importers(files)
-        return "\n".join(json.dumps(asdict(function_unit(function, importers))) for function in read()).encode()
+        users = count_users(files)
+        return "\n".join(json.dumps(asdict(function_unit(function, users))) for function in read()).encode()
 
     def opened(content: bytes) -> list[Unit]:
         return [Unit(**json.loads(line)) for line in content.splitlines()]
 
     return cached("pydoc-units.jsonl", digest.hexdigest(), made, opened)
-
-
-def count_importers(files: Iterable[tuple[str, Path]]) -> Counter[str]:
-    """Return how many packages import each top-level module, from the (module, file) of all of them. Of a line such as
-    `import a, b` only the first counts; files that cannot be read are skipped."""
-    pairs: set[tuple[str, str]] = set()
-    for name, path in files:
-        package = name.partition(".")[0]
-        package = PYTHON if package in sys.stdlib_module_names else package
-        try:
-            imported = IMPORT.findall(path.read_bytes())
-        except OSError:
-            continue
-        pairs.update((module.decode(), package) for module in set(imported))
-    return Counter(module for module, _ in pairs)

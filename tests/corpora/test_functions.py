@@ -1,5 +1,6 @@
 """Functions of packages, by the names that Python finds them under; pairs of texts from their docstrings."""
 
+import os
 from itertools import islice
 from pathlib import Path
 
@@ -156,3 +157,17 @@ def test_functions_without_prose_are_left_out():
 def test_compiled_functions_of_os_have_its_name():
     names = {function.name for function in read_functions(packages=["posix", "nt"])}
     assert "os.rename" in names and not {name for name in names if name.startswith(("posix.", "nt."))}
+
+
+def test_paths_are_those_of_os():
+    names = {function.name for function in read_functions(packages=["posixpath", "ntpath", "genericpath"])}
+    assert {"os.path.exists", "os.path.split", "os.path.getsize"} <= names
+    assert not {name for name in names if name.startswith(("genericpath.", f"{os.path.__name__}."))}
+
+
+def test_the_compiled_half_of_a_module_has_its_name():
+    packages = ["csv", "collections", "functools", "bisect"]
+    functions = {function.name: function for function in read_functions(packages=packages)}
+    assert {"csv.writer", "collections.deque.append", "functools.reduce"} <= functions.keys()
+    assert "functools.RLock" not in functions  # that is of _thread
+    assert functions["bisect.bisect_left"].docstring.startswith("Return the index where to insert item x")

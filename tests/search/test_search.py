@@ -81,7 +81,7 @@ def test_functions_are_read_once_until_a_file_changes(tmp_path, monkeypatch):
     once, again = read_units(["pydoc"]), read_units(["pydoc"])
     assert once == again and len(count) == 1
     sentence = "Read a file into a table."
-    assert once[0] == Unit("mod.read", "(path)", sentence, f"mod read. {sentence}", "read", "mod", depth=1, known=0)
+    assert once[0] == Unit("mod.read", "(path)", sentence, f"mod read. {sentence}", "read", "mod", depth=1)
     file.write_text('def write(path):\n    """Write a table into a file now."""\n')
     assert read_units(["pydoc"])[0].name == "mod.write" and len(count) == 2
 
@@ -198,16 +198,17 @@ def test_the_rank_of_the_first_answer():
     assert answer_ranks(asked, some, lambda q: np.array([3.0, 1.0, 2.0])) == [2, 4]
 
 
-@pytest.mark.parametrize(("name", "count"), [("questions.toml", 50), ("dev_questions.toml", 50)])
-def test_the_questions_are_whole(name, count):
-    questions = read_questions(QUESTIONS / name)
+@pytest.mark.parametrize(("kind", "count"), [("", 50), ("dev_", 50), ("more_", 74)])
+def test_the_questions_are_whole(kind, count):
+    questions = read_questions(QUESTIONS / f"{kind}questions.toml")
     assert len({question.text for question in questions}) == count
     assert all(question.answers for question in questions)
 
 
 def test_questions_for_settings_and_for_the_measure_are_others():
-    tests, dev = (read_questions(QUESTIONS / f"{kind}questions.toml") for kind in ("", "dev_"))
-    assert not {question.text for question in tests} & {question.text for question in dev}
+    tests, dev, more = (read_questions(QUESTIONS / f"{kind}questions.toml") for kind in ("", "dev_", "more_"))
+    assert not {question.text for question in tests} & {question.text for question in [*dev, *more]}
+    assert not {name for question in tests for name in question.answers if any(name in other.answers for other in more)}
 
 
 def test_bad_questions_are_named(tmp_path):

@@ -6,7 +6,8 @@ import pytest
 from bertlab.corpora.functions import Function
 from bertlab.search.ranking import by_words, priors
 from bertlab.search.stems import stem, stems
-from bertlab.search.units import Unit, count_importers, function_unit
+from bertlab.search.units import Unit, function_unit
+from bertlab.search.usage import count_users, used_names, users_of
 from bertlab.search.words import SYNONYMS, WordCounts, kept_words, synonyms
 
 
@@ -27,6 +28,7 @@ def test_what_many_packages_import_and_what_lies_less_deep_comes_first():
         return [units[number].name for number in np.argsort(-scores)]
 
     assert ranked(Unit("rare", "", "", "", known=1), Unit("known", "", "", "", known=9)) == ["known", "rare"]
+    assert ranked(Unit("rare", "", "", "", used=1), Unit("often", "", "", "", used=9)) == ["often", "rare"]
     assert ranked(Unit("deep", "", "", "", depth=4), Unit("flat", "", "", "", depth=1)) == ["flat", "deep"]
 
 
@@ -38,11 +40,30 @@ def test_packages_are_known_by_how_many_import_them_and_builtins_best(tmp_path):
         "json.y": b"import lib",
     }.items():
         (tmp_path / f"{name}.py").write_bytes(text)
-    files = [(name, tmp_path / f"{name}.py") for name in ("a", "b", "json.x", "json.y", "gone")]
-    importers = count_importers(files)
-    assert importers == {"lib": 3, "os": 1}  # Python itself counts once
-    units = [function_unit(Function(name, "()", "Do it."), importers) for name in ("lib.f", "os.g", "str.strip", "z.h")]
-    assert [unit.known for unit in units] == [3, 1, 3, 0]
+    users = count_users([(name, tmp_path / f"{name}.py") for name in ("a", "b", "json.x", "json.y", "gone")])
+    assert users == {"lib": 3, "os": 1, "lib.more": 1, "lib.x": 1, "OSError": 1}  # Python itself counts once
+    units = [function_unit(Function(name, "()", "Do it."), users) for name in ("lib.x", "os.g", "str.strip", "z.h")]
+    assert [(unit.known, unit.used) for unit in units] == [(3, 1), (1, 0), (3, 0), (0, 0)]
+
+
+def test_what_a_file_uses_has_its_whole_name():
+    source = """
+import numpy as np
+import os.path
+from os import (path as p,
+    makedirs)
+from . import near
+def f(x): return near.g(len(np.linalg.norm(x.strip())), p.join, os.sep)
+"""
+    names = {"numpy.linalg.norm", "os.path.join", "os.makedirs", "os.path", "os.sep", "len", ".strip", "numpy", "os"}
+    assert names <= used_names(source)
+    assert not {"near.g", "x.strip", "np.linalg.norm", "p.join", "sep"} & used_names(source)
+
+
+def test_a_method_is_used_no_more_than_its_class():
+    users = {"lib.Table": 3, ".head": 7, ".tail": 2, "lib.load": 5, "str": 9}
+    names = ("lib.Table.head", "lib.Table.tail", "lib.load", "lib.head", "str.head", "lib.Chair.head")
+    assert [users_of(name, users) for name in names] == [3, 2, 5, 0, 7, 0]
 
 
 @pytest.mark.parametrize(
