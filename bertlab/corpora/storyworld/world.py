@@ -98,13 +98,13 @@ class World:
 
     def _draw_people(self) -> None:
         lives, ties = _people_of(self.region, self.split)
-        if not lives or len({friend for friend, _ in ties}) < 2:  # too few people here for this split
+        if not lives:  # too few people here for this split
             self.region = (self.region + 1) % REGIONS
             return self._draw_people()
         hero, self.job = self.rng.choice(lives)
         self.hero, name = hero, hero.name.title()
         self.slots = {"hero": name, "name": name, "job": self.job[0]}
-        friend, relation = self.rng.choice([tie for tie in ties if tie[0] != hero])
+        friend, relation = self.rng.choice([tie for tie in ties if tie[0] is not hero])
         self.friend = friend
         self.slots |= {"friend": friend.name.title(), "fname": friend.name.title(), "relation": relation[0]}
         self.slots |= PRONOUNS[hero.gender]
@@ -203,12 +203,14 @@ def _of_region(entries: Sequence, region: int) -> Sequence:
 
 @cache  # every document of a region and split draws from the same lists
 def _people_of(region: int, split: str) -> tuple[list[tuple], list[tuple]]:
-    """Return (person, row of a job) and (person, row of a relation): the combinations of this region and split."""
+    """Return (person, row of a job) and (person, row of a relation): the combinations of this region and split.
+    Both are empty where fewer than two people are left."""
     people = [Person(n, "woman") for n in _of_region(words("people", "women"), region)]
     people += [Person(n, "man") for n in _of_region(words("people", "men"), region)]
     lives = _combinations(people, _of_region(table("work", "jobs"), region), split)
     ties = _combinations(people, table("people", "relations"), split)
-    return lives, [(friend, relation) for friend, relation in ties if relation[1] in (friend.gender, "any")]
+    ties = [(friend, relation) for friend, relation in ties if relation[1] in (friend.gender, "any")]
+    return (lives, ties) if len({friend for friend, _ in ties}) >= 2 else ([], [])
 
 
 def _combinations(firsts: Sequence, seconds: Sequence, split: str) -> list[tuple]:
