@@ -4,6 +4,7 @@ They are read with `ast`; nothing is imported. Of a docstring only the prose is 
 """
 
 import ast
+import os
 import re
 import sysconfig
 import warnings
@@ -15,6 +16,7 @@ from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+NO_MODULES = ("site-packages", "dist-packages", "__pycache__")  # folders below one of modules that belong to none of it
 BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")  # the fields of a statement that hold statements
 
 # Sections that list names, types or code, in the styles of NumPy (underlined) and Google (ending in a colon).
@@ -75,10 +77,13 @@ def python_files(folders: Iterable[str | Path]) -> list[tuple[str, Path]]:
     for folder in map(Path, folders):
         if not folder.is_dir():
             raise InputError(f"{folder}: no such folder")
-        for path in folder.rglob("*.py"):
-            parts = path.relative_to(folder).with_suffix("").parts
-            if not {"site-packages", "dist-packages"} & set(parts):
-                found.setdefault(".".join(parts).removesuffix(".__init__"), path)
+        for place, subfolders, files in os.walk(folder):
+            subfolders[:] = (name for name in subfolders if name not in NO_MODULES)  # these are not entered
+            parts = Path(place).relative_to(folder).parts
+            for name in files:
+                if name.endswith(".py"):
+                    module = ".".join((*parts, name.removesuffix(".py")))
+                    found.setdefault(module.removesuffix(".__init__"), Path(place, name))
     return sorted(found.items())
 
 

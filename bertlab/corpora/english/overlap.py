@@ -47,14 +47,14 @@ class Overlap:
 
     def shared_with(self, text: str) -> list[str]:
         """Return the names of the test sets of which `text` has a run, each once."""
-        runs = self.runs(text)
-        first, last = (self._runs.searchsorted(runs, side) for side in ("left", "right"))
+        first, last = self._places(text)
         owners = {owner for start, end in _spans(first, last) for owner in self._owners[start:end].tolist()}
         return [self.names[owner] for owner in sorted(owners)]
 
     def first_shared(self, text: str) -> str:
         """Return the first 13 words of `text` in a row that a test set has too, in small letters, or nothing."""
-        shared = np.flatnonzero(np.isin(self.runs(text), self._runs))
+        first, last = self._places(text)
+        shared = np.flatnonzero(first < last)
         if not len(shared):
             return ""
         text = text.lower()
@@ -69,6 +69,11 @@ class Overlap:
         for position in range(RUN if len(hashes) else 0):
             hashes = hashes * BASE + ids[position : position + len(hashes)]  # modulo 2^64
         return hashes
+
+    def _places(self, text: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return where each run of `text` begins and ends among the sorted runs, (N,) each; equal: it is not there."""
+        runs = self.runs(text)
+        return self._runs.searchsorted(runs, "left"), self._runs.searchsorted(runs, "right")
 
     def _unique(self, texts: Iterable[str]) -> np.ndarray:
         return np.unique(np.concatenate([np.zeros(0, np.uint64), *map(self.runs, texts)]))

@@ -5,6 +5,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from bertlab.corpora.storyworld.lexicon import table, words
@@ -85,8 +86,7 @@ class World:
 
     def local(self, entries: Sequence) -> Sequence:
         """Return the entries of a list that belong to this document's region: names and trades differ by region."""
-        parts = max(1, min(REGIONS, len(entries) // LEAST))
-        return entries[self.region % parts :: parts]
+        return _of_region(entries, self.region)
 
     def pair(self, firsts: Sequence, seconds: Sequence) -> tuple:
         """Draw a combination of one of each that belongs to this document's split."""
@@ -96,26 +96,15 @@ class World:
                 return first, second
         raise RuntimeError(f"no combination for split {self.split!r}")
 
-    def _combinations(self, firsts: Sequence, seconds: Sequence) -> list[tuple]:
-        """Return all combinations of one of each that belong to this document's split."""
-        return [(a, b) for a in firsts for b in seconds if split_of(_key(a), _key(b)) == self.split]
-
     def _draw_people(self) -> None:
-        people = [Person(n, "woman") for n in self.local(words("people", "women"))]
-        people += [Person(n, "man") for n in self.local(words("people", "men"))]
-        lives = self._combinations(people, self.local(table("work", "jobs")))
-        ties = [
-            (friend, relation)
-            for friend, relation in self._combinations(people, table("people", "relations"))
-            if relation[1] in (friend.gender, "any")
-        ]
-        if not lives or len({friend for friend, _ in ties}) < 2:  # too few people here for this split
+        lives, ties = _people_of(self.region, self.split)
+        if not lives:  # too few people here for this split
             self.region = (self.region + 1) % REGIONS
             return self._draw_people()
         hero, self.job = self.rng.choice(lives)
         self.hero, name = hero, hero.name.title()
         self.slots = {"hero": name, "name": name, "job": self.job[0]}
-        friend, relation = self.rng.choice([tie for tie in ties if tie[0] != hero])
+        friend, relation = self.rng.choice([tie for tie in ties if tie[0] is not hero])
         self.friend = friend
         self.slots |= {"friend": friend.name.title(), "fname": friend.name.title(), "relation": relation[0]}
         self.slots |= PRONOUNS[hero.gender]
@@ -205,6 +194,28 @@ class World:
         """Draw a place to visit, and its row: place, sight, what one does there, what one brings."""
         row, quality = self.pair(table("places", "outings"), words("places", "qualities"))
         return Thing(row[0], (quality,)), row
+
+
+def _of_region(entries: Sequence, region: int) -> Sequence:
+    parts = max(1, min(REGIONS, len(entries) // LEAST))
+    return entries[region % parts :: parts]
+
+
+@cache  # every document of a region and split draws from the same lists
+def _people_of(region: int, split: str) -> tuple[list[tuple], list[tuple]]:
+    """Return (person, row of a job) and (person, row of a relation): the combinations of this region and split.
+    Both are empty where fewer than two people are left."""
+    people = [Person(n, "woman") for n in _of_region(words("people", "women"), region)]
+    people += [Person(n, "man") for n in _of_region(words("people", "men"), region)]
+    lives = _combinations(people, _of_region(table("work", "jobs"), region), split)
+    ties = _combinations(people, table("people", "relations"), split)
+    ties = [(friend, relation) for friend, relation in ties if relation[1] in (friend.gender, "any")]
+    return (lives, ties) if len({friend for friend, _ in ties}) >= 2 else ([], [])
+
+
+def _combinations(firsts: Sequence, seconds: Sequence, split: str) -> list[tuple]:
+    """Return all combinations of one of each that belong to this split."""
+    return [(a, b) for a in firsts for b in seconds if split_of(_key(a), _key(b)) == split]
 
 
 def _key(value) -> str:
