@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from bertlab.evaluation.calibration import CALIBRATION, Bin, as_json, bins, rows, when_as_sure
+from bertlab.evaluation.calibration import CALIBRATION, LONG, SHORT, WORDS, Bin, as_json, bins, rows, when_as_sure
 from bertlab.tasks.base import Compared
 
 
-def compared(probability: float | None, right: bool) -> Compared:
-    return Compared("1", "a text", "yes" if right else "no", "yes", 0.0, probability)
+def compared(probability: float | None, right: bool, text: str = "a text") -> Compared:
+    return Compared("1", text, "yes" if right else "no", "yes", 0.0, probability)
 
 
 def test_predictions_are_counted_by_how_sure_they_are():
@@ -25,6 +25,25 @@ def test_few_examples_tell_nothing(count, known, tmp_path):
     found = when_as_sure(tmp_path, 0.951)
     assert (found is not None) == known and when_as_sure(tmp_path, 0.5) is None
     assert found is None or (found.wrong, found.between) == (pytest.approx(1 / 3), "95 to 99%")
+
+
+def test_short_and_long_texts_are_told_apart(tmp_path):
+    short, long = "word " * WORDS, "word " * (WORDS + 1)
+    examples = [compared(0.97, n % 3 > 0, short) for n in range(30)] + [compared(0.97, True, long) for _ in range(60)]
+    found = bins([*examples, compared(0.7, True, short)])
+    assert [(one.length, one.count) for one in found] == [("", 1), ("", 90), (SHORT, 1), (SHORT, 30), (LONG, 60)]
+    assert rows(found)[-1] == [f"95 to 99%, texts of {LONG}", "60", "0%"]
+    (tmp_path / CALIBRATION).write_text(as_json(found))
+    told = {text: when_as_sure(tmp_path, 0.98, text) for text in (short, long)}
+    assert told[short].wrong == pytest.approx(1 / 3) and told[long].wrong == 0
+    assert when_as_sure(tmp_path, 0.75, short) is None  # too few of any length
+
+
+def test_too_few_texts_of_a_length_count_with_all(tmp_path):
+    examples = [compared(0.97, True, "a text") for _ in range(29)] + [compared(0.97, False, "word " * 99)]
+    (tmp_path / CALIBRATION).write_text(as_json(bins(examples)))
+    alike = when_as_sure(tmp_path, 0.97, "a text")
+    assert (alike.count, alike.length) == (30, "")
 
 
 @pytest.mark.parametrize(

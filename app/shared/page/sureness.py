@@ -8,10 +8,11 @@ from bertlab.draw.percent import percent
 ANSWER, LABEL, GAP = 1 / 2, 2 / 3, 1 / 5
 
 
-def doubt(ranked: list[tuple[str, float]], least: float) -> str:
-    """Say for Markdown that the first of `ranked`, each with its probability, has less than `least`; "" if not."""
+def doubt(ranked: list[tuple[str, float]], least: float, wrong: float = 0) -> str:
+    """Say for Markdown that the first of `ranked`, each with its probability, has less than `least`, or was right less
+    often when as probable: `wrong` is the measured share of wrong ones. "" if neither."""
     (_, p), *_ = ranked
-    if p >= least:
+    if p >= least and wrong <= 1 - least:
         return ""
     named = [f"{percent(share)} “{plain(name)}”" for name, share in ranked[:2]]
     return f"**Not sure**: {', next best '.join(named)}."

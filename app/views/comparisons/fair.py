@@ -1,5 +1,6 @@
 """The saved comparisons: what each learner reached, and which claims of the papers that supports."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
@@ -18,6 +19,9 @@ from bertlab.draw.charts.comparison import score_chart, score_panels, score_tabl
 ACROSS = 2  # charts in a row
 COLOURS = {"holds": "blue", "reversed": "orange", "cannot tell": "gray"}
 TO = "\u00a0to\u00a0"  # an interval stays on one line
+ASKS = {"entities": "names in a text", "qa": "answers to questions"}
+READ_SO = "Each point is the score of a model, the mean over seeds, and around it lies its 95% interval."
+GUESSED = " The dashed line is the best guess without a model."
 HELP = (
     "**holds**: interval and test both say that the first is better (p below 0.05). **reversed**: both say that the "
     "second is. **cannot tell**: anything else, with what would decide it."
@@ -40,25 +44,46 @@ def show() -> None:
     st.markdown(f"**{plain(judged.question)}**")
     if "toy models" in judged.note:
         st.markdown(":orange[:material/toys:] A quick run of toy models: it shows the form, not the findings.")
-    show_panels(judged.scores)
+    st.markdown(f"{counted(judged.claims)} They are in the table below.", help=HELP)
+    show_panels(judged.scores, lambda: show_notes(judged))
     st.markdown("**What papers claim, and what this comparison says**", help=HELP)
     st.table(shown(judged.claims))
-    st.caption(judged.note)
-    st.caption("Chapter 15 builds these intervals and tests by hand. How to read them: docs/comparisons.md.")
     exports(f"comparison-{name}", judged.scores, cells.comparison(name), score_chart(judged.scores))
 
 
-def show_panels(scores: pd.DataFrame) -> None:
-    """Show a chart for each task, and for their mean."""
+def counted(claims: pd.DataFrame) -> str:
+    """Say how many claims hold, are reversed, or cannot be told."""
+    found = claims["verdict"].str.partition(";")[0].value_counts()
+    counts = [f"{number} {coloured(verdict)}" for verdict in COLOURS if (number := found.get(verdict, 0))]
+    return f"Of {len(claims)} claim{'s' * (len(claims) != 1)} of papers: {', '.join(counts)}."
+
+
+def show_panels(scores: pd.DataFrame, notes: Callable[[], None]) -> None:
+    """Show a chart for each task, and for their mean; the `notes` beside the last one if there is room."""
     panels = list(score_panels(scores).items())
     across = min(ACROSS, len(panels))
     for first in range(0, len(panels), across):
-        for column, (task, panel) in zip(
-            st.columns(across, gap="medium"), panels[first : first + across], strict=False
-        ):
+        row = panels[first : first + across]
+        columns = st.columns(across, gap="medium")
+        for column, (task, panel) in zip(columns, row, strict=False):
             with column:
-                st.markdown("**The mean of the tasks**" if task == MEAN else f"Task: **{plain(task)}**")
+                st.markdown("**The mean of the tasks**" if task == MEAN else f"Task: {named(task)}")
                 layout.show_chart(panel, in_words(task, scores))
+    with columns[-1] if len(row) < across else st.container():
+        notes()
+
+
+def named(task: str) -> str:
+    """Return the name of a task with what it asks for."""
+    return f"**{plain(task)}**" + (f" ({ASKS[task]})" if task in ASKS else "")
+
+
+def show_notes(judged: Judged) -> None:
+    """Say how the models were made, and how to read the charts."""
+    st.caption(READ_SO + (GUESSED if judged.scores["guess"].notna().any() else ""))
+    st.caption(judged.note)
+    st.caption("Chapter 15 builds these intervals and tests by hand. How to read them: docs/comparisons.md.")
+    st.caption("The model in the bar on the left has no part in this page.")
 
 
 @st.cache_data(max_entries=20, show_spinner="Resampling seeds and examples")
@@ -73,7 +98,7 @@ def judge(name: str, changed: int) -> Judged:
 def judge_claim(comparison: Comparison, claim: Claim) -> dict[str, object]:
     found = comparison.difference(claim)
     return {
-        "claim": f"{claim.better} against {claim.worse}",
+        "claim": f"{claim.better} is better than {claim.worse}",
         "verdict": verdict(found, comparison.beats_guess(claim)),
         "difference": found.figure.value,
         "low": found.figure.low,

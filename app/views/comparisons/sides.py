@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.model.bundled import LEFT_TO_RIGHT, STORYWORLD
-from app.shared.page import layout, state
+from app.shared.page import layout, state, sureness
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import fit, texts
@@ -16,7 +16,7 @@ from bertlab.draw.charts.comparison import side_panels
 from bertlab.draw.charts.masking import fill_bars, fill_table
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
-from bertlab.explain.text import clean, encode
+from bertlab.explain.text import clean, encode, rare_words
 from bertlab.explain.words.fill import Fill, fill_mask
 from bertlab.explain.words.from_left import fill_from_left, one_gap, only_here
 
@@ -32,15 +32,15 @@ SAME = (
 def show() -> None:
     versions = fields()
     reader, bert = (opened(name) for name in (LEFT_TO_RIGHT, STORYWORLD))
-    gaps = [one_gap(bert.tokenizer, text) for text in versions]
+    gaps = [gap_of(bert, text, number) for number, text in enumerate(versions)]
     left = [models.compute(fill_from_left, reader, text, GUESSES, reader.limit) for text in versions]
     both = [models.compute(fill_mask, bert, text, None, GUESSES, (), bert.limit)[0] for text in versions]
     notices(bert, versions)
     fills = {LEFT: left, BOTH: both}
     marked = {name: only_here(each) for name, each in fills.items()}
+    st.markdown(outcome(left, both))
     for number, gap in enumerate(gaps):
         show_version(gap, {name: (fills[name][number], marked[name][number]) for name in fills})
-    st.markdown(outcome(left, both))
     if len(versions) > 1:
         st.caption(f"Orange: not among the first {GUESSES} guesses in the other version. {SAME}")
     code = cells.sides(reader.source, bert.source, list(fills), versions, GUESSES, bert.limit)
@@ -60,6 +60,14 @@ def fields() -> list[str]:
     return [text, other] if other and other != text else [text]
 
 
+def gap_of(bert: models.Loaded, text: str, number: int) -> tuple[str, str]:
+    """Return the words around the one gap of a version. InputError: it has none or several, and which version it is."""
+    try:
+        return one_gap(bert.tokenizer, text)
+    except InputError as error:
+        raise InputError(str(error).replace("the text", "the other version", 1) if number else str(error)) from error
+
+
 def opened(name: str) -> models.Loaded:
     """Return the bundled model, and name it above the page. InputError: it is not there."""
     loaded = models.open_model("fill", name)
@@ -74,6 +82,7 @@ def notices(bert: models.Loaded, versions: Sequence[str]) -> None:
     for text in versions:
         encoded = encode(bert.tokenizer, text, None, bert.limit)
         layout.notices(bert.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
+    fit.say_broken(bert, max(versions, key=lambda text: rare_words(bert.tokenizer, text)[0]))
     if not {*versions} <= {text for example in texts.SIDES.values() for text in example.values()}:
         fit.say_learned("fill", bert)
 
@@ -83,6 +92,8 @@ def show_version(gap: tuple[str, str], guesses: dict[str, tuple[Fill, set[str]]]
     for column, (name, (fill, marked)) in zip(st.columns(len(guesses), gap="medium"), guesses.items(), strict=True):
         with column:
             st.markdown(f"**{name}**: {reading(*gap, unread=name == LEFT)}")
+            if doubt := sureness.doubt(list(zip(fill.tokens, fill.probabilities, strict=True)), sureness.GAP):
+                st.markdown(doubt)
             best = [f"{token} {percent(p)}" for token, p in zip(fill.tokens, fill.probabilities, strict=True)]
             layout.show_chart(fill_bars(fill, marked=marked), f"{name}, bars of the likeliest words: {', '.join(best)}")
 

@@ -24,7 +24,7 @@ def show(
 ) -> None:
     """Show the label of a text, and how it changes in the `other` version. `name` is that of the files to save."""
     label = loaded.model.config.id2label[labelled.label]
-    show_label(loaded, labelled, f"numbers {name}", fit.strange(loaded, text))
+    show_label(loaded, labelled, f"numbers {name}", " ".join(filter(None, (text, pair))))
     if labelled.whole:
         st.caption(beginning(labelled, label))
     if other:
@@ -48,15 +48,16 @@ def beginning(labelled: LabelledText, label: str) -> str:
     )
 
 
-def show_label(loaded: models.Loaded, labelled: LabelledText, key: str, strange: bool) -> None:
-    """Show the class and how sure the model is; unless the text is `strange` to it, also how often it is wrong then."""
+def show_label(loaded: models.Loaded, labelled: LabelledText, key: str, text: str) -> None:
+    """Show the class and how sure the model is; unless the text is strange to it, also how often it is wrong then."""
     prediction = labelled.said
     if not prediction.probabilities:
         st.metric("Predicted number", f"{prediction.label:.3f}")
         return
     ranked = sorted(prediction.probabilities.items(), key=lambda item: -item[1])
-    alike = None if strange or isinstance(prediction.label, tuple) else when_as_sure(loaded.folder, ranked[0][1])
-    doubt = sureness.doubt(ranked, sureness.LABEL)
+    unlike = fit.strange(loaded, text) or isinstance(prediction.label, tuple)
+    alike = None if unlike else when_as_sure(loaded.folder, ranked[0][1], text)
+    doubt = sureness.doubt(ranked, sureness.LABEL, alike.wrong if alike else 0)
     with st.container(horizontal=True, gap="large", key=key):
         st.metric("Best guess" if doubt else "Likeliest class", plain(ranked[0][0]), width="content")
         st.metric("Its probability", percent(ranked[0][1]), width="content")
@@ -73,8 +74,9 @@ def show_label(loaded: models.Loaded, labelled: LabelledText, key: str, strange:
 def held_out(loaded: models.Loaded, alike: Bin) -> str:
     """Say how often the model was wrong about held-out examples when it was as sure."""
     wrong = f"{alike.count - alike.right:,}" if alike.wrong else "none"
+    texts = f"test texts of {alike.length}" if alike.length else "test texts"
     return (
-        f"Of {alike.count:,} test texts about which **{plain(loaded.name)}** was as sure ({alike.between}), it got "
+        f"Of {alike.count:,} {texts} about which **{plain(loaded.name)}** was as sure ({alike.between}), it got "
         f"{wrong} wrong. They were of the kind it learned from; on yours it may be wrong more often."
     )
 

@@ -1,5 +1,6 @@
 """Altair charts of comparisons: what each learner reached on each task, curves over the steps, guesses side by side."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
@@ -16,6 +17,8 @@ Points = Mapping[str, tuple[str, float]]  # learner -> its line and its share of
 NO_POINTS: Points = MappingProxyType({})
 SCORE = "accuracy or F1"
 ROW, HIGH, WIDE = 28, 340, 420  # pixels: of a learner, of curves, of a panel
+TALL = 36  # pixels of a learner whose name needs two lines
+LETTERS = 24  # of a learner's name on one line
 
 
 def score_table(
@@ -50,13 +53,10 @@ def score_chart(table: pd.DataFrame) -> alt.ConcatChart:
 
 def score_rows(table: pd.DataFrame) -> alt.LayerChart:
     """Draw one task: a row for each learner, the point its score, the line its interval; a rule at the guess."""
+    table = table.assign(row=table["learner"].map(in_two_lines))
+    two_lines = bool(table["row"].str.contains("\n").any())
     base = alt.Chart(table).encode(
-        y=alt.Y(
-            "learner:N",
-            sort=None,
-            title=None,
-            axis=alt.Axis(labelLimit=250, labelFontSize=13, labelFlush=False, **PLAIN),
-        ),
+        y=alt.Y("row:N", sort=None, title=None, axis=_names(two_lines)),
         tooltip=_tooltip("learner"),
     )
     intervals = base.mark_rule(color=BLUE, strokeWidth=2, opacity=0.6)
@@ -65,7 +65,26 @@ def score_rows(table: pd.DataFrame) -> alt.LayerChart:
     )
     points = base.mark_point(color=BLUE, size=80, filled=True, opacity=1).encode(x="score:Q")
     layers = [intervals.encode(**ends), points, *_guess(table, "x")]
-    return alt.layer(*layers).properties(height=alt.Step(ROW))
+    return alt.layer(*layers).properties(height=alt.Step(TALL if two_lines else ROW))
+
+
+def in_two_lines(name: str) -> str:
+    """Return a long name with a line break after the last comma that fits into a line, or else near its middle."""
+    commas = [at.start() for at in re.finditer(r"(?<=,) ", name) if at.start() <= LETTERS]
+    spaces = [at.start() for at in re.finditer(" ", name)]
+    if len(name) <= LETTERS or not spaces:
+        return name
+    at = commas[-1] if commas else min(spaces, key=lambda space: abs(2 * space - len(name)))
+    return f"{name[:at]}\n{name[at + 1 :]}"
+
+
+def _names(two_lines: bool) -> alt.Axis:
+    """The names of the rows. Vega puts the first line of a label beside its row: a second one moves both up."""
+    look = dict(labelLimit=250, labelFontSize=13, labelFlush=False, **PLAIN)
+    if not two_lines:
+        return alt.Axis(**look)
+    up = alt.condition("indexof(datum.label, '\\n') > 0", alt.value(-7), alt.value(0))
+    return alt.Axis(labelExpr="split(datum.label, '\\n')", labelLineHeight=15, labelOffset=up, **look)
 
 
 def score_curves(table: pd.DataFrame) -> alt.LayerChart:
@@ -114,9 +133,9 @@ def _guess(table: pd.DataFrame, axis: str) -> list[alt.Chart]:
     if pd.isna(value):
         return []
     base = alt.Chart(pd.DataFrame({"guess": [value]})).encode(**{axis: alt.datum(value)})
-    place = dict(align="left", baseline="bottom", dx=4, dy=-3) if axis == "y" else dict(baseline="bottom", dy=-4)
+    place = dict(align="right", baseline="top", dy=4) if axis == "y" else dict(baseline="bottom", dy=-4)
     words = base.mark_text(fontSize=12, color=GREY, text=f"a guess {value:.3f}", **place)
-    at = {"y": alt.value(0)} if axis == "x" else {"x": alt.value(0)}
+    at = {"y": alt.value(0)} if axis == "x" else {"x": alt.value("width")}  # the curves rise from left to right
     return [base.mark_rule(color=GREY, strokeDash=[5, 4], strokeWidth=1.5), words.encode(**at)]
 
 

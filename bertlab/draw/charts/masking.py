@@ -184,7 +184,7 @@ def _nats(table: pd.DataFrame, shown: list[str], title: str, vocab_size: int) ->
         )
     )
     rule = alt.Chart(pd.DataFrame({"nats": [uniform]})).mark_rule(strokeDash=[5, 4], color=GREY).encode(x="nats:Q")
-    note = _small_title(f"dashed: uniform guessing among {vocab_size:,} tokens, {uniform:.1f}")
+    note = _small_title(f"dashed: uniform over {vocab_size:,} tokens, {uniform:.1f}")
     return (bars + rule).properties(height=alt.Step(ROW), title=note)
 
 

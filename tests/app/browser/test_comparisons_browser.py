@@ -26,6 +26,8 @@ def test_the_first_picture_is_above_the_fold(tab, server):
         show(tab, server, "comparisons", link)
         box = tab.locator(f"{MAIN} [data-testid=stVegaLiteChart]").first.bounding_box()
         assert box["y"] + box["height"] < 800
+    said = tab.get_by_text("From the left alone").bounding_box()
+    assert said["y"] + said["height"] < box["y"]  # what the charts show, and then the charts
 
 
 def test_words_of_the_visitor_stay_words(tab, server):

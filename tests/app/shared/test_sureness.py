@@ -15,6 +15,10 @@ def test_a_weak_answer_names_the_next_best():
     assert doubt([("person", 0.6)], LABEL) == "**Not sure**: 60% “person”."
     assert doubt([("a", 0.5), ("b", 0.4)], ANSWER) == "" and doubt([("a", 0.2), ("b", 0.2)], GAP) == ""
 
+    often_wrong = doubt([("positive", 0.85), ("negative", 0.15)], LABEL, wrong=0.39)
+    assert often_wrong == "**Not sure**: 85% “positive”, next best 15% “negative”."
+    assert doubt([("positive", 0.85), ("negative", 0.15)], LABEL, wrong=0.3) == ""
+
 
 @pytest.mark.parametrize(
     ("page", "weak", "sure"),

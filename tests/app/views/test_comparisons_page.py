@@ -37,12 +37,19 @@ def test_every_saved_comparison_has_its_question_scores_and_verdicts(name):
     (shown,) = (table.value for table in app.main.table)
     assert len(shown) == len(comparison.claims)
     for claim, (row, told) in zip(comparison.claims, shown.iterrows(), strict=True):
-        assert row.replace("\\", "") == f"{claim.better} against {claim.worse}"
+        assert row.replace("\\", "") == f"{claim.better} is better than {claim.worse}"
         found = comparison.difference(claim)
         verdict = found.verdict if comparison.beats_guess(claim) else "cannot tell"
         assert f"[**{verdict}**]" in told["verdict"] and f"{found.p:.2g}" == told["p"]
     (code,) = cells(app)
     assert run(code)[0].to_dict()
+
+
+def test_the_verdicts_are_counted_above_the_charts():
+    told = said(opened("comparisons", comparison="features"))
+    assert "Of 4 claims of papers: 3 :blue[**holds**], 1 :gray[**cannot tell**]." in told
+    one = fair.counted(fair.judge("features", 0).claims.head(1))
+    assert one == "Of 1 claim of papers: 1 :blue[**holds**]."
 
 
 def test_learners_on_a_curve_are_drawn_as_one():
@@ -122,6 +129,26 @@ def test_texts_without_one_gap_get_a_friendly_box(text, told):
     app = beside(TIRED, "")
     app.text_area(key="sides_text").set_value(text).run()
     assert not app.exception and told in boxes(app) and "view failed" not in boxes(app)
+
+
+def test_an_error_says_which_version_it_means():
+    told = boxes(beside(TIRED, "no gap here"))
+    assert "The other version holds no [MASK]" in told and "view failed" not in told
+    assert "The other version is empty" not in boxes(beside(TIRED, ""))
+
+
+def test_a_text_of_which_the_models_read_much_in_pieces_says_so():
+    bank = "The central bank raised interest [MASK] to four per cent on Thursday."
+    pieces = "of these 11 words in its vocabulary. It reads the others in pieces"
+    assert pieces in said(beside(bank, ""))
+    for example in SIDES.values():
+        assert "in pieces" not in said(beside(*example.values()))
+
+
+def test_a_weak_guess_is_called_one():
+    told = said(beside("[MASK]", ""))
+    assert told.count("Not sure") == 2
+    assert "Not sure" not in said(beside(TIRED, WIDE))
 
 
 def test_odd_texts_are_text():

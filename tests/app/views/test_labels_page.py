@@ -6,7 +6,7 @@ import shutil
 import pytest
 from pages import TINY, fine, opened, said
 
-from bertlab.evaluation.calibration import CALIBRATION
+from bertlab.evaluation.calibration import CALIBRATION, LONG, SHORT
 from bertlab.io.locate import locate
 
 WORDS = "Each word"
@@ -83,10 +83,18 @@ def test_the_page_says_how_often_the_model_is_wrong_when_it_is_so_sure(text, sur
     share = float(numbers(app)["Its probability"].strip("> %")) / 100
     assert share > sure
     measured = json.loads((locate("english-sentiment") / CALIBRATION).read_text())["bins"]
-    alike = next(one for one in measured if one["low"] <= share < one["high"])
-    assert f"Of {alike['count']:,} test texts" in said(app)
+    alike = next(one for one in measured if one["low"] <= share < one["high"] and one["length"] == SHORT)
+    assert f"Of {alike['count']:,} test texts of {SHORT}" in said(app)
     assert f"it got {alike['count'] - alike['right'] or 'none'} wrong" in said(app)
     assert ("Wrong when this sure" in numbers(app)) == (alike["right"] < alike["count"])
+
+
+def test_a_short_text_is_judged_by_the_short_ones():
+    """A sentence gets a probability of 75%, at which the model was wrong about every third sentence of its test."""
+    app = opened("labels", label_text="It rained all day in Oslo.")
+    assert fine(app) and app.metric[0].label == "Best guess" and "**Not sure**: 75%" in said(app)
+    review = "The plot is dull and the actors are bored, and so was I. " * 6
+    assert f"test texts of {LONG}" in said(opened("labels", label_text=review))
 
 
 def test_a_model_without_a_mistake_on_its_test_promises_nothing():

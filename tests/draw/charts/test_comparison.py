@@ -4,7 +4,7 @@ import pytest
 
 from bertlab.compare.tables import TABLES, points_of
 from bertlab.draw.charts.base import svg
-from bertlab.draw.charts.comparison import score_chart, score_panels, score_table, side_panels
+from bertlab.draw.charts.comparison import in_two_lines, score_chart, score_panels, score_table, side_panels
 from bertlab.draw.palette import ORANGE
 from bertlab.explain.words.fill import Fill
 
@@ -26,6 +26,18 @@ def test_a_row_for_each_task_and_learner():
     drawn = svg(score_chart(table)).decode()
     for words in ("constructor", "80% [MASK]", "a guess 0.450", "mean"):
         assert f">{words}</text>" in drawn
+
+
+def test_a_long_name_is_whole_on_two_lines():
+    mix = "80% [MASK], 10% same, 10% random"
+    assert in_two_lines(f"{mix}, features") == "80% [MASK], 10% same,\n10% random, features"
+    assert in_two_lines("the last four side by side") == "the last four\nside by side"
+    assert in_two_lines("w" * 40) == "w" * 40 and in_two_lines("left, right") == "left, right"
+    tasks = {"entities": {name: (0.5, 0.4, 0.6) for name in (mix, f"{mix}, features", "short")}}
+    drawn = svg(score_chart(score_table(tasks, {}))).decode()
+    assert "…" not in drawn
+    for words in ("80% [MASK], 10% same,", "10% random", "10% random, features", "short"):
+        assert f">{words}</" in drawn
 
 
 def test_a_task_without_a_guess_has_no_rule_for_it():
