@@ -147,10 +147,10 @@ class Comparison:
         return f'{{"note": {json.dumps(self.note)}, "results": [\n{lines}\n]}}\n'
 
     def drawn(self) -> "DrawnFigure":
-        """Return every figure with its interval, a panel for each task and one for their mean."""
+        """Return every figure with its interval, a panel for each task and one for their mean; dashed: the guesses."""
         from bertlab.draw.figures.comparison import intervals
 
-        return intervals(self.intervals())
+        return intervals(self.intervals(), guesses=self.guesses)
 
     def png(self) -> bytes:
         file = BytesIO()

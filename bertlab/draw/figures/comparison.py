@@ -1,6 +1,7 @@
 """Models side by side on each task, with intervals."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,11 +10,16 @@ from bertlab.draw.figures.base import INK, Interval, clean, figure
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 
 ACROSS = 3  # panels in a row
+NO_GUESSES: Mapping[str, float] = MappingProxyType({})
 
 
-def intervals(tasks: Mapping[str, Mapping[str, Interval]], label: str = "accuracy or F1") -> Figure:
+def intervals(
+    tasks: Mapping[str, Mapping[str, Interval]],
+    label: str = "accuracy or F1",
+    guesses: Mapping[str, float] = NO_GUESSES,
+) -> Figure:
     """One panel for each task: a row for each model, the point its figure, the line its 95% interval. `label`: of the
-    figures."""
+    figures. `guesses`: what needs no model, a dashed line in the panel of its task."""
     names = list(dict.fromkeys(name for models in tasks.values() for name in models))
     across = min(ACROSS, len(tasks))
     down = -(-len(tasks) // across)
@@ -23,6 +29,8 @@ def intervals(tasks: Mapping[str, Mapping[str, Interval]], label: str = "accurac
         for name, (value, low, high) in models.items():
             spread = [[value - low], [high - value]]
             ax.errorbar(value, names.index(name), xerr=spread, fmt="o", color=BLUE, ms=5, lw=1.8, capsize=3)
+        if task in guesses:
+            ax.axvline(guesses[task], color=GREY, ls="--", lw=1.2)
         ax.set_yticks(range(len(names)), names, size=9, parse_math=False)
         ax.set_title(task, size=10, loc="left")
         ax.set_xlabel(label, size=9)
