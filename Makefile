@@ -39,7 +39,7 @@ explore: setup ## open the explorer in the browser
 lab: setup ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_FLAGS) $(ARGS)
 
-test: setup ## check style, types, library, explorer in a browser, chapters: a quarter of an hour at most
+test: setup ## check style, types, library, explorer in a browser, chapters; about twenty minutes
 test-all: setup ## the same, the tests marked nightly, and new examples for each property
 test: KINDS := and not nightly
 test-all: DRAWN := --hypothesis-profile=nightly
