@@ -106,7 +106,7 @@ def random_model(size: str, folder: Path) -> str:
 
 def compare(name: str, options: argparse.Namespace, folder: Path) -> list[str]:
     """Lines of the table for a data set."""
-    run = prepare(name, argparse.Namespace(**vars(options), few=None, epochs=None, seed=0, adamw_rates=[1e-4]))
+    run = prepare(name, argparse.Namespace(**vars(options), few=None, epochs=None, seed=0, set=(), adamw_rates=[1e-4]))
     recipe = replace(run.adamw, optim=ADAMW, dropout=0.1, batch_size=options.batch_size)
     start, features = with_trainer.checkpoint(recipe, task_of(recipe), run.sets.train, folder)
     (start / "rows.pickle").write_bytes(pickle.dumps((recipe, features)))

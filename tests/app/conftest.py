@@ -1,8 +1,21 @@
 """One server for all tests of the explorer, and small checkpoints."""
 
+from functools import cache
+
 import pytest
 
 from benchmarks.explorer.browser import explorer
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packages_read_once():
+    """For every new page Streamlit's AppTest reads the metadata of all installed packages, longer than most pages take
+    to run: a server does so once."""
+    from streamlit.components.v2 import manifest_scanner
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Choose the number format of matrix products: float32, or bfloat16 where a measurement shows that it is faster."""
+"""Choose the number format of matrix products: float32, or bfloat16 where a layer is measured to learn faster in it."""
 
 import time
 from dataclasses import dataclass, replace
@@ -6,18 +6,19 @@ from functools import cache
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 
+from bertlab.config import BertConfig
 from bertlab.errors import InputError
+from bertlab.model import BertModel
 
 Precision = Literal["auto", "float32", "bfloat16"]
-# Products must be so many times as fast in bfloat16, for conversions make the rest of a step slower.
-# Pretraining steps, on two cores of an Intel Xeon with AMX, batches of 2 to 32 (storyworld-live, english-mini):
-# products 2.1 2.2 2.7 2.9 3.3 4.0 times as fast, steps 0.95 0.96 1.04 1.06 1.11 1.40 times.
-MARGIN = 2.5
-LARGE_MARGIN = 1.5  # large products are most of a step: base, batches of 8, products 2.7 times as fast, steps 1.9
-ROUNDS = 6
-LEAST, LARGE = 1e8, 2e9  # operations of one product: below LEAST, the work around it takes longer
+# A layer must learn so many times as fast in bfloat16. What a step does besides its layers takes the same time in both:
+# on two cores of an AMD EPYC, batches of 4 to 64 rows of 64 tokens, tiny to base, where a layer is 1.5 to 2.3 times as
+# fast, a step is 1.2 to 1.95 times.
+MARGIN = 1.1
+ROUNDS = 3
+ROW = 64  # tokens of a row that is measured
+LEAST, LARGE = 3e7, 5e8  # operations of one product: below LEAST, the work around it takes longer
 
 
 @dataclass(frozen=True)
@@ -65,37 +66,46 @@ def _measured(products: Products) -> Choice:
     if products.operations < LEAST:
         return Choice("float32", "products too small to gain by bfloat16")
     ratio = speedup(products)
-    if ratio >= (MARGIN if products.operations < LARGE else LARGE_MARGIN):
+    if ratio >= MARGIN:
         return Choice("bfloat16", f"measured {ratio:.1f} times as fast as float32")
     return Choice("float32", f"bfloat16 measured {ratio:.1f} times as fast")
 
 
 @cache
 def speedup(products: Products) -> float:
-    """Measure how many times as fast the products are in bfloat16 as in float32, once a process.
+    """Measure how many times as fast a layer with such products learns in bfloat16 as in float32, once a process.
 
-    They are computed as in training, with the conversions between the formats. Both formats take turns, and the best
-    round of each counts, for other work on the machine can only slow a round down. If the ratio is within some
+    It goes forward and back as in training, conversions between the formats included. Both formats take turns, and the
+    best round of each counts, for other work on the machine can only slow a round down. If the ratio is within some
     hundredths of the margin, two runs may still choose differently: fix the `precision` where that matters.
     """
-    tokens = max(1, int(products.tokens * min(1.0, LARGE / products.operations)))
-    few = _ratio(replace(products, tokens=max(1, tokens // 16)), 3)
+    tokens = max(1, min(products.tokens, int(products.tokens * LARGE / products.operations)))
+    few = _ratio(replace(products, tokens=max(1, tokens // 16)), 2)
     if few < 0.3:  # the processor emulates bfloat16: more products would take seconds
         return few
     return _ratio(replace(products, tokens=tokens), ROUNDS)
 
 
-@torch.inference_mode()
 def _ratio(products: Products, rounds: int) -> float:
     """Return seconds in float32 / seconds in bfloat16, the best of so many rounds after one to warm up."""
-    shapes = (products.tokens, products.hidden), (products.intermediate, products.hidden)
-    x, up = (torch.full(shape, 0.01) for shape in shapes)
-    down = up.T.contiguous()
     times: dict[bool, list[float]] = {False: [], True: []}
-    for _ in range(rounds + 1):
-        for bfloat16, taken in times.items():
-            start = time.perf_counter()
-            with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
-                F.linear(F.linear(x, up), down)  # (N, H) -> (N, I) -> (N, H)
-            taken.append(time.perf_counter() - start)
+    with torch.random.fork_rng(devices=[]), torch.inference_mode(False), torch.enable_grad():
+        model, input_ids = _layer(products)
+        for _ in range(rounds + 1):
+            for bfloat16, taken in times.items():
+                start = time.perf_counter()
+                with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+                    hidden = model(input_ids).last_hidden_state  # (B, S, H)
+                hidden.square().sum().backward()
+                model.zero_grad()
+                taken.append(time.perf_counter() - start)
     return min(times[False][1:]) / min(times[True][1:])
+
+
+def _layer(products: Products) -> tuple[BertModel, torch.Tensor]:
+    """A BERT of one layer in training mode, and rows of tokens for it (B, S)."""
+    heads = products.hidden // 64 if products.hidden % 64 == 0 else 1
+    length = min(ROW, products.tokens)
+    sizes = {"hidden_size": products.hidden, "intermediate_size": products.intermediate}
+    config = BertConfig(ROW, num_hidden_layers=1, num_attention_heads=heads, max_position_embeddings=ROW, **sizes)
+    return BertModel(config).train(), torch.ones(products.tokens // length, length, dtype=torch.long)

@@ -18,7 +18,7 @@ from bertlab.training.run_folder import locked
 STORY = "Ann has a dog. The dog is old. It sleeps a lot. Ann feeds it. Bob has a cat. The cat is young. It runs."
 
 
-@pytest.mark.parametrize(("ratio", "chosen"), [(3.14, "bfloat16"), (2.0, "float32"), (0.5, "float32")])
+@pytest.mark.parametrize(("ratio", "chosen"), [(3.14, "bfloat16"), (1.05, "float32"), (0.5, "float32")])
 def test_bfloat16_has_to_be_clearly_faster(ratio, chosen, monkeypatch):
     monkeypatch.setattr(precision, "speedup", lambda products: ratio)
     choice = choose("auto", "cpu", TYPICAL)
@@ -34,7 +34,7 @@ def test_a_gpu_has_to_compute_in_bfloat16_itself(native, monkeypatch):
     assert choose("bfloat16", "cuda", TYPICAL) == Choice("bfloat16", "as asked")
 
 
-def test_products_are_measured_once_a_process_and_imitated_ones_on_few_tokens(monkeypatch):
+def test_a_layer_is_measured_once_a_process_and_an_imitated_format_on_few_tokens(monkeypatch):
     measured = []
 
     def ratio(products, rounds):
@@ -44,11 +44,17 @@ def test_products_are_measured_once_a_process_and_imitated_ones_on_few_tokens(mo
     monkeypatch.setattr(precision, "_ratio", ratio)
     speedup.cache_clear()
     assert speedup(Products(1600, 64, 256)) == 0.05 and measured == [100]
-    assert speedup(Products(32_000, 1024, 4096)) == 2.0 and measured[1:] == [14, 238]  # of a large model, a part
+    assert speedup(Products(32_000, 1024, 4096)) == 2.0 and measured[1:] == [3, 59]  # of a large model, a part
     assert speedup(Products(1600, 64, 256)) == 0.05 and len(measured) == 3
-    monkeypatch.undo()
     speedup.cache_clear()
-    assert 0 < speedup(TYPICAL) < 1000
+
+
+@pytest.mark.parametrize("products", [Products(700, 128, 512), Products(40, 24, 96)])
+def test_the_measurement_changes_no_run(products):
+    before = torch.get_rng_state()
+    with torch.inference_mode():  # and it works wherever it is asked for
+        assert 0 < speedup(products) < 1000
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_the_choice_is_what_products_are_made_in(monkeypatch):
