@@ -38,10 +38,10 @@ def test_text_goes_along_from_page_to_page(tab, server):
 def test_script_in_a_text_stays_text(tab, server):
     evil = "%3Cimg%20src%3Dx%20onerror%3D%22window.hit%3D1%22%3E%20%3Cscript%3Ewindow.hit%3D1%3C/script%3E"
     for page in ("masking", "attention"):
-        show(tab, server, page, f"?text={evil}%20[MASK]")
+        show(tab, server, page, f"?model=storyworld-tiny&text={evil}%20[MASK]")
         assert tab.evaluate("window.hit") is None
         unharmed(tab)
-    show(tab, server, "spans", f"?passage={evil}")
+    show(tab, server, "spans", f"?model=storyworld-tiny-qa&passage={evil}")
     assert tab.evaluate("window.hit") is None
     assert "<script>" in tab.locator(".passage").inner_text()
     unharmed(tab)
