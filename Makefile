@@ -14,13 +14,14 @@ WANT   := $(CURDIR) $(shell cat pyproject.toml constraints.txt | cksum)
 
 # Two tests beside each other, each on one core. Chapters too: they take two threads at most, and no more than this allows.
 # Not by OMP_THREAD_LIMIT: with fewer threads than PyTorch counts on, products in bfloat16 are computed in part only.
-# A chapter stays whole, as its cells share a kernel; the short ones, 02 to 07, come last and fill the end.
+# A chapter stays whole, as its cells share a kernel. 08 comes after all that would train on with the model it saves; the
+# short ones, 02 to 07, come last and fill the end.
 # Only what is needed is loaded, which every process does anew: nbval for chapters, files with a browser test for those.
 test test-all test-fast: export OMP_NUM_THREADS := 1
 BESIDE  := -n 2 --dist worksteal -p no:nbval
 BROWSER = $(shell grep -rl --include 'test_*.py' 'mark\.browser' tests)
 CHAPTERS = -n 2 --dist loadscope --no-loadscope-reorder \
-           $(wildcard notebooks/1*.ipynb notebooks/0[0189]*.ipynb) $(wildcard notebooks/0[2-7]*.ipynb)
+           $(wildcard notebooks/1*.ipynb notebooks/0[019]*.ipynb notebooks/08*.ipynb notebooks/0[2-7]*.ipynb)
 
 # The chapters are tested and saved as a new reader finds them, without what notebooks/my_bert.py may hold.
 test test-all notebooks: export BERTLAB_MY_BERT := $(shell mktemp -d)
