@@ -287,7 +287,7 @@ def test_rows_of_the_paper_are_named_as_the_learners():
         (["sizes"], "there is no table 'sizes': choose one of"),
         (["size", "--seeds", "0"], "--seeds 0: give at least 1"),
         (["pretraining-data", "--text", "README.md"], "--text: the table pretraining-data compares texts of its own"),
-        (["objectives", "--steps", "0"], "--steps 0: must be at least 1"),
+        (["objectives", "--steps", "0"], "--steps 0: must be above 0"),
         (["objectives", "--data", "sentence=a.csv"], "--data: needs --text, the text that the models read"),
         (["objectives", "--text", "README.md", "--data", "a.csv"], "--data a.csv: write TASK=FILE, each task once"),
         (

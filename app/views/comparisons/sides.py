@@ -23,6 +23,7 @@ from bertlab.explain.words.from_left import fill_from_left, one_gap, only_here
 GUESSES = 5
 NEAR = 12  # words to either side of the gap
 LEFT, BOTH = "Left to right", "BERT, both sides"
+NAMES = "the text", "the other version"  # in a message
 SAME = (
     "Both models have the same layers and read the same stories of one small town, in as many steps. One learned to "
     "predict the next word, the other BERT's two tasks."
@@ -32,7 +33,7 @@ SAME = (
 def show() -> None:
     versions = fields()
     reader, bert = (opened(name) for name in (LEFT_TO_RIGHT, STORYWORLD))
-    gaps = [gap_of(bert, text, number) for number, text in enumerate(versions)]
+    gaps = [one_gap(bert.tokenizer, text, name) for text, name in zip(versions, NAMES, strict=False)]
     left = [models.compute(fill_from_left, reader, text, GUESSES, reader.limit) for text in versions]
     both = [models.compute(fill_mask, bert, text, None, GUESSES, (), bert.limit)[0] for text in versions]
     notices(bert, versions)
@@ -58,14 +59,6 @@ def fields() -> list[str]:
     ]
     text, other = map(clean, typed)
     return [text, other] if other and other != text else [text]
-
-
-def gap_of(bert: models.Loaded, text: str, number: int) -> tuple[str, str]:
-    """Return the words around the one gap of a version. InputError: it has none or several, and which version it is."""
-    try:
-        return one_gap(bert.tokenizer, text)
-    except InputError as error:
-        raise InputError(str(error).replace("the text", "the other version", 1) if number else str(error)) from error
 
 
 def opened(name: str) -> models.Loaded:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bertlab.cli.shared.messages import say
-from bertlab.cli.shared.settings import Positional
+from bertlab.cli.shared.settings import Positional, check_above_zero
 from bertlab.errors import InputError
 
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ class Compare:
         """Raise an InputError for options that contradict each other."""
         if self.seeds < 1:
             raise InputError(f"--seeds {self.seeds}: give at least 1, and 3 for a verdict")
-        if self.steps is not None and self.steps < 1:
-            raise InputError(f"--steps {self.steps}: must be at least 1")
+        check_above_zero(self, ("steps",))
         if self.text and self.table == "pretraining-data":
             raise InputError("--text: the table pretraining-data compares texts of its own; leave it out")
         if self.data and not self.text:

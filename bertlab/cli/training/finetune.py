@@ -139,8 +139,7 @@ def recipe_of(command: Finetune) -> "FinetuneRecipe":
         raise InputError(
             f"--siamese: {command.task} sees both texts at once; the task that encodes each alone is match"
         )
-    if command.steps is not None and command.steps < 1:
-        raise InputError(f"--steps {command.steps}: must be at least 1")
+    check_above_zero(command, ("steps",))
     if command.grid and (given := tried_by_grid(command)):
         raise InputError(f"--grid tries values of its own: leave out {given[0]}")
     task, own = find_task(command.task), bool(command.train or command.dataset)

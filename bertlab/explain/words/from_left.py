@@ -25,14 +25,15 @@ def fill_from_left(
     return likeliest(tokenizer, next_log_probabilities(model, tokenizer, [before]), [position], k)[0]
 
 
-def one_gap(tokenizer: Tokenizer, text: str) -> tuple[str, str]:
-    """Return what stands before and after the one [MASK] of a text. InputError: the text is empty, has none or more."""
+def one_gap(tokenizer: Tokenizer, text: str, name: str = "the text") -> tuple[str, str]:
+    """Return what stands before and after the one [MASK] of a text. InputError, in which the text is called `name`: it
+    is empty, has none or more."""
     text = clean(text)
     if not text:
-        raise InputError("the text is empty: write at least one word")
+        raise InputError(f"{name} is empty: write at least one word")
     parts = text.split(tokenizer.mask_token)
     if len(parts) != 2:
-        raise InputError(f"the text holds {len(parts) - 1 or 'no'} [MASK]: write [MASK] in place of one word")
+        raise InputError(f"{name} holds {len(parts) - 1 or 'no'} [MASK]: write [MASK] in place of one word")
     return parts[0], parts[1]
 
 

@@ -106,6 +106,12 @@ def _layer(products: Products) -> tuple[BertModel, torch.Tensor]:
     """A BERT of one layer in training mode, and rows of tokens for it (B, S)."""
     heads = products.hidden // 64 if products.hidden % 64 == 0 else 1
     length = min(ROW, products.tokens)
-    sizes = {"hidden_size": products.hidden, "intermediate_size": products.intermediate}
-    config = BertConfig(ROW, num_hidden_layers=1, num_attention_heads=heads, max_position_embeddings=ROW, **sizes)
+    config = BertConfig(
+        vocab_size=ROW,
+        hidden_size=products.hidden,
+        num_hidden_layers=1,
+        num_attention_heads=heads,
+        intermediate_size=products.intermediate,
+        max_position_embeddings=ROW,
+    )
     return BertModel(config).train(), torch.ones(products.tokens // length, length, dtype=torch.long)
