@@ -1,5 +1,6 @@
 """One server for all tests of the explorer, and small checkpoints."""
 
+import sys
 from functools import cache
 
 import pytest
@@ -16,6 +17,12 @@ def packages_read_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
+
+
+@pytest.fixture(autouse=True)
+def main_module_again(monkeypatch):
+    """AppTest leaves a page as this process's main module. A process that another test starts would run it and hang."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
 @pytest.fixture(scope="session")
