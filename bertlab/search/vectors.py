@@ -13,10 +13,10 @@ from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.io.locate import locate
 from bertlab.model.mixing import Pooling, pooled
-from bertlab.model.sentences import BertForSentenceEmbedding
+from bertlab.model.sentences import BertForSentenceEmbedding, own_pooling
 from bertlab.search.cache import cached
 from bertlab.tasks.base import CPU_TOKENS, batches
-from bertlab.tasks.registry import open_task
+from bertlab.tasks.registry import family_of, open_task
 from bertlab.tokenizer import Tokenizer
 
 
@@ -38,7 +38,11 @@ class TextEncoder:
 
     @classmethod
     def open(cls, name: str | Path) -> "TextEncoder":
-        """Open a checkpoint that was fine-tuned for the task match. InputError for another one."""
+        """Open a checkpoint that was fine-tuned for the task match, or a sentence encoder in a folder of
+        sentence-transformers, with its own pooling. InputError for another one."""
+        if family_of(name) is None and (own := own_pooling(locate(name))):
+            encoder = BertForSentenceEmbedding.from_pretrained(name)
+            return cls(encoder, Tokenizer.from_pretrained(name), pooling=own.kind)
         model, task = open_task(name)
         if not isinstance(model, BertForSentenceEmbedding):
             raise InputError(f"{name} gives no vectors of texts: fine-tune one that does with bertlab finetune match")
@@ -71,7 +75,7 @@ def kept_vectors(name: str | Path, texts: Sequence[str], *, progress: bool = Fal
     """Open a checkpoint; return it with the vectors (N, H) of the texts, kept from an earlier call if neither has
     changed since."""
     encoder = TextEncoder.open(name)
-    digest = hashlib.sha256(f"{encoder.max_length}".encode())
+    digest = hashlib.sha256(f"{encoder.max_length} {encoder.pooling}".encode())
     for tensor in encoder.model.state_dict().values():
         digest.update(tensor.numpy().tobytes())
     vocabulary = encoder.tokenizer.convert_ids_to_tokens(range(encoder.tokenizer.vocab_size))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertlab import BertForSentenceEmbedding, InputError
+from bertlab import BertForSentenceEmbedding, InputError, Tokenizer
 from bertlab.cli.main import main
 from bertlab.evaluation.search import Question, answer_ranks, read_questions
 from bertlab.search import engine, units
@@ -152,6 +152,19 @@ def test_vectors_do_not_depend_on_their_neighbours(model):
     assert all(torch.allclose(encoder.encode([t])[0], v, atol=1e-5) for t, v in zip(texts, together, strict=True))
     first = TextEncoder(encoder.model, encoder.tokenizer, pooling="cls").encode(texts)
     assert first.shape == together.shape and not torch.allclose(first, together, atol=1e-2)
+
+
+@pytest.mark.parametrize("kind", ["cls", "mean"])
+def test_a_sentence_encoder_of_others_keeps_its_pooling(model, kind):
+    parts = BertForSentenceEmbedding.from_pretrained(model), Tokenizer.from_pretrained(model)
+    expected = TextEncoder(*parts, pooling=kind)
+    described = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(described | {"architectures": ["BertModel"]}))
+    names = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens"}
+    (model / "1_Pooling" / "config.json").write_text(json.dumps({name: key == kind for key, name in names.items()}))
+    encoder, vectors = kept_vectors(model, ["the red dog", "a man"])
+    assert encoder.pooling == kind
+    assert torch.allclose(vectors, expected.encode(["the red dog", "a man"]), atol=1e-3)
 
 
 # Rankings

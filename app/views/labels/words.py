@@ -90,7 +90,7 @@ def choose(labelled: LabelledWords, key: str) -> int:
 def label_of(labelled: LabelledWords, word: int) -> str:
     """Say the label of a word in words, and how sure the model is."""
     label, shares = labelled.prediction.labels[word], labelled.prediction.probabilities
-    sure = f", with a probability of {percent(shares[word])}" if shares else ""
+    sure = f", with a probability of {percent(shares[word])}".replace("> ", ">\u00a0") if shares else ""
     said = f"The label of “{plain(words_of(labelled)[word])}” is **{plain(label)}**{meaning(labelled, label)}{sure}."
     doubt = sureness.doubt([(label, shares[word])], sureness.LABEL) if shares else ""
     return doubt or said

@@ -25,8 +25,8 @@ class Search:
     """pydoc: the functions and classes of Python and of the installed packages; or files and folders of text (.txt,
     .md), of which each paragraph can be found."""
     model: str | None = None
-    """A model that was fine-tuned with bertlab finetune match: a bundled name, a folder or a hub id. If not given, the
-    bundled pydoc-search; where that is not there, words alone count."""
+    """A model that was fine-tuned with bertlab finetune match, or a BERT of sentence-transformers: a bundled name, a
+    folder or a hub id. If not given, the bundled pydoc-search; where that is not there, words alone count."""
     by: Literal["both", "meaning", "words"] | None = None
     """meaning: the cosine of the vectors; words: BM25, which needs the same words; both, the default with a model: the
     sum of both rankings."""
