@@ -12,9 +12,8 @@ from bertlab.errors import InputError
 from bertlab.model import BertModel
 
 Precision = Literal["auto", "float32", "bfloat16"]
-# A layer must learn so many times as fast in bfloat16. What a step does besides its layers takes the same time in both:
-# on two cores of an AMD EPYC, batches of 4 to 64 rows of 64 tokens, tiny to base, where a layer is 1.5 to 2.3 times as
-# fast, a step is 1.2 to 1.95 times.
+# A layer must learn so many times as fast in bfloat16. Not less, as what a step does besides its layers gains little:
+# benchmarks/speed/step.py times whole steps in both formats and marks the one that is chosen.
 MARGIN = 1.1
 ROUNDS = 3
 ROW = 64  # tokens of a row that is measured
