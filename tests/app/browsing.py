@@ -13,8 +13,9 @@ ARRIVED = """async () => {
     await fetch("/_stcore/health");
   }
 }"""
+# On a busy machine the app has been seen to be gone from the page for a moment: then it is not idle.
 IDLE = f"""!document.querySelector('{BUSY}') &&
-  document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'"""
+  document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'"""
 
 # A component's own script draws it, after the page says that it is done.
 DRAWN = """[...document.querySelectorAll('[data-testid=stBidiComponentRegular], [data-testid=stBidiComponentIsolated]')]
