@@ -78,7 +78,7 @@ def speedup(products: Products) -> float:
     best round of each counts, for other work on the machine can only slow a round down. If the ratio is within some
     hundredths of the margin, two runs may still choose differently: fix the `precision` where that matters.
     """
-    tokens = max(1, min(products.tokens, int(products.tokens * LARGE / products.operations)))
+    tokens = max(1, int(products.tokens * min(1.0, LARGE / products.operations)))
     few = _ratio(replace(products, tokens=max(1, tokens // 16)), 2)
     if few < 0.3:  # the processor emulates bfloat16: more products would take seconds
         return few

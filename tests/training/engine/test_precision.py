@@ -49,7 +49,7 @@ def test_a_layer_is_measured_once_a_process_and_an_imitated_format_on_few_tokens
     speedup.cache_clear()
 
 
-@pytest.mark.parametrize("products", [Products(700, 128, 512), Products(40, 24, 96)])
+@pytest.mark.parametrize("products", [TYPICAL, Products(700, 128, 512), Products(40, 24, 96)])
 def test_the_measurement_changes_no_run(products):
     before = torch.get_rng_state()
     with torch.inference_mode():  # and it works wherever it is asked for
