@@ -12,15 +12,17 @@ EXTRAS := course,app,data,tensorboard,wandb,chinese,export,serve,test
 STAMP  := .venv/ready
 WANT   := $(CURDIR) $(shell cat pyproject.toml constraints.txt | cksum)
 
-# Two tests beside each other, each on one core. Chapters too: they take two threads at most, and no more than this allows.
-# Not by OMP_THREAD_LIMIT: with fewer threads than PyTorch counts on, products in bfloat16 are computed in part only.
+# As many tests beside each other as there are cores, up to four, each on one core. Chapters too: they take two threads
+# at most, and no more than this allows. Not by OMP_THREAD_LIMIT: with fewer threads than PyTorch counts on, products in
+# bfloat16 are computed in part only.
 # A chapter stays whole, as its cells share a kernel. 08 comes after all that would train on with the model it saves; the
 # short ones, 02 to 07, come last and fill the end.
 # Only what is needed is loaded, which every process does anew: nbval for chapters, files with a browser test for those.
 test test-all test-fast: export OMP_NUM_THREADS := 1
-BESIDE  := -n 2 --dist worksteal -p no:nbval
+JOBS    := -n auto --maxprocesses 4
+BESIDE  := $(JOBS) --dist worksteal -p no:nbval
 BROWSER = $(shell grep -rl --include 'test_*.py' 'mark\.browser' tests)
-CHAPTERS = -n 2 --dist loadscope --no-loadscope-reorder \
+CHAPTERS = $(JOBS) --dist loadscope --no-loadscope-reorder \
            $(filter-out $(LAST),$(wildcard notebooks/*.ipynb)) $(LAST)
 LAST     = $(wildcard notebooks/08*.ipynb notebooks/0[2-7]*.ipynb)
 

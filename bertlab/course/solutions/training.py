@@ -20,10 +20,11 @@ def rate_share(progress, warmup):
 
 def adamw_step(weight, grad, m, v, step, rate, betas, eps, decay):
     """Four tensors of one shape, step 1, 2, ... -> weight, m, v after this step."""
-    m = betas[0] * m + (1 - betas[0]) * grad
-    v = betas[1] * v + (1 - betas[1]) * grad**2
-    mean, square = m / (1 - betas[0] ** step), v / (1 - betas[1] ** step)
-    return weight - rate * decay * weight - rate * mean / (square.sqrt() + eps), m, v
+    m = m.lerp(grad, 1 - betas[0])  # betas[0] * m + (1 - betas[0]) * grad, but memory is passed once
+    v = v.lerp(grad**2, 1 - betas[1])
+    scale = (v / (1 - betas[1] ** step)).sqrt() + eps
+    kept = (1 - rate * decay) * weight
+    return kept.addcdiv(m, scale, value=-rate / (1 - betas[0] ** step)), m, v  # kept - rate * corrected m / scale
 
 
 class AdamW:
