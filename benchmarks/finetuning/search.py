@@ -1,8 +1,8 @@
 """How often the right function of the installed packages is among the first that a search shows.
 
     python benchmarks/finetuning/search.py                          # words alone: TF-IDF, BM25, and what search adds
-    python benchmarks/finetuning/search.py --model runs/my-search   # also the vectors of a trained model, and both
-    python benchmarks/finetuning/search.py --raw storyworld-tiny    # also a model that was never trained for it
+    python benchmarks/finetuning/search.py --model runs/my-search   # also with a model that learned from pairs
+    python benchmarks/finetuning/search.py --raw storyworld-tiny    # also vectors alone, of any model; minutes
     python benchmarks/finetuning/search.py --questions tests/search/dev_questions.toml  # or more_questions: to choose
 
 The questions are those of tests/search/questions.toml, written before any search had been run. The rank is that of the
@@ -19,7 +19,7 @@ from bertlab.evaluation.search import Question, answer_ranks, read_questions
 from bertlab.model import BertForSentenceEmbedding
 from bertlab.search.ranking import Ranker, by_both, by_meaning, by_tfidf, by_words, priors
 from bertlab.search.units import Unit, read_units
-from bertlab.search.vectors import TextEncoder, kept_vectors
+from bertlab.search.vectors import TextEncoder
 from bertlab.search.words import WordCounts, kept_words, synonyms
 from bertlab.tasks.measures import score_ranks
 from bertlab.tokenizer import Tokenizer
@@ -47,8 +47,7 @@ def rankers(units: list[Unit], model: str | None, raw: str | None, max_length: i
             encoder = TextEncoder(bert, tokenizer, max_length, pooling)  # type: ignore[arg-type]  # one of the two
             found[f"{raw}, {pooling}"] = by_meaning(encoder, encoder.encode(texts, progress=True))
     if model:
-        meaning = by_meaning(*kept_vectors(model, texts, progress=True))
-        found |= {f"{model}": meaning, f"{model} and bertlab search": by_both(search, meaning)}
+        found[f"meaning too: bertlab search --model {model}"] = by_both(search, TextEncoder.open(model), texts)
     return found
 
 
@@ -63,8 +62,8 @@ def row(name: str, questions: list[Question], units: list[Unit], ranker: Ranker)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", help="a checkpoint that was fine-tuned with bertlab finetune match")
-    parser.add_argument("--raw", help="a checkpoint to take untrained vectors from: means and [CLS]")
+    parser.add_argument("--model", help="one of bertlab finetune match, or a BERT of sentence-transformers")
+    parser.add_argument("--raw", help="a checkpoint to take vectors of all functions from: means and [CLS]")
     parser.add_argument("--max-length", type=int, default=48, help="tokens that a raw model reads of each text")
     parser.add_argument("--questions", type=Path, default=QUESTIONS)
     arguments = parser.parse_args()

@@ -1,7 +1,8 @@
 """A corpus, a model and a way to rank, ready for questions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 from typing import Literal
 
@@ -9,7 +10,7 @@ from bertlab.errors import InputError
 from bertlab.io.locate import bundled_models
 from bertlab.search.ranking import Hit, Ranker, best_hits, by_both, by_meaning, by_words, priors
 from bertlab.search.units import Unit, read_units
-from bertlab.search.vectors import kept_vectors
+from bertlab.search.vectors import TextEncoder, kept_vectors
 from bertlab.search.words import kept_words, synonyms
 
 MODEL = "pydoc-search"  # the bundled one, where there is one
@@ -18,11 +19,11 @@ Way = Literal["both", "meaning", "words"]
 
 @dataclass(frozen=True)
 class Search:
-    """Units, and the rankers that order them: `chosen` as asked for, `meaning` by cosine, None without a model."""
+    """Units, the ranker that orders them, and the model that gives the vectors, None where words alone count."""
 
     units: Sequence[Unit]
-    chosen: Ranker
-    meaning: Ranker | None = None
+    ranker: Ranker
+    encoder: TextEncoder | None = None
 
     @classmethod
     def open(
@@ -33,9 +34,10 @@ class Search:
         *,
         progress: bool = False,
     ) -> "Search":
-        """Read the corpus and encode it, or take what is kept of it from an earlier call.
+        """Read the corpus, or take what is kept of it from an earlier call; "meaning" encodes it as a whole.
 
-        Without `model` it is the bundled one; where none is bundled, only words count. `by` is "both" with a model.
+        Without `model` it is the bundled one; where none is bundled, only words count. `by` is "both" with a model: the
+        texts that fit best by words, in an order by words and meaning.
         InputError: a way that needs a model, without one; no such model; a corpus that is missing or empty.
 
         >>> for hit in Search.open(model="runs/my-search").search("how do I read a csv"):
@@ -45,22 +47,25 @@ class Search:
         by = by or ("both" if model else "words")
         if by != "words" and model is None:
             raise InputError(f"to rank by {by}, name a model with --model: bertlab finetune match trains one")
+        encoder = TextEncoder.open(model) if model and by != "words" else None
         units = read_units(corpus, progress=progress)
+        texts = [unit.text for unit in units]
+        if encoder and model and by == "meaning":
+            return cls(units, by_meaning(encoder, kept_vectors(encoder, model, texts, progress=progress)), encoder)
         words = by_words(kept_words([unit.counted for unit in units]), priors(units), synonyms())
-        if model is None or by == "words":
-            return cls(units, words)
-        meaning = by_meaning(*kept_vectors(model, [unit.text for unit in units], progress=progress))
-        return cls(units, meaning if by == "meaning" else by_both(words, meaning), meaning)
+        return cls(units, by_both(words, encoder, texts) if encoder else words, encoder)
 
     def search(self, question: str, top: int = 5) -> list[Hit]:
-        """Return the `top` units that fit the question best; by words alone only those with one of its words.
-        InputError: the question is empty."""
+        """Return the `top` units that fit the question best; by words, too, only those with one of its words where
+        there are many. InputError: the question is empty."""
         if not question.strip():
             raise InputError("the question is empty: write at least one word")
-        scores = self.chosen(question)
-        if self.meaning is None:
-            return [hit for hit in best_hits(self.units, scores, scores, top) if hit.similarity > 0]
-        return best_hits(self.units, scores, self.meaning(question), top)
+        scores = self.ranker(question)
+        hits = [hit for hit in best_hits(self.units, scores, scores, top) if isfinite(hit.similarity)]
+        if self.encoder is None:
+            return [hit for hit in hits if hit.similarity > 0]
+        cosines = self.encoder.cosines(question, [hit.unit.text for hit in hits]) if hits else ()
+        return [replace(hit, similarity=float(cosine)) for hit, cosine in zip(hits, cosines, strict=True)]
 
 
 def default_model() -> str | None:

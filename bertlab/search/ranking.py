@@ -22,8 +22,7 @@ Ranker = Callable[[str], np.ndarray]  # a question -> how well each unit fits (N
 K1, B = 1.2, 0.75  # of BM25, as usual
 SYNONYM, KNOWN, USED, DEPTH = 0.6, 0.6, 0.5, 0.1  # chosen on tests/search/dev_questions.toml and more_questions.toml
 NOTHING: Mapping[str, Collection[str]] = MappingProxyType({})
-FUSION = 60  # of reciprocal ranks (Cormack et al. 2009)
-MEANING = 0.25  # the best of 1, 0.5, 0.25 and 0.1 on tests/search/dev_questions.toml
+SHORTLIST = 150  # texts that a model reads for a question
 
 
 def by_meaning(encoder: TextEncoder, vectors: "Tensor") -> Ranker:
@@ -71,12 +70,24 @@ def priors(units: Sequence[Unit]) -> np.ndarray:
     return (1 + KNOWN * np.log1p(known) + USED * np.log1p(used)) / (1 + DEPTH * depth)
 
 
-def by_both(words: Ranker, meaning: Ranker) -> Ranker:
-    """Rank by the sum of 1 / (60 + rank) over both (reciprocal rank fusion, Cormack et al. 2009), that of the meaning
-    times MEANING: a small encoder often has the right topic, and rarely the right function first."""
+def by_both(words: Ranker, encoder: TextEncoder, texts: Sequence[str]) -> Ranker:
+    """Rank the SHORTLIST texts that fit best by words: by each one's share of the best score, plus its cosine with the
+    question. The others, and those with no word of it, have -inf; a corpus of no more texts is ranked as a whole.
+
+    So a model reads few texts for a question, and no collection is too large for it. That both count alike was chosen
+    on tests/search/dev_questions.toml and more_questions.toml.
+    """
 
     def rank(question: str) -> np.ndarray:
-        return 1 / (FUSION + ranks(words(question))) + MEANING / (FUSION + ranks(meaning(question)))
+        fits = words(question)
+        listed = np.argsort(-fits, kind="stable")[:SHORTLIST]
+        if len(fits) > SHORTLIST:
+            listed = listed[fits[listed] > 0]
+        scores = np.full(len(fits), -np.inf)
+        if len(listed):
+            best = fits.max() or 1.0
+            scores[listed] = fits[listed] / best + encoder.cosines(question, [texts[number] for number in listed])
+        return scores
 
     return rank
 

@@ -63,6 +63,11 @@ class TextEncoder:
                 bar.update(len(chosen))
         return vectors
 
+    def cosines(self, question: str, texts: Sequence[str]) -> np.ndarray:
+        """Return the cosine of the question's vector with that of each text: (N,)."""
+        question_vector, *vectors = F.normalize(self.encode([question, *texts]), dim=-1)
+        return (torch.stack(vectors) @ question_vector).numpy()
+
     def _vectors(self, chosen: Sequence[Feature]) -> Tensor:
         device = next(self.model.parameters()).device
         batch = {name: tensor.to(device) for name, tensor in collate(chosen, self.tokenizer).items()}
@@ -71,10 +76,9 @@ class TextEncoder:
         return F.normalize(vectors, dim=-1) if self.normalise else vectors
 
 
-def kept_vectors(name: str | Path, texts: Sequence[str], *, progress: bool = False) -> tuple[TextEncoder, Tensor]:
-    """Open a checkpoint; return it with the vectors (N, H) of the texts, kept from an earlier call if neither has
-    changed since."""
-    encoder = TextEncoder.open(name)
+def kept_vectors(encoder: TextEncoder, name: str | Path, texts: Sequence[str], *, progress: bool = False) -> Tensor:
+    """Return the vectors (N, H) of the texts by the encoder that was opened from `name`, kept from an earlier call if
+    neither has changed since."""
     digest = hashlib.sha256(f"{encoder.max_length} {encoder.pooling}".encode())
     for tensor in encoder.model.state_dict().values():
         digest.update(tensor.numpy().tobytes())
@@ -89,4 +93,4 @@ def kept_vectors(name: str | Path, texts: Sequence[str], *, progress: bool = Fal
         return torch.from_numpy(stored.astype(np.float32))
 
     where = hashlib.sha256(f"{locate(name).resolve()} {len(texts)}".encode()).hexdigest()[:12]
-    return encoder, cached(f"vectors-{where}", digest.hexdigest(), made, read)
+    return cached(f"vectors-{where}", digest.hexdigest(), made, read)

@@ -10,7 +10,7 @@ import torch
 from bertlab import BertForSentenceEmbedding, InputError, Tokenizer
 from bertlab.cli.main import main
 from bertlab.evaluation.search import Question, answer_ranks, read_questions
-from bertlab.search import engine, units
+from bertlab.search import engine, ranking, units
 from bertlab.search.cache import cache_folder, cached
 from bertlab.search.engine import Search
 from bertlab.search.ranking import by_both, by_meaning, by_tfidf, by_words, ranks
@@ -133,15 +133,15 @@ def test_vectors_are_kept_until_model_or_texts_change(model, tok, config, monkey
     encode = TextEncoder.encode
     monkeypatch.setattr(TextEncoder, "encode", lambda *a, **k: count.append(1) or encode(*a, **k))
     texts = ["the red dog", "a man with a hat walked", "the house"]
-    encoder, first = kept_vectors(model, texts)
-    _, again = kept_vectors(model, texts)
+    encoder = TextEncoder.open(model)
+    first, again = (kept_vectors(encoder, model, texts) for _ in range(2))
     assert torch.equal(first, again) and len(count) == 1
     assert torch.allclose(first, encoder.encode(texts), atol=1e-3)
-    kept_vectors(model, [*texts[:2], "a house"])
+    kept_vectors(encoder, model, [*texts[:2], "a house"])
     assert len(count) == 3  # with that of the line before
     torch.manual_seed(5)
     BertForSentenceEmbedding(encoder.model.config).save_pretrained(model, tok)
-    _, other = kept_vectors(model, texts)
+    other = kept_vectors(TextEncoder.open(model), model, texts)
     assert len(count) == 4 and not torch.allclose(other, first, atol=1e-2)
 
 
@@ -162,9 +162,9 @@ def test_a_sentence_encoder_of_others_keeps_its_pooling(model, kind):
     (model / "config.json").write_text(json.dumps(described | {"architectures": ["BertModel"]}))
     names = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens"}
     (model / "1_Pooling" / "config.json").write_text(json.dumps({name: key == kind for key, name in names.items()}))
-    encoder, vectors = kept_vectors(model, ["the red dog", "a man"])
+    encoder = TextEncoder.open(model)
     assert encoder.pooling == kind
-    assert torch.allclose(vectors, expected.encode(["the red dog", "a man"]), atol=1e-3)
+    assert torch.equal(encoder.encode(["the red dog", "a man"]), expected.encode(["the red dog", "a man"]))
 
 
 # Rankings
@@ -178,10 +178,38 @@ def test_words_count_by_how_rare_they_are():
         assert not ranker("the").any() and not ranker("zebra").any()
 
 
-def test_ranks_and_their_sum():
+def test_ranks_begin_at_one():
     assert ranks(np.array([0.5, 2.0, 1.0, 2.0])).tolist() == [4, 1, 3, 2]
-    both = by_both(lambda q: np.array([3.0, 2, 1]), lambda q: np.array([0.1, 0.3, 0.2]))
-    assert both("?").tolist() == pytest.approx([1 / 61 + 0.25 / 63, 1 / 62 + 0.25 / 61, 1 / 63 + 0.25 / 62])
+
+
+def test_both_is_the_share_of_the_best_by_words_plus_the_cosine(model):
+    encoder = TextEncoder.open(model)
+    texts = ["the red dog", "a man", "the house"]
+    both = by_both(lambda question: np.array([2.0, 0.0, 1.0]), encoder, texts)
+    assert both("the dog") == pytest.approx(np.array([1, 0, 0.5]) + encoder.cosines("the dog", texts))
+    silent = by_both(lambda question: np.zeros(3), encoder, texts)
+    assert silent("the dog") == pytest.approx(encoder.cosines("the dog", texts))
+
+
+def test_of_many_texts_the_model_reads_those_that_fit_best_by_words(model, monkeypatch):
+    monkeypatch.setattr(ranking, "SHORTLIST", 2)
+    encoder, read = TextEncoder.open(model), []
+    monkeypatch.setattr(encoder, "cosines", lambda question, texts: read.append(texts) or np.ones(len(texts)))
+    fits = np.array([1.0, 0.0, 4.0, 2.0])
+    assert by_both(lambda question: fits, encoder, list("abcd"))("?").tolist() == [-np.inf, -np.inf, 2.0, 1.5]
+    fits = np.array([0.0, 0.0, 4.0, 0.0])
+    assert by_both(lambda question: fits, encoder, list("abcd"))("?").tolist() == [-np.inf, -np.inf, 2.0, -np.inf]
+    fits = np.zeros(4)
+    assert np.isinf(by_both(lambda question: fits, encoder, list("abcd"))("?")).all()
+    assert read == [["c", "d"], ["c"]]
+
+
+def test_cosines_do_not_depend_on_the_length_of_vectors(model):
+    encoder = TextEncoder.open(model)
+    expected = encoder.cosines("the dog", ["the dog", "a man"])
+    encoder.normalise = False
+    assert encoder.cosines("the dog", ["the dog", "a man"]) == pytest.approx(expected, abs=1e-5)
+    assert expected[0] == pytest.approx(1, abs=1e-5) and expected[1] < 0.999
 
 
 def test_by_meaning_is_the_cosine(model):
@@ -255,13 +283,19 @@ def test_without_a_model_words_count_and_it_says_so(text, monkeypatch, capsys):
     assert "name a model with --model" in capsys.readouterr().err
 
 
+def test_where_nothing_has_one_of_the_words_it_says_what_needs_none(text, model, monkeypatch, capsys):
+    monkeypatch.setattr(ranking, "SHORTLIST", 1)
+    assert run("zebra", "--corpus", text, "--model", model) == 0
+    assert capsys.readouterr().out.strip() == "(nothing has one of these words; --by meaning needs none)"
+    assert run("zebra", "--corpus", text, "--model", model, "--by", "meaning") == 0
+    assert f"{text}:1" in capsys.readouterr().out
+
+
 def test_the_bundled_model_is_the_default(text, model, monkeypatch):
-    asked = []
+    asked, opened = [], TextEncoder.open(model)
     monkeypatch.setattr(engine, "bundled_models", lambda: [engine.MODEL])
-    monkeypatch.setattr(
-        engine, "kept_vectors", lambda name, *a, **k: asked.append(name) or kept_vectors(model, *a, **k)
-    )
-    assert Search.open([text]).meaning is not None and asked == [engine.MODEL]
+    monkeypatch.setattr(TextEncoder, "open", lambda name: asked.append(name) or opened)
+    assert Search.open([text]).encoder is opened and asked == [engine.MODEL]
 
 
 @pytest.mark.parametrize(

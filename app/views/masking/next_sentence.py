@@ -67,8 +67,8 @@ def verdict(given: NextSentence, swapped: NextSentence) -> str:
     says = "the second text **follows**" if given.probability > 0.5 else "the second text **does not follow**"
     same = (given.probability > 0.5) == (swapped.probability > 0.5)
     order = "the same verdict" if same else "the opposite verdict"
-    p, q = percent(given.probability), percent(swapped.probability)
-    return f"{says}, p = {p}. With the texts swapped, p = {q}: {order}."
+    p, q = (f"p\u00a0=\u00a0{percent(found.probability)}" for found in (given, swapped))  # on one line
+    return f"{says}, {p}. With the texts swapped, {q}: {order}."
 
 
 def in_words(verdicts: dict[str, tuple[NextSentence, NextSentence]]) -> str:

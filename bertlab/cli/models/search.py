@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class Search:
     """Search the documentation of Python and of the installed packages, or text files of yours, by meaning and words.
 
-    The first search of a corpus reads and encodes it, which takes minutes for pydoc; the result is kept in the user's
-    cache folder and made again when the corpus or the model changes.
+    With a model it orders those texts that fit best by words. The first search of pydoc reads all packages, which takes
+    minutes; the result is kept in the user's cache folder and made again when the corpus changes.
     """
 
     question: Positional[str]
@@ -28,8 +28,8 @@ class Search:
     """A model that was fine-tuned with bertlab finetune match, or a BERT of sentence-transformers: a bundled name, a
     folder or a hub id. If not given, the bundled pydoc-search; where that is not there, words alone count."""
     by: Literal["both", "meaning", "words"] | None = None
-    """meaning: the cosine of the vectors; words: BM25, which needs the same words; both, the default with a model: the
-    sum of both rankings."""
+    """words: BM25, which needs the same words; both, the default with a model: the 150 texts that fit best by words, in
+    the order of both; meaning: the cosine of the vectors of all texts, which for pydoc take minutes at first."""
     top: int = 5
     """How many to show."""
     json: bool = False
@@ -43,13 +43,14 @@ class Search:
         if not self.question.strip():
             raise InputError("the question is empty: write at least one word")
         engine = Engine.open(self.corpus, self.model, self.by, progress=True)
-        if engine.meaning is None and self.by is None:
+        if engine.encoder is None and self.by is None:
             say("ranked by words (BM25); to rank by meaning too, name a model with --model (bertlab finetune match)")
         hits = engine.search(self.question, self.top)
         if self.json:
             print_json([_row(hit) for hit in hits])
         else:
-            print("\n".join(map(_lines, hits)) or "(nothing has one of these words)")
+            nothing = "(nothing has one of these words" + ("; --by meaning needs none)" if engine.encoder else ")")
+            print("\n".join(map(_lines, hits)) or nothing)
 
 
 def _row(hit: "Hit") -> dict[str, Any]:

@@ -108,4 +108,4 @@ def test_a_teachers_story_is_offered_and_followed(tmp_path, monkeypatch):
     monkeypatch.setenv("BERTLAB_STORIES", str(tmp_path))
     assert "Our own" in said(opened("stories"))
     app = opened("labels", story="my/1", label_text="a")
-    assert fine(app) and "Our own, 1 of 1" in said(app)
+    assert fine(app) and "Our own · 1 of 1" in said(app)
