@@ -73,8 +73,9 @@ class Cloud:
 
 def choose_look(loaded: models.Loaded) -> Look:
     """Show the fields for the look."""
-    left, middle, right = st.columns(3, gap="medium")
-    pooling = choose_pooling(left, encoder_pooling(loaded))
+    own = encoder_pooling(loaded)
+    left, middle, right = st.columns([4 if own else 3, 3, 3], gap="medium")  # its own is a fourth choice
+    pooling = choose_pooling(left, own)
     method = middle.segmented_control(
         "2-D projection",
         list(METHODS),
