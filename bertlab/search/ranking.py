@@ -72,7 +72,7 @@ def priors(units: Sequence[Unit]) -> np.ndarray:
 
 def by_both(words: Ranker, encoder: TextEncoder, texts: Sequence[str]) -> Ranker:
     """Rank the SHORTLIST texts that fit best by words: by each one's share of the best score, plus its cosine with the
-    question. The others, and those with no word of it, have -inf; a corpus of no more texts is ranked as a whole.
+    question. The others follow by words; those with no word of it have -inf. A corpus of no more texts is ranked whole.
 
     So a model reads few texts for a question, and no collection is too large for it. That both count alike was chosen
     on tests/search/dev_questions.toml and more_questions.toml.
@@ -80,13 +80,13 @@ def by_both(words: Ranker, encoder: TextEncoder, texts: Sequence[str]) -> Ranker
 
     def rank(question: str) -> np.ndarray:
         fits = words(question)
+        shares = fits / (fits.max() or 1.0)
         listed = np.argsort(-fits, kind="stable")[:SHORTLIST]
         if len(fits) > SHORTLIST:
             listed = listed[fits[listed] > 0]
-        scores = np.full(len(fits), -np.inf)
+        scores = np.where(fits > 0, shares - 1, -np.inf)  # no cosine is below -1
         if len(listed):
-            best = fits.max() or 1.0
-            scores[listed] = fits[listed] / best + encoder.cosines(question, [texts[number] for number in listed])
+            scores[listed] = shares[listed] + encoder.cosines(question, [texts[number] for number in listed])
         return scores
 
     return rank

@@ -196,7 +196,7 @@ def test_of_many_texts_the_model_reads_those_that_fit_best_by_words(model, monke
     encoder, read = TextEncoder.open(model), []
     monkeypatch.setattr(encoder, "cosines", lambda question, texts: read.append(texts) or np.ones(len(texts)))
     fits = np.array([1.0, 0.0, 4.0, 2.0])
-    assert by_both(lambda question: fits, encoder, list("abcd"))("?").tolist() == [-np.inf, -np.inf, 2.0, 1.5]
+    assert by_both(lambda question: fits, encoder, list("abcd"))("?").tolist() == [-0.75, -np.inf, 2.0, 1.5]
     fits = np.array([0.0, 0.0, 4.0, 0.0])
     assert by_both(lambda question: fits, encoder, list("abcd"))("?").tolist() == [-np.inf, -np.inf, 2.0, -np.inf]
     fits = np.zeros(4)
