@@ -19,7 +19,7 @@ def test_a_run_is_watched_to_its_end_without_a_click(tab, server, run_folder, tm
     with (live / "metrics.csv").open("a") as file:
         file.write("125,4.5,0.3,0.6,0.6,60\n")
     tab.wait_for_function("document.querySelector('[data-testid=stMetricValue]').innerText === '125'")
-    assert tab.get_by_text("Under way").count() == 1
+    tab.get_by_text("Under way").wait_for()
     (live / "later").rename(live / "model.safetensors")
     tab.get_by_text("Under way").wait_for(state="detached")
     tab.get_by_role("button", name="Show step 125 on all pages").wait_for()

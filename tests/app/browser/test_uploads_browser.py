@@ -20,6 +20,7 @@ def test_an_uploaded_zip_is_shown_and_a_bad_one_leaves_it(tab, server, folders, 
     tab.get_by_text("or upload one").click()
     upload(tab, tmp_path / "bad.zip")
     tab.get_by_text("bad.zip: not a readable zip").wait_for()
+    settle(tab)  # the side bar is drawn before the heading
     assert tab.get_by_text("Model: english").count() == 1
     tab.get_by_role("button", name="Remove bad.zip").click()
     tab.get_by_text("bad.zip: not a readable zip").wait_for(state="detached")
