@@ -127,32 +127,52 @@ def chromium():
         browser.close()
 
 
+WINDOW = {"width": 1280, "height": 900}
+
+
+def open_tab(context):
+    """A browser tab that records in `outside` the requests that would leave this machine, in `broken` the errors of the
+    page."""
+    page = context.new_page()
+    page.outside, page.broken = [], []
+    local = ("http://localhost:", "ws://localhost:", "data:", "blob:")
+    page.on("request", lambda r: None if r.url.startswith(local) else page.outside.append(r.url))
+    page.on("websocket", lambda w: None if w.url.startswith(local) else page.outside.append(w.url))
+    page.on("pageerror", lambda error: page.broken.append(str(error)))
+    page.set_default_timeout(120_000)  # for what never comes: a busy machine may take 20 seconds
+    return page
+
+
 @pytest.fixture
 def new_tab(chromium):
-    """Opens browser tabs, each of a reader of its own, that record in `outside` the requests that would leave this
-    machine and in `broken` the errors of the page."""
+    """Opens tabs, each of a reader of its own."""
     contexts = []
 
     def opened(**options):
-        contexts.append(chromium.new_context(viewport={"width": 1280, "height": 900}, **options))
-        page = contexts[-1].new_page()
-        page.outside, page.broken = [], []
-        local = ("http://localhost:", "ws://localhost:", "data:", "blob:")
-        page.on("request", lambda r: None if r.url.startswith(local) else page.outside.append(r.url))
-        page.on("websocket", lambda w: None if w.url.startswith(local) else page.outside.append(w.url))
-        page.on("pageerror", lambda error: page.broken.append(str(error)))
-        page.set_default_timeout(120_000)  # for what never comes: a busy machine may take 20 seconds
-        return page
+        contexts.append(chromium.new_context(viewport=WINDOW, **options))
+        return open_tab(contexts[-1])
 
     yield opened
     for context in contexts:
         context.close()
 
 
+@pytest.fixture(scope="session")
+def reader(chromium):
+    """One reader for many tests. The explorer's scripts are fetched and compiled once: a third of opening a page."""
+    context = chromium.new_context(viewport=WINDOW)
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def tab(new_tab):
-    """A fresh browser tab."""
-    return new_tab()
+def tab(reader):
+    """A fresh tab. The browser forgets what was chosen in it."""
+    page = open_tab(reader)
+    yield page
+    if page.url.startswith("http"):
+        page.evaluate("localStorage.clear()")
+    page.close()
 
 
 @pytest.fixture(scope="session")
