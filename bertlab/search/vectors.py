@@ -40,12 +40,15 @@ class TextEncoder:
     def open(cls, name: str | Path) -> "TextEncoder":
         """Open a checkpoint that was fine-tuned for the task match, or a sentence encoder in a folder of
         sentence-transformers, with its own pooling. InputError for another one."""
-        if family_of(name) is None and (own := own_pooling(locate(name))):
+        family, refused = family_of(name), f"{name} gives no vectors of texts: train it to with bertlab finetune match"
+        if family is None and (own := own_pooling(locate(name))):
             encoder = BertForSentenceEmbedding.from_pretrained(name)
             return cls(encoder, Tokenizer.from_pretrained(name), pooling=own.kind)
+        if family is None:
+            raise InputError(refused)
         model, task = open_task(name)
         if not isinstance(model, BertForSentenceEmbedding):
-            raise InputError(f"{name} gives no vectors of texts: fine-tune one that does with bertlab finetune match")
+            raise InputError(refused)
         return cls(model, task.tokenizer, task.max_length)
 
     @torch.inference_mode()

@@ -304,7 +304,7 @@ def test_the_bundled_model_is_the_default(text, model, monkeypatch):
         (["dog", "--top", "0"], "--top 0: show at least one"),
         ([" ", "--corpus", "TEXT"], "the question is empty"),
         (["dog", "--corpus", "nowhere.txt"], "nowhere.txt"),
-        (["dog", "--corpus", "TEXT", "--model", "storyworld-tiny"], "has no head for a task"),
+        (["dog", "--corpus", "TEXT", "--model", "storyworld-tiny"], "train it to with bertlab finetune match"),
         (["dog", "--corpus", "TEXT", "--model", "storyworld-tiny-sentiment"], "gives no vectors of texts"),
         (["dog", "--corpus", "TEXT", "--model", "nowhere"], "is no folder, bundled model or hub id"),
     ],
