@@ -12,6 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from bertlab import BertConfig, BertForPreTraining, InputError
 from bertlab.cli.main import main
 from bertlab.draw.plans import amount, duration, print_plan
+from bertlab.model.fast.loss import lean_cross_entropy
 from bertlab.training.engine.devices import make_fabric
 from bertlab.training.plan import Estimates, Job, here, known_gpus, parse_gpus, plan_gpus, plan_here
 from bertlab.training.pretrain import pretraining_loss
@@ -83,6 +84,16 @@ def test_memory_by_hand():
     less = replace(job, gradient_checkpointing=True).memory()
     assert less["activations of the layers"] < memory["activations of the layers"] / 4
     assert replace(job, micro_batch=16).memory()["activations of the layers"] == memory["activations of the layers"] / 2
+
+
+def test_as_many_logits_are_held_at_a_time_as_the_loss_computes(monkeypatch):
+    """Of each word of the vocabulary: its row in the gradient of the decoder, and two for each row of logits."""
+    rows, addmm = [], torch.addmm
+    monkeypatch.setattr(torch, "addmm", lambda bias, left, right: rows.append(len(left)) or addmm(bias, left, right))
+    lean_cross_entropy(torch.randn(1500, 64), torch.nn.Linear(64, 600), torch.zeros(1500, dtype=torch.long))
+    job = small_job(batch_size=160)  # 1,536 masked tokens
+    more = replace(job, config=job.config.changed(vocab_size=601)).memory()["embeddings and heads"]
+    assert more - job.memory()["embeddings and heads"] == 4 * (64 + 2 * max(rows))
 
 
 def test_the_largest_micro_batch_fits_and_the_next_does_not():

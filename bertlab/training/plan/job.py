@@ -11,7 +11,7 @@ from math import ceil
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.model import BertForPreTraining
-from bertlab.model.fast.loss import GPU_ROWS, ROWS
+from bertlab.model.fast.loss import CPU_ROWS, GPU_ROWS
 from bertlab.training.engine.throughput import layer_matrices, operations_by_part
 
 BYTES = {"float32": 4, "bfloat16": 2}
@@ -138,7 +138,7 @@ class Job:
         gradient of the decoder, and the logits of some rows at a time, twice."""
         width, words, positions = self.config.hidden_size, self.config.vocab_size, self.rows * self.max_tokens
         labels = positions * self.fill * self.masked
-        logits = 2 * min(labels, ROWS if self.on_cpu else GPU_ROWS) * words
+        logits = 2 * min(labels, CPU_ROWS if self.on_cpu else GPU_ROWS) * words
         return 4.0 * (4 * width * positions + 4 * width * labels + width * words + logits)
 
     def largest_micro_batch(self, memory: float) -> int:
