@@ -25,6 +25,18 @@ def main_module_again(monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
+@pytest.fixture(autouse=True)
+def few_points(request, monkeypatch):
+    """Attributions are most of a page's work, and few tests read their figures: those ask for `every_point`."""
+    if "every_point" not in request.fixturenames:
+        monkeypatch.setattr("bertlab.explain.attribution.STEPS", 16)
+
+
+@pytest.fixture
+def every_point():
+    """Attributions as accurate as a reader gets them."""
+
+
 @pytest.fixture(scope="session")
 def server():
     """The address of a running explorer."""

@@ -221,17 +221,19 @@ def test_names_of_a_text(trained, cli):
 # Files that are strange, but no mistake
 
 
-def test_texts_of_20000_words(cli, place):
-    table(place / "long.csv", "text label", [(LONG, "red"), *zip(TEXTS, LABELS, strict=True)])
-    sentences(place / "long.conll", [LONG, *TEXTS])
-    questions(place / "long.json", [("what did Bob buy?", f"{LONG} Bob bought a kite.", "a kite"), *short_questions()])
+@pytest.mark.parametrize("count", [2_000, pytest.param(20_000, marks=pytest.mark.nightly)])
+def test_texts_of_many_words(count, cli, place):
+    long = " ".join(LONG.split()[:count])
+    table(place / "long.csv", "text label", [(long, "red"), *zip(TEXTS, LABELS, strict=True)])
+    sentences(place / "long.conll", [long, *TEXTS])
+    questions(place / "long.json", [("what did Bob buy?", f"{long} Bob bought a kite.", "a kite"), *short_questions()])
     for task, file in (("sentence", "long.csv"), ("token", "long.conll"), ("qa", "long.json")):
         code, _, err = cli(f"finetune {task} --model tiny --train {file} --out long-{task} {QUICK}")
         assert code == 0, err
         code, _, err = cli(f"predict --model long-{task} --file {file} --out long.jsonl")
         assert code == 0, err
         first = json.loads((place / "long.jsonl").read_text().splitlines()[0])
-        assert task != "token" or len(first["labels"]) == 20_000
+        assert task != "token" or len(first["labels"]) == count
 
 
 def test_an_answer_that_no_window_holds_is_learned_from(cli, place):

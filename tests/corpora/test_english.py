@@ -124,6 +124,7 @@ def test_an_unknown_split(folder):
 
 
 @needs_shared
+@pytest.mark.nightly
 def test_the_real_corpora():
     train, test = list(read_english(SHARED)), list(read_english(SHARED, "test"))
     words = {genre: sum(len(d.text.split()) for d in test if d.genre == genre) for genre in GENRES}

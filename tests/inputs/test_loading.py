@@ -68,7 +68,7 @@ with closing(prefetch(numbered(), worker=True)) as batches:
 """
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("end", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.nightly)])
 def test_ctrl_c_and_kill_leave_no_process(end):
     command = [sys.executable, "-c", TRAINING]
     options = dict(cwd=Path(__file__).parents[2], text=True, start_new_session=True)

@@ -198,7 +198,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_killed_it_goes_on(processes, whole, tmp_path):
     command = [sys.executable, "-c", SLOW, tmp_path / "store", str(processes)]
     root = Path(__file__).parents[2]

@@ -80,7 +80,7 @@ def test_the_best_is_kept_whole_and_of_the_others_the_figures(two, small, tmp_pa
     assert [p.label for p in task.predict(model, texts(4))] == ["red", "blue", "red", "blue"]
 
 
-@pytest.mark.parametrize("trial", [1, 2])
+@pytest.mark.parametrize("trial", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_killed_in_the_middle_it_goes_on_to_the_same_result(trial, two, small, tmp_path):
     data = texts(24), texts(12)
     search(small, *data, tmp_path / "whole", **QUICK)

@@ -132,7 +132,7 @@ def test_charts_and_heads_can_be_read_in_the_dark(new_tab, server):
 
 
 def test_stop_a_long_work_and_go_on(tab, server, large):
-    tab.goto(f"{server}/spans?folder={large}&passage={'the+dog+' * 700}")
+    tab.goto(f"{server}/spans?folder={large}&passage={'the+dog+' * 350}")
     settle(tab)  # until then the model that opens without asking has a Stop button, too
     open_it(tab)
     main = tab.locator(MAIN)

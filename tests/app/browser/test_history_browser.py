@@ -26,7 +26,12 @@ def look(tab) -> list[str]:
     return [*pressed.all_inner_texts(), *tab.locator("[data-testid=stVegaLiteChart] svg text").all_inner_texts()]
 
 
-@pytest.mark.parametrize("page", DEEDS)
+ALWAYS = ("masking", "embeddings", "dataset")  # words to press, a choice of several, a button to another model
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=() if page in ALWAYS else pytest.mark.nightly) for page in DEEDS]
+)
 def test_one_press_is_one_entry_and_back_undoes_it(tab, server, page):
     link, place = DEEDS[page]
     show(tab, server, page, link)

@@ -21,6 +21,7 @@ def test_every_station_has_its_claims():
     assert {name: len(story.stations) for name, story in STORIES.items()} == {n: len(c) for n, c in CLAIMS.items()}
 
 
+@pytest.mark.usefixtures("every_point")
 @pytest.mark.parametrize(("name", "number"), STATIONS)
 def test_the_figures_of_a_station_are_those_of_its_models(name, number):
     station = STATIONS[name, number]

@@ -64,6 +64,7 @@ def open_both(folder: str):
     return BertForPreTraining.from_pretrained(folder), Tokenizer.from_pretrained(folder)
 
 
+@pytest.mark.usefixtures("every_point")
 def test_why_this_word_adds_up():
     app = opened(model=TINY, text=TEXT, pair=PAIR)
     (fills, why) = tables(app)

@@ -291,9 +291,12 @@ def test_what_ends_a_process_before_it_trains_leaves_with_its_code():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the runs are forked")
-@pytest.mark.parametrize("command", ["pretrain", "finetune"])
+@pytest.mark.parametrize("command", ["pretrain", pytest.param("finetune", marks=pytest.mark.nightly)])
 def test_killed_at_any_moment_it_goes_on_to_the_same_weights(command):
-    """Through the command line, on one thread and two in turns; with more kills it is a benchmark."""
+    """Through the command line, on one thread and two in turns; with more kills it is a benchmark.
+
+    One kill of a fine-tuning is in tests/cli/test_cli_finetune.py.
+    """
     script = Path(__file__).parents[3] / "benchmarks" / "pretraining" / "kills.py"
     arguments = ["--command", command, "--points", "4", "--precision", "bfloat16"]
     done = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True)
