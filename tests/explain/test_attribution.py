@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from bertlab.explain.attribution import (
+    FEW,
     STEPS,
     attribute_fill,
     attribute_span,
@@ -77,12 +78,22 @@ def test_pushes_on_an_answer(reader, tok, span):
     assert abs(pushed.delta) < 1e-2 and abs(pushed.score - pushed.baseline) > 0.05
 
 
-def test_progress_goes_from_none_to_all(classifier, tok):
-    said = []
-    attribute_text(classifier, tok, TEXT, progress=lambda done, total: said.append((done, total)))
-    done = [number for number, _ in said]
-    assert len(said) > 4 and done == sorted(set(done)) and done[0] == 0 and done[-1] == STEPS
-    assert {total for _, total in said} == {STEPS}
+def test_few_points_do_where_their_sum_is_exact(classifier, tok, monkeypatch):
+    """As with random weights. Progress goes from none to all, whether few are enough or not."""
+
+    def attributed():
+        said = []
+        found = attribute_text(classifier, tok, TEXT, progress=lambda done, total: said.append((done, total)))
+        done = [number for number, _ in said]
+        assert done == sorted(set(done)) and done[0] == 0 and done[-1] == FEW + STEPS
+        assert {total for _, total in said} == {FEW + STEPS}
+        return found, len(said)
+
+    few, little = attributed()
+    monkeypatch.setattr("bertlab.explain.attribution.EXACT", -1)
+    many, much = attributed()
+    assert little == 2 and much > 8
+    torch.testing.assert_close(few.values, many.values, atol=1e-5, rtol=1e-4)
 
 
 class Stopped(Exception):
@@ -109,6 +120,7 @@ def test_readers_at_once_do_not_meet(classifier, tok):
 
 def test_a_gap_is_seen_where_the_path_has_too_few_steps(classifier, tok, monkeypatch):
     exact = attribute_text(classifier, tok, TEXT)
+    monkeypatch.setattr("bertlab.explain.attribution.EXACT", -1)
     monkeypatch.setattr("bertlab.explain.attribution.STEPS", 2)
     rough = attribute_text(classifier, tok, TEXT)
     assert abs(rough.delta) > 10 * abs(exact.delta)
