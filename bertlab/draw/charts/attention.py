@@ -54,7 +54,7 @@ def followed_heatmap(word: FollowedWord) -> alt.Chart:
         .mark_rect()
         .encode(
             x=alt.X("layer:O", title="layer, and in it each head", axis=alt.Axis(labelAngle=0, **PLAIN)),
-            xOffset="head:O",
+            xOffset=alt.XOffset("head:O"),
             y=alt.Y("position:O", title="attended to", axis=label),
             color=alt.Color("weight:Q", scale=alt.Scale(scheme="cividis", domainMin=0)),
         )
@@ -102,7 +102,10 @@ def _maps(table: pd.DataFrame, column: str, title: str, legend: alt.Legend | Non
     return _placed(
         alt.Chart(table, title=alt.Title(title, anchor="start"))
         .mark_rect()
-        .encode(color=alt.Color(f"{column}:Q", scale=scale, legend=legend), tooltip=["layer", "head", "role", *shares])
+        .encode(
+            color=alt.Color(f"{column}:Q", scale=scale, legend=legend),
+            tooltip=[alt.Tooltip("layer"), alt.Tooltip("head"), alt.Tooltip("role"), *shares],
+        )
     )
 
 

@@ -31,7 +31,11 @@ def attribution_bars(found: Attribution, control: Attribution) -> alt.Chart:
             yOffset=alt.YOffset("weights:N", sort=["contribution", "random weights"]),
             x=alt.X("value:Q", title="contribution", axis=alt.Axis(gridOpacity=0.4, orient="top")),
             color=alt.Color("what:N", scale=scale, legend=legend),
-            tooltip=["token", "what", alt.Tooltip("value", title="contribution", format="+.4f")],
+            tooltip=[
+                alt.Tooltip("token"),
+                alt.Tooltip("what"),
+                alt.Tooltip("value", title="contribution", format="+.4f"),
+            ],
         )
         .properties(height=alt.Step(ROW, **{"for": "position"}))
     )

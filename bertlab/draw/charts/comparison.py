@@ -63,7 +63,7 @@ def score_rows(table: pd.DataFrame) -> alt.LayerChart:
     ends = dict(
         x=alt.X("low:Q", title=SCORE, scale=_near(table), axis=alt.Axis(gridOpacity=0.4, tickCount=6)), x2="high:Q"
     )
-    points = base.mark_point(color=BLUE, size=80, filled=True, opacity=1).encode(x="score:Q")
+    points = base.mark_point(color=BLUE, size=80, filled=True, opacity=1).encode(x=alt.X("score:Q"))
     layers = [intervals.encode(**ends), points, *_guess(table, "x")]
     return alt.layer(*layers).properties(height=alt.Step(TALL if two_lines else ROW))
 
@@ -98,7 +98,7 @@ def score_curves(table: pd.DataFrame) -> alt.LayerChart:
         color=alt.Color("line:N", scale=colours, legend=legend),
     )
     height = alt.Y("score:Q", title=SCORE, scale=_near(table), axis=alt.Axis(gridOpacity=0.4))
-    bands = base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=SCORE, scale=_near(table)), y2="high:Q")
+    bands = base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=SCORE, scale=_near(table)), y2=alt.Y2("high:Q"))
     curves = base.mark_line(strokeWidth=2.5, point=alt.OverlayMarkDef(size=70, filled=True))
     layers = [bands, curves.encode(y=height, tooltip=_tooltip("line", "steps")), *_guess(table, "y")]
     return alt.layer(*layers).properties(height=HIGH)

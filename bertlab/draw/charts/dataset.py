@@ -37,12 +37,17 @@ def confusion_chart(table: pd.DataFrame) -> alt.LayerChart:
             axis=alt.Axis(labelAngle=0, labelAlign="center", labelLimit=WIDE, labelFontSize=12, **PLAIN),
         ),
         y=alt.Y("right:N", scale=alt.Scale(domain=labels), title="right", axis=axis),
-        tooltip=["right", "predicted", "count", alt.Tooltip("shown:N", title="share of row")],
+        tooltip=[
+            alt.Tooltip("right"),
+            alt.Tooltip("predicted"),
+            alt.Tooltip("count"),
+            alt.Tooltip("shown:N", title="share of row"),
+        ],
     )
     colour = alt.Color("share:Q", title="share of row", scale=alt.Scale(scheme="cividis", domain=[0, 1]))
     ink = alt.when(alt.datum.share > 0.5).then(alt.value("black")).otherwise(alt.value("white"))
     cells = base.mark_rect().encode(color=colour)
-    numbers = base.mark_text(fontSize=12).encode(text="count:Q", color=ink)
+    numbers = base.mark_text(fontSize=12).encode(text=alt.Text("count:Q"), color=ink)
     return (cells + numbers).properties(width=alt.Step(WIDE), height=alt.Step(CELL), autosize="pad")
 
 
@@ -61,10 +66,10 @@ def slice_bars(table: pd.DataFrame, mean: float) -> alt.LayerChart:
         .encode(
             x=alt.X(f"{unit}:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=5)),
             y=alt.Y("slice:N", sort=None, title=None, axis=alt.Axis(labelLimit=150, labelFontSize=12, **PLAIN)),
-            tooltip=["slice", "rows", alt.Tooltip("shown:N", title=unit)],
+            tooltip=[alt.Tooltip("slice"), alt.Tooltip("rows"), alt.Tooltip("shown:N", title=unit)],
         )
     )
     line = alt.Chart(pd.DataFrame({"mean": [mean], "shown": [percent(mean)]})).encode(
-        x="mean:Q", tooltip=alt.Tooltip("shown:N", title="mean")
+        x=alt.X("mean:Q"), tooltip=alt.Tooltip("shown:N", title="mean")
     )
     return (bars + line.mark_rule(color=GREY, strokeDash=[4, 3], strokeWidth=2)).properties(height=alt.Step(ROW))

@@ -81,7 +81,7 @@ def accuracy_table(films: dict[str, Sequence[CloudFrame]]) -> pd.DataFrame:
 
 def accuracy_steps(table: pd.DataFrame, chance: float, step: int | None = None) -> alt.LayerChart:
     """The accuracies of an accuracy_table against steps, above chance."""
-    rule = alt.Chart(pd.DataFrame({"accuracy": [chance]})).encode(y="accuracy:Q")
+    rule = alt.Chart(pd.DataFrame({"accuracy": [chance]})).encode(y=alt.Y("accuracy:Q"))
     dashed = rule.mark_rule(strokeDash=[5, 4], color=GREY)
     label = rule.mark_text(align="right", dy=10, dx=-3, fontSize=12, color=GREY, text=f"chance {percent(chance)}")
     lines = _lines(table, "vector", "accuracy", "label named by neighbours", step)
@@ -101,13 +101,13 @@ def _lines(
         x=x,
         y=y,
         color=alt.Color(f"{name}:N", scale=alt.Scale(range=OKABE_ITO[: len(names)], **domain), legend=legend),
-        tooltip=[name, alt.Tooltip("step:Q", format=","), alt.Tooltip(value, format=".4f")],
+        tooltip=[alt.Tooltip(name), alt.Tooltip("step:Q", format=","), alt.Tooltip(value, format=".4f")],
     )
     shape = alt.Shape(f"{name}:N", scale=alt.Scale(range=SHAPES[: len(names)], **domain), legend=legend)
     layers = [base.mark_line(strokeWidth=2.5), base.mark_point(filled=True, size=70, opacity=1).encode(shape=shape)]
     if step is not None:
         here = alt.Chart(pd.DataFrame({"step": [step]})).mark_rule(color=GREY, opacity=0.25, strokeWidth=16)
-        layers.insert(0, here.encode(x="step:O"))
+        layers.insert(0, here.encode(x=alt.X("step:O")))
     return alt.layer(*layers).properties(height=height)
 
 
@@ -128,7 +128,7 @@ def head_tile(frame: HeadFrame, layer: int, head: int, subtitle: str = "") -> al
             x=alt.X("j:O", axis=alt.Axis(**_BARE), title=None, scale=alt.Scale(padding=0)),
             y=alt.Y("i:O", axis=alt.Axis(**_BARE), title=None, scale=alt.Scale(padding=0)),
             color=colour,
-            tooltip=["from:N", "to:N", alt.Tooltip("weight:Q", format=".3f")],
+            tooltip=[alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("weight:Q", format=".3f")],
         )
         .properties(width=side, height=side)
     )
@@ -147,7 +147,7 @@ def cloud_tile(frame: CloudFrame, points: np.ndarray, labels: Sequence[str], tex
             y=alt.Y("y:Q", axis=alt.Axis(**_BARE), title=None),
             color=alt.Color("label:N", scale=alt.Scale(domain=names, range=OKABE_ITO[: len(names)]), legend=None),
             shape=alt.Shape("label:N", scale=alt.Scale(domain=names, range=SHAPES[: len(names)]), legend=None),
-            tooltip=["label", "text"],
+            tooltip=[alt.Tooltip("label"), alt.Tooltip("text")],
         )
         .properties(width=SIDE, height=SIDE)
     )

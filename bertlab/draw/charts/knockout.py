@@ -54,7 +54,11 @@ def knockout_map(
     base = alt.Chart(table).encode(
         x=alt.X("head:O", title="head", axis=alt.Axis(labelAngle=0, **_BARE)),
         y=alt.Y("layer:O", title="layer", scale=order, axis=alt.Axis(**_BARE)),
-        tooltip=["layer", "head", alt.Tooltip("change", title="change in ln p (nats)", format="+.3f")],
+        tooltip=[
+            alt.Tooltip("layer"),
+            alt.Tooltip("head"),
+            alt.Tooltip("change", title="change in ln p (nats)", format="+.3f"),
+        ],
     )
     legend = alt.Legend(title="change in ln p (nats)", orient="top", gradientLength=170, titleLimit=240)
     colours = alt.Scale(domain=[-scale, scale], **_DIVERGING)
@@ -69,7 +73,7 @@ def knockout_map(
     if len(rows[0]) > _WRITTEN:
         return drawn.properties(height=alt.Step(24))
     ink = alt.condition(f"abs(datum.change) > {0.72 * scale}", alt.value("#fff"), alt.value("#111"))
-    numbers = base.mark_text(fontSize=13).encode(text="shown:N", color=ink)
+    numbers = base.mark_text(fontSize=13).encode(text=alt.Text("shown:N"), color=ink)
     words = off_cells.mark_text(fontSize=11, fontWeight="bold", dy=14, text="off").encode(color=ink)
     return (drawn + numbers + words).properties(height=alt.Step(44))
 
@@ -111,13 +115,18 @@ def measure_map(measures: Measures) -> alt.LayerChart:
     base = alt.Chart(long).encode(
         x=alt.X("measure:N", sort=list(measures.values), title=None, axis=top),
         y=alt.Y("position:O", title=None, axis=names),
-        tooltip=["token", "measure", "rank", alt.Tooltip("shown:N", title="share")],
+        tooltip=[
+            alt.Tooltip("token"),
+            alt.Tooltip("measure"),
+            alt.Tooltip("rank"),
+            alt.Tooltip("shown:N", title="share"),
+        ],
     )
     legend = alt.Legend(title="share", format=".0%", orient="bottom", gradientLength=150)
     most = float(long["share"].max()) or 1.0
     colour = alt.Color("share:Q", scale=alt.Scale(scheme="cividis", domain=[0, most]), legend=legend)
     ink = alt.condition(alt.datum.share > 0.55 * most, alt.value("#111"), alt.value("#fff"))
-    numbers = base.mark_text(fontSize=12).encode(text="rank:Q", color=ink)
+    numbers = base.mark_text(fontSize=12).encode(text=alt.Text("rank:Q"), color=ink)
     return (base.mark_rect().encode(color=colour) + numbers).properties(height=alt.Step(22))
 
 
@@ -139,13 +148,15 @@ def agreement_map(measures: Measures) -> alt.LayerChart:
     base = alt.Chart(table).encode(
         x=alt.X("other:N", axis=alt.Axis(labelAngle=-35, orient="bottom", **_BARE), **axis),
         y=alt.Y("measure:N", axis=alt.Axis(**_BARE), **axis),
-        tooltip=["measure", "other", alt.Tooltip("correlation", format="+.3f")],
+        tooltip=[alt.Tooltip("measure"), alt.Tooltip("other"), alt.Tooltip("correlation", format="+.3f")],
     )
     colours = alt.Scale(domain=[-1, 1], **_DIVERGING)
     legend = alt.Legend(title="rank correlation", orient="top", gradientLength=150)
     cells = base.mark_rect().encode(color=alt.Color("correlation:Q", scale=colours, legend=legend))
     ink = alt.condition("abs(datum.correlation) > 0.72", alt.value("#fff"), alt.value("#111"))
-    return (cells + base.mark_text(fontSize=13).encode(text="shown:N", color=ink)).properties(height=alt.Step(38))
+    return (cells + base.mark_text(fontSize=13).encode(text=alt.Text("shown:N"), color=ink)).properties(
+        height=alt.Step(38)
+    )
 
 
 def measure_maps(found: Mapping[str, Measures]) -> alt.HConcatChart:

@@ -41,10 +41,10 @@ def fill_bars(fill: Fill, truth: str | None = None, marked: Collection[str] = ()
     base = alt.Chart(table).encode(
         y=alt.Y("token:N", sort=None, title=None, axis=alt.Axis(**PLAIN, labelFontSize=14, labelLimit=110)),
         x=alt.X("probability:Q", title=None, scale=alt.Scale(domain=[0, 1.12]), axis=None),
-        tooltip=["token", alt.Tooltip("probability", format=".4f")],
+        tooltip=[alt.Tooltip("token"), alt.Tooltip("probability", format=".4f")],
     )
     bars = base.mark_bar(height=15, cornerRadiusEnd=3).encode(color=alt.Color("colour:N", scale=None))
-    labels = base.mark_text(align="left", dx=5, fontSize=13, color=GREY).encode(text="percent:N")
+    labels = base.mark_text(align="left", dx=5, fontSize=13, color=GREY).encode(text=alt.Text("percent:N"))
     return (bars + labels).properties(height=alt.Step(25))
 
 
@@ -74,7 +74,12 @@ def lens_grid(lens: Lens) -> alt.LayerChart:
     base = alt.Chart(table).encode(
         x=alt.X("guess:O", title="guess of the layer, likeliest first", axis=alt.Axis(labelAngle=0, **_BARE)),
         y=alt.Y("layer:O", sort="descending", title="after layer (0 = embeddings)", axis=alt.Axis(**_BARE)),
-        tooltip=["layer", "guess", "token", alt.Tooltip("probability", format=".4f")],
+        tooltip=[
+            alt.Tooltip("layer"),
+            alt.Tooltip("guess"),
+            alt.Tooltip("token"),
+            alt.Tooltip("probability", format=".4f"),
+        ],
     )
     colour = alt.Color(
         "probability:Q",
@@ -83,7 +88,9 @@ def lens_grid(lens: Lens) -> alt.LayerChart:
     )
     cells = base.mark_rect(stroke="transparent").encode(color=colour)
     ink = alt.condition(alt.datum.probability > 0.55, alt.value("#111"), alt.value("#fff"))
-    words = base.mark_text(fontSize=12, limit=alt.ExprRef("bandwidth('x') - 4")).encode(text="token:N", color=ink)
+    words = base.mark_text(fontSize=12, limit=alt.ExprRef("bandwidth('x') - 4")).encode(
+        text=alt.Text("token:N"), color=ink
+    )
     framed = base.transform_filter(alt.datum.token == lens.answer)
     frame = framed.mark_rect(filled=False, stroke=ORANGE, strokeWidth=3)
     return (cells + words + frame).properties(height=alt.Step(30))
@@ -122,7 +129,13 @@ def _course(table: pd.DataFrame, y: alt.Y) -> alt.LayerChart:
             scale=alt.Scale(domain=WEIGHTS, range=[BLUE, GREY]),
             legend=alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=3),
         ),
-        tooltip=["layer", "weights", "answer", alt.Tooltip("probability", format=".4f"), "rank"],
+        tooltip=[
+            alt.Tooltip("layer"),
+            alt.Tooltip("weights"),
+            alt.Tooltip("answer"),
+            alt.Tooltip("probability", format=".4f"),
+            alt.Tooltip("rank"),
+        ],
     )
     dashes = alt.StrokeDash("weights:N", scale=alt.Scale(domain=WEIGHTS, range=[[1, 0], [5, 4]]), legend=None)
     lines = base.mark_line(strokeWidth=2.5).encode(strokeDash=dashes)
@@ -180,10 +193,12 @@ def _nats(table: pd.DataFrame, shown: list[str], title: str, vocab_size: int) ->
         .encode(
             y=alt.Y("position:O", title=None, axis=token_axis(names), scale=alt.Scale(paddingInner=0.25)),
             x=alt.X("nats:Q", title=title, axis=alt.Axis(gridOpacity=0.4, orient="top")),
-            tooltip=[*shown, alt.Tooltip("nats", title=title, format=".3f")],
+            tooltip=[*map(alt.Tooltip, shown), alt.Tooltip("nats", title=title, format=".3f")],
         )
     )
-    rule = alt.Chart(pd.DataFrame({"nats": [uniform]})).mark_rule(strokeDash=[5, 4], color=GREY).encode(x="nats:Q")
+    rule = (
+        alt.Chart(pd.DataFrame({"nats": [uniform]})).mark_rule(strokeDash=[5, 4], color=GREY).encode(x=alt.X("nats:Q"))
+    )
     note = _small_title(f"dashed: uniform over {vocab_size:,} tokens, {uniform:.1f}")
     return (bars + rule).properties(height=alt.Step(ROW), title=note)
 
@@ -216,11 +231,16 @@ def verdict_bars(verdicts: Mapping[str, Sequence[NextSentence]]) -> alt.LayerCha
             title=None,
             axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1], gridOpacity=0.4),
         ),
-        tooltip=["model", "order", alt.Tooltip("probability", format=".4f"), alt.Tooltip("log-odds", format="+.2f")],
+        tooltip=[
+            alt.Tooltip("model"),
+            alt.Tooltip("order"),
+            alt.Tooltip("probability", format=".4f"),
+            alt.Tooltip("log-odds", format="+.2f"),
+        ],
     )
     legend = alt.Legend(title=None, orient="bottom", labelFontSize=13, columnPadding=6)
     colour = alt.Color("order:N", scale=alt.Scale(domain=orders, range=[BLUE, ORANGE]), legend=legend)
     bars = base.mark_bar(cornerRadiusEnd=3).encode(color=colour)
-    numbers = base.mark_text(align="left", dx=5, color=GREY, fontSize=13).encode(text="percent:N")
+    numbers = base.mark_text(align="left", dx=5, color=GREY, fontSize=13).encode(text=alt.Text("percent:N"))
     title = _small_title("probability that the second text follows")
     return (bars + numbers).properties(height=alt.Step(26), title=title)

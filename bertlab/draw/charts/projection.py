@@ -59,7 +59,7 @@ def projection_scatter(
             axis=_AXIS,
             scale=alt.Scale(zero=False, padding=14),
         ),
-        tooltip=["number", "label", "text"],
+        tooltip=[alt.Tooltip("number"), alt.Tooltip("label"), alt.Tooltip("text")],
     )
     colour, shape = _label_scales(table["shown"])
     yours = alt.condition(alt.datum.label == YOURS, alt.value(190), alt.value(65))
@@ -135,13 +135,13 @@ def layer_lines(table: pd.DataFrame, measure: str, layer: int, chance: float | N
             x=layers,
             y=y,
             color=alt.Color("model:N", scale=colours, legend=_LINES),
-            tooltip=["model", "layer", alt.Tooltip(measure, format=".3f")],
+            tooltip=[alt.Tooltip("model"), alt.Tooltip("layer"), alt.Tooltip(measure, format=".3f")],
         )
     )
     band = alt.Chart(pd.DataFrame({"layer": [layer]})).mark_rule(color=GREY, opacity=0.25, strokeWidth=14)
     chances = pd.DataFrame({"chance": [] if chance is None else [chance]})
-    dashed = alt.Chart(chances).mark_rule(strokeDash=[5, 4], color=GREY).encode(y="chance:Q")
-    return alt.layer(band.encode(x="layer:O"), dashed, lines).properties(height=390)
+    dashed = alt.Chart(chances).mark_rule(strokeDash=[5, 4], color=GREY).encode(y=alt.Y("chance:Q"))
+    return alt.layer(band.encode(x=alt.X("layer:O")), dashed, lines).properties(height=390)
 
 
 _LAYERS = alt.Axis(labelAngle=0, grid=False, ticks=False, domain=False)

@@ -104,11 +104,11 @@ def _curves(
     names = [curve_name(measure) for measure in measures]
     base = alt.Chart(table.assign(curve=table["measure"].map(curve_name))).encode(x=x, color=_colour(names))
     point = alt.OverlayMarkDef(size=55, filled=True) if len(table) <= MARKED_POINTS * len(measures) else False
-    tooltip = ["curve:N", alt.Tooltip("step:Q", format=","), alt.Tooltip("value:Q", format=".4f")]
+    tooltip = [alt.Tooltip("curve:N"), alt.Tooltip("step:Q", format=","), alt.Tooltip("value:Q", format=".4f")]
     lines = base.mark_line(strokeWidth=2.5, point=point).encode(y=y, tooltip=tooltip)
     layers = [*dashed, lines]
     if table["low"].notna().any():
-        layers.insert(0, base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=None), y2="high:Q"))
+        layers.insert(0, base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q")))
     if step is not None:
         here = alt.Chart(pd.DataFrame({"step": [step]})).mark_rule(color=GREY, opacity=0.3, strokeWidth=8)
         layers.insert(0, here.encode(x=x))
@@ -127,7 +127,7 @@ def _dashed(baselines: Sequence[CurveBaseline], form: Callable[[float], str]) ->
     """Dashed lines with their names and values beside the picture, where no curve runs through them."""
     layers = []
     for baseline in baselines:
-        base = alt.Chart(pd.DataFrame({"value": [baseline.value]})).encode(y="value:Q")
+        base = alt.Chart(pd.DataFrame({"value": [baseline.value]})).encode(y=alt.Y("value:Q"))
         text = f"{baseline.name.partition(':')[0]} {form(baseline.value)}"
         words = base.mark_text(align="left", baseline="middle", dx=4, fontSize=11, color=GREY, text=text)
         layers += [base.mark_rule(strokeDash=[5, 4], color=ORANGE, strokeWidth=1.5), words.encode(x=alt.value("width"))]

@@ -55,11 +55,17 @@ def span_heatmap(answer: Answer, tokens: range) -> alt.LayerChart:
         "x": alt.X("end:O", scale=scale, title="answer ends with", axis=alt.Axis(labelOverlap=True, **label)),
         "y": alt.Y("start:O", scale=scale, title="answer starts with", axis=alt.Axis(labelOverlap=False, **label)),
     }
-    masked = alt.Chart(masked_table(answer, tokens)).encode(**axes, tooltip=["why not:N"])
+    masked = alt.Chart(masked_table(answer, tokens)).encode(**axes, tooltip=[alt.Tooltip("why not:N")])
     reasons = [BACKWARDS, LONG, ELSEWHERE, CUT]
     greys = alt.Opacity("why not:N", scale=alt.Scale(domain=reasons, range=[0.13, 0.3, 0.45, 0.2]), legend=None)
     base = alt.Chart(span_table(answer, tokens)).encode(
-        **axes, tooltip=["span", "first", "last", alt.Tooltip("probability", format=".4f")]
+        **axes,
+        tooltip=[
+            alt.Tooltip("span"),
+            alt.Tooltip("first"),
+            alt.Tooltip("last"),
+            alt.Tooltip("probability", format=".4f"),
+        ],
     )
     legend = alt.Legend(title="probability", format=".0%", orient="top", gradientLength=150)
     colour = alt.Color("probability:Q", scale=alt.Scale(scheme="cividis", domainMin=0), legend=legend)
@@ -92,7 +98,7 @@ def boundary_bars(answer: Answer, tokens: range) -> alt.Chart:
             yOffset=alt.YOffset("boundary:N", sort=kinds),
             x=alt.X("probability:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=percents),
             color=alt.Color("boundary:N", scale=alt.Scale(domain=kinds, range=[BLUE, ORANGE]), legend=legend),
-            tooltip=["token", "boundary", alt.Tooltip("probability", format=".4f")],
+            tooltip=[alt.Tooltip("token"), alt.Tooltip("boundary"), alt.Tooltip("probability", format=".4f")],
         )
         .properties(height=alt.Step(ROW, **{"for": "position"}))
     )
@@ -134,16 +140,18 @@ def passage_chart(answer: Answer) -> alt.LayerChart:
         y=alt.Y("line:O", scale=alt.Scale(paddingInner=0.2), axis=None),
     )
     shades = [
-        base.encode(x=alt.X(f"{left}:Q", scale=scale, axis=None), x2=f"{right}:Q")
+        base.encode(x=alt.X(f"{left}:Q", scale=scale, axis=None), x2=alt.X2(f"{right}:Q"))
         .transform_calculate(shade=f"0.75 * sqrt(datum.{kind})")
         .mark_rect(color=colour)
         .encode(opacity=alt.Opacity("shade:Q", scale=None, legend=None))
         for kind, colour, left, right in (("start", BLUE, "left", "middle"), ("end", ORANGE, "middle", "right"))
     ]
     under = (
-        base.encode(x2="right:Q").transform_filter(alt.datum["in answer"]).mark_bar(color=ANSWER, height=3, yOffset=11)
+        base.encode(x2=alt.X2("right:Q"))
+        .transform_filter(alt.datum["in answer"])
+        .mark_bar(color=ANSWER, height=3, yOffset=11)
     )
-    words = base.mark_text(align="left", font="monospace", fontSize=13).encode(text="word:N")
+    words = base.mark_text(align="left", font="monospace", fontSize=13).encode(text=alt.Text("word:N"))
     title = alt.Title("blue: may start the answer, orange: may end it", anchor="start", fontWeight="normal")
     size = dict(width=LETTER * width, height=alt.Step(LEADING))
     return alt.layer(*shades, under, words).properties(title=title, **size)
@@ -186,8 +194,8 @@ def window_bars(answer: Answer) -> alt.LayerChart:
     base = alt.Chart(table).encode(
         y=alt.Y("window:O", title="window", axis=alt.Axis(**_BARE)),
         tooltip=[
-            "window",
-            "its best span",
+            alt.Tooltip("window"),
+            alt.Tooltip("its best span"),
             alt.Tooltip("score", format=".2f"),
             alt.Tooltip("no-answer score", format=".2f"),
         ],
@@ -195,10 +203,10 @@ def window_bars(answer: Answer) -> alt.LayerChart:
     colour = alt.condition(alt.datum.shown, alt.value(BLUE), alt.value(GREY))
     parts = base.mark_bar(height=14, opacity=0.6, cornerRadius=3).encode(
         x=alt.X("from character:Q", title="character of the passage", axis=characters),
-        x2="to character:Q",
+        x2=alt.X2("to character:Q"),
         color=colour,
     )
-    spans = base.mark_bar(height=14, color=ORANGE).encode(x="span from:Q", x2="span to:Q")
+    spans = base.mark_bar(height=14, color=ORANGE).encode(x=alt.X("span from:Q"), x2=alt.X2("span to:Q"))
     return (parts + spans).properties(height=alt.Step(20))
 
 
@@ -223,9 +231,11 @@ def threshold_line(answer: Answer) -> alt.LayerChart | None:
         title="score of no answer minus that of the best span",
         axis=axis,
     )
-    line = alt.Chart(threshold_table(answer)).encode(x=x, tooltip=["what", alt.Tooltip("score", format=".2f")])
+    line = alt.Chart(threshold_table(answer)).encode(
+        x=x, tooltip=[alt.Tooltip("what"), alt.Tooltip("score", format=".2f")]
+    )
     sides = pd.DataFrame({"score": [answer.threshold], "to": [reach]})
-    shade = alt.Chart(sides).mark_rect(color=ORANGE, opacity=0.18).encode(x=x, x2="to:Q")
+    shade = alt.Chart(sides).mark_rect(color=ORANGE, opacity=0.18).encode(x=x, x2=alt.X2("to:Q"))
     rule = line.transform_filter(alt.datum.what == "threshold").mark_rule(
         color=ORANGE, strokeWidth=2, strokeDash=[5, 4]
     )
@@ -233,7 +243,7 @@ def threshold_line(answer: Answer) -> alt.LayerChart | None:
         filled=True, size=190, color=BLUE, opacity=1
     )
     notes = pd.DataFrame({"score": [-reach, reach], "note": ["the best span", "no answer"], "side": ["left", "right"]})
-    texts = alt.Chart(notes).encode(x=x, text="note:N")
+    texts = alt.Chart(notes).encode(x=x, text=alt.Text("note:N"))
     left = texts.transform_filter(alt.datum.side == "left").mark_text(
         align="left", dx=6, dy=-16, color=GREY, fontSize=13
     )
