@@ -23,15 +23,10 @@ CORPORA = {
 EVERY = [
     ("bert-base-uncased", "masc"),  # twenty genres, from jokes and trials to tweets and unwanted mail
     ("bert-base-chinese", "zh_cmrc2018"),
-    *(
-        pytest.param(f"bert-base-{name}", corpus, marks=pytest.mark.nightly)
-        for name, corpus in (
-            ("uncased", "litbank_novels"),
-            ("uncased", "wikitext2"),
-            ("uncased", "sentence_polarity"),
-            ("chinese", "sentence_polarity"),
-        )
-    ),
+    pytest.param("bert-base-uncased", "litbank_novels", marks=pytest.mark.nightly),
+    pytest.param("bert-base-uncased", "wikitext2", marks=pytest.mark.nightly),
+    pytest.param("bert-base-uncased", "sentence_polarity", marks=pytest.mark.nightly),
+    pytest.param("bert-base-chinese", "sentence_polarity", marks=pytest.mark.nightly),
 ]
 
 

@@ -21,33 +21,33 @@ TEXT, PAIR = "my dog didn't cross the street.", "it was too tired."
 
 
 @pytest.mark.parametrize("label", [None, 0, 1, 2])
-def test_pushes_on_a_text_sum_to_the_way_from_the_baseline(classifier, tok, label):
-    pushed = attribute_text(classifier, tok, TEXT, PAIR, label)
+def test_attributions_of_a_text_sum_to_the_way_from_the_baseline(classifier, tok, label):
+    found = attribute_text(classifier, tok, TEXT, PAIR, label)
     probabilities = label_text(classifier, tok, TEXT, PAIR).prediction.probabilities
     p = list(probabilities.values())[label] if label is not None else max(probabilities.values())
-    assert pushed.score == pytest.approx(torch.tensor(p).logit().item(), abs=1e-4)
-    assert abs(pushed.score - pushed.baseline) > 0.05
-    assert float(pushed.values.sum()) == pytest.approx(pushed.score - pushed.baseline, abs=5e-3)
-    assert pushed.delta == pytest.approx(0, abs=5e-3)
+    assert found.score == pytest.approx(torch.tensor(p).logit().item(), abs=1e-4)
+    assert abs(found.score - found.baseline) > 0.05
+    assert float(found.values.sum()) == pytest.approx(found.score - found.baseline, abs=5e-3)
+    assert found.delta == pytest.approx(0, abs=5e-3)
 
 
-def test_pushes_on_a_word(tagger, tok):
-    said = label_words(tagger, tok, TEXT)
-    pushes = [attribute_word(tagger, tok, TEXT, word) for word in range(len(said.spans))]
-    assert all(abs(pushed.delta) < 5e-3 and pushed.tokens == said.tokens for pushed in pushes)
-    for pushed, p in zip(pushes, said.prediction.probabilities, strict=True):
-        assert pushed.score == pytest.approx(torch.tensor(p).logit().item(), abs=1e-4)
+def test_attributions_of_a_word(tagger, tok):
+    labelled = label_words(tagger, tok, TEXT)
+    attributions = [attribute_word(tagger, tok, TEXT, word) for word in range(len(labelled.spans))]
+    assert all(abs(found.delta) < 5e-3 and found.tokens == labelled.tokens for found in attributions)
+    for found, p in zip(attributions, labelled.prediction.probabilities, strict=True):
+        assert found.score == pytest.approx(torch.tensor(p).logit().item(), abs=1e-4)
 
 
 @pytest.mark.parametrize("problem", ["regression", "multi_label_classification"])
 def test_labels_that_are_no_rivals(classifier, tok, problem):
     model = variant(classifier, problem_type=problem)
-    said = label_text(model, tok, TEXT)
-    pushed = attribute_text(model, tok, TEXT)
+    labelled = label_text(model, tok, TEXT)
+    found = attribute_text(model, tok, TEXT)
     logits = model(**tok([TEXT])).logits[0].detach()
-    assert said.label == (0 if problem == "regression" else int(logits.argmax()))
-    assert pushed.score == pytest.approx(float(logits[said.label]), abs=1e-5)
-    assert abs(pushed.delta) < 5e-3
+    assert labelled.label == (0 if problem == "regression" else int(logits.argmax()))
+    assert found.score == pytest.approx(float(logits[labelled.label]), abs=1e-5)
+    assert abs(found.delta) < 5e-3
 
 
 def variant(model, **changes):
@@ -55,39 +55,39 @@ def variant(model, **changes):
     return type(model)(model.config.changed(**changes)).eval()
 
 
-def test_pushes_on_a_fill(model, tok):
+def test_attributions_of_a_fill(model, tok):
     batch = tok([TEXT.replace("street", "[MASK]")], [PAIR])
     position = batch["input_ids"][0].tolist().index(tok.mask_token_id)
     with torch.inference_mode():
         p = model(**batch).prediction_logits[0, position].softmax(-1)
     guess = int(p.argmax())
-    pushed = attribute_fill(model, tok, batch, position, guess)
-    assert pushed.score == pytest.approx(float(p[guess].logit()), abs=1e-4)
-    assert abs(pushed.delta) < 5e-3 and abs(pushed.score - pushed.baseline) > 0.05
-    assert pushed.tokens[position] == "[MASK]"
+    found = attribute_fill(model, tok, batch, position, guess)
+    assert found.score == pytest.approx(float(p[guess].logit()), abs=1e-4)
+    assert abs(found.delta) < 5e-3 and abs(found.score - found.baseline) > 0.05
+    assert found.tokens[position] == "[MASK]"
 
 
 @pytest.mark.parametrize("span", [(7, 9), (0, 0)])
-def test_pushes_on_an_answer(reader, tok, span):
+def test_attributions_of_an_answer(reader, tok, span):
     batch = tok(["what did he buy?"], ["he bought a gallon of milk."])
     with torch.inference_mode():
         out = reader(**batch)
     sure = out.start_logits[0].softmax(0)[span[0]].log() + out.end_logits[0].softmax(0)[span[1]].log()
-    pushed = attribute_span(reader, tok, batch, *span)
-    assert pushed.score == pytest.approx(float(sure), abs=1e-4)
-    assert abs(pushed.delta) < 1e-2 and abs(pushed.score - pushed.baseline) > 0.05
+    found = attribute_span(reader, tok, batch, *span)
+    assert found.score == pytest.approx(float(sure), abs=1e-4)
+    assert abs(found.delta) < 1e-2 and abs(found.score - found.baseline) > 0.05
 
 
 def test_few_points_do_where_their_sum_is_exact(classifier, tok, monkeypatch):
     """As with random weights. Progress goes from none to all, whether few are enough or not."""
 
     def attributed():
-        said = []
-        found = attribute_text(classifier, tok, TEXT, progress=lambda done, total: said.append((done, total)))
-        done = [number for number, _ in said]
+        calls = []
+        found = attribute_text(classifier, tok, TEXT, progress=lambda done, total: calls.append((done, total)))
+        done = [number for number, _ in calls]
         assert done == sorted(set(done)) and done[0] == 0 and done[-1] == FEW + STEPS
-        assert {total for _, total in said} == {FEW + STEPS}
-        return found, len(said)
+        assert {total for _, total in calls} == {FEW + STEPS}
+        return found, len(calls)
 
     few, little = attributed()
     monkeypatch.setattr("bertlab.explain.attribution.EXACT", -1)
@@ -148,17 +148,17 @@ def log_odds_of_first_class(model, batch):
 
 def test_a_linear_model_in_closed_form(classifier, tok):
     linear, batch = Linear(classifier), tok([TEXT])
-    pushed = integrated_gradients(linear, tok, batch, log_odds_of_first_class)
+    found = integrated_gradients(linear, tok, batch, log_odds_of_first_class)
     words = classifier.bert.embeddings.word.weight.detach()
     way = words[batch["input_ids"][0]] - words[tok.pad_token_id]  # (S, H)
     expected = 2 * (way * linear.weight.detach()[: len(way)]).sum(-1)  # (S,); the log-odds of t against -t are 2t
     expected[[0, -1]] = 0  # [CLS] and [SEP] are in the baseline too
-    torch.testing.assert_close(pushed.values, expected, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(found.values, expected, atol=1e-4, rtol=1e-4)
 
 
 def test_tokens_that_cannot_matter_get_nothing(classifier, tok):
-    pushed = attribute_text(classifier, tok, f"{TEXT} [PAD]")
-    zeros = [token for token, value in zip(pushed.tokens, pushed.values.tolist(), strict=True) if value == 0]
+    found = attribute_text(classifier, tok, f"{TEXT} [PAD]")
+    zeros = [token for token, value in zip(found.tokens, found.values.tolist(), strict=True) if value == 0]
     assert zeros == ["[CLS]", "[PAD]", "[SEP]"]
     batch = tok([TEXT])
     batch["attention_mask"][0, 4] = 0
@@ -166,7 +166,7 @@ def test_tokens_that_cannot_matter_get_nothing(classifier, tok):
     assert hidden[4] == 0 and hidden[5] != 0
 
 
-def test_a_model_that_reads_from_left_to_right_is_pushed_by_nothing_on_the_right(tagger, tok):
+def test_a_left_to_right_model_attributes_nothing_to_what_follows(tagger, tok):
     tagger = variant(tagger, is_decoder=True)
     word, position = 2, label_words(tagger, tok, TEXT).positions[2]
     values = attribute_word(tagger, tok, TEXT, word).values

@@ -1,4 +1,4 @@
-"""Learning curves of a run above its ladder of baselines, redrawn while the run is under way."""
+"""Learning curves of a run beside its baselines, redrawn while the run is under way."""
 
 import time
 from collections.abc import Sequence

@@ -47,13 +47,13 @@ class Overlap:
 
     def shared_with(self, text: str) -> list[str]:
         """Return the names of the test sets of which `text` has a run, each once."""
-        first, last = self._places(text)
+        first, last = self._positions(text)
         owners = {owner for start, end in _spans(first, last) for owner in self._owners[start:end].tolist()}
         return [self.names[owner] for owner in sorted(owners)]
 
     def first_shared(self, text: str) -> str:
         """Return the first 13 words of `text` in a row that a test set has too, in small letters, or nothing."""
-        first, last = self._places(text)
+        first, last = self._positions(text)
         shared = np.flatnonzero(first < last)
         if not len(shared):
             return ""
@@ -70,7 +70,7 @@ class Overlap:
             hashes = hashes * BASE + ids[position : position + len(hashes)]  # modulo 2^64
         return hashes
 
-    def _places(self, text: str) -> tuple[np.ndarray, np.ndarray]:
+    def _positions(self, text: str) -> tuple[np.ndarray, np.ndarray]:
         """Return where each run of `text` begins and ends among the sorted runs, (N,) each; equal: it is not there."""
         runs = self.runs(text)
         return self._runs.searchsorted(runs, "left"), self._runs.searchsorted(runs, "right")

@@ -60,11 +60,9 @@ def score_rows(table: pd.DataFrame) -> alt.LayerChart:
         tooltip=_tooltip("learner"),
     )
     intervals = base.mark_rule(color=BLUE, strokeWidth=2, opacity=0.6)
-    ends = dict(
-        x=alt.X("low:Q", title=SCORE, scale=_near(table), axis=alt.Axis(gridOpacity=0.4, tickCount=6)), x2="high:Q"
-    )
+    low = alt.X("low:Q", title=SCORE, scale=_near(table), axis=alt.Axis(gridOpacity=0.4, tickCount=6))
     points = base.mark_point(color=BLUE, size=80, filled=True, opacity=1).encode(x=alt.X("score:Q"))
-    layers = [intervals.encode(**ends), points, *_guess(table, "x")]
+    layers = [intervals.encode(x=low, x2=alt.X2("high:Q")), points, *_guess(table, "x")]
     return alt.layer(*layers).properties(height=alt.Step(TALL if two_lines else ROW))
 
 

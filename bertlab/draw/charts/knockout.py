@@ -154,9 +154,8 @@ def agreement_map(measures: Measures) -> alt.LayerChart:
     legend = alt.Legend(title="rank correlation", orient="top", gradientLength=150)
     cells = base.mark_rect().encode(color=alt.Color("correlation:Q", scale=colours, legend=legend))
     ink = alt.condition("abs(datum.correlation) > 0.72", alt.value("#fff"), alt.value("#111"))
-    return (cells + base.mark_text(fontSize=13).encode(text=alt.Text("shown:N"), color=ink)).properties(
-        height=alt.Step(38)
-    )
+    numbers = base.mark_text(fontSize=13).encode(text=alt.Text("shown:N"), color=ink)
+    return (cells + numbers).properties(height=alt.Step(38))
 
 
 def measure_maps(found: Mapping[str, Measures]) -> alt.HConcatChart:

@@ -71,5 +71,4 @@ def test_no_agreement_where_there_is_no_order():
 def test_progress_is_told(model, tok):
     said = []
     measures(model, tok, TEXT, None, [POSITION], 0, "dog", progress=lambda *numbers: said.append(numbers))
-    total = said[0][1]
-    assert total > 100 and said[0] == (0, total) and said[-1] == (total, total)
+    assert said[0] == (0, 136) and said[-1] == (136, 136)

@@ -128,9 +128,9 @@ def neutral(example: QAExample, seed: int = 0, split: str = "train") -> str:
     """Return a sentence of another story that has as few words of the question as possible, and no right answer."""
     rng = random.Random(f"neutral {seed} {example.id}")
     texts = [sentence.text for _ in range(2) for sentence in tell_document(rng, split)]
-    told = [text for text in texts if text.endswith(".") and not _answers(example, text)]
+    unrelated = [text for text in texts if text.endswith(".") and not _answers(example, text)]
     asked = _content(example.question)
-    return min(told, key=lambda text: (len(asked & _content(text)), abs(len(text.split()) - 7)))
+    return min(unrelated, key=lambda text: (len(asked & _content(text)), abs(len(text.split()) - 7)))
 
 
 def _statement(example: QAExample, pattern: str, asked: dict[str, str], teller: Teller) -> str | None:
