@@ -1,22 +1,50 @@
-"""The English texts in data/english: format, answers within the vocabulary, no text twice, no template."""
+"""The English texts in data/english: format, labels, answers within the vocabulary, no text twice, no template."""
 
 import csv
 import re
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 import pytest
+
+from bertlab.corpora.labelled.conll import read_conll
+from bertlab.corpora.labelled.tabular import read_table
 
 FOLDER = Path(__file__).parents[1] / "data" / "english"
 VOCABULARY = Path(__file__).parents[2] / "shared" / "data" / "bert_official" / "bert-base-uncased" / "vocab.txt"
 LIKENESS = 0.3  # Jaccard index of word trigrams above which two texts are near-duplicates
 SAME_OPENING = 3  # texts of one file that may begin with the same three words
-TABLES = {"gaps.csv": ["id", "text", "accepted"]}
+TABLES = {
+    "gaps.csv": ["id", "text", "accepted"],
+    "pairs.csv": ["id", "text_a", "text_b", "label", "kind", "topic", "split"],
+}
+NAMES = {split: f"names-{split}.conll" for split in ("train", "test")}
+TEXTS = [*TABLES, "names-*.conll"]
 
 
 def rows(name: str) -> list[dict[str, str]]:
     with open(FOLDER / name, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def sentences(name: str) -> list[tuple[dict[str, str], list[list[str]]]]:
+    """Return the comments ("# key = value") and the rows of each sentence of a CoNLL file."""
+    found = []
+    for block in (FOLDER / name).read_text(encoding="utf-8").rstrip("\n").split("\n\n"):
+        lines = block.split("\n")
+        comments = dict(line[2:].split(" = ") for line in lines if line.startswith("# "))
+        found.append((comments, [line.split("\t") for line in lines if not line.startswith("# ")]))
+    return found
+
+
+def texts(name: str) -> list[tuple[str, str]]:
+    """Return (id, text) of each text of a file, or of the files that fit a pattern; a pair has two texts and one id."""
+    if name.endswith(".csv"):
+        return [(row["id"], row[key]) for row in rows(name) for key in ("text", "text_a", "text_b") if key in row]
+    files = sorted(path.name for path in FOLDER.glob(name))
+    return [(about["sent_id"], " ".join(row[0] for row in lines)) for file in files for about, lines in sentences(file)]
 
 
 def words(text: str) -> list[str]:
@@ -36,31 +64,112 @@ def test_columns_are_full_and_ids_are_unique(name):
     assert not repeated, f"{name}: ids used twice: {repeated}"
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", TEXTS)
 def test_text_is_clean(name):
-    assert "\r" not in (FOLDER / name).read_bytes().decode("utf-8"), f"{name}: Windows line end"
+    assert not any(b"\r" in path.read_bytes() for path in FOLDER.glob(name)), f"{name}: Windows line end"
     stray = re.compile(r"  |^\s|\s$|[\n\t\u00a0\u200b\ufeff\ufffd]")
-    bad = [row["id"] for row in rows(name) if stray.search(row["text"])]
+    bad = [key for key, text in texts(name) if stray.search(text)]
     assert not bad, f"{name}: double, leading or trailing space or stray character in {bad}"
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", TEXTS)
 def test_no_two_texts_are_nearly_the_same(name):
-    seen = [(row["id"], trigrams(row["text"])) for row in rows(name)]
+    seen = [(key, trigrams(text)) for key, text in texts(name)]
     alike = [
         (one, other)
         for place, (one, a) in enumerate(seen)
         for other, b in seen[:place]
-        if len(a & b) > LIKENESS * len(a | b)
+        if one != other and len(a & b) > LIKENESS * len(a | b)
     ]
     assert not alike, f"{name}: near-duplicates {alike}"
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", TEXTS)
 def test_no_opening_is_a_template(name):
-    openings = Counter(" ".join(words(row["text"])[:3]) for row in rows(name))
+    openings = Counter(opening for _, opening in {(key, " ".join(words(text)[:3])) for key, text in texts(name)})
     many = {opening: count for opening, count in openings.items() if count > SAME_OPENING}
     assert not many, f"{name}: openings used more than {SAME_OPENING} times: {many}"
+
+
+@pytest.mark.parametrize("name", NAMES.values())
+def test_labels_of_names_are_bio_as_written(name):
+    for about, lines in sentences(name):
+        labels = ["O", *(label for _, label in lines)]
+        assert set(labels) <= {"O", *(f"{prefix}-{kind}" for prefix in "BI" for kind in ("PER", "LOC", "ORG"))}
+        wrong = [b for a, b in pairwise(labels) if b[0] == "I" and a not in (f"B-{b[2:]}", b)]
+        assert not wrong, f"{name}, sentence {about['sent_id']}: {wrong} does not continue a name"
+
+
+@pytest.mark.parametrize("name", NAMES.values())
+def test_words_of_names_are_cut_as_the_rules_say(name):
+    attached = re.compile(r"\w([,;:!?\"]|'s|n't)$", re.IGNORECASE)
+    wrong = [
+        word for _, lines in sentences(name) for word, _ in lines if attached.search(word)
+    ]
+    assert not wrong, f"{name}: a mark or an ending is not its own word: {wrong}"
+
+
+@pytest.mark.parametrize("name", NAMES.values())
+def test_names_are_read_as_written(name):
+    read = [(list(example.words), list(example.labels)) for example in read_conll(FOLDER / name)]
+    assert read == [([word for word, _ in lines], [label for _, label in lines]) for _, lines in sentences(name)]
+
+
+@pytest.mark.parametrize("name", NAMES.values())
+def test_about_a_fifth_of_the_sentences_hold_no_name_and_each_kind_is_frequent(name):
+    labels = [[label for _, label in lines] for _, lines in sentences(name)]
+    without = sum(set(each) == {"O"} for each in labels) / len(labels)
+    assert 0.15 < without < 0.25, f"{name}: {without:.0%} of the sentences hold no name"
+    kinds = Counter(label[2:] for each in labels for label in each if label[0] == "B")
+    assert min(kinds.values()) > 0.2 * kinds.total(), f"{name}: {kinds}"
+
+
+def test_no_topic_of_the_test_names_or_pairs_is_trained_on():
+    names = {split: {about["topic"] for about, _ in sentences(name)} for split, name in NAMES.items()}
+    pairs = {split: {row["topic"] for row in rows("pairs.csv") if row["split"] == split} for split in NAMES}
+    for topics in (names, pairs):
+        assert all(topics.values()), f"a split is empty: {topics}"
+        assert not topics["train"] & topics["test"], f"in both splits: {topics['train'] & topics['test']}"
+
+
+def test_genres_of_names_are_the_described_ones_in_both_splits():
+    for name in NAMES.values():
+        genres = {about["genre"] for about, _ in sentences(name)}
+        assert genres == {"news", "mail", "chat", "notice", "minutes", "caption"}, name
+
+
+def test_labels_of_pairs_follow_from_their_kind_and_are_balanced_in_each_topic():
+    labels = {
+        "other-words-same-meaning": "same",
+        "same-words-same-meaning": "same",
+        "same-words-other-meaning": "different",
+        "neither": "different",
+    }
+    table = rows("pairs.csv")
+    assert {(row["kind"], row["label"]) for row in table} == set(labels.items())
+    for topic in {row["topic"] for row in table}:
+        count = Counter(row["label"] for row in table if row["topic"] == topic)
+        assert 0.4 <= count["same"] / count.total() <= 0.6, f"{topic}: {count}"
+
+
+def test_pairs_share_words_or_not_as_their_kind_says():
+    shares: dict[str, list[float]] = {}
+    for row in rows("pairs.csv"):
+        a, b = set(words(row["text_a"])), set(words(row["text_b"]))
+        shares.setdefault(row["kind"], []).append(len(a & b) / len(a | b))
+    for kind, share in shares.items():
+        low, high = (0.6, 1) if kind.startswith("same-words") else (0, 0.15)
+        assert low <= median(share) <= high, f"{kind}: median Jaccard index of words {median(share):.2f}"
+    many, few = shares["same-words-other-meaning"], shares["other-words-same-meaning"]
+    assert min(many) > max(few), f"pairs of the same words share {min(many):.2f}, of other words up to {max(few):.2f}"
+
+
+def test_pairs_are_read_as_written():
+    examples = list(read_table(FOLDER / "pairs.csv", text_column="text_a", pair_column="text_b"))
+    table = rows("pairs.csv")
+    assert [(each.text, each.pair, each.label) for each in examples] == [
+        (row["text_a"], row["text_b"], row["label"]) for row in table
+    ]
 
 
 def test_each_gap_has_one_mask_and_answers_in_lower_case():
