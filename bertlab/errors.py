@@ -3,16 +3,26 @@
 import unicodedata
 from importlib.util import find_spec
 
+LONGEST_MESSAGE = 600  # characters
+
 
 class InputError(ValueError):
     """Something the user gave cannot be used.
 
     The message is one line: where (file, line, argument), what is wrong, what to do. Control characters in it, from a
-    file's name for example, are escaped.
+    file's name for example, are escaped, and one that is long because of what a file holds is cut in the middle.
     """
 
     def __init__(self, message: str):
-        super().__init__(printable(message))
+        super().__init__(shortened(printable(shortened(message))))
+
+
+def shortened(text: str, most: int = LONGEST_MESSAGE) -> str:
+    """Return a text of at most `most` characters: its first two thirds and its end, where it is longer."""
+    if len(text) <= most:
+        return text
+    head = most * 2 // 3
+    return f"{text[:head]} ... {text[len(text) - most + head + 5 :]}"
 
 
 def require(module: str, extra: str) -> None:

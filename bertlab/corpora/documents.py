@@ -47,7 +47,7 @@ def read_documents(paths: str | Path | Iterable[str | Path]) -> Iterator[Documen
 def _documents(path: Path) -> Iterator[Document]:
     empty = True
     read = _markdown if path.suffix == ".md" else _novel
-    for document in assemble(path.stem, read(read_text(path))):
+    for document in assemble(path.stem, read(read_text(path, option=False))):
         empty = False
         yield document
     if empty:

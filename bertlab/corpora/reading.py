@@ -1,18 +1,21 @@
 """Text files of any encoding, and rows that cannot be used."""
 
 import codecs
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import BinaryIO, TextIO, TypeVar
 
 from bertlab.errors import InputError
+from bertlab.io.gate import SURROGATE, open_data
 
-SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can hold one alone
+MOST_BYTES = 2_000_000_000  # of a text or a JSON file, which is read whole
+LONGEST_LINE = 10_000_000  # characters
+LONGEST_TEXT = 1_000_000  # characters of one example; what a model reads of it is a few thousand
+SAMPLE_LINES, SAMPLE_BYTES = 200, 100_000  # by which an encoding is guessed
 
 Row = TypeVar("Row")
 Example = TypeVar("Example")
@@ -70,6 +73,8 @@ def check_text(text: object, where: str) -> str:
     """Return the text, if a model can read it; InputError names what is wrong, and `where`."""
     if not isinstance(text, str):
         raise InputError(f"{where} holds no text but {text!r:.40}")
+    if len(text) > LONGEST_TEXT:
+        raise InputError(f"{where} holds {len(text):,} characters; a text has at most {LONGEST_TEXT:,}: cut it")
     if not text.strip():
         raise InputError(f"{where} is empty")
     if "\0" in text:
@@ -79,54 +84,92 @@ def check_text(text: object, where: str) -> str:
     return text
 
 
-def read_text(path: Path, encoding: str = "utf-8") -> str:
-    """Return all text of a file; errors are those of `open_text`."""
-    with open_text(path, encoding) as file:
+def read_text(path: Path, encoding: str = "utf-8", *, option: bool = True) -> str:
+    """Return all text of a file; errors are those of `open_text`. Without `option` they do not name --encoding."""
+    with _opened(path, encoding, most=MOST_BYTES, option=option) as file:
+        return "".join(_lines(file, path))
+
+
+def read_json_text(path: Path, encoding: str) -> str:
+    """Return all text of a JSON file, which may be one line; other errors are those of `open_text`."""
+    with _opened(path, encoding, most=MOST_BYTES) as file:
         return file.read()
 
 
 @contextmanager
-def open_text(path: Path, encoding: str = "utf-8", newline: str | None = None) -> Iterator[TextIO]:
-    """Open a file for reading, without its byte order mark; a mark of UTF-16 overrides `encoding`.
+def open_text(path: Path, encoding: str = "utf-8", newline: str | None = None) -> Iterator[Iterator[str]]:
+    """Give the lines of a file, without its byte order mark; a mark of UTF-16 overrides `encoding`.
 
-    InputError names a file that cannot be read, an unknown encoding, or the byte that does not fit it.
+    InputError names a file that cannot be read, an unknown encoding, the byte that does not fit it, or a line of more
+    than LONGEST_LINE characters.
     """
-    try:
-        with path.open(encoding=_codec(path, encoding), newline=newline) as file:
-            try:
-                yield file
-            except UnicodeError as error:
-                raise InputError(f"{path}: not {encoding.upper()} {_place(error, file)}; {_advice(path)}") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    with _opened(path, encoding, newline) as file:
+        yield _lines(file, path)
 
 
-def _codec(path: Path, encoding: str) -> str:
+@contextmanager
+def _opened(
+    path: Path, encoding: str, newline: str | None = None, most: int | None = None, option: bool = True
+) -> Iterator[TextIO]:
+    with open_data(path, most) as binary:
+        file = TextIOWrapper(binary, _codec(binary, encoding), newline=newline)
+        try:
+            yield file
+        except UnicodeError as error:
+            where = f"{path}: not {encoding.upper()} {_place(error, binary)}"
+            raise InputError(f"{where}; {_advice(binary, option)}") from error
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from error
+
+
+def _lines(file: TextIO, path: Path) -> Iterator[str]:
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise InputError(f"{path}, line {number}: more than {LONGEST_LINE:,} characters; break it into lines")
+        yield line
+
+
+def _codec(file: BinaryIO, encoding: str) -> str:
+    """Return the encoding of a file of which nothing is read yet, or that of its byte order mark."""
     try:
         "a".encode(encoding)
     except (LookupError, ValueError) as error:
         raise InputError(f"--encoding {encoding}: no such encoding; utf-8, cp1252 and gb18030 are some") from error
     if codecs.lookup(encoding).name != "utf-8":
         return encoding
-    with path.open("rb") as file:
-        return "utf-16" if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+    mark = file.read(2)
+    file.seek(0)
+    return "utf-16" if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
 
 
-def _place(error: UnicodeError, file: TextIO) -> str:
+def _place(error: UnicodeError, file: BinaryIO) -> str:
     """Return where in the file the error is; the error itself counts from the start of a chunk."""
     if not isinstance(error, UnicodeDecodeError):
         return "(no byte order mark: utf-16-le or utf-16-be?)"
-    return f"at byte {file.buffer.tell() - len(error.object) + error.start}"
+    return f"at byte {file.tell() - len(error.object) + error.start}"
 
 
-def _advice(path: Path) -> str:
+def _advice(file: BinaryIO, option: bool) -> str:
     """Return what to do about the encoding. cp1252 is tried first: where it fits, rarer encodings fit too, and would
     rank before it."""
     from charset_normalizer import from_bytes
 
-    with path.open("rb") as file:
-        sample = b"".join(islice((line for line in file if not line.isascii()), 200))
+    sample = _not_ascii(file)
     likely = from_bytes(sample, cp_isolation=["cp1252"]).best() or from_bytes(sample).best()
     if likely is None:
         return "save it as UTF-8, if it is text at all"
-    return f"it looks like {likely.encoding}: give --encoding {likely.encoding}, or save it as UTF-8"
+    given = f"give --encoding {likely.encoding}, or " if option else ""
+    return f"it looks like {likely.encoding}: {given}save it as UTF-8"
+
+
+def _not_ascii(file: BinaryIO) -> bytes:
+    """Return the first lines of a file that are not ASCII."""
+    file.seek(0)
+    found, size = list[bytes](), 0
+    while len(found) < SAMPLE_LINES and size < SAMPLE_BYTES and (line := file.readline(SAMPLE_BYTES)):
+        if not line.isascii():
+            found.append(line)
+            size += len(line)
+    return b"".join(found)

@@ -41,11 +41,11 @@ def add_sections(folder: Path, path: Path) -> None:
     """
     from bertlab.corpora.reading import read_text
 
-    text, card = read_text(path), folder / "README.md"
+    text, card = read_text(path, option=False), folder / "README.md"
     if left := unanswered(text):
         raise InputError(f"{path}: fewer than five words under {', '.join(f'## {name}' for name in left)}")
     if not card.is_file():
         raise InputError(f"{folder}: has no README.md; give the folder of a finished run")
     own = "\n\n".join(f"## {name}\n\n{words}" for name, words in sections_of(text).items())
-    made = read_text(card).split(f"\n## {SECTIONS[0]}\n")[0].rstrip()
+    made = read_text(card, option=False).split(f"\n## {SECTIONS[0]}\n")[0].rstrip()
     atomic_write(card, f"{made}\n\n{own}\n")

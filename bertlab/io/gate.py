@@ -1,55 +1,109 @@
-"""The gate for all files of a checkpoint folder: regular files of bounded size, JSON of bounded depth.
+"""The gate for all files that are read: regular files of bounded size, opened once; JSON of bounded depth.
 
-A folder may come from anywhere, so no file of it is opened before its kind and size are known: a named pipe never
-ends, and a file of a few kilobytes can unfold into gigabytes.
+A file may come from anywhere, so none is opened before its kind and size are known: a named pipe never ends, and a file
+of a few kilobytes can unfold into gigabytes.
 """
 
 import json
 import os
+import re
 import stat
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from bertlab.errors import InputError
 
 MOST_BYTES = 32_000_000  # of a config, a vocabulary or an index; the largest published ones stay below ten
+MOST_PIPED = 256_000_000  # bytes that come through a pipe, which are kept in memory
 MOST_DEPTH = 50  # of JSON; published files have no more than five
+INHERITED = re.compile(r"/dev/stdin|(?:/dev|/proc/self)/fd/(\d+)")  # open since this process began: <(...) in a shell
+SURROGATE = re.compile("[\ud800-\udfff]")  # half of a pair; JSON can hold one alone
+HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")  # what may become one in a JSON text
+
+
+class InMemory(type(Path())):  # type: ignore[misc]  # the kind of path of this system
+    """A path without a file, an upload for example: what is read from it is `content`."""
+
+    content: bytes = b""
 
 
 def present(path: Path) -> bool:
     """Return whether anything has this name, even a broken link. InputError where access is denied."""
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
+    with _plain_errors(path):
+        try:
+            path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
     return True
+
+
+@contextmanager
+def _plain_errors(path: Path) -> Iterator[None]:
+    """Turn what the file system says into an InputError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+    except InputError:
+        raise
+    except ValueError as error:  # a NUL, or half of a surrogate pair
+        raise InputError(f"{path}: no file can have this name") from error
 
 
 def check_file(path: Path, most: int | None = None) -> int:
     """Return the size of a file in bytes. InputError if it is missing, no regular file or larger than `most`."""
-    try:
+    with _plain_errors(path):
         found = path.stat()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
     if not stat.S_ISREG(found.st_mode):
-        raise InputError(f"{path}: not a regular file; copy or download it again")
+        raise InputError(f"{path}: not a regular file but {_kind(found.st_mode)}")
     if most is not None and found.st_size > most:
         raise InputError(f"{path}: {found.st_size:,} bytes; such a file has at most {most:,}")
     return found.st_size
 
 
+def _kind(mode: int) -> str:
+    kinds = {"a folder": stat.S_ISDIR, "a named pipe": stat.S_ISFIFO, "a socket": stat.S_ISSOCK}
+    return next((name for name, is_kind in kinds.items() if is_kind(mode)), "a device")
+
+
+def open_file(path: Path, most: int | None = None) -> BinaryIO:
+    """Open a regular file of at most `most` bytes for reading. InputError names the file."""
+    if isinstance(path, InMemory):
+        return BytesIO(path.content)
+    check_file(path, most)
+    with _plain_errors(path):
+        # A pipe that has taken the file's place since would block without the flag.
+        return open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb")
+
+
+def open_data(path: Path, most: int | None = None) -> BinaryIO:
+    """Open a file that a user named for reading, or what a shell pipes to this process: /dev/stdin and <(command).
+
+    A pipe is read to its end, because it can be read but once. InputError as for open_file, and for a pipe that brings
+    nothing or more than MOST_PIPED bytes.
+    """
+    named = INHERITED.fullmatch(str(path))
+    with _plain_errors(path):
+        mode = path.stat().st_mode if named else stat.S_IFREG
+        if named is None or not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+            return open_file(path, most)
+        with open(os.dup(int(named[1] or 0)), "rb") as pipe:
+            content = pipe.read(MOST_PIPED + 1)
+    if not content:
+        raise InputError(f"{path}: nothing came through this pipe; it can be read once")
+    if len(content) > MOST_PIPED:
+        raise InputError(f"{path}: more than {MOST_PIPED:,} bytes through a pipe; save them as a file first")
+    return BytesIO(content)
+
+
 def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     """Return the content of a regular file of at most `most` bytes. InputError names the file."""
-    check_file(path, most)
-    try:
-        # A pipe that has taken the file's place since would block without the flag.
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-            content = file.read(most + 1)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
+    with open_file(path, most) as file, _plain_errors(path):
+        content = file.read(most + 1)
     if len(content) > most:
         raise InputError(f"{path}: grew beyond {most:,} bytes while it was read")
     return content
@@ -74,20 +128,33 @@ def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
     return values
 
 
-def parse_json(text: str, path: Path) -> Any:
-    """Return the value of a JSON text. InputError, naming `path`, as for read_json."""
-    too_deep = InputError(f"{path}: JSON nested more than {MOST_DEPTH} levels deep")
+def parse_json(text: str, where: str | Path) -> Any:
+    """Return the value of a JSON text. InputError, which begins with `where`, as for read_json, and for half of a
+    surrogate pair in a text."""
+    too_deep = InputError(f"{where}: JSON nested more than {MOST_DEPTH} levels deep")
     try:
         values = json.loads(text, object_pairs_hook=_without_repeats)
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: cannot be read as JSON ({error})") from error
+        raise InputError(f"{where}: {error}") from None
+    except json.JSONDecodeError as error:
+        place = f"character {error.pos}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
+        raise InputError(f"{where}: cannot be read as JSON ({error.msg} at {place})") from error
+    except ValueError as error:  # Python refuses to read a number of thousands of digits, which takes long
+        raise InputError(f"{where}: cannot be read as JSON (a number of thousands of digits)") from error
     except RecursionError:
         raise too_deep from None
     if _deeper_than(MOST_DEPTH, values):
         raise too_deep
+    if HALF.search(text) and SURROGATE.search(json.dumps(values, ensure_ascii=False)):
+        raise InputError(f"{where}: {_broken_part(values)} holds half of a surrogate pair (broken Unicode)")
     return values
+
+
+def _broken_part(values: Any) -> str:
+    """Return the name of the first field with half of a surrogate pair in it, or what there is if it has no fields."""
+    fields = values.items() if isinstance(values, dict) else ()
+    broken = (name for name, value in fields if SURROGATE.search(json.dumps([name, value], ensure_ascii=False)))
+    return next(map(brief, broken), "a text")
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def function_unit(function: Function, users: Mapping[str, int] = NOBODY) -> Unit
 def paragraphs(path: Path) -> Iterator[Unit]:
     """Yield the paragraphs of a text file, each named by the line where it begins."""
     lines: list[str] = []
-    for number, line in enumerate([*read_text(path).splitlines(), ""], start=1):
+    for number, line in enumerate([*read_text(path, option=False).splitlines(), ""], start=1):
         if line.strip():
             lines.append(line.strip())
             continue

@@ -74,7 +74,7 @@ def test_folders_and_several_files(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "cannot be read"), ("", "holds no text"), (" \n\n ", "holds no text"), (b"abc\xe9", "byte 3")],
+    [(None, "No such file"), ("", "holds no text"), (" \n\n ", "holds no text"), (b"abc\xe9", "byte 3")],
 )
 def test_bad_text_files_are_named(tmp_path, content, message):
     path = tmp_path / "text.txt"

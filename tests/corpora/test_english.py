@@ -107,7 +107,7 @@ def test_a_missing_corpus_is_named_at_once(folder, missing):
     ("path", "content", "message"),
     [
         ("masc/categories.txt", "one two three", "categories.txt, line 1"),
-        ("masc/categories.txt", "written/none.txt jokes", "none.txt: cannot be read"),
+        ("masc/categories.txt", "written/none.txt jokes", "none.txt: No such file"),
         ("litbank_novels/105_persuasion.txt", None, "litbank_novels: holds no held-out book"),
         ("wikitext2/test.txt", None, "test.txt: no such file"),
     ],

@@ -60,7 +60,7 @@ FIELDS = {
     "pruned_heads 40 levels deep": ("sentence", {"pruned_heads": DEEP}, "pruned_heads is [[["),
     "a field of a megabyte": ("sentence", {"x" * 10**6: 1}, "field 'xxx"),
     "a field with escape codes": ("sentence", {"\x1b[2J\n\x9b": 1}, "field '\\x1b[2J\\n\\x9b' is unknown"),
-    "half a surrogate pair": ("sentence", {"\ud800": 1}, "field '\\ud800' is unknown"),
+    "half a surrogate pair": ("sentence", {"\ud800": 1}, "'\\ud800' holds half of a surrogate pair"),
     "labels a list": ("sentence", {"id2label": ["a", "b", "c"]}, "id2label must give"),
     "labels a number": ("sentence", {"id2label": 3}, "id2label must give"),
     "labels none": ("sentence", {"id2label": {}}, "from 0 on"),

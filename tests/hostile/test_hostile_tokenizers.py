@@ -105,7 +105,7 @@ WHOLE = {  # tokenizer.json
     "added_tokens an object": (part("added_tokens", {"a": 1}), "no tokenizer file"),
     "half a surrogate pair": (
         write("tokenizer.json", '{"model": {"type": "WordPiece", "vocab": {"\\ud800": 0}}}'),
-        "no tokenizer file",
+        "'model' holds half of a surrogate pair",
     ),
     "more tokens than embeddings": (
         engine(lambda values: [values["model"]["vocab"].update({f"new{n}": 38 + n}) for n in range(9)]),

@@ -5,12 +5,15 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
+from bertlab.errors import shortened
+
+MOST_SAID = 2000  # characters
 INTERRUPTED = 130  # the exit code that a shell expects after Ctrl-C
 
 
 def say(message: object) -> None:
-    """Print to stderr: what is for people, not for the next program."""
-    print(message, file=sys.stderr)
+    """Print to stderr: what is for people, not for the next program. What files made long is cut."""
+    print(shortened(str(message), MOST_SAID), file=sys.stderr)
 
 
 def print_json(what: object) -> None:

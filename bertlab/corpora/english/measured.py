@@ -10,7 +10,7 @@ from bertlab.corpora.english.large import REVIEWS, read_large
 from bertlab.corpora.labelled.conll import read_conll
 from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.labelled.tabular import read_table
-from bertlab.corpora.reading import open_text
+from bertlab.corpora.reading import read_text
 
 POLARITY = tuple(f"sentence_polarity/rt-polarity.{label}" for label in ("neg", "pos"))
 LABELLED = {  # below the data folder; those that are not there are left out
@@ -67,5 +67,4 @@ def _texts(path: Path) -> Iterable[str]:
         return dict.fromkeys(text for example in read_table(path) for text in (example.text, example.pair) if text)
     if path.parent.name == "wnut17":
         return (" ".join(example.words) for example in read_conll(path))
-    with open_text(path) as file:
-        return file.read().splitlines()
+    return read_text(path, option=False).splitlines()

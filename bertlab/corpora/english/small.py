@@ -63,7 +63,7 @@ def _wikipedia(folder: Path, split: Split) -> Iterator[Document]:
         files = [folder / f"{part}.raw.txt", folder / f"{part}.txt"]
         path = next((file for file in files if file.is_file()), None)
         if path:
-            yield from assemble("Wikipedia", _articles(read_text(path)), "wikipedia")
+            yield from assemble("Wikipedia", _articles(read_text(path, option=False)), "wikipedia")
         elif split == "test":  # what figures on WikiText-2 refer to
             raise InputError(f"{files[1]}: no such file ({SOURCES[1].address})")
 
@@ -85,13 +85,13 @@ def _masc(folder: Path, split: Split) -> Iterator[Document]:
         for name in files[kind]:
             if (name in held_out) == (split == "test"):
                 path = folder / name
-                yield from assemble(f"{kind}: {path.stem}", _untag(read_text(path)), path.parent.name)
+                yield from assemble(f"{kind}: {path.stem}", _untag(read_text(path, option=False)), path.parent.name)
 
 
 def _by_kind(path: Path) -> dict[str, list[str]]:
     """Kind of text (blog, letters, telephone ...) -> files, as categories.txt has them."""
     files: dict[str, list[str]] = {}
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
+    for number, line in enumerate(read_text(path, option=False).splitlines(), start=1):
         words = line.split()
         if words and len(words) != 2:
             raise InputError(f"{path}, line {number}: not a file and its kind of text")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 
 from bertlab.corpora.examples import TokenExample
@@ -13,6 +13,7 @@ from bertlab.errors import InputError
 Line = tuple[int, str]  # its number, and what it holds
 
 OUTSIDE = "O"
+LONGEST_SENTENCE = 100_000  # words
 PREFIX = re.compile("[BIMES]-")  # of BIO, IOB1, IO, BIOES and BMES
 ENTITY = re.compile(rf"{OUTSIDE}|{PREFIX.pattern}\S+")
 BLANKS = re.compile("[ \t]+")  # str.split() would also cut at a no-break space
@@ -60,8 +61,17 @@ def wanted(examples: Iterator[TokenExample], skipped: Skipped | None) -> Iterato
 def _sentences(path: Path, encoding: str) -> Iterator[list[Line]]:
     with open_text(path, encoding) as file:
         for between, lines in groupby(enumerate(file, start=1), lambda line: bool(BREAK.fullmatch(line[1]))):
-            if not between and (sentence := _without_comments(list(lines))):
+            if not between and (sentence := _without_comments(_words(lines, path))):
                 yield sentence
+
+
+def _words(lines: Iterator[Line], path: Path) -> list[Line]:
+    """Return the lines up to a blank one. InputError: they are too many for a sentence."""
+    found = list(islice(lines, LONGEST_SENTENCE + 1))
+    if len(found) > LONGEST_SENTENCE:
+        where = f"{path}, line {found[0][0]}"
+        raise InputError(f"{where}: more than {LONGEST_SENTENCE:,} lines without a blank one, which ends a sentence")
+    return found
 
 
 def _without_comments(lines: list[Line]) -> list[Line]:

@@ -2,13 +2,16 @@
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bertlab.corpora.labelled.columns import Columns
+from bertlab.corpora.reading import LONGEST_TEXT
 
-SAMPLE = 100  # lines
+SAMPLE_LINES, SAMPLE_CHARACTERS = 100, 100_000
 DELIMITERS = "\t,;|"
 LABEL_FIRST = re.compile(r'([^\s,;|"]+) +(\S.*)', re.DOTALL)  # as in "1 a fine film"
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
@@ -31,23 +34,38 @@ class Dialect:
         return {"delimiter": self.delimiter, "strict": True}
 
 
+def sample_of(lines: Iterator[str]) -> list[str]:
+    """Take the first lines, enough to find the dialect by."""
+    sample, size = list[str](), 0
+    while len(sample) < SAMPLE_LINES and size < SAMPLE_CHARACTERS and (line := next(lines, "")):
+        sample.append(line)
+        size += len(line)
+    return sample
+
+
+def cells_of(lines: Iterable[str], **options: Any) -> Any:
+    """Return a csv.reader with these options; its cells may be as long as a text."""
+    csv.field_size_limit(LONGEST_TEXT)  # the module's own 131,072 are less than some documents
+    return csv.reader(lines, **options)
+
+
 def dialect_of(sample: Sequence[str], columns: Columns, path: Path) -> Dialect:
     """Return the dialect of a file from its first lines and the columns that are asked for.
 
-    A first line with the name of a column decides. csv.Sniffer is asked last: in text with commas and quotes it prefers
-    them to tabs.
+    A first line with the name of a column decides. Last counts which delimiter cuts all lines into equally many cells;
+    csv.Sniffer would be quadratic in the number of quotes.
     """
     rows = [line for line in sample if line.strip()]
-    first = rows[0].rstrip("\r\n") if rows else ""
+    first = rows[0][:SAMPLE_CHARACTERS].rstrip("\r\n") if rows else ""
     for delimiter in [one for one in DELIMITERS if one in first] or _usual(path):
-        if columns.name(next(csv.reader([first], delimiter=delimiter), [])):
+        if columns.name(next(cells_of([first], delimiter=delimiter), [])):
             return Dialect(delimiter, header=True)
     if _labels_first(rows, columns, path):
         return Dialect(" ", header=False)
     if "\t" in first:
         return Dialect("\t", header=not columns.by_number)
     if columns.by_number or path.suffix.lower() in (".csv", ".tsv"):
-        return Dialect(_sniffed(rows), header=not columns.by_number)
+        return Dialect(_dividing(rows), header=not columns.by_number)
     return Dialect("", header=False)
 
 
@@ -65,8 +83,15 @@ def _labels_first(rows: Sequence[str], columns: Columns, path: Path) -> bool:
     return asked or all(map(WHOLE_NUMBER.fullmatch, found))
 
 
-def _sniffed(rows: Sequence[str]) -> str:
-    try:
-        return csv.Sniffer().sniff("".join(rows), DELIMITERS[1:]).delimiter
-    except csv.Error:  # it finds none
-        return ","
+def _dividing(rows: Sequence[str]) -> str:
+    """Return the delimiter that cuts all rows into equally many cells, two or more; else the commonest in the first."""
+    commonest = max(DELIMITERS[1:], key=rows[0].count) if rows else ","
+    return next((delimiter for delimiter in DELIMITERS[1:] if _width(rows, delimiter) > 1), commonest)
+
+
+def _width(rows: Sequence[str], delimiter: str) -> int:
+    """Return the number of cells that all rows have; 0 if they differ. The last one may be cut within quotes."""
+    widths = set[int]()
+    with suppress(csv.Error):
+        widths.update(map(len, cells_of(rows, delimiter=delimiter, strict=True)))
+    return widths.pop() if len(widths) == 1 else 0

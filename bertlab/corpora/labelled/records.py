@@ -1,21 +1,20 @@
 """Rows with named columns, of JSON-lines files and of tables with any delimiter."""
 
 import csv
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from bertlab.corpora.labelled.columns import Columns
-from bertlab.corpora.labelled.dialect import LABEL_FIRST, SAMPLE, Dialect, dialect_of
+from bertlab.corpora.labelled.dialect import LABEL_FIRST, Dialect, cells_of, dialect_of, sample_of
 from bertlab.corpora.reading import Skipped, open_text, usable
 from bertlab.errors import InputError
+from bertlab.io.gate import parse_json
 
 EVERY = Columns()  # none is asked for
 JSON = (".jsonl", ".json")
-LARGEST = 2**31 - 1  # characters of a CSV cell; the module's own 131,072 are less than some documents
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,9 @@ def read_records(
     if path.suffix.lower() in JSON:
         yield from usable(_lines(path, encoding), partial(_object, path), skipped)
         return
-    with open_text(path, encoding, newline="") as file:
-        sample = list(islice(file, SAMPLE))
-        dialect, lines = dialect_of(sample, columns, path), chain(sample, file)
+    with open_text(path, encoding, newline="") as found:
+        sample = sample_of(found)
+        dialect, lines = dialect_of(sample, columns, path), chain(sample, found)
         if dialect.delimiter.strip(" "):
             yield from _table(path, lines, dialect, skipped)
         else:
@@ -60,8 +59,8 @@ def read_records(
 
 
 def _lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
-    with open_text(path, encoding) as file:
-        for number, line in enumerate(file, start=1):
+    with open_text(path, encoding) as lines:
+        for number, line in enumerate(lines, start=1):
             if line.strip():
                 yield number, line
 
@@ -70,11 +69,9 @@ def _object(path: Path, row: tuple[int, str]) -> Record:
     number, line = row
     where = f"{path}, line {number}"
     try:
-        values = json.loads(line)
-    except RecursionError:
-        raise InputError(f"{where}: JSON nested too deeply; each line is one object with named columns") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}: no JSON ({error.msg} at character {error.pos}); each line is one object") from error
+        values = parse_json(line, where)
+    except InputError as error:
+        raise InputError(f"{error}; each line is one object with named columns") from error
     if not isinstance(values, dict):
         raise InputError(f"{where}: JSON, but no object with named columns; each line is one")
     return Record(where, number, values)
@@ -107,8 +104,7 @@ def _table(path: Path, lines: Iterable[str], dialect: Dialect, skipped: Skipped 
 
 def _cells(path: Path, lines: Iterable[str], dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     """Yield (number of its first line, cells) of each row that is not blank."""
-    csv.field_size_limit(LARGEST)
-    number, reader = 1, csv.reader(lines, **dialect.csv_options)
+    number, reader = 1, cells_of(lines, **dialect.csv_options)
     try:
         for cells in reader:
             if cells:

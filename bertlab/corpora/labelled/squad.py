@@ -7,8 +7,9 @@ from types import UnionType
 from typing import Any, NamedTuple
 
 from bertlab.corpora.examples import QAExample
-from bertlab.corpora.reading import Skipped, check_text, read_text, usable
+from bertlab.corpora.reading import Skipped, check_text, read_json_text, usable
 from bertlab.errors import InputError
+from bertlab.io.gate import parse_json
 
 
 class SquadEntry(NamedTuple):
@@ -28,11 +29,11 @@ def read_squad(
     question where something is wrong; with `skipped` such a question is left out and counted.
     """
     path = path if isinstance(path, Path) else Path(path)
-    try:
-        articles = json.loads(read_text(path, encoding))["data"]
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise InputError(f'{path}: no SQuAD file (JSON with a list "data"): {error}') from error
-    yield from qa_examples(_questions(path, articles), labelled, skipped)
+    wanted = f'{path}: no SQuAD file (JSON with a list "data")'
+    content = parse_json(read_json_text(path, encoding), wanted)
+    if not isinstance(content, dict) or "data" not in content:
+        raise InputError(wanted)
+    yield from qa_examples(_questions(path, content["data"]), labelled, skipped)
 
 
 def _questions(path: Path, articles: list) -> Iterator[SquadEntry]:

@@ -1,6 +1,5 @@
 """Texts with classes, numbers or choices, from rows with named columns."""
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from bertlab.corpora.labelled.columns import BEGINNINGS, IDS, TEXTS, Columns, fo
 from bertlab.corpora.labelled.records import Record, read_records
 from bertlab.corpora.reading import Skipped, check_text, usable
 from bertlab.errors import InputError
+from bertlab.io.gate import parse_json
 from bertlab.io.locate import data_folder
 
 Problem = Literal["single_label_classification", "regression", "multi_label_classification"]
@@ -163,10 +163,7 @@ def _classes(value: object, where: str) -> tuple[str, ...]:
 
 def _listed(text: str, where: str) -> object:
     if text.startswith("["):
-        try:
-            return json.loads(text)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{where} begins like a JSON list but is none: {text!r:.40}") from error
+        return parse_json(text, f"{where} begins like a JSON list but is none: {text!r:.40}")
     return text.split("|" if "|" in text else ",") if text else []
 
 

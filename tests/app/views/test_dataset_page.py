@@ -131,7 +131,7 @@ def test_words_with_labels_and_questions_are_known_by_their_form(tmp_path):
         ("a.csv", "text,label\nsch\xf6n,good\n".encode("latin-1"), "not UTF-8 at byte 14"),
         ("a.csv", b"text,label\n", "no rows with columns"),
         ("a.csv", b"", "no rows with columns"),
-        ("a.json", b"text,label\nx,y\n", "a.json, line 1: no JSON"),
+        ("a.json", b"text,label\nx,y\n", "a.json, line 1: cannot be read as JSON"),
         ("a.json", b'{"paragraphs": 1', "no SQuAD file"),
         ("a.json", b'{"data": [{"paragraphs": 7}]}', 'article 1: "paragraphs" is missing'),
         ("a.conll", b"one\ntwo O\n", "a.conll, line 2: 2 columns"),

@@ -143,8 +143,12 @@ WRONG = {
     "latin": ("a.csv", "text\ncafé\n".encode("latin-1"), "not UTF-8 at byte 8"),
     "binary": ("a.csv", bytes(range(256)), "holds NUL characters"),
     "no columns": ("a.jsonl", b"[1,2\n{}\n", "a.jsonl, line 2: no columns"),
-    "deep": ("a.jsonl", b"[" * 200_000 + b"\n", "JSON nested too deeply"),
-    "no json": ("a.jsonl", b"{x}\n", "no rows that can be used: left out 1 row; the first: a.jsonl, line 1: no JSON"),
+    "deep": ("a.jsonl", b"[" * 200_000 + b"\n", "JSON nested more than 50 levels deep"),
+    "no json": (
+        "a.jsonl",
+        b"{x}\n",
+        "no rows that can be used: left out 1 row; the first: a.jsonl, line 1: cannot",
+    ),
 }
 
 
