@@ -103,9 +103,7 @@ def test_labels_of_names_are_bio_as_written(name):
 @pytest.mark.parametrize("name", NAMES.values())
 def test_words_of_names_are_cut_as_the_rules_say(name):
     attached = re.compile(r"\w([,;:!?\"]|'s|n't)$", re.IGNORECASE)
-    wrong = [
-        word for _, lines in sentences(name) for word, _ in lines if attached.search(word)
-    ]
+    wrong = [word for _, lines in sentences(name) for word, _ in lines if attached.search(word)]
     assert not wrong, f"{name}: a mark or an ending is not its own word: {wrong}"
 
 
