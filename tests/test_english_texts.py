@@ -14,10 +14,11 @@ from bertlab.corpora.labelled.tabular import read_table
 
 FOLDER = Path(__file__).parents[1] / "data" / "english"
 VOCABULARY = Path(__file__).parents[2] / "shared" / "data" / "bert_official" / "bert-base-uncased" / "vocab.txt"
-LIKENESS = 0.3  # Jaccard index of word trigrams above which two texts are near-duplicates
+LIKENESS = 0.2  # Jaccard index of word trigrams above which two texts are near-duplicates
 SAME_OPENING = 3  # texts of one file that may begin with the same three words
 TABLES = {
     "gaps.csv": ["id", "text", "accepted"],
+    "opinions.csv": ["id", "text", "label", "topic", "split", "length", "negation", "contrast", "irony"],
     "pairs.csv": ["id", "text_a", "text_b", "label", "kind", "topic", "split"],
 }
 NAMES = {split: f"names-{split}.conll" for split in ("train", "test")}
@@ -122,10 +123,13 @@ def test_about_a_fifth_of_the_sentences_hold_no_name_and_each_kind_is_frequent(n
     assert min(kinds.values()) > 0.2 * kinds.total(), f"{name}: {kinds}"
 
 
-def test_no_topic_of_the_test_names_or_pairs_is_trained_on():
+def topics_by_split(name: str) -> dict[str, set[str]]:
+    return {split: {row["topic"] for row in rows(name) if row["split"] == split} for split in NAMES}
+
+
+def test_no_topic_of_a_test_split_is_trained_on():
     names = {split: {about["topic"] for about, _ in sentences(name)} for split, name in NAMES.items()}
-    pairs = {split: {row["topic"] for row in rows("pairs.csv") if row["split"] == split} for split in NAMES}
-    for topics in (names, pairs):
+    for topics in (names, topics_by_split("opinions.csv"), topics_by_split("pairs.csv")):
         assert all(topics.values()), f"a split is empty: {topics}"
         assert not topics["train"] & topics["test"], f"in both splits: {topics['train'] & topics['test']}"
 
@@ -187,3 +191,48 @@ def test_every_answer_is_one_word_of_the_vocabulary():
         for row in rows("gaps.csv")
     }
     assert not any(missing.values()), {key: answers for key, answers in missing.items() if answers}
+
+
+def test_opinions_are_600_and_read_as_written():
+    table = rows("opinions.csv")
+    assert Counter(row["split"] for row in table) == {"train": 420, "test": 180}
+    read = [(each.text, each.label) for each in read_table(FOLDER / "opinions.csv")]
+    assert read == [(row["text"], row["label"]) for row in table]
+
+
+def test_length_of_opinions_is_counted_in_words():
+    spans = {"short": range(4, 13), "long": range(30, 71)}
+    wrong = {
+        row["id"]: (row["length"], len(row["text"].split()))
+        for row in rows("opinions.csv")
+        if len(row["text"].split()) not in spans[row["length"]]
+    }
+    assert not wrong, f"texts outside 4 to 12 (short) or 30 to 70 words (long): {wrong}"
+
+
+@pytest.mark.parametrize("column", ["topic", "length"])
+def test_both_labels_of_opinions_are_about_equal_within(column):
+    for value in {row[column] for row in rows("opinions.csv")}:
+        labels = Counter(row["label"] for row in rows("opinions.csv") if row[column] == value)
+        share = labels["positive"] / labels.total()
+        assert set(labels) == {"positive", "negative"}
+        assert abs(share - 0.5) < 0.06, f"{column} {value}: {share:.0%} are positive"
+
+
+@pytest.mark.parametrize(
+    "column, low, high", [("negation", 0.15, 0.3), ("contrast", 0.15, 0.25), ("irony", 0.03, 0.07)]
+)
+def test_hard_opinions_have_their_share(column, low, high):
+    marks = [row[column] for row in rows("opinions.csv")]
+    assert set(marks) == {"0", "1"}
+    share = marks.count("1") / len(marks)
+    assert low <= share <= high, f"{column}: {share:.0%} of the opinions"
+
+
+def test_opinions_marked_as_negated_hold_a_negation():
+    negation = re.compile(
+        r"\b(not?|never|nothing|nobody|none|neither|hardly|rarely|without|cannot|(ca|do|does|did|is|wo)nt)\b|n['’]t\b",
+        re.IGNORECASE,
+    )
+    without = [row["id"] for row in rows("opinions.csv") if row["negation"] == "1" and not negation.search(row["text"])]
+    assert not without, f"marked as negated, without a word of negation: {without}"
