@@ -3,6 +3,7 @@
 import json
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -208,6 +209,12 @@ def check_range(name: str, ids: Tensor, limit: int, reason: str) -> None:
     if low < 0 or high >= limit:
         wrong = low if low < 0 else high
         raise InputError(f"{name} holds {wrong}, outside 0..{limit - 1} ({reason})")
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[Any]:
+    """Return a context in which products keep their type; "meta", which has no values to round, knows no autocast."""
+    kind = device.type
+    return torch.autocast(kind, enabled=False) if torch.amp.is_autocast_available(kind) else nullcontext()
 
 
 def is_recorded() -> bool:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.errors import InputError
-from bertlab.model.base import is_recorded
+from bertlab.model.base import is_recorded, without_autocast
 
 FORBIDDEN = -1e4  # as a score; finite, for the gradient of a sum of nothing but -inf would be nan
 
@@ -39,7 +39,7 @@ class CRF(nn.Module):
         """
         if labels.device.type == "cpu" and not is_recorded():
             self._check(labels, mask)
-        with torch.autocast(emissions.device.type, enabled=False):
+        with without_autocast(emissions.device):
             emissions = precise(emissions)
             difference = self._score(emissions, labels, mask) - self._log_partition(emissions, mask)
         return torch.where(mask.any(1), difference, 0.0)

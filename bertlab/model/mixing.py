@@ -65,9 +65,13 @@ def pooled(states: Tensor, counted: Tensor, pooling: Pooling) -> Tensor:
 
 
 def word_positions(word_mask: Tensor) -> Tensor:
-    """Return which positions the words of each row take when they stand alone: first pieces (B, S) -> (B, W) bool."""
+    """Return which positions the words of each row take when they stand alone: first pieces (B, S) -> (B, W) bool.
+
+    Off the CPU, W is S: a GPU would have to stop and count the words.
+    """
     counts = word_mask.sum(1)  # (B,)
-    most = word_mask.size(1) if is_recorded() else max(int(counts.max()), 1)
+    counted = word_mask.device.type == "cpu" and not is_recorded()
+    most = max(int(counts.max()), 1) if counted else word_mask.size(1)
     return torch.arange(most, device=counts.device) < counts[:, None]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from bertlab.model.base import without_autocast
 from bertlab.model.fast.packing import ROWS
 
 CPU_ROWS, GPU_ROWS = 512, 4096  # of logits at a time: enough for full speed, 62 MB each at 512 and 30,522 words
@@ -15,9 +16,9 @@ def lean_cross_entropy(hidden: Tensor, decoder: nn.Linear, labels: Tensor) -> tu
     """Return the mean cross-entropy of decoder(hidden (M, H)) at labels (M,), and the accuracy: the share of rows whose
     largest logit is that of the label."""
     kind = hidden.device.type
-    if torch.is_autocast_enabled(kind):
+    if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
         hidden = hidden.to(torch.get_autocast_dtype(kind))
-    with torch.autocast(kind, enabled=False):
+    with without_autocast(hidden.device):
         return LeanCrossEntropy.apply(hidden, decoder.weight, decoder.bias, labels, torch.is_grad_enabled())
 
 

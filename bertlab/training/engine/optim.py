@@ -90,8 +90,8 @@ def make_optimizer(name: str, groups: list[dict[str, Any]], settings: Optimizati
     if "weight_decay" not in known:
         groups = [{key: value for key, value in group.items() if key != "weight_decay"} for group in groups]
     wanted: dict[str, Any] = {"lr": settings.learning_rate, "betas": (0.9, settings.beta2)}
-    if name in FUSED:
-        wanted["fused"] = True
+    if name in FUSED:  # on "meta", which computes nothing, torch has no such kernel
+        wanted["fused"] = all(weight.device.type != "meta" for group in groups for weight in group["params"])
     return OPTIMIZERS[name](groups, **{key: value for key, value in wanted.items() if key in known})
 
 

@@ -12,6 +12,7 @@ from bertlab import (
     BertModel,
 )
 from tests.model.building import MODELS
+from tests.model.parity.closeness import LIMITS, assert_close
 
 transformers = pytest.importorskip("transformers")
 
@@ -25,7 +26,6 @@ SHAPES = {
     "segments": dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, type_vocab_size=4),
     "eps": dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, layer_norm_eps=0.1),
 }
-TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5}
 BOTH = dict(output_attentions=True, output_hidden_states=True)
 
 
@@ -42,15 +42,15 @@ def twins(kind, folder, dtype=torch.float64, std=0.05, **shape):
 
 
 def assert_same(ours, theirs, dtype, *names):
+    pairs = {}
     for name in names:
         one, other = getattr(ours, name), getattr(theirs, name)
         one, other = (one, other) if isinstance(one, tuple) else ((one,), (other,))
-        assert len(one) == len(other), name
-        for a, b in zip(one, other, strict=True):
-            torch.testing.assert_close(a, b, rtol=0, atol=TOLERANCE[dtype], msg=lambda m, n=name: f"{n}: {m}")
+        pairs |= {f"{name} {n}": pair for n, pair in enumerate(zip(one, other, strict=True))}
+    assert_close(pairs, dtype)
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("dtype", LIMITS, ids=str)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_encoder(shape, dtype, batch, tmp_path):
     ours, theirs = twins(BertModel, tmp_path, dtype, **shape)
@@ -59,7 +59,7 @@ def test_encoder(shape, dtype, batch, tmp_path):
     assert_same(ours(**batch), theirs(**batch), dtype, *names[:2])  # the other attention path
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("dtype", LIMITS, ids=str)
 @pytest.mark.parametrize("given", [(), ("attention_mask",), ("token_type_ids",)], ids=str)
 def test_defaults_of_mask_and_segments(given, dtype, batch, tmp_path):
     ours, theirs = twins(BertModel, tmp_path, dtype, **SHAPES["usual"])
@@ -82,7 +82,7 @@ def test_unusual_masks(mask, batch, tmp_path):
         assert_same(out, theirs(**batch, **wanted), torch.float64, "last_hidden_state")
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("dtype", LIMITS, ids=str)
 @pytest.mark.parametrize("shape", ["usual", "wide"])
 def test_pretraining(shape, dtype, batch, tmp_path):
     ours, theirs = twins(BertForPreTraining, tmp_path, dtype, **SHAPES[shape])
@@ -93,7 +93,7 @@ def test_pretraining(shape, dtype, batch, tmp_path):
     assert_same(out, theirs(**batch, **targets, **BOTH), dtype, *names)
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("dtype", LIMITS, ids=str)
 def test_masked_lm(dtype, batch, tmp_path):
     ours, theirs = twins(BertForMaskedLM, tmp_path, dtype, **SHAPES["usual"])
     labels = torch.where(batch["input_ids"] % 2 == 0, batch["input_ids"], -100)
@@ -102,7 +102,7 @@ def test_masked_lm(dtype, batch, tmp_path):
     assert_same(out, theirs(**batch, labels=labels, **BOTH), dtype, *names)
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("dtype", LIMITS, ids=str)
 @pytest.mark.parametrize("ends", [([0, 2, 3], [0, 3, 6]), ([1, 9, 40], [2, 8, 40])], ids=["inside", "outside"])
 def test_question_answering(ends, dtype, batch, tmp_path):
     ours, theirs = twins(BertForQuestionAnswering, tmp_path, dtype, **SHAPES["usual"])
@@ -118,12 +118,13 @@ def test_gradients(batch, tmp_path):
     targets = dict(labels=batch["input_ids"], next_sentence_label=torch.tensor([0, 1, 0]))
     ours(**batch, **targets).loss.backward()
     theirs(**batch, **targets).loss.backward()
-    layer = theirs.bert.encoder.layer[1].attention.self
+    layer, words = theirs.bert.encoder.layer[1].attention.self, theirs.bert.embeddings.word_embeddings
     stacked = torch.cat([part.weight.grad for part in (layer.query, layer.key, layer.value)])
-    torch.testing.assert_close(ours.bert.encoder.layers[1].attention.qkv.weight.grad, stacked)
-    torch.testing.assert_close(
-        ours.bert.embeddings.word.weight.grad, theirs.bert.embeddings.word_embeddings.weight.grad
-    )
+    pairs = {
+        "query, key and value": (ours.bert.encoder.layers[1].attention.qkv.weight.grad, stacked),
+        "words": (ours.bert.embeddings.word.weight.grad, words.weight.grad),
+    }
+    assert_close(pairs)
 
 
 @pytest.mark.parametrize("kind", MODELS)

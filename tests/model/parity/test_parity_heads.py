@@ -7,6 +7,7 @@ import torch
 
 import bertlab
 from bertlab.model.checkpoint import published_names
+from tests.model.parity.closeness import assert_close
 
 transformers = pytest.importorskip("transformers")
 
@@ -133,16 +134,14 @@ def test_loss_logits_and_gradients(task, seed, tmp_path):
     )
     logits = {name for name in vars(out) if name.endswith("logits")}
     assert logits == {name for name in reference if name.endswith("logits")}
-    for name in ("loss", *logits):
-        torch.testing.assert_close(getattr(out, name), reference[name], rtol=0, atol=1e-8, msg=name)
+    assert_close({name: (getattr(out, name), reference[name]) for name in ("loss", *logits)})
 
     loss = ours(**batch, **labels).loss  # as a training calls it: without logits, and where it may without padding
-    torch.testing.assert_close(loss, reference.loss, rtol=0, atol=1e-8)
+    assert_close({"loss": (loss, reference.loss)})
     loss.backward()
     reference.loss.backward()
     found = gradients_by_published_name(ours)
     wanted = {name.removeprefix("bert."): p.grad for name, p in theirs.named_parameters() if p.grad is not None}
     assert found.keys() == wanted.keys()
-    for name, gradient in wanted.items():
-        torch.testing.assert_close(found[name], gradient, rtol=0, atol=1e-8, msg=lambda m, n=name: f"{n}: {m}")
+    assert_close({name: (found[name], gradient) for name, gradient in wanted.items()})
     assert any(gradient.abs().max() > 1e-4 for gradient in wanted.values())
