@@ -229,7 +229,7 @@ def test_chapter_is_committed_as_one_clean_run(path):
 
 
 def test_repository_stays_small():
-    assert sum(path.stat().st_size for path in tracked_files()) < 90e6
+    assert sum(path.stat().st_size for path in tracked_files()) < 125e6
 
 
 def test_no_file_names_a_folder_of_one_machine():
