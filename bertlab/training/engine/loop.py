@@ -22,7 +22,7 @@ from tqdm.auto import tqdm
 from bertlab.errors import InputError, at_least_one
 from bertlab.training.engine.callbacks import Callbacks, Reporter
 from bertlab.training.engine.checkpoints import State, restore, training_state
-from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.devices import make_fabric, product_type
 from bertlab.training.engine.micro_batches import Batch, MicroBatch, Shares, own_micro_batches
 from bertlab.training.engine.optim import Optimization, make_optimizers, rate_factor, step_if_finite
 from bertlab.training.engine.signals import deferred_signals, remember
@@ -131,7 +131,9 @@ def train(
     batch in the state, and then an InputError.
     """
     fabric = fabric or make_fabric()
-    wrapped, *optimizers = fabric.setup(model, *make_optimizers(model.to(fabric.device), settings.optim))
+    products = torch.bfloat16 if product_type(fabric) is torch.bfloat16 else None
+    optimizers = make_optimizers(model.to(fabric.device), settings.optim, products)
+    wrapped, *optimizers = fabric.setup(model, *optimizers)
     wrapped.train()
     training = TrainingLog(fabric, operations)
     if not fabric.is_global_zero:

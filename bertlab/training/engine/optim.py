@@ -14,6 +14,7 @@ from bertlab.errors import InputError
 from bertlab.model import BertModel
 from bertlab.model.base import PretrainedModel
 from bertlab.model.mixing import LayerMix
+from bertlab.training.engine.muon import Muon
 
 UNFIT = ("lbfgs", "sparseadam")  # one evaluates the loss several times a step, the other needs sparse gradients
 OPTIMIZERS: dict[str, type[Optimizer]] = {
@@ -31,8 +32,8 @@ class Optimization:
 
     `optimizer` names any class of torch.optim (upper or lower case). It gets those of the settings below that it has
     a parameter for, and its own defaults for the rest. "muon" takes the matrices of the layers and of the pooler to
-    torch's Muon (orthogonalised momentum) and leaves the rest to AdamW: small encoders then find word order several
-    times sooner, and [CLS] stays able to tell texts apart.
+    Muon (orthogonalised momentum, bertlab/training/engine/muon.py) and leaves the rest to AdamW: small encoders then
+    find word order several times sooner, and [CLS] stays able to tell texts apart.
 
     With a `layer_decay` below 1, each layer learns that much more slowly than the one above it and the embeddings
     slowest; the last layer and the head have the whole rate (Howard & Ruder 2018, section 3.2; Sun et al. 2019).
@@ -62,10 +63,12 @@ class Optimization:
             raise InputError(f"optim.{name}={getattr(self, name)} is out of range")
 
 
-def make_optimizers(model: nn.Module, settings: Optimization) -> list[Optimizer]:
+def make_optimizers(
+    model: nn.Module, settings: Optimization, products: torch.dtype | None = None
+) -> list[Optimizer]:
     """Return one optimizer, or for "muon" a Muon for the encoder's matrices and an AdamW for the rest.
 
-    Frozen weights are in none. `lr_scale` of each group is its share of the learning rate. InputError if all weights
+    `products`: the format in which Muon multiplies matrices (None: that of the weights). Frozen weights are in none. `lr_scale` of each group is its share of the learning rate. InputError if all weights
     are frozen.
     """
     trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
@@ -81,7 +84,7 @@ def make_optimizers(model: nn.Module, settings: Optimization) -> list[Optimizer]
     if not hidden:
         return [rest]
     matrices = by_scale(hidden, scales, settings.weight_decay)
-    return [torch.optim.Muon(matrices, lr=settings.learning_rate, adjust_lr_fn="match_rms_adamw"), rest]
+    return [Muon(matrices, settings.learning_rate, products=products), rest]
 
 
 def make_optimizer(name: str, groups: list[dict[str, Any]], settings: Optimization) -> Optimizer:

@@ -157,22 +157,6 @@ def test_any_optimizer_can_be_set_on_the_command_line():
         with_settings(PretrainRecipe(), ["optim.optimizer=adm"])
 
 
-def test_muon_is_that_of_torch(config):
-    model = BertForPreTraining(config)
-    other = copy.deepcopy(model)
-    ours = make_optimizers(model, Optimization("muon", learning_rate=1e-2))[0]
-    (group,) = ours.param_groups
-    taken = {id(p) for p in group["params"]}
-    same = [q for p, q in zip(model.parameters(), other.parameters(), strict=True) if id(p) in taken]
-    theirs = torch.optim.Muon(same, lr=1e-2, weight_decay=0.01, adjust_lr_fn="match_rms_adamw")
-    for _ in range(3):
-        for p, q in zip(group["params"], same, strict=True):
-            p.grad, q.grad = p.detach().sin(), q.detach().sin()
-        ours.step()
-        theirs.step()
-    assert all(torch.equal(p, q) for p, q in zip(group["params"], same, strict=True))
-
-
 # Steps without a finite gradient
 
 KINDS = {

@@ -28,7 +28,7 @@ CONFIG = BertConfig(
 )
 CLIP = 8.0  # cuts every second step, so that a gradient of another size teaches something else
 STEPS, ROWS = 20, 7  # rows that neither two processes nor parts of two share evenly
-# PyTorch's Muon rounds to 16 bits on its way and so makes much of the last bit: it gets more of them, and a lower rate
+# Muon makes small singular values large, and so makes much of the last bit: it gets more of them, and a lower rate
 CASES = {
     "adamw": {"optimizer": "adamw", "rate": 3e-4, "precision": "32-true"},
     "muon": {"optimizer": "muon", "rate": 2e-5, "precision": "64-true"},
