@@ -63,13 +63,11 @@ class Optimization:
             raise InputError(f"optim.{name}={getattr(self, name)} is out of range")
 
 
-def make_optimizers(
-    model: nn.Module, settings: Optimization, products: torch.dtype | None = None
-) -> list[Optimizer]:
+def make_optimizers(model: nn.Module, settings: Optimization, products: torch.dtype | None = None) -> list[Optimizer]:
     """Return one optimizer, or for "muon" a Muon for the encoder's matrices and an AdamW for the rest.
 
-    `products`: the format in which Muon multiplies matrices (None: that of the weights). Frozen weights are in none. `lr_scale` of each group is its share of the learning rate. InputError if all weights
-    are frozen.
+    `products`: the format in which Muon multiplies matrices (None: that of the weights). Frozen weights are in none of
+    them. `lr_scale` of each group is its share of the learning rate. InputError if all weights are frozen.
     """
     trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
     if not trained:
