@@ -227,6 +227,26 @@ def test_a_data_set_that_is_not_there_is_left_out(real, tmp_path, monkeypatch, c
     assert "mr is left out" in capsys.readouterr().err
 
 
+def test_optimizers_are_compared_and_go_on_where_they_stopped(real_data, tmp_path, monkeypatch, capsys):
+    module = benchmark("finetuning.optimizers")
+    monkeypatch.setattr(module.torch, "set_num_threads", lambda count: None)
+    results = tmp_path / "results.csv"
+    argv = ["", "--data", str(real_data), "--models", "storyworld-tiny", "--sets", "mr", "--examples", "32"]
+    argv += ["--epochs", "1", "--results", str(results), "--muon", "2e-3", "--adamw"]
+    monkeypatch.setattr(sys, "argv", [*argv, "1e-4"])
+    module.main()
+    first = results.read_text().splitlines()
+    monkeypatch.setattr(sys, "argv", [*argv, "1e-4", "1e-3"])
+    module.main()
+    assert results.read_text().splitlines()[:-1] == first and len(first) == 3
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| storyworld-tiny | adamw")]
+    assert [row.split(" | ")[2] for row in rows] == ["0.0001", "0.0001", "0.001"]
+    monkeypatch.setattr(sys, "argv", [*argv, "--step-times", "1", "--rounds", "1"])
+    module.main()
+    times = capsys.readouterr().out.splitlines()[2].strip("| ").split(" | ")
+    assert times[:2] == ["storyworld-tiny", "mr"] and min(map(float, times[2:])) > 0
+
+
 @pytest.mark.parametrize("task", ["text", "token"])
 def test_prediction_is_measured(task, monkeypatch, capsys):
     predict = benchmark("speed.predict")

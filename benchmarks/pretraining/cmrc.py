@@ -21,6 +21,7 @@ from pathlib import Path
 
 from benchmarks.finetuning.storyworld import line, untrained
 from bertlab.cli.shared.messages import say
+from bertlab.config import BertConfig
 from bertlab.corpora.documents import read_sources
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.labelled.parts import keep_apart
@@ -34,9 +35,10 @@ from bertlab.tasks.registry import open_task
 from bertlab.tasks.span import right_answers
 from bertlab.training.finetune import finetune
 from bertlab.training.pretrain import pretrain
-from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe, pretrain_recipe, suited_optimization
+from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe, pretrain_recipe
 from bertlab.training.run_folder import read_rows
 from bertlab.training.run_settings import FinetuneSettings, PretrainSettings
+from bertlab.training.suited import suited_optimization
 
 MASKINGS = {
     "characters masked": Masking(rate=0.3),
@@ -90,7 +92,7 @@ def encoder_recipe(name: str, options: argparse.Namespace) -> PretrainRecipe:
 
 
 def question_recipe(encoder: Path, options: argparse.Namespace) -> FinetuneRecipe:
-    optim = suited_optimization(256)
+    optim = suited_optimization(BertConfig.from_pretrained(encoder))
     recipe = FinetuneRecipe("qa", str(encoder), max_length=MAX_TOKENS, epochs=options.epochs, optim=optim)
     return replace(recipe, seed=options.seed, steps=3 if options.quick else 0)
 

@@ -17,23 +17,23 @@ from bertlab.training.dev_set import best_of
 from bertlab.training.engine.checkpoints import Checkpoints
 from bertlab.training.engine.throughput import Row
 from bertlab.training.finetune import finetune
-from bertlab.training.recipes import WIDE, FinetuneRecipe, as_record
+from bertlab.training.recipes import FinetuneRecipe, as_record
 from bertlab.training.run_folder import MEASURES, check_recipe, locked
 from bertlab.training.run_settings import FinetuneSettings
+from bertlab.training.suited import suited_rates
 
-PAPER_RATES, NARROW_RATES = (5e-5, 3e-5, 2e-5), (4e-3, 2e-3, 1e-3)
 BATCH_SIZES, EPOCHS = (16, 32), (2.0, 3.0, 4.0)
 
 
 def grid(recipe: FinetuneRecipe) -> list[FinetuneRecipe]:
     """Return the paper's 18 settings: learning rate 5e-5, 3e-5 or 2e-5; batches of 16 or 32; 2, 3 or 4 epochs.
 
-    Encoders narrower than 512 need more to learn at all: their rates are 4e-3, 2e-3 and 1e-3.
+    Encoders narrower than 512 have rates that suit them (bertlab/training/suited.py).
     """
-    narrow = BertConfig.from_pretrained(recipe.model).hidden_size < WIDE
+    rates = suited_rates(BertConfig.from_pretrained(recipe.model))
     return [
         replace(recipe, batch_size=size, epochs=epochs, steps=0, optim=replace(recipe.optim, learning_rate=rate))
-        for rate, size, epochs in product(NARROW_RATES if narrow else PAPER_RATES, BATCH_SIZES, EPOCHS)
+        for rate, size, epochs in product(rates, BATCH_SIZES, EPOCHS)
     ]
 
 

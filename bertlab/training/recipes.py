@@ -8,6 +8,7 @@ from bertlab.errors import InputError, at_least_one
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import SecondTask, least_tokens
 from bertlab.training.engine.optim import Optimization
+from bertlab.training.suited import OWN, WIDE, has_read_little
 
 
 @dataclass(frozen=True)
@@ -150,25 +151,14 @@ class PretrainRecipe:
         )
 
 
-WIDE = 512  # from this hidden size on the paper's settings of fine-tuning suit
-
-
-def suited_optimization(hidden_size: int) -> Optimization:
-    """Return what fine-tunes an encoder of this width well: the paper's AdamW (appendix A.3), or Muon for small ones,
-    which AdamW hardly moves in the steps that a laptop has time for."""
-    if hidden_size >= WIDE:
-        return Optimization("adamw", learning_rate=3e-5, warmup=0.1, weight_decay=0.01, beta2=0.999)
-    return Optimization("muon", learning_rate=2e-3, warmup=0.1)
-
-
 def gentle_optimization(recipe: PretrainRecipe) -> Optimization:
-    """Return what goes on from a trained model without undoing it: the paper's AdamW for a wide one, for a narrow one
-    the recipe's optimizer at a quarter of its rate. Positions that learn alone can be fast."""
+    """Return what goes on pretraining the recipe's model without undoing it: AdamW for a published one, or the recipe's
+    optimizer at a quarter of its rate for one that has read little. Positions that learn alone can be fast."""
     if recipe.learns == "positions":
         return Optimization("adamw", learning_rate=3e-2, weight_decay=0.0)
-    if recipe.hidden_size >= WIDE:
-        return Optimization("adamw", learning_rate=1e-4)
-    return replace(recipe.optim, learning_rate=recipe.optim.learning_rate / 4)
+    if has_read_little(recipe.config(recipe.vocab_size)):
+        return replace(recipe.optim, learning_rate=recipe.optim.learning_rate / 4)
+    return Optimization("adamw", learning_rate=1e-4 if recipe.hidden_size >= WIDE else 5e-4)
 
 
 @dataclass(frozen=True)
@@ -199,7 +189,7 @@ class FinetuneRecipe:
     evaluate_every: int = 0  # steps between two evaluations on the dev set; 0: once an epoch
     patience: int = 0  # evaluations in a row without a better figure that end the training; 0: none do
     snapshot_steps: tuple[int, ...] = ()
-    optim: Optimization = field(default_factory=lambda: suited_optimization(128))
+    optim: Optimization = OWN  # of the model above; bertlab.training.suited has what suits others
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -9,7 +9,6 @@ import torch
 from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.cli.main import main
 from bertlab.training.initial_weights import continued, new_model, start_from_sinusoids
-from bertlab.training.recipes import gentle_optimization
 from tests.training.toy import pretrained
 
 POSITIONS = "bert.embeddings.position.weight"
@@ -106,15 +105,6 @@ def test_what_does_not_fit_is_one_clear_line(recipe, tok, first, texts):
     other = Tokenizer.train([sentence for text in texts for sentence in text], 120)
     with pytest.raises(InputError, match="has another vocabulary than the text"):
         new_model(replace(recipe, model=str(first)).going_on(), other)
-
-
-def test_a_wide_model_goes_on_with_the_papers_optimizer_and_a_narrow_one_gently(recipe):
-    narrow = gentle_optimization(recipe)
-    assert narrow == replace(recipe.optim, learning_rate=recipe.optim.learning_rate / 4)
-    wide = replace(recipe, hidden_size=768, num_attention_heads=12)
-    assert gentle_optimization(wide).optimizer == "adamw"
-    alone = replace(recipe, model="english", learns="positions")
-    assert gentle_optimization(alone).learning_rate > 10 * recipe.optim.learning_rate
 
 
 def test_the_command_goes_on_and_says_so_in_the_card(first, texts, tmp_path, capsys):

@@ -13,10 +13,11 @@ from bertlab.corpora.examples import TextExample
 from bertlab.tasks.registry import open_task
 from bertlab.training import grid as search_of
 from bertlab.training.engine.optim import Optimization
-from bertlab.training.grid import NARROW_RATES, PAPER_RATES, grid, search
+from bertlab.training.grid import grid, search
 from bertlab.training.recipes import FinetuneRecipe
 from bertlab.training.run_folder import locked
 from bertlab.training.run_settings import FinetuneSettings
+from bertlab.training.suited import OWN_RATES
 
 QUICK = {"progress": False, "settings": FinetuneSettings(device="cpu")}
 RESUMED = QUICK | {"settings": FinetuneSettings(device="cpu", resume=True)}
@@ -36,7 +37,7 @@ def small(pretrained) -> FinetuneRecipe:
 @pytest.fixture
 def two(monkeypatch):
     """Two settings in place of 18: one that learns, and one that does not."""
-    monkeypatch.setattr(search_of, "NARROW_RATES", (1e-9, 2e-2))
+    monkeypatch.setattr(search_of, "suited_rates", lambda config: (1e-9, 2e-2))
     monkeypatch.setattr(search_of, "BATCH_SIZES", (4,))
     monkeypatch.setattr(search_of, "EPOCHS", (8.0,))
 
@@ -52,9 +53,8 @@ def same(one, other) -> bool:
 def test_the_settings_are_the_papers(small):
     trials = grid(replace(small, model="storyworld-tiny", steps=7, seed=3))
     found = {(t.optim.learning_rate, t.batch_size, t.epochs) for t in trials}
-    assert found == {(rate, size, n) for rate in NARROW_RATES for size in (16, 32) for n in (2, 3, 4)}
+    assert found == {(rate, size, n) for rate in OWN_RATES for size in (16, 32) for n in (2, 3, 4)}
     assert all((t.steps, t.seed, t.optim.optimizer) == (0, 3, "adamw") for t in trials)
-    assert PAPER_RATES == (5e-5, 3e-5, 2e-5)
 
 
 def test_a_grid_in_use_is_one_line(small, tmp_path):

@@ -67,7 +67,7 @@ class Finetune:
     batch_size: int | None = None
     """Examples in a step; 32 if not given."""
     learning_rate: float | None = None
-    """Top learning rate; if not given, what suits the model's width."""
+    """Top learning rate; if not given, what suits the model: see bertlab/training/suited.py."""
     max_length: int | None = None
     """Tokens of a row; 128 if not given, 384 for qa."""
     seed: int | None = None
@@ -133,7 +133,8 @@ def check_options(command: Finetune) -> None:
 def recipe_of(command: Finetune) -> "FinetuneRecipe":
     """Return the recipe that the options ask for; what they leave open suits the model and the task."""
     from bertlab.tasks.registry import find_task
-    from bertlab.training.recipes import FinetuneRecipe, suited_optimization
+    from bertlab.training.recipes import FinetuneRecipe
+    from bertlab.training.suited import suited_optimization
 
     if command.siamese and command.task != "match":
         raise InputError(
@@ -146,7 +147,7 @@ def recipe_of(command: Finetune) -> "FinetuneRecipe":
     model = command.model or ("storyworld-tiny" if task.storyworld and not own else "english")
     config = BertConfig.from_pretrained(model)
     length = min(task.family.usual_length, config.max_position_embeddings)
-    recipe = FinetuneRecipe(command.task, model, max_length=length, optim=suited_optimization(config.hidden_size))
+    recipe = FinetuneRecipe(command.task, model, max_length=length, optim=suited_optimization(config))
     if not own:
         recipe = replace(recipe, epochs=1.0, evaluate_every=WORLD_EVALUATIONS)  # stories do not run out
     return recipe_from(recipe, command, OWN_OPTIONS)

@@ -76,7 +76,7 @@ class Pretrain:
     batch_size: int | None = None
     """Pairs of texts in a step, instead of the recipe's."""
     learning_rate: float | None = None
-    """Top learning rate, instead of the recipe's (with --model a quarter of it; 1e-4 for a wide model)."""
+    """Top learning rate, instead of the recipe's (with --model what goes on gently: see bertlab/training/suited.py)."""
     seed: int | None = None
     """Seed of weights, pairs and masks, instead of the recipe's."""
     set: Settings = ()
