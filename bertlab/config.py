@@ -9,6 +9,19 @@ from bertlab.errors import InputError
 from bertlab.io.gate import brief, present, read_json
 from bertlab.io.locate import locate
 from bertlab.label_names import MOST_LABELS, label_names
+from bertlab.own_fields import (
+    HEAD,
+    HEAD_FIELDS,
+    LAYER_MIXES,
+    OWN,
+    PLAIN,
+    POOLINGS,
+    POSITIONS,
+    TOKEN_DECODERS,
+    VARIANT,
+    VARIANT_CLASS,
+    VARIANTS,
+)
 from bertlab.published_fields import FIXED, GENERATION, UNUSED_FIELDS
 
 # The published sizes: layers, hidden size, heads (Devlin et al. 2019, section 3; Turc et al. 2019).
@@ -25,23 +38,7 @@ SIZES = {
 IGNORED = -100  # label of a position that the loss leaves out
 
 ACTIVATIONS = ("gelu", "gelu_new", "relu")
-
 PROBLEMS = ("regression", "single_label_classification", "multi_label_classification")
-
-# Our own fields, each with what it may be, the default first. config.json holds them only where they differ from it:
-# a plain BERT's file is then the published one.
-POOLINGS = ("cls", "mean")
-LAYER_MIXES = ("last", "second-to-last", "sum-last-4", "concat-last-4", "scalar-mix")
-TOKEN_DECODERS = ("linear", "cnn", "crf")
-POSITIONS = ("absolute", "rotary")
-# What later papers changed in the encoder: see bertlab.model.variants.
-VARIANTS = ("position_embedding_type", "pre_norm", "gated_feed_forward", "shared_layers")
-OWN = ("pooling", "layer_mix", "token_decoder", "no_answer_threshold", *VARIANTS)
-
-# What config.json says of a BERT with a variant, so that nobody takes it for a plain one: its model_type and the name
-# of its class. The name before hidden_act stops those who do not read the model_type: transformers' BertModel warns of
-# it and would go on, with the wrong computation.
-PLAIN, VARIANT, VARIANT_CLASS = "bert", "bert-variant", "BertVariant"
 
 # Upper limits: far above every published BERT, and low enough to refuse a mistyped or damaged file before anything is
 # built. A CRF learns num_labels squared transitions.
@@ -159,6 +156,10 @@ class BertConfig:
         """The fields that make another encoder than BERT's; none in a plain BERT."""
         return [name for name in VARIANTS if getattr(self, name) != getattr(type(self), name)]
 
+    def head_variants(self, architecture: str) -> list[str]:
+        """The fields that make the head of a published class another than that of the same class in transformers."""
+        return [name for name in HEAD_FIELDS.get(architecture, ()) if getattr(self, name) != getattr(type(self), name)]
+
     @property
     def stored_layers(self) -> int:
         """How many layers have weights of their own."""
@@ -224,19 +225,21 @@ class BertConfig:
     def to_dict(self, architecture: str = "") -> dict[str, Any]:
         """Return the fields of config.json: with model_type, and without num_labels, which follows from id2label.
 
-        With `architecture`, the name of a class, also with `architectures`.
+        With `architecture`, the name of a class, also with `architectures`, and without the fields of other heads.
         """
         fields = dataclasses.asdict(self) | {"label2id": self.label2id}
         del fields["num_labels"]
+        others = {*HEAD} - {*HEAD_FIELDS.get(architecture, ())} if architecture else set()
         for name in OWN:
-            if fields[name] == getattr(type(self), name):
+            if name in others or fields[name] == getattr(type(self), name):
                 del fields[name]
-        if self.variants:
+        variant = bool(self.variants or self.head_variants(architecture))
+        if variant:
             fields["hidden_act"] = f"{VARIANT}:{self.hidden_act}"
             architecture = architecture.replace("Bert", VARIANT_CLASS, 1)
         if architecture:
             fields["architectures"] = [architecture]
-        return {"model_type": VARIANT if self.variants else PLAIN} | fields
+        return {"model_type": VARIANT if variant else PLAIN} | fields
 
 
 def classes_of(folder: Path) -> list[str]:

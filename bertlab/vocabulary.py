@@ -1,5 +1,6 @@
 """Vocabularies: the special tokens, learning from text, and the files vocab.txt and tokenizer.json."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -153,8 +154,8 @@ def _has_pattern(part: Any) -> bool:
 
 
 def _read_vocab(path: Path) -> list[str]:
-    """Read one token a line; a token may be any character but a line feed, so `splitlines` would be wrong."""
-    tokens = read_text(path).replace("\r\n", "\n").removesuffix("\n").split("\n")
+    """Read one token a line; a token may be any character but those of a line end, so `splitlines` would be wrong."""
+    tokens = re.sub("\r\n?", "\n", read_text(path)).removesuffix("\n").split("\n")
     first_line: dict[str, int] = {}
     if tokens == [""]:
         raise InputError(f"{path} is empty: one token a line is expected")

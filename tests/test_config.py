@@ -209,8 +209,8 @@ def test_transformers_leaves_own_fields_alone(tmp_path):
     transformers = pytest.importorskip("transformers")
     model = BertModel(BertConfig.from_size("tiny", vocab_size=50, **OWN | {"layer_mix": "second-to-last"})).eval()
     model.save_pretrained(tmp_path)
-    theirs = transformers.AutoConfig.from_pretrained(tmp_path)
-    assert (theirs.pooling, theirs.token_decoder) == ("mean", "crf")
+    written = json.loads((tmp_path / "config.json").read_text())
+    assert OWN.keys() & written.keys() == {"no_answer_threshold"}  # the others are for heads that this one has not
     ids = torch.randint(50, (2, 7))
     opened = transformers.AutoModel.from_pretrained(tmp_path).eval()
     torch.testing.assert_close(opened(ids).last_hidden_state, model(ids).last_hidden_state, rtol=0, atol=1e-5)

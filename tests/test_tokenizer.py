@@ -278,9 +278,13 @@ def test_options_beside_vocab_txt(tmp_path):
     assert Tokenizer.from_pretrained(tmp_path).tokenize("É") == ["É"]
 
 
-def test_windows_line_ends(tmp_path):
-    (tmp_path / "vocab.txt").write_bytes("\r\n".join([*SPECIAL_TOKENS, "dog", ""]).encode())
-    assert Tokenizer.from_pretrained(tmp_path).tokenize("dog") == ["dog"]
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_line_ends_and_byte_order_mark(mark, end, tmp_path):
+    """As editors on Windows and old Macs write them."""
+    (tmp_path / "vocab.txt").write_bytes((mark + end.join([*SPECIAL_TOKENS, "dog", ""])).encode())
+    tokenizer = Tokenizer.from_pretrained(tmp_path)
+    assert tokenizer.tokenize("dog") == ["dog"] and tokenizer.vocab_size == 6
 
 
 def test_truncation_kept_in_a_file_is_switched_off(tiny, tmp_path):

@@ -16,7 +16,7 @@ from bertlab.errors import InputError
 from bertlab.explain.text import bert_of, clean, frame_mask, longest
 from bertlab.model.base import PretrainedModel
 from bertlab.model.mixing import Pooling, pooled
-from bertlab.model.sentences import OwnPooling
+from bertlab.model.sentences import OwnPooling, lowered
 from bertlab.tokenizer import Tokenizer
 
 Method = Literal["pca", "tsne", "umap"]
@@ -36,14 +36,16 @@ def vector_rows(
 
     `pooling` makes it of the states of the text's tokens: that of [CLS], or the mean or the largest value in each
     dimension over the other tokens, without [CLS], [SEP] and padding. An OwnPooling is that of a sentence encoder, in
-    which [CLS] and [SEP] count too. Texts are cut to `limit` tokens or the model's
-    length. Raises InputError when there is no text, or nothing to read in one.
+    which [CLS] and [SEP] count too, and which may lower-case texts. Texts are cut to `limit` tokens, or to the length
+    of the model or the encoder. Raises InputError when there is no text, or nothing to read in one.
     """
     texts = [clean(text) for text in texts]
     if not texts or not all(texts):
         raise InputError("every line needs at least one word")
+    own_limit = pooling.max_length if isinstance(pooling, OwnPooling) else None
+    read = [lowered(text) for text in texts] if isinstance(pooling, OwnPooling) and pooling.lower else texts
     for start in range(0, len(texts), BATCH):
-        batch = tokenizer(texts[start : start + BATCH], max_length=longest(model, limit))
+        batch = tokenizer(read[start : start + BATCH], max_length=min(longest(model, limit), longest(model, own_limit)))
         own = batch["attention_mask"].bool() & ~frame_mask(tokenizer, batch["input_ids"])  # (B, S)
         if not own.any(1).all():
             number = start + int(own.any(1).long().argmin())
@@ -54,7 +56,7 @@ def vector_rows(
 @torch.inference_mode()
 def _layers(model: PretrainedModel, batch: dict[str, Tensor], own: Tensor, pooling: Pooling | OwnPooling) -> Tensor:
     states = bert_of(model)(**batch, output_hidden_states=True).hidden_states  # L+1 x (B, S, H)
-    kind, unit = pooling if isinstance(pooling, OwnPooling) else (pooling, False)
+    kind, unit = (pooling.kind, pooling.unit) if isinstance(pooling, OwnPooling) else (pooling, False)
     own = batch["attention_mask"].bool() if isinstance(pooling, OwnPooling) else own
     vectors = torch.stack([pooled(state, own, kind) for state in states]).float()  # (L+1, B, H)
     return F.normalize(vectors, dim=-1) if unit else vectors

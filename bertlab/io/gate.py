@@ -54,6 +54,20 @@ def _plain_errors(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: no file can have this name") from error
 
 
+def file_below(folder: Path, name: Any, source: Path) -> Path:
+    """Return the path of a file or folder that the file `source` names; "" is `folder` itself. InputError for a name
+    that leads out of the folder, or that no file can have."""
+    try:
+        usable = isinstance(name, str) and "\0" not in name and bool(os.fsencode(name) or True)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        usable = False
+    if not usable:
+        raise InputError(f"{source}: {brief(name)} is no name of a file")
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise InputError(f"{source}: {brief(name)} lies outside this folder")
+    return folder / name
+
+
 def check_file(path: Path, most: int | None = None) -> int:
     """Return the size of a file in bytes. InputError if it is missing, no regular file or larger than `most`."""
     with _plain_errors(path):
@@ -110,9 +124,9 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
-    """Return the text of a UTF-8 file; limits and errors as for read_bytes."""
+    """Return the text of a UTF-8 file, without a byte order mark; limits and errors as for read_bytes."""
     try:
-        return read_bytes(path, most).decode("utf-8")
+        return read_bytes(path, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 at byte {error.start}") from error
 

@@ -19,15 +19,19 @@ THEIR_HOME = "google-bert"
 SMALL_FILES = [
     "config.json",
     "modules.json",
-    "1_Pooling/config.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+    "?_*/config.json",
     "vocab.txt",
     "tokenizer.json",
     "tokenizer_config.json",
+    "added_tokens.json",
+    "special_tokens_map.json",
 ]
 SAFETENSORS = ["model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors"]
 PICKLES = ["pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin"]
 # What a push uploads: what opens a model, in sentence-transformers too, and what describes it.
-PUSHED = [*SMALL_FILES, "sentence_bert_config.json", "?_*/config.json", *SAFETENSORS, "README.md", "report.md", "*.png"]
+PUSHED = [*SMALL_FILES, *SAFETENSORS, "README.md", "report.md", "*.png"]
 LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 INNER = "0_*/"  # the BERT of an early sentence-transformers model

@@ -1,10 +1,10 @@
 """From a name to a folder: a path, a bundled model, or a model of the Hugging Face hub."""
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from bertlab.errors import InputError
 from bertlab.io import hub
-from bertlab.io.gate import brief, parse_json, present, read_text
+from bertlab.io.gate import file_below, parse_json, present, read_text
 
 
 def data_folder() -> Path:
@@ -77,12 +77,11 @@ def _transformer_in(folder: Path) -> Path:
         return folder
     values = parse_json(read_text(modules), modules)
     try:
-        inner = PurePosixPath(values[0]["path"])
+        name = values[0]["path"]
     except (LookupError, TypeError) as error:
         raise InputError(f"{modules}: no list of modules, each with its path") from error
-    if inner.is_absolute() or ".." in inner.parts:
-        raise InputError(f"{modules}: {brief(str(inner))} lies outside this folder")
-    return folder / inner if present(folder / inner / "config.json") else folder
+    inner = file_below(folder, name, modules)
+    return inner if present(inner / "config.json") else folder
 
 
 def _known() -> str:

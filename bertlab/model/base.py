@@ -134,8 +134,11 @@ class PretrainedModel(nn.Module):
 
         dtype stores the weights in another precision (torch.float16 halves the file). Parts in `untaught` are not
         written: whoever opens the checkpoint should know that it has none. All or nothing:
-        on a full disk the folder keeps what it had. Raises InputError naming the folder.
+        on a full disk the folder keeps what it had. Warns of a head that transformers does not have. Raises InputError
+        naming the folder.
         """
+        if note := only_here(self.config, type(self).__name__):
+            warnings.warn(f"{folder}: {note}", stacklevel=2)
         tensors = published_tensors(self, dtype, self.untaught)
         config = self.config.to_dict(type(self).__name__)
         config["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
@@ -148,6 +151,17 @@ class PretrainedModel(nn.Module):
 
     def write_more(self, folder: Path) -> None:
         """Write further files of a checkpoint into a new folder."""
+
+
+def only_here(config: BertConfig, architecture: str) -> str:
+    """Return one line on a head that transformers does not have, and on what opens it; "" for a published head."""
+    named = ", ".join(f"{name}={getattr(config, name)}" for name in config.head_variants(architecture))
+    if not named:
+        return ""
+    opens = "bertlab opens it, bertlab export writes it for ONNX Runtime"
+    if config.pooling == "mean":
+        opens += ", and BertForSentenceEmbedding saves its encoder for sentence-transformers"
+    return f"transformers has no head with {named} and refuses this model; {opens}"
 
 
 def best_device() -> str:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
-from bertlab.model.weights import Weights, check_values
+from bertlab.model.weights import DECODER, WORDS, Weights, check_values, same
 
 # Our module -> the published module(s); * is a layer's number. Parameters are called weight and bias in
 # both. Several published modules are stacked, in this order, as the rows of one of ours. The last four are
@@ -129,9 +129,19 @@ def check_shapes(model: nn.Module, stored: Weights) -> None:
                 _check_shape(theirs, tuple(rows.shape), stored)
             elif theirs.startswith(ENCODER):
                 raise InputError(f"{stored.path}: tensor {theirs} is missing")
+    _check_tied(model, stored)
     wanted = chain.from_iterable(published_names(name) for name, _ in model.named_parameters())
     if stored.bytes_of(wanted) > stored.size:
         raise InputError(f"{stored.path}: tensors share their numbers; save each of them in full")
+
+
+def _check_tied(model: nn.Module, stored: Weights) -> None:
+    """Raise an InputError for a masked-word head whose stored output matrix is not the word embeddings."""
+    has_head = any(module.endswith("mlm.decoder") for module, _ in model.named_modules())
+    if has_head and DECODER in stored and not same(stored[DECODER], stored[WORDS]):
+        where, name = stored.files[DECODER]
+        advice = "bertlab's head has tied weights alone; BertModel and the classifiers open without it"
+        raise InputError(f"{where}: tensor {name} is not the word embeddings (untied weights): {advice}")
 
 
 def _check_shape(name: str, wanted: tuple[int, ...], stored: Weights) -> None:

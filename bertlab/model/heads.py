@@ -193,6 +193,8 @@ class BertForQuestionAnswering(PretrainedModel):
     """
 
     def __init__(self, config: BertConfig):
+        if config.num_labels != 2:  # those of the head that the weights come from: transformers would size ours by them
+            config = config.changed(num_labels=2)
         super().__init__(config)
         self.bert = BertModel(config, add_pooler=False)
         self.span = nn.Linear(config.hidden_size, 2)

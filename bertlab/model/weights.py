@@ -18,7 +18,7 @@ from safetensors import safe_open
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.io.gate import brief, check_file, present, read_json
+from bertlab.io.gate import brief, check_file, file_below, present, read_json
 
 # What torch.save calls for a state_dict. PyTorch's own list is longer: some of it makes a tensor without a storage or
 # fills memory out of a few bytes.
@@ -98,6 +98,9 @@ def check_plain(path: Path, name: object, tensor: Tensor) -> None:
 
 
 def damaged(path: Path, error: Exception) -> InputError:
+    """Return the error for a file that could not be read: what the system says of it, or that it is damaged."""
+    if isinstance(error, OSError) and error.strerror:
+        return InputError(f"{path}: {error.strerror}")
     # PyTorch wraps its reason in the advice to allow the file everything, which is no advice to pass on.
     text = str(error).rpartition("WeightsUnpickler error: ")[2].strip()
     reason = (text.splitlines() or [type(error).__name__])[0].rstrip(".")
@@ -110,6 +113,10 @@ INDEX = ".index.json"
 FORMS = (WEIGHTS, WEIGHTS + INDEX, PICKLE, PICKLE + INDEX)
 # The largest published BERTs have under a thousand tensors, in a header of a hundred kilobytes.
 MOST_TENSORS, MOST_HEADER_BYTES, MOST_SHARDS = 20_000, 8_000_000, 1_000
+WORDS, DECODER = "embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"  # one matrix: tied weights
+# DataParallel, torch.compile, FullyShardedDataParallel, checkpoint_wrapper
+WRAPPERS = ("module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module")
+POINTER = b"version https://git-lfs"
 LARGEST = 1e9  # size (2-norm) of a tensor; a broken bit makes one of 1e38, from which no forward pass comes back
 
 
@@ -132,6 +139,8 @@ class Weights(Mapping[str, Tensor]):
             self.size += check_file(path)
             for name, tensor in tensors.items():
                 self._add(path, name, tensor)
+        if WORDS not in self.files and DECODER in self.files:  # the tied matrix, under its other name
+            self.files[WORDS], self.tensors[WORDS] = self.files[DECODER], self.tensors[DECODER]
 
     def __getitem__(self, name: str) -> Tensor:
         tensor, (path, stored) = self.tensors[name], self.files[name]
@@ -177,8 +186,9 @@ def modern_name(name: str) -> str:
     """Return the name that transformers writes today, without the prefix "bert.".
 
     Files converted from the original release call LayerNorm's parameters gamma and beta; some releases store
-    the decoder's bias under the decoder.
+    the decoder's bias under the decoder; PyTorch's wrappers of a module add a name of their own.
     """
+    name = ".".join(part for part in name.split(".") if part not in WRAPPERS)
     name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name.removeprefix("bert."))
     name = re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
     return "cls.predictions.bias" if name == "cls.predictions.decoder.bias" else name
@@ -199,6 +209,7 @@ def check_values(path: Path, name: str, tensor: Tensor) -> None:
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """Return all tensors of one file by their names there."""
     size = check_file(path)
+    check_pointer(path)
     if path.suffix == ".bin":
         tensors = read_pickle(path)
         check_count(path, len(tensors))
@@ -213,6 +224,17 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         raise
     except Exception as error:  # damage and strange types come as SafetensorError, OSError, KeyError and more
         raise damaged(path, error) from error
+
+
+def check_pointer(path: Path) -> None:
+    """Raise an InputError for the few lines that a clone without Git LFS has in place of a large file."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(len(POINTER))
+    except OSError as error:
+        raise damaged(path, error) from error
+    if start == POINTER:
+        raise InputError(f"{path}: a pointer of Git LFS, not the weights themselves; fetch them with: git lfs pull")
 
 
 def check_header(path: Path, size: int) -> None:
@@ -238,9 +260,9 @@ def read_index(path: Path) -> dict[Path, list[str]]:
     check_count(path, len(files))
     shards: dict[Path, list[str]] = {}
     for name, file in files.items():
-        if Path(file).name != file:
+        if not file or Path(file).name != file:
             raise InputError(f"{path}: {brief(file)} is no file of this folder")
-        shards.setdefault(path.parent / file, []).append(name)
+        shards.setdefault(file_below(path.parent, file, path), []).append(name)
     if len(shards) > MOST_SHARDS:
         raise InputError(f"{path}: {len(shards):,} files of weights; there may be {MOST_SHARDS:,}")
     for shard in shards:

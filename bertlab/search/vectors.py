@@ -13,10 +13,9 @@ from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.io.locate import locate
 from bertlab.model.mixing import Pooling, pooled
-from bertlab.model.sentences import BertForSentenceEmbedding, own_pooling
+from bertlab.model.sentences import BertForSentenceEmbedding, OwnPooling, lowered, own_pooling
 from bertlab.search.cache import cached
 from bertlab.tasks.base import CPU_TOKENS, batches
-from bertlab.tasks.registry import family_of, open_task
 from bertlab.tokenizer import Tokenizer
 
 
@@ -30,32 +29,34 @@ class TextEncoder:
         max_length: int = 128,
         pooling: Pooling = "mean",
         normalise: bool = True,
+        lower: bool = False,
     ):
         """`max_length`: tokens of a text that are read. `pooling`: the mean over the last states of all tokens, [CLS]
-        and [SEP] included, or their maximum in each dimension, or the state of [CLS]. `normalise`: to length 1."""
-        self.model, self.tokenizer, self.pooling, self.normalise = model.eval(), tokenizer, pooling, normalise
+        and [SEP] included, or their maximum in each dimension, or the state of [CLS]. `normalise`: to length 1.
+        `lower`: lower-case texts first, also where the tokenizer keeps capitals."""
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self.pooling, self.normalise, self.lower = pooling, normalise, lower
         self.max_length = min(max_length, model.config.max_position_embeddings)
 
     @classmethod
-    def open(cls, name: str | Path) -> "TextEncoder":
+    def open(
+        cls, name: str | Path, device: str | torch.device = "cpu", other: OwnPooling | None = None
+    ) -> "TextEncoder":
         """Open a checkpoint that was fine-tuned for the task match, or a sentence encoder in a folder of
-        sentence-transformers, with its own pooling. InputError for another one."""
-        family, refused = family_of(name), f"{name} gives no vectors of texts: train it to with bertlab finetune match"
-        if family is None and (own := own_pooling(locate(name))):
-            encoder = BertForSentenceEmbedding.from_pretrained(name)
-            return cls(encoder, Tokenizer.from_pretrained(name), pooling=own.kind)
-        if family is None:
-            raise InputError(refused)
-        model, task = open_task(name)
-        if not isinstance(model, BertForSentenceEmbedding):
-            raise InputError(refused)
-        return cls(model, task.tokenizer, task.max_length)
+        sentence-transformers, with its own pooling; another one with the pooling `other`. InputError without that."""
+        own = own_pooling(locate(name)) or other
+        if own is None:
+            raise InputError(f"{name} gives no vectors of texts: train it to with bertlab finetune match")
+        model = BertForSentenceEmbedding.from_pretrained(name, device)
+        length = own.max_length or model.config.max_position_embeddings
+        return cls(model, Tokenizer.from_pretrained(name), length, own.kind, own.unit, own.lower)
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str], *, progress: bool = False) -> Tensor:
         """Return the vectors (N, H) of the texts; texts of like length share a batch."""
         from tqdm.auto import tqdm
 
+        texts = [lowered(text) for text in texts] if self.lower else texts
         encodings = self.tokenizer.encodings(texts, offsets=False)
         rows = [self.tokenizer.fitted((encoding,), self.max_length)[0] for encoding in encodings]
         features = [Feature((row,), {}, number) for number, row in enumerate(rows)]
@@ -82,7 +83,7 @@ class TextEncoder:
 def kept_vectors(encoder: TextEncoder, name: str | Path, texts: Sequence[str], *, progress: bool = False) -> Tensor:
     """Return the vectors (N, H) of the texts by the encoder that was opened from `name`, kept from an earlier call if
     neither has changed since."""
-    digest = hashlib.sha256(f"{encoder.max_length} {encoder.pooling}".encode())
+    digest = hashlib.sha256(f"{encoder.max_length} {encoder.pooling} {encoder.lower}".encode())
     for tensor in encoder.model.state_dict().values():
         digest.update(tensor.numpy().tobytes())
     vocabulary = encoder.tokenizer.convert_ids_to_tokens(range(encoder.tokenizer.vocab_size))

@@ -69,6 +69,9 @@ class EmbeddingTask(Task[TextExample, PairPrediction]):
         for example in examples:
             is_same(example)
 
+    def tune(self, model: PretrainedModel, examples: Sequence[TextExample]) -> None:
+        model.max_length = self.max_length  # which the saved folder says to sentence-transformers
+
     def features(self, examples: Sequence[TextExample], config: BertConfig, learn: bool) -> list[Feature]:
         texts = [text for example in examples for text in both(example)]
         encodings = self.tokenizer.encodings(texts, offsets=False)

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, fields
@@ -190,7 +191,9 @@ class RunFolder:
     ) -> Path:
         """Save the model as the snapshot of a step, or (None) as the result of the run; return its folder."""
         folder = self.folder if step is None else self.folder / f"step-{step:05d}"
-        model.save_pretrained(folder, tokenizer, dtype=dtype)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*transformers has no head")  # the command says it once, and the card
+            model.save_pretrained(folder, tokenizer, dtype=dtype)
         if step is not None:  # so a snapshot says too what it learned
             shutil.copy(self.folder / "recipe.json", folder)
         return folder

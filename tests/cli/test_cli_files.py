@@ -96,6 +96,17 @@ def test_pairs_that_are_cut_are_warned_of(cli, place):
     assert "are longer than" not in cli(f"{ask} --max-length 256 --out whole")[1]
 
 
+def test_a_head_that_transformers_lacks_is_said(cli, place):
+    """It would open there with another head, and answer at chance."""
+    write(place / "two.tsv", ["text\tlabel", *(f"{text}\t{n % 2}" for n, text in enumerate(TEXTS))])
+    note = "transformers has no head with pooling=mean and refuses this model; bertlab opens it"
+    said = cli(f"finetune sentence --model tiny --train two.tsv --out mean {QUICK} --set pooling=mean")[1]
+    assert said.count(note) == 1 and note in (place / "mean" / "README.md").read_text()
+    assert json.loads((place / "mean" / "config.json").read_text())["model_type"] == "bert-variant"
+    cli('predict "the red dog" --model mean')
+    assert "transformers has no" not in cli(f"finetune sentence --model tiny --train two.tsv --out cls {QUICK}")[1]
+
+
 def test_plain_labels_of_words(cli, place):
     kinds = {"the": "DET", "a": "DET", "red": "ADJ", "old": "ADJ", '"blue': "ADJ", "blue": "ADJ", ",": "PUNCT"}
     sentences = ["".join(f"{word}\t{kinds.get(word, 'NOUN')}\n" for word in text.split()) for text in TEXTS]

@@ -1,6 +1,7 @@
 """One vector for a text: pooling, the loss of in-batch negatives, a folder that other libraries read."""
 
 import json
+import re
 
 import pytest
 import torch
@@ -111,19 +112,194 @@ def test_any_bert_can_be_the_start(config, batch, tmp_path):
     assert vectors.shape == (len(batch["input_ids"]), config.hidden_size)
 
 
-def test_the_pooling_of_a_folder(model, tmp_path):
-    model.save_pretrained(tmp_path)
-    assert own_pooling(tmp_path) == OwnPooling("mean", unit=True)
-    config, modules = tmp_path / "1_Pooling" / "config.json", json.loads((tmp_path / "modules.json").read_text())
-    config.write_text('{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}')
-    (tmp_path / "modules.json").write_text(json.dumps(modules[:2]))
-    assert own_pooling(tmp_path) == OwnPooling("cls", unit=False)
-    config.write_text('{"pooling_mode_weightedmean_tokens": true}')
-    with pytest.raises(InputError, match="config.json: pooling weightedmean_tokens; known are cls_token"):
-        own_pooling(tmp_path)
-    modules[1]["path"] = "../1_Pooling"
-    (tmp_path / "modules.json").write_text(json.dumps(modules))
-    with pytest.raises(InputError, match="outside this folder"):
-        own_pooling(tmp_path)
-    (tmp_path / "modules.json").unlink()
-    assert own_pooling(tmp_path) is None
+# A sentence encoder's files
+
+
+def described(folder, name, **changes):
+    """Write fields into a JSON file of a folder."""
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps((json.loads(path.read_text()) if path.exists() else {}) | changes))
+
+
+@pytest.fixture
+def folder(model, tmp_path):
+    """A folder that sentence-transformers opens: Transformer, mean pooling, Normalize."""
+    model.save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def modules(folder, *kinds, paths=None):
+    """Name the modules of a folder."""
+    paths = paths or ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds[1:], start=1))]
+    types = [kind if "." in kind else f"sentence_transformers.models.{kind}" for kind in kinds]
+    rows = [dict(idx=i, name=str(i), path=p, type=t) for i, (p, t) in enumerate(zip(paths, types, strict=True))]
+    (folder / "modules.json").write_text(json.dumps(rows))
+
+
+LEGACY = {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": False, "pooling_mode_max_tokens": False}
+
+
+@pytest.mark.parametrize(
+    ("pooling", "kind"),
+    [
+        (LEGACY | {"pooling_mode_cls_token": True}, "cls"),
+        (LEGACY | {"pooling_mode_max_tokens": True}, "max"),
+        (LEGACY | {"pooling_mode_mean_tokens": True}, "mean"),
+        (LEGACY, "mean"),
+        ({"word_embedding_dimension": 24}, "mean"),
+        ({"embedding_dimension": 24, "pooling_mode": "mean", "include_prompt": True}, "mean"),
+        ({"pooling_mode": "cls"}, "cls"),
+        ({"pooling_mode": ["max"]}, "max"),
+        (LEGACY | {"pooling_mode_cls_token": True, "pooling_mode": "max"}, "max"),
+    ],
+)
+def test_the_pooling_of_a_folder(pooling, kind, folder):
+    """Releases before 6 have a flag for each kind, release 6 a name or a list."""
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
+    assert own_pooling(folder)[:2] == (kind, True)
+
+
+@pytest.mark.parametrize(
+    ("pooling", "words"),
+    [
+        ({"pooling_mode_weightedmean_tokens": True}, "pooling 'weightedmean'; known are cls, mean, max"),
+        ({"pooling_mode": "mean_sqrt_len_tokens"}, "pooling 'mean_sqrt_len_tokens'"),
+        ({"pooling_mode": ["cls", "mean"]}, "pooling 'cls, mean'; known are cls, mean, max, one at a time"),
+        (LEGACY | {"pooling_mode_cls_token": True, "pooling_mode_max_tokens": True}, "one at a time"),
+        ({"pooling_mode": []}, "pooling ''"),
+        ({"pooling_mode": None}, "pooling 'None'"),
+        ({"pooling_mode": [["cls"]]}, "one at a time"),
+        ({"pooling_mode": True}, "pooling 'True'"),
+        (LEGACY | {"pooling_mode_cls_token": "false"}, "pooling_mode_cls_token must be true or false, not 'false'"),
+        (
+            LEGACY | {"pooling_mode_mean_tokens": float("nan")},
+            "pooling_mode_mean_tokens must be true or false, not nan",
+        ),
+        (LEGACY | {"pooling_mode_mean_tokens": 1}, "must be true or false, not 1"),
+    ],
+)
+def test_another_pooling_is_refused(pooling, words, folder):
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
+    with pytest.raises(InputError, match=re.escape(words)):
+        own_pooling(folder)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "unit"),
+    [
+        (["Transformer", "Pooling"], False),
+        (["BERT", "Pooling"], False),
+        (["Transformer", "Pooling", "Normalize"], True),
+        (
+            [
+                "sentence_transformers.base.modules.transformer.Transformer",
+                "sentence_transformers.sentence_transformer.modules.pooling.Pooling",
+                "sentence_transformers.base.modules.normalize.Normalize",
+            ],
+            True,
+        ),
+    ],
+)
+def test_modules_that_make_a_vector(kinds, unit, folder):
+    modules(folder, *kinds, paths=["", "1_Pooling", "2_Normalize"][: len(kinds)])
+    assert own_pooling(folder)[:2] == ("mean", unit)
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        ["Transformer", "Pooling", "Dense", "Normalize"],
+        ["Transformer", "Pooling", "LayerNorm"],
+        ["Transformer", "Normalize", "Pooling"],
+        ["Transformer", "Pooling", "Pooling"],
+        ["Transformer", "WeightedLayerPooling", "Pooling"],
+        ["Transformer", "my_module.Pooling"],
+        ["Transformer"],
+        ["MLMTransformer", "SpladePooling"],
+    ],
+)
+def test_other_modules_are_refused(kinds, folder):
+    """None of them may be left out without a word."""
+    modules(folder, *kinds)
+    with pytest.raises(InputError, match="modules.json: modules .*; vectors are made by Transformer, Pooling"):
+        own_pooling(folder)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("../1_Pooling", "lies outside this folder"),
+        ("/1_Pooling", "lies outside this folder"),
+        ("1_Pool\0ing", "is no name of a file"),
+        ("\ud800", "is no name of a file"),
+        (None, "is no name of a file"),
+        ("x" * 300, "File name too long"),
+        ("2_Pooling", "No such file"),
+    ],
+)
+def test_the_pooling_lies_in_the_folder(path, words, folder):
+    modules(folder, "Transformer", "Pooling", paths=["", path])
+    with pytest.raises(InputError, match=words):
+        own_pooling(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "words"),
+    [
+        ("sentence_bert_config.json", {"do_lower_case": "no"}, "do_lower_case must be true or false"),
+        ("sentence_bert_config.json", {"max_seq_length": 2}, "must be 3 or more, not 2"),
+        ("sentence_bert_config.json", {"max_seq_length": True}, "must be 3 or more, not True"),
+        ("sentence_bert_config.json", {"max_seq_length": "128"}, "must be 3 or more"),
+        ("sentence_bert_config.json", {"max_seq_length": float("nan")}, "must be 3 or more"),
+        ("sentence_bert_config.json", {"transformer_task": "fill-mask"}, "'transformer_task' is 'fill-mask'"),
+        ("sentence_bert_config.json", {"modality_config": {"text": {"method": "other"}}}, "might change the vectors"),
+        ("sentence_bert_config.json", {"query_length": 32}, "'query_length' is 32"),
+        ("2_Normalize/config.json", {"module_input_name": "token_embeddings"}, "might change the vectors"),
+        (
+            "config_sentence_transformers.json",
+            {"default_prompt_name": "query", "prompts": {"query": "query: "}},
+            "puts no prompt before a text",
+        ),
+    ],
+)
+def test_another_computation_is_refused(name, fields, words, folder):
+    described(folder, name, **fields)
+    with pytest.raises(InputError, match=re.escape(words)):
+        own_pooling(folder)
+
+
+def test_files_of_release_6(folder):
+    """As sentence-transformers 6.2.0 writes them; the length stands beside the tokenizer."""
+    text = {"method": "forward", "method_output_name": "last_hidden_state"}
+    written = dict(transformer_task="feature-extraction", modality_config={"text": text})
+    written["module_output_name"] = "token_embeddings"
+    (folder / "sentence_bert_config.json").write_text(json.dumps(written))
+    described(
+        folder, "config_sentence_transformers.json", prompts={"query": "", "document": ""}, default_prompt_name=None
+    )
+    described(
+        folder,
+        "2_Normalize/config.json",
+        **dict.fromkeys(["module_input_name", "module_output_name"], "sentence_embedding"),
+    )
+    assert own_pooling(folder) == OwnPooling("mean", unit=True)
+    described(folder, "tokenizer_config.json", model_max_length=12)
+    assert own_pooling(folder) == OwnPooling("mean", unit=True, max_length=12)
+    described(folder, "tokenizer_config.json", model_max_length=10**30)
+    assert own_pooling(folder) == OwnPooling("mean", unit=True)
+
+
+def test_what_is_read_of_a_text(folder):
+    described(folder, "sentence_bert_config.json", max_seq_length=9, do_lower_case=True)
+    assert own_pooling(folder) == OwnPooling("mean", unit=True, lower=True, max_length=9)
+
+
+def test_a_folder_without_modules_is_no_sentence_encoder(folder):
+    (folder / "modules.json").unlink()
+    assert own_pooling(folder) is None
+    inner = folder / "0_Transformer"
+    inner.mkdir()
+    modules(folder, "Transformer", "Pooling", paths=["0_Transformer", "1_Pooling"])
+    assert own_pooling(inner) == OwnPooling("mean", unit=False)
+    assert own_pooling(folder / "another") is None

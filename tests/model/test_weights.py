@@ -126,6 +126,61 @@ def test_old_names_in_a_pickle(checkpoint):
         same(BertForPreTraining.from_pretrained(checkpoint), before)
 
 
+WRAPPED = {
+    "DataParallel": lambda name: f"module.{name}",
+    "torch.compile": lambda name: f"_orig_mod.{name}",
+    "both": lambda name: f"module._orig_mod.{name}",
+    "compiled layers": lambda name: name.replace("encoder.layer.0.", "encoder.layer.0._orig_mod."),
+    "FSDP": lambda name: name.replace("bert.", "_fsdp_wrapped_module.bert._fsdp_wrapped_module."),
+    "checkpointed layers": lambda name: name.replace("layer.1.", "layer.1._checkpoint_wrapped_module."),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("wrapper", WRAPPED)
+def test_names_that_wrappers_of_pytorch_add(wrapper, form, checkpoint):
+    before = BertForPreTraining.from_pretrained(checkpoint)
+    reform(checkpoint, FORMS[form], lambda tensors: {WRAPPED[wrapper](name): t for name, t in tensors.items()})
+    with warnings.catch_warnings(action="error"):
+        same(BertForPreTraining.from_pretrained(checkpoint), before)
+
+
+WORDS, DECODER = "bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_tied_matrix_under_the_decoders_name_alone(form, checkpoint):
+    before = BertForPreTraining.from_pretrained(checkpoint)
+    reform(checkpoint, FORMS[form], lambda tensors: tensors | {DECODER: tensors.pop(WORDS)})
+    with warnings.catch_warnings(action="error"):
+        same(BertForPreTraining.from_pretrained(checkpoint), before)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_untied_decoder_is_refused_where_it_counts(form, checkpoint):
+    reform(checkpoint, FORMS[form], lambda tensors: tensors | {DECODER: tensors[WORDS] + 1})
+    for kind in (BertForPreTraining, BertForMaskedLM):
+        with pytest.raises(InputError, match="decoder.weight is not the word embeddings"):
+            kind.from_pretrained(checkpoint)
+    BertModel.from_pretrained(checkpoint)
+
+
+@pytest.mark.parametrize("name", [SAFE, PICKLE])
+def test_a_pointer_of_git_lfs_is_named(name, checkpoint):
+    (checkpoint / SAFE).unlink()
+    (checkpoint / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+    with pytest.raises(InputError, match="git lfs pull"):
+        BertModel.from_pretrained(checkpoint)
+
+
+@pytest.mark.parametrize("file", ["a\0.safetensors", "\ud800.safetensors", "", ".", "..", "a/b", "/etc/passwd"])
+def test_a_name_of_a_shard_that_is_none(file, checkpoint):
+    (checkpoint / SAFE).unlink()
+    (checkpoint / f"{SAFE}.index.json").write_text(json.dumps({"weight_map": {"a": file}}))
+    with pytest.raises(InputError, match="index.json: .* (is no|lies outside)"):
+        BertModel.from_pretrained(checkpoint)
+
+
 def test_training_leaves_the_mapped_file_alone(checkpoint):
     before = (checkpoint / SAFE).read_bytes()
     model = BertForPreTraining.from_pretrained(checkpoint)

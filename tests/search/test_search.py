@@ -10,6 +10,8 @@ import torch
 from bertlab import BertForSentenceEmbedding, InputError, Tokenizer
 from bertlab.cli.main import main
 from bertlab.evaluation.search import Question, answer_ranks, read_questions
+from bertlab.explain.vectors import text_vectors
+from bertlab.model.sentences import own_pooling
 from bertlab.search import engine, ranking, units
 from bertlab.search.cache import cache_folder, cached
 from bertlab.search.engine import Search
@@ -165,6 +167,23 @@ def test_a_sentence_encoder_of_others_keeps_its_pooling(model, kind):
     encoder = TextEncoder.open(model)
     assert encoder.pooling == kind
     assert torch.equal(encoder.encode(["the red dog", "a man"]), expected.encode(["the red dog", "a man"]))
+
+
+def test_a_sentence_encoder_reads_a_text_as_its_files_say(model, tok):
+    """Small letters first, and so many tokens: as of the shorter text in small letters."""
+    cased = Tokenizer.from_vocab(tok.convert_ids_to_tokens(range(tok.vocab_size)), lowercase=False)
+    cased.save_pretrained(model)
+    plain = TextEncoder(BertForSentenceEmbedding.from_pretrained(model), cased)
+    described = json.loads((model / "sentence_bert_config.json").read_text())
+    changed = described | {"do_lower_case": True, "max_seq_length": 5}
+    (model / "sentence_bert_config.json").write_text(json.dumps(changed))
+    encoder = TextEncoder.open(model)
+    assert (encoder.max_length, encoder.lower) == (5, True)
+    vectors = encoder.encode(["The Red DOG walked to the house"])
+    torch.testing.assert_close(vectors, plain.encode(["the red dog"]))
+    own = own_pooling(model)
+    layers = text_vectors(encoder.model, cased, ["The Red DOG walked to the house"], own)
+    torch.testing.assert_close(torch.from_numpy(layers[-1]), vectors)
 
 
 # Rankings

@@ -1,5 +1,6 @@
 """A model from the visitor's browser: read only as data, limited in size, in a folder of this session."""
 
+import re
 import shutil
 import tempfile
 import zipfile
@@ -14,8 +15,14 @@ from bertlab.errors import InputError
 
 MOST_MEGABYTES = 1_500  # bert-large in 32 bits is 1.3 GB
 TEXT_MEGABYTES = 32  # config and tokenizer: the largest published vocabularies stay below ten
-POOLING = "1_Pooling/config.json"  # of a sentence encoder, beside its modules.json
+MODULE = re.compile(r"\d_\w+/config\.json")  # of a sentence encoder, beside its modules.json
 FILES = {"config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json", "modules.json"}
+MORE = {  # which change tokens or vectors
+    "added_tokens.json",
+    "special_tokens_map.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+}
 WEIGHTS = {"model.safetensors", "pytorch_model.bin"}
 CHUNK = 1 << 20
 
@@ -63,16 +70,19 @@ def _one_folder(packed: zipfile.ZipFile, name: str) -> list[tuple[str, zipfile.Z
     home = min(configs, key=lambda path: len(path.parts)).parent
     files = [info for info in packed.infolist() if not info.is_dir() and Path(info.filename).is_relative_to(home)]
     named = [(Path(info.filename).relative_to(home).as_posix(), info) for info in files]
-    return [(name, info) for name, info in named if name in FILES | WEIGHTS | {POOLING}]
+    return [(name, info) for name, info in named if _is_taken(name)]
+
+
+def _is_taken(name: str) -> bool:
+    return name in FILES | MORE | WEIGHTS or bool(MODULE.fullmatch(name))
 
 
 def _keep(name: str, source: IO[bytes], folder: Path) -> None:
-    if name not in FILES | WEIGHTS | {POOLING}:
+    if not _is_taken(name):
         raise InputError(f"{name}: not a file of a model. Give {', '.join(sorted(FILES | WEIGHTS))}, or one zip")
     if (folder / name).exists():
         raise InputError(f"{name} was given twice: give each file once")
-    if name == POOLING and not (folder / name).parent.exists():
-        (folder / name).parent.mkdir()
+    (folder / name).parent.mkdir(exist_ok=True)
     room = (MOST_MEGABYTES if name in WEIGHTS else TEXT_MEGABYTES) * 1_000_000
     with open(folder / name, "wb") as file:
         while chunk := source.read(CHUNK):

@@ -188,11 +188,13 @@ def vectors_of(
     return progress.rows(vector_rows, loaded, texts, pooling, loaded.limit, total=len(texts), draw=draw)
 
 
-def notices(loaded: models.Loaded, texts: TextSet) -> None:
+def notices(loaded: models.Loaded, texts: TextSet, pooling: Pooling | OwnPooling) -> None:
     """Warn of texts that are cut and of tokens that are not in the vocabulary."""
-    cut, unknown, total = models.compute(left_out, loaded, texts.all_texts, loaded.limit)
+    own = pooling.max_length if isinstance(pooling, OwnPooling) else None
+    limit = min(loaded.limit, own or loaded.limit)
+    cut, unknown, total = models.compute(left_out, loaded, texts.all_texts, limit)
     if cut:
-        text = f"{cut} of {len(texts.all_texts)} texts are longer than {loaded.limit} tokens: their ends were not read."
+        text = f"{cut} of {len(texts.all_texts)} texts are longer than {limit} tokens: their ends were not read."
         st.warning(text, icon=":material/content_cut:")
     if unknown > total / 50:
         text = f"{percent(unknown / total)} of the tokens are [UNK]: they are not in the vocabulary of {loaded.name}."

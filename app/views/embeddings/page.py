@@ -15,7 +15,7 @@ def show() -> None:
         return
     loaded = models.model_for("encoder")
     look = clouds.choose_look(loaded)
-    clouds.notices(loaded, chosen)
+    clouds.notices(loaded, chosen, look.pooling)
     shown = clouds.clouds(loaded, chosen, look)
     with layout.box():
         projection.show(shown)

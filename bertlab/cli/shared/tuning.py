@@ -50,9 +50,11 @@ def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path
     Returns the measures of the run, and then those of what it is compared with, by name; nothing in a process that only
     helps to compute.
     """
+    from bertlab.config import BertConfig
     from bertlab.evaluation.card import write_card
     from bertlab.evaluation.wording import second_label
     from bertlab.io.atomic import atomic_write
+    from bertlab.model.base import only_here
     from bertlab.tasks.registry import find_task
     from bertlab.training.engine.devices import is_first
     from bertlab.training.recipes import as_record
@@ -65,7 +67,11 @@ def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path
     say(f"measuring on {len(sets.test):,} examples ...")
     rows = measure(out, recipe, sets, options)
     atomic_write(out / COMPARISON, json.dumps(rows, indent=2) + "\n")
-    about = f"{recipe.model}, fine-tuned: {find_task(recipe.task).about}. " + " ".join(sets.notes)
+    task = find_task(recipe.task)
+    about = f"{recipe.model}, fine-tuned: {task.about}. " + " ".join(sets.notes)
+    if note := only_here(BertConfig.from_pretrained(out), task.family.head.__name__):
+        say(f"note: {note}")
+        about += f"\n\nNote: {note}."
     measures, others = rows[OURS], {name: row for name, row in rows.items() if name != OURS}
     card = as_record(recipe), measures, trained_for(out), options.line, options.free, others
     write_card(out, recipe.name, about, *card, second=second_label(out))

@@ -26,25 +26,22 @@ class Embed:
     """Scale each vector to length 1, so that a dot product is a cosine. A sentence encoder may do so by itself."""
     text_column: str | None = None
     """Name, or number from 0, of the column that holds the text; usual names are found by themselves."""
-    max_length: int = 128
-    """Tokens of a text that are read."""
+    max_length: int | None = None
+    """Tokens of a text that are read. Default: as many as a sentence encoder's files say, 128 of another model."""
     encoding: str = "utf-8"
     """Encoding of the file."""
 
     def run(self) -> None:
         from bertlab.deploy.embed import embed_file
-        from bertlab.io.locate import locate
-        from bertlab.model import BertForSentenceEmbedding
         from bertlab.model.base import best_device
-        from bertlab.model.sentences import OwnPooling, own_pooling
+        from bertlab.model.sentences import OwnPooling
         from bertlab.search.vectors import TextEncoder
-        from bertlab.tokenizer import Tokenizer
 
         at_least_one(max_length=self.max_length)
-        model = BertForSentenceEmbedding.from_pretrained(self.model, best_device())
-        tokenizer = Tokenizer.from_pretrained(self.model)
-        own = own_pooling(locate(self.model)) or OwnPooling("mean", unit=False)
-        pooling, unit = self.pooling or own.kind, self.normalise or own.unit
-        encoder = TextEncoder(model, tokenizer, self.max_length, pooling, unit)
+        encoder = TextEncoder.open(self.model, best_device(), other=OwnPooling("mean", unit=False, max_length=128))
+        encoder.pooling = self.pooling or encoder.pooling
+        encoder.normalise = self.normalise or encoder.normalise
+        positions = encoder.model.config.max_position_embeddings
+        encoder.max_length = min(self.max_length or encoder.max_length, positions)
         count = embed_file(self.file, self.out, encoder, self.text_column, self.encoding)
-        say(f"wrote {count:,} vectors of {model.config.hidden_size} numbers to {self.out}")
+        say(f"wrote {count:,} vectors of {encoder.model.config.hidden_size} numbers to {self.out}")

@@ -174,8 +174,9 @@ class BertModel(PlainBertModel):
     token_type_ids (B, S) (0 = first text, 1 = second; default all 0) and head_mask (L, A), which scales
     the output of every head (0 = knocked out). Gives a BertOutput, with hidden_states and attentions where
     output_hidden_states and output_attentions ask for them. With config.is_decoder no token sees what stands to
-    its right. With `packed` no work is done on padding, whose states are then 0. A GPU would have to stop and count the
-    tokens: there, give the Packing of the attention_mask, made on the CPU; True changes nothing.
+    its right. With `packed` no work is done on padding, whose states are then 0, unless a row begins with padding. A
+    GPU would have to stop and count the tokens: there, give the Packing of the attention_mask, made on the CPU; True
+    changes nothing.
 
     Raises InputError for input longer than config.max_position_embeddings, for wrong shapes and, on CPU,
     for ids outside the vocabulary (elsewhere the check would make the CPU wait for the device).

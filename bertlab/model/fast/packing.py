@@ -13,12 +13,15 @@ class Packing:
     """Where the N tokens of a batch stand: packs (B, S, ...) into (N, ...) and unpacks it again.
 
     Made from an attention_mask (B, S) that is on the CPU and moved with `to`, it costs a GPU no stop to count tokens.
-    Rows of the mask may have gaps. With `filled` a large batch is packed into a multiple of 64 rows: its first token
-    fills those that are left over, and unpacking drops them. On a CPU a small model's step is then a tenth shorter.
+    Rows of the mask may have gaps, but heads read the first position of each: where a row begins with padding, it is
+    not `usable`, and the batch is computed whole. With `filled` a large batch is packed into a multiple of 64 rows: its
+    first token fills those that are left over, and unpacking drops them. On a CPU a small model's step is then a tenth
+    shorter.
     """
 
     def __init__(self, attention_mask: Tensor, filled: bool = False):
         self.shape = attention_mask.shape
+        self.usable = bool(attention_mask[:, :1].all())
         positions = attention_mask.flatten().nonzero().squeeze(1)  # (N,), numbers of 0..B*S-1
         self.tokens = len(positions)
         missing = -self.tokens % ROWS if filled and self.tokens >= 8 * ROWS else 0
@@ -28,7 +31,7 @@ class Packing:
     def to(self, device: torch.device, non_blocking: bool = False) -> Self:
         """Return the same Packing on another device."""
         moved = object.__new__(type(self))
-        moved.shape, moved.tokens = self.shape, self.tokens
+        moved.shape, moved.usable, moved.tokens = self.shape, self.usable, self.tokens
         moved.packed = self.packed.to(device, non_blocking=non_blocking)
         moved.row_starts = self.row_starts.to(device, non_blocking=non_blocking)
         return moved
@@ -55,9 +58,7 @@ class Packing:
 
 
 def choose_packing(packed: bool | Packing, attention_mask: Tensor | None) -> Packing | None:
-    """Return the Packing that was given, or on a CPU one made here."""
-    if isinstance(packed, Packing):
-        return packed
-    if not packed or attention_mask is None or attention_mask.device.type != "cpu":
-        return None
-    return Packing(attention_mask, filled=True)
+    """Return the Packing that was given, or on a CPU one made here; None where it is not usable."""
+    if packed is True and attention_mask is not None and attention_mask.device.type == "cpu":
+        packed = Packing(attention_mask, filled=True)
+    return packed if isinstance(packed, Packing) and packed.usable else None

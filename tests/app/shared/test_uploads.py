@@ -171,8 +171,10 @@ def test_a_reload_says_that_the_upload_is_gone(folders):
 
 def test_the_pooling_of_a_sentence_encoder_comes_along(folders, tmp_path):
     files = files_of(folders["pretrained"]) | {"modules.json": b"[]", "1_Pooling/config.json": b"{}", "2_Dense/x": b""}
+    files["sentence_bert_config.json"] = b'{"max_seq_length": 9}'
     uploads.unpack([named("mine.zip", zipped({f"m/{name}": content for name, content in files.items()}))], tmp_path)
     assert (tmp_path / "1_Pooling" / "config.json").read_bytes() == b"{}" and not (tmp_path / "2_Dense").exists()
+    assert (tmp_path / "sentence_bert_config.json").read_bytes() == b'{"max_seq_length": 9}'
 
 
 def test_two_sessions_keep_their_uploads_apart(folders):

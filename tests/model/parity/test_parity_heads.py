@@ -117,6 +117,8 @@ def test_loss_logits_and_gradients(task, seed, tmp_path):
     torch.manual_seed(seed)
     shape = random_shape(seed)
     batch, labels, more = task(shape)
+    if seed >= 4:  # padding at the left: position 0, where [CLS] heads read, is then no token
+        batch = {name: tensor.flip(-1) for name, tensor in batch.items()}
     if seed % 2 and labels.get("labels", torch.empty(0)).shape == (B, S):  # else some padding has labels too
         labels["labels"] = labels["labels"].masked_fill(batch["attention_mask"] == 0, -100)
     config = transformers.BertConfig(**shape | more, attn_implementation="eager")
