@@ -57,11 +57,7 @@ def _plain_errors(path: Path) -> Iterator[None]:
 def file_below(folder: Path, name: Any, source: Path) -> Path:
     """Return the path of a file or folder that the file `source` names; "" is `folder` itself. InputError for a name
     that leads out of the folder, or that no file can have."""
-    try:
-        usable = isinstance(name, str) and "\0" not in name and bool(os.fsencode(name) or True)
-    except UnicodeEncodeError:  # half of a surrogate pair
-        usable = False
-    if not usable:
+    if not isinstance(name, str) or "\0" in name:
         raise InputError(f"{source}: {brief(name)} is no name of a file")
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise InputError(f"{source}: {brief(name)} lies outside this folder")

@@ -177,7 +177,7 @@ def test_a_pointer_of_git_lfs_is_named(name, checkpoint):
 def test_a_name_of_a_shard_that_is_none(file, checkpoint):
     (checkpoint / SAFE).unlink()
     (checkpoint / f"{SAFE}.index.json").write_text(json.dumps({"weight_map": {"a": file}}))
-    with pytest.raises(InputError, match="index.json: .* (is no|lies outside)"):
+    with pytest.raises(InputError, match="index.json: .*(is no|lies outside|half of)"):
         BertModel.from_pretrained(checkpoint)
 
 
