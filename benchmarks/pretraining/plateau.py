@@ -30,7 +30,7 @@ from bertlab.training.engine.optim import Optimization
 from bertlab.training.pretrain import learn_vocabulary, pretrain
 from bertlab.training.recipes import PRETRAIN
 
-LIVE = PRETRAIN["storyworld-live"]
+LIVE = replace(PRETRAIN["storyworld-live"], batch_size=32, short_share=0.0, steps=1400)  # all texts of full length
 ADAMW = Optimization("adamw", learning_rate=1e-3)
 FAITHFUL = replace(
     LIVE, optim=ADAMW, attention_init="random", position_init="random", initializer_range=0.02, masking=Masking()

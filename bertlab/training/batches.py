@@ -3,7 +3,7 @@
 import random
 import signal
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from itertools import count, islice
+from itertools import count
 from multiprocessing import get_all_start_methods
 
 import numpy as np
@@ -39,11 +39,18 @@ def batches(documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe, 
         if steps is not None and step + steps <= start:
             step += steps
             continue
-        for pairs in islice(pairs_of_steps(text, recipe, max_tokens), steps):
+        full, short = (pairs_of_steps(text, recipe, tokens) for tokens in (max_tokens, max_tokens // 2))
+        for _ in count() if steps is None else range(steps):
             step += 1
+            pairs = next(short if is_short(recipe, step) else full)
             if step > start:
                 generator = torch.Generator().manual_seed(SEEDS * recipe.seed + step)
                 yield step_batch(pairs, tokenizer, generator, recipe, recipe.masking_at(step))
+
+
+def is_short(recipe: PretrainRecipe, step: int) -> bool:
+    """Return whether the texts of this step have half of max_tokens, by the recipe's short_share."""
+    return bool(recipe.short_share) and random.Random(SEEDS * recipe.seed + step).random() < recipe.short_share
 
 
 def pairs_of_steps(text: FlatText | TokenStore, recipe: PretrainRecipe, max_tokens: int) -> Iterator[Pairs]:

@@ -67,6 +67,9 @@ class PretrainRecipe:
     # training
     max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
     phases: tuple[tuple[float, int], ...] = ()  # (share of the steps, max_tokens) that come first, with shorter texts
+    short_share: float = 0.0  # of the steps, drawn at random, with texts of half of max_tokens: more steps a minute
+        0.0  # of the steps, drawn at random, whose texts have half of max_tokens: more steps in a minute
+    )
     single_share: float = 0.1  # texts shown alone, without a second: how people type them into the explorer
     batch_size: int = 32
     steps: int = 7000
@@ -78,8 +81,9 @@ class PretrainRecipe:
         at_least_one(steps=self.steps, batch_size=self.batch_size, vocab_size=self.vocab_size)
         if self.documents < 0:
             raise InputError(f"documents={self.documents}: must not be negative")
-        if not 0 <= self.single_share <= 1:
-            raise InputError(f"single_share={self.single_share}: must be between 0 and 1")
+        for name in ("single_share", "short_share", "final_masking_rate"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name}={getattr(self, name)}: must be between 0 and 1")
         if self.objective == "left-to-right" and self.second_task != "none":
             reason = "[CLS], which judges the pair, sees none of it"
             raise InputError(f'objective="left-to-right" needs second_task="none": {reason}')
@@ -91,8 +95,6 @@ class PretrainRecipe:
             raise InputError('learns="positions": needs a trained model, whose other weights stay')
         if not 0 <= self.seed < 2**32:
             raise InputError(f"seed={self.seed}: must be between 0 and {2**32 - 1}")
-        if not 0 <= self.final_masking_rate <= 1:
-            raise InputError(f"final_masking_rate={self.final_masking_rate}: must be between 0 and 1")
         self._check_lengths()
         self.config(self.vocab_size)  # reports an impossible model before any work is done
 
@@ -101,7 +103,8 @@ class PretrainRecipe:
         if not (all(share > 0 for share in shares) and sum(shares) < 1):
             raise InputError(f"phases={self.phases}: shares must be above 0 and leave something of the steps")
         least, positions = least_tokens(self.second_task), self.max_position_embeddings
-        for tokens in (self.max_tokens, *(tokens for _, tokens in self.phases)):
+        lengths = [self.max_tokens, *(tokens for _, tokens in self.phases)]
+        for tokens in lengths + [tokens // 2 for tokens in lengths if self.short_share]:
             if tokens < least:
                 raise InputError(f"max_tokens={tokens} is too short for a text or pair: {least} is the least")
             if tokens > positions:
@@ -227,7 +230,9 @@ PRETRAIN = {
             name="storyworld-live",
             documents=6000,
             num_hidden_layers=2,
-            steps=1400,
+            short_share=0.7,
+            batch_size=16,
+            steps=2800,
         ),
         PretrainRecipe(name="own-text", documents=0, vocab_size=8000, steps=20_000),
         PretrainRecipe(

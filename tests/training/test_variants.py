@@ -132,6 +132,16 @@ def test_phases_that_leave_nothing(phases, recipe):
         replace(recipe, phases=((0.5, 65),))
 
 
+def test_a_share_of_the_steps_has_short_texts(documents, tok, recipe):
+    recipe = replace(recipe, short_share=0.7, max_tokens=48, single_share=0.0, batch_size=10)
+    made = list(islice(batches(documents, tok, recipe), 200))
+    short = [batch["input_ids"].shape[1] <= 24 for batch in made]
+    assert 0.6 < sum(short) / len(short) < 0.8
+    for start in (0, 1, 7, 150):  # a run that goes on sees the same
+        batch = next(batches(documents, tok, recipe, start))
+        assert all(torch.equal(batch[name], made[start][name]) for name in batch)
+
+
 # Recipes
 
 
@@ -183,6 +193,8 @@ MISTAKES = {
     "seed=99999999999999999999999": "seed=9999",
     "max_tokens=4": "max_tokens=4 is too short",
     "phases=0.3,4": "max_tokens=4 is too short",
+    "max_tokens=9 short_share=0.5": "max_tokens=4 is too short",
+    "short_share=1.5": "short_share=1.5",
     "optim.learning_rate=-1": "optim.learning_rate=-1",
     "optim.warmup=nan": "optim.warmup=nan",
     "single_share=2": "single_share=2",
@@ -194,7 +206,7 @@ MISTAKES = {
 def test_a_wrong_setting_is_one_line_and_exit_2(setting, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
-        main(["pretrain", "--set", setting])
+        main(["pretrain", "--set", *setting.split()])
     said = capsys.readouterr().err
     assert ended.value.code == 2 and said.startswith("bertlab: ") and len(said.strip().splitlines()) == 1
     assert MISTAKES[setting] in said and not list(tmp_path.iterdir())

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from contextlib import redirect_stderr
 from dataclasses import fields, is_dataclass, replace
+from difflib import SequenceMatcher
 from io import StringIO
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
@@ -90,8 +91,9 @@ def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
         group, _, name = path.rpartition(".")
         kinds = _kinds(recipe, group)
         if "=" not in setting or name not in kinds:
-            known = ", ".join(f"{group}.{name}" for name in kinds) if group and kinds else ", ".join(_all(recipe))
-            raise InputError(f"--set {setting}: write FIELD=VALUE, a field being one of {known}")
+            known = [f"{group}.{name}" for name in kinds] if group and kinds else _all(recipe)
+            known.sort(key=lambda field: SequenceMatcher(None, path, field).ratio(), reverse=True)
+            raise InputError(f"--set {setting}: write FIELD=VALUE, a field being one of {', '.join(known)}")
         values.setdefault(group, {})[name] = _parse(kinds[name], text, setting)
     own = values.pop("")
     nested = {group: replace(getattr(recipe, group), **changes) for group, changes in values.items()}
