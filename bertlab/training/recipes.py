@@ -68,8 +68,6 @@ class PretrainRecipe:
     max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
     phases: tuple[tuple[float, int], ...] = ()  # (share of the steps, max_tokens) that come first, with shorter texts
     short_share: float = 0.0  # of the steps, drawn at random, with texts of half of max_tokens: more steps a minute
-        0.0  # of the steps, drawn at random, whose texts have half of max_tokens: more steps in a minute
-    )
     single_share: float = 0.1  # texts shown alone, without a second: how people type them into the explorer
     batch_size: int = 32
     steps: int = 7000
