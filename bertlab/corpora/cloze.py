@@ -11,24 +11,27 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from bertlab.corpora.examples import Document, QAExample
+from bertlab.corpora.letters import MARKS, characters
 
 PASSAGE_WORDS = 120  # at most
 CLAUSE_WORDS = (5, 22)  # a shorter clause does not identify its answer; of a longer one, the part near it is asked
 DROPPED = 0.1  # share of the clause's words that the question leaves out
 SHUFFLED = 1.5  # how far a word may move, in words
 
+CAPITALS, SMALL = characters("Lu", "Lt"), characters("Ll")
 MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 DATE = re.compile(rf"(?:\d{{1,2}} )?(?:{MONTH})(?: \d{{1,2}}\b)?(?:,? \d{{4}}\b)?|\b(?:1[0-9]|20)\d\d\b")
-NUMBER = re.compile(r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?: (?:hundred|thousand|million|billion))?(?=\s+[a-z]{3,})")
-WORD = r"[A-Z][\w-]*\w"  # without the 's of a possessive
-NAME = re.compile(rf"\b{WORD}(?: (?:(?:of|de|von|van) )?{WORD}){{0,4}}")
+NUMBER = re.compile(rf"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?: (?:hundred|thousand|million|billion))?(?=\s+[{SMALL}]{{3,}})")
+PART = rf"[\w{MARKS}]"  # of a word
+WORD = rf"(?:[{CAPITALS}]['’])?[{CAPITALS}](?:{PART}|-)*{PART}"  # O'Hara, but without the 's of a possessive
+NAME = re.compile(rf"(?<!{PART}){WORD}(?: (?:(?:of|de|von|van) )?{WORD}){{0,4}}")
 ORGANISATION = re.compile(
     r"\b(?:University|College|School|Company|Party|League|Club|Church|Army|Museum|Park|Lake|Creek|Forest|Area|Mountains?|Association|Society|Institute|Council|"
     r"Committee|Court|Act|War|Battle|Prize|Award|Festival|Cup|Championship|Times|Records|Film|Street|River|Station)\b"
 )
 # A thing: words after an article or possessive, as far as one that ends such a phrase.
 THING = re.compile(
-    r"\b(?:the|an?|its|their|his|her) (?P<thing>(?:[a-z][a-z-]+ ){0,2}[a-z][a-z-]+)"
+    rf"\b(?:the|an?|its|their|his|her) (?P<thing>(?:[{SMALL}][{SMALL}{MARKS}-]+ ){{0,2}}[{SMALL}][{SMALL}{MARKS}-]+)"
     r"(?=[,.;:]| (?:of|in|on|at|to|for|from|with|by|and|or|but|that|which|who|is|are|was|were|has|had|as)\b)"
 )
 PERSON_BEHIND = re.compile(
@@ -112,7 +115,7 @@ def _word_for_name(name: str, before: str, behind: str) -> str | None:
     words = name.split()
     if words[0] in NO_NAME or (not before and len(words) == 1):
         return None
-    if NATIONAL.fullmatch(name) and re.match(r" [a-z]", behind):
+    if NATIONAL.fullmatch(name) and re.match(rf" [{SMALL}]", behind):
         return None
     organisation = ORGANISATION.search(name)
     if PLACE_BEFORE.search(before) and not organisation:
@@ -152,7 +155,7 @@ def _clause(before: str, behind: str) -> tuple[list[str], list[str]]:
     """Return the words of the clause on both sides of the answer: from comma to comma, if that is long enough."""
     near = [re.split(r"[,;:]", before)[-1].split(), re.split(r"[,;:.]", behind)[0].split()]
     if len(near[0]) + len(near[1]) < CLAUSE_WORDS[0]:
-        near = [re.findall(r"[\w'’-]+", before), re.findall(r"[\w'’-]+", behind)]
+        near = [re.findall(rf"(?:{PART}|['’-])+", before), re.findall(rf"(?:{PART}|['’-])+", behind)]
     half = CLAUSE_WORDS[1] // 2
     return near[0][-half:], near[1][:half]
 

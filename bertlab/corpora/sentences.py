@@ -15,11 +15,15 @@ OPENERS = frozenset(
     "with to no not nobody one both many most some several another each every all however thus let".split()
 )
 SAID = "said asked cried replied answered exclaimed returned called whispered shouted began added inquired repeated"
-# Western: stops and closing quotes, a space, then something that can open a sentence. Chinese and
-# Japanese: stops and closing quotes alone.
+# What ends a sentence in scripts with marks of their own: Chinese and Japanese, Devanagari and its neighbours, Arabic
+# and Urdu, Armenian, Ethiopic, Burmese, Khmer, Tibetan, Mongolian, Syriac, N'Ko, Balinese, Javanese and rarer ones.
+STOPS = "。！？｡।॥؟۔։።፧፨။။។៕།༎᠃᠉܀܁܂߹꧉᭟᭞꫱꯫᱾᱿෴᥄᥅᰻᰼꩝꩞꩟꓿꘎꘏᙮"
+# Western: stops and closing quotes, a space, then something that can open a sentence. The others, and the question mark
+# of Greek: stops and closing quotes alone.
 BOUNDARY = re.compile(
-    r"""(?<=\S)(?P<stop>[.!?…]+)(?P<close>[)\]"'”’»_]*)\s+"""
-    r"""(?=(?:[-–—]+\s*)?[(\["'“‘«_]*[$£€]?(?P<next>[^\W_][\w'’]*))|[。！？]+[」』”’]*\s*"""
+    r"""(?<=\S)(?P<stop>[.!?…‼‽⁇⁈⁉]+)(?P<close>(?:[)\]"'”’»›“_]|[ \u00a0\u202f]»)*)\s+"""
+    r"""(?=(?:[-–—]+\s*)?[¿¡(\["'“‘„‚«‹»_]*[$£€]?(?P<next>[^\W_][\w'’]*))"""
+    rf"""|(?:[{STOPS}][{STOPS}.!?]*|．(?!\d)|(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e])[」』”’»›"')）\]]*\s*"""
 )
 SPEAKER = re.compile(rf"(?:(?:Mr|Mrs|Miss|Dr)\.?\s+)?[^\W\d_]+\s+(?:{'|'.join(SAID.split())})\b")
 LIST_NUMBER = re.compile(r"\s*\d{1,2}")

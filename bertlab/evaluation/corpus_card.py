@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bertlab.corpora.english.overlap import WORD, Overlap
+from bertlab.corpora.english.overlap import Overlap
 from bertlab.corpora.examples import Document
+from bertlab.corpora.letters import words as words_of
 from bertlab.corpora.sources import LICENCES, source_of
 from bertlab.evaluation.held_out import held_out
 from bertlab.evaluation.report import markdown_table
@@ -51,7 +52,7 @@ def duplicates(documents: Sequence[Document]) -> Duplicates:
 def cuts(documents: Sequence[Document], sizes: Sequence[int] = SIZES, lowercase: bool = True) -> list[Cut]:
     """Learn a vocabulary of each size from the training part, and measure it on the held-out part."""
     known, new = held_out(documents)
-    words = [word for document in new for word in WORD.findall(document.text)]
+    words = [word for document in new for word in words_of(document.text)]
     return [_cut(Tokenizer.train((s for d in known for s in d.sentences), size, lowercase), words) for size in sizes]
 
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-WORD = re.compile(r"\w+(?:['’]\w+)*")
+from bertlab.corpora.letters import LETTER, UNSPACED
+
+WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}]){LETTER})+(?:['’]{LETTER}+)*")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from bertlab.corpora.functions import Function, name_words, read_functions
+from bertlab.corpora.letters import words
 from bertlab.corpora.pydoc import installed, python_files
 from bertlab.corpora.reading import read_text
 from bertlab.corpora.sentences import split_sentences
@@ -88,7 +89,7 @@ def paragraphs(path: Path) -> Iterator[Unit]:
             lines.append(line.strip())
             continue
         text = " ".join(lines)
-        if len(text.split()) >= LEAST_WORDS:
+        if len(words(text)) >= LEAST_WORDS:
             yield Unit(f"{path}:{number - len(lines)}", "", split_sentences(text)[0], text[:LONGEST])
         lines = []
 

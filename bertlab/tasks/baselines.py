@@ -4,7 +4,6 @@ The linear models are scikit-learn's. All of it takes seconds, so that no report
 """
 
 import random
-import re
 import sys
 import warnings
 from collections import Counter
@@ -15,15 +14,14 @@ from typing import Any
 import numpy as np
 
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample
+from bertlab.corpora.letters import LETTER, UNSPACED, WORD
 from bertlab.corpora.sentences import split_sentences
 
 COUNTED = 20_000  # examples that are learned from, drawn at random
 CHOSEN = 2000  # of these, the examples by which the strength of regularization is chosen
 STRENGTHS = (0.3, 1.0, 3.0, 10.0)  # C of scikit-learn; the best one by five-fold cross-validation counts
 FEW = 100  # examples; with less, rare words count too and C is 1
-CHARACTER = "\u3040-\u30ff\u3400-\u9fff"  # of Chinese and Japanese, which set no spaces between words
-TERM = rf"[{CHARACTER}]|(?:(?![{CHARACTER}])\w){{2,}}"  # what TF-IDF counts
-WORD = re.compile(rf"[{CHARACTER}]|(?:(?![{CHARACTER}])\w)+")
+TERM = rf"[{UNSPACED}]|(?:(?![{UNSPACED}]){LETTER}){{2,}}"  # what TF-IDF counts
 
 Label = str | float | tuple[str, ...]
 Matrix = Any  # of scipy or numpy (N, F)
@@ -44,7 +42,7 @@ def drawn(count: int, most: int) -> list[int]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in small letters; of Chinese and Japanese the characters."""
+    """Return the words of a text in small letters; of Chinese, Japanese or Thai the characters."""
     return WORD.findall(text.lower())
 
 
@@ -84,7 +82,9 @@ def predicted(known: Matrix, labels: Sequence, new: Matrix) -> list[Label]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rare classes, and of a search that ends early
         found = best_model(known, target).fit(known, target).predict(new)
-    return list(binarizer.inverse_transform(found)) if several else found.tolist()
+    if several:  # of a single label scikit-learn predicts a column without its second axis
+        return list(binarizer.inverse_transform(found.reshape(len(found), -1)))
+    return found.tolist()
 
 
 def best_model(known: Matrix, target: np.ndarray) -> Any:

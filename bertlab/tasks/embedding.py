@@ -20,6 +20,7 @@ from bertlab.inputs.features import Feature, Target
 from bertlab.model.base import PretrainedModel
 from bertlab.model.sentences import BertForSentenceEmbedding, SentenceOutput
 from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName
+from bertlab.tasks.baselines import TERM
 from bertlab.tasks.measures import score_ranks
 
 COUNTED = 20_000  # examples that the baseline counts words in
@@ -99,7 +100,7 @@ class EmbeddingTask(Task[TextExample, PairPrediction]):
     def baselines(self, known: Sequence[TextExample], examples: Sequence[TextExample]) -> dict[str, dict[str, float]]:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        tfidf = TfidfVectorizer(sublinear_tf=True).fit(
+        tfidf = TfidfVectorizer(token_pattern=TERM, sublinear_tf=True).fit(
             text for example in (*known[:COUNTED], *examples) for text in both(example)
         )
         first, second = (tfidf.transform([both(example)[side] for example in examples]) for side in (0, 1))

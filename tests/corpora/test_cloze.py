@@ -39,6 +39,21 @@ def test_a_capital_at_the_start_is_no_name(sentence):
     assert candidates(sentence) == []
 
 
+@pytest.mark.parametrize(
+    ("sentence", "name"),
+    [
+        ("Ángel De Marín scored twice in the match.", "Ángel De Marín"),
+        ("Stefan Lo\u0308vdal became head of the club.", "Stefan Lo\u0308vdal"),
+        ("Nobody knew that Rene\u0301 moved.", "Rene\u0301"),
+        ("They met Żaneta Øster there.", "Żaneta Øster"),
+        ("They met Conan O’Brien there.", "Conan O’Brien"),
+        ("He saw Алла Пугачёва there.", "Алла Пугачёва"),
+    ],
+)
+def test_names_are_whole_whatever_their_letters(sentence, name):
+    assert name in [sentence[c.start : c.end] for c in candidates(sentence)]
+
+
 def test_answers_stand_where_they_are_said_to():
     examples = list(cloze_questions([MARIE] * 20, seed=1))
     assert len(examples) >= 40

@@ -63,6 +63,19 @@ She smiled.|--No, she laughed.|He did so too.
 She smiled.--He left.|— Yes, said Ann.|Good.
 Chap. 3 is long.|Chapter 4 is short.|Sec. 5 is dull.
 Where is Mr. X?|He saw Mme. Y. and Mlle. Z. there.
+राम घर गया।|सीता बाज़ार गई।|वे खुश थे।
+রাম বাড়ি গেল।|সীতা এল।
+یہ کتاب ہے۔|وہ قلم ہے۔|کیا؟|ہاں۔
+هل جاء؟|نعم جاء.|ذهب!
+Բարեւ։|Ինչպե՞ս ես։
+ሰላም።|እንዴት ነህ።
+သူ လာသည်။|ငါ သွားသည်။
+គាត់មក។|ខ្ញុំទៅ។
+Τι κάνεις;|Είμαι καλά.|Εσύ;
+Hola.|¿Qué tal?|¡Bien!|Adiós.
+„Komm!“|„Nein.“|Er ging.
+« Oui. »|Il est parti.
+Привет.|Как дела?|Хорошо!
 M. Dupont came.|Mme. Dupont did not.
 It rained on Mon. and Tues.|On Wed. it snowed.
 She lives at 5 Elm St. in Troy.|He lives at 7 Oak Ave. with her.

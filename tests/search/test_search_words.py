@@ -91,6 +91,28 @@ def test_words_are_whole_and_question_words_do_not_count():
     assert stems("How do I find the first of them?") == ["find", "first"]
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("москва", "Москва является столицей России."),
+        ("北京", "他住在北京市中心。"),
+        ("京", "他住在北京市中心。"),
+        ("カメラ", "新しいカメラを買った。"),
+        ("ประเทศ", "กรุงเทพเป็นเมืองหลวงของประเทศไทย"),
+        ("서울", "서울은 한국의 수도이다."),
+        ("חיפה", "נמל חיפה הוא גדול."),
+        ("मौसम", "आज मौसम अच्छा है।"),
+        ("BÄR", "Der Ba\u0308r schläft."),
+        ("straße", "Die STRASSE ist lang."),
+        ("میخواهم", "من می\u200cخواهم بروم"),
+    ],
+)
+def test_words_of_any_script_are_found(question, text):
+    others = ["br and r are two letters", "это другой текст", "天気がいいですね。", "हम घर पर थे", "저는 학생입니다"]
+    scores = by_words(WordCounts.of([*others, text]))(question)
+    assert scores.argmax() == len(others) and scores[-1] > 0
+
+
 def test_a_synonym_counts_less_than_the_word_itself_and_no_more_than_once():
     texts = ["delete a folder", "delete a directory", "delete a frog", "a directory dir"]
     plain, ranker = by_words(WordCounts.of(texts)), by_words(WordCounts.of(texts), synonyms=synonyms())

@@ -1,6 +1,5 @@
 """Overlap of training text with texts to measure on: runs of 13 words in both (Brown et al. 2020, appendix C)."""
 
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,11 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bertlab.corpora.examples import Document
+from bertlab.corpora.letters import WORD
 
 RUN = 13  # words, in small letters and without punctuation
-WORD = re.compile(r"\w+")
 BASE = np.uint64(0x9E3779B97F4A7C15)  # odd, so no bit of an early word is lost
-
 
 REMOVED = (
     "Documents (at most 50 sentences or a paragraph more, or one review) that share a run of 13 words with a text to "
