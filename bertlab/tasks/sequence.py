@@ -23,6 +23,7 @@ from bertlab.tasks.baselines import Label, predicted_by_overlap, predicted_by_tf
 from bertlab.tasks.measures import score_classes, score_label_sets, score_numbers
 
 MOST_CLASSES = 1000  # more different labels than this are no classes
+FEW_NUMBERS = 10  # decimals that may be classes, as half stars are
 NEGATION = re.compile("(not|non|no)[_ -]")
 LARGEST = 1e18  # the square of a larger number overflows 32 bits
 
@@ -69,8 +70,15 @@ class SequenceTask(Task[TextExample, TextPrediction]):
             return {"problem_type": "regression", "num_labels": 1}
         several = isinstance(labels[0], tuple)
         names = sorted_labels({name for label in labels for name in classes(label)})
-        if len(names) < (1 if several else 2):
+        if not names:
+            raise InputError(f"none of the {len(labels)} examples has a label: there is nothing to learn")
+        if len(names) < 2 and not several:
             raise InputError(f"all {len(labels)} examples have the label {names[0]!r}: there is nothing to learn")
+        if not several and are_measurements(names, len(labels)):
+            raise InputError(
+                f"the labels are {len(names):,} different numbers, such as {names[0]} and {names[1]}, not classes: "
+                "--set problem=regression learns them"
+            )
         if len(names) > MOST_CLASSES:
             raise InputError(f"{len(names)} different labels are no classes; numbers? --set problem=regression")
         self.best = "micro_f1" if several else "accuracy"
@@ -142,6 +150,16 @@ class SequenceTask(Task[TextExample, TextPrediction]):
         if not isinstance(predictions[0].label, str):
             return None
         return [(str(e.label), str(p.label)) for e, p in zip(examples, predictions, strict=True)]
+
+
+def are_measurements(names: Sequence[str], examples: int) -> bool:
+    """Return whether the labels of so many examples look like numbers to be learned as such: decimals among them, and
+    more than FEW_NUMBERS or, of few examples, more than half as many as these."""
+    try:
+        numbers = [float(name) for name in names]
+    except ValueError:
+        return False
+    return not all(number.is_integer() for number in numbers) and len(names) > min(FEW_NUMBERS, examples / 2)
 
 
 def _mean(labels: Sequence[Label]) -> float:

@@ -41,6 +41,22 @@ def test_settled_by_the_labels(task):
     assert task.best == "spearman"
 
 
+@pytest.mark.parametrize("labels", [["0.5", "1", "1.5"] * 4, [str(n) for n in range(30)], ["1.1", "2", "beta"]])
+def test_numbers_may_be_classes(labels, task):
+    """Half stars, numbers of topics, versions."""
+    assert len(task.head_fields(examples(*labels))["id2label"]) == len(set(labels))
+
+
+def test_one_label_that_a_text_has_or_has_not(task):
+    known = [
+        TextExample(str(n), f"a {'bad' if n % 3 else 'red'} dog", None, ("bad",) if n % 3 else ()) for n in range(12)
+    ]
+    assert task.head_fields(known)["id2label"] == {0: "bad"}
+    figures = task.baselines(known, known)
+    assert figures["always the most frequent"]["micro_f1"] == pytest.approx(2 * 8 / (8 + 12))
+    assert figures["TF-IDF, logistic regression"]["micro_f1"] == 1
+
+
 def test_names_of_different_case_are_different_classes(task):
     assert list(task.head_fields(examples("red", "Red", "RED"))["id2label"].values()) == ["RED", "Red", "red"]
 
@@ -68,6 +84,12 @@ def test_of_two_classes_the_second_is_the_positive_one(names, task):
         (("a", "a"), "all 2 examples have the label 'a'"),
         (("a", None), "example 1: has no label"),
         ([str(n) for n in range(1001)], "1001 different labels are no classes"),
+        ([(), ()], "none of the 2 examples has a label"),
+        (
+            [f"{n / 3:.3f}" for n in range(30)],
+            "30 different numbers, such as 0.000 and 0.333, .*--set problem=regression",
+        ),
+        (["0.5", "2", "3.5"], "3 different numbers"),
     ],
 )
 def test_labels_that_teach_nothing(labels, message, task):

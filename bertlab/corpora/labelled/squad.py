@@ -68,7 +68,7 @@ def _example(entry: dict, context: object, where: str, labelled: bool) -> QAExam
     where = f"{where} (id {identity})"
     context = check_text(context, f'{where}: "context"')
     question = check_text(_field(entry, "question", str, where), f'{where}: "question"')
-    if not labelled or entry.get("is_impossible") or not _field(entry, "answers", list, where):
+    if not labelled or _is_impossible(entry, where):
         return QAExample(identity, question, context, "", -1)
     first, *others = (_field(answer, "text", str, where) for answer in entry["answers"])
     start = _field(entry["answers"][0], "answer_start", int, where)
@@ -78,6 +78,16 @@ def _example(entry: dict, context: object, where: str, labelled: bool) -> QAExam
         raise InputError(f"{where}: the answer {first!r:.80} is not at character {start} of its context{hint}")
     also_right = tuple(text for text in dict.fromkeys(others) if text not in ("", first))
     return QAExample(identity, question, context, first, start, others=also_right)
+
+
+def _is_impossible(entry: dict, where: str) -> bool:
+    """Return whether the question has no answer: it says so, or, as on the hub, just has none."""
+    said = _field({"is_impossible": False} | entry, "is_impossible", bool, where)
+    if said or _field(entry, "answers", list, where):
+        return said
+    if "is_impossible" in entry:
+        raise InputError(f'{where}: "is_impossible" is false, but "answers" holds none')
+    return True
 
 
 def squad_text(examples: Iterable[QAExample], title: str) -> str:
@@ -93,6 +103,7 @@ def _paragraph(example: QAExample) -> dict:
 
 
 def _field(entry: object, name: str, kind: type | UnionType, where: str) -> Any:
-    if not isinstance(entry, dict) or not isinstance(entry.get(name), kind):
+    value = entry.get(name) if isinstance(entry, dict) else None
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):  # true is no 1
         raise InputError(f'{where}: "{name}" is missing or of the wrong type')
-    return entry[name]
+    return value

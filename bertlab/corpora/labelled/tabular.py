@@ -1,6 +1,7 @@
 """Texts with classes, numbers or choices, from rows with named columns."""
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +17,7 @@ from bertlab.errors import InputError
 from bertlab.io.gate import parse_json
 from bertlab.io.locate import data_folder
 
+WHOLE = re.compile(r"[+-]?\d+\.0")
 Problem = Literal["single_label_classification", "regression", "multi_label_classification"]
 
 
@@ -52,8 +54,9 @@ def read_table(
 
     Columns that are not named are found by the names that published data sets give them: text, sentence1 and
     sentence2, premise and hypothesis ..., label, gold_label ... Numbers name the columns of a CSV or TSV file without
-    a header. Several labels are a JSON list, or are separated by | or commas; there may be none. An example's id is
-    that of its row, or its line number. InputError names the line; with `skipped` a bad row is left out and counted.
+    a header. Several labels are a JSON list, or are separated by |; there may be none. 1 and 1.0 are one class, nan is
+    none. An example's id is that of its row, or its line number. InputError names the line; with `skipped` a bad row is
+    left out and counted.
     """
     columns = Columns(text_column, pair_column, label_column)
     records = read_records(Path(path), encoding, skipped, columns)
@@ -135,9 +138,16 @@ def _label(record: Record, column: str, problem: Problem) -> str | float | tuple
 
 
 def _class(value: object, where: str) -> str:
-    if not isinstance(value, str | int | float):
+    name = _written(value)
+    if not isinstance(value, str | int | float) or name.lower() == "nan" or value in (math.inf, -math.inf):
         raise InputError(f"{where} holds no class but {value!r:.40}")
-    return check_text(str(value).strip(), where)
+    return check_text(name, where)
+
+
+def _written(value: object) -> str:
+    """Return a value as text. Programs write a whole number also as 1.0."""
+    text = str(value).strip()
+    return text.removesuffix(".0") if WHOLE.fullmatch(text) else text
 
 
 def _number(value: object, where: str) -> float:
@@ -153,7 +163,7 @@ def _number(value: object, where: str) -> float:
 def _classes(value: object, where: str) -> tuple[str, ...]:
     if isinstance(value, str):
         value = _listed(value.strip(), where)
-    if not isinstance(value, list) or not all(isinstance(label, str | int) for label in value):
+    if not isinstance(value, list) or not all(type(label) in (str, int) for label in value):  # no true and false
         raise InputError(f"{where} holds no list of labels but {value!r:.40}")
     labels = tuple(_class(label, where) for label in value)
     if len(set(labels)) < len(labels):
@@ -164,7 +174,7 @@ def _classes(value: object, where: str) -> tuple[str, ...]:
 def _listed(text: str, where: str) -> object:
     if text.startswith("["):
         return parse_json(text, f"{where} begins like a JSON list but is none: {text!r:.40}")
-    return text.split("|" if "|" in text else ",") if text else []
+    return text.split("|") if text else []
 
 
 def _choice_example(record: Record, columns: Columns, count: int) -> ChoiceExample:
@@ -187,7 +197,7 @@ def _choices(record: Record, columns: Columns) -> list:
 
 def _right_choice(record: Record, column: str, choices: tuple[str, ...]) -> int:
     value, where = record.value(column), record.cell(column)
-    text = str(value).strip()
+    text = value.strip() if isinstance(value, str) else _written(value)
     texts = [choice.strip() if isinstance(value, str) else None for choice in choices]
     right = {number for number, choice in enumerate(texts) if text in (str(number), choice)}
     if len(right) != 1:

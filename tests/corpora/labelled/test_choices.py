@@ -37,8 +37,9 @@ def test_lists_of_choices(tmp_path, label, number):
 
 
 def test_a_number_is_no_text(tmp_path):
-    path = write(tmp_path, "a.jsonl", {"text": "1 + 1 =", "choices": ["1", "2"], "label": 1})
-    assert [one.label for one in read_choices(path)] == [1]
+    for label in (1, 1.0):
+        path = write(tmp_path, "a.jsonl", {"text": "1 + 1 =", "choices": ["1", "2"], "label": label})
+        assert [one.label for one in read_choices(path)] == [1]
 
 
 def test_choices_without_labels_and_by_own_names(tmp_path):

@@ -98,6 +98,15 @@ BAD = {
     "from the end": (question(answers=[{"text": "n.", "answer_start": -2}]), r"\(id q7\).*'n.' is not at"),
     "empty": (question(answers=[{"text": "", "answer_start": 0}]), r"\(id q7\).*'' is not at"),
     "no question": (3, 'paragraph 1, question 1: "id"'),
+    "a word for no": (question(is_impossible="False"), r'\(id q7\): "is_impossible" is missing or of the wrong type'),
+    "a number for no": (question(is_impossible=0), r'\(id q7\): "is_impossible" is missing or of the wrong type'),
+    "null": (question(is_impossible=None), r'\(id q7\): "is_impossible" is missing or of the wrong type'),
+    "a switch as start": (question(answers=[{"text": "T", "answer_start": False}]), r'\(id q7\): "answer_start"'),
+    "a switch as id": (question(id=True), 'question 1: "id"'),
+    "possible without an answer": (
+        *(question(is_impossible=False, answers=[]),),
+        r'\(id q7\): "is_impossible" is false, but "answers" holds none',
+    ),
 }
 
 

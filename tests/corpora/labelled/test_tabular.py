@@ -124,7 +124,8 @@ def test_quoted_rows_over_several_lines(tmp_path):
     [
         ("a", ("a",)),
         ("a|b, c", ("a", "b, c")),
-        (" a, b", ("a", "b")),
+        ("Food, drink", ("Food, drink",)),
+        (" a | b", ("a", "b")),
         ("", ()),
         (" ", ()),
         ('["a", "b|c"]', ("a", "b|c")),
@@ -139,6 +140,15 @@ def test_several_labels(tmp_path, value, labels):
     if isinstance(value, str):
         path = write(tmp_path, "a.csv", as_csv(["text", "labels"], ["t", value]))
         assert [one.label for one in read_table(path, problem=SEVERAL)] == [labels]
+
+
+def test_a_whole_number_is_one_class_however_it_is_written(tmp_path):
+    path = write(
+        tmp_path, "a.jsonl", *({"text": "t", "label": label} for label in (1, 1.0, "1", "1.0", -2.0, 1.5, "x.0"))
+    )
+    assert [one.label for one in read_table(path)] == ["1", "1", "1", "1", "-2", "1.5", "x.0"]
+    path = write(tmp_path, "a.csv", "text,label", "t,3.0", "t,3", "t,3.00")
+    assert [one.label for one in read_table(path)] == ["3", "3", "3.00"]
 
 
 def test_other_encodings(tmp_path):
@@ -192,6 +202,19 @@ BAD_ROWS = {
         *("a.jsonl", [{"text": "a", "label": ["b"]}], {"text": "a", "label": [0, 1, 1]}),
         *({"problem": SEVERAL}, r"'label' holds a label twice: \[0, 1, 1\]; give the names"),
     ),
+    "switches": (
+        *("a.jsonl", [{"text": "a", "label": ["b"]}], {"text": "a", "label": [True, False]}),
+        *({"problem": SEVERAL}, r"'label' holds no list of labels but \[True, False\]"),
+    ),
+    "NaN": (
+        "a.jsonl",
+        [{"text": "a", "label": 1}],
+        '{"text": "a", "label": NaN}',
+        {},
+        "'label' holds no class but nan",
+    ),
+    "infinity": ("a.jsonl", [{"text": "a", "label": 1}], '{"text": "a", "label": 1e999}', {}, "holds no class but inf"),
+    "nan in a table": ("a.csv", [HEAD, "a,1"], "a,nan", {}, "'label' holds no class but 'nan'"),
     "weights": (
         *("a.jsonl", [{"text": "a", "label": ["b"]}], {"text": "a", "label": [0.5]}),
         *({"problem": SEVERAL}, r"'label' holds no list of labels but \[0.5\]"),
