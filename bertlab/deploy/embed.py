@@ -42,12 +42,11 @@ def embed_file(path: Path, out: Path, encoder: TextEncoder, column: str | None =
 
 def read_texts(path: Path, column: str | None, encoding: str) -> Iterator[str]:
     """Yield the texts of a file, so that the n-th vector is that of the n-th line or row."""
-    wanted, lines = Columns(text=column), path.suffix.lower() == ".txt"
-    for number, record in enumerate(read_records(path, encoding, columns=wanted), start=1):
-        if number == 1:
-            column = found_columns(wanted, TEXTS, record.values, str(path), labelled=False).text
-        if lines and record.values.keys() == {"text"} and record.number != number:
-            raise InputError(f"{path}, line {number}: is empty; write a text on it, or leave it out")
+    wanted, names = Columns(text=column), None
+    for record in read_records(path, encoding, columns=wanted, every_line=True):
+        if names is None:
+            names = record.values
+            column = found_columns(wanted, TEXTS, names, str(path), labelled=False).text
         assert column is not None  # found_columns names it
         yield check_text(record.value(column), record.cell(column))
 

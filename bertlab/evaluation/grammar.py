@@ -53,7 +53,11 @@ def share_right(score: Scores, pairs: Sequence[MinimalPair]) -> float:
 
 @torch.inference_mode()
 def pseudo_log_likelihoods(model: BertForPreTraining, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
-    """Return for each of N texts the sum of the log-probabilities of its tokens, each hidden in turn: (N,)."""
+    """Return for each of N texts the sum of the log-probabilities of its tokens, each hidden in turn: (N,).
+
+    [UNK] counts as any other token, as with Salazar et al.: left out, it would make a sentence likelier. Between texts
+    with different unknown words the sums tell little.
+    """
     sums = torch.zeros(len(texts), dtype=torch.float64)
     for batch, rows in one_hidden(tokenizer(list(texts)), tokenizer):
         out = model.eval()(**beside(model, batch), masked_only=True, packed=True)
@@ -65,7 +69,7 @@ def pseudo_log_likelihoods(model: BertForPreTraining, tokenizer: Tokenizer, text
 def one_hidden(batch: Batch, tokenizer: Tokenizer) -> Iterator[tuple[Batch, Tensor]]:
     """Yield the rows of `batch` (N, S) again for each of their words, with that one hidden: (M, S) at a time, with
     labels; and which row each was (M,)."""
-    row, position = (~tokenizer.special_mask(batch["input_ids"])).nonzero(as_tuple=True)  # (T,) each
+    row, position = counted(batch["input_ids"], tokenizer).nonzero(as_tuple=True)  # (T,) each
     for rows, positions in zip(row.split(ROWS), position.split(ROWS), strict=True):
         part = {name: values[rows] for name, values in batch.items()}
         every = torch.arange(len(rows))
@@ -75,17 +79,22 @@ def one_hidden(batch: Batch, tokenizer: Tokenizer) -> Iterator[tuple[Batch, Tens
         yield part | {"labels": labels}, rows
 
 
+def counted(input_ids: Tensor, tokenizer: Tokenizer) -> Tensor:
+    """Return where a token counts, all but [CLS], [SEP], [PAD] and a typed [MASK]: bool of the same shape."""
+    return ~tokenizer.special_mask(input_ids) | (input_ids == tokenizer.unk_token_id)
+
+
 def unigram_scores(baselines: NeighbourBaselines, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
     """Return the sum of the log-frequencies of the words of each text: (N,)."""
     ids = tokenizer(list(texts))["input_ids"]  # (N, S)
-    logs = baselines.unigram.log()[ids].masked_fill(tokenizer.special_mask(ids), 0.0)
+    logs = baselines.unigram.log()[ids].masked_fill(~counted(ids, tokenizer), 0.0)
     return logs.double().sum(1)
 
 
 def bigram_scores(baselines: NeighbourBaselines, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
     """Return the sum of the log-probabilities of each word between its two neighbours: (N,)."""
     ids = tokenizer(list(texts))["input_ids"]  # (N, S)
-    row, position = (~tokenizer.special_mask(ids)).nonzero(as_tuple=True)  # (T,) each
+    row, position = counted(ids, tokenizer).nonzero(as_tuple=True)  # (T,) each
     sums = torch.zeros(len(ids), dtype=torch.float64)
     for rows, positions in zip(row.split(ROWS), position.split(ROWS), strict=True):
         logs = baselines.bigram_log_probabilities(ids[rows, positions - 1], ids[rows, positions + 1])  # (M, V)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from pyarrow.parquet import read_table
 
-from bertlab import BertModel, Tokenizer
+from bertlab import BertModel, InputError, Tokenizer
 from bertlab.cli.main import main
 from bertlab.deploy import embed
 from bertlab.model import BertForSentenceEmbedding
@@ -83,6 +83,15 @@ BAD = {
     "no text": ("\n", "v.npy", "holds no text"),
     "another ending": ("a\n", "v.txt", ".npy or .parquet"),
 }
+
+
+@pytest.mark.parametrize("name", ["lines", "lines.text", "lines.TXT"])
+def test_no_vector_moves_up_whatever_the_file_is_called(name, tmp_path):
+    (tmp_path / name).write_text("Ruth ran.\n\nMark slept.\n")
+    with pytest.raises(InputError, match=f"{name}, line 2: is empty"):
+        list(embed.read_texts(tmp_path / name, None, "utf-8"))
+    (tmp_path / name).write_text("Ruth ran.\nMark slept.\n\n")
+    assert list(embed.read_texts(tmp_path / name, None, "utf-8")) == ["Ruth ran.", "Mark slept."]
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -40,6 +40,14 @@ def test_likelihoods_are_those_of_a_slow_loop(model, tokenizer, monkeypatch):
     assert found.tolist() == pytest.approx([slow_likelihood(model, tokenizer, text) for text in TEXTS], rel=1e-5)
 
 
+def test_an_unknown_word_counts_as_any_other_token(model, tokenizer):
+    text = "The boy sees the ☃."
+    assert tokenizer.unk_token_id in tokenizer([text])["input_ids"]
+    assert grammar.pseudo_log_likelihoods(model, tokenizer, [text]).tolist() == pytest.approx(
+        [slow_likelihood(model, tokenizer, text)], rel=1e-5
+    )
+
+
 def test_baselines_are_those_of_a_slow_loop(tokenizer, monkeypatch):
     monkeypatch.setattr(grammar, "ROWS", 4)
     documents = token_ids([TEXTS], tokenizer)

@@ -36,15 +36,19 @@ class Record:
 
 
 def read_records(
-    path: Path, encoding: str = "utf-8", skipped: Skipped | None = None, columns: Columns = EVERY
+    path: Path,
+    encoding: str = "utf-8",
+    skipped: Skipped | None = None,
+    columns: Columns = EVERY,
+    every_line: bool = False,
 ) -> Iterator[Record]:
     """Yield the rows of a file of JSON lines (.jsonl, .json: one object a line) or of a table, whatever its ending.
 
     The delimiter is found from the first lines: tabs, which separate without quoting, or commas, semicolons and | as in
     CSV. The first line names the columns, unless `columns` are numbers: then they are called "0", "1", ... Lines that
     begin with a number of few ("1 a fine film") have the columns "label" and "text"; other lines without a delimiter
-    are the column "text". InputError names the line where something is wrong; with `skipped` such a row is left out and
-    counted, unless it makes all later rows doubtful.
+    are the column "text"; blank ones are left out, but mistakes with `every_line`. InputError names the line where
+    something is wrong; with `skipped` such a row is left out and counted, unless it makes all later rows doubtful.
     """
     if path.suffix.lower() in JSON:
         yield from usable(_lines(path, encoding), partial(_object, path), skipped)
@@ -55,7 +59,8 @@ def read_records(
         if dialect.delimiter.strip(" "):
             yield from _table(path, lines, dialect, skipped)
         else:
-            yield from _texts(path, lines, dialect.delimiter == " ", skipped)
+            rows = _filled(path, lines) if every_line else enumerate(lines, start=1)
+            yield from _texts(path, rows, dialect.delimiter == " ", skipped)
 
 
 def _lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
@@ -77,7 +82,19 @@ def _object(path: Path, row: tuple[int, str]) -> Record:
     return Record(where, number, values)
 
 
-def _texts(path: Path, lines: Iterable[str], labelled: bool, skipped: Skipped | None) -> Iterator[Record]:
+def _filled(path: Path, lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield each line with its number from 1. InputError: one before another is blank."""
+    blank = 0
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            blank = blank or number
+        elif blank:
+            raise InputError(f"{path}, line {blank}: is empty; write a text on it, or leave it out")
+        else:
+            yield number, line
+
+
+def _texts(path: Path, lines: Iterable[tuple[int, str]], labelled: bool, skipped: Skipped | None) -> Iterator[Record]:
     """Yield each line that is not blank as a text, or as a label and a text."""
 
     def record(row: tuple[int, str]) -> Record:
@@ -89,7 +106,7 @@ def _texts(path: Path, lines: Iterable[str], labelled: bool, skipped: Skipped | 
             raise InputError(f"{where}: no label, blank and text, as the first lines have")
         return Record(where, number, {"label": match[1], "text": match[2]})
 
-    yield from usable((row for row in enumerate(lines, start=1) if row[1].strip()), record, skipped)
+    yield from usable((row for row in lines if row[1].strip()), record, skipped)
 
 
 def _table(path: Path, lines: Iterable[str], dialect: Dialect, skipped: Skipped | None) -> Iterator[Record]:
