@@ -7,7 +7,7 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from bertlab.errors import InputError, printable
-from bertlab.explain.words.fill import fill_mask
+from bertlab.explain.words.fill import fill_mask, typed_masks
 from bertlab.io.atomic import atomic_lines
 from bertlab.model import BertForPreTraining
 from bertlab.model.base import PretrainedModel
@@ -27,8 +27,14 @@ def fill_in(text: str, model: str, top: int, settings: PredictSettings = Predict
 
 
 def fill_rows(model: BertForPreTraining, tokenizer: Tokenizer, text: str, top: int) -> list[dict]:
-    """As fill_in, with a model that is open."""
+    """As fill_in, with a model that is open. InputError also where a [MASK] stands behind the tokens that it reads."""
     fills = fill_mask(model, tokenizer, text, k=top)
+    if (typed := typed_masks(text)) > len(fills):
+        length = model.config.max_position_embeddings
+        raise InputError(
+            f"the text holds {typed} [MASK], but only {len(fills)} among the {length} tokens that the model reads: "
+            "shorten it, or give it in parts"
+        )
     return [
         {"mask": number, "text": printable(token), "probability": probability}
         for number, fill in enumerate(fills, start=1)
@@ -105,7 +111,7 @@ def predict_file(
         task.batch_size = settings.batch_size
         as_text = file_format(task, model, out)
         options = files.reading(pairs=task.learned.pairs if task.learned else None, labelled=False)
-        examples = task.read_examples(path, options)
+        examples = task.read_new(path, options)
         predictions = named_predictions(opened, task, tqdm(examples, unit="example", delay=1))
         count = atomic_lines(out, (as_text(identity, prediction) for identity, prediction in predictions))
     return count, str(options.skipped or "")

@@ -1,6 +1,8 @@
 """One input, or a file of them: predictions as rows, whatever the model was taught."""
 
 import json
+import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -96,10 +98,68 @@ def test_answers_as_the_task_reads_the_passage(models):
     (said,) = task.predict(model, [QAExample("", "what colour?", passage, "", -1)])
     given = {"question": "what colour?", "passage": passage}
     rows = predict_one(str(models / "qa"), given)
-    assert rows[0] == {"text": said.text, "probability": pytest.approx(said.probability)}
+    assert said.text in [row["text"] for row in rows]
     assert len(predict_one(str(models / "qa"), given, top=9)) == 9
-    rest = [row["probability"] for row in rows[1:]]
-    assert rest == sorted(rest, reverse=True)
+    probabilities = [row["probability"] for row in rows]
+    assert probabilities == sorted(probabilities, reverse=True)
+
+
+def test_an_answer_that_stands_twice_is_listed_once_with_both_shares():
+    asked = {"question": "Who bought a kite?", "passage": "Rosa bought a kite. Rosa bought a kite."}
+    _, task = open_task("storyworld-tiny-qa")
+    shown = answer(
+        BertForQuestionAnswering.from_pretrained("storyworld-tiny-qa"), task.tokenizer, *asked.values(), n=40
+    )
+    shares = Counter[str]()
+    for span in shown.spans:
+        shares[span.text] += span.probability
+    rows = predict_one("storyworld-tiny-qa", asked, top=2)
+    assert [row["text"] for row in rows] == [text for text, _ in shares.most_common(2)]
+    assert [row["probability"] for row in rows] == pytest.approx([p for _, p in shares.most_common(2)], abs=1e-4)
+    assert [span.text for span in shown.spans].count(rows[1]["text"]) > 1
+
+
+PLAIN = "Ruth met Mark.\nAnna saw Tom.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("plain.txt", PLAIN),
+        ("plain", PLAIN.replace(" met ", " once more met ")),
+        ("table.csv", f"id,text\n1,{PLAIN}".replace("\nAnna", "\n2,Anna")),
+        ("table.tsv", f"text\tyear\n{PLAIN}".replace(".\n", ".\t2001\n")),
+        ("rows.jsonl", "".join(json.dumps({"text": line}) + "\n" for line in PLAIN.splitlines())),
+        ("words.txt", "Ruth\nmet\nMark\n.\n\nAnna\nsaw\nTom\n.\n"),
+        ("words.txt", "Ruth NNP O\nmet VBD O\nMark NNP O\n. . O\n\nAnna NNP O\nsaw VBD O\nTom NNP O\n. . O\n"),
+        ("pos.txt", "Ruth N\nmet V\nMark N\n. P\n\nAnna N\nsaw V\nTom N\n. P\n"),
+        ("words.conll", "Ruth x\nmet y\nMark z\n. w\n\nAnna v\nsaw u\nTom t\n. s\n"),
+    ],
+)
+def test_names_in_texts_and_in_words_are_the_same(name, content, tmp_path):
+    """Texts are cut into words; a file of words is read as such."""
+    (tmp_path / name).write_text(content)
+    assert predict_file("storyworld-tiny-entities", tmp_path / name, tmp_path / "out.jsonl", FileOptions())[0] == 2
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [[entity["text"] for entity in row["entities"]] for row in rows] == [["Ruth", "Mark"], ["Anna", "Tom"]]
+
+
+def test_texts_may_come_through_a_pipe(tmp_path):
+    """They are looked at to tell texts from words, and can be read but once."""
+    end, begin = os.pipe()
+    os.write(begin, PLAIN.encode())
+    os.close(begin)
+    count, _ = predict_file("storyworld-tiny-entities", Path(f"/dev/fd/{end}"), tmp_path / "out.jsonl", FileOptions())
+    os.close(end)
+    assert count == 2 and '"words": ["Ruth", "met", "Mark", "."]' in (tmp_path / "out.jsonl").read_text()
+
+
+def test_a_mask_behind_the_end_of_what_is_read_is_said():
+    rest = "the dog ran home . " * 60
+    with pytest.raises(InputError, match=r"the text holds 2 \[MASK\], but only 1 among the 256 tokens"):
+        fill_in(f"He closed the [MASK] . {rest} She opened the [mask] .", "storyworld-tiny", 1)
+    with pytest.raises(InputError, match=r"no \[MASK\] is among the 256 tokens that are read: shorten"):
+        fill_in(f"{rest} He closed the [MASK] .", "storyworld-tiny", 1)
 
 
 def test_answers_of_the_bundled_model_are_those_of_the_explorer():

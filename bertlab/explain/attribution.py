@@ -19,6 +19,7 @@ from bertlab.inputs.features import Batch
 from bertlab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from bertlab.model.base import PretrainedModel
 from bertlab.tasks.sequence import problem_of
+from bertlab.tasks.token import in_usual_spelling
 from bertlab.tokenizer import Tokenizer
 
 STEPS = 128  # points on the path from the baseline, by Gauss-Legendre quadrature
@@ -84,7 +85,7 @@ def attribute_word(
     Raises InputError when the text is empty.
     """
     labelled = label_words(model, tokenizer, text, limit)
-    label = model.config.label2id[labelled.prediction.labels[word]] if label is None else label
+    label = in_usual_spelling(model.config).label2id[labelled.prediction.labels[word]] if label is None else label
 
     def score(model: PretrainedModel, batch: Batch) -> Tensor:
         return label_score(model(**batch).logits[:, labelled.positions[word]], label)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 import torch
 
 from bertlab.corpora.examples import TextExample, TokenExample
+from bertlab.corpora.labelled.schemes import OUTSIDE
 from bertlab.errors import InputError
 from bertlab.explain.text import Encoded, clean, encode, longest
-from bertlab.inputs.features import Batch, WordsFeature
+from bertlab.inputs.features import Batch
 from bertlab.model import BertForSequenceClassification, BertForTokenClassification
 from bertlab.tasks.sequence import SequenceTask, TextPrediction, text_prediction
-from bertlab.tasks.token import OUTSIDE, TokenPrediction, TokenTask, words_of
+from bertlab.tasks.token import TokenPrediction, TokenTask, in_usual_spelling, words_of
 from bertlab.tokenizer import Tokenizer
 
 
@@ -124,17 +125,13 @@ def label_words(
         raise InputError("the text is empty: write at least one word")
     task = TokenTask(tokenizer, longest(model, limit))
     words = tuple(text[start:stop] for start, stop in spans)
-    row, *others = task.features([TokenExample("", words)], model.config, learn=False)
+    row = task.features([TokenExample("", words)], model.config, learn=False)[0]
     fitting = len(row.positions)
     prediction = next(task.predict(model, [TokenExample("", words[:fitting])]))
     batch = task.inputs([row], model)
     ids = batch["input_ids"][0]  # (1, S) -> (S,)
-    dropped = row.cut + sum(len(_without_special(other)) + other.cut for other in others)
+    dropped = row.cut + sum(max(1, len(pieces)) for pieces in tokenizer.encode_batch(words[fitting:]))
     unknown = int((ids == tokenizer.unk_token_id).sum())
     tokens = tokenizer.convert_ids_to_tokens(ids)
-    kinds = name_kinds(model.config.id2label.values())
+    kinds = name_kinds(in_usual_spelling(model.config).label2id)
     return LabelledWords(text, spans[:fitting], prediction, row.positions, batch, tokens, dropped, unknown, kinds)
-
-
-def _without_special(feature: WordsFeature) -> list[int]:
-    return feature.rows[0].ids[1:-1]

@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from bertlab.errors import InputError
+from bertlab.inputs.spans import after_marks
 from bertlab.tokenizer import Tokenizer
 from bertlab.vocabulary import SPECIAL_TOKENS
 
@@ -28,7 +29,7 @@ def cut_words(tokenizer: Tokenizer, text: str) -> list[CutWord]:
     words = []
     for _, word in groupby(rows, key=itemgetter(0)):
         _, pieces, ids, offsets = zip(*word, strict=True)
-        written = text[offsets[0][0] : offsets[-1][1]]
+        written = text[offsets[0][0] : after_marks(text, offsets[-1][1])]
         typed = pieces[0] in SPECIAL_TOKENS and pieces[0] == written  # a special token is not cleaned
         cleaned = written if typed else tokenizer.backend.normalizer.normalize_str(written).strip()
         words.append(CutWord(written, cleaned, pieces, ids))

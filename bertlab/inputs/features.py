@@ -133,12 +133,18 @@ def choice_features(examples: Sequence[ChoiceExample], tokenizer: Tokenizer, max
 
 
 def word_features(
-    examples: Sequence[TokenExample], tokenizer: Tokenizer, max_length: int, label2id: Mapping[str, int] | None = None
+    examples: Sequence[TokenExample],
+    tokenizer: Tokenizer,
+    max_length: int,
+    label2id: Mapping[str, int] | None = None,
+    overlap: bool = False,
 ) -> list[WordsFeature]:
     """`[CLS] words [SEP]`; labels: at the first piece of each word its label, elsewhere -100 (section 5.3).
 
     A sentence that does not fit becomes several rows, each of as many words as fit; where labels are known, a row ends
-    between two names, if it can. Without `label2id` no labels are made. InputError where a row has no room for a word.
+    between two names, if it can. Without `label2id` no labels are made. With `overlap` a row begins in the middle of
+    the one before, so that each word has context on both sides in one of them. InputError where a row has no room for
+    a word.
     """
     if max_length < 3:
         raise InputError(f"max_length={max_length} leaves no room beside [CLS] and [SEP]")
@@ -156,7 +162,8 @@ def word_features(
                 ids = [label2id[label] for label in labels[first : first + len(feature.positions)]]
                 feature.targets["labels"] = _at(feature.positions, ids, feature.length)
             features.append(feature)
-            first += len(feature.positions)
+            end = first + len(feature.positions)
+            first = (first + end + 1) // 2 if overlap and end < len(words) else end
     return features
 
 

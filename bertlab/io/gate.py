@@ -96,7 +96,7 @@ def open_data(path: Path, most: int | None = None) -> BinaryIO:
     A pipe is read to its end, because it can be read but once. InputError as for open_file, and for a pipe that brings
     nothing or more than MOST_PIPED bytes.
     """
-    named = INHERITED.fullmatch(str(path))
+    named = None if isinstance(path, InMemory) else INHERITED.fullmatch(str(path))
     with _plain_errors(path):
         mode = path.stat().st_mode if named else stat.S_IFREG
         if named is None or not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
@@ -108,6 +108,16 @@ def open_data(path: Path, most: int | None = None) -> BinaryIO:
     if len(content) > MOST_PIPED:
         raise InputError(f"{path}: more than {MOST_PIPED:,} bytes through a pipe; save them as a file first")
     return BytesIO(content)
+
+
+def rereadable(path: Path) -> Path:
+    """Return the path of a file that a user named; of a pipe, which can be read once, one that holds what came."""
+    if not INHERITED.fullmatch(str(path)):
+        return path
+    held = InMemory(path)
+    with open_data(path) as file:
+        held.content = file.read()
+    return held
 
 
 def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:

@@ -128,6 +128,10 @@ class Task(ABC, Generic[Example, Predicted]):
         """Yield the examples of a file. InputError names the file and line of a bad row, or a file without examples."""
         return some(cls.read_file(path, options), path, options.skipped)
 
+    def read_new(self, path: Path, options: ReadOptions) -> Iterator[Example]:
+        """Yield the examples of a file to predict; by default it is one like those to learn from, without labels."""
+        return self.read_examples(path, options)
+
     @classmethod
     def hub_set(cls, name: str, columns: Columns, problem: Problem) -> HubSet:
         """Return a data set by its short name (sst2, squad, ...), or any by its address with these columns.

@@ -7,15 +7,17 @@ Intervals are from the percentile bootstrap (Efron and Tibshirani 1993, chapter 
 run gives another model, and have no width where all examples are alike.
 """
 
+import re
+import string
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import SequenceMatcher
 from operator import eq
 from typing import Any
 
 import numpy as np
 
-from bertlab.corpora.labelled.conll import OUTSIDE, with_prefixes
+from bertlab.corpora.labelled.schemes import OUTSIDE, as_names, spelling_of
 from bertlab.errors import InputError
 from bertlab.inputs.chinese import CHARACTER, mixed_words
 
@@ -66,6 +68,8 @@ def pearson(gold: np.ndarray, predicted: np.ndarray, axis: int = -1) -> np.ndarr
 
 
 NO_ANSWER = ("",)  # the gold of a question that the passage does not answer
+ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def score_classes(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]) -> dict[str, float]:
@@ -110,37 +114,47 @@ def score_label_sets(
     gold: Sequence[Collection[str]], predicted: Sequence[Collection[str]], labels: Sequence[str]
 ) -> dict[str, float]:
     """Return `micro_f1` over all labels of all texts, `macro_f1` over the labels that occur, and `exact`, the share of
-    texts with exactly the right set. An F1 without any label is 0."""
-    from sklearn.metrics import f1_score
-    from sklearn.preprocessing import MultiLabelBinarizer
+    texts with exactly the right set. An F1 without any label is 0.
 
+    They are computed from the counts of labels here: scikit-learn reads a single column as two classes and counts the
+    texts without the label as hits.
+    """
     _check(gold, predicted)
-    used = {label for labels in (*gold, *predicted) for label in labels}
+    used = sorted({label for labels in (*gold, *predicted) for label in labels})
     _check_labels(used, labels)
-    binarizer = MultiLabelBinarizer(classes=sorted(used)).fit([])
-    right, found = (binarizer.transform(sets).astype(bool) for sets in (gold, predicted))  # (N, labels that occur)
-    value = float(f1_score(right, found, average="micro", zero_division=0)) if used else 0.0
-    scores = bounded("micro_f1", value, f1_of_counts, *_counts(right, found))
-    scores["macro_f1"] = float(f1_score(right, found, average="macro", zero_division=0)) if used else 0.0
+    right, found = (_members(sets, used) for sets in (gold, predicted))  # (N, labels that occur)
+    hits, gold_count, found_count = _counts(right, found)
+    value = float(f1_of_counts(hits, gold_count, found_count))
+    scores = bounded("micro_f1", value, f1_of_counts, hits, gold_count, found_count)
+    each = f1_of_counts(right & found, right, found, axis=0)  # (labels that occur,)
+    scores["macro_f1"] = float(each.mean()) if used else 0.0
     return scores | _share("exact", (right == found).all(1))
+
+
+def _members(sets: Sequence[Collection[str]], labels: Sequence[str]) -> np.ndarray:
+    """Return which of the labels each set holds: bool (N, labels)."""
+    rows = [[label in members for label in labels] for members in map(set, sets)]
+    return np.array(rows, dtype=bool).reshape(len(sets), len(labels))
 
 
 def score_entities(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
     """Return `precision`, `recall` and `f1` of whole entities, in seqeval's default mode, which is that of conlleval
     (CoNLL 2003): type and both ends must be right; `f1:TYPE` for each type in `gold`; `token_accuracy` over all words.
 
-    One list of labels ("O", "B-person", "I-person" ...) a sentence. A figure of no entity at all is 0.
+    One list of labels ("O", "B-person", "I-person" ...) a sentence; other spellings (PER-B, B_PER, or B alone), BMES
+    and BILOU are read as what they mean, and plain labels as as_names does. A figure of no entity at all is 0.
     """
     _check_words(gold, predicted)
+    named = as_names([*gold, *predicted])  # together, so that both are read alike
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of tags without B- and I-, which count as entities of their own
-        return _score_entities([list(labels) for labels in gold], [list(labels) for labels in predicted])
+        warnings.simplefilter("ignore")  # of plain labels among others, which count as entities of their own
+        return _score_entities(named[: len(gold)], named[len(gold) :])
 
 
 def score_tags(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
     """Return the measures of plain labels of words (DET): `token_accuracy` over all words, and `macro_f1` over the
-    labels that occur. If some words are labelled O, also those of score_entities, neighbours with one label being one
-    entity."""
+    labels that occur. If some words are labelled O, or the labels do mark names (B_PER), also those of score_entities;
+    of plain ones, neighbours with one label are one entity."""
     from sklearn.metrics import f1_score
 
     _check_words(gold, predicted)
@@ -149,11 +163,9 @@ def score_tags(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
     flat = [[label for labels in sentences for label in labels] for sentences in (gold, predicted)]
     scores = bounded("token_accuracy", float(share_of_words(right, words)), share_of_words, right, words)
     scores["macro_f1"] = float(f1_score(*flat, average="macro", zero_division=0))
-    if OUTSIDE not in flat[0]:
+    if OUTSIDE not in flat[0] and spelling_of({*flat[0], *flat[1]}) is None:
         return scores
-    return (
-        score_entities(*([with_prefixes(labels) for labels in sentences] for sentences in (gold, predicted))) | scores
-    )
+    return score_entities(gold, predicted) | scores
 
 
 def share_of_words(right: np.ndarray, words: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -181,7 +193,8 @@ def _score_entities(gold: list[list[str]], predicted: list[list[str]]) -> dict[s
 
 def score_answers(gold: Sequence[tuple[str, ...]], predicted: Sequence[str]) -> dict[str, float]:
     """Return `exact` and `f1` as SQuAD 2.0 defines them (Rajpurkar et al. 2018): case, punctuation and articles do not
-    count, and of several right answers the best matching one does. Answers in Chinese are scored as CMRC 2018 does.
+    count, and of several right answers the best matching one does; one of which nothing is left ("the") counts only
+    where there is no other. Answers in Chinese are scored as CMRC 2018 does.
 
     "" predicts that there is no answer, and ("",) means that this is right. If there are such questions, `no_answer` is
     the share of them predicted as such; if there are others, `has_answer_f1` is their f1.
@@ -204,10 +217,16 @@ def answer_score(right: Sequence[str], found: str) -> tuple[float, float]:
     if any(map(CHARACTER.search, (*right, found))):
         exact, f1 = zip(*(chinese_score(mixed_words(answer), mixed_words(found)) for answer in right), strict=True)
         return max(exact), max(f1)
-    answers = {"text": list(right), "answer_start": [0] * len(right)}
+    right = [answer for answer in right if _counted_words(answer)] or [""]
+    answers = {"text": right, "answer_start": [0] * len(right)}
     target: dict[str, Any] = {"answers": answers, "id": ""}
     scores = squad({"prediction_text": found, "id": ""}, target)
     return float(scores["exact_match"]) / 100, float(scores["f1"]) / 100
+
+
+def _counted_words(answer: str) -> str:
+    """Return what SQuAD's script compares of an answer: no capitals, punctuation or articles."""
+    return ARTICLE.sub(" ", answer.lower().translate(NO_PUNCTUATION)).strip()
 
 
 def chinese_score(right: list[str], found: list[str]) -> tuple[float, float]:
@@ -247,8 +266,8 @@ def _check_words(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str
             raise InputError(f"sentence {number} has {len(right)} words, but {len(found)} labels are given for it")
 
 
-def _check_labels(used: set[str], labels: Sequence[str]) -> None:
-    if unknown := sorted(used - set(labels)):
+def _check_labels(used: Iterable[str], labels: Sequence[str]) -> None:
+    if unknown := sorted(set(used) - set(labels)):
         raise InputError(f"{unknown[0]!r} is not one of the labels {', '.join(labels)}")
 
 

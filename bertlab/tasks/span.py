@@ -32,6 +32,7 @@ from bertlab.tasks.measures import answer_score, score_answers
 from bertlab.tokenizer import Tokenizer
 
 NO_ANSWER = "no answer"
+REPEATS = 20  # spans that are looked at for each answer to be listed: many may have one text
 
 
 class SpanTask(Task[QAExample, AnswerPrediction]):
@@ -106,12 +107,15 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
         return sorted(windows, key=lambda window: (window.feature.example, window.feature.window))
 
     def predict_given(self, model: PretrainedModel, given: Given, top: int) -> list[dict]:
-        """Return the prediction and then the likeliest other answers; the text "" is "no answer"."""
-        self.n_best = top
+        """Return the likeliest answers; the text "" is "no answer". One that stands at several places of the passage is
+        listed once, with the sum of their probabilities."""
+        self.n_best = REPEATS * top
         example = QAExample(given["question"][:40], given["question"], given["passage"], "", -1)
         best = next(self.predict(model, [example]))
-        spans = [(span.text, span.probability) for span in best.candidates]
-        return ranked([*spans, ("", best.no_answer_probability)])[:top]
+        shares = {"": best.no_answer_probability}
+        for span in best.candidates:
+            shares[span.text] = shares.get(span.text, 0.0) + span.probability
+        return ranked(shares.items())[:top]
 
     def measures(self, examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> dict[str, float]:
         """Return the measures of score_answers; where some questions have no answer also `best_f1`, 0..1: the F1 with

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -13,15 +13,20 @@ from torch import Tensor
 from bertlab.config import BertConfig
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import TokenExample
-from bertlab.corpora.labelled.conll import OUTSIDE, are_entities, read_conll, with_prefixes
+from bertlab.corpora.labelled.conll import has_words, read_conll
 from bertlab.corpora.labelled.hub_datasets import word_rows
-from bertlab.corpora.labelled.tabular import ReadOptions
+from bertlab.corpora.labelled.records import read_records
+from bertlab.corpora.labelled.schemes import OUTSIDE, are_entities, as_names, goes_on, spelled, spelling_of
+from bertlab.corpora.labelled.tabular import ReadOptions, text_examples
 from bertlab.errors import InputError, printable
 from bertlab.inputs.features import Batch, Feature, WordsFeature, word_features
+from bertlab.inputs.spans import after_marks
+from bertlab.io.gate import rereadable
 from bertlab.model import BertForTokenClassification
 from bertlab.model.base import PretrainedModel
 from bertlab.model.crf import forbidden_steps
 from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName
+from bertlab.tasks.files import some
 from bertlab.tasks.measures import score_entities, score_tags
 from bertlab.tasks.sequence import MOST_CLASSES, check_label
 from bertlab.tokenizer import Tokenizer
@@ -86,8 +91,22 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
             how["label_column"] = _number("--label-column", options.columns.label)
         return read_conll(path, **how)
 
+    def read_new(self, path: Path, options: ReadOptions) -> Iterator[TokenExample]:
+        """Yield the sentences of a CoNLL file; of one whose lines or rows hold texts, the words of each text."""
+        path = rereadable(path)
+        if has_words(path, options.columns, options.encoding):
+            yield from self.read_examples(path, options)
+            return
+        records = read_records(path, options.encoding, options.skipped, options.columns)
+        for text in some(text_examples(records, str(path), replace(options, pairs=False)), path, options.skipped):
+            words = tuple(text.text[a:b] for a, b in words_of(text.text, self.tokenizer))
+            yield TokenExample(text.id, words)
+
     def head_fields(self, examples: Sequence[TokenExample]) -> dict[str, Any]:
         seen = {label for example in examples for label in example.labels or ()}
+        if not are_entities(seen) and (spelling := spelling_of(seen)):
+            pairs = ", ".join(f"{spelled(label, spelling)} for {label}" for label in sorted(seen - {OUTSIDE})[:2])
+            raise InputError(f"the labels mark names in a spelling that only files may have: write {pairs} ...")
         self.best = "f1" if are_entities(seen) or OUTSIDE in seen else "token_accuracy"
         if not are_entities(seen):
             return {"id2label": dict(enumerate(plain_names(seen)))}
@@ -103,17 +122,22 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
         return (entity.kind for entity in entities(example.words, example.labels or ()))
 
     def check(self, examples: Iterable[TokenExample], config: BertConfig) -> None:
+        config = in_usual_spelling(config)
         for example in examples:
             check_label(example.id, example.labels, config)
 
     def features(self, examples: Sequence[TokenExample], config: BertConfig, learn: bool) -> list[WordsFeature]:
-        features = word_features(examples, self.tokenizer, self.max_length, config.label2id if learn else None)
-        if learn and config.token_decoder == "crf":
-            check_steps(examples, features, list(config.label2id))
+        """To learn from, rows share no word; to predict from, they overlap, so that each word has context in one."""
+        if not learn:
+            return word_features(examples, self.tokenizer, self.max_length, overlap=True)
+        label2id = in_usual_spelling(config).label2id
+        features = word_features(examples, self.tokenizer, self.max_length, label2id)
+        if config.token_decoder == "crf":
+            check_steps(examples, features, list(label2id))
         return features
 
     def decode(self, model: PretrainedModel, examples: Sequence[TokenExample]) -> list[TokenPrediction]:
-        head, names = cast(BertForTokenClassification, model), list(model.config.label2id)
+        head, names = cast(BertForTokenClassification, model), list(in_usual_spelling(model.config).label2id)
         rows: list[dict[int, LabelledRow]] = [{} for _ in examples]  # of each example by their first word
         for chosen, out in self.outputs(model, self.features(examples, model.config, learn=False)):
             mask = word_mask(chosen, out.logits)
@@ -135,7 +159,8 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
         text = given["text"]
         spans = words_of(text, self.tokenizer)
         prediction = next(self.predict(model, [TokenExample("", tuple(text[a:b] for a, b in spans))]))
-        found = prediction.entities if OUTSIDE in model.config.label2id else each_word(prediction)
+        labels = in_usual_spelling(model.config).label2id
+        found = prediction.entities if OUTSIDE in labels or are_entities(labels) else each_word(prediction)
         found_at = [(printable(one.kind), spans[one.first][0], spans[one.last][1]) for one in found]
         return [{"kind": kind, "text": text[a:b], "start": a, "end": b} for kind, a, b in found_at]
 
@@ -193,10 +218,35 @@ def each_word(prediction: TokenPrediction) -> list[Entity]:
     return [Entity(label, number, number, word) for number, (label, word) in enumerate(pairs)]
 
 
+def in_usual_spelling(config: BertConfig) -> BertConfig:
+    """Return the config with the names that predictions have: PER-B, B_PER or B of a published model become B-PER or
+    B-name, as the labels of files do. Plain labels stay."""
+    names = list(config.label2id)
+    spelling = spelling_of(names)
+    usual = [spelled(name, spelling) for name in names] if spelling else names
+    if usual == names or len({*usual}) < len(names):
+        return config
+    return config.changed(id2label=dict(enumerate(usual)))
+
+
 def _joined(example: TokenExample, rows: dict[int, LabelledRow], certain: bool) -> TokenPrediction:
-    ordered = [rows[first] for first in sorted(rows)]
-    labels = tuple(label for labels, _ in ordered for label in labels)
-    return TokenPrediction(example.words, labels, tuple(p for _, sure in ordered for p in sure) if certain else None)
+    """Return the prediction for a sentence from those of its rows, given by their first words."""
+    labels, sure = list[str](), list[float]()
+    for first in sorted(rows):
+        next_labels, next_sure = rows[first]
+        seam = _seam(labels, next_labels, first)
+        labels[seam:], sure[seam:] = next_labels[seam - first :], next_sure[seam - first :]
+    return TokenPrediction(example.words, tuple(labels), tuple(sure) if certain else None)
+
+
+def _seam(before: Sequence[str], after: Sequence[str], first: int) -> int:
+    """Return the word from which on the next row, `after`, tells the labels; it begins at word `first`, and the words
+    before end in the middle of it. That is the middle of the words that both have, where both have equally much
+    context, or the nearest word to it at which no name goes on in either."""
+    shared = range(first + 1, len(before))
+    whole = [word for word in shared if not (goes_on(before, word) or goes_on(after, word - first))]
+    middle = (first + len(before)) / 2
+    return min(whole, key=lambda word: abs(word - middle), default=int(middle))
 
 
 def check_steps(examples: Sequence[TokenExample], features: Sequence[WordsFeature], names: Sequence[str]) -> None:
@@ -222,19 +272,20 @@ def word_mask(features: Sequence[WordsFeature], like: Tensor) -> Tensor:
 
 
 def words_of(text: str, tokenizer: Tokenizer) -> list[tuple[int, int]]:
-    """Return first and last + 1 character of each word of a text, as BERT splits it before it makes pieces."""
+    """Return first and last + 1 character of each word of a text, as BERT splits it before it makes pieces. Accents and
+    vowel signs at its end, which lower-casing takes out of the pieces, belong to it."""
     encoding = tokenizer.encodings(text)[0]
     spans: dict[int | None, tuple[int, int]] = {}
     for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
         spans[word] = (spans.get(word, (start, end))[0], end)
-    return list(spans.values())
+    return [(start, after_marks(text, end)) for start, end in spans.values()]
 
 
 def entities(words: Sequence[str], labels: Sequence[str]) -> list[Entity]:
     """Return the names that the labels of a sentence mark, as seqeval reads them."""
     from seqeval.metrics.sequence_labeling import get_entities
 
-    return [Entity(kind, a, b, " ".join(words[a : b + 1])) for kind, a, b in get_entities(with_prefixes(labels))]
+    return [Entity(kind, a, b, " ".join(words[a : b + 1])) for kind, a, b in get_entities(as_names([labels])[0])]
 
 
 def _listed(found: set[Entity]) -> str:

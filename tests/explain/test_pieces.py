@@ -22,6 +22,11 @@ def test_words_with_their_pieces(tok):
     assert mark.written == "."
 
 
+def test_a_word_is_written_with_the_accent_at_its_end(tok):
+    (word,) = cut_words(tok, "Jose\u0301")
+    assert (word.written, word.cleaned) == ("Jose\u0301", "jose")
+
+
 @settings(max_examples=60)
 @given(st.text(max_size=40))
 def test_words_hold_every_piece_in_order(tok, text):

@@ -104,6 +104,52 @@ def test_label_sets():
     assert (nothing["micro_f1"], nothing["macro_f1"], nothing["exact"]) == (0, 0, 1)
 
 
+@pytest.mark.parametrize("labels", [["toxic"], ["insult", "toxic"]])
+def test_a_single_label_is_measured_as_a_label_not_as_two_classes(labels):
+    """scikit-learn reads one column as two classes, so that each text without the label would be a hit."""
+    gold = [("toxic",), (), (), (), ()]
+    missed = score_label_sets(gold, [()] * 5, labels)
+    assert (missed["micro_f1"], missed["macro_f1"], missed["micro_f1_high"]) == (0, 0, 0)
+    assert missed["exact"] == pytest.approx(4 / 5)
+    half = score_label_sets(gold, [("toxic",), ("toxic",), (), (), ()], labels)  # tp 1, fp 1
+    assert half["micro_f1"] == half["macro_f1"] == pytest.approx(2 / 3)
+
+
+SPELLED = {  # the same sentences: names at 2 to 5 and at 0 to 1, of which the first is found in two halves
+    "BIO": "O O B-x I-x I-x I-x O . B-x I-x O | O O B-x I-x B-x I-x O . B-x I-x O",
+    "bare": "O O B I I I O . B I O | O O B I B I O . B I O",
+    "behind": "O O x-B x-I x-I x-I O . x-B x-I O | O O x-B x-I x-B x-I O . x-B x-I O",
+    "underscores": "O O B_x I_x I_x I_x O . B_x I_x O | O O B_x I_x B_x I_x O . B_x I_x O",
+    "small": "o o b-x i-x i-x i-x o . b-x i-x o | o o b-x i-x b-x i-x o . b-x i-x o",
+    "BIOES": "O O B-x I-x I-x E-x O . B-x E-x O | O O B-x E-x B-x E-x O . B-x E-x O",
+    "BILOU": "O O B-x I-x I-x L-x O . B-x L-x O | O O B-x L-x B-x L-x O . B-x L-x O",
+    "BMES": "O O B-x M-x M-x E-x O . B-x E-x O | O O B-x E-x B-x E-x O . B-x E-x O",
+    "IOB1": "O O I-x I-x I-x I-x O . I-x I-x O | O O I-x I-x B-x I-x O . I-x I-x O",
+}
+
+
+@pytest.mark.parametrize("measure", [score_entities, score_tags])
+@pytest.mark.parametrize("name", SPELLED)
+def test_names_are_the_same_however_their_labels_are_spelled(name, measure):
+    gold, said = ([labels.split() for labels in side.split(".")] for side in SPELLED[name].split("|"))
+    found = measure(gold, said)
+    assert (found["precision"], found["recall"]) == (pytest.approx(1 / 3), pytest.approx(1 / 2))
+    assert found["f1"] == pytest.approx(0.4)
+
+
+def test_plain_labels_that_end_like_marks_are_no_names():
+    gold, said = [["O", "V-S", "N-S", "N-S"]], [["O", "V-S", "N-S", "V-S"]]
+    assert score_tags(gold, said)["f1:N-S"] == 0 and score_tags(gold, said)["token_accuracy"] == 3 / 4
+
+
+def test_gold_answers_of_which_nothing_is_left_do_not_count_beside_others():
+    """As in the official script of SQuAD 2.0."""
+    assert score_answers([("Paris", "the")], [""])["exact"] == 0
+    assert score_answers([("Paris", "A.")], ["paris!"])["exact"] == 1
+    assert score_answers([("the",)], [""])["f1"] == 1  # it is all there is
+    assert score_answers([("",)], [""])["exact"] == 1
+
+
 def test_entities():
     gold = [["B-person", "I-person", "O", "B-place"], ["O", "B-person"], ["B-place", "B-place"]]
     said = [["B-person", "I-person", "O", "B-person"], ["O", "B-person"], ["B-place", "I-place"]]

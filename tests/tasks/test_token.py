@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bertlab import BertConfig, BertForTokenClassification, InputError
 from bertlab.corpora.examples import TokenExample
-from bertlab.tasks.token import Entity, TokenPrediction, TokenTask, entities, words_of
+from bertlab.tasks.token import Entity, TokenPrediction, TokenTask, _joined, entities, words_of
 
 NAMES = dict(enumerate(["O", "B-x", "I-x"]))
 
@@ -106,13 +106,62 @@ def test_predictions_are_those_of_each_sentence_alone(task, model):
         assert said.labels == alone.labels
 
 
-def test_a_long_sentence_is_labelled_row_by_row_in_the_order_of_its_words(task, model):
+def test_a_long_sentence_is_labelled_from_rows_that_overlap(task, model):
     sentence = example("the a b . " * 8)
     rows = task.features([sentence], model.config, learn=False)
-    assert min(rows, key=lambda row: row.length) is rows[-1]  # and so is read first
-    parts = [sentence.words[row.first_word :][: len(row.positions)] for row in rows]
-    alone = [next(task.predict(model, [TokenExample("", part)])).labels for part in parts]
-    assert len({*sum(alone, ())}) > 1 and next(task.predict(model, [sentence])).labels == sum(alone, ())
+    ends = [row.first_word + len(row.positions) for row in rows]
+    assert ends[-1] == 32 and all(row.first_word < end for row, end in zip(rows[1:], ends, strict=False))
+    said = next(task.predict(model, [sentence])).labels
+    alone = [
+        next(task.predict(model, [TokenExample("", sentence.words[row.first_word : end])])).labels
+        for row, end in zip(rows, ends, strict=True)
+    ]
+    assert len({*said}) > 1
+    for word, label in enumerate(said):
+        pairs = zip(rows, alone, strict=True)
+        assert label in [
+            labels[word - row.first_word] for row, labels in pairs if 0 <= word - row.first_word < len(labels)
+        ]
+
+
+def test_a_name_at_the_edge_of_a_row_is_whole():
+    words = tuple("he met Ann in New York on Sunday".split())
+    first = "O O B-who O B-where I-where".split()  # words 0 to 5
+    then = "O B-where I-where I-where O".split()  # words 3 to 7
+    rows = {3: (then, [0.5] * 5), 0: (first, [0.9] * 6)}
+    said = _joined(TokenExample("1", words), rows, certain=True)
+    assert said.labels == tuple("O O B-who O B-where I-where I-where O".split())
+    assert said.probabilities == (0.9,) * 4 + (0.5,) * 4
+
+
+def test_rows_to_learn_from_share_no_word(task):
+    sentence = example("the a b . " * 8, "O B-x I-x O " * 8)
+    rows = task.features([sentence], BertConfig(id2label=NAMES), learn=True)
+    firsts = [row.first_word for row in rows]
+    assert len(rows) > 1 and firsts[1:] == [row.first_word + len(row.positions) for row in rows[:-1]]
+
+
+@pytest.mark.parametrize("names", ["O PER-B PER-I", "O B_PER I_PER", "o b-PER i-PER", "O B-PER I-PER"])
+def test_a_published_model_may_spell_its_labels_otherwise(names, task, model):
+    """Predictions have the spelling that files end in, and files are checked by it."""
+    usual = model.config.changed(id2label=dict(enumerate(["O", "B-PER", "I-PER"])))
+    model.config = model.config.changed(id2label=dict(enumerate(names.split())))
+    (said,) = task.predict(model, [example("the red dog " * 2)])
+    assert {*said.labels} <= {*usual.label2id}
+    gold = example("the red dog", "O B-PER I-PER")
+    task.check([gold], model.config)
+    (row,) = task.features([gold], model.config, learn=True)
+    assert [row.targets["labels"][position] for position in row.positions] == [0, 1, 2]
+
+
+def test_labels_of_python_are_in_the_usual_spelling(task):
+    with pytest.raises(InputError, match="write B-PER for PER-B, I-PER for PER-I"):
+        task.head_fields([example("a b c", "O PER-B PER-I")])
+
+
+def test_names_keep_the_accents_and_vowel_signs_at_their_end(tok):
+    for text in ("Jose\u0301 cafe\u0301", "\u0928\u092e\u0938\u094d\u0924\u0947 \u0926\u0941\u0928\u093f\u092f\u093e"):
+        assert [text[a:b] for a, b in words_of(text, tok)] == text.split()
 
 
 def test_a_label_is_read_at_the_first_piece(task, config):

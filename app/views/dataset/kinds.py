@@ -7,7 +7,8 @@ from typing import Any
 
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import QAExample, TextExample, TokenExample
-from bertlab.corpora.labelled.conll import BLANKS, ENTITY
+from bertlab.corpora.labelled.conll import BLANKS, CONLL
+from bertlab.corpora.labelled.schemes import are_entities, spelling_of
 from bertlab.tasks.answers import AnswerPrediction
 from bertlab.tasks.base import Task
 from bertlab.tasks.measures import answer_score
@@ -16,7 +17,6 @@ from bertlab.tasks.span import NO_ANSWER, SpanTask, right_answers
 from bertlab.tasks.token import TokenPrediction, TokenTask
 
 SAMPLE_LINES = 60  # that tell words with labels from texts
-CONLL = (".conll", ".bio", ".iob", ".iob2")
 
 Row = dict[str, Any]
 
@@ -112,4 +112,5 @@ def has_words(content: bytes) -> bool:
     """Return whether each line holds a word and, last, its label, with a blank line between sentences."""
     lines = content[:100_000].decode("utf-8", errors="replace").splitlines()[:SAMPLE_LINES]
     rows = [BLANKS.split(line.strip()) for line in lines if line.strip() and not line.startswith(("-DOCSTART-", "# "))]
-    return bool(rows) and all(len(row) > 1 and ENTITY.fullmatch(row[-1]) for row in rows)
+    labels = [row[-1] for row in rows if len(row) > 1]
+    return len(labels) == len(rows) > 0 and bool(are_entities(labels) or spelling_of(labels))

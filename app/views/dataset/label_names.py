@@ -9,8 +9,9 @@ from app.shared.page.markdown import plain
 from app.views.dataset import cells
 from app.views.dataset.kinds import TEXTS, WORDS
 from app.views.dataset.source import NOTHING, Data
-from bertlab.corpora.labelled.conll import OUTSIDE
+from bertlab.corpora.labelled.schemes import OUTSIDE
 from bertlab.explain.labels import name_kinds
+from bertlab.tasks.token import in_usual_spelling
 
 FIELD = 165  # pixels: two of them beside each other on a phone
 MOST = 8  # labels of a data set; a form of more would be a page of its own
@@ -48,7 +49,7 @@ def with_kinds(data: Data) -> Data:
     """Return the sentences with the model's names for the kinds of names in them. A kind that the model does not have
     counts as no name, but only if it has another one of them."""
     labels = {label for example in data.examples for label in example.labels or ()}
-    known = list(data.loaded.model.config.label2id)
+    known = list(in_usual_spelling(data.loaded.model.config).label2id)
     theirs, mine = name_kinds(labels), name_kinds(known)
     if any(label[1:2] == "-" for label in labels) != any(label[1:2] == "-" for label in known):
         return data  # DET is no kind of name

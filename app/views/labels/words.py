@@ -9,12 +9,13 @@ from app.shared.page.exports import exports
 from app.shared.page.markdown import chip_names, plain
 from app.shared.text import versions
 from app.views.labels import cells, why
+from bertlab.corpora.labelled.schemes import OUTSIDE
 from bertlab.draw.charts.attribution import attribution_table
 from bertlab.draw.html.marked import marked_names
 from bertlab.draw.percent import percent
 from bertlab.explain.attribution import attribute_word
 from bertlab.explain.labels import LabelledWords
-from bertlab.tasks.token import OUTSIDE
+from bertlab.tasks.token import in_usual_spelling
 
 
 def show(
@@ -38,7 +39,7 @@ def show(
         word = choose(labelled, f"word {hash((loaded.stamp, text))}")
     word = min(word, len(labelled.spans) - 1)
     label = labelled.prediction.labels[word]
-    asked = text, word, loaded.model.config.label2id[label], loaded.limit
+    asked = text, word, in_usual_spelling(loaded.model.config).label2id[label], loaded.limit
     found, control = contributions.with_control(attribute_word, loaded, *asked)
     st.markdown(label_of(labelled, word))
     why.show_words(found, labelled)

@@ -30,7 +30,7 @@ class Predict:
     passage: str | None = None
     """The text that holds the answer."""
     file: Path | None = None
-    """A file of examples as finetune takes them, labels not needed; needs --out."""
+    """A file of examples as finetune takes them, labels not needed; to label words also one of texts. Needs --out."""
     out: Path | None = None
     """Where the predictions go: a line of JSON for each example of --file; .conll: words and their labels."""
     files: Flat[FileOptions] = FileOptions()

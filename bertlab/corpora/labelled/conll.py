@@ -3,21 +3,30 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 
 from bertlab.corpora.examples import TokenExample
+from bertlab.corpora.labelled.columns import Columns
+from bertlab.corpora.labelled.schemes import OUTSIDE, PREFIX, USUAL, Spelling, are_entities, as_bio, spelling_of
+from bertlab.corpora.letters import UNSPACED
 from bertlab.corpora.reading import Skipped, open_text, usable
 from bertlab.errors import InputError
 
 Line = tuple[int, str]  # its number, and what it holds
 
-OUTSIDE = "O"
 LONGEST_SENTENCE = 100_000  # words
-PREFIX = re.compile("[BIMES]-")  # of BIO, IOB1, IO, BIOES and BMES
-ENTITY = re.compile(rf"{OUTSIDE}|{PREFIX.pattern}\S+")
 BLANKS = re.compile("[ \t]+")  # str.split() would also cut at a no-break space
-BREAK = re.compile("[ \t\r\n]*|-DOCSTART-.*", re.DOTALL)
+BREAK = re.compile("[ \t\r\n]*|-DOCSTART-.*|#(?:begin|end) document.*", re.DOTALL)  # also as in CoNLL 2012
+COMMENT = re.compile(r"# (?:newdoc|newpar)\b|# ?[\w.:-]+ = ")  # of CoNLL-U
+NUMBER = re.compile(r"(?P<word>\d+)|\d+-\d+|\d+\.\d+")  # of a word, of several (1-2), of one left unsaid (3.1)
+UNIVERSAL = 10  # columns of CoNLL-U (Universal Dependencies), with FORM, UPOS and, last, MISC
+FORM, UPOS, MISC = 1, 3, 9
+CONLL = (".conll", ".conllu", ".bio", ".iob", ".iob2")
+TABLES = (".csv", ".jsonl", ".json")
+UNSPACED_TEXT = re.compile(rf"[{UNSPACED}]{{8}}")  # longer than a word
+EMPTY = frozenset("_-*")  # what CoNLL formats write where a column holds nothing
+PEEK = 10_000  # lines that tell how a file is laid out
 
 
 def read_conll(
@@ -33,14 +42,22 @@ def read_conll(
     tabs, or else by blanks.
 
     Columns are counted from 0, and from the right with -1. -DOCSTART- lines, and comments ("# ...") before a sentence,
-    are left out. Labels are BIO or BIOES, which IOB1, IO and BMES become, or plain (DET). A sentence's id is the number
-    of its first line. InputError names the line where something is wrong; with `skipped` such a sentence is left out
-    and counted, and so is one with a label that it does not want.
+    are left out. Where the first column numbers the words, as in Universal Dependencies (CoNLL-U), so are ranges (1-2)
+    and words left unsaid (3.1). Labels are BIO or BIOES, which IOB1, IO, BMES and BILOU become, or plain (DET); names
+    may also be labelled PER-B, B_PER, or B alone. A sentence's id is the number of its first line.
+
+    InputError names the line where something is wrong; with `skipped` such a sentence is left out and counted, and so
+    is one with a label that it does not want. It is also raised where the word column holds the numbers of the words,
+    or the label column holds nothing.
     """
-    path, tags = path if isinstance(path, Path) else Path(path), Tags()
+    path, tags, seen = path if isinstance(path, Path) else Path(path), Tags(), set[str]()
+    sentences = _sentences(path, encoding)
+    first = _first(sentences)
+    _check_columns(first, word_column, label_column if labelled else None, str(path))
+    tags.decide(_labels(first, label_column))
 
     def read(lines: Sequence[Line]) -> TokenExample:
-        rows = _rows(lines, str(path))
+        rows = _of_words(_rows(lines, str(path)), word_column)
         words = [check_word(_cell(row, word_column, "--text-column", where), where) for where, row in rows]
         if not labelled:
             return TokenExample(str(lines[0][0]), tuple(words))
@@ -48,14 +65,38 @@ def read_conll(
         (where, first), *_ = rows
         if word_column % len(first) == label_column % len(first):
             raise InputError(f"{where}: column {word_column} cannot hold both words and labels; see --label-column")
+        seen.update(label for label, _ in cells)
         return TokenExample(str(lines[0][0]), tuple(words), tags.read(cells))
 
-    yield from wanted(usable(_sentences(path, encoding), read, skipped), skipped)
+    yield from wanted(usable(chain(first, sentences), read, skipped), skipped)
+    if seen and seen <= EMPTY:
+        marks = " and ".join(map(repr, sorted(seen)))
+        raise InputError(f"{path}: column {label_column} holds no labels, only {marks}; see --label-column")
 
 
 def wanted(examples: Iterator[TokenExample], skipped: Skipped | None) -> Iterator[TokenExample]:
     """Yield the sentences without those with an unwanted label, which are counted."""
     return (example for example in examples if skipped is None or skipped.wants(example.labels or ()))
+
+
+def has_words(path: Path, columns: Columns, encoding: str = "utf-8") -> bool:
+    """Return whether a file to predict has a word a line, or columns with one, and not texts: by the options or its
+    ending, else by its first lines. Columns are separated by tabs, or by blanks if their last cells look like labels:
+    those of names, or few different ones."""
+    if path.suffix.lower() in CONLL or columns.by_number:
+        return True
+    if path.suffix.lower() in TABLES or columns.text is not None:
+        return False
+    with open_text(path, encoding) as file:
+        found = [line for line in islice(file, PEEK) if not BREAK.fullmatch(line) and not line.startswith("# ")]
+    lines = [(number, line) for number, line in enumerate(found)]
+    rows = [_split(line, lines) for _, line in lines]
+    if any("\t" in line for line in found):
+        return all("\t" in line for line in found) and not columns.name(rows[0])
+    if {len(row) for row in rows} <= {1}:
+        return 2 * sum(bool(UNSPACED_TEXT.search(line)) for line in found) <= len(found)
+    last = [row[-1] for row in rows]
+    return len({len(row) for row in rows}) == 1 and (are_entities(last) or 2 * len({*last}) <= len(last))
 
 
 def _sentences(path: Path, encoding: str) -> Iterator[list[Line]]:
@@ -74,13 +115,49 @@ def _words(lines: Iterator[Line], path: Path) -> list[Line]:
     return found
 
 
+def _first(sentences: Iterator[list[Line]]) -> list[list[Line]]:
+    """Take the first sentences, of PEEK lines or few more."""
+    first, count = list[list[Line]](), 0
+    while count < PEEK and (lines := next(sentences, None)):
+        first.append(lines)
+        count += len(lines)
+    return first
+
+
 def _without_comments(lines: list[Line]) -> list[Line]:
     """Return the sentence without the lines "# ..." before it, unless "#" is its first word: then it has columns."""
     width = len(_split(lines[-1][1], lines))
     for number, (_, line) in enumerate(lines):
-        if not line.startswith("# ") or (number < len(lines) - 1 and len(_split(line, lines)) == width):
+        has_columns = number < len(lines) - 1 and len(_split(line, lines)) == width
+        if not COMMENT.match(line) and (not line.startswith("# ") or has_columns):
             return lines[number:]
     return []
+
+
+def _check_columns(sentences: Sequence[Sequence[Line]], word: int, label: int | None, path: str) -> None:
+    """Raise InputError for a column of words that numbers them 1, 2, 3 ..., and for MISC of CoNLL-U as labels."""
+    found = [[_split(line, lines) for _, line in lines] for lines in sentences]
+    numbered = [rows for rows in found if (words := _numbered(rows)) and words == list(range(1, len(words) + 1))]
+    if 2 * len(numbered) <= len(found) or max(len(rows) for rows in numbered) < 2:
+        return
+    width = len(numbered[0][0])
+    if width > 1 and word % width == 0:
+        columns = f"--text-column {FORM}" + f" --label-column {UPOS}" * (width == UNIVERSAL and label is not None)
+        raise InputError(f"{path}: column 0 numbers the words of each sentence; the words are in another: {columns}")
+    if width == UNIVERSAL and label is not None and label % width == MISC:
+        raise InputError(f"{path}: the last column of Universal Dependencies holds no labels: --label-column {UPOS}")
+
+
+def _numbered(rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return the numbers of the words where the first column numbers them; else nothing."""
+    found = [NUMBER.fullmatch(row[0]) for row in rows]
+    return [int(match["word"]) for match in found if match and match["word"]] if all(found) else []
+
+
+def _labels(sentences: Iterable[Sequence[Line]], column: int) -> list[str]:
+    """Return the labels of these sentences, each once, in their order; of lines that have them."""
+    rows = (_split(line, lines) for lines in sentences for _, line in lines)
+    return list(dict.fromkeys(row[column] for row in rows if -len(row) <= column < len(row)))
 
 
 def _split(line: str, lines: Sequence[Line]) -> list[str]:
@@ -100,6 +177,13 @@ def _rows(lines: Sequence[Line], path: str) -> list[tuple[str, list[str]]]:
     return rows
 
 
+def _of_words(rows: list[tuple[str, list[str]]], word: int) -> list[tuple[str, list[str]]]:
+    """Return the rows without ranges and words left unsaid, where the first column numbers the words."""
+    if word % len(rows[0][1]) and _numbered([row for _, row in rows]):
+        return [(where, row) for where, row in rows if row[0].isdecimal()]
+    return rows
+
+
 def _cell(row: list[str], column: int, option: str, where: str) -> str:
     if not -len(row) <= column < len(row):
         raise InputError(f"{where}: there is no column {column}, only {len(row)} counted from 0; see {option}")
@@ -115,39 +199,30 @@ def check_word(word: object, where: str) -> str:
 
 @dataclass
 class Tags:
-    """The labels of one file: all but O have a prefix (B-x), or all are plain (DET). The first one decides."""
+    """The labels of one file: all mark names, in one `spelling`, or all are plain (DET). The first ones decide."""
 
-    have_prefixes: bool | None = None
+    spelling: Spelling | None = None
+    decided: bool = False
+
+    def decide(self, labels: Iterable[str]) -> None:
+        """See from the first labels of a file what all must be like; nothing can be seen where none is but O."""
+        first = [label for label in labels if label not in ("", OUTSIDE)]
+        if first and not self.decided:
+            self.decided = True
+            self.spelling = spelling_of(first) or (USUAL if PREFIX.match(first[0]) else None)
 
     def read(self, cells: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-        """Return the labels of a sentence, given as (label, its file and line in words). InputError: one is none."""
+        """Return the labels of a sentence in the usual spelling, given as (label, its file and line in words).
+        InputError: one is none."""
+        labels = [label for label, _ in cells]
+        self.decide(labels)
         for label, where in cells:
-            if self.have_prefixes is None and label not in ("", OUTSIDE):
-                self.have_prefixes = bool(PREFIX.match(label))
-            fits = ENTITY.fullmatch(label) if self.have_prefixes else label and not PREFIX.match(label)
-            if not fits:
+            if not self._fits(label):
                 kinds = "all are plain (DET), or all are O, B-x, I-x, M-x, E-x or S-x"
                 raise InputError(f"{where}: {label!r} is no label: {kinds}; see --label-column")
-        labels = [label for label, _ in cells]
-        return as_bio(labels) if self.have_prefixes else tuple(labels)
+        return as_bio(labels, self.spelling) if self.spelling else tuple(labels)
 
-
-def as_bio(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return the same labels, but with B- where an entity begins with I-, as in IOB1 and IO, and with I- for M-; BIO
-    and BIOES stay."""
-    labels = [f"I-{label[2:]}" if label[:2] == "M-" else label for label in labels]
-    before = [OUTSIDE, *labels]
-    return tuple(
-        f"B-{label[2:]}" if label[0] == "I" and previous not in (f"B-{label[2:]}", label) else label
-        for previous, label in zip(before, labels, strict=False)
-    )
-
-
-def are_entities(labels: Iterable[str]) -> bool:
-    """Return whether the labels mark entities by prefixes, or none at all; False of plain ones."""
-    return all(ENTITY.fullmatch(label) for label in labels)
-
-
-def with_prefixes(labels: Sequence[str]) -> list[str]:
-    """Return the labels as those of entities; of plain ones, neighbours with the same label are one, and O is none."""
-    return list(labels) if are_entities(labels) else [label if label == OUTSIDE else f"I-{label}" for label in labels]
+    def _fits(self, label: str) -> bool:
+        if self.spelling:
+            return label.upper() == OUTSIDE or bool(self.spelling.fullmatch(label))
+        return bool(label) and not PREFIX.match(label)

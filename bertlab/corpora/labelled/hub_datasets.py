@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 from bertlab.corpora.examples import QAExample, TokenExample
@@ -16,6 +16,7 @@ from bertlab.corpora.labelled.tabular import Problem, ReadOptions, choice_exampl
 from bertlab.corpora.reading import Skipped, usable
 from bertlab.errors import InputError
 
+PEEK = 1000  # rows that tell how labels are spelled
 CONFIGURED = re.compile(r"(\w[\w.-]*/\w[\w.-]*)/(\w[\w.-]*)")
 
 
@@ -142,12 +143,21 @@ def _question(record: Record) -> SquadEntry:
 
 def word_rows(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[TokenExample]:
     """Yield the sentences of rows with a list of words and one of labels."""
-    read = partial(_token_example, columns=options.columns, tags=Tags() if options.labelled else None)
-    return wanted(usable(records, read, options.skipped), options.skipped)
+    tags, names = Tags() if options.labelled else None, _word_columns(options.columns)
+    if tags is not None:
+        first = list(islice(records, PEEK))
+        found = (record.values.get(names[1]) for record in first)
+        tags.decide(label for labels in found if isinstance(labels, list) for label in labels if isinstance(label, str))
+        records = chain(first, records)
+    read = partial(_token_example, names=names, tags=tags)
+    yield from wanted(usable(records, read, options.skipped), options.skipped)
 
 
-def _token_example(record: Record, columns: Columns, tags: Tags | None) -> TokenExample:
-    names = columns.text or "tokens", columns.label or "ner_tags"
+def _word_columns(columns: Columns) -> tuple[str, str]:
+    return columns.text or "tokens", columns.label or "ner_tags"
+
+
+def _token_example(record: Record, names: tuple[str, str], tags: Tags | None) -> TokenExample:
     words = [check_word(word, record.cell(names[0])) for word in _list(record, names[0])]
     if tags is None:
         return TokenExample(str(record.number), tuple(words))

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.explain.text import encode, longest
+from bertlab.explain.text import clean, encode, longest
 from bertlab.model import BertForMaskedLM, BertForPreTraining
 from bertlab.model.base import beside
 from bertlab.tokenizer import Tokenizer
@@ -67,8 +67,15 @@ def masked_row(
     ids[0, list(masked)] = tokenizer.mask_token_id
     positions = (ids[0] == tokenizer.mask_token_id).nonzero()[:, 0].tolist()  # (S,) -> M
     if not positions:
+        if typed_masks(text, pair):
+            raise InputError(f"no [MASK] is among the {count} tokens that are read: shorten the text before it")
         raise InputError("the text holds no [MASK]: write [MASK] in place of a word")
     return encoded.batch | {"input_ids": ids}, positions
+
+
+def typed_masks(text: str, pair: str | None = None) -> int:
+    """Return how many [MASK] a text or pair holds, those beyond the model's length too."""
+    return sum(clean(part).count("[MASK]") for part in (text, pair or ""))
 
 
 def refuse_left_to_right(model: MaskedLM) -> None:

@@ -7,7 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bertlab.corpora.examples import TokenExample
-from bertlab.corpora.labelled.conll import as_bio, read_conll
+from bertlab.corpora.labelled.conll import read_conll
+from bertlab.corpora.labelled.schemes import as_bio
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 
@@ -50,6 +51,55 @@ def test_the_columns_of_conll_2003(tmp_path):
     assert peter == TokenExample("7", ("Peter",), ("B-PER",))
     assert [one.labels for one in read(tmp_path, CONLL_2003, label_column=2)] == [("B-NP", "B-VP"), ("B-NP",)]
     assert read(tmp_path, CONLL_2003, word_column=-3, labelled=False)[0] == TokenExample("3", ("NNP", "VBZ"))
+
+
+UNIVERSAL = """# sent_id = 1
+# text = don't buy books
+1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\t_
+1\tdo\tdo\tAUX\tVB\t_\t3\taux\t_\t_
+2\tn't\tnot\tPART\tRB\t_\t3\tadvmod\t_\t_
+3\tbuy\tbuy\tVERB\tVB\tMood=Imp\t0\troot\t_\t_
+3.1\tsell\tsell\tVERB\tVB\t_\t_\t_\t_\t_
+4\tbooks\tbook\tNOUN\tNNS\t_\t3\tobj\t_\tSpaceAfter=No
+
+# newpar
+1\tYes\tyes\tINTJ\tUH\t_\t0\troot\t_\t_
+"""
+
+
+def test_universal_dependencies(tmp_path):
+    """Ranges and words left unsaid are none; the number of a word is not the word."""
+    dont, yes = read(tmp_path, UNIVERSAL, word_column=1, label_column=3)
+    assert dont == TokenExample("3", ("do", "n't", "buy", "books"), ("AUX", "PART", "VERB", "NOUN"))
+    assert yes == TokenExample("11", ("Yes",), ("INTJ",))
+    assert [one.words for one in read(tmp_path, UNIVERSAL, word_column=1, labelled=False)] == [dont.words, yes.words]
+    features = read(tmp_path, UNIVERSAL, word_column=1, label_column=5)  # "_" is a label beside others
+    assert features[0].labels == ("_", "_", "Mood=Imp", "_")
+    for skipped in (None, Skipped()):
+        with pytest.raises(InputError, match="column 0 numbers the words .*--text-column 1 --label-column 3"):
+            read(tmp_path, UNIVERSAL, skipped=skipped)
+        with pytest.raises(InputError, match="column 0 numbers the words .*--text-column 1$"):
+            read(tmp_path, UNIVERSAL, labelled=False, skipped=skipped)
+        with pytest.raises(InputError, match="the last column of Universal Dependencies holds no labels"):
+            read(tmp_path, UNIVERSAL, word_column=1, skipped=skipped)
+        with pytest.raises(InputError, match="column 8 holds no labels, only '_'; see --label-column"):
+            read(tmp_path, UNIVERSAL, word_column=1, label_column=8, skipped=skipped)
+
+
+def test_numbers_may_be_words(tmp_path):
+    text = "1\tCD\tO\n2\tCD\tO\n\n0-1\tCD\tO\n\n2.5\tCD\tO\n\nAsh\tNNP\tO\nran\tVBD\tO\n\nthen\tRB\tO\n"
+    assert [one.words for one in read(tmp_path, text)] == [("1", "2"), ("0-1",), ("2.5",), ("Ash", "ran"), ("then",)]
+
+
+@pytest.mark.parametrize("mark", ["_", "-", "*"])
+def test_a_column_that_holds_nothing_is_no_label_column(tmp_path, mark):
+    with pytest.raises(InputError, match=f"words.conll: column -1 holds no labels, only '[{mark}]'"):
+        read(tmp_path, f"Ash\t{mark}\nran\t{mark}\n")
+
+
+def test_comments_of_files_with_blanks(tmp_path):
+    text = "#begin document (x); part 000\n# sent_id = 5\nAsh NNP x O\nran VBD x O\n\n#end document\n"
+    assert [one.words for one in read(tmp_path, text)] == [("Ash", "ran")]
 
 
 def test_comments_stand_before_a_sentence(tmp_path):

@@ -131,6 +131,13 @@ def test_own_sets(tmp_path):
     assert list(read_hub(own)) == [TextExample("1", "b", None, ("y", "z"))]
 
 
+def test_labels_of_words_may_be_spelled_otherwise(tmp_path):
+    rows = [{"tokens": ["a", "b"], "ner_tags": labels} for labels in (["O", "S"], ["I", "O"], ["B", "I"])]
+    folder = jsonl(tmp_path, "train", *rows)
+    found = [one.labels for one in read_hub(HubSet(folder, word_rows))]
+    assert found == [("O", "S-name"), ("B-name", "O"), ("B-name", "I-name")]
+
+
 def test_own_words_and_questions(tmp_path):
     folder = jsonl(
         tmp_path, "train", SQUAD | {"words": ["a"], "tags": ["S-x"], "answers": [{"text": "Ash", "answer_start": 4}]}
