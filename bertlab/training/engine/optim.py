@@ -19,7 +19,7 @@ from bertlab.training.engine.muon import Muon
 UNFIT = ("lbfgs", "sparseadam")  # one evaluates the loss several times a step, the other needs sparse gradients
 OPTIMIZERS: dict[str, type[Optimizer]] = {
     name.lower(): kind
-    for name, kind in sorted(vars(torch.optim).items(), key=lambda item: item[0].lower())
+    for name, kind in sorted((vars(torch.optim) | {"Muon": Muon}).items(), key=lambda item: item[0].lower())
     if isinstance(kind, type) and issubclass(kind, Optimizer) and kind is not Optimizer and name.lower() not in UNFIT
 }
 FUSED = ("adam", "adamw", "sgd")  # one kernel for all weights, on every device
