@@ -6,7 +6,7 @@
 .PHONY: help setup explore lab test test-all test-fast bench screenshots notebooks constraints clean
 
 BIN    := .venv/bin
-PYTEST := $(BIN)/python -m pytest
+PYTEST  = $(SCRATCH) $(BIN)/python -m pytest
 EXTRAS := course,app,data,tensorboard,wandb,chinese,export,serve,test
 # What an install depends on. The stamp holds it: a changed pin or a moved folder installs anew.
 STAMP  := .venv/ready
@@ -26,8 +26,10 @@ CHAPTERS = $(JOBS) --dist loadscope --no-loadscope-reorder \
            $(filter-out $(LAST),$(wildcard notebooks/*.ipynb)) $(LAST)
 LAST     = $(wildcard notebooks/08*.ipynb notebooks/0[2-7]*.ipynb)
 
-# The chapters are tested and saved as a new reader finds them, without what notebooks/my_bert.py may hold.
-test test-all notebooks: export BERTLAB_MY_BERT := $(shell mktemp -d)
+# Goes before a command, and takes with it what that leaves in the temporary folder. The chapters find there what a new
+# reader has: an empty folder, whatever notebooks/my_bert.py may hold.
+SCRATCH = tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT INT && mkdir "$$tmp/my_bert" && \
+          TMPDIR=$$tmp BERTLAB_MY_BERT=$$tmp/my_bert
 
 # Kernels of notebooks are those of .venv, whatever else this machine has.
 export JUPYTER_PREFER_ENV_PATH := 1
@@ -70,7 +72,7 @@ screenshots: setup ## take the pictures of the explorer that docs/ shows; needs 
 # Widget state and timings would change with every run and are of no use to a reader: they are left out. Pictures are
 # kept small: the repository holds many.
 notebooks: setup ## run the chapters again and keep their new outputs
-	OMP_NUM_THREADS=2 $(BIN)/jupyter nbconvert --to notebook --execute --inplace \
+	$(SCRATCH) OMP_NUM_THREADS=2 $(BIN)/jupyter nbconvert --to notebook --execute --inplace \
 	    --ExecutePreprocessor.timeout=900 --ExecutePreprocessor.record_timing=False \
 	    --ClearMetadataPreprocessor.enabled=True --ClearMetadataPreprocessor.clear_cell_metadata=False \
 	    --ClearMetadataPreprocessor.preserve_nb_metadata_mask='{"kernelspec", "language_info"}' \

@@ -105,6 +105,7 @@ case "$*" in
     *"-m venv"*) echo venv >>log; mkdir -p .venv/bin; cp "$0" .venv/bin/python
                  echo "#!$(pwd -P)/.venv/bin/python" >.venv/bin/pip ;;
     *"-m pip"*)  echo pip >>log; test ! -e no-network ;;
+    *"-m pytest"*) echo tests >>log; echo left | tee "$TMPDIR/a" >"$BERTLAB_MY_BERT/my_bert.py"; test ! -e a-mistake ;;
 esac
 """
 
@@ -124,12 +125,12 @@ def clone(tmp_path):
     return folder
 
 
-def make_setup(folder: Path) -> list[str]:
+def make_setup(folder: Path, target: str = "setup") -> list[str]:
     """The steps that `make setup` took, then "failed" if it failed."""
     log = folder / "log"
     log.unlink(missing_ok=True)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-    command = ["make", "setup", f"PYTHON={folder.parent / 'python'}"]
+    command = ["make", target, f"PYTHON={folder.parent / 'python'}"]
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True)
     steps = log.read_text().split() if log.exists() else []
     return steps + ["failed"] * (result.returncode != 0)
@@ -164,6 +165,20 @@ def test_make_replaces_a_venv_whose_python_is_gone(clone):
     make_setup(clone)
     (clone / ".venv" / "bin" / "python").unlink()
     assert make_setup(clone) == ["venv", "pip"]
+
+
+@pytest.mark.parametrize("mistake", [False, True])
+def test_make_test_leaves_nothing_in_the_temporary_folder(mistake, clone, monkeypatch):
+    make_setup(clone)
+    for name in ("ruff", "mypy"):
+        shutil.copy(clone / ".venv" / "bin" / "python", clone / ".venv" / "bin" / name)
+    if mistake:
+        (clone / "a-mistake").touch()
+    place = clone / "temporary"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    assert make_setup(clone, "test") == (["tests", "failed"] if mistake else ["tests"] * 3)
+    assert list(place.iterdir()) == []
 
 
 # What the README says
