@@ -18,10 +18,25 @@ from bertlab.training.recipes import PretrainRecipe
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell Ctrl-C may be ignored
 
-# No example fails for being slow. `make test` tries the same examples each time, `make test-all` draws new ones.
-settings.register_profile("always", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-settings.register_profile("nightly", settings.get_profile("always"), derandomize=False, print_blob=True)
-settings.load_profile("always")
+# No example fails for being slow. `make test` tries the same few each time, `make test-all` draws many new ones.
+FEWER, ALL = 4, 100
+settings.register_profile(
+    "always", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=ALL // FEWER
+)
+settings.register_profile(
+    "nightly", settings.get_profile("always"), derandomize=False, print_blob=True, max_examples=ALL
+)
+
+
+def pytest_configure(config):  # not at import: tests import this file once more, after the option was heeded
+    settings.load_profile(config.getoption("hypothesis_profile", None) or "always")
+
+
+def tries(count: int, **options) -> settings:
+    """Try so many examples of a property in `make test-all`, a quarter of them in `make test`."""
+    nightly = settings.get_current_profile_name() == "nightly"
+    return settings(max_examples=count if nightly else max(10, count // FEWER), **options)
+
 
 SMALL = dict(
     vocab_size=61,

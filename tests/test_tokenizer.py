@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 import tokenizers
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab.errors import InputError
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
+from tests.conftest import tries
 
 OFFICIAL = Path(__file__).parents[2] / "shared" / "data" / "bert_official"
 needs_official = pytest.mark.skipif(
@@ -185,7 +186,7 @@ def test_ten_thousand_words(tiny):
     assert tiny("street " * 10_000, max_length=64)["input_ids"].shape == (1, 64)
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(st.text(max_size=60), st.text(max_size=60), st.integers(5, 40))
 def test_pairs_fit_and_lose_as_little_as_possible(tiny, first, second, max_length):
     whole = [len(ids) for ids in tiny.encode_batch([first, second])]

@@ -3,11 +3,12 @@
 import codecs
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab.corpora.reading import Skipped, check_text, open_text, read_text, usable
 from bertlab.errors import InputError
+from tests.conftest import tries
 
 # What people write, and the encoding in which files of it are found most often.
 TEXTS = {
@@ -45,7 +46,7 @@ def test_the_likely_encoding_is_named(tmp_path, encoding):
     assert read_text(path, encoding).endswith(TEXTS[encoding])
 
 
-@settings(max_examples=30)
+@tries(30)
 @given(st.integers(0, 40_000), st.sampled_from(["", "é", "\ufeff"]), st.booleans())
 def test_the_byte_is_counted_from_the_start_of_the_file(tmp_path_factory, place, start, whole):
     path = tmp_path_factory.getbasetemp() / "bytes.txt"

@@ -180,7 +180,8 @@ def test_heads_that_read_words(tagger, tok, decoder):
 
 def test_twice_the_same_and_no_gradient_is_left(classifier, tok):
     first, second = (attribute_text(classifier, tok, TEXT) for _ in range(2))
-    assert torch.equal(first.values, second.values) and not first.values.requires_grad
+    torch.testing.assert_close(first.values, second.values)
+    assert not first.values.requires_grad
     assert all(parameter.grad is None for parameter in classifier.parameters())
 
 

@@ -1,10 +1,11 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab.errors import InputError
 from bertlab.explain.pieces import CutWord, cut_words, longest_match_tries, smallest_size, with_fewer_pieces
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
+from tests.conftest import tries
 
 TEXTS = ["my dog is hairy, and he likes walks in the park.", "penguins are flightless birds"] * 3
 
@@ -27,7 +28,7 @@ def test_a_word_is_written_with_the_accent_at_its_end(tok):
     assert (word.written, word.cleaned) == ("Jose\u0301", "jose")
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(st.text(max_size=40))
 def test_words_hold_every_piece_in_order(tok, text):
     words = cut_words(tok, text)
@@ -36,7 +37,7 @@ def test_words_hold_every_piece_in_order(tok, text):
 
 
 @given(st.text("abdeghiklnoprsy", min_size=1, max_size=12))
-@settings(max_examples=60)
+@tries(60)
 def test_tries_end_in_the_pieces(tok, word):
     tries = longest_match_tries(word, tok.vocab)
     known = [("##" if start else "") + word[start:end] for start, end, known in tries if known]

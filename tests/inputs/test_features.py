@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab import InputError, Tokenizer
@@ -19,6 +19,7 @@ from bertlab.inputs.features import (
     word_features,
 )
 from bertlab.tokenizer import Row
+from tests.conftest import tries
 
 WORDS = "the dog is hairy red blue rose ro ##sa ##se 我 狗 . , !".split()
 TOK = Tokenizer.from_vocab(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS])
@@ -178,7 +179,7 @@ def test_chinese_words_are_pieces_of_one_word():
     assert feature.targets["labels"] == [-100, 1, -100, 0, -100]
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["dog", "rosarosa", "\x01", "我狗我狗", "xyz"]), st.sampled_from(list(LABELS))),

@@ -2,12 +2,13 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab.errors import InputError
 from bertlab.inputs.masking import KEPT, MASKED, NOT_CHOSEN, RANDOM, Masking, mask_tokens
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
+from tests.conftest import tries
 
 # Special tokens on purpose not in front: the draw must step over each of them.
 TOKENS = [SPECIAL_TOKENS[0], *"abcde", *SPECIAL_TOKENS[1:4], *"fghij", SPECIAL_TOKENS[4]]
@@ -25,7 +26,7 @@ def run(input_ids, masking=Masking(), seed=0):  # noqa: B008
     return mask_tokens(input_ids, TOK.special_mask(input_ids), TOK, generator, masking)
 
 
-@settings(max_examples=200)
+@tries(200)
 @given(rows, shares, st.integers(0, 2**31))
 def test_every_promise(rows, masking, seed):
     ids = torch.tensor(rows)
@@ -136,7 +137,7 @@ def test_words_of_chinese_need_whole_words_and_the_extra(monkeypatch):
         Masking(whole_word=True, chinese_words=True)
 
 
-@settings(max_examples=300)
+@tries(300)
 @given(piece_rows, st.sampled_from([0.1, 0.15, 0.4, 1.0]), st.integers(0, 2**31))
 def test_the_pieces_of_a_word_stay_together(rows, rate, seed):
     ids = torch.tensor(rows)

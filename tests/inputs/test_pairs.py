@@ -5,13 +5,14 @@ from statistics import mean
 import numpy as np
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bertlab.errors import InputError
 from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT, Pair, Pairs, collate, sentence_pairs
 from bertlab.inputs.store import FlatText
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
+from tests.conftest import tries
 
 TOK = Tokenizer.from_vocab([*SPECIAL_TOKENS, *"abcdefgh"])
 
@@ -29,7 +30,7 @@ def make(documents, max_tokens=32, seed=0, second_task="next") -> list[Pair]:
 shapes = st.lists(st.lists(st.integers(0, 12), max_size=12), min_size=2, max_size=8)
 
 
-@settings(max_examples=200)
+@tries(200)
 @given(shapes, st.integers(5, 60), st.integers(0, 2**31))
 def test_every_promise(shape, max_tokens, seed):
     documents = number(shape)
@@ -51,7 +52,7 @@ def test_every_promise(shape, max_tokens, seed):
     assert pairs == make(documents, max_tokens, seed)
 
 
-@settings(max_examples=200)
+@tries(200)
 @given(
     st.lists(
         st.lists(st.lists(st.integers(5, 7), min_size=1, max_size=3), min_size=2, max_size=6),
@@ -131,7 +132,7 @@ def test_documents_that_are_all_the_same():
         make([[[5, 6], [7]]] * 4)
 
 
-@settings(max_examples=200)
+@tries(200)
 @given(shapes, st.integers(5, 60), st.integers(0, 2**31))
 def test_order_every_promise(shape, max_tokens, seed):
     documents = number(shape)
@@ -152,7 +153,7 @@ def test_order_every_promise(shape, max_tokens, seed):
     assert pairs == make(documents, max_tokens, seed, "order")
 
 
-@settings(max_examples=200)
+@tries(200)
 @given(shapes, st.integers(3, 60), st.integers(0, 2**31))
 def test_texts_alone_every_promise(shape, max_tokens, seed):
     documents = number(shape)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import example as example_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab.corpora.documents import read_squad
@@ -10,6 +10,7 @@ from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_QUERY, cut_windows, most_context, span_features, usual_stride
 from bertlab.tokenizer import Tokenizer, stack
+from tests.conftest import tries
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 PASSAGE = "Rose Hill, the baker of Millford, bought a brown dog. She named him Ash."
@@ -111,7 +112,7 @@ def published_max_context(windows: list[range], token: int) -> int:
     return chosen
 
 
-@settings(max_examples=300)
+@tries(300)
 @given(st.integers(1, 400), st.integers(1, 120), st.integers(1, 150))
 @example_of(305, 300, 290)  # a last window so short that its length counts
 def test_windows_and_most_context_are_the_published_ones(tokens, room, stride):
@@ -122,7 +123,7 @@ def test_windows_and_most_context_are_the_published_ones(tokens, room, stride):
         assert [n for n, shares in enumerate(best) if token in shares] == [published_max_context(windows, token)]
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(st.text(min_size=1, max_size=200), st.integers(12, 40), st.integers(1, 40))
 def test_rows_hold_the_passage_at_its_offsets(context, length, stride):
     ids, offsets = TOK.encodings(context)[0].ids, TOK.encodings(context)[0].offsets

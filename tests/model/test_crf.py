@@ -4,11 +4,12 @@ import itertools
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab import InputError
 from bertlab.model.crf import CRF, forbidden_steps
+from tests.conftest import tries
 
 BIO = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 BIOES = ["O", "B-PER", "I-PER", "E-PER", "S-PER"]
@@ -54,7 +55,7 @@ def scores_one_by_one(crf, emissions) -> dict[tuple[int, ...], torch.Tensor]:
     return found
 
 
-@settings(max_examples=25)
+@tries(25)
 @given(
     names=st.sampled_from([BIO, BIOES, PLAIN, ["yes"]]),
     lengths=st.lists(st.integers(1, 4), min_size=1, max_size=3),

@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab.errors import InputError
@@ -20,6 +20,7 @@ from bertlab.tasks.measures import (
     score_numbers,
     score_tags,
 )
+from tests.conftest import tries
 
 YES_NO, ABC = ["no", "yes"], ["a", "b", "c"]
 TAGS = ["O", "B-person", "I-person", "B-place", "I-place"]
@@ -228,7 +229,7 @@ def squad_f1(gold: str, said: str) -> float:
     return 2 * shared / (len(gold) + len(said))
 
 
-@settings(max_examples=50)
+@tries(50)
 @given(st.lists(st.tuples(st.lists(st.sampled_from(ANSWERS[1:]), min_size=1), st.sampled_from(ANSWERS)), min_size=1))
 def test_answers_as_the_official_evaluation_counts(pairs):
     gold, said = [tuple(right) for right, _ in pairs], [found for _, found in pairs]
@@ -276,7 +277,7 @@ def gold_of(score, values):
 
 
 @pytest.mark.parametrize("score", ONE)
-@settings(max_examples=25)
+@tries(25)
 @given(data=st.data())
 def test_scores_stay_in_their_range_and_their_bounds(score, data):
     pairs = data.draw(st.lists(st.tuples(ONE[score], ONE[score]), min_size=1, max_size=12))
@@ -291,7 +292,7 @@ def test_scores_stay_in_their_range_and_their_bounds(score, data):
 
 
 @pytest.mark.parametrize("score", ONE)
-@settings(max_examples=15)
+@tries(15)
 @given(data=st.data())
 def test_a_perfect_prediction_scores_one(score, data):
     values = SOME.get(score, []) + data.draw(st.lists(ONE[score], min_size=1, max_size=8))

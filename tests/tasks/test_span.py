@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bertlab import BertConfig, BertForQuestionAnswering, InputError, Tokenizer
@@ -19,6 +19,7 @@ from bertlab.tasks.answers import ALWAYS_ANSWER, AnswerPrediction, Span, _span
 from bertlab.tasks.measures import answer_score
 from bertlab.tasks.span import SpanTask, right_answers, tune_threshold
 from bertlab.vocabulary import SPECIAL_TOKENS
+from tests.conftest import tries
 
 WORDS = "the man went to a store and bought milk for his hairy dog rex who likes walks in rain".split()
 TOK = Tokenizer.train([" ".join(WORDS)] * 3, vocab_size=100)
@@ -66,7 +67,7 @@ def run_squad(task, model, example, threshold):
 passages = st.lists(st.sampled_from(WORDS), min_size=1, max_size=90).map(" ".join)
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(st.lists(passages, min_size=1, max_size=3), st.integers(1, 40), st.integers(1, 12), st.floats(-3, 3))
 def test_predictions_equal_the_published_algorithm(reader, contexts, stride, longest, threshold):
     task = SpanTask(TOK, 24, stride, max_answer_tokens=longest)
@@ -241,7 +242,7 @@ def test_measures():
     assert (compared[3].gold, compared[3].predicted) == ("no answer", "hat")
 
 
-@settings(max_examples=30)
+@tries(30)
 @given(st.lists(st.tuples(st.booleans(), st.integers(-4, 4), st.sampled_from(["hat", "old hat", "cat"])), min_size=1))
 def test_threshold_equals_trying_all(drawn):
     examples = [ask("hat" if answered else "", "hat") for answered, _, _ in drawn]

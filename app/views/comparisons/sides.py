@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -109,7 +110,7 @@ def outcome(left: Sequence[Fill], both: Sequence[Fill]) -> str:
 def change(versions: Sequence[Fill]) -> str:
     """Say how the guesses in two versions differ, for the middle of a sentence."""
     one, two = versions
-    if (one.tokens, one.probabilities) == (two.tokens, two.probabilities):
+    if one.tokens == two.tokens and np.allclose(one.probabilities, two.probabilities):
         return f"all guesses are **exactly the same** in both versions, {first(one)} first"
     if one.tokens[0] == two.tokens[0]:
         p = percent(two.probabilities[0])

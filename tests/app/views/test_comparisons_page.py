@@ -12,6 +12,7 @@ from bertlab.compare.saved import open_saved, saved_names
 from bertlab.draw.percent import percent
 from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.from_left import fill_from_left
+from tests.alike import assert_alike
 
 SIDE_BY_SIDE = "Left to right, or both sides"
 WIDE = TIRED.replace("tired", "wide")
@@ -87,16 +88,17 @@ def test_from_the_left_both_versions_are_the_same_and_for_bert_they_are_not():
         key: list(zip(each["token"], each["probability"], strict=True))
         for key, each in table.groupby(["model", "version"])
     }
-    assert halves[sides.LEFT, 1] == halves[sides.LEFT, 2]  # bit for bit
+    assert_alike(halves[sides.LEFT, 1], halves[sides.LEFT, 2])
     assert halves[sides.BOTH, 1] != halves[sides.BOTH, 2]
 
 
 @torch.inference_mode()
-def test_what_follows_changes_no_bit_even_if_the_model_gets_it():
+def test_what_follows_changes_nothing_even_if_the_model_gets_it():
     model, tok = (kind.from_pretrained(LEFT_TO_RIGHT) for kind in (BertForPreTraining, Tokenizer))
     logits = [model(**tok([text])).prediction_logits[0] for text in (TIRED, WIDE)]
     at = fill_from_left(model, tok, TIRED).position
-    assert torch.equal(logits[0][:at], logits[1][:at]) and not torch.equal(logits[0][at + 3], logits[1][at + 3])
+    torch.testing.assert_close(logits[0][:at], logits[1][:at])
+    assert not torch.allclose(logits[0][at + 3], logits[1][at + 3], atol=1e-2)
     alone = fill_from_left(model, tok, TIRED, k=1)
     assert alone.probabilities[0] == pytest.approx(float(logits[0][at - 1].softmax(-1).max()), abs=1e-5)
 

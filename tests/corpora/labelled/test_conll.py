@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bertlab.corpora.examples import TokenExample
@@ -11,6 +11,7 @@ from bertlab.corpora.labelled.conll import read_conll
 from bertlab.corpora.labelled.schemes import as_bio
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
+from tests.conftest import tries
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 needs_shared = pytest.mark.skipif(
@@ -202,7 +203,7 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\
 SENTENCES = st.lists(st.tuples(WORDS, LABELS), min_size=1, max_size=8)
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(st.lists(SENTENCES, max_size=4), st.sampled_from(["\t", " ", "\tx\t"]), st.sampled_from(["\n", "\r\n"]))
 @example([[("#", "O")], [("#", "O"), ("a", "O")]], "\t", "\n")
 def test_what_is_written_is_read(tmp_path_factory, sentences, between, end):

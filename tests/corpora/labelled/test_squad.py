@@ -4,13 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
+from tests.conftest import tries
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 needs_shared = pytest.mark.skipif(
@@ -146,7 +147,7 @@ def test_an_empty_passage(tmp_path):
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(str.strip)
 
 
-@settings(max_examples=50)
+@tries(50)
 @given(st.lists(st.tuples(WORDS, WORDS, WORDS, WORDS), max_size=5))
 def test_what_is_written_is_read(tmp_path_factory, rows):
     """Any context, question and answer, wherever it stands."""

@@ -7,13 +7,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.labelled.tabular import read_table
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
+from tests.conftest import tries
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 needs_shared = pytest.mark.skipif(
@@ -294,7 +295,7 @@ LABEL = TEXT.map(str.strip)
 ROWS = st.lists(st.tuples(TEXT, TEXT, LABEL), min_size=1, max_size=6)
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(ROWS)
 def test_what_is_written_is_read(tmp_path_factory, rows):
     """Any text at all: quotes, commas, line ends of every kind."""
@@ -310,7 +311,7 @@ def test_what_is_written_is_read(tmp_path_factory, rows):
 PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\t\r\n"), min_size=1).filter(str.strip)
 
 
-@settings(max_examples=50)
+@tries(50)
 @given(st.lists(st.tuples(PLAIN, PLAIN.map(str.strip)), min_size=1, max_size=6))
 def test_tabs_and_lines_keep_every_character(tmp_path_factory, rows):
     place = tmp_path_factory.getbasetemp()

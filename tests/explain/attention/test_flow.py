@@ -28,7 +28,7 @@ def test_rollout_follows_a_path():
     weights = torch.eye(4).repeat(2, 1, 1, 1)  # (L, A, S, S)
     weights[0, 0, 2] = torch.tensor([0, 1.0, 0, 0])
     weights[1, 0, 3] = torch.tensor([0, 0, 1.0, 0])
-    assert rollout(weights)[-1, 3].tolist() == [0, 0.25, 0.25, 0.5]
+    assert rollout(weights)[-1, 3].tolist() == pytest.approx([0, 0.25, 0.25, 0.5])
 
 
 def test_norms_are_those_of_the_vectors_that_the_heads_add(model, tok):

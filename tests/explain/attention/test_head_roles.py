@@ -1,11 +1,12 @@
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab.explain.ablation import random_control
 from bertlab.explain.attention.heads import MAJORITY, ROLES, head_roles
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
+from tests.conftest import tries
 
 TOKENS = ["[CLS]", "a", "b", "a", "[SEP]", "c", "d", "[SEP]"]
 LAST = len(TOKENS) - 1
@@ -63,7 +64,7 @@ def test_a_text_that_cannot_tell():
     assert nothing.scores.isnan().all() and nothing.name(0, 0) is None
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(st.lists(st.sampled_from(["[CLS]", "[SEP]", "[MASK]", "x", "y"]), min_size=1, max_size=9), st.integers(0, 99))
 def test_scores_are_shares_and_the_best_has_more_than_half(tokens, seed):
     size = len(tokens)

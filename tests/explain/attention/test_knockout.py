@@ -1,6 +1,6 @@
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab import BertForMaskedLM, BertForPreTraining
@@ -16,6 +16,7 @@ from bertlab.explain.attention.knockout import (
 from bertlab.explain.attribution import attribute_span
 from bertlab.explain.spans import answer, window_batch
 from bertlab.explain.words.fill import masked_row
+from tests.conftest import tries
 
 TEXT, PAIR, POSITION = "my dog didn't cross the street.", "it was too tired.", 3
 QUESTION, PASSAGE = "what did he buy?", "the man went to the store. he bought a gallon of milk."
@@ -47,7 +48,7 @@ def test_the_map_is_what_each_head_mask_gives(model, tok, kind):
     assert max(abs(x) for row in expected for x in row) > 0.01
 
 
-@settings(max_examples=15)
+@tries(15)
 @given(off=st.sets(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=12))
 def test_any_set_of_heads(model, tok, off):
     with torch.inference_mode():
@@ -58,7 +59,7 @@ def test_any_set_of_heads(model, tok, off):
     assert found.before.probabilities[0] == pytest.approx(float(before.exp().max()), abs=1e-6)
     assert found.after.tokens[0] == tok.convert_ids_to_tokens(int(after.argmax()))
     if not off:
-        assert found.change == 0 and found.before.tokens == found.after.tokens
+        assert found.change == pytest.approx(0, abs=1e-5) and found.before.tokens == found.after.tokens
 
 
 def test_a_head_that_adds_nothing_changes_nothing(model, tok):

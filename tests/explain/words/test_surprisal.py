@@ -2,7 +2,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab import BertForMaskedLM
@@ -10,6 +10,7 @@ from bertlab.errors import InputError
 from bertlab.explain.words import surprisal
 from bertlab.explain.words.fill import fill_mask
 from bertlab.explain.words.surprisal import pseudo_log_likelihood, pseudo_perplexity, sweep
+from tests.conftest import tries
 
 TEXT, PAIR = "the animal didn't cross the street.", "it was too tired."
 
@@ -79,7 +80,7 @@ def test_a_model_for_masked_words_alone_and_one_that_reads_to_the_right(model, t
         next(sweep(BertForMaskedLM(model.config.changed(is_decoder=True)), tok, "my dog"))
 
 
-@settings(max_examples=25)
+@tries(25)
 @given(text=st.text(max_size=60), limit=st.integers(4, 60))
 def test_any_text_has_a_row_for_each_token_that_can_be_hidden(text, limit, model, tok):
     try:

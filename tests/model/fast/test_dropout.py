@@ -2,10 +2,11 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab.model.fast import Dropout
+from tests.conftest import tries
 
 
 def drop(p, x, seed=0):
@@ -26,7 +27,7 @@ def test_each_number_is_dropped_with_the_chance_asked_for(p, dtype):
         assert abs(both - p * p) < five_sigma + 5 * (p * p / 1e6) ** 0.5
 
 
-@settings(max_examples=50)
+@tries(50)
 @given(st.floats(0, 1), st.integers(0, 9), st.integers(0, 5))
 def test_what_stays_is_scaled_so_that_the_mean_stays(p, rows, columns):
     x = torch.randn(rows, columns, dtype=torch.float64)

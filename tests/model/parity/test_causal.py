@@ -2,10 +2,11 @@
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from bertlab import BertConfig, BertForPreTraining, BertModel
+from tests.conftest import tries
 from tests.model.parity.test_parity import BOTH, SHAPES, assert_same, twins
 
 transformers = pytest.importorskip("transformers")
@@ -39,7 +40,7 @@ def test_config_keeps_it(config, tmp_path):
     assert not BertConfig.from_dict({"model_type": "bert"}).is_decoder
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@tries(30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     position=st.integers(1, 8),
     seed=st.integers(0, 999),
