@@ -1,12 +1,13 @@
 """How labels mark names: one spelling for all, and the names that seqeval finds."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 
 from bertlab.corpora.labelled.conll import read_conll
 from bertlab.corpora.labelled.schemes import as_bio, as_names, spelled, spelling_of
+from tests.conftest import tries
 
 READ = {
     "PER-B PER-I O LOC-B": "B-PER I-PER O B-LOC",
@@ -43,7 +44,7 @@ KINDS = st.sampled_from(["PER", "x_y", "creative-work"])
 LABELS = st.lists(st.one_of(st.just("O"), st.tuples(st.sampled_from("BIES"), KINDS).map("-".join)), max_size=9)
 
 
-@settings(max_examples=200)
+@tries(200)
 @given(LABELS)
 def test_names_are_those_that_seqeval_finds(labels):
     """Broken sequences too: I- after O, E- alone ..."""
@@ -51,7 +52,7 @@ def test_names_are_those_that_seqeval_finds(labels):
     assert get_entities(list(as_bio(labels))) == get_entities(labels)
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(LABELS)
 def test_other_spellings_mark_the_same_names(labels):
     for form in ("{1}-{0}", "{0}_{1}", "{1}_{0}"):
