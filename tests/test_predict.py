@@ -144,6 +144,15 @@ def test_names_in_texts_and_in_words_are_the_same(name, content, tmp_path):
     assert [[entity["text"] for entity in row["entities"]] for row in rows] == [["Ruth", "Mark"], ["Anna", "Tom"]]
 
 
+@pytest.mark.parametrize(
+    "content", ["Ruth\tO\nmet O\nMark\tO\n", "Ruth x O\nmet y O\nMark O\n", "Ruth\nmet\nMark now\n"]
+)
+def test_a_slip_in_columns_makes_no_texts_of_them(content, tmp_path):
+    (tmp_path / "a.txt").write_text(content)
+    with pytest.raises(InputError, match="line [23]: . columns, but"):
+        predict_file("storyworld-tiny-entities", tmp_path / "a.txt", tmp_path / "out.jsonl", FileOptions())
+
+
 def test_texts_may_come_through_a_pipe(tmp_path):
     """They are looked at to tell texts from words, and can be read but once."""
     end, begin = os.pipe()

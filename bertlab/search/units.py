@@ -89,7 +89,7 @@ def paragraphs(path: Path) -> Iterator[Unit]:
             lines.append(line.strip())
             continue
         text = " ".join(lines)
-        if len(words(text)) >= LEAST_WORDS:
+        if max(len(text.split()), len(words(text))) >= LEAST_WORDS:
             yield Unit(f"{path}:{number - len(lines)}", "", split_sentences(text)[0], text[:LONGEST])
         lines = []
 

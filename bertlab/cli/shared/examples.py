@@ -1,6 +1,7 @@
 """The labelled examples of a fine-tuning: the user's files, a data set of the hub, or the storyworld."""
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, if no dev file is given
 FEW = 50  # examples to choose by
 LOOKED_AT = 200  # examples
 UNKNOWN, CUT = 0.2, 0.1  # share of tokens, of examples; above it the user is warned
+SEPARATOR = re.compile(r"\s*[,;]\s*")
 RARE, NAMED = 2, 5  # a label is rare that occurs so often at most; rare ones that are named
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
 WORLD_DEV, WORLD_TEST = 500, 2000  # examples
@@ -161,10 +163,14 @@ def known_examples(task: Task, examples: Sequence, config: BertConfig, skip: boo
 
 
 def odd_labels(examples: Sequence, family: type[Task]) -> str:
-    """Return in words which labels are too rare to be learned, or mark examples without a label; "" of none."""
+    """Return in words which labels are too rare to be learned, join others, or mark examples without a label; "" of
+    none."""
     counts = Counter(label for example in examples for label in family.counted_labels(example))
     found = [f"the label {label!r} occurs {('once', 'twice')[n - 1]}" for label, n in counts.items() if n <= RARE]
     found[NAMED:] = [f"{len(found) - NAMED} more are as rare"] * (len(found) > NAMED)
+    split = ((label, SEPARATOR.split(label)) for label in counts)
+    if joined := next((label for label, parts in split if len(parts) > 1 and counts.keys() >= {*parts}), ""):
+        found.append(f"the label {joined!r} is one, though its parts are labels, too: several are separated by |")
     if "-" in counts and len(counts) > 2 and "+" not in counts:
         found.append("the label '-' is learned like the others, but SNLI and OCNLI mean by it that there is none")
     return f"{', '.join(found)}; --skip-label leaves rows out by their label" if found else ""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bertlab.corpora.examples import TokenExample
 from bertlab.corpora.labelled.columns import Columns
-from bertlab.corpora.labelled.schemes import OUTSIDE, PREFIX, USUAL, Spelling, are_entities, as_bio, spelling_of
+from bertlab.corpora.labelled.schemes import ENTITY, OUTSIDE, PREFIX, USUAL, Spelling, as_bio, spelling_of
 from bertlab.corpora.letters import UNSPACED
 from bertlab.corpora.reading import Skipped, open_text, usable
 from bertlab.errors import InputError
@@ -81,22 +81,27 @@ def wanted(examples: Iterator[TokenExample], skipped: Skipped | None) -> Iterato
 
 def has_words(path: Path, columns: Columns, encoding: str = "utf-8") -> bool:
     """Return whether a file to predict has a word a line, or columns with one, and not texts: by the options or its
-    ending, else by its first lines. Columns are separated by tabs, or by blanks if their last cells look like labels:
-    those of names, or few different ones."""
+    ending, else by most of its first lines. Columns are separated by tabs, or by blanks if their last cells look like
+    labels: those of names, or few different ones."""
     if path.suffix.lower() in CONLL or columns.by_number:
         return True
     if path.suffix.lower() in TABLES or columns.text is not None:
         return False
     with open_text(path, encoding) as file:
-        found = [line for line in islice(file, PEEK) if not BREAK.fullmatch(line) and not line.startswith("# ")]
-    lines = [(number, line) for number, line in enumerate(found)]
-    rows = [_split(line, lines) for _, line in lines]
-    if any("\t" in line for line in found):
-        return all("\t" in line for line in found) and not columns.name(rows[0])
-    if {len(row) for row in rows} <= {1}:
-        return 2 * sum(bool(UNSPACED_TEXT.search(line)) for line in found) <= len(found)
+        lines = [line for line in islice(file, PEEK) if not BREAK.fullmatch(line) and not line.startswith("# ")]
+    if _most("\t" in line for line in lines):
+        return not columns.name(lines[0].rstrip("\r\n").split("\t"))
+    rows = [BLANKS.split(line.strip(" \t\r\n")) for line in lines]
+    if _most(len(row) == 1 for row in rows):
+        return not _most(UNSPACED_TEXT.search(line) for line in lines)
     last = [row[-1] for row in rows]
-    return len({len(row) for row in rows}) == 1 and (are_entities(last) or 2 * len({*last}) <= len(last))
+    few = 2 * len({*last}) <= len(last) and len({len(row) for row in rows}) == 1
+    return not rows or few or _most(ENTITY.fullmatch(label) for label in last)
+
+
+def _most(found: Iterable[object]) -> bool:
+    truths = [bool(one) for one in found]
+    return 2 * sum(truths) > len(truths)
 
 
 def _sentences(path: Path, encoding: str) -> Iterator[list[Line]]:

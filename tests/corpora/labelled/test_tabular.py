@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bertlab.cli.shared.examples import odd_labels
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.labelled.tabular import read_table
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
+from bertlab.tasks.sequence import SequenceTask
 from tests.conftest import tries
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
@@ -141,6 +143,13 @@ def test_several_labels(tmp_path, value, labels):
     if isinstance(value, str):
         path = write(tmp_path, "a.csv", as_csv(["text", "labels"], ["t", value]))
         assert [one.label for one in read_table(path, problem=SEVERAL)] == [labels]
+
+
+def test_a_label_that_joins_others_is_mentioned(tmp_path):
+    path = write(tmp_path, "a.csv", "text,label", *['t,"a, b"', "t,a", "t,b", 't,"c, a"'] * 3)
+    said = odd_labels(list(read_table(path, problem=SEVERAL)), SequenceTask)
+    assert "the label 'a, b' is one, though its parts are labels, too: several are separated by |" in said
+    assert "'c, a'" not in said
 
 
 def test_a_whole_number_is_one_class_however_it_is_written(tmp_path):
