@@ -1,6 +1,7 @@
 """The English texts in data/english: format, labels, answers within the vocabulary, no text twice, no template."""
 
 import csv
+import json
 import re
 from collections import Counter
 from itertools import pairwise
@@ -10,19 +11,24 @@ from statistics import median
 import pytest
 
 from bertlab.corpora.labelled.conll import read_conll
+from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.labelled.tabular import read_table
 
 FOLDER = Path(__file__).parents[1] / "data" / "english"
 VOCABULARY = Path(__file__).parents[2] / "shared" / "data" / "bert_official" / "bert-base-uncased" / "vocab.txt"
 LIKENESS = 0.2  # Jaccard index of word trigrams above which two texts are near-duplicates
 SAME_OPENING = 3  # texts of one file that may begin with the same three words
+SAME_QUESTION_OPENING = 6  # questions that may begin with the same three words
+SHARED_WORDS = 0.25  # bound of the median share of a question's words that stand in the sentence which answers it
+QUESTION_WORDS = {"what", "when", "where", "which", "whom", "whose"}
 TABLES = {
     "gaps.csv": ["id", "text", "accepted"],
     "opinions.csv": ["id", "text", "label", "topic", "split", "length", "negation", "contrast", "irony"],
     "pairs.csv": ["id", "text_a", "text_b", "label", "kind", "topic", "split"],
 }
 NAMES = {split: f"names-{split}.conll" for split in ("train", "test")}
-TEXTS = [*TABLES, "names-*.conll"]
+QUESTIONS = {split: f"questions-{split}.json" for split in ("train", "test")}
+TEXTS = [*TABLES, "names-*.conll", "questions-*.json"]
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -40,11 +46,30 @@ def sentences(name: str) -> list[tuple[dict[str, str], list[list[str]]]]:
     return found
 
 
+def articles(name: str) -> list[dict]:
+    """Return the articles of a SQuAD file, with "topic", "genre", "invented" and one paragraph each."""
+    return json.loads((FOLDER / name).read_text(encoding="utf-8"))["data"]
+
+
+def passage(article: dict) -> dict:
+    """Return the one paragraph of an article: "context" and "qas"."""
+    (paragraph,) = article["paragraphs"]
+    return paragraph
+
+
+def questions() -> list[tuple[dict, str]]:
+    """Return each question of both files with its passage."""
+    paragraphs = [passage(article) for file in QUESTIONS.values() for article in articles(file)]
+    return [(entry, paragraph["context"]) for paragraph in paragraphs for entry in paragraph["qas"]]
+
+
 def texts(name: str) -> list[tuple[str, str]]:
     """Return (id, text) of each text of a file, or of the files that fit a pattern; a pair has two texts and one id."""
     if name.endswith(".csv"):
         return [(row["id"], row[key]) for row in rows(name) for key in ("text", "text_a", "text_b") if key in row]
     files = sorted(path.name for path in FOLDER.glob(name))
+    if name.endswith(".json"):
+        return [(article["title"], passage(article)["context"]) for file in files for article in articles(file)]
     return [(about["sent_id"], " ".join(row[0] for row in lines)) for file in files for about, lines in sentences(file)]
 
 
@@ -73,15 +98,20 @@ def test_text_is_clean(name):
     assert not bad, f"{name}: double, leading or trailing space or stray character in {bad}"
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_no_two_texts_are_nearly_the_same(name):
-    seen = [(key, trigrams(text)) for key, text in texts(name)]
-    alike = [
+def near_duplicates(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the ids of each two texts, given as (id, text), that share too many trigrams."""
+    seen = [(key, trigrams(text)) for key, text in found]
+    return [
         (one, other)
         for place, (one, a) in enumerate(seen)
         for other, b in seen[:place]
         if one != other and len(a & b) > LIKENESS * len(a | b)
     ]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_two_texts_are_nearly_the_same(name):
+    alike = near_duplicates(texts(name))
     assert not alike, f"{name}: near-duplicates {alike}"
 
 
@@ -129,7 +159,8 @@ def topics_by_split(name: str) -> dict[str, set[str]]:
 
 def test_no_topic_of_a_test_split_is_trained_on():
     names = {split: {about["topic"] for about, _ in sentences(name)} for split, name in NAMES.items()}
-    for topics in (names, topics_by_split("opinions.csv"), topics_by_split("pairs.csv")):
+    passages = {split: {article["topic"] for article in articles(name)} for split, name in QUESTIONS.items()}
+    for topics in (names, passages, topics_by_split("opinions.csv"), topics_by_split("pairs.csv")):
         assert all(topics.values()), f"a split is empty: {topics}"
         assert not topics["train"] & topics["test"], f"in both splits: {topics['train'] & topics['test']}"
 
@@ -236,3 +267,63 @@ def test_opinions_marked_as_negated_hold_a_negation():
     )
     without = [row["id"] for row in rows("opinions.csv") if row["negation"] == "1" and not negation.search(row["text"])]
     assert not without, f"marked as negated, without a word of negation: {without}"
+
+
+def test_each_passage_has_four_questions_and_a_quarter_of_them_no_answer():
+    for split, count in (("train", 56), ("test", 24)):
+        found = [passage(article) for article in articles(QUESTIONS[split])]
+        assert len(found) == count
+        assert all(len(each["qas"]) == 4 for each in found), f"{split}: not four questions"
+        wrong = [each["context"][:40] for each in found if not 70 <= len(each["context"].split()) <= 160]
+        assert not wrong, f"{split}: not 70 to 160 words: {wrong}"
+        impossible = [sum(entry["is_impossible"] for entry in each["qas"]) for each in found]
+        assert max(impossible) <= 2
+        assert sum(impossible) == count, f"{split}: {sum(impossible)} of {4 * count} questions have no answer"
+
+
+def test_answers_of_questions_stand_in_their_passages_as_whole_words():
+    for entry, context in questions():
+        assert bool(entry["answers"]) != entry["is_impossible"], entry["id"]
+        spans = {(answer["answer_start"], answer["text"]) for answer in entry["answers"]}
+        assert len(spans) == len(entry["answers"]), f"{entry['id']}: an answer twice"
+        for start, text in spans:
+            around = context[max(start - 1, 0) : start + len(text) + 1]
+            assert context.startswith(text, start), f"{entry['id']}: {text!r} is not at character {start}"
+            assert re.search(rf"(?<!\w){re.escape(text)}(?!\w)", around), f"{entry['id']}: {text!r} cuts a word"
+
+
+@pytest.mark.parametrize("name", QUESTIONS.values())
+def test_questions_are_read_as_written(name):
+    entries = [entry for article in articles(name) for entry in passage(article)["qas"]]
+    read = list(read_squad(FOLDER / name))
+    assert [(each.id, each.question, each.is_impossible) for each in read] == [
+        (entry["id"], entry["question"], entry["is_impossible"]) for entry in entries
+    ]
+    golds = [[answer["text"] for answer in entry["answers"]] or [""] for entry in entries]
+    assert [[each.answer, *each.others] for each in read] == golds
+
+
+def test_ids_of_questions_and_titles_are_unique():
+    ids = [entry["id"] for entry, _ in questions()]
+    titles = [title for title, _ in texts("questions-*.json")]
+    assert len(set(ids)) == len(ids) and len(set(titles)) == len(titles)
+
+
+def test_no_two_questions_are_nearly_the_same_and_no_opening_is_a_template():
+    asked = [(entry["id"], entry["question"]) for entry, _ in questions()]
+    assert not near_duplicates(asked)
+    openings = Counter(" ".join(words(text)[:3]) for _, text in asked)
+    many = {opening: count for opening, count in openings.items() if count > SAME_QUESTION_OPENING}
+    assert not many, f"openings of questions used more than {SAME_QUESTION_OPENING} times: {many}"
+
+
+def test_questions_mostly_avoid_the_words_of_the_sentence_that_answers():
+    shares = []
+    for entry, context in questions():
+        asked = {word for word in words(entry["question"]) if len(word) > 3 and word not in QUESTION_WORDS}
+        if asked and not entry["is_impossible"]:
+            start = entry["answers"][0]["answer_start"]
+            first = max(context.rfind(mark, 0, start) for mark in (". ", "? ", "! ")) + 1
+            sentence = re.split(r"(?<=[.?!]) ", context[first:].lstrip(), maxsplit=1)[0]
+            shares.append(len(asked & set(words(sentence))) / len(asked))
+    assert median(shares) <= SHARED_WORDS, f"half of the questions share over {median(shares):.2f} of their words"
