@@ -9,6 +9,7 @@ from torch import Tensor
 from bertlab.config import IGNORED
 from bertlab.corpora.minimal_pairs import PHENOMENA, MinimalPair, minimal_pairs
 from bertlab.evaluation.baselines import NeighbourBaselines
+from bertlab.explain.words.surprisal import counted
 from bertlab.model import BertForPreTraining
 from bertlab.model.base import beside
 from bertlab.tokenizer import Tokenizer
@@ -69,7 +70,7 @@ def pseudo_log_likelihoods(model: BertForPreTraining, tokenizer: Tokenizer, text
 def one_hidden(batch: Batch, tokenizer: Tokenizer) -> Iterator[tuple[Batch, Tensor]]:
     """Yield the rows of `batch` (N, S) again for each of their words, with that one hidden: (M, S) at a time, with
     labels; and which row each was (M,)."""
-    row, position = counted(batch["input_ids"], tokenizer).nonzero(as_tuple=True)  # (T,) each
+    row, position = counted(tokenizer, batch["input_ids"]).nonzero(as_tuple=True)  # (T,) each
     for rows, positions in zip(row.split(ROWS), position.split(ROWS), strict=True):
         part = {name: values[rows] for name, values in batch.items()}
         every = torch.arange(len(rows))
@@ -79,22 +80,17 @@ def one_hidden(batch: Batch, tokenizer: Tokenizer) -> Iterator[tuple[Batch, Tens
         yield part | {"labels": labels}, rows
 
 
-def counted(input_ids: Tensor, tokenizer: Tokenizer) -> Tensor:
-    """Return where a token counts, all but [CLS], [SEP], [PAD] and a typed [MASK]: bool of the same shape."""
-    return ~tokenizer.special_mask(input_ids) | (input_ids == tokenizer.unk_token_id)
-
-
 def unigram_scores(baselines: NeighbourBaselines, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
     """Return the sum of the log-frequencies of the words of each text: (N,)."""
     ids = tokenizer(list(texts))["input_ids"]  # (N, S)
-    logs = baselines.unigram.log()[ids].masked_fill(~counted(ids, tokenizer), 0.0)
+    logs = baselines.unigram.log()[ids].masked_fill(~counted(tokenizer, ids), 0.0)
     return logs.double().sum(1)
 
 
 def bigram_scores(baselines: NeighbourBaselines, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
     """Return the sum of the log-probabilities of each word between its two neighbours: (N,)."""
     ids = tokenizer(list(texts))["input_ids"]  # (N, S)
-    row, position = counted(ids, tokenizer).nonzero(as_tuple=True)  # (T,) each
+    row, position = counted(tokenizer, ids).nonzero(as_tuple=True)  # (T,) each
     sums = torch.zeros(len(ids), dtype=torch.float64)
     for rows, positions in zip(row.split(ROWS), position.split(ROWS), strict=True):
         logs = baselines.bigram_log_probabilities(ids[rows, positions - 1], ids[rows, positions + 1])  # (M, V)

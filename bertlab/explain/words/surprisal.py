@@ -31,15 +31,15 @@ def sweep(
 ) -> Iterator[Surprisal]:
     """Mask each token of a text or pair in turn, with the others in sight, and yield its surprisal: one row a token.
 
-    Tokens that pretraining never masks ([CLS], [SEP], [UNK], a typed [MASK]) have no row. Text beyond `limit` tokens
-    or the model's length is left out. Raises InputError when the text is empty or no token can be masked, and for a
-    left-to-right model.
+    [CLS], [SEP] and a typed [MASK] have no row. [UNK] has one, though pretraining never masks it: left out, it would
+    make a text likelier. Text beyond `limit` tokens or the model's length is left out. Raises InputError when the text
+    is empty or no token can be masked, and for a left-to-right model.
     """
     refuse_left_to_right(model)
     batch = encode(tokenizer, text, pair, longest(model, limit)).batch
     positions = maskable_positions(tokenizer, batch["input_ids"][0])
     if not positions:
-        raise InputError("this text has no token that can be masked: write a word that is in the vocabulary")
+        raise InputError("this text has no token that can be masked: write a word")
     at_once = max(1, TOKENS // batch["input_ids"].size(1))
     for start in range(0, len(positions), at_once):
         yield from _surprisals(model, tokenizer, batch, positions[start : start + at_once], k)
@@ -47,7 +47,13 @@ def sweep(
 
 def maskable_positions(tokenizer: Tokenizer, input_ids: Tensor) -> list[int]:
     """Return the positions of `input_ids` (S,) that `sweep` masks, in order."""
-    return (~tokenizer.special_mask(input_ids)).nonzero()[:, 0].tolist()  # (S,) -> M
+    return counted(tokenizer, input_ids).nonzero()[:, 0].tolist()  # (S,) -> M
+
+
+def counted(tokenizer: Tokenizer, input_ids: Tensor) -> Tensor:
+    """Return where a token counts in a pseudo-log-likelihood, all but [CLS], [SEP], [PAD] and a typed [MASK]: bool of
+    the same shape."""
+    return ~tokenizer.special_mask(input_ids) | (input_ids == tokenizer.unk_token_id)
 
 
 def pseudo_log_likelihood(rows: Sequence[Surprisal]) -> float:
