@@ -15,14 +15,12 @@ from typing import Any, NamedTuple, overload
 
 import tokenizers
 import torch
-from tokenizers import models, normalizers
 
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 from bertlab.io.gate import brief
-from bertlab.vocabulary import SPECIAL_TOKENS, check_vocab_size, learn, make_backend, read
-
-MOST_WORD_CHARACTERS = 10_000  # BERT has 100; the time for a word grows with the square of its length
+from bertlab.tokenizer_files import check_vocab_size, read
+from bertlab.vocabulary import SPECIAL_TOKENS, check_backend, learn, make_backend
 
 
 class Row(NamedTuple):
@@ -44,11 +42,7 @@ class Tokenizer:
 
     def __init__(self, backend: tokenizers.Tokenizer):
         """Wrap a BERT WordPiece backend. InputError if it is of another kind or lacks a special token."""
-        if not isinstance(backend.model, models.WordPiece):
-            kind = type(backend.model).__name__
-            raise InputError(f"the tokenizer is of kind {kind}, not WordPiece: choose a BERT checkpoint")
-        if not isinstance(backend.normalizer, normalizers.BertNormalizer):
-            raise InputError("the tokenizer does not clean text as BERT does (no BertNormalizer)")
+        check_backend(backend)
         backend.no_truncation()
         backend.no_padding()
         self.backend = backend
@@ -56,7 +50,8 @@ class Tokenizer:
         for token in SPECIAL_TOKENS:
             if token not in self.vocab:
                 raise InputError(f"the vocabulary has no {token}: BERT needs {' '.join(SPECIAL_TOKENS)}")
-        _check_pieces(backend)
+        if backend.model.token_to_id(self.unk_token) is None:
+            raise InputError("[UNK] is an added token alone; the model's own vocabulary needs it")
         _check_numbers(self.vocab)
         self.all_special_ids = [self.vocab[token] for token in SPECIAL_TOKENS]
         self.pad_token_id, self.unk_token_id, self.cls_token_id = self.all_special_ids[:3]
@@ -89,8 +84,11 @@ class Tokenizer:
 
     @classmethod
     def from_pretrained(cls, name_or_path: str | Path, lowercase: bool = True) -> "Tokenizer":
-        """Load from a folder, a bundled name or a hub id: tokenizer.json, else vocab.txt with the options of
-        tokenizer_config.json, else with `lowercase`; or from such a file. InputError names what is missing or wrong."""
+        """Load from a folder, a bundled name or a hub id: tokenizer.json or else vocab.txt; or from such a file.
+
+        As in transformers, the options and added tokens of tokenizer_config.json beside it count. Without that file it
+        is tokenizer.json as it stands, or vocab.txt with `lowercase`. InputError names what is missing or wrong.
+        """
         path, backend, config = read(name_or_path, lowercase)
         try:
             tokenizer = cls(backend)
@@ -246,20 +244,6 @@ class Tokenizer:
             if not 0 <= index < self.vocab_size:
                 raise InputError(f"token id {index} is outside the vocabulary (0 to {self.vocab_size - 1})")
         return ids
-
-
-def _check_pieces(backend: tokenizers.Tokenizer) -> None:
-    """InputError for a way to cut words into pieces that is not BERT's."""
-    if backend.pre_tokenizer is None:
-        raise InputError("the tokenizer does not split text into words (no pre_tokenizer)")
-    if (prefix := backend.model.continuing_subword_prefix) != "##":
-        raise InputError(f"pieces inside a word begin with {brief(prefix)}, BERT's with '##'")
-    if (unknown := backend.model.unk_token) != "[UNK]":
-        raise InputError(f"unk_token is {brief(unknown)}, BERT's is '[UNK]'")
-    if backend.model.token_to_id(unknown) is None:
-        raise InputError("[UNK] is an added token alone; the model's own vocabulary needs it")
-    if not 1 <= (most := backend.model.max_input_chars_per_word) <= MOST_WORD_CHARACTERS:
-        raise InputError(f"max_input_chars_per_word must be 1 to {MOST_WORD_CHARACTERS:,}, not {most} (BERT has 100)")
 
 
 def _check_numbers(vocab: dict[str, int]) -> None:

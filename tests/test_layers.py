@@ -6,8 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 # From the ground up. The README has the same order; a new folder finds its place here.
-LAYERS = """errors io label_names own_fields published_fields config vocabulary corpora tokenizer inputs model tasks
-training.engine training relatives explain draw search evaluation compare predict deploy course cli
+LAYERS = """errors io label_names own_fields published_fields config vocabulary tokenizer_files corpora tokenizer
+inputs model tasks training.engine training relatives explain draw search evaluation compare predict deploy course cli
 __main__ app""".split()
 PUBLIC = "bertlab"  # `from bertlab import BertModel`: a face for users, of which modules of the model make no use
 

@@ -5,7 +5,6 @@ from damage import (
     INFO,
     NESTED,
     PREDICT,
-    both,
     config,
     cut,
     engine,
@@ -77,8 +76,21 @@ WHOLE = {  # tokenizer.json
     "one in the decoder": (part("decoder", REPLACE), "regular expression"),
     "no normalizer": (part("normalizer", None), "no BertNormalizer"),
     "no words": (part("pre_tokenizer", None), "no pre_tokenizer"),
+    "pieces of no length": (part("pre_tokenizer", {"type": "FixedLength", "length": 0}), "splits text by FixedLength"),
+    "digits apart": (part("pre_tokenizer", {"type": "Digits", "individual_digits": True}), "splits text by Digits"),
+    "bytes": (
+        part(
+            "pre_tokenizer", {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
+        ),
+        "splits text by ByteLevel",
+    ),
+    "two pre_tokenizers": (
+        part("pre_tokenizer", {"type": "Sequence", "pretokenizers": [{"type": "BertPreTokenizer"}]}),
+        "splits text by Sequence",
+    ),
     "an unknown pre_tokenizer": (part("pre_tokenizer", {"type": "Nothing"}), "no tokenizer file"),
-    "words of no characters": (model(max_input_chars_per_word=0), "max_input_chars_per_word must be 1 to 10,000"),
+    "words of no characters": (model(max_input_chars_per_word=0), "max_input_chars_per_word must be 1 to 500"),
+    "words of 10,000 characters": (model(max_input_chars_per_word=10_000), "must be 1 to 500, not 10000"),
     "words of a billion characters": (model(max_input_chars_per_word=10**9), "max_input_chars_per_word must be"),
     "words of -1 characters": (model(max_input_chars_per_word=-1), "no tokenizer file"),
     "pieces without a mark": (model(continuing_subword_prefix=""), "begin with '', BERT's with '##'"),
@@ -164,10 +176,31 @@ def test_fewer_tokens_than_embeddings_are_fine(folder_of):
     assert Tokenizer.from_pretrained(folder).vocab_size == 37
 
 
-def test_files_that_are_not_read_do_no_harm(folder_of):
-    folder = folder_of("pretraining")
-    both(write("special_tokens_map.json", NESTED), write("added_tokens.json", NESTED))(folder)
-    assert Tokenizer.from_pretrained(folder).vocab_size == 38
+MAP, MORE = "special_tokens_map.json", "added_tokens.json"
+BESIDE = {
+    "a map that is nested": (write(MAP, NESTED), f"{MAP}: JSON nested"),
+    "added tokens that are nested": (write(MORE, NESTED), f"{MORE}: JSON nested"),
+    "another [CLS]": (fields(OPTIONS, cls_token="<s>"), "cls_token is '<s>', BERT's is [CLS]"),
+    "another [CLS] in the map": (fields(MAP, cls_token={"content": "<s>"}), "cls_token is '<s>'"),
+    "a token that is a number": (fields(OPTIONS, additional_special_tokens=[5]), "5 is no added token"),
+    "a token of no letters": (fields(OPTIONS, additional_special_tokens=[""]), "'' is no added token"),
+    "tokens that are no list": (fields(OPTIONS, additional_special_tokens="[X]"), "special tokens must be a list"),
+    "a flag that is a text": (fields(OPTIONS, extra_token={"content": "[X]", "lstrip": "no"}), "is no added token"),
+    "a number that is a name": (fields(MORE, one="first"), "added tokens need a number each"),
+    "a number below 0": (fields(MORE, one=-1), "added tokens need a number each"),
+    "a number left out": (fields(MORE, one=99), "has the number 99 in a file beside it, but is 38"),
+    "a known token's number": (fields(MORE, my=38), "'my' has the number 38"),
+    "a decoder that is a list": (fields(OPTIONS, added_tokens_decoder=[]), "added tokens need a number each"),
+    "a decoder of texts": (fields(OPTIONS, added_tokens_decoder={"38": []}), "[] is no added token"),
+    "more tokens than embeddings": (fields(MORE, one=38), "39 tokens, but config.json has a vocab_size of 38"),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.parametrize("alone", [False, True], ids=["tokenizer.json", "vocab.txt"])
+def test_files_beside_a_tokenizer(alone, name, refused):
+    damage, words = BESIDE[name]
+    refused("sentence", words_alone(damage) if alone else damage, words, (INFO, PREDICT))
 
 
 def test_null_options_are_the_published_defaults(folder_of):

@@ -1,0 +1,127 @@
+"""The files of a tokenizer mean together what transformers makes of them."""
+
+import json
+from itertools import product
+
+import pytest
+import tokenizers
+
+from bertlab import BertConfig, InputError, Tokenizer
+from bertlab.vocabulary import SPECIAL_TOKENS
+
+transformers = pytest.importorskip("transformers")
+
+WORDS = [*SPECIAL_TOKENS, "The", "the", "cafe", "café", "Café", "我", "爱", "##爱", "[", "]", "subj", "ran", "!"]
+TEXTS = ["The Café ran!", "the cafe 我爱", "[SUBJ] ran [subj] to [MASK][SUBJ]the", " [Subj]  x[SUBJ]y"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(BertConfig(vocab_size=99).to_dict("BertForMaskedLM")))
+    return tmp_path
+
+
+def files(folder, json_too: bool, lowercase: bool = True, **more: dict) -> None:
+    """A vocabulary, as tokenizer.json too, and the JSON files of `more`, by their names without the ending."""
+    Tokenizer.from_vocab(WORDS, lowercase=lowercase).save_pretrained(folder)
+    if not json_too:
+        (folder / "tokenizer.json").unlink()
+    for name, content in more.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+
+
+def same_tokens(folder) -> Tokenizer:
+    ours, theirs = Tokenizer.from_pretrained(folder), transformers.AutoTokenizer.from_pretrained(folder)
+    for text in TEXTS:
+        encoding = ours.encodings(text)[0]
+        assert encoding.tokens == theirs.tokenize(text)
+        assert encoding.ids == theirs(text, add_special_tokens=False)["input_ids"]
+        assert [ours.cls_token_id, *encoding.ids, ours.sep_token_id] == theirs(text)["input_ids"]
+    assert ours.vocab == theirs.get_vocab()
+    return ours
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize("name", ["do_lower_case", "strip_accents", "tokenize_chinese_chars"])
+@pytest.mark.parametrize("value", [True, False])
+def test_options_beside_tokenizer_json_count(value, name, lowercase, folder):
+    files(folder, True, lowercase, tokenizer_config={"tokenizer_class": "BertTokenizer", name: value})
+    same_tokens(folder)
+
+
+@pytest.mark.parametrize("kind", ["BertTokenizerFast", "PreTrainedTokenizerFast", "TokenizersBackend"])
+def test_the_class_says_whether_options_count(kind, folder):
+    files(folder, True, False, tokenizer_config={"tokenizer_class": kind, "do_lower_case": True})
+    assert same_tokens(folder).lowercase == (kind == "BertTokenizerFast")
+
+
+def test_a_tokenizer_json_alone_is_taken_as_it_stands(folder):
+    files(folder, True, lowercase=False)
+    (folder / "tokenizer_config.json").unlink()
+    assert not Tokenizer.from_pretrained(folder).lowercase
+
+
+def test_what_else_tokenizer_json_says_is_not_followed(folder):
+    """How special tokens are put around a text, how tokens become text again, cut and padding: BERT's."""
+    files(folder, True)
+    path = folder / "tokenizer.json"
+    values = json.loads(path.read_text())
+    roberta = {"type": "RobertaProcessing", "sep": ["!", 17], "cls": ["!", 17], "trim_offsets": True}
+    values |= {"post_processor": roberta | {"add_prefix_space": True}, "decoder": {"type": "Fuse"}}
+    values["truncation"] = {"direction": "Left", "max_length": 3, "strategy": "LongestFirst", "stride": 0}
+    path.write_text(json.dumps(values))
+    plain = Tokenizer.from_vocab(WORDS)
+    ours = Tokenizer.from_pretrained(folder)
+    assert ours(TEXTS)["input_ids"].tolist() == plain(TEXTS)["input_ids"].tolist()
+    assert ours.decode(plain.encode_batch(TEXTS)[0]) == "the cafe ran!"
+
+
+SUBJ = {"content": "[SUBJ]", "lstrip": False, "rstrip": False, "normalized": False, "single_word": False}
+NEW = len(WORDS)
+LOWER = {"do_lower_case": True}
+ADDED = {
+    "added_tokens.json": {"added_tokens": {"[SUBJ]": NEW}},
+    "and the map": {
+        "added_tokens": {"[SUBJ]": NEW},
+        "special_tokens_map": {"additional_special_tokens": ["[SUBJ]"], "cls_token": "[CLS]"},
+    },
+    "the map alone": {"special_tokens_map": {"additional_special_tokens": ["[SUBJ]"]}},
+    "the map's own names": {"special_tokens_map": {"subject_token": SUBJ, "extra_special_tokens": [SUBJ]}},
+    "a list in the options": {"tokenizer_config": LOWER | {"additional_special_tokens": ["[SUBJ]"]}},
+    "further tokens": {"tokenizer_config": LOWER | {"extra_special_tokens": ["[SUBJ]", "ran"]}},
+    "further tokens by name": {"tokenizer_config": LOWER | {"extra_special_tokens": {"subject_token": "[SUBJ]"}}},
+    "a name of its own": {"tokenizer_config": LOWER | {"subject_token": "[SUBJ]", "bos_token": "[BOS]"}},
+    "a decoder": {"tokenizer_config": LOWER | {"added_tokens_decoder": {str(NEW): SUBJ | {"special": True}}}},
+    "a decoder beside older files": {
+        "tokenizer_config": LOWER | {"added_tokens_decoder": {str(NEW): SUBJ | {"special": False}}},
+        "added_tokens": {"[OBJ]": NEW},
+    },
+    "one that is normalised": {
+        "tokenizer_config": LOWER | {"added_tokens_decoder": {str(NEW): SUBJ | {"special": False, "normalized": True}}}
+    },
+    "one that takes spaces": {
+        "tokenizer_config": LOWER | {"added_tokens_decoder": {str(NEW): SUBJ | {"special": True, "lstrip": True}}}
+    },
+    "one that is a whole word": {
+        "tokenizer_config": LOWER | {"added_tokens_decoder": {str(NEW): SUBJ | {"special": True, "single_word": True}}}
+    },
+    "a token of the vocabulary": {"tokenizer_config": LOWER | {"additional_special_tokens": ["subj"]}},
+}
+
+
+@pytest.mark.parametrize(("json_too", "name"), list(product([True, False], ADDED)))
+def test_added_tokens(json_too, name, folder):
+    files(folder, json_too, **ADDED[name])
+    ours = same_tokens(folder)
+    ours.save_pretrained(folder / "again")
+    (folder / "again" / "config.json").write_text((folder / "config.json").read_text())
+    again = same_tokens(folder / "again")
+    assert [again.tokenize(text) for text in TEXTS] == [ours.tokenize(text) for text in TEXTS]
+
+
+@pytest.mark.parametrize("part", [tokenizers.pre_tokenizers.Whitespace(), tokenizers.pre_tokenizers.Digits()])
+def test_a_pipeline_of_your_own_splits_as_bert_does(part):
+    backend = Tokenizer.from_vocab(WORDS).backend
+    backend.pre_tokenizer = part
+    with pytest.raises(InputError, match="splits text by"):
+        Tokenizer(backend)
