@@ -158,7 +158,7 @@ class BertConfig:
 
     def head_variants(self, architecture: str) -> list[str]:
         """The fields that make the head of a published class another than that of the same class in transformers."""
-        return [name for name in HEAD_FIELDS.get(architecture, ()) if getattr(self, name) != getattr(type(self), name)]
+        return [name for name, other in HEAD_FIELDS.get(architecture, {}).items() if getattr(self, name) in other]
 
     @property
     def stored_layers(self) -> int:

@@ -12,12 +12,14 @@ VARIANTS = ("position_embedding_type", "pre_norm", "gated_feed_forward", "shared
 HEAD = ("pooling", "layer_mix", "token_decoder")
 OWN = (*HEAD, "no_answer_threshold", *VARIANTS)
 
-# The classes whose head reads a field of HEAD. With another value than the default they answer otherwise than the same
-# class of transformers, which knows no such field.
-HEAD_FIELDS = {
-    "BertForSequenceClassification": ("pooling", "layer_mix"),
-    "BertForMultipleChoice": ("pooling", "layer_mix"),
-    "BertForTokenClassification": ("layer_mix", "token_decoder"),
+# The classes whose head reads a field of HEAD, and the values with which its logits are other than those of the same
+# class of transformers, which knows no such field. A CRF chooses labels by the published logits.
+_MIXES = {"layer_mix": LAYER_MIXES[1:]}
+_TEXTS = {"pooling": ("mean",)} | _MIXES
+HEAD_FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "BertForSequenceClassification": _TEXTS,
+    "BertForMultipleChoice": _TEXTS,
+    "BertForTokenClassification": {"token_decoder": ("cnn",)} | _MIXES,
 }
 
 # What config.json says of a BERT with a variant in its encoder or head, so that nobody takes it for a plain one: its

@@ -71,6 +71,7 @@ class EmbeddingTask(Task[TextExample, PairPrediction]):
             is_same(example)
 
     def tune(self, model: PretrainedModel, examples: Sequence[TextExample]) -> None:
+        assert isinstance(model, BertForSentenceEmbedding)
         model.max_length = self.max_length  # which the saved folder says to sentence-transformers
 
     def features(self, examples: Sequence[TextExample], config: BertConfig, learn: bool) -> list[Feature]:
