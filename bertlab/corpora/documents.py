@@ -9,13 +9,14 @@ from bertlab.corpora.examples import Document
 from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.markdown import blocks
 from bertlab.corpora.pydoc import read_docstrings
-from bertlab.corpora.reading import read_text
+from bertlab.corpora.reading import open_text, read_text
 from bertlab.corpora.sentences import Heading, split_sentences
 from bertlab.errors import InputError
 
 __all__ = ["assemble", "read_documents", "read_squad", "read_text"]
 
 SUFFIXES = (".txt", ".md")
+BEGINNING = 4096  # characters that show whether a file is text
 DOCUMENT_SENTENCES = 50  # a longer run of paragraphs is cut, so that one novel is many documents
 
 HEADING = re.compile(
@@ -37,11 +38,16 @@ def read_documents(paths: str | Path | Iterable[str | Path]) -> Iterator[Documen
     """
     paths = [paths] if isinstance(paths, str | Path) else paths
     for path in map(Path, paths):
-        files = sorted(f for f in path.glob("*") if f.suffix in SUFFIXES) if path.is_dir() else [path]
-        if not files:
-            raise InputError(f"{path}: the folder holds no .txt or .md file")
-        for file in files:
+        for file in text_files(path):
             yield from _documents(file)
+
+
+def text_files(path: Path) -> list[Path]:
+    """Return the text and Markdown files of a folder, or the file itself. InputError: the folder holds none."""
+    files = sorted(f for f in path.glob("*") if f.suffix in SUFFIXES) if path.is_dir() else [path]
+    if not files:
+        raise InputError(f"{path}: the folder holds no .txt or .md file")
+    return files
 
 
 def _documents(path: Path) -> Iterator[Document]:
@@ -86,6 +92,18 @@ def assemble(title: str, parts: Iterable[Heading | list[str]], genre: str = "") 
 
 
 STORYWORLD_DOCUMENTS = 20_000  # it has no end
+AT_HAND = (Path("pydoc"), Path("storyworld"))  # text that needs no file, unless one has that name
+
+
+def check_sources(paths: Iterable[Path]) -> None:
+    """Open each of the files that `read_sources` reads, and read its beginning. InputError, as there, for the first one
+    that is missing, cannot be read or is no text."""
+    for path in paths:
+        if path in AT_HAND and not path.exists():
+            continue
+        for file in text_files(path):
+            with open_text(file) as opened:
+                opened.readline(BEGINNING)
 
 
 def read_sources(paths: Iterable[Path]) -> Iterator[Document]:

@@ -39,7 +39,8 @@ def held_out(texts: Sequence[T], every: int = 20) -> tuple[list[T], list[T]]:
     InputError: there are fewer than four documents, which leaves nothing to pair sentences with.
     """
     if len(texts) < 4:
-        raise InputError(f"the text makes {len(texts)} documents; at least 4 are needed: give more or longer files")
+        made = f"{len(texts)} document" + "s" * (len(texts) != 1)
+        raise InputError(f"the text makes {made}; at least 4 are needed: give more or longer files")
     every = min(every, len(texts) // 2)
     kept = [text for i, text in enumerate(texts) if i % every]
     return kept, [text for i, text in enumerate(texts) if not i % every]

@@ -11,7 +11,7 @@ from bertlab.io.gate import parse_json, read_json, read_text
 from bertlab.io.locate import bundled_models, locate, snapshots
 from bertlab.model.weights import weights_file
 from bertlab.training.engine.checkpoints import Checkpoints
-from bertlab.training.run_folder import MEASURES, read_rows
+from bertlab.training.run_folder import MEASURES, read_record, read_rows
 
 BASELINES = "baselines.json"
 
@@ -72,7 +72,7 @@ class TrainingRun:
     @property
     def planned(self) -> int | None:
         """All steps of the run; None if they follow from the number of examples, which the folder does not record."""
-        return self.recipe.get("steps") or None
+        return max(0, self.recipe.get("steps", 0)) or None
 
     @property
     def loss(self) -> str:
@@ -110,7 +110,7 @@ def read_run(name: str | Path) -> TrainingRun:
     """
     name = str(name).strip()
     folder = _folder(name)
-    recipe = read_json(folder / "recipe.json")
+    recipe = read_record(folder / "recipe.json")
     rows, evaluations = read_rows(folder / "metrics.csv"), read_rows(folder / "dev.csv")
     ended = weights_file(folder) is not None
     return TrainingRun(

@@ -92,12 +92,12 @@ def finetune(
         if out and fabric.is_global_zero:
             run = held.enter_context(RunFolder(out, as_record(recipe), resume=settings.resume))
         launch(fabric)
-        state = fabric.broadcast(run.resumed_state(fingerprint(features, dev), None) if run else None)
+        state = fabric.broadcast(run.saved_state(None) if run else None)
         first = state["step"] if state else 0
         conditions = held.enter_context(fixed_conditions(fabric, state, settings.precision))
         logged, evaluated = call_each(on_log), call_each(settings.on_evaluation)
         if run:
-            run.record_conditions(conditions)
+            run.begin(fingerprint(features, dev), conditions)
             opened = open_loggers(run.folder, first, settings.tensorboard, settings.wandb)
             log, log_evaluation = held.enter_context(opened)
             logged = call_each(run.log, log, on_log)

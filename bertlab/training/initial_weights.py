@@ -2,24 +2,41 @@
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from bertlab.errors import InputError
+from bertlab.inputs.store import FlatText, TokenStore
+from bertlab.io.locate import locate
 from bertlab.model import BertForPreTraining
+from bertlab.model.checkpoint import TABLE
 from bertlab.model.encoder import Encoder
+from bertlab.model.heads import MaskedLMHead
+from bertlab.model.weights import Weights
 from bertlab.tokenizer import Tokenizer
+from bertlab.training.batches import Documents
 from bertlab.training.recipes import PretrainRecipe
 
+COUNTED_DOCUMENTS = 6000  # of a token store, evenly spread: enough for the frequency of words
 
-def new_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTraining:
+
+def new_model(
+    recipe: PretrainRecipe,
+    tokenizer: Tokenizer,
+    documents: Documents = (),
+    opened: BertForPreTraining | None = None,
+) -> BertForPreTraining:
     """Return a model with random weights, or with those of the trained model that the recipe goes on from.
 
-    They depend on the seed and that model alone, not on what ran before.
+    They depend on the seed and that model alone, not on what ran before; a masked-word head that it lacks also depends
+    on `documents` of token ids. `opened` is that model, if `trained_model` has opened it already.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
-        model = trained_model(recipe, tokenizer) if recipe.model else random_model(recipe, tokenizer)
+        model = opened or (trained_model(recipe, tokenizer) if recipe.model else random_model(recipe, tokenizer))
+    if "mlm" in model.untaught:
+        start_masked_head(model.mlm, word_counts(documents, model.config.vocab_size))
     if recipe.second_task == "none":
         leave_untaught(model)
     elif recipe.learns == "all":
@@ -48,16 +65,62 @@ def random_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTrai
 def trained_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTraining:
     """Return the model that the recipe goes on from, with as many positions as its texts need.
 
-    InputError: it has another vocabulary than the text, or no trained head for masked words.
+    Heads that the checkpoint lacks are in `untaught`; `new_model` starts the one for masked words, the others are drawn
+    from the seed. InputError: the model has another vocabulary than the text, or only a part of the head for masked
+    words, or none of it where positions alone learn.
     """
-    advice = "pretraining goes on from a model that fills in masked words"
-    model = BertForPreTraining.trained(recipe.model, optional=("pooler", "nsp"), advice=advice)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(recipe.seed)
+        whole = recipe.learns == "positions" or has_masked_head(recipe.model)
+        optional = ("pooler", "nsp") if whole else ("pooler", "nsp", "mlm")
+        advice = "pretraining goes on from a model that fills in masked words"
+        model = BertForPreTraining.trained(recipe.model, optional=optional, advice=advice)
     if Tokenizer.from_pretrained(recipe.model).vocab != tokenizer.vocab:
         raise InputError(
             f"model {recipe.model} has another vocabulary than the text: its word pieces are what it knows, "
             f"so make the token store with --vocab {recipe.model}"
         )
     return longer(model, recipe.max_position_embeddings)
+
+
+def has_masked_head(name: str) -> bool:
+    """Return whether a checkpoint (a bundled name, a folder or a hub id) holds any part of a head for masked words."""
+    parts = tuple(theirs for ours, names in TABLE.items() if ours.startswith("mlm.") for theirs in names)
+    return any(tensor.startswith(parts) for tensor in Weights(locate(name, weights=True)))
+
+
+@torch.no_grad()
+def start_masked_head(head: MaskedLMHead, counts: Tensor) -> None:
+    """Give a new head for masked words weights to start from, beside an encoder that is trained already.
+
+    The dense layer is the identity and the LayerNorm as it begins, so the decoder, which is the word embeddings,
+    compares the states themselves with the words. Its bias is the log-probability of each word by its `counts` (V,) in
+    the text, with add-one smoothing, so that only what differs from word frequency is left to learn.
+    """
+    head.dense.weight.copy_(torch.eye(*head.dense.weight.shape))
+    head.dense.bias.zero_()
+    head.norm.weight.fill_(1.0)
+    head.norm.bias.zero_()
+    head.decoder.bias.copy_((counts + 1).log() - (counts + 1).sum().log())
+
+
+def word_counts(documents: Documents, vocab_size: int) -> Tensor:
+    """Return how often each token occurs in documents of token ids, or in a sample of a token store: (V,)."""
+    if isinstance(documents, TokenStore):
+        text = documents.sample(COUNTED_DOCUMENTS).flat_text()
+    else:
+        text = FlatText.of(documents)
+    return torch.from_numpy(np.bincount(text.tokens, minlength=vocab_size)).float()
+
+
+def new_parts(recipe: PretrainRecipe, model: BertForPreTraining) -> str:
+    """Return in words which heads of the trained model start anew in this run, and from what; "" if none does."""
+    found = []
+    if "mlm" in model.untaught:
+        found.append("no masked-word head: it starts as the identity, its bias from the word frequencies of the text")
+    if "nsp" in model.untaught and recipe.second_task != "none":
+        found.append("no next-sentence head: it starts from random weights")
+    return f"{recipe.model} has {'; and '.join(found)}" if found else ""
 
 
 @torch.no_grad()

@@ -1,6 +1,7 @@
 """Pretrain, from text to checkpoint: tokenizer, pairs, masks, and both losses at once."""
 
 import hashlib
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
@@ -24,13 +25,13 @@ from bertlab.training.distill import distillation
 from bertlab.training.engine.callbacks import Callbacks, call_each
 from bertlab.training.engine.checkpoints import State
 from bertlab.training.engine.conditions import fixed_conditions
-from bertlab.training.engine.devices import check_processes, launch, make_fabric
+from bertlab.training.engine.devices import check_processes, is_first, launch, make_fabric
 from bertlab.training.engine.loggers import open_loggers, require_loggers
 from bertlab.training.engine.loop import LoopSettings, LossFunction, train
 from bertlab.training.engine.micro_batches import WHOLE, Batch, Shares
 from bertlab.training.engine.precision import Products
 from bertlab.training.engine.throughput import Row, pretraining_operations
-from bertlab.training.initial_weights import new_model
+from bertlab.training.initial_weights import new_model, new_parts, trained_model
 from bertlab.training.objective import Objective
 from bertlab.training.recipes import PretrainRecipe, as_record
 from bertlab.training.run_folder import RunFolder
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 TOKENIZER_SAMPLE = 6000  # documents that the vocabulary is learned from
+Texts = Sequence[Sequence[str]] | TokenStore  # documents of sentences, or a store of their token ids
 
 
 @dataclass
@@ -58,7 +60,7 @@ class Pretrained:
 
 def pretrain(
     recipe: PretrainRecipe,
-    texts: Sequence[Sequence[str]] | TokenStore | None = None,
+    texts: Texts | Callable[[], Texts | None] | None = None,
     *,
     settings: PretrainSettings = PretrainSettings(),  # noqa: B008 (frozen, so safe to share)
     tokenizer: Tokenizer | None = None,
@@ -70,11 +72,14 @@ def pretrain(
 ) -> Pretrained:
     """Train a BERT on `texts` (documents of sentences, or a store), or on the storyworld.
 
-    It begins with random weights, or goes on from the trained model that the recipe names (`model`).
+    It begins with random weights, or goes on from the trained model that the recipe names (`model`). Instead of `texts`
+    give a function that reads them: it is called when all that can be refused without them has been accepted.
 
-    A store brings its own tokenizer. With an `objective` another model than a BERT learns, with another loss, from the
-    same batches; it has no run folder. `out` is the run folder (None: nothing is written). `settings` say where and how
-    long to train, what to save and what to call before the first step; `on_log` gets every logged row.
+    A store brings its own tokenizer; else it is the `tokenizer` given, that of the recipe's `model` or `teacher`, or
+    one learned from the text. Heads that the `model` lacks start anew, and stderr says so. With an `objective` another
+    model than a BERT learns, with another loss, from the same batches; it has no run folder. `out` is the run folder
+    (None: nothing is written). `settings` say where and how long to train, what to save and what to call before the
+    first step and after the last; `on_log` gets every logged row.
 
     The same recipe, text and machine give the same model (except under `minutes`, which depends on the clock). Every
     `save_every` steps the whole state goes to the run folder, where the newest `keep` stay until the run ends. With
@@ -93,30 +98,31 @@ def pretrain(
     require_loggers(settings.tensorboard, settings.wandb)
     fabric = make_fabric(settings.device, settings.devices, settings.precision, products(recipe, settings))
     check_processes(fabric, recipe.batch_size)
+    tokenizer = known_tokenizer(texts, tokenizer, recipe)
+    chosen = objective or own_objective(recipe, tokenizer)
     with ExitStack() as held:
         run = None
         if out and fabric.is_global_zero:
             run = held.enter_context(RunFolder(out, as_record(recipe), settings.keep, settings.resume))
         launch(fabric)
-        documents, tokenizer = tokenized(texts, tokenizer, recipe)
-        text = fingerprint(documents, tokenizer)
-        state = fabric.broadcast(run.resumed_state(text, settings.minutes) if run else None)
+        state = fabric.broadcast(run.saved_state(settings.minutes) if run else None)
         conditions = held.enter_context(fixed_conditions(fabric, state, settings.precision))
+        documents, tokenizer = tokenized(texts() if callable(texts) else texts, tokenizer, recipe)
         if run:
-            run.record_conditions(conditions)
+            run.begin(fingerprint(documents, tokenizer), conditions)
         if settings.on_start and fabric.is_global_zero:
             settings.on_start(documents, tokenizer, conditions)
-        chosen = objective or own_objective(recipe, tokenizer)
         training = Pretraining(recipe, settings, tokenizer, fabric, run, state, chosen, documents)
         if run:
             opened = open_loggers(run.folder, training.first, settings.tensorboard, settings.wandb)
             on_log = call_each(held.enter_context(opened)[0], on_log)
         rows = training.learn(documents, training.callbacks(on_log, log_every), progress)
         training.model.requires_grad_(True)
+        seconds = time.perf_counter() - started + (state["seconds"] if state else 0.0)
+        result = Pretrained(training.model, tokenizer, rows, seconds, stopped=bool(run and run.stopped))
         if run:
-            run.finish(training.model, tokenizer, settings.half)
-    seconds = time.perf_counter() - started + (state["seconds"] if state else 0.0)
-    return Pretrained(training.model, tokenizer, rows, seconds, stopped=bool(run and run.stopped))
+            run.finish(result.model, tokenizer, settings.half, settings.on_end and partial(settings.on_end, result))
+    return result
 
 
 class Pretraining:
@@ -188,9 +194,17 @@ def products(recipe: PretrainRecipe, settings: PretrainSettings) -> Products:
     return Products(rows * recipe.max_tokens, recipe.hidden_size, 4 * recipe.hidden_size)
 
 
-def tokenized(
-    texts: Sequence[Sequence[str]] | TokenStore | None, tokenizer: Tokenizer | None, recipe: PretrainRecipe
-) -> tuple[Documents, Tokenizer]:
+def known_tokenizer(
+    texts: Texts | Callable[[], Texts | None] | None, tokenizer: Tokenizer | None, recipe: PretrainRecipe
+) -> Tokenizer | None:
+    """Return the vocabulary that a run has before its text is read; None if it is learned from the text."""
+    if isinstance(texts, TokenStore):
+        return texts.tokenizer
+    named = recipe.teacher or recipe.model
+    return tokenizer or (Tokenizer.from_pretrained(named) if named else None)
+
+
+def tokenized(texts: Texts | None, tokenizer: Tokenizer | None, recipe: PretrainRecipe) -> tuple[Documents, Tokenizer]:
     """Return the text as token ids, and the tokenizer; its vocabulary is learned from the text if none is given."""
     if isinstance(texts, TokenStore):
         return texts, texts.tokenizer
@@ -250,13 +264,21 @@ def next_token_loss(model: nn.Module, batch: Batch, shares: Shares = WHOLE) -> t
 LOSSES: dict[str, LossFunction] = {"masked": pretraining_loss, "left-to-right": next_token_loss}
 
 
-def own_objective(recipe: PretrainRecipe, tokenizer: Tokenizer) -> Objective:
-    """Return what a BERT learns by this recipe."""
+def own_objective(recipe: PretrainRecipe, tokenizer: Tokenizer | None) -> Objective:
+    """Return what a BERT learns by this recipe, with the vocabulary of the model or teacher that it names, if any.
+
+    Opens that model. InputError: it cannot be opened, or is no start for this recipe.
+    """
     if recipe.teacher:
+        assert tokenizer is not None, "a teacher has one"
         return distillation(recipe, tokenizer)
-    return Objective(
-        lambda recipe, tokenizer, documents: new_model(recipe, tokenizer), LOSSES[recipe.objective], bert_operations
-    )
+    opened = None
+    if recipe.model:
+        assert tokenizer is not None, "a model has one"
+        opened = trained_model(recipe, tokenizer)
+        if (parts := new_parts(recipe, opened)) and is_first():
+            print(f"bertlab: {parts}", file=sys.stderr)
+    return Objective(partial(new_model, opened=opened), LOSSES[recipe.objective], bert_operations)
 
 
 def bert_operations(model: nn.Module, batch: Batch) -> float:

@@ -7,30 +7,33 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 
 import torch
 from filelock import FileLock, Timeout
+from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.inputs.masking import Masking
 from bertlab.io.atomic import atomic_folder, atomic_write
+from bertlab.io.fields import check_fields
 from bertlab.io.gate import read_json
 from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
-from bertlab.training.engine.checkpoints import EVALUATIONS, FORMAT, Checkpoints, State
+from bertlab.training.engine.checkpoints import EVALUATIONS, FORMAT, SAVED, Checkpoints, Rows, State, check_state
 from bertlab.training.engine.conditions import Conditions
-from bertlab.training.engine.optim import Optimization
 from bertlab.training.engine.throughput import Row
-from bertlab.training.recipes import Distillation, FinetuneRecipe, PretrainRecipe
+from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe, as_record
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}  # of some network file systems
-MEASURES = "measures.json"
+RECIPE, MEASURES = "recipe.json", "measures.json"
+AT_START = (RECIPE, "machine.json", "baselines.json")  # what a run writes before its first step
+RUN_STATE = {"text": str, "minutes": float | None}  # what a run adds to each state, of which kind
+DEV_STATE = {EVALUATIONS: Rows, "best": dict[str, Tensor]}  # what a fine-tuning adds
 
 
 @contextmanager
@@ -77,7 +80,9 @@ class RunFolder:
         self.folder = Path(folder).expanduser()
         self.states = Checkpoints(self.folder / "resume", keep)
         self.resume, self.stopped = resume, False
+        self.has_dev_set = "task" in recipe
         self.inputs: dict[str, Any] = {}
+        self.state: State | None = None
         with ExitStack() as held:
             self._begin(held, recipe)
             self.close = held.pop_all().close
@@ -88,6 +93,8 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if error:
+            self._forget()
         self.close()
 
     def _begin(self, held: ExitStack, recipe: dict[str, Any]) -> None:
@@ -101,7 +108,13 @@ class RunFolder:
         self._create(text)
         held.enter_context(locked(self.folder))
         self._check_unused()
-        atomic_write(self.folder / "recipe.json", text)
+        atomic_write(self.folder / RECIPE, text)
+
+    def _forget(self) -> None:
+        """Remove what was written before the first step, if nothing came after it."""
+        if {path.name for path in self.folder.iterdir()} <= {".lock", *AT_START}:
+            for name in AT_START:
+                (self.folder / name).unlink(missing_ok=True)
 
     def _create(self, recipe: str) -> None:
         """Make the folder if there is none; it appears together with its recipe."""
@@ -109,7 +122,7 @@ class RunFolder:
             return
         try:
             with atomic_folder(self.folder) as folder:
-                (folder / "recipe.json").write_text(recipe, encoding="utf-8")
+                (folder / RECIPE).write_text(recipe, encoding="utf-8")
         except InputError:
             if not self.folder.is_dir():  # else another run was quicker: the lock decides
                 raise
@@ -124,30 +137,34 @@ class RunFolder:
         if any((self.folder / name).exists() for name in ("metrics.csv", "model.safetensors")):
             raise InputError(f"{self.folder} holds a run already: choose another --out or remove it")
 
-    def resumed_state(self, text: str, minutes: float | None) -> State | None:
-        """Return the newest state, or None for a new run; cut metrics.csv and dev.csv back to that state.
-
-        `text` is a fingerprint of the training data. InputError if it or the limit of `minutes` has changed.
-        """
-        self.inputs = {"text": text, "minutes": minutes}
+    def saved_state(self, minutes: float | None) -> State | None:
+        """Return the newest state, or None for a new run. InputError if the limit of `minutes` has changed."""
+        self.inputs["minutes"] = minutes
         if not self.resume:
             return None
-        state = self.states.newest()
+        state = self.state = self.states.newest()
         if state.get("format") not in (2, FORMAT):
             raise InputError(f"{self.folder} was begun by another version of bertlab: resume it with that")
-        if state["text"] != text:
-            raise InputError(f"{self.folder} was begun with another text or vocabulary: resume it with the same")
+        check_state(state, SAVED | RUN_STATE | (DEV_STATE if self.has_dev_set else {}), str(self.states.folder))
         if state["minutes"] != minutes:
             raise InputError(f"{self.folder} was begun with minutes={state['minutes']}: resume it with the same")
-        for name, log, rows in (("metrics.csv", self.log, "rows"), ("dev.csv", self.log_evaluation, EVALUATIONS)):
-            (self.folder / name).unlink(missing_ok=True)
-            for row in state.get(rows, ()):
-                log(row)
         return state
 
-    def record_conditions(self, conditions: Conditions) -> None:
-        """Write to machine.json, and to every state, where the run takes place and how it computes."""
-        self.inputs["conditions"] = asdict(conditions)
+    def begin(self, text: str, conditions: Conditions) -> None:
+        """Write to machine.json, and to every state, where the run takes place and how it computes; cut metrics.csv and
+        dev.csv back to the state that a resumed run goes on from.
+
+        `text` is a fingerprint of the training data. InputError if it has changed.
+        """
+        self.inputs |= {"text": text, "conditions": asdict(conditions)}
+        if self.state:
+            if self.state["text"] != text:
+                raise InputError(f"{self.folder} was begun with another text or vocabulary: resume it with the same")
+            for name, log, rows in (("metrics.csv", self.log, "rows"), ("dev.csv", self.log_evaluation, EVALUATIONS)):
+                (self.folder / name).unlink(missing_ok=True)
+                for row in self.state.get(rows, ()):
+                    log(row)
+            self.state = None  # it may be large
         atomic_write(self.folder / "machine.json", json.dumps(asdict(conditions), indent=2) + "\n")
 
     def save_state(self, state: State | None, stopped: bool) -> None:
@@ -160,11 +177,16 @@ class RunFolder:
         """Save the model as it is after `step`, in 16 bits."""
         self.save(model, tokenizer, step, dtype=torch.float16)
 
-    def finish(self, model: PretrainedModel, tokenizer: Tokenizer, half: bool) -> None:
-        """Save the result, with `half` in 16 bits, and delete the states unless the run was stopped."""
+    def finish(
+        self, model: PretrainedModel, tokenizer: Tokenizer, half: bool, then: Callable[[], None] | None = None
+    ) -> None:
+        """Save the result, with `half` in 16 bits; call `then` and delete the states unless the run was stopped."""
         self.save(model, tokenizer, dtype=torch.float16 if half else None)
-        if not self.stopped:
-            self.states.remove()
+        if self.stopped:
+            return
+        if then:
+            then()
+        self.states.remove()
 
     def log(self, row: Row) -> None:
         """Append one row to metrics.csv; the first row names the columns."""
@@ -195,8 +217,18 @@ class RunFolder:
             warnings.filterwarnings("ignore", ".*transformers has no head")  # the command says it once, and the card
             model.save_pretrained(folder, tokenizer, dtype=dtype)
         if step is not None:  # so a snapshot says too what it learned
-            shutil.copy(self.folder / "recipe.json", folder)
+            shutil.copy(self.folder / RECIPE, folder)
         return folder
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return the plain data of a recipe.json; fields may be missing, and others than today's may be there.
+
+    InputError names the file, and a field whose value is not of the type that recipes have.
+    """
+    record = read_json(path)
+    check_fields(record, get_type_hints(FinetuneRecipe if "task" in record else PretrainRecipe), str(path))
+    return record
 
 
 def check_recipe(folder: Path, recipe: dict[str, Any]) -> None:
@@ -205,11 +237,10 @@ def check_recipe(folder: Path, recipe: dict[str, Any]) -> None:
     A field that recipes no longer have is ignored: what it did is in the text, which is compared too. One that they did
     not have yet had its default.
     """
-    kind = FinetuneRecipe if "task" in recipe else PretrainRecipe
-    defaults: dict[str, Any] = {field.name: field.default for field in fields(kind)}
-    begun, asked = defaults | read_json(folder / "recipe.json"), json.loads(json.dumps(recipe))
-    for name, inner in {"masking": Masking(), "optim": Optimization(), "distillation": Distillation()}.items():
-        begun[name] = asdict(inner) | begun.get(name, {})  # type: ignore[call-overload]  # each is a dataclass
+    begun = as_record(FinetuneRecipe() if "task" in recipe else PretrainRecipe())
+    for name, value in read_record(folder / RECIPE).items():
+        begun[name] = begun[name] | value if isinstance(value, dict) and name in begun else value
+    begun, asked = (json.loads(json.dumps(record)) for record in (begun, recipe))
     changed = [f"{key} was {begun.get(key)!r}" for key in asked if asked[key] != begun.get(key)]
     if changed:
         raise InputError(f"{folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")

@@ -44,6 +44,10 @@ class RunSettings:
 class PretrainSettings(RunSettings):
     """Where to pretrain, how long, with what help from the hardware, and what to save."""
 
+    on_end: Callable[..., None] | None = None
+    """Gets the Pretrained once the model is saved, unless the run was stopped. The saved states go after it, so that a
+    run that was killed in it can be resumed."""
+
     minutes: float | None = None
     """Stop after so many minutes, with the learning rate brought down in time."""
     keep: int = 2

@@ -106,19 +106,17 @@ def learned(name: str) -> "Learned":
     """Return what a run folder or snapshot says that its model learned; for others, what the paper's learned, as far
     as its heads are there."""
     from bertlab.evaluation.held_out import Learned
-    from bertlab.evaluation.measures import SECOND_TASK_MEASURES
-    from bertlab.io.gate import present, read_json
+    from bertlab.inputs.pairs import least_tokens
+    from bertlab.io.gate import present
     from bertlab.io.locate import locate
     from bertlab.model.weights import Weights
+    from bertlab.training.run_folder import read_record
 
     path = locate(name) / "recipe.json"
     if not present(path):
         return Learned() if "cls.seq_relationship.weight" in Weights(path.parent) else Learned("none")
-    recipe = read_json(path)
-    try:
-        found = Learned(recipe.get("second_task", "next"), int(recipe.get("max_tokens", Learned.max_tokens)))
-        if found.second_task not in SECOND_TASK_MEASURES or found.max_tokens < 5:
-            raise ValueError(f"second_task={found.second_task!r}, max_tokens={found.max_tokens}")
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
+    recipe = read_record(path)
+    found = Learned(recipe.get("second_task", "next"), recipe.get("max_tokens", Learned.max_tokens))
+    if found.max_tokens < (least := least_tokens(found.second_task)):
+        raise InputError(f"{path}: max_tokens is {found.max_tokens}, which must be at least {least}")
     return found

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bertlab.corpora import english
-from bertlab.corpora.documents import read_sources
+from bertlab.corpora.documents import check_sources, read_sources
 from bertlab.corpora.examples import Document
 from bertlab.errors import InputError
 from bertlab.evaluation.baselines import Baseline, NeighbourBaselines
@@ -24,6 +24,7 @@ from bertlab.evaluation.held_out import (
 from bertlab.inputs.english_store import about, english_store
 from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining
+from bertlab.tasks.files import naming
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents
 from bertlab.training.recipes import PretrainRecipe
@@ -63,16 +64,26 @@ class PretrainingText:
 
 def read_material(text: Sequence[Path], data: Path | None, store: Path | None = None) -> PretrainingText:
     """Read the public corpora in the folder `data`, the files `text` or the token store `store`; or the storyworld."""
-    if sum(map(bool, (text, data, store))) > 1:
-        raise InputError("give one of --text, --data and --store")
+    check_material(text, data, store)
     if store:
         return _stored(TokenStore.open(store))
     if data:
         return _public_english(data)
     if not text:
         return PretrainingText(None, {}, STORYWORLD)
-    known, new = held_out(read_texts(text))
+    with naming(", ".join(map(str, text))):
+        known, new = held_out(read_texts(text))
     return PretrainingText(known, {"": new}, f"Trained on {len(known)} documents of own text.")
+
+
+def check_material(text: Sequence[Path], data: Path | None, store: Path | None = None, large: bool = False) -> None:
+    """Raise an InputError, before anything is read whole, if more than one text is named, if a file cannot be read, or
+    if a corpus is not there (of --data the `large` ones too)."""
+    if sum(map(bool, (text, data, store))) > 1:
+        raise InputError("give one of --text, --data and --store")
+    if data:
+        english.check(data, "train", english.SOURCES + (english.LARGE_SOURCES if large else ()))
+    check_sources(text)
 
 
 def _stored(store: TokenStore) -> PretrainingText:

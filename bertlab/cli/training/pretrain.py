@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from bertlab.tokenizer import Tokenizer
     from bertlab.training.batches import Documents
     from bertlab.training.engine.conditions import Conditions
+    from bertlab.training.pretrain import Pretrained
     from bertlab.training.recipes import PretrainRecipe
 
 # they change the result, some by rounding
@@ -86,53 +88,72 @@ class Pretrain:
 
     def run(self) -> None:
         """Train, measure on held-out text, write the card."""
-        from bertlab.cli.shared.material import read_large_english, read_material
-        from bertlab.evaluation.card import write_card
-        from bertlab.evaluation.held_out import Learned
-        from bertlab.inputs.store import TokenStore
+        from bertlab.cli.shared.material import check_material, read_material
         from bertlab.training.engine.devices import is_first
         from bertlab.training.pretrain import pretrain
-        from bertlab.training.recipes import as_record
 
         recipe = self._recipe()
         out = (self.out or Path("runs") / recipe.name).expanduser()
-        tokenizer = self._given_vocabulary()
-        if self.data and recipe.corpus == "english-large":
-            store = out.with_name(f"english-{self._vocabulary_name(recipe)}")  # other runs learn from it too
-            material = read_large_english(self.data, recipe, store, tokenizer)
-        else:
-            material = read_material(self.text, self.data, self.store)
-        if isinstance(material.known, TokenStore):
-            tokenizer = material.known.tokenizer
+        check_material(self.text, self.data, self.store, large=recipe.corpus == "english-large")
+        tokenizer = self._given_vocabulary(recipe)
         if tokenizer:
             recipe = replace(recipe, vocab_size=tokenizer.vocab_size, lowercase=tokenizer.lowercase)
+        if recipe.model and is_first():
+            say(length_of_rows(recipe))
+
+        @cache
+        def material() -> "PretrainingText":
+            """Read the text, once nothing is left that can be refused without it."""
+            if self.data and recipe.corpus == "english-large":
+                return self._large_english(self.data, recipe, out, tokenizer)
+            return read_material(self.text, self.data, self.store)
 
         def begin(documents: "Documents", tokenizer: "Tokenizer", conditions: "Conditions") -> None:
             say(conditions)
-            write_baselines(out, material, documents, tokenizer, recipe)
+            write_baselines(out, material(), documents, tokenizer, recipe)
 
-        settings = replace(self.settings, on_start=begin)
-        result = pretrain(recipe, material.known, settings=settings, tokenizer=tokenizer, out=out)
+        settings = replace(
+            self.settings, on_start=begin, on_end=lambda result: self._measure(result, recipe, material(), out)
+        )
+        result = pretrain(recipe, lambda: material().known, settings=settings, tokenizer=tokenizer, out=out)
         if not is_first():
             return
         if result.stopped:
             end_stopped(f"at {reached(result.rows)}")
+        report_saved(out)
+
+    def _measure(self, result: "Pretrained", recipe: "PretrainRecipe", material: "PretrainingText", out: Path) -> None:
+        """Measure on held-out text, write the card and print the measures."""
+        from bertlab.evaluation.card import write_card
+        from bertlab.evaluation.held_out import Learned
+        from bertlab.training.recipes import as_record
+
         say("measuring on held-out text ...")
         measures = material.measure(result.model, result.tokenizer, Learned(recipe.second_task, recipe.max_tokens))
         line = command_line(f"pretrain {self._recipe_name()}", self, (*RECIPE_OPTIONS, *IN_CARD))
         free = not (self.text or self.store)
         write_card(out, recipe.name, material.about, as_record(recipe), measures, result.seconds, line, free)
         print_result(measures, as_json=False)
-        report_saved(out)
 
-    def _given_vocabulary(self) -> "Tokenizer | None":
-        """Return the tokenizer of --vocab, of the teacher or of the model to go on from, if one is given.
+    def _large_english(
+        self, folder: Path, recipe: "PretrainRecipe", out: Path, tokenizer: "Tokenizer | None"
+    ) -> "PretrainingText":
+        """Make the token store of all public corpora beside the run folder, or open it."""
+        from bertlab.cli.shared.material import read_large_english
+
+        store = out.with_name(f"english-{self._vocabulary_name(recipe)}")  # other runs learn from it too
+        return read_large_english(folder, recipe, store, tokenizer)
+
+    def _given_vocabulary(self, recipe: "PretrainRecipe") -> "Tokenizer | None":
+        """Return the tokenizer of the store, of --vocab, of the teacher or of the model to go on from, if one is given.
 
         InputError: --set asks for another use of capitals.
         """
+        from bertlab.inputs.store import TokenStore
         from bertlab.tokenizer import Tokenizer
 
-        recipe = self._recipe()
+        if self.store:
+            return TokenStore.open(self.store).tokenizer
         vocabulary, lowercase = self.vocab or recipe.teacher or recipe.model, recipe.lowercase
         if not vocabulary:
             return None
@@ -173,6 +194,17 @@ class Pretrain:
             ways = "--text or --store, or with --data the folder of the public English corpora"
             raise InputError(f"the recipe {recipe.name} learns from text that you have: name it with {ways}")
         return recipe
+
+
+def length_of_rows(recipe: "PretrainRecipe") -> str:
+    """Return in words how long the rows of a run are that goes on from a model, and how they become longer."""
+    from bertlab.config import BertConfig
+
+    length, most = recipe.max_tokens, BertConfig.from_pretrained(recipe.model).max_position_embeddings
+    if length > most:
+        return f"rows of {length} tokens: {recipe.model} reads {most}, so it gets {length - most} new positions"
+    longer = f"; {recipe.model} reads up to {most}: --set max_tokens={most}" if length < most else ""
+    return f"rows of {length} tokens{longer}"
 
 
 def write_baselines(

@@ -3,20 +3,34 @@
 import hashlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bertlab.errors import InputError
+from bertlab.io.fields import check_fields
+from bertlab.io.gate import check_file
 from bertlab.training.engine.throughput import TrainingLog
 
+ANOTHER = "begin the run again with another --out and without --resume"
 FORMAT = 3  # of what a state holds; 2 had no conditions
 EVALUATIONS = "looks"  # what a state calls the evaluations on the dev set; older states must stay readable
 State = dict[str, Any]  # step, model, optimizers; what the log and the run add to it
+Rows = list[dict[str, float]]
+SAVED = {  # what each state holds, of which kind
+    "step": int,
+    "model": dict[str, Tensor],
+    "optimizers": list[dict],
+    "seconds": float,
+    "rows": Rows,
+    "names": list[str],
+    "figures": list[list[float]],
+    "rate": float,
+}
 
 
 class Checkpoints:
@@ -51,11 +65,17 @@ class Checkpoints:
 
     def newest(self) -> State:
         """Return the newest state that is whole; name damaged ones on stderr. InputError if none is left."""
+        damaged: list[str] = []
         for path in self._paths():
-            if state := _read(path):
+            try:
+                state = _read(path)
+            except InputError as error:
+                damaged.append(str(error))
+            else:
+                for found in damaged:
+                    print(f"bertlab: {found}; going on from the one before it", file=sys.stderr)
                 return state
-            print(f"bertlab: {path} is damaged; going on from the one before it", file=sys.stderr)
-        raise InputError(f"{self.folder}: no whole checkpoint to go on from; start anew in another folder")
+        raise InputError(f"{damaged[0] if damaged else self.folder}: no whole checkpoint to go on from; {ANOTHER}")
 
     def remove(self) -> None:
         """Delete all states: the run is over."""
@@ -68,15 +88,29 @@ class Checkpoints:
         return sorted(self.folder.glob("state-*.pt"), reverse=True)
 
 
-def _read(path: Path) -> State | None:
-    """Return the state in a file; None if it is damaged in whatever way."""
+def _read(path: Path) -> State:
+    """Return the state in a file. InputError, which names it, if it is damaged in whatever way."""
+    check_file(path)
     try:
-        if path.stem.rpartition("-")[2] != _checksum(path):
-            return None
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        whole = path.stem.rpartition("-")[2] == _checksum(path)
+        state = torch.load(path, map_location="cpu", weights_only=True) if whole else None
+    except PermissionError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror})") from error
     except Exception:  # what unpickling raises has no base class, and it may be a bad sector of the disk
-        return None
-    return state if isinstance(state, dict) else None
+        state = None
+    if not isinstance(state, dict):
+        raise InputError(f"{path} is damaged")
+    return state
+
+
+def check_state(state: State, kinds: Mapping[str, Any], where: str) -> None:
+    """Raise an InputError that names `where` if a state is none that bertlab has written: it lacks one of `kinds`, or a
+    value is of another kind."""
+    if lacking := [name for name in kinds if name not in state]:
+        raise InputError(f"{where}: the saved state lacks {lacking[0]!r}; {ANOTHER}")
+    check_fields(state, kinds, f"{where}: the saved state is none of bertlab's")
+    if state["step"] < 0:
+        raise InputError(f"{where}: the saved state is one of step {state['step']}; {ANOTHER}")
 
 
 def _checksum(path: Path) -> str:
@@ -96,8 +130,8 @@ def restore(state: State, model: nn.Module, optimizers: Sequence[Optimizer], tra
         model.load_state_dict(state["model"])
         for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(saved)
-    except (RuntimeError, ValueError) as error:
+    except (RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
         reason = "the saved state is that of another version of bertlab, which trained other weights"
-        raise InputError(f"{reason}: end the run with that version, or start anew in another folder") from error
+        raise InputError(f"{reason}: end the run with that version, or {ANOTHER}") from error
     training.restore(state)
     return state["step"]

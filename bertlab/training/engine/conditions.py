@@ -5,12 +5,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 import torch
 
 from bertlab.errors import InputError
+from bertlab.io.fields import fits
 from bertlab.model.fast.cpu import allowed_threads
+from bertlab.training.engine.checkpoints import ANOTHER
 from bertlab.training.engine.devices import choice_of, set_choice
 from bertlab.training.engine.precision import Choice, Precision
 
@@ -60,6 +62,8 @@ def fixed_conditions(fabric: "Fabric", state: dict[str, Any] | None, asked: Prec
     began, stderr says so, for the result may differ too. InputError if another precision is asked for.
     """
     begun = (state or {}).get("conditions")
+    if begun is not None:
+        _check(begun)
     choice = fabric.broadcast(_resumed_choice(begun, asked) if begun else choice_of(fabric))
     set_choice(fabric, choice)
     with _threads(_threads_begun(fabric, begun)):
@@ -67,6 +71,14 @@ def fixed_conditions(fabric: "Fabric", state: dict[str, Any] | None, asked: Prec
         if state and fabric.is_global_zero:
             _report_differences(conditions, begun)
         yield conditions
+
+
+def _check(begun: Any) -> None:
+    """Raise an InputError unless this is the record of conditions that a run began under."""
+    kinds = get_type_hints(Conditions) | {"precision": Literal["float32", "bfloat16"]}
+    whole = isinstance(begun, dict) and begun.keys() >= kinds.keys()
+    if not whole or not all(fits(begun[name], kind) for name, kind in kinds.items()) or begun["threads"] < 1:
+        raise InputError(f"the saved state does not say under which conditions the run began; {ANOTHER}")
 
 
 def _resumed_choice(begun: dict[str, Any], asked: Precision) -> Choice:

@@ -183,7 +183,7 @@ def planned(
     batches: Iterable[Batch], start: int, settings: LoopSettings, synced: "SyncedStatus"
 ) -> Iterator[tuple[int, float, Batch]]:
     """Yield the steps after `start` with their learning rates and batches, until all are done or a stop is agreed."""
-    for step, batch in enumerate(islice(batches, settings.steps - start), start=start + 1):
+    for step, batch in enumerate(islice(batches, max(0, settings.steps - start)), start=start + 1):
         done = max((step - 0.5) / settings.steps, synced.elapsed(step))
         if done >= 1:
             return
