@@ -9,14 +9,13 @@ from bertlab.corpora.examples import Document
 from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.markdown import blocks
 from bertlab.corpora.pydoc import read_docstrings
-from bertlab.corpora.reading import open_text, read_text
+from bertlab.corpora.reading import check_beginning, read_text
 from bertlab.corpora.sentences import Heading, split_sentences
 from bertlab.errors import InputError
 
 __all__ = ["assemble", "read_documents", "read_squad", "read_text"]
 
 SUFFIXES = (".txt", ".md")
-BEGINNING = 4096  # characters that show whether a file is text
 DOCUMENT_SENTENCES = 50  # a longer run of paragraphs is cut, so that one novel is many documents
 
 HEADING = re.compile(
@@ -102,8 +101,7 @@ def check_sources(paths: Iterable[Path]) -> None:
         if path in AT_HAND and not path.exists():
             continue
         for file in text_files(path):
-            with open_text(file) as opened:
-                opened.readline(BEGINNING)
+            check_beginning(file)
 
 
 def read_sources(paths: Iterable[Path]) -> Iterator[Document]:

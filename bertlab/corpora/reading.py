@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, TypeVar
 
 from bertlab.errors import InputError
-from bertlab.io.gate import SURROGATE, open_data
+from bertlab.io.gate import INHERITED, SURROGATE, open_data
 
 MOST_BYTES = 2_000_000_000  # of a text or a JSON file, which is read whole
 LONGEST_LINE = 10_000_000  # characters
+BEGINNING = 4096  # characters that show whether a file is text
 LONGEST_TEXT = 1_000_000  # characters of one example; what a model reads of it is a few thousand
 SAMPLE_LINES, SAMPLE_BYTES = 200, 100_000  # by which an encoding is guessed
 
@@ -88,6 +89,14 @@ def read_text(path: Path, encoding: str = "utf-8", *, option: bool = True) -> st
     """Return all text of a file; errors are those of `open_text`. Without `option` they do not name --encoding."""
     with _opened(path, encoding, most=MOST_BYTES, option=option) as file:
         return "".join(_lines(file, path))
+
+
+def check_beginning(path: Path) -> None:
+    """Raise the InputErrors of `read_text` that a file shows without being read whole. What comes through a pipe can be
+    read but once, so it is left alone."""
+    if not INHERITED.fullmatch(str(path)):
+        with _opened(path, "utf-8", most=MOST_BYTES, option=False) as file:
+            file.readline(BEGINNING)
 
 
 def read_json_text(path: Path, encoding: str) -> str:
