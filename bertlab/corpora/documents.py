@@ -9,7 +9,7 @@ from bertlab.corpora.examples import Document
 from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.markdown import blocks
 from bertlab.corpora.pydoc import read_docstrings
-from bertlab.corpora.reading import check_beginning, read_text
+from bertlab.corpora.reading import read_beginning, read_text
 from bertlab.corpora.sentences import Heading, split_sentences
 from bertlab.errors import InputError
 
@@ -101,7 +101,7 @@ def check_sources(paths: Iterable[Path]) -> None:
         if path in AT_HAND and not path.exists():
             continue
         for file in text_files(path):
-            check_beginning(file)
+            read_beginning(file)
 
 
 def read_sources(paths: Iterable[Path]) -> Iterator[Document]:

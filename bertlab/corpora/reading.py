@@ -91,12 +91,13 @@ def read_text(path: Path, encoding: str = "utf-8", *, option: bool = True) -> st
         return "".join(_lines(file, path))
 
 
-def check_beginning(path: Path) -> None:
-    """Raise the InputErrors of `read_text` that a file shows without being read whole. What comes through a pipe can be
-    read but once, so it is left alone."""
-    if not INHERITED.fullmatch(str(path)):
-        with _opened(path, "utf-8", most=MOST_BYTES, option=False) as file:
-            file.readline(BEGINNING)
+def read_beginning(path: Path, encoding: str = "utf-8", *, option: bool = False) -> str:
+    """Return the beginning of a file's first line; errors are those of `read_text`, as far as a file shows them without
+    being read whole. "" of what comes through a pipe, which can be read but once."""
+    if INHERITED.fullmatch(str(path)):
+        return ""
+    with _opened(path, encoding, most=MOST_BYTES, option=option) as file:
+        return file.readline(BEGINNING)
 
 
 def read_json_text(path: Path, encoding: str) -> str:

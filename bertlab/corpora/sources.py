@@ -25,10 +25,13 @@ def write_docstrings(folder: Path, packages: Sequence[str] = PACKAGES) -> int:
     modules: dict[str, list[tuple[str, Path]]] = defaultdict(list)
     for name, path in python_files(installed()):
         modules[name.split(".")[0]].append((name, path))
+    for package in packages:
+        if package not in modules:
+            raise InputError(f"--packages {package}: no such package is installed")
     texts = {package: [_module(name, path) for name, path in modules[package]] for package in packages}
     for package, found in texts.items():
         if not any(found):
-            raise InputError(f"--packages {package}: no such package is installed, or it has no docstrings")
+            raise InputError(f"--packages {package}: it has no docstrings")
     with atomic_folder(folder) as work:
         for package, found in texts.items():
             (work / f"{package}.txt").write_text("\n\n".join(filter(None, found)) + "\n", encoding="utf-8")

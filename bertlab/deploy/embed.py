@@ -12,7 +12,7 @@ from bertlab.corpora.labelled.columns import TEXTS, Columns, found_columns
 from bertlab.corpora.labelled.records import read_records
 from bertlab.corpora.reading import check_text
 from bertlab.errors import InputError, require
-from bertlab.io.atomic import atomic_file
+from bertlab.io.atomic import atomic_file, check_out
 from bertlab.search.vectors import TextEncoder
 
 CHUNK = 4096  # texts that are sorted by length together
@@ -27,6 +27,9 @@ def embed_file(path: Path, out: Path, encoder: TextEncoder, column: str | None =
     """
     if out.suffix not in WRITERS:
         raise InputError(f"--out {out}: vectors are written as {' or '.join(WRITERS)}")
+    if out.suffix == ".parquet":
+        require("pyarrow", "data")
+    check_out(out)
     texts = list(read_texts(path, column, encoding))
     if not texts:
         raise InputError(f"{path}: holds no text")
@@ -66,7 +69,6 @@ def npy(file: BinaryIO, shape: tuple[int, int]) -> Iterator[Write]:
 @contextmanager
 def parquet(file: BinaryIO, shape: tuple[int, int]) -> Iterator[Write]:
     """Give what writes texts and float32 vectors to the columns `text` and `vector` of a Parquet file."""
-    require("pyarrow", "data")
     import pyarrow as arrow
     from pyarrow.parquet import ParquetWriter
 

@@ -16,7 +16,7 @@ from bertlab.config import BertConfig
 from bertlab.deploy.runtimes import RUNTIMES, Name, computed_by, named_outputs, quiet
 from bertlab.errors import InputError
 from bertlab.inputs.features import Batch
-from bertlab.io.atomic import atomic_folder
+from bertlab.io.atomic import atomic_folder, check_out
 from bertlab.io.gate import present
 from bertlab.io.locate import locate
 from bertlab.model import BertForMultipleChoice, BertForTokenClassification
@@ -102,11 +102,10 @@ def export_model(name: str | Path, runtime: Name, out: Path, int8: bool = False,
     with `int8` they may.
     """
     kind = RUNTIMES[runtime]
-    kind.check()
-    folder, file = (out.parent, out.name) if out.suffix == Path(kind.file).suffix else (out, kind.file)
+    folder, file = place_of(runtime, out, int8)
+    check_place(folder, name)
     model = model_class(locate(name)).from_pretrained(name)
     tokenizer = Tokenizer.from_pretrained(name)
-    check_place(folder, model)
     inputs = next(random_batches(model, tokenizer, 2))
     with atomic_folder(folder) as work, quiet():
         kind.write(model, inputs, work / file, int8)
@@ -118,6 +117,18 @@ def export_model(name: str | Path, runtime: Name, out: Path, int8: bool = False,
     return Exported(folder / file, agreement, twin)
 
 
+def place_of(runtime: Name, out: Path, int8: bool = False) -> tuple[Path, str]:
+    """Return the folder and the name of the file that an export is written to. InputError: a module is missing, the
+    runtime has no `int8`, or the folder cannot be written."""
+    kind = RUNTIMES[runtime]
+    kind.check()
+    if int8 and runtime == "openvino":
+        raise InputError("--int8 is for onnx and torchscript; for OpenVINO, quantise the exported model with nncf")
+    folder, file = (out.parent, out.name) if out.suffix == Path(kind.file).suffix else (out, kind.file)
+    check_out(folder, folder=True)
+    return folder, file
+
+
 def progressing(batches: Iterable[Batch], shown: bool) -> Iterator[Batch]:
     """Yield the batches, with a bar that counts their inputs."""
     with tqdm(total=INPUTS, desc="compared", unit=" inputs", leave=False, disable=not shown) as bar:
@@ -126,10 +137,10 @@ def progressing(batches: Iterable[Batch], shown: bool) -> Iterator[Batch]:
             bar.update(len(batch["input_ids"]))
 
 
-def check_place(folder: Path, model: PretrainedModel) -> None:
-    """Raise InputError for a folder that holds the config of another model."""
+def check_place(folder: Path, name: str | Path) -> None:
+    """Raise InputError for a folder that holds the config of another model than the one of this name."""
     config = folder / "config.json"
-    if present(config) and BertConfig.from_file(config).to_dict() != model.config.to_dict():
+    if present(config) and BertConfig.from_file(config).to_dict() != BertConfig.from_pretrained(name).to_dict():
         raise InputError(f"{config} is that of another model: give --out a folder of its own")
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bertlab.errors import InputError, require
+from bertlab.errors import require
 from bertlab.inputs.features import Batch
 from bertlab.model.base import PretrainedModel
 
@@ -69,8 +69,6 @@ def write_onnx(model: PretrainedModel, inputs: Batch, path: Path, int8: bool) ->
 
 def write_openvino(model: PretrainedModel, inputs: Batch, path: Path, int8: bool) -> None:
     """Write .xml and .bin, by way of ONNX."""
-    if int8:
-        raise InputError("--int8 is for onnx and torchscript; for OpenVINO, quantise the exported model with nncf")
     onnx = path.with_suffix(".onnx")
     write_onnx(model, inputs, onnx, int8=False)
     openvino = import_openvino()

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
-from bertlab.io.gate import parse_json, read_json, read_text
+from bertlab.io.fields import fits
+from bertlab.io.gate import brief, parse_json, read_json, read_text
 from bertlab.io.locate import bundled_models, locate, snapshots
 from bertlab.model.weights import weights_file
 from bertlab.training.engine.checkpoints import Checkpoints
-from bertlab.training.run_folder import MEASURES, read_record, read_rows
+from bertlab.training.run_folder import MEASURES, check_figure, read_record, read_rows
 
 BASELINES = "baselines.json"
 
@@ -113,7 +114,7 @@ def read_run(name: str | Path) -> TrainingRun:
     recipe = read_record(folder / "recipe.json")
     rows, evaluations = read_rows(folder / "metrics.csv"), read_rows(folder / "dev.csv")
     ended = weights_file(folder) is not None
-    return TrainingRun(
+    run = TrainingRun(
         name,
         recipe,
         rows,
@@ -124,6 +125,10 @@ def read_run(name: str | Path) -> TrainingRun:
         written=max(_modified(folder / file) for file in ("recipe.json", "metrics.csv", "dev.csv")),
         measured_later=not (folder / BASELINES).is_file() and (folder / MEASURES).is_file(),
     )
+    if rows and not (run.loss or run.shares):
+        known = ", ".join(rows[0])
+        raise InputError(f"{folder / 'metrics.csv'}: no column is a loss or a share of what is right, only {known}")
+    return run
 
 
 def _folder(name: str) -> Path:
@@ -173,10 +178,16 @@ def _measured(path: Path, names: dict[str, str]) -> list[CurveBaseline]:
     measures, found = read_json(path), [CurveBaseline("uniform: ln V", names["loss"], uniform)]
     for name, kind in SIMPLE.items():
         keys = {f"{kind}_{theirs}": measure for theirs, measure in names.items()}
-        found += [
-            CurveBaseline(name, measure, float(measures[key])) for key, measure in keys.items() if key in measures
-        ]
+        found += [_baseline(path, name, measure, measures[key]) for key, measure in keys.items() if key in measures]
     return found
+
+
+def _baseline(path: Path, name: str, measure: str, value: object) -> CurveBaseline:
+    """Return a baseline that a file holds. InputError: its value is no figure."""
+    if not fits(value, float):
+        raise InputError(f"{path} cannot be read ({name}: {brief(value)} is no number)")
+    check_figure(value, f"{path}, {name}")  # type: ignore[arg-type]  # a number
+    return CurveBaseline(name, measure, float(value))  # type: ignore[arg-type]
 
 
 def _written(path: Path, names: dict[str, str]) -> list[CurveBaseline]:
@@ -184,7 +195,7 @@ def _written(path: Path, names: dict[str, str]) -> list[CurveBaseline]:
     try:
         records = parse_json(read_text(path), path)
         return [
-            CurveBaseline(record["name"], names.get(key, key), float(value))
+            _baseline(path, record["name"], names.get(key, key), value)
             for record in records
             for key, value in record.items()
             if key != "name"

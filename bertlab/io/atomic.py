@@ -4,6 +4,7 @@ A full disk, a kill or an exception while saving must leave what was there befor
 written under a hidden name first and renamed into place when it is complete: a rename needs no space.
 """
 
+import errno
 import os
 import secrets
 import shutil
@@ -13,6 +14,22 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bertlab.errors import InputError
+
+
+def check_out(path: str | Path, folder: bool = False) -> None:
+    """Raise an InputError, before the work for it, where no file (or `folder`) can be written to `path`."""
+    path = Path(path).expanduser().absolute()
+    with plain_errors(path):
+        if path.exists() and path.is_dir() != folder:
+            code = errno.ENOTDIR if folder else errno.EISDIR
+            raise OSError(code, os.strerror(code))
+        place = path if folder else path.parent
+        while not place.exists():
+            place = place.parent
+        if not place.is_dir():
+            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 @contextmanager

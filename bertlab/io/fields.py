@@ -8,6 +8,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from bertlab.errors import InputError
 from bertlab.io.gate import brief
 
+MOST = 1e300  # of a number: a whole one beyond it is none that a program can compute with
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list", tuple: "a list"}
 
 
@@ -39,7 +40,7 @@ def fits(value: Any, kind: Any) -> bool:
     if origin in (list, tuple):
         return isinstance(value, list | tuple) and _fit_each(value, inner)
     if kind in (int, float):
-        return isinstance(value, (int, kind)) and not isinstance(value, bool)
+        return isinstance(value, (int, kind)) and not isinstance(value, bool) and not abs(value) >= MOST
     return isinstance(value, kind)
 
 

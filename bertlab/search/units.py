@@ -5,13 +5,14 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
 from bertlab.corpora.functions import Function, name_words, read_functions
 from bertlab.corpora.letters import words
 from bertlab.corpora.pydoc import installed, python_files
-from bertlab.corpora.reading import read_text
+from bertlab.corpora.reading import read_beginning, read_text
 from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
 from bertlab.search.cache import cached
@@ -55,15 +56,22 @@ def read_units(corpus: Sequence[str | Path], *, progress: bool = False) -> list[
     """
     if not corpus:
         raise InputError("name a corpus: pydoc, or files and folders of text (.txt, .md)")
+    files = {source: [] if _is_pydoc(source) else _files(source) for source in map(Path, corpus)}
+    for file in chain.from_iterable(files.values()):
+        read_beginning(file)
     found: list[Unit] = []
     for source in map(Path, corpus):
-        if str(source) == PYDOC and not source.exists():
+        if _is_pydoc(source):
             found += _pydoc(lambda: read_functions(progress=progress))
         else:
-            found += [unit for file in _files(source) for unit in paragraphs(file)]
+            found += [unit for file in files[source] for unit in paragraphs(file)]
     if not found:
         raise InputError(f"{', '.join(map(str, corpus))}: holds no paragraph of at least {LEAST_WORDS} words")
     return found
+
+
+def _is_pydoc(source: Path) -> bool:
+    return str(source) == PYDOC and not source.exists()
 
 
 def function_unit(function: Function, users: Mapping[str, int] = NOBODY) -> Unit:

@@ -5,7 +5,7 @@ and a call of `bertlab.tasks.registry.register`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from math import log
@@ -131,6 +131,14 @@ class Task(ABC, Generic[Example, Predicted]):
     def read_new(self, path: Path, options: ReadOptions) -> Iterator[Example]:
         """Yield the examples of a file to predict; by default it is one like those to learn from, without labels."""
         return self.read_examples(path, options)
+
+    @classmethod
+    def check_first(cls, path: Path, options: ReadOptions) -> None:
+        """Raise the InputErrors of `read_examples` that the first example of a file shows."""
+        examples = cls.read_file(path, options)
+        next(examples, None)
+        if isinstance(examples, Generator):
+            examples.close()  # and with it the file
 
     @classmethod
     def hub_set(cls, name: str, columns: Columns, problem: Problem) -> HubSet:

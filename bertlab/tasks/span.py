@@ -14,6 +14,7 @@ from bertlab.corpora.examples import QAExample
 from bertlab.corpora.labelled.hub_datasets import question_rows
 from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.labelled.tabular import ReadOptions
+from bertlab.corpora.reading import read_beginning
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_ANSWER_TOKENS, MAX_LENGTH, SpanFeature, span_features, usual_stride
 from bertlab.model import BertForQuestionAnswering
@@ -73,6 +74,13 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
     def read_file(cls, path: Path, options: ReadOptions) -> Iterator[QAExample]:
         """Yield the questions of a SQuAD file."""
         return read_squad(path, labelled=options.labelled, encoding=options.encoding, skipped=options.skipped)
+
+    @classmethod
+    def check_first(cls, path: Path, options: ReadOptions) -> None:
+        """A JSON file shows its first example only when it is read whole, but it shows at once whether it is one."""
+        beginning = read_beginning(path, options.encoding, option=True).lstrip()
+        if beginning and not beginning.startswith("{"):
+            raise InputError(f'{path}: no SQuAD file (JSON with a list "data")')
 
     def head_fields(self, examples: Sequence[QAExample]) -> dict[str, Any]:
         """A model that has seen no question without an answer (SQuAD 1.1) always answers."""

@@ -184,20 +184,30 @@ def task_and_fields(recipe: FinetuneRecipe, examples: Sequence) -> tuple[Task, d
     """Return the task of the recipe, and the config fields that a head for these examples needs."""
     if not examples:
         raise InputError("there is no example to learn from")
+    check_options(recipe)
     family = find_task(recipe.task).family
-    for name in foreign_options(family):
-        if (value := getattr(recipe, name)) != getattr(FinetuneRecipe, name):
-            raise InputError(f"{name}={value}: means nothing for the task {recipe.task}")
     task = family(Tokenizer.from_pretrained(recipe.model), recipe.max_length, recipe.stride)
     return task, task.head_fields(examples)
 
 
+def check_options(recipe: FinetuneRecipe) -> None:
+    """Raise an InputError for a field of the recipe that means nothing for its task."""
+    for name in foreign_options(find_task(recipe.task).family):
+        if (value := getattr(recipe, name)) != getattr(FinetuneRecipe, name):
+            raise InputError(f"{name}={value}: means nothing for the task {recipe.task}")
+
+
+def check_length(recipe: FinetuneRecipe) -> None:
+    """Raise an InputError for rows that are longer than the model reads."""
+    if recipe.max_length > (most := BertConfig.from_pretrained(recipe.model).max_position_embeddings):
+        limit = f"the {most} positions of {recipe.model}"
+        raise InputError(f"max_length={recipe.max_length} is more than {limit}: give less with --max-length")
+
+
 def head_config(recipe: FinetuneRecipe, fields: dict[str, Any]) -> tuple[BertConfig, bool]:
     """Return the config of the model to train, and whether its checkpoint has a head for these labels already."""
+    check_length(recipe)
     config = BertConfig.from_pretrained(recipe.model)
-    if recipe.max_length > config.max_position_embeddings:
-        limit = f"the {config.max_position_embeddings} positions of {recipe.model}"
-        raise InputError(f"max_length={recipe.max_length} is more than {limit}: give less with --max-length")
     changes = {name: getattr(recipe, name) for name in HEAD}
     if recipe.dropout is not None:
         changes |= {"hidden_dropout_prob": recipe.dropout, "attention_probs_dropout_prob": recipe.dropout}

@@ -54,11 +54,8 @@ def search(
     """
     if not dev:
         raise InputError("a grid chooses by a dev set: give one with --dev")
-    if settings.resume and not (out / "grid").exists():
-        raise InputError(f"{out} holds no unfinished grid to resume")
     with locked(out):
-        if not settings.resume and any((out / name).exists() for name in ("grid", WEIGHTS)):
-            raise InputError(f"{out} holds a run already: go on with --resume, or choose another --out")
+        check_grid(out, settings.resume)
         trials = {out / "grid" / label(trial): trial for trial in grid(recipe)}
         measured: dict[Path, float] = {}
         for folder, trial in trials.items():
@@ -74,6 +71,15 @@ def search(
         chosen = max(measured, key=measured.__getitem__)
         shutil.copytree(chosen, out, dirs_exist_ok=True)
         return trials[chosen]
+
+
+def check_grid(out: Path, resume: bool) -> None:
+    """Raise an InputError if the folder holds another run, or with `resume` no grid."""
+    begun = (out / "grid").exists()
+    if resume and not begun:
+        raise InputError(f"{out} holds no unfinished grid to resume")
+    if not resume and (begun or (out / WEIGHTS).exists()):
+        raise InputError(f"{out} holds a run already: go on with --resume, or choose another --out")
 
 
 def label(trial: FinetuneRecipe) -> str:

@@ -30,7 +30,8 @@ from bertlab.training.engine.throughput import Row
 from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe, as_record
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}  # of some network file systems
-RECIPE, MEASURES = "recipe.json", "measures.json"
+RECIPE, MEASURES, STATES = "recipe.json", "measures.json", "resume"
+LARGEST = 1e30  # of a figure: more overflows in a chart
 AT_START = (RECIPE, "machine.json", "baselines.json")  # what a run writes before its first step
 RUN_STATE = {"text": str, "minutes": float | None}  # what a run adds to each state, of which kind
 DEV_STATE = {EVALUATIONS: Rows, "best": dict[str, Tensor]}  # what a fine-tuning adds
@@ -78,7 +79,7 @@ class RunFolder:
         """Begin a new run, or with `resume` open the unfinished one. InputError if the folder holds something else or
         another run is using it."""
         self.folder = Path(folder).expanduser()
-        self.states = Checkpoints(self.folder / "resume", keep)
+        self.states = Checkpoints(self.folder / STATES, keep)
         self.resume, self.stopped = resume, False
         self.has_dev_set = "task" in recipe
         self.inputs: dict[str, Any] = {}
@@ -93,21 +94,21 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error:
+        if isinstance(error, InputError):  # refused after all
             self._forget()
         self.close()
 
     def _begin(self, held: ExitStack, recipe: dict[str, Any]) -> None:
         if self.resume:
-            self._check_states()  # before the lock makes a folder
+            check_unfinished(self.folder)  # before the lock makes a folder
             held.enter_context(locked(self.folder))
-            self._check_states()
+            check_unfinished(self.folder)
             check_recipe(self.folder, recipe)
             return
         text = json.dumps(recipe, indent=2) + "\n"
         self._create(text)
         held.enter_context(locked(self.folder))
-        self._check_unused()
+        check_unused(self.folder)
         atomic_write(self.folder / RECIPE, text)
 
     def _forget(self) -> None:
@@ -126,16 +127,6 @@ class RunFolder:
         except InputError:
             if not self.folder.is_dir():  # else another run was quicker: the lock decides
                 raise
-
-    def _check_states(self) -> None:
-        if not self.states:
-            raise InputError(f"{self.folder} holds no unfinished run to resume")
-
-    def _check_unused(self) -> None:
-        if self.states:
-            raise InputError(f"{self.folder} holds an unfinished run: go on with --resume, or choose another --out")
-        if any((self.folder / name).exists() for name in ("metrics.csv", "model.safetensors")):
-            raise InputError(f"{self.folder} holds a run already: choose another --out or remove it")
 
     def saved_state(self, minutes: float | None) -> State | None:
         """Return the newest state, or None for a new run. InputError if the limit of `minutes` has changed."""
@@ -221,6 +212,20 @@ class RunFolder:
         return folder
 
 
+def check_unfinished(folder: Path) -> None:
+    """Raise an InputError if the folder holds no run that can be resumed."""
+    if not Checkpoints(folder / STATES):
+        raise InputError(f"{folder} holds no unfinished run to resume")
+
+
+def check_unused(folder: Path) -> None:
+    """Raise an InputError if the folder holds a run."""
+    if Checkpoints(folder / STATES):
+        raise InputError(f"{folder} holds an unfinished run: go on with --resume, or choose another --out")
+    if any((folder / name).exists() for name in ("metrics.csv", "model.safetensors")):
+        raise InputError(f"{folder} holds a run already: choose another --out or remove it")
+
+
 def read_record(path: Path) -> dict[str, Any]:
     """Return the plain data of a recipe.json; fields may be missing, and others than today's may be there.
 
@@ -261,11 +266,26 @@ def read_rows(path: Path) -> list[Row]:
     names, *rows = whole
     if "step" not in names:
         raise InputError(f"{path} cannot be read (it has no column step)")
+    if repeated := [name for number, name in enumerate(names) if not name or name in names[:number]]:
+        raise InputError(f"{path}, line 1: the column {repeated[0]!r} has no name or that of another one")
     return [_read_row(names, row, f"{path}, line {number}") for number, row in enumerate(rows, start=2)]
 
 
 def _read_row(names: list[str], row: list[str], where: str) -> Row:
     try:
-        return dict(zip(names, map(float, row), strict=True))
+        figures = dict(zip(names, map(float, row), strict=True))
     except ValueError as error:
         raise InputError(f"{where}: {len(names)} numbers are expected ({', '.join(names[:3])}, ...)") from error
+    for name, figure in figures.items():
+        check_figure(figure, f"{where}, column {name}")
+    if not 0 <= figures["step"] == int(figures["step"]):
+        raise InputError(f"{where}, column step: {figures['step']:g} is no number of a step")
+    return figures
+
+
+def check_figure(figure: float, where: str) -> None:
+    """Raise an InputError for a figure that no chart can show: nan, an infinity, or one beyond all measures."""
+    if not abs(figure) <= LARGEST:
+        raise InputError(
+            f"{where}: {figure:g} is no figure that a training can have; restore the file or remove the line"
+        )

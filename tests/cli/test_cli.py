@@ -188,7 +188,7 @@ MISTAKES = {
     "question without passage": (("predict", "--question", "who?"), "--passage"),
     "unknown recipe": (("pretrain", "no-such-recipe"), "storyworld-tiny"),
     "missing text": (("pretrain", "--text", "missing.txt", "--out", "x"), "missing.txt"),
-    "text too short": (("pretrain", "--text", "short.txt", "--out", "x"), "documents"),
+    "text too short": (("pretrain", "--text", "short.txt", "--out", "x"), "1 document;"),
     "own-text without text": (("pretrain", "own-text"), "--text"),
     "run folder in use": (("pretrain", "--text", "story.txt", "--out", "run"), "run"),
     "nothing to tokenize": (("tokenize", "--out", "x"), "--dataset"),

@@ -44,7 +44,7 @@ class Evaluate:
         print_result(measures, self.json, second_label(self.model))
 
     def _measures(self, device: str) -> dict[str, float]:
-        from bertlab.cli.shared.material import read_material
+        from bertlab.cli.shared.material import check_material, read_material
         from bertlab.predict import open_masked
         from bertlab.tasks.registry import family_of
         from bertlab.tokenizer import Tokenizer
@@ -57,8 +57,10 @@ class Evaluate:
             raise InputError(f"{self.model} has no head for labelled examples: fine-tune it first, or leave out --data")
         if self.settings.batch_size:
             raise InputError("--batch-size: means nothing for masked words, which are measured 50 pairs at a time")
+        check_material(self.text, self.data)
         model, tokenizer = open_masked(self.model, device), Tokenizer.from_pretrained(self.model)
-        return read_material(self.text, self.data).measure(model, tokenizer, learned(self.model))
+        what = learned(self.model)
+        return read_material(self.text, self.data).measure(model, tokenizer, what)
 
 
 def evaluate_task(

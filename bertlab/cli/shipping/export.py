@@ -32,8 +32,10 @@ class Export:
     files: Flat[FileOptions] = FileOptions()
 
     def run(self) -> None:
-        from bertlab.deploy.export import export_model
+        from bertlab.deploy.export import check_place, export_model, place_of
 
+        folder, _ = place_of(self.to, self.out, self.int8)
+        check_place(folder, self.model)
         labelled = read_labelled(self.model, self.data, self.files) if self.data else None  # before the long work
         exported = export_model(self.model, self.to, self.out, self.int8, progress=True)
         print(exported.agreement)

@@ -21,15 +21,18 @@ class Corpus:
     """Sizes of vocabularies to try."""
 
     def run(self) -> None:
-        from bertlab.corpora.documents import read_sources
+        from bertlab.corpora.documents import check_sources, read_sources
         from bertlab.evaluation.corpus_card import corpus_card, licences
-        from bertlab.io.atomic import atomic_write
+        from bertlab.io.atomic import atomic_write, check_out
         from bertlab.vocabulary import SPECIAL_TOKENS
 
         if not self.text:
             raise InputError("name the text to describe: files, folders, pydoc or storyworld")
         if not self.sizes or min(self.sizes) <= len(SPECIAL_TOKENS):
             raise InputError(f"--sizes: give numbers above {len(SPECIAL_TOKENS)}, which the special tokens take")
+        if self.out:
+            check_out(self.out)
+        check_sources(self.text)
         card = corpus_card(list(read_sources(self.text)), licences(self.text), self.sizes)
         if self.out is None:
             print(card, end="")

@@ -53,11 +53,13 @@ class Data:
             print(write_sources(self))
             return
         from bertlab.corpora.storyworld.export import write_storyworld
+        from bertlab.io.atomic import check_out
 
         if self.text or self.data:
             raise InputError(
                 f"{'--text is for cloze and sources' if self.text else '--data is for cloze'}, not for {self.kind}"
             )
+        check_out(self.out or Path("storyworld.txt"))
         path = write_storyworld(self.kind, self.out or Path("storyworld"), self.count, self.seed, self.split)
         print(f"wrote {self.count} {self.kind} to {path}")
 
@@ -70,23 +72,24 @@ def write_cloze(command: Data) -> str:
 
     from bertlab.corpora.cloze import cloze_questions
     from bertlab.corpora.labelled.squad import squad_text
-    from bertlab.io.atomic import atomic_write
+    from bertlab.io.atomic import atomic_write, check_out
 
     if command.count < 1:
         raise InputError(f"--count {command.count}: write at least one")
+    out = command.out or Path("cloze")
+    path = out if out.suffix else out.with_suffix(".json")
+    check_out(path)
     found = islice(cloze_questions(cloze_text(command), command.seed), command.count)
     questions = list(tqdm(found, "questions", command.count, leave=False))
     if not questions:
         raise InputError("there is no name, number or date to ask for in this text")
-    out = command.out or Path("cloze")
-    path = out if out.suffix else out.with_suffix(".json")
     atomic_write(path, squad_text(questions, "cloze"))
     return f"wrote {len(questions):,} questions to {path}"
 
 
 def cloze_text(command: Data) -> "Iterator[Document]":
     """Return the documents to ask about."""
-    from bertlab.corpora.documents import read_sources
+    from bertlab.corpora.documents import check_sources, read_sources
     from bertlab.corpora.english.large import read_articles
     from bertlab.corpora.english.measured import measured_passages
     from bertlab.corpora.english.overlap import Overlap, Removed, without_overlap
@@ -96,6 +99,7 @@ def cloze_text(command: Data) -> "Iterator[Document]":
     if command.data:
         articles = read_articles(command.data)
         return without_overlap(articles, Overlap(measured_passages(command.data)), Removed())
+    check_sources(command.text)
     return iter(read_sources(command.text))
 
 
@@ -114,7 +118,7 @@ def write_sources(command: Data) -> str:
 
     The test part is what pretrain holds out of the same text, so a model pretrained on the rest has not seen it.
     """
-    from bertlab.corpora.documents import read_sources
+    from bertlab.corpora.documents import check_sources, read_sources
     from bertlab.corpora.sources import source_examples, source_of
     from bertlab.corpora.storyworld.export import csv_text
     from bertlab.evaluation.held_out import held_out
@@ -125,6 +129,7 @@ def write_sources(command: Data) -> str:
         raise InputError("sources are labels of a text: name two files or more, or a folder, with --text")
     out, texts = command.out or Path("labels"), {}
     check_empty(out, "labels of your own are train.csv, dev.csv and test.csv")
+    check_sources(command.text)
     known, test = held_out(list(read_sources(command.text)))
     train, dev = held_out(known, every=10)
     learned = {*map(source_of, train)}  # a source of one document may be held out as a whole
@@ -140,6 +145,9 @@ def write_sources(command: Data) -> str:
 
 
 def check_empty(folder: Path, hint: str) -> None:
-    """Raise an InputError if something is in the folder: it may be the user's own."""
+    """Raise an InputError if something is in the folder, which may be the user's own, or if it cannot be written."""
+    from bertlab.io.atomic import check_out
+
+    check_out(folder, folder=True)
     if folder.is_dir() and any(folder.iterdir()):
         raise InputError(f"{folder}: holds files already; remove them, or choose another --out ({hint})")

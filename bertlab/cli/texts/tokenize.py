@@ -30,7 +30,7 @@ class Tokenize:
     """How many processes tokenize."""
 
     def run(self) -> None:
-        from bertlab.corpora.documents import read_sources
+        from bertlab.corpora.documents import check_sources, read_sources
         from bertlab.corpora.labelled.hub_datasets import read_dataset
         from bertlab.inputs.store_writing import write_store
         from bertlab.tokenizer import Tokenizer
@@ -41,6 +41,7 @@ class Tokenize:
         if self.dataset:
             documents = read_dataset(self.dataset, self.column)
         else:
+            check_sources(self.text)
             documents = (document.sentences for document in read_sources(self.text))
         tokenizer = Tokenizer.from_pretrained(self.model)
         header = write_store(self.out, documents, tokenizer, processes=self.processes).header

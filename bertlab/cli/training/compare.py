@@ -52,13 +52,20 @@ class Compare:
         from bertlab.compare.material import Material
         from bertlab.compare.report import Comparison, note_of
         from bertlab.compare.tables import FULL, QUICK, find_table
+        from bertlab.corpora.documents import check_sources
+        from bertlab.training.engine.devices import open_fabric
         from bertlab.training.engine.signals import exit_code
+        from bertlab.training.run_folder import locked
 
         self._check()
         table, budget = find_table(self.table), QUICK if self.quick else FULL
+        open_fabric(self.device)
+        check_sources(self.text)
         if self.steps is not None:
             budget = replace(budget, recipe=replace(budget.recipe, steps=self.steps))
         out = self.out.expanduser()
+        with locked(out):  # nobody else compares there, and it can be written
+            pass
         material = Material(budget.recipe.documents, self.text, read_labelled(self.data))
         laboratory = Laboratory(out, budget, material, self.device)
         try:

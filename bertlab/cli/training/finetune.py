@@ -93,16 +93,18 @@ class Finetune:
         """Train, measure and compare; write the card."""
         from bertlab.cli.shared.cross_validation import cross_validate
         from bertlab.cli.shared.examples import Sources, read_sets
+        from bertlab.cli.shared.start import check_start
         from bertlab.cli.shared.tuning import Options, check_known_labels, run_once
         from bertlab.evaluation.wording import in_figures, print_comparison
 
         check_options(self)
         recipe = recipe_of(self)
         own_dev = bool(self.folds and self.train and not self.dev)  # then each fold keeps some of its examples
-        sets = read_sets(
-            Sources(self.train, self.train if own_dev else self.dev, self.test, self.dataset, self.files), recipe
-        )
         out = (self.out or Path("runs") / recipe.name).expanduser()
+        dev = self.train if own_dev else self.dev
+        sources = Sources(self.train, dev, self.test, self.dataset, self.files)
+        check_start(recipe, sources, self.settings, out, bool(self.folds), self.grid)
+        sets = read_sets(sources, recipe)
         line, free = command_line(f"finetune {self.task}", self, IN_CARD), not (self.train or self.dataset)
         longer, skip = partial(enough_steps, self), self.files.on_error == "skip"
         options = Options(self.settings, self.grid, self.control, line, free, longer, skip)

@@ -24,6 +24,16 @@ def make_fabric(
     """Return Fabric on the best device there is; matrix products in the `precision` asked for, all else in float32.
 
     precision="auto" measures which one is faster for such `products`, and takes bfloat16 where a GPU computes in it.
+    Devices and errors are those of `open_fabric`.
+    """
+    fabric = open_fabric(device, devices)
+    set_choice(fabric, choose(precision, fabric.device.type, products))
+    return fabric
+
+
+def open_fabric(device: str = "auto", devices: int = 1) -> "Fabric":
+    """Return Fabric on the best device there is, its precision not settled.
+
     With `devices` above 1 as many processes train together, once `launch` has started them; under torchrun or srun
     their own number counts. InputError for a device that this machine does not have.
     """
@@ -50,7 +60,6 @@ def make_fabric(
     except (RuntimeError, ValueError) as error:
         here = ", ".join(dict.fromkeys(["cpu", best_device()]))
         raise InputError(f"device={device!r} cannot be used on this machine, which has {here}; auto chooses") from error
-    set_choice(fabric, choose(precision, fabric.device.type, products))
     return fabric
 
 

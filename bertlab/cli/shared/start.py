@@ -1,0 +1,58 @@
+"""What `bertlab finetune` refuses before it reads the first example: a long file is no place to wait for a mistake."""
+
+import warnings
+from pathlib import Path
+
+from bertlab.cli.shared.cross_validation import check_begun
+from bertlab.cli.shared.examples import Sources
+from bertlab.cli.shared.tuning import is_trained
+from bertlab.io.gate import INHERITED
+from bertlab.model import BertModel
+from bertlab.tasks.registry import find_task
+from bertlab.training.engine.devices import check_processes, is_first, open_fabric
+from bertlab.training.engine.loggers import require_loggers
+from bertlab.training.engine.optim import freeze
+from bertlab.training.finetune import check_length, check_options
+from bertlab.training.grid import check_grid
+from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.run_folder import check_unfinished, check_unused, locked
+from bertlab.training.run_settings import FinetuneSettings
+
+
+def check_start(
+    recipe: FinetuneRecipe, sources: Sources, settings: FinetuneSettings, out: Path, folds: bool, grid: bool
+) -> None:
+    """Raise an InputError for what options, machine, run folder, model and the first row of each file can refuse."""
+    family = find_task(recipe.task).family
+    check_options(recipe)
+    check_length(recipe)
+    require_loggers(settings.tensorboard, settings.wandb)
+    fabric = open_fabric(settings.device, settings.devices)
+    check_processes(fabric, recipe.batch_size, family.whole_batches)
+    if is_first():
+        check_folder(out, settings.resume, folds, grid)
+    with warnings.catch_warnings(action="ignore"):  # that the encoder has no pooler may not matter
+        freeze(BertModel.from_pretrained(recipe.model), recipe.freeze)
+    for path in dict.fromkeys(filter(None, (sources.train, sources.dev, sources.test))):
+        check_first_row(path, sources, recipe)
+
+
+def check_folder(out: Path, resume: bool, folds: bool, grid: bool) -> None:
+    """Raise an InputError if the run cannot begin, or be resumed, in its folder; or if another one is writing there."""
+    with locked(out):
+        if folds:
+            check_begun(out, resume)
+        elif grid:
+            check_grid(out, resume)
+        elif not resume:
+            check_unused(out)
+        elif not is_trained(out):
+            check_unfinished(out)
+
+
+def check_first_row(path: Path, sources: Sources, recipe: FinetuneRecipe) -> None:
+    """Raise an InputError if a file is missing, is no text, or has no first row for this task. What comes through a
+    pipe can be read but once, so it is left alone."""
+    if not INHERITED.fullmatch(str(path)):
+        task = find_task(recipe.task)
+        task.family.check_first(path, sources.files.reading(recipe.problem, task.pairs))
