@@ -286,6 +286,4 @@ def _read_row(names: list[str], row: list[str], where: str) -> Row:
 def check_figure(figure: float, where: str) -> None:
     """Raise an InputError for a figure that no chart can show: nan, an infinity, or one beyond all measures."""
     if not abs(figure) <= LARGEST:
-        raise InputError(
-            f"{where}: {figure:g} is no figure that a training can have; restore the file or remove the line"
-        )
+        raise InputError(f"{where}: {figure:g} is no figure of a training; restore the file or remove this line")
