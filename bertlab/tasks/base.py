@@ -21,6 +21,7 @@ from bertlab.corpora.labelled.records import Record, read_records
 from bertlab.corpora.labelled.tabular import Problem, ReadOptions
 from bertlab.errors import InputError
 from bertlab.inputs.features import Batch, Feature, collate
+from bertlab.io.gate import INHERITED
 from bertlab.model.base import PretrainedModel, beside
 from bertlab.tasks.files import some
 from bertlab.tokenizer import Tokenizer
@@ -134,7 +135,10 @@ class Task(ABC, Generic[Example, Predicted]):
 
     @classmethod
     def check_first(cls, path: Path, options: ReadOptions) -> None:
-        """Raise the InputErrors of `read_examples` that the first example of a file shows."""
+        """Raise the InputErrors of `read_examples` that the first example of a file shows. What comes through a pipe
+        can be read but once, so it is left alone."""
+        if INHERITED.fullmatch(str(path)):
+            return
         examples = cls.read_file(path, options)
         next(examples, None)
         if isinstance(examples, Generator):

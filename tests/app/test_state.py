@@ -101,3 +101,10 @@ def test_every_link_of_a_page_holds_what_is_chosen(folders):
     app.main.pills[-1].set_value(2).run()
     links = [code.value for code in app.main.code if code.value.startswith("http")]
     assert len(links) == 2 and all("word=2" in link for link in links)
+
+
+def test_a_text_too_long_for_a_link_is_named_once():
+    """Fields are called "Your text" and "Second text (optional)"; the panel says "your" of all that a link lacks."""
+    app = opened("attention", text="dog " * 3000, pair="cat " * 3000)
+    (warning,) = {box.value for box in app.main.warning if "This link does not contain" in box.value}
+    assert "does not contain your text and your second text" in warning.replace("\\", "")

@@ -186,7 +186,7 @@ SEARCH = {
     "second file is no text": Case("what --corpus text.txt noise.txt", "noise.txt"),
     "folder without text": Case("what --corpus text.txt empty", "holds no"),
     "nothing to show": Case("what --corpus text.txt --top 0", "--top 0"),
-    "no question": Case("  --corpus text.txt", "question"),
+    "no question": Case(" --corpus text.txt", "question"),
 }
 EXPORT = {
     "without ONNX": Case("storyworld-tiny-sentiment --out o --data rows.csv", "onnx is not installed", "onnx"),

@@ -6,7 +6,6 @@ from pathlib import Path
 from bertlab.cli.shared.cross_validation import check_begun
 from bertlab.cli.shared.examples import Sources
 from bertlab.cli.shared.tuning import is_trained
-from bertlab.io.gate import INHERITED
 from bertlab.model import BertModel
 from bertlab.tasks.registry import find_task
 from bertlab.training.engine.devices import check_processes, is_first, open_fabric
@@ -34,7 +33,7 @@ def check_start(
     with warnings.catch_warnings(action="ignore"):  # that the encoder has no pooler may not matter
         freeze(BertModel.from_pretrained(recipe.model), recipe.freeze)
     for path in dict.fromkeys(filter(None, (sources.train, sources.dev, sources.test))):
-        check_first_row(path, sources, recipe)
+        family.check_first(path, sources.files.reading(recipe.problem, find_task(recipe.task).pairs))
 
 
 def check_folder(out: Path, resume: bool, folds: bool, grid: bool) -> None:
@@ -48,11 +47,3 @@ def check_folder(out: Path, resume: bool, folds: bool, grid: bool) -> None:
             check_unused(out)
         elif not is_trained(out):
             check_unfinished(out)
-
-
-def check_first_row(path: Path, sources: Sources, recipe: FinetuneRecipe) -> None:
-    """Raise an InputError if a file is missing, is no text, or has no first row for this task. What comes through a
-    pipe can be read but once, so it is left alone."""
-    if not INHERITED.fullmatch(str(path)):
-        task = find_task(recipe.task)
-        task.family.check_first(path, sources.files.reading(recipe.problem, task.pairs))

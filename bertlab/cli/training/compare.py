@@ -100,13 +100,18 @@ def read_labelled(given: Sequence[str]) -> "dict[str, Parts]":
     from bertlab.tasks.files import FileOptions, naming
     from bertlab.tasks.registry import find_task
 
-    found: dict[str, Parts] = {}
+    files: dict[str, Path] = {}
     for one in given:
         name, _, file = one.partition("=")
-        if name not in FAMILIES or not file or name in found:
+        if name not in FAMILIES or not file or name in files:
             raise InputError(f"--data {one}: write TASK=FILE, each task once, TASK one of {', '.join(FAMILIES)}")
+        files[name] = Path(file).expanduser()
         task = find_task(name)
-        examples = list(task.family.read_examples(Path(file).expanduser(), FileOptions().reading(pairs=task.pairs)))
-        with naming(file):
+        task.family.check_first(files[name], FileOptions().reading(pairs=task.pairs))  # of all, before one is read
+    found: dict[str, Parts] = {}
+    for name, path in files.items():
+        task = find_task(name)
+        examples = list(task.family.read_examples(path, FileOptions().reading(pairs=task.pairs)))
+        with naming(path):
             found[name] = parts_of(examples)
     return found
