@@ -130,6 +130,8 @@ def write_sources(command: Data) -> str:
     out, texts = command.out or Path("labels"), {}
     check_empty(out, "labels of your own are train.csv, dev.csv and test.csv")
     check_sources(command.text)
+    if command.count < 2 or files_of(command.text) < 2:
+        raise InputError(f"--count {command.count}, --text: labels need passages of two files or more")
     known, test = held_out(list(read_sources(command.text)))
     train, dev = held_out(known, every=10)
     learned = {*map(source_of, train)}  # a source of one document may be held out as a whole
@@ -142,6 +144,13 @@ def write_sources(command: Data) -> str:
             (work / f"{name}.csv").write_text(text, encoding="utf-8")
     rows = ", ".join(f"{text.count(chr(10)) - 1:,} for {name}" for name, text in texts.items())
     return f"wrote passages to {out}: {rows}"
+
+
+def files_of(paths: tuple[Path, ...]) -> int:
+    """Count the files of a text; pydoc and storyworld, which are always at hand, are as many as are needed."""
+    from bertlab.corpora.documents import AT_HAND, text_files
+
+    return sum(2 if path in AT_HAND and not path.exists() else len(text_files(path)) for path in paths)
 
 
 def check_empty(folder: Path, hint: str) -> None:
