@@ -41,13 +41,14 @@ DEV_STATE = {EVALUATIONS: Rows, "best": dict[str, Tensor]}  # what a fine-tuning
 def locked(folder: Path) -> Iterator[None]:
     """Hold `folder`/.lock; the operating system releases it when the process ends, whatever ends it.
 
-    Makes the folder if need be, and removes it again if nothing was written to it. InputError at once if another
-    training holds the lock or if the folder cannot be written. On a file system without locks the training goes on
-    without one, and stderr says so.
+    Makes the folder if need be, and removes it again, with the folders made around it, if nothing was written to it.
+    InputError at once if another training holds the lock or if the folder cannot be written. On a file system without
+    locks the training goes on without one, and stderr says so.
     """
     path = folder / ".lock"
     lock = FileLock(path, timeout=0)
     try:
+        made = [around for around in folder.absolute().parents if not around.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout:
@@ -63,8 +64,9 @@ def locked(folder: Path) -> Iterator[None]:
         with suppress(OSError):  # while it is held, so that nobody waits for a file that is gone
             path.unlink()
         lock.release()
-        with suppress(OSError):
-            folder.rmdir()
+        with suppress(OSError):  # until one is not empty
+            for empty in (folder, *made):
+                empty.rmdir()
 
 
 class RunFolder:
