@@ -8,7 +8,8 @@ from tqdm.auto import tqdm
 
 from bertlab.errors import InputError, printable
 from bertlab.explain.words.fill import fill_mask, typed_masks
-from bertlab.io.atomic import atomic_lines, check_out
+from bertlab.io.atomic import atomic_lines, check_out, keep_apart
+from bertlab.io.locate import locate
 from bertlab.model import BertForPreTraining
 from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Given, Prediction, Task
@@ -106,6 +107,7 @@ def predict_file(
 
     Another format of the model's family is chosen by the ending of `out`: .conll gives words and labels as columns.
     """
+    keep_apart(out, [path, locate(model)])
     check_out(out)
     with settings.computing() as device:
         opened, task = open_task(model, device)

@@ -16,6 +16,7 @@ from bertlab.cli.models.info import Info
 from bertlab.cli.models.predict import Predict
 from bertlab.cli.models.search import Search
 from bertlab.cli.new import New
+from bertlab.cli.shared.arguments import read_arguments
 from bertlab.cli.shared.messages import INTERRUPTED, say
 from bertlab.cli.shipping.card import Card
 from bertlab.cli.shipping.embed import Embed
@@ -59,7 +60,7 @@ Command = (
 def main(arguments: list[str] | None = None) -> None:
     """Run one subcommand. A mistake of the user becomes one line on stderr and exit code 2."""
     try:
-        command = tyro.cli(Command, prog="bertlab", description="Build, train and look into BERT.", args=arguments)
+        command = read_arguments(Command, arguments, "bertlab", "Build, train and look into BERT.")
         with ended_by_signals() if isinstance(command, Pretrain | Finetune) else nullcontext():
             command.run()
     except InputError as error:

@@ -13,7 +13,7 @@ from bertlab.compare.laboratory import Result
 from bertlab.compare.report import Comparison
 from bertlab.compare.tables import TABLES, find_table
 from bertlab.errors import InputError
-from bertlab.io.gate import MOST_BYTES, parse_json
+from bertlab.io.gate import MOST_BYTES, open_file, parse_json
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -45,7 +45,7 @@ def open_saved(name: str, folder: Path = RESULTS) -> Comparison:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        with gzip.open(path) as file:
+        with open_file(path) as raw, gzip.open(raw) as file:
             text = file.read(MOST_BYTES).decode()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a saved comparison ({error})") from error

@@ -14,6 +14,7 @@ from pathlib import Path
 from bertlab.corpora.examples import Document
 from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
+from bertlab.io.gate import read_bytes
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 NO_MODULES = ("site-packages", "dist-packages", "__pycache__")  # folders below one of modules that belong to none of it
@@ -104,8 +105,8 @@ def parsed(path: Path) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of other people's escapes
-            return ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            return ast.parse(read_bytes(path))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
@@ -130,8 +131,8 @@ def _definitions(tree: ast.Module) -> Iterator[ast.Module | ast.ClassDef | ast.F
 
 def _may_have_docstrings(path: Path) -> bool:
     try:
-        source = path.read_bytes()
-    except OSError:
+        source = read_bytes(path)
+    except InputError:
         return False
     return b'"""' in source or b"'''" in source
 

@@ -28,6 +28,7 @@ from bertlab.course.checks.my_bert import CHECKS
 from bertlab.course.definitions import Part, Parts, in_their_places, parse_cell, parse_file, with_imports
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
+from bertlab.io.gate import read_text
 from bertlab.model.fast import keep_memory
 
 SOLUTIONS = (  # in the order of the file, a line for each part of the course
@@ -67,9 +68,10 @@ def current() -> Parts:
     path, solved = file(), parse_file(solution_file())
     if not path.exists():
         return solved
+    text = _text(path)
     try:
-        kept = parse_file(path.read_text(encoding="utf-8"))
-    except (SyntaxError, UnicodeDecodeError) as error:
+        kept = parse_file(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         where = f", line {line}" if line else ""
         raise InputError(f"{path}{where}: cannot be read ({error}); mend it, or move it away to begin anew") from error
@@ -134,12 +136,16 @@ def _kept_message(parts: list[Part]) -> str:
     return f"Kept: {file().name} has {' and '.join(named)}."
 
 
+def _text(path: Path) -> str:
+    return read_text(path).replace("\r\n", "\n")
+
+
 def _save(text: str) -> None:
     """Write my_bert.py; the version before it is kept under its date."""
     path = file()
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
-        before = path.read_text(encoding="utf-8")
+        before = _text(path)
         if before == text:
             return
         versions = path.parent / "my_bert_versions"

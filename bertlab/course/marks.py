@@ -1,6 +1,5 @@
 """The mark sheet: which exercises of the chapters pass, read from the saved notebooks without running them."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,9 +7,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bertlab.errors import InputError
+from bertlab.io.gate import read_json
 
 EXERCISE = re.compile(r"^#+ Exercise (\d+): (.+) \((\w[\w-]*), (\d+) minutes\)$", re.M)
 TIME = re.compile(r"Time: about (\d+) minutes with the exercises, (\d+) without")
+MOST_BYTES = 200_000_000  # of a notebook with its pictures
 UNWRITTEN = "raise NotImplementedError"
 State = Literal["passed", "not yet", "not run", "not begun"]
 
@@ -54,9 +55,9 @@ def read_marks(folder: Path) -> list[Chapter]:
 
 def _chapter(path: Path) -> Chapter:
     try:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        cells = read_json(path, MOST_BYTES)["cells"]
         cells = [cell | {"source": "".join(cell["source"])} for cell in cells]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: no notebook ({type(error).__name__}: {error})") from None
     prose = "\n".join(cell["source"] for cell in cells if cell["cell_type"] == "markdown")
     title, times = re.search(r"^# (.+)$", prose, re.M), TIME.search(prose)

@@ -12,7 +12,7 @@ from bertlab.corpora.labelled.columns import TEXTS, Columns, found_columns
 from bertlab.corpora.labelled.records import read_records
 from bertlab.corpora.reading import check_text
 from bertlab.errors import InputError, require
-from bertlab.io.atomic import atomic_file, check_out
+from bertlab.io.atomic import atomic_file, check_out, keep_apart
 from bertlab.search.vectors import TextEncoder
 
 CHUNK = 4096  # texts that are sorted by length together
@@ -25,6 +25,7 @@ def embed_file(path: Path, out: Path, encoder: TextEncoder, column: str | None =
     The file holds a text a line (.txt) or rows with named columns. It appears when it is complete. InputError names
     the file and line of an empty text.
     """
+    keep_apart(out, [path])
     if out.suffix not in WRITERS:
         raise InputError(f"--out {out}: vectors are written as {' or '.join(WRITERS)}")
     if out.suffix == ".parquet":

@@ -16,7 +16,7 @@ from bertlab.config import BertConfig
 from bertlab.deploy.runtimes import RUNTIMES, Name, computed_by, named_outputs, quiet
 from bertlab.errors import InputError
 from bertlab.inputs.features import Batch
-from bertlab.io.atomic import atomic_folder, check_out
+from bertlab.io.atomic import atomic_folder, check_out, keep_apart
 from bertlab.io.gate import present
 from bertlab.io.locate import locate
 from bertlab.model import BertForMultipleChoice, BertForTokenClassification
@@ -103,6 +103,7 @@ def export_model(name: str | Path, runtime: Name, out: Path, int8: bool = False,
     """
     kind = RUNTIMES[runtime]
     folder, file = place_of(runtime, out, int8)
+    keep_apart(folder, [locate(name)])
     check_place(folder, name)
     model = model_class(locate(name)).from_pretrained(name)
     tokenizer = Tokenizer.from_pretrained(name)

@@ -14,6 +14,7 @@ from bertlab.corpora.letters import words as words_of
 from bertlab.corpora.sources import LICENCES, source_of
 from bertlab.evaluation.held_out import held_out
 from bertlab.evaluation.report import markdown_table
+from bertlab.io.gate import read_bytes
 from bertlab.tokenizer import Tokenizer
 
 SIZES = (1000, 4000, 16_000)
@@ -93,7 +94,7 @@ def licences(paths: Sequence[Path]) -> str:
     """Return what the files LICENCES beside the texts say, or that they say nothing."""
     folders = dict.fromkeys(path if path.is_dir() else path.parent for path in paths)
     files = [folder / LICENCES for folder in folders if (folder / LICENCES).is_file()]
-    return "\n".join(file.read_text(encoding="utf-8", errors="replace").strip() for file in files)
+    return "\n".join(read_bytes(file).decode("utf-8", errors="replace").strip() for file in files)
 
 
 def corpus_card(documents: Sequence[Document], licence: str = "", sizes: Sequence[int] = SIZES, seed: int = 0) -> str:

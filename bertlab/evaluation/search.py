@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bertlab.errors import InputError
+from bertlab.io.gate import read_text
 from bertlab.search.ranking import Ranker, ranks
 from bertlab.search.units import Unit
 
@@ -21,9 +22,9 @@ class Question:
 def read_questions(path: Path) -> list[Question]:
     """Return the questions of a TOML file: [[question]] with ask, a text, and answers, a list of names."""
     try:
-        rows = tomllib.loads(path.read_text(encoding="utf-8"))["question"]
+        rows = tomllib.loads(read_text(path))["question"]
         return [Question(row["ask"], frozenset(row["answers"])) for row in rows]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: cannot be read as questions ({error})") from error
 
 

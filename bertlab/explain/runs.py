@@ -8,7 +8,7 @@ from pathlib import Path
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.io.fields import fits
-from bertlab.io.gate import brief, parse_json, read_json, read_text
+from bertlab.io.gate import brief, parse_json, present, read_json, read_text
 from bertlab.io.locate import bundled_models, locate, snapshots
 from bertlab.model.weights import weights_file
 from bertlab.training.engine.checkpoints import Checkpoints
@@ -166,9 +166,9 @@ def _baselines(folder: Path, measures: Sequence[str]) -> list[CurveBaseline]:
     """Return the baselines written at the start of the run; for older runs, those measured at its end."""
     names = {theirs: measure for measure, theirs in AGAINST.items() if measure in measures}
     coin = [CurveBaseline("coin toss", measure, 0.5) for measure in PAIRS if measure in measures]
-    if (path := folder / BASELINES).is_file():
+    if present(path := folder / BASELINES):
         return _written(path, names) + coin
-    if names and (path := folder / MEASURES).is_file():
+    if names and present(path := folder / MEASURES):
         return _measured(path, names) + coin
     return coin
 

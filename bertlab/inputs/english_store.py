@@ -11,6 +11,7 @@ from bertlab.corpora.english.sources import LARGE_SOURCES, SOURCES, describe_wor
 from bertlab.inputs.store import TokenStore
 from bertlab.inputs.store_writing import write_store
 from bertlab.io.atomic import atomic_write
+from bertlab.io.gate import read_text
 from bertlab.tokenizer import Tokenizer
 
 VOCABULARY_EACH = 4  # one document in so many is enough to learn a vocabulary from
@@ -39,7 +40,7 @@ def english_store(
 
 def about(store: Path) -> str:
     """Return the text for the model card: corpora, licences, words of each genre, overlap removed."""
-    return _about_path(store).read_text(encoding="utf-8")
+    return read_text(_about_path(store))
 
 
 def _vocabulary(folder: Path, store: Path, vocab_size: int, lowercase: bool, progress: bool) -> Tokenizer:

@@ -23,6 +23,7 @@ from typing import overload
 import numpy as np
 
 from bertlab.errors import InputError
+from bertlab.io.gate import open_file, present, read_json
 from bertlab.tokenizer import Tokenizer
 
 
@@ -89,7 +90,7 @@ class Header:
 
 def _checksum(path: Path) -> int:
     checksum = 0
-    with path.open("rb") as file:
+    with open_file(path) as file:
         while block := file.read(BLOCK):
             checksum = zlib.crc32(block, checksum)
     return checksum
@@ -98,17 +99,15 @@ def _checksum(path: Path) -> int:
 def read_header(folder: Path) -> Header:
     """Return the header of the store in `folder`; InputError where there is none that this version reads."""
     path = folder / HEADER
-    if not path.is_file():
+    if not present(path):
         raise InputError(f"{folder} is no token store, it holds no {HEADER}: make one with bertlab tokenize")
+    content = read_json(path)
     try:
-        content = json.loads(path.read_bytes())
         if content["version"] != VERSION:
             raise InputError(f"{path}: version {content['version']!r}, not {VERSION}; build the store again")
         header = Header(**content)
         if header.documents < 1 or header.checksums.keys() != header.sizes().keys():
             raise ValueError("no documents or no checksums")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         if isinstance(error, InputError):
             raise

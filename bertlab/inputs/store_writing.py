@@ -119,15 +119,13 @@ class _Writer:
         self.saved = time.monotonic()
 
     def _new(self, tokenizer: Tokenizer) -> Header:
-        for file in self.folder.iterdir():
-            file.unlink()
+        _remove(self.folder.iterdir())
         header = Header("uint16" if tokenizer.vocab_size <= 1 << 16 else "uint32", vocabulary_hash(tokenizer))
         header.checksums = {name: zlib.crc32(bytes(size)) for name, size in header.sizes().items()}  # each first is 0
         return header
 
     def _old(self, tokenizer: Tokenizer) -> Header:
-        for file in self.folder.glob(".*"):  # cut off while saving
-            file.unlink()
+        _remove(self.folder.glob(".*"))  # cut off while saving
         header = read_header(self.folder)
         if header.vocabulary != vocabulary_hash(tokenizer):
             raise InputError(self._other("vocabulary"))
@@ -191,3 +189,8 @@ class _Writer:
     def close(self) -> None:
         for file in self.files.values():
             file.close()
+
+
+def _remove(left: Iterable[Path]) -> None:
+    for entry in left:
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()

@@ -1,7 +1,10 @@
 """Files and folders that are written completely or not at all.
 
 A full disk, a kill or an exception while saving must leave what was there before, so everything is
-written under a hidden name first and renamed into place when it is complete: a rename needs no space.
+written in a hidden folder first and renamed into place when it is complete: a rename needs no space.
+
+The hidden folder `.NAME.HASH.part` lies beside its target, or inside if that is a folder, and is locked by its writer.
+The next write beside it removes it if its writer was killed.
 """
 
 import errno
@@ -9,11 +12,41 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from filelock import FileLock, Timeout
+
 from bertlab.errors import InputError
+from bertlab.io.gate import check_file
+
+NEW, OLD, LOCK = "new", "old", "lock"  # in a hidden folder: what is written, what it replaces, the writer's lock
+# What a folder is read for: texts, notebooks, the files of a model. Vectors or predictions may be written beside them.
+READ_IN_FOLDERS = (".txt", ".md", ".ipynb", ".json", ".safetensors", ".bin")
+
+
+def keep_apart(out: str | Path, inputs: Iterable[str | Path]) -> None:
+    """Raise an InputError where writing the file or folder `out` would replace one of `inputs`, which need not exist.
+
+    Links and other spellings of a path do not hide that two names mean one file.
+    """
+    out = Path(out).expanduser()
+    for given in (Path(name).expanduser() for name in inputs if str(name)):
+        if os.path.exists(out) and os.path.exists(given) and _would_replace(out, given):
+            raise InputError(f"--out {out}: would replace {given}, which is read; choose another name")
+
+
+def _would_replace(out: Path, given: Path) -> bool:
+    if out.samefile(given):
+        return True
+    if out.is_dir():
+        return given.is_file() and _lies_in(out, given)
+    return given.is_dir() and out.suffix in READ_IN_FOLDERS and _lies_in(given, out)
+
+
+def _lies_in(folder: Path, file: Path) -> bool:
+    return any(path.parent.samefile(folder) for path in (file.absolute(), file.resolve()))
 
 
 def check_out(path: str | Path, folder: bool = False) -> None:
@@ -47,21 +80,18 @@ def atomic_folder(folder: str | Path) -> Iterator[Path]:
         # Inside an existing folder: this may be a mount point, where only the inside can be renamed.
         parent = folder if folder.exists() else folder.parent
         parent.mkdir(parents=True, exist_ok=True)
-        work = _hidden_name(parent, folder.name)
-        new, old = work / "new", work / "old"
-        try:
-            work.mkdir()
+        with _workplace(parent, folder.name) as work:
+            new, old = work / NEW, work / OLD
             new.mkdir()
-            yield new
+            try:
+                yield new
+            except InputError as error:  # from an atomic_write inside: name the folder that the user knows
+                raise InputError(str(error).replace(str(new), str(folder))) from error
             if folder.exists():
                 old.mkdir()
                 _swap(new, folder, old)
             else:
                 new.rename(folder)
-        except InputError as error:  # from an atomic_write inside: name the folder that the user knows
-            raise InputError(str(error).replace(str(new), str(folder))) from error
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
 
 
 def atomic_write(path: str | Path, content: str | bytes) -> None:
@@ -90,24 +120,59 @@ def atomic_lines(path: str | Path, lines: Iterable[str]) -> int:
 def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
     """Open a new file that replaces `path` when it is left without an error.
 
-    Raises InputError, naming the file, where the file system refuses.
+    Raises InputError, naming the file, where the file system refuses, and where a folder or a device has that name.
     """
     path = Path(path).expanduser().absolute()
     with plain_errors(path):
+        if path.exists():
+            check_file(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        work = _hidden_name(path.parent, path.name)
-        try:
-            with open(work, "xb") as file:
+        with _workplace(path.parent, path.name) as work:
+            with open(work / NEW, "xb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(work, path)
-        finally:
-            work.unlink(missing_ok=True)
+            os.replace(work / NEW, path)
 
 
-def _hidden_name(parent: Path, name: str) -> Path:
-    return parent / f".{name[:60]}.{secrets.token_hex(4)}.part"
+@contextmanager
+def _workplace(parent: Path, name: str) -> Iterator[Path]:
+    """Give a hidden folder in `parent`, locked until it is removed again; first sweep those of killed processes."""
+    _sweep(parent)
+    work, lock = _locked_folder(parent, name)
+    try:
+        yield work
+    finally:
+        lock.release(force=True)
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _locked_folder(parent: Path, name: str) -> tuple[Path, FileLock]:
+    while True:
+        work = parent / f".{name[:60]}.{secrets.token_hex(4)}.part"
+        work.mkdir()
+        lock = FileLock(work / LOCK, timeout=0)
+        try:
+            lock.acquire()
+        except (Timeout, FileNotFoundError):  # another process swept it before it was locked
+            continue
+        except OSError:  # a file system without locks, where nothing is swept
+            pass
+        return work, lock
+
+
+def _sweep(parent: Path) -> None:
+    """Remove the hidden folders in `parent` whose writers were killed; a swap of entries that had begun is ended."""
+    for work in parent.glob(".*.????????.part"):
+        lock = FileLock(work / LOCK, timeout=0)
+        with suppress(Timeout, OSError):
+            if not {LOCK} <= {entry.name for entry in work.iterdir()} <= {NEW, OLD, LOCK}:
+                continue
+            lock.acquire()
+            if (work / OLD).exists() and (work / NEW).exists():
+                _swap(work / NEW, parent, work / OLD)
+            lock.release()
+            shutil.rmtree(work, ignore_errors=True)
 
 
 def _swap(new: Path, folder: Path, old: Path) -> None:
@@ -129,9 +194,11 @@ def _swap(new: Path, folder: Path, old: Path) -> None:
 
 @contextmanager
 def plain_errors(path: Path) -> Iterator[None]:
-    """Turn the file system's refusals into an InputError that names `path`."""
+    """Turn the file system's refusals, and text that UTF-8 cannot hold, into an InputError that names `path`."""
     try:
         yield
+    except UnicodeEncodeError as error:
+        raise InputError(f"{path}: not written, a text in it has half of a surrogate pair (broken Unicode)") from error
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"{path}: cannot be written ({reason}); what was there before is unchanged") from error

@@ -13,8 +13,10 @@ from typing import TypeVar
 
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
+from bertlab.io.gate import read_bytes
 
 Result = TypeVar("Result")
+MOST_BYTES = 4_000_000_000
 
 
 def cache_folder() -> Path:
@@ -35,7 +37,7 @@ def cached(name: str, key: str, make: Callable[[], bytes], read: Callable[[bytes
 
 def _kept(path: Path, key: str) -> bytes | None:
     try:
-        head, _, content = path.read_bytes().partition(b"\n")
-    except OSError:
+        head, _, content = read_bytes(path, MOST_BYTES).partition(b"\n")
+    except InputError:
         return None
     return content if head.decode("ascii", "replace") == f"{key} {hashlib.sha256(content).hexdigest()}" else None

@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from bertlab.errors import InputError
+from bertlab.io.gate import read_bytes
+
 IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w.]+)(?:[ \t]+as[ \t]+(\w+))?", re.MULTILINE)
 FROM = re.compile(r"^[ \t]*from[ \t]+([a-zA-Z_][\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)", re.MULTILINE)
 DOTTED = re.compile(r"[A-Za-z_][\w.]*")
@@ -27,8 +30,8 @@ def count_users(files: Iterable[tuple[str, Path]]) -> Counter[str]:
         package = module.partition(".")[0]
         package = PYTHON if package in sys.stdlib_module_names else package
         try:
-            source = path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
+            source = read_bytes(path).decode("utf-8", errors="replace")
+        except InputError:
             continue
         pairs.update((name, package) for name in used_names(source))
     return Counter(name for name, _ in pairs)

@@ -21,7 +21,7 @@ from torch import Tensor
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_folder, atomic_write
 from bertlab.io.fields import check_fields
-from bertlab.io.gate import read_json
+from bertlab.io.gate import present, read_json, read_text
 from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.engine.checkpoints import EVALUATIONS, FORMAT, SAVED, Checkpoints, Rows, State, check_state
@@ -31,6 +31,7 @@ from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe, as_record
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}  # of some network file systems
 RECIPE, MEASURES, STATES = "recipe.json", "measures.json", "resume"
+MOST_LOG_BYTES = 200_000_000  # a million steps, each with its row
 LARGEST = 1e30  # of a figure: more overflows in a chart
 AT_START = (RECIPE, "machine.json", "baselines.json")  # what a run writes before its first step
 RUN_STATE = {"text": str, "minutes": float | None}  # what a run adds to each state, of which kind
@@ -256,12 +257,9 @@ def check_recipe(folder: Path, recipe: dict[str, Any]) -> None:
 def read_rows(path: Path) -> list[Row]:
     """Read metrics.csv or dev.csv; a missing file has no rows. A last line without its end is still being written and
     left out. InputError names a damaged line."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    except FileNotFoundError:  # no dev set, or no step with a finite gradient
+    if not present(path):  # no dev set, or no step with a finite gradient
         return []
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error})") from error
+    lines = read_text(path, MOST_LOG_BYTES).splitlines(keepends=True)
     whole = [line.strip().split(",") for line in lines if line.endswith("\n")]
     if not whole:
         return []

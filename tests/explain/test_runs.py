@@ -95,7 +95,7 @@ def test_nothing_measured_yet(folder):
         ("metrics.csv", "step,mlm_loss\n1,2\n3,x\n", r"metrics\.csv, line 3: 2 numbers"),
         ("metrics.csv", "step,mlm_loss\n1,2,3\n", r"metrics\.csv, line 2: 2 numbers"),
         ("metrics.csv", "loss\n1\n", "no column step"),
-        ("metrics.csv", b"\xff\xfe\n", r"metrics\.csv cannot be read"),
+        ("metrics.csv", b"\xff\xfe\n", r"metrics\.csv: not UTF-8 at byte 0"),
         ("metrics.csv", "step,mlm_loss\n1,2\n2,nan\n", r"metrics\.csv, line 3, column mlm_loss: nan is no figure"),
         ("metrics.csv", "step,mlm_loss\n1,-inf\n", r"metrics\.csv, line 2, column mlm_loss: -inf is no figure"),
         ("metrics.csv", "step,mlm_loss\n1,1e308\n", r"metrics\.csv, line 2, column mlm_loss: 1e\+308 is no figure"),

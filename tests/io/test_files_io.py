@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from bertlab import InputError
-from bertlab.io.atomic import atomic_folder, atomic_write
+from bertlab.io.atomic import atomic_file, atomic_folder, atomic_write, keep_apart
 
 
 def tree(folder):
@@ -128,3 +128,139 @@ def test_atomic_write_on_a_full_disk_keeps_the_old_file(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="file: cannot be written"):
         atomic_write(tmp_path / "file", "new")
     assert tree(tmp_path) == {"file": "old"}
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from bertlab.io.atomic import atomic_file, atomic_folder
+home = Path(sys.argv[1])
+if sys.argv[2] == "file":
+    with atomic_file(home / "vectors") as file:
+        file.write(b"half"); file.flush(); os._exit(9)
+if sys.argv[2] == "swap":
+    rename = Path.rename
+    def dies(self, target):
+        rename(self, target)
+        if Path(target) == home / "a":
+            os._exit(9)
+    Path.rename = dies
+with atomic_folder(home) as work:
+    for name in "abc":
+        (work / name).write_text("new")
+    if sys.argv[2] == "folder":
+        os._exit(9)
+"""
+
+
+def killed(home, what):
+    """A process that dies while it writes; it leaves one hidden folder."""
+    assert subprocess.run([sys.executable, "-c", KILLED, home, what]).returncode == 9
+    (left,) = home.glob(".*.part")
+    return left
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_what_a_kill_left_goes_with_the_next_write_beside_it(tmp_path, what):
+    (tmp_path / "a").write_text("old")
+    killed(tmp_path, what)
+    atomic_write(tmp_path / "other", "x")
+    assert tree(tmp_path) == {"a": "old", "other": "x"}
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_swap_that_a_kill_cut_off_is_ended(tmp_path):
+    """The new folder was complete: its entries replace the rest of the old ones, and none is lost."""
+    for name in "abcd":
+        (tmp_path / name).write_text("old")
+    killed(tmp_path, "swap")
+    assert (tmp_path / "a").read_text() == "new" and (tmp_path / "c").read_text() == "old"
+    atomic_write(tmp_path / "other", "x")
+    assert tree(tmp_path) == {"a": "new", "b": "new", "c": "new", "d": "old", "other": "x"}
+
+
+def test_what_a_living_process_writes_stays(tmp_path):
+    with atomic_file(tmp_path / "vectors") as file, atomic_folder(tmp_path) as work:
+        file.write(b"long work")
+        (work / "a").write_text("1")
+        atomic_write(tmp_path / "other", "x")
+        assert len(list(tmp_path.glob(".*.part"))) == 2
+    assert tree(tmp_path) == {"a": "1", "other": "x", "vectors": "long work"}
+
+
+def test_hidden_folders_of_others_stay(tmp_path):
+    for name in (".film.1a2b3c4d.part", ".film.5a6b7c8d.part"):
+        (tmp_path / name).mkdir()
+    (tmp_path / ".film.1a2b3c4d.part" / "lock").write_text("")
+    (tmp_path / ".film.1a2b3c4d.part" / "mine").write_text("a download of another program")
+    (tmp_path / ".film.9a9b9c9d.part").write_text("another download")
+    before = tree(tmp_path)
+    atomic_write(tmp_path / "other", "x")
+    assert tree(tmp_path) == before | {"other": "x"}
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/null", path)])
+def test_nothing_but_a_file_is_replaced_by_a_file(tmp_path, make):
+    path = tmp_path / "out"
+    make(path)
+    before = os.stat(path).st_mode
+    with pytest.raises(InputError, match="out: not a regular file but"):
+        atomic_write(path, "x")
+    assert os.stat(path).st_mode == before
+
+
+def test_text_that_utf_8_cannot_hold(tmp_path):
+    with pytest.raises(InputError, match="out: not written, a text in it has half of a surrogate pair"):
+        atomic_write(tmp_path / "out", "a\ud800")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A file, other names of it, a folder of texts and a model."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.csv").write_text("text\na\n")
+    os.symlink("f.csv", "link.csv")
+    os.link("f.csv", "hard.csv")
+    for name in ("texts/a.txt", "texts/card.html", "model/config.json", "model/predictions.jsonl", "labels/dev.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    os.symlink("texts", "elsewhere")
+    return tmp_path
+
+
+REPLACED = {
+    "itself": ("f.csv", "f.csv"),
+    "another spelling": ("texts/../f.csv", "./f.csv"),
+    "a link": ("link.csv", "f.csv"),
+    "a linked input": ("f.csv", "link.csv"),
+    "a hard link": ("hard.csv", "f.csv"),
+    "a folder": ("texts", "texts"),
+    "a linked folder": ("elsewhere", "texts"),
+    "a text of a folder": ("texts/a.txt", "elsewhere"),
+    "a file of a model": ("model/config.json", "model"),
+    "a folder with the input": ("labels", "labels/dev.csv"),
+    "the current folder": (".", "f.csv"),
+}
+APART = {
+    "a new file": ("new.csv", "f.csv"),
+    "no such input": ("f.csv", "english"),
+    "other files beside texts": ("texts/card.html", "texts"),
+    "predictions beside a model": ("model/predictions.jsonl", "model"),
+    "a folder inside": ("texts/store", "texts"),
+    "a folder around folders": (".", "texts"),
+}
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_nothing_is_written_over_what_is_read(place, name):
+    out, given = REPLACED[name]
+    for one in (out, place / out):
+        with pytest.raises(InputError, match="--out .*: would replace .*, which is read; choose another name"):
+            keep_apart(one, ["english", given])
+
+
+@pytest.mark.parametrize("name", APART)
+def test_what_replaces_nothing_may_be_written(place, name):
+    out, given = APART[name]
+    keep_apart(out, ["", given])

@@ -71,8 +71,9 @@ def read_material(text: Sequence[Path], data: Path | None, store: Path | None = 
         return _public_english(data)
     if not text:
         return PretrainingText(None, {}, STORYWORLD)
+    texts = read_texts(text)
     with naming(", ".join(map(str, text))):
-        known, new = held_out(read_texts(text))
+        known, new = held_out(texts)
     return PretrainingText(known, {"": new}, f"Trained on {len(known)} documents of own text.")
 
 
@@ -87,7 +88,8 @@ def check_material(text: Sequence[Path], data: Path | None, store: Path | None =
 
 
 def _stored(store: TokenStore) -> PretrainingText:
-    known, new = map(store.part, held_out(range(len(store))))  # numbers of documents
+    with naming(store.folder):
+        known, new = map(store.part, held_out(range(len(store))))  # numbers of documents
     return PretrainingText(known, {"": new}, f"Trained on {len(known)} documents of own text, from a token store.")
 
 

@@ -60,7 +60,7 @@ def check_above_zero(settings: object, names: Sequence[str]) -> None:
 
 def command_line(start: str, command: Command, names: Sequence[str]) -> str:
     """Return the command for the model card: the options given of `names`; the user's files by what they are."""
-    options = _options(command)
+    options = options_of(command)
     given = {name: what for name, what in FILES.items() if name in options and options[name][0]}
     given |= {name: str(options[name][0]) for name in names if options[name][0] != options[name][1]}
     given |= {"set": shlex.join(all_settings(command))} if "set" in given else {}
@@ -68,12 +68,12 @@ def command_line(start: str, command: Command, names: Sequence[str]) -> str:
     return " ".join([f"bertlab {start}", *words])
 
 
-def _options(command: Any) -> dict[str, tuple[Any, Any]]:
+def options_of(command: Any) -> dict[str, tuple[Any, Any]]:
     """Return (value, default) of every option, those of nested records too."""
     found: dict[str, tuple[Any, Any]] = {}
     for field in fields(command):
         value = getattr(command, field.name)
-        found |= _options(value) if is_dataclass(value) else {field.name: (value, field.default)}
+        found |= options_of(value) if is_dataclass(value) else {field.name: (value, field.default)}
     return found
 
 

@@ -166,9 +166,11 @@ def write_baselines(out: Path, baselines: Mapping[str, Measures]) -> None:
 
 def baselines_of(out: Path, sets: "Sets", task: "Task") -> Mapping[str, Measures]:
     """Return the baselines on the test set: those of the run folder, if the dev set is the test set."""
+    from bertlab.io.gate import parse_json, read_text
+
     file = out / "baselines.json"
     if sets.test is sets.dev and file.exists():
-        return {row.pop("name"): row for row in json.loads(file.read_text(encoding="utf-8"))}
+        return {row.pop("name"): row for row in parse_json(read_text(file), file)}
     return task.baselines(sets.train, sets.test)
 
 

@@ -24,6 +24,7 @@ class Corpus:
         from bertlab.corpora.documents import check_sources, read_sources
         from bertlab.evaluation.corpus_card import corpus_card, licences
         from bertlab.io.atomic import atomic_write, check_out
+        from bertlab.tasks.files import naming
         from bertlab.vocabulary import SPECIAL_TOKENS
 
         if not self.text:
@@ -33,7 +34,9 @@ class Corpus:
         if self.out:
             check_out(self.out)
         check_sources(self.text)
-        card = corpus_card(list(read_sources(self.text)), licences(self.text), self.sizes)
+        documents = list(read_sources(self.text))
+        with naming(", ".join(map(str, self.text))):
+            card = corpus_card(documents, licences(self.text), self.sizes)
         if self.out is None:
             print(card, end="")
         else:

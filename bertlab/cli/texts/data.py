@@ -72,13 +72,14 @@ def write_cloze(command: Data) -> str:
 
     from bertlab.corpora.cloze import cloze_questions
     from bertlab.corpora.labelled.squad import squad_text
-    from bertlab.io.atomic import atomic_write, check_out
+    from bertlab.io.atomic import atomic_write, check_out, keep_apart
 
     if command.count < 1:
         raise InputError(f"--count {command.count}: write at least one")
     out = command.out or Path("cloze")
     path = out if out.suffix else out.with_suffix(".json")
     check_out(path)
+    keep_apart(path, command.text)
     found = islice(cloze_questions(cloze_text(command), command.seed), command.count)
     questions = list(tqdm(found, "questions", command.count, leave=False))
     if not questions:
@@ -132,8 +133,10 @@ def write_sources(command: Data) -> str:
     check_sources(command.text)
     if command.count < 2 or files_of(command.text) < 2:
         raise InputError(f"--count {command.count}, --text: labels need passages of two files or more")
-    known, test = held_out(list(read_sources(command.text)))
-    train, dev = held_out(known, every=10)
+    documents = list(read_sources(command.text))
+    with naming(", ".join(map(str, command.text))):
+        known, test = held_out(documents)
+        train, dev = held_out(known, every=10)
     learned = {*map(source_of, train)}  # a source of one document may be held out as a whole
     for name, part in {"train": train, "dev": dev, "test": test}.items():
         with naming(out / f"{name}.csv"):

@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from bertlab.corpora.english.sources import Source
 from bertlab.errors import InputError
+from bertlab.io.gate import open_file
 
 
 class Member(NamedTuple):
@@ -48,7 +49,7 @@ def _readable(home: Path) -> Iterator[None]:
 
 
 def _packed(archive: Path, progress: bool) -> Iterator[Member]:
-    with archive.open("rb") as raw, _bar(raw, archive, progress) as counted:
+    with open_file(archive) as raw, _bar(raw, archive, progress) as counted:
         # not "r|xz", whose files cannot be read as text
         with lzma.open(counted) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
             for member in tar:
@@ -64,7 +65,7 @@ def _unpacked(home: Path, source: Source, progress: bool) -> Iterator[Member]:
     if not files:
         raise InputError(f"{home}: {source.wanted}")
     for path in tqdm(files, source.folder, unit=" files", disable=not progress, leave=False):
-        with path.open("rb") as file:
+        with open_file(path) as file:
             yield Member(path.relative_to(top).as_posix(), file, home)
 
 

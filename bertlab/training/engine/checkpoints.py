@@ -46,7 +46,7 @@ class Checkpoints:
 
     def save(self, state: State) -> None:
         """Write the state and drop all but the newest `keep`. InputError where the file system refuses."""
-        part = self.folder / f".{state['step']:07d}.part"
+        part = self.folder / ".state.part"  # one name, so that the next save replaces what a kill left
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with part.open("wb") as file:

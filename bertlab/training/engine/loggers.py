@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from bertlab.errors import InputError, require
+from bertlab.io.gate import read_text
 from bertlab.training.engine.throughput import Row
 
 Send = Callable[[dict[str, float], int], None]  # figures by name, and the step they belong to
@@ -61,7 +62,7 @@ def wandb_run(folder: Path, after: int) -> Iterator[Send]:
     name.parent.mkdir(exist_ok=True)
     if not name.exists():
         name.write_text(uuid4().hex)
-    how: dict[str, Any] = {"id": name.read_text(), "resume": "allow", "settings": wandb.Settings(console="off")}
+    how: dict[str, Any] = {"id": read_text(name), "resume": "allow", "settings": wandb.Settings(console="off")}
     try:
         run = wandb.init(project=os.environ.get("WANDB_PROJECT", "bertlab"), name=str(folder), dir=folder, **how)
     except wandb.errors.Error as error:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bertlab.cli.shared.examples import odd_labels
 from bertlab.corpora.examples import TextExample
+from bertlab.corpora.labelled.records import read_records
 from bertlab.corpora.labelled.tabular import read_table
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
@@ -345,3 +346,44 @@ def test_real_sentences(tmp_path, side):
     path = tmp_path / f"{side}.txt"
     path.write_bytes((SHARED / "sentence_polarity" / f"rt-polarity.{side}").read_bytes())
     assert len(list(read_table(path, labelled=False))) == 5331
+
+
+SLOW = {  # csv.Sniffer takes minutes for each
+    "quotes": "foo,bar\n" + ",'a" * 66_666 + "\n",
+    "prose": "id,comment_text\n"
+    + ("1, 'I said, 'go', and \"left, 'then' she, 'wept, 'and so on it went; " * 50 + "\n") * 99,
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", SLOW)
+def test_delimiters_are_found_at_once(tmp_path, name):
+    """Whatever is wrong with the rows behind."""
+    path = tmp_path / "a.csv"
+    path.write_text(SLOW[name])
+    with pytest.raises(InputError, match=r"a\.csv"):
+        list(read_table(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "cells"),
+    [
+        ("wert;satz\n3,5;Er kam, sah, ging\n2,5;Ja\n", {"wert": "3,5", "satz": "Er kam, sah, ging"}),
+        ("foo|bar\nx, y|z; z\n", {"foo": "x, y", "bar": "z; z"}),
+        ('foo,bar\n"a;b;c",d\n"e;f\ng;h",i\n', {"foo": "a;b;c", "bar": "d"}),
+        ("foo;bar\na;b\nc;d;e\n", {"foo": "a", "bar": "b"}),
+        ("comment\nJust one column; of prose\n", {"comment": "Just one column; of prose"}),
+        ("foo,bar\n'tis so,a 'quote\n", {"foo": "'tis so", "bar": "a 'quote"}),
+    ],
+)
+def test_the_delimiter_is_the_one_that_cuts_all_rows_alike(tmp_path, content, cells):
+    path = tmp_path / "a.csv"
+    path.write_text(content)
+    assert next(read_records(path)).values == cells
+
+
+def test_a_column_named_twice_in_a_row_of_json(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "a", "label": "x"}\n{"text": "a", "label": "x", "label": "y"}\n')
+    with pytest.raises(InputError, match=r"a\.jsonl, line 2: 'label' is given twice"):
+        list(read_table(path))

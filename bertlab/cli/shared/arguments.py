@@ -1,0 +1,92 @@
+"""The arguments of a command: what is wrong with them in one line, and no output over what is read."""
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import redirect_stderr
+from io import StringIO
+from itertools import chain, groupby, takewhile
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from bertlab.cli.shared.settings import options_of
+from bertlab.errors import InputError
+from bertlab.io.atomic import keep_apart
+
+COLOUR, RULE = re.compile(r"\x1b\[[0-9;]*m"), re.compile(" ?(?:─+|-+)")
+OPTION, HELP = re.compile(r" {5}(--[\w-]+)"), re.compile(r" +in (\S.*) --help")
+HELP_TEXT = " " * 9  # before what an option is for
+COMMANDS = "Available subcommands:"
+PLAINER = {  # what tyro says -> in words for its users
+    r"no type matching (?:\{None\}\|)?(\S+) could be instantiated from": r"must be \1, not",
+    r"\. Expected 1 values": "",
+    r" or misplaced options:": " options:",
+    r" \(applied to [^)]*\)": "",
+}
+
+
+def read_arguments(commands: Any, arguments: Sequence[str] | None, prog: str, description: str) -> Any:
+    """Return the command that the arguments name. InputError says in one line what is wrong with them."""
+    given = sys.argv[1:] if arguments is None else arguments
+    said = StringIO()
+    try:
+        with redirect_stderr(said):
+            command = tyro.cli(commands, prog=prog, description=description, args=given)
+    except SystemExit as left:
+        if left.code != 2:  # --help
+            raise
+        names = [name for name in given[:1] if not name.startswith("-")]
+        raise InputError(_one_line(said.getvalue(), " ".join([prog, *names]))) from None
+    keep_apart_of(command)
+    return command
+
+
+def keep_apart_of(command: Any) -> None:
+    """Raise an InputError where the --out of a command would replace a file or folder that another argument names."""
+    given = {name: value for name, (value, _) in options_of(command).items()}
+    if out := given.pop("out", None):
+        keep_apart(out, _names(given.values()))
+
+
+def _names(values: Iterable[Any]) -> Iterator[str | Path]:
+    for value in values:
+        if isinstance(value, str | Path):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _names(value)
+
+
+def _one_line(box: str, prog: str) -> str:
+    """Return what tyro says in a box: a title, what is wrong, and in parts between rules what there is instead.
+
+    On a terminal with ASCII alone the box has no sides and there are blanks in their place.
+    """
+    _, *lines = COLOUR.sub("", box).splitlines()
+    wrong, *rest = _parts(line[1:].rstrip("│ ") for line in lines if not line.startswith("╰"))
+    said = " ".join(line.strip() for line in takewhile(bool, wrong) if not line.startswith(HELP_TEXT)).strip(" .")
+    for pattern, plainer in PLAINER.items():
+        said = re.sub(pattern, plainer, said)
+    said = f"{said[:1].lower()}{said[1:]}"
+    if commands := next((part for part in rest if COMMANDS in part[0]), None):
+        return f"{said}; {COMMANDS.lower()} {' '.join(map(str.strip, commands)).removeprefix(COMMANDS).strip()}"
+    similar = " or ".join(_similar(chain.from_iterable(rest), prog))
+    hint = f"perhaps {similar}? " if similar else ""
+    return f"{said}; {hint}see {prog} --help"
+
+
+def _parts(lines: Iterable[str]) -> list[list[str]]:
+    return [list(part) for is_rule, part in groupby(lines, lambda line: bool(RULE.fullmatch(line))) if not is_rule]
+
+
+def _similar(lines: Iterable[str], prog: str) -> list[str]:
+    """Return the options of this command that tyro lists, each followed by the commands that have it."""
+    found: dict[str, None] = {}
+    last = ""
+    for line in lines:
+        if option := OPTION.match(line):
+            last = option[1]
+        elif (command := HELP.match(line)) and command[1].startswith(prog):
+            found[last] = None
+    return list(found)

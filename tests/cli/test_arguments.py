@@ -1,0 +1,89 @@
+"""Wrong arguments are one line that says what there is instead; no output replaces an input."""
+
+import os
+
+import pytest
+
+from bertlab import InputError
+from bertlab.cli.main import main
+from bertlab.errors import LONGEST_MESSAGE, shortened
+
+WRONG = {
+    "predict --fil x": "unrecognized options: --fil, x; perhaps --file? see bertlab predict --help",
+    "predict --top x": "error parsing --top: invalid literal for int() with base 10: 'x'; see bertlab predict --help",
+    "predict --on-error x": "invalid choice 'x' for argument '--on-error'. Expected one of ('stop', 'skip'); see",
+    "predict --top": "missing value for argument '--top'; see bertlab predict --help",
+    "predict a b": "unrecognized options: b; see bertlab predict --help",
+    "predicd x": "unrecognized options: predicd, x; available subcommands: new, corpus, pretrain",
+    "": "expected one of {new, corpus, pretrain",
+    "embed f.csv": "missing from bertlab embed: --out PATH; see bertlab embed --help",
+    "data stories": "invalid choice 'stories' for argument 'kind'. Expected one of ('documents', 'questions'",
+    "finetune sentence --learning-rate fast": "error parsing --learning-rate: must be FLOAT, not ['fast']; see",
+    "evaluate --seed 1": "unrecognized options: --seed 1; see bertlab evaluate --help",
+    "course grade x --second 4": "unrecognized options: --second, 4; perhaps --notebook-seconds or --seconds? see",
+    "pretrain --set steps_=1": "--set steps_=1: write FIELD=VALUE, a field being one of steps",
+}
+
+
+def said(capsys, *arguments: str) -> str:
+    """The one line of a command that ends with exit code 2."""
+    with pytest.raises(SystemExit) as left:
+        main(list(arguments))
+    printed = capsys.readouterr()
+    assert left.value.code == 2 and printed.out == ""
+    assert printed.err.startswith("bertlab: ") and printed.err.count("\n") == 1, printed.err
+    return printed.err
+
+
+@pytest.mark.parametrize("line", WRONG)
+@pytest.mark.parametrize("boxes", [True, False])
+def test_wrong_arguments_are_one_line(capsys, monkeypatch, line, boxes):
+    monkeypatch.setattr("tyro._fmtlib._should_use_utf8_drawing_chars", lambda: boxes, raising=False)
+    assert WRONG[line] in said(capsys, *line.split())
+
+
+def test_help_is_printed(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["predict", "--help"])
+    assert left.value.code == 0 and "--on-error" in capsys.readouterr().out
+
+
+SAME = [
+    "predict --file f.csv --out f.csv --model storyworld-tiny-sentiment",
+    "predict --file f.csv --out link.csv --model storyworld-tiny-sentiment",
+    "embed f.csv --out hard.npy",
+    "corpus f.csv --out f.csv",
+    "corpus texts --out texts/a.txt",
+    "data cloze --text q.json --out q",
+    "data cloze --text f.csv --out f.csv",
+    "tokenize texts --out texts",
+    "pretrain --text texts --out texts",
+    "pretrain --text f.csv --out .",
+    "finetune sentence --train labels/train.csv --dev labels/dev.csv --out labels",
+    "export model --out model",
+    "compare names --text texts --out texts",
+    "course grade texts --out texts/a.txt",
+    "course slides chapter.ipynb --out chapter.ipynb",
+]
+
+
+@pytest.mark.parametrize("line", SAME)
+def test_no_command_writes_over_what_it_reads(capsys, tmp_path, monkeypatch, line):
+    monkeypatch.chdir(tmp_path)
+    for name in ("f.csv", "q.json", "texts/a.txt", "labels/train.csv", "labels/dev.csv", "model/config.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"text,label\nmine: {name},b\n")
+    (tmp_path / "chapter.ipynb").write_text("{}")
+    os.symlink("f.csv", "link.csv")
+    os.link("f.csv", "hard.npy")
+    before = {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    assert "which is read; choose another name" in said(capsys, *line.split())
+    assert before == {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+def test_a_long_message_keeps_its_beginning_and_its_end():
+    message = str(InputError(f"f.csv: there is no column 'text', only {'x' * 700_000}; see --text-column"))
+    assert len(message) <= LONGEST_MESSAGE
+    assert message.startswith("f.csv: there is no column") and message.endswith("x; see --text-column")
+    assert len(str(InputError("\ue000\x1b" * 5000))) <= LONGEST_MESSAGE
+    assert shortened("short") == "short" and len(shortened("x" * 700, 30)) == 30
