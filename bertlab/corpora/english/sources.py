@@ -89,16 +89,15 @@ HELD_OUT = (
 
 
 def check(folder: Path, split: Split, sources: Sequence[Source]) -> None:
-    """Raise InputError for an unknown split, or naming each corpus that is not below `folder`."""
+    """Raise InputError for an unknown split, or naming each corpus that is not below `folder`, with what
+    belongs into the first."""
     if split not in ("train", "test"):
         raise InputError(f"split={split!r}: choose train or test")
     lacking = [source for source in sources if not (folder / source.folder).is_dir()]
     if lacking:
-        each = (
-            f"({number}) {folder / source.folder}: no such folder; {source.wanted}"
-            for number, source in enumerate(lacking, 1)
-        )
-        raise InputError(" ".join(each) if len(lacking) > 1 else next(each).removeprefix("(1) "))
+        first, *more = lacking
+        others = f", nor {', '.join(source.folder for source in more)}" if more else ""
+        raise InputError(f"{folder / first.folder}: no such folder{others}; {first.wanted}")
 
 
 def describe(train: Iterable[Document], test: Iterable[Document]) -> str:

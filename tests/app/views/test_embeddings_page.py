@@ -174,6 +174,6 @@ def test_a_sentence_encoder_opens_with_its_own_vector(folders, tmp_path):
     app = page(folder=str(tmp_path / "encoder"), embeddings_set="my own lines")
     assert fine(app), said(app)
     assert app.segmented_control(key="embeddings_own_vector").value == "own"
-    assert any("OwnPooling(kind='mean', unit=True)" in code.value for code in app.main.code)
+    assert any("OwnPooling(kind='mean', unit=True" in code.value for code in app.main.code)
     for code in cells(app):
         run(code)
