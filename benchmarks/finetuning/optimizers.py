@@ -10,17 +10,19 @@ setting learns from the same --examples of the training set for --epochs, in row
 here: the main measure of the task. A second call skips what is in --results. Prints a Markdown table: a figure is the
 mean of the seeds, with the least and the greatest of several in brackets. The seed draws the new layer and the order.
 
---step-times: seconds of a training step instead, the median of so many, by turns of the optimizers.
+--step-times: processor seconds of a training step instead, the median of so many, by turns of the optimizers. Other
+work on the machine changes them little. Give --threads 1, as the threads' seconds are added.
 """
 
 import argparse
 import csv
 import random
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -150,9 +152,9 @@ def step_times(options: argparse.Namespace) -> list[str]:
 def seconds_of_steps(setting: Setting, options: argparse.Namespace) -> list[float]:
     recipe = replace(recipe_for(setting, options), steps=WARM + options.step_times)
     sets = sets_of(recipe, setting, options)
-    rows = finetune(recipe, sets.train, log_every=1, progress=False).rows
-    ended = [row["seconds"] for row in rows[WARM - 1 :]]
-    return [after - before for before, after in zip(ended, ended[1:], strict=False)]
+    ended: list[float] = []
+    finetune(recipe, sets.train, log_every=1, progress=False, on_log=lambda row: ended.append(time.process_time()))
+    return [after - before for before, after in pairwise(ended[WARM - 1 :])]
 
 
 def arguments() -> argparse.Namespace:

@@ -21,13 +21,14 @@ LABELS = (500, 2000)
 OTHERS = 1000  # texts to measure on
 MEAN = "pooling=mean"
 ADAMW = ("optim.optimizer=adamw", "optim.weight_decay=0.01", "optim.beta2=0.999", MEAN)
+MUON = ("optim.optimizer=muon", MEAN)
 SETTINGS = {
-    "Muon 2e-3, [CLS]": ("pooling=cls",),
-    "Muon 2e-3, mean": (MEAN,),
-    "Muon 1e-3, mean": (MEAN, "optim.learning_rate=1e-3"),
-    "Muon 5e-4, mean": (MEAN, "optim.learning_rate=5e-4"),
-    "Muon 1e-3, mean, dropout 0.1": (MEAN, "optim.learning_rate=1e-3", "dropout=0.1"),
-    "Muon 1e-3, mean, layer decay 0.7": (MEAN, "optim.learning_rate=1e-3", "optim.layer_decay=0.7"),
+    "Muon 2e-3, [CLS]": ("optim.optimizer=muon", "optim.learning_rate=2e-3"),
+    "Muon 2e-3, mean": (*MUON, "optim.learning_rate=2e-3"),
+    "Muon 1e-3, mean": (*MUON, "optim.learning_rate=1e-3"),
+    "Muon 5e-4, mean": (*MUON, "optim.learning_rate=5e-4"),
+    "Muon 1e-3, mean, dropout 0.1": (*MUON, "optim.learning_rate=1e-3", "dropout=0.1"),
+    "Muon 1e-3, mean, layer decay 0.7": (*MUON, "optim.learning_rate=1e-3", "optim.layer_decay=0.7"),
     "AdamW 2e-3, mean": (*ADAMW, "optim.learning_rate=2e-3"),
     "AdamW 1e-3, mean": (*ADAMW, "optim.learning_rate=1e-3"),
     "AdamW 5e-4, mean": (*ADAMW, "optim.learning_rate=5e-4"),
