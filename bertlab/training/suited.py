@@ -1,8 +1,8 @@
 """Which optimizer and learning rate suit a trained model, by what its config.json says of it.
 
-Two kinds of narrow BERT need different ones. A published one has read billions of words: small steps of AdamW adapt it,
-and large ones undo what it knows. One from a recipe of ours has read millions: its weights still have to change a lot,
-which takes Muon a few hundred steps. The measured figures are in docs/finetuning.md, "Which settings?".
+Two kinds of narrow BERT need different ones. A published one has read billions of words, and AdamW adapts it at a rate
+among those that Turc et al. 2019 tried for compact models. One from a recipe of ours has read millions: its weights
+still have to change a lot, which Muon does in a few hundred steps. Measured in docs/finetuning.md, "Which settings?".
 """
 
 from bertlab.config import BertConfig
@@ -11,7 +11,7 @@ from bertlab.training.engine.optim import Optimization
 WIDE = 512  # from this hidden size on the paper's settings suit
 # Three top learning rates of fine-tuning, the default in the middle.
 PAPER_RATES = (5e-5, 3e-5, 2e-5)  # Devlin et al. 2019, appendix A.3
-COMPACT_RATES = (3e-4, 1e-4, 5e-5)  # narrower published models; among those of Turc et al. 2019
+COMPACT_RATES = (5e-4, 3e-4, 1e-4)  # narrower published models; 1e-3 can ruin one (docs/finetuning.md)
 OWN_RATES = (4e-3, 2e-3, 1e-3)  # for Muon
 OWN = Optimization("muon", learning_rate=OWN_RATES[1], warmup=0.1)
 
