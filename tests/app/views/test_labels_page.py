@@ -93,7 +93,7 @@ def test_a_short_text_is_judged_by_the_short_ones():
     """A sentence gets a probability of 68%, at which the model was wrong about two in five sentences of its test."""
     app = opened("labels", label_text="It rained all day in Oslo.")
     assert fine(app) and app.metric[0].label == "Best guess" and "**Not sure**: 68%" in said(app)
-    review = "The plot is dull and the actors are bored, and so was I. " * 6
+    review = "The story is slow and the end is weak, but I liked the music and the actors. " * 6
     assert f"test texts of {LONG}" in said(opened("labels", label_text=review))
 
 
