@@ -80,7 +80,7 @@ def test_a_bomb_is_stopped_while_it_grows(tmp_path, monkeypatch):
     monkeypatch.setattr(uploads, "MOST_MEGABYTES", 3)
     written = []
     monkeypatch.setattr(uploads.shutil, "rmtree", lambda folder: written.extend(Path(folder).iterdir()))
-    monkeypatch.setattr(Path, "mkdir", lambda self: None)
+    monkeypatch.setattr(Path, "mkdir", lambda self, **options: None)
     packed = zipped({"config.json": b"{}", "model.safetensors": b"\0" * 50_000_000})
     with pytest.raises(InputError, match="larger than 3 MB"):
         uploads.unpack([named("bomb.zip", packed)], tmp_path)
