@@ -181,7 +181,7 @@ class _Writer:
     def finish(self, tokenizer: Tokenizer) -> None:
         """Complete the store. InputError where it is empty, or where the disk does not hold what was written."""
         if not self.header.documents:
-            raise InputError(f"{self.header.empty_documents} documents, and none holds a token: give some text")
+            raise InputError(f"no document holds a token ({self.header.empty_documents} were empty): give some text")
         tokenizer.save_pretrained(self.folder)
         self.save()
         self.header.verify(self.folder)

@@ -78,7 +78,7 @@ def test_every_document_comes_back(documents, chunk):
         patch.setattr(tokenizing, "CHUNK_BYTES", chunk)
         folder = Path(place) / "store"
         if not wanted:
-            with pytest.raises(InputError, match="none holds a token"):
+            with pytest.raises(InputError, match="no document holds a token"):
                 write(folder, documents)
             assert list(Path(place).iterdir()) == []
             return

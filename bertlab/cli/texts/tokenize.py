@@ -46,5 +46,6 @@ class Tokenize:
         tokenizer = Tokenizer.from_pretrained(self.model)
         header = write_store(self.out, documents, tokenizer, processes=self.processes).header
         left_out = f" ({header.empty_documents:,} empty left out)" if header.empty_documents else ""
-        say(f"{header.tokens:,} tokens of {header.documents:,} documents{left_out}")
+        documents_read = f"{header.documents:,} document" + "s" * (header.documents != 1)
+        say(f"{header.tokens:,} tokens of {documents_read}{left_out}")
         say(f"saved to {self.out}; learn from it with: bertlab pretrain --store {self.out}")
