@@ -131,8 +131,10 @@ def write_sources(command: Data) -> str:
     out, texts = command.out or Path("labels"), {}
     check_empty(out, "labels of your own are train.csv, dev.csv and test.csv")
     check_sources(command.text)
-    if command.count < 2 or files_of(command.text) < 2:
-        raise InputError(f"--count {command.count}, --text: labels need passages of two files or more")
+    if command.count < 2:
+        raise InputError(f"--count {command.count}: labels need passages of two files or more")
+    if files_of(command.text) < 2:
+        raise InputError("--text: passages of 1 source: labels need two files of some twenty documents each")
     documents = list(read_sources(command.text))
     with naming(", ".join(map(str, command.text))):
         known, test = held_out(documents)
