@@ -14,12 +14,13 @@ OWN = (*HEAD, "no_answer_threshold", *VARIANTS)
 
 # The classes whose head reads a field of HEAD, and the values with which its logits are other than those of the same
 # class of transformers, which knows no such field. A CRF chooses labels by the published logits.
-_MIXES = {"layer_mix": LAYER_MIXES[1:]}
-_TEXTS = {"pooling": ("mean",)} | _MIXES
-HEAD_FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
+_Others = dict[str, tuple[str, ...]]
+_MIXES: _Others = {"layer_mix": LAYER_MIXES[1:]}
+_TEXTS: _Others = {"pooling": ("mean",), **_MIXES}
+HEAD_FIELDS: dict[str, _Others] = {
     "BertForSequenceClassification": _TEXTS,
     "BertForMultipleChoice": _TEXTS,
-    "BertForTokenClassification": {"token_decoder": ("cnn",)} | _MIXES,
+    "BertForTokenClassification": {"token_decoder": ("cnn",), **_MIXES},
 }
 
 # What config.json says of a BERT with a variant in its encoder or head, so that nobody takes it for a plain one: its
