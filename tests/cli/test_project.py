@@ -215,13 +215,19 @@ def test_labels_share_no_document_and_are_balanced(tmp_path):
     assert not days["train"] & days["test"] and not days["train"] & days["dev"] and not days["dev"] & days["test"]
 
 
-@pytest.mark.parametrize("arguments", [("docstrings", "--packages", "filelock"), ("sources", "--text", "own")])
-def test_files_of_the_user_are_left_alone(arguments, tmp_path):
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("docstrings", "--packages", "filelock"), "own: holds files already"),
+        (("sources", "--text", "own"), "--out own: would replace own"),
+    ],
+)
+def test_files_of_the_user_are_left_alone(arguments, reason, tmp_path):
     (tmp_path / "own").mkdir()
     two_sources(tmp_path / "own")
     before = {path.name: path.read_bytes() for path in (tmp_path / "own").iterdir()}
     done = bertlab("data", *arguments, "--out", "own", cwd=tmp_path)
-    assert done.returncode == 2 and "own: holds files already" in done.stderr
+    assert done.returncode == 2 and reason in done.stderr
     assert {path.name: path.read_bytes() for path in (tmp_path / "own").iterdir()} == before
 
 

@@ -63,6 +63,16 @@ def test_a_run_killed_after_its_last_step_is_finished_by_resume(place, command, 
     assert [row["step"] for row in read_run(out).rows] == [3]
 
 
+def test_what_a_kill_left_hidden_in_the_folder_goes_with_the_next_save(stopped, short, texts, tok):
+    left = stopped / ".run.0123abcd.part"
+    for folder in (left, left / "new"):
+        folder.mkdir()
+    (left / "lock").write_text("")
+    (left / "new" / "model.safetensors").write_bytes(b"half")
+    assert not pretrained(short, texts, tok, out=stopped, resume=True).stopped
+    assert not list(stopped.glob(".*")) and read_run(stopped).finished
+
+
 # What is refused after all leaves nothing behind
 
 
