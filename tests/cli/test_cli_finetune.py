@@ -209,10 +209,11 @@ def test_one_question_gets_what_a_file_gets(trained, cli, place):
         trained(run)
         assert cli(f"predict --model {run} --file one.json --out one.out.jsonl")[0] == 0
         found = json.loads((place / "one.out.jsonl").read_text())
-        code, out, _ = cli(f'predict --question "who?" --passage "{passage}" --model {run} --top 3 --json')
+        code, out, _ = cli(f'predict --question "who?" --passage "{passage}" --model {run} --top 100 --json')
         said = json.loads(out)
-        assert code == 0 and len(said) == 3
-        assert_alike(said[0], {"text": found["text"], "probability": found["probability"]})
+        assert code == 0 and len(said) == len({row["text"] for row in said}) > 3
+        shares = {row["text"]: row["probability"] for row in said}  # of a text at all its places, where a file has one
+        assert shares[found["text"]] >= found["probability"] * (1 - 1e-5)
 
 
 def test_names_of_a_text(trained, cli):

@@ -84,7 +84,7 @@ TEXTS = {
     "a field twice": ('{"hidden_size": 24, "hidden_size": 48}', "'hidden_size' is given twice"),
     "a number of 5,000 digits": ('{"hidden_size": ' + "9" * 5000 + "}", "cannot be read as JSON"),
     "not UTF-8": (b"\xff\xfe{\x00}\x00", "not UTF-8 at byte 0"),
-    "a byte order mark": (b"\xef\xbb\xbf{}", "cannot be read as JSON"),
+    "a byte order mark": (b"\xef\xbb\xbf{", "cannot be read as JSON"),
     "zeros": (b"\0" * 1000, "cannot be read as JSON"),
     "33 MB": (b" " * 33_000_000, "33,000,000 bytes; such a file has at most"),
 }
@@ -102,7 +102,7 @@ MODULES = {
     "an absolute path": ('[{"path": "/etc"}]', "'/etc' lies outside this folder"),
     "a path upwards": ('[{"path": "a/../../x"}]', "lies outside this folder"),
     "no path": ('[{"name": "a"}]', "no list of modules"),
-    "a path that is a number": ('[{"path": 3}]', "no list of modules"),
+    "a path that is a number": ('[{"path": 3}]', "3 is no name of a file"),
     "an object": ('{"path": "a"}', "no list of modules"),
 }
 
