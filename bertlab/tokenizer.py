@@ -19,8 +19,8 @@ import torch
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 from bertlab.io.gate import brief
-from bertlab.tokenizer_files import check_vocab_size, read
-from bertlab.vocabulary import SPECIAL_TOKENS, check_backend, learn, make_backend
+from bertlab.tokenizer_files import AS_IT_STANDS, NAMES, check_vocab_size, read
+from bertlab.vocabulary import SPECIAL_TOKENS, WORD_CHARACTERS, check_backend, learn, make_backend
 
 
 class Row(NamedTuple):
@@ -100,13 +100,15 @@ class Tokenizer:
     def save_pretrained(self, folder: str | Path) -> None:
         """Write vocab.txt, tokenizer.json and tokenizer_config.json, which `transformers` opens too."""
         folder = Path(folder)
-        normalizer = self.backend.normalizer
+        normalizer, model = self.backend.normalizer, self.backend.model
         options = {
             "tokenizer_class": "BertTokenizer",
             "do_lower_case": self.lowercase,
             "strip_accents": normalizer.strip_accents,
             "tokenize_chinese_chars": normalizer.handle_chinese_chars,
         }
+        if not normalizer.clean_text or model.max_input_chars_per_word != WORD_CHARACTERS:
+            options |= {"tokenizer_class": AS_IT_STANDS[0], **NAMES}  # BertTokenizer has no option for these
         tokens = self.convert_ids_to_tokens(range(self.vocab_size))
         atomic_write(folder / "vocab.txt", "".join(f"{token}\n" for token in tokens))
         atomic_write(folder / "tokenizer.json", self.backend.to_str())

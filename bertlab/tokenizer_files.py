@@ -5,11 +5,12 @@ What they mean together is what transformers 5 makes of them.
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import tokenizers
-from tokenizers import AddedToken, normalizers
+from tokenizers import AddedToken
 
 from bertlab.errors import InputError
 from bertlab.io.gate import brief, present, read_json, read_text
@@ -25,6 +26,8 @@ OPTIONS = {
 }
 DEFAULTS = {"lowercase": True, "strip_accents": None, "tokenize_chinese_chars": True}
 AS_IT_STANDS = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes that take tokenizer.json without options
+# Classes that cut text as BERT's does and follow the options; each may have "Fast" behind it.
+BERTS = ("Bert", "DistilBert", "Electra", "MobileBert", "SqueezeBert", "LayoutLM", "Splinter")
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # of tokenizer.json, beside the vocabulary
 NAMES = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), SPECIAL_TOKENS, strict=True))
 STANDARD = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
@@ -51,17 +54,19 @@ def _read_file(path: Path, lowercase: bool) -> tokenizers.Tokenizer:
     """Return the tokenizer of a file; `lowercase` counts for a vocab.txt without tokenizer_config.json."""
     config_file = path.with_name(CONFIG)
     config = read_json(config_file) if present(config_file) else None
+    follows = _follows_options(config or {}, path) and config is not None
     options = _options(config, config_file)
     added: list[Numbered] = []
     if path.suffix == ".json":
         read = _read_backend(path)
-        options = _settings(read.normalizer) | (options if _are_applied(config) else {})
+        options = options if follows else _settings(read)
         vocab, added = read.get_vocab(with_added_tokens=False), list(read.get_added_tokens_decoder().items())
     else:
         vocab = {token: index for index, token in enumerate(_read_vocab(path))}
         options = {"lowercase": lowercase} | options
     backend = make_backend(vocab, **options)
-    _add(backend, _added_tokens(path, config or {}, added), path)
+    further = added if config and not follows else []
+    _add(backend, chain(_added_tokens(path, config or {}, added), further), path)
     return backend
 
 
@@ -93,6 +98,7 @@ def _has_pattern(part: Any) -> bool:
 def _read_vocab(path: Path) -> list[str]:
     """Read one token a line; a token may be any character but those of a line end, so `splitlines` would be wrong."""
     tokens = re.sub("\r\n?", "\n", read_text(path)).removesuffix("\n").split("\n")
+    tokens = [token.rstrip() or token for token in tokens]  # no token can end in a space: text is split there
     first_line: dict[str, int] = {}
     if tokens == [""]:
         raise InputError(f"{path} is empty: one token a line is expected")
@@ -121,17 +127,32 @@ def _options(config: dict[str, Any] | None, path: Path) -> dict[str, Any]:
     return chosen
 
 
-def _are_applied(config: dict[str, Any] | None) -> bool:
-    """Return whether transformers opens the tokenizer with the class that follows the options."""
-    return config is not None and config.get("tokenizer_class") not in AS_IT_STANDS
+def _follows_options(config: dict[str, Any], path: Path) -> bool:
+    """Return whether transformers opens the tokenizer with the class that follows the options, and not with one that
+    takes tokenizer.json as it stands. InputError for a class that cuts text in another way than BERT's."""
+    if config.get("split_special_tokens"):
+        raise InputError(f"{path.with_name(CONFIG)}: split_special_tokens is set; BERT's special tokens stay whole")
+    source, model = path.with_name(CONFIG), path.with_name("config.json")
+    if not (named := config.get("tokenizer_class")) and present(model):
+        source, named = model, read_json(model).get("tokenizer_class")
+    if named is None or str(named).removesuffix("Fast").removesuffix("Tokenizer") in BERTS:
+        return True
+    if named in AS_IT_STANDS:
+        return path.suffix != ".json"
+    if path.suffix != ".json" or "Japanese" in str(named):  # which splits words by a dictionary, whatever else is there
+        raise InputError(f"{source}: tokenizer_class is {brief(named)}, which cuts text in another way than BERT's")
+    return False
 
 
-def _settings(normalizer: normalizers.BertNormalizer) -> dict[str, Any]:
-    """Return the arguments for `make_backend` that give the normalizer of a tokenizer.json."""
+def _settings(backend: tokenizers.Tokenizer) -> dict[str, Any]:
+    """Return the arguments for `make_backend` that give the pipeline of a tokenizer.json."""
+    normalizer = backend.normalizer
     return {
         "lowercase": normalizer.lowercase,
         "strip_accents": normalizer.strip_accents,
         "tokenize_chinese_chars": normalizer.handle_chinese_chars,
+        "clean_text": normalizer.clean_text,
+        "most_characters": backend.model.max_input_chars_per_word,
     }
 
 

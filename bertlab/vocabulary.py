@@ -11,7 +11,8 @@ from bertlab.errors import InputError
 from bertlab.io.gate import brief
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-MOST_WORD_CHARACTERS = 500  # BERT has 100; the time for a word grows with the cube of its length
+WORD_CHARACTERS = 100  # a longer word becomes [UNK]
+MOST_WORD_CHARACTERS = 500  # the time for a word grows with the cube of its length
 MAX_ALPHABET = 1000  # rarer characters become [UNK], or those of a few foreign names would fill the vocabulary;
 COVERED = (
     0.9995  # unless they are more than a trifle of the text, as in Chinese (Kudo and Richardson 2018 take as many)
@@ -23,11 +24,13 @@ def make_backend(
     lowercase: bool,
     strip_accents: bool | None = None,
     tokenize_chinese_chars: bool = True,
+    clean_text: bool = True,
+    most_characters: int = WORD_CHARACTERS,
 ) -> tokenizers.Tokenizer:
     """Build the published BERT pipeline around a vocabulary: clean, split, WordPiece, [CLS] and [SEP]."""
-    backend = tokenizers.Tokenizer(models.WordPiece(vocab, unk_token="[UNK]", max_input_chars_per_word=100))
+    backend = tokenizers.Tokenizer(models.WordPiece(vocab, unk_token="[UNK]", max_input_chars_per_word=most_characters))
     backend.normalizer = normalizers.BertNormalizer(
-        lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=tokenize_chinese_chars
+        clean_text, lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=tokenize_chinese_chars
     )
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece(prefix="##")

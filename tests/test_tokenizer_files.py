@@ -12,7 +12,7 @@ from bertlab.vocabulary import SPECIAL_TOKENS
 transformers = pytest.importorskip("transformers")
 
 WORDS = [*SPECIAL_TOKENS, "The", "the", "cafe", "café", "Café", "我", "爱", "##爱", "[", "]", "subj", "ran", "!"]
-TEXTS = ["The Café ran!", "the cafe 我爱", "[SUBJ] ran [subj] to [MASK][SUBJ]the", " [Subj]  x[SUBJ]y"]
+TEXTS = ["The Café ran!", "the\u200bran", "the cafe 我爱", "[SUBJ] ran [subj] to [MASK][SUBJ]the", " [Subj]  x[SUBJ]y"]
 
 
 @pytest.fixture
@@ -59,6 +59,56 @@ def test_a_tokenizer_json_alone_is_taken_as_it_stands(folder):
     files(folder, True, lowercase=False)
     (folder / "tokenizer_config.json").unlink()
     assert not Tokenizer.from_pretrained(folder).lowercase
+
+
+def test_a_class_unknown_to_transformers_takes_tokenizer_json_as_it_stands(folder):
+    files(folder, True, False, tokenizer_config={"tokenizer_class": "OwnTokenizer", "do_lower_case": True})
+    assert not same_tokens(folder).lowercase
+
+
+def test_the_class_may_stand_in_the_config_of_the_model(folder):
+    files(folder, True, False, tokenizer_config={"do_lower_case": True})
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"tokenizer_class": "PreTrainedTokenizerFast"}))
+    assert not same_tokens(folder).lowercase
+
+
+@pytest.mark.parametrize("place", ["tokenizer_config.json", "config.json"])
+@pytest.mark.parametrize("kind", ["BertJapaneseTokenizer", "RobertaTokenizer", "OwnTokenizer"])
+def test_a_class_that_cuts_text_otherwise_is_refused(kind, place, folder):
+    files(folder, False, tokenizer_config={"do_lower_case": False})
+    path = folder / place
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"tokenizer_class": kind}))
+    with pytest.raises(InputError, match=f"{place}: tokenizer_class is '{kind}', which cuts text in another way"):
+        Tokenizer.from_pretrained(folder)
+
+
+def test_special_tokens_that_are_split_are_refused(folder):
+    files(folder, False, tokenizer_config={"split_special_tokens": True})
+    with pytest.raises(InputError, match=r"tokenizer_config.json: split_special_tokens is set"):
+        Tokenizer.from_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value"), [("model", "max_input_chars_per_word", 3), ("normalizer", "clean_text", False)]
+)
+def test_a_tokenizer_json_as_it_stands_keeps_its_settings_and_tokens(part, field, value, folder):
+    fast = {"tokenizer_class": "PreTrainedTokenizerFast", "added_tokens_decoder": {str(NEW): SUBJ}}
+    files(folder, True, tokenizer_config=fast)
+    values = json.loads((folder / "tokenizer.json").read_text())
+    values[part][field] = value
+    values["added_tokens"].append({"id": NEW, **SUBJ, "special": False})
+    (folder / "tokenizer.json").write_text(json.dumps(values))
+    ours = same_tokens(folder)
+    assert ours.tokenize("cafe") == (["[UNK]"] if part == "model" else ["cafe"])
+    ours.save_pretrained(folder)
+    same_tokens(folder)
+
+
+def test_spaces_at_the_end_of_a_line_are_no_part_of_a_token(folder):
+    files(folder, False, tokenizer_config=LOWER)
+    (folder / "vocab.txt").write_text("".join(f"{word} \n" for word in WORDS))
+    assert same_tokens(folder).tokenize("the") == ["the"]
 
 
 def test_what_else_tokenizer_json_says_is_not_followed(folder):
