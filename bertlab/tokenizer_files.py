@@ -13,7 +13,7 @@ import tokenizers
 from tokenizers import AddedToken
 
 from bertlab.errors import InputError
-from bertlab.io.gate import brief, present, read_json, read_text
+from bertlab.io.gate import brief, expanded, present, read_json, read_text
 from bertlab.io.locate import locate
 from bertlab.vocabulary import SPECIAL_TOKENS, check_backend, make_backend
 
@@ -41,7 +41,7 @@ def read(name: str | Path, lowercase: bool = True) -> tuple[Path, tokenizers.Tok
     `name` is such a file (tokenizer.json or vocab.txt), a folder, a bundled name or a hub id. InputError names the file
     (and line) that is missing or wrong.
     """
-    if (file := Path(name).expanduser()).suffix in (".txt", ".json") and present(file):
+    if (file := expanded(name)).suffix in (".txt", ".json") and present(file):
         return file, _read_file(file, lowercase), file.with_name("config.json")
     folder = locate(name)
     found = next((folder / name for name in ("tokenizer.json", "vocab.txt") if present(folder / name)), None)

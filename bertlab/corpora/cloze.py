@@ -23,7 +23,8 @@ MONTH = "January|February|March|April|May|June|July|August|September|October|Nov
 DATE = re.compile(rf"(?:\d{{1,2}} )?(?:{MONTH})(?: \d{{1,2}}\b)?(?:,? \d{{4}}\b)?|\b(?:1[0-9]|20)\d\d\b")
 NUMBER = re.compile(rf"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?: (?:hundred|thousand|million|billion))?(?=\s+[{SMALL}]{{3,}})")
 PART = rf"[\w{MARKS}]"  # of a word
-WORD = rf"(?:[{CAPITALS}]['’])?[{CAPITALS}](?:{PART}|-)*{PART}"  # O'Hara, but without the 's of a possessive
+APOSTROPHE = rf"['’‘](?={PART}{{2}})(?!(?:ll|re|ve)\b)"  # as in Ch’en, not that of a possessive, or of "Ann’ll"
+WORD = rf"[ʻʼ‘]?(?:[{CAPITALS}]['’‘])?[{CAPITALS}](?:{PART}|[-‐‑]|{APOSTROPHE})*{PART}"
 NAME = re.compile(rf"(?<!{PART}){WORD}(?: (?:(?:of|de|von|van) )?{WORD}){{0,4}}")
 ORGANISATION = re.compile(
     r"\b(?:University|College|School|Company|Party|League|Club|Church|Army|Museum|Park|Lake|Creek|Forest|Area|Mountains?|Association|Society|Institute|Council|"
@@ -155,7 +156,7 @@ def _clause(before: str, behind: str) -> tuple[list[str], list[str]]:
     """Return the words of the clause on both sides of the answer: from comma to comma, if that is long enough."""
     near = [re.split(r"[,;:]", before)[-1].split(), re.split(r"[,;:.]", behind)[0].split()]
     if len(near[0]) + len(near[1]) < CLAUSE_WORDS[0]:
-        near = [re.findall(rf"(?:{PART}|['’-])+", before), re.findall(rf"(?:{PART}|['’-])+", behind)]
+        near = [re.findall(rf"(?:{PART}|['’‘‐‑-])+", side) for side in (before, behind)]
     half = CLAUSE_WORDS[1] // 2
     return near[0][-half:], near[1][:half]
 

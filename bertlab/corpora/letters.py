@@ -25,7 +25,8 @@ def characters(*categories: str) -> str:
 
 MARKS = characters("M")  # accents of decomposed letters, vowel signs: \w has none of them
 LETTER = rf"[\w{MARKS}{JOINERS}]"
-WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}]){LETTER})+")
+# A joiner or a mark alone, as in an emoji, is no word.
+WORD = re.compile(rf"(?=[\w{MARKS}])[{UNSPACED}]|(?![{UNSPACED}])\w(?:(?![{UNSPACED}]){LETTER})*")
 
 
 def words(text: str) -> list[str]:

@@ -108,7 +108,7 @@ def read_json_text(path: Path, encoding: str) -> str:
 
 @contextmanager
 def open_text(path: Path, encoding: str = "utf-8", newline: str | None = None) -> Iterator[Iterator[str]]:
-    """Give the lines of a file, without its byte order mark; a mark of UTF-16 overrides `encoding`.
+    """Give the lines of a file, without its byte order mark; a mark of UTF-16 or UTF-32 overrides UTF-8.
 
     InputError names a file that cannot be read, an unknown encoding, the byte that does not fit it, or a line of more
     than LONGEST_LINE characters.
@@ -149,9 +149,11 @@ def _codec(file: BinaryIO, encoding: str) -> str:
         raise InputError(f"--encoding {encoding}: no such encoding; utf-8, cp1252 and gb18030 are some") from error
     if codecs.lookup(encoding).name != "utf-8":
         return encoding
-    mark = file.read(2)
+    mark = file.read(4)
     file.seek(0)
-    return "utf-16" if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+    if mark in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
+        return "utf-32"
+    return "utf-16" if mark[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
 
 
 def _place(error: UnicodeError, file: BinaryIO) -> str:

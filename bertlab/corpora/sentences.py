@@ -18,6 +18,11 @@ SAID = "said asked cried replied answered exclaimed returned called whispered sh
 # What ends a sentence in scripts with marks of their own: Chinese and Japanese, Devanagari and its neighbours, Arabic
 # and Urdu, Armenian, Ethiopic, Burmese, Khmer, Tibetan, Mongolian, Syriac, N'Ko, Balinese, Javanese and rarer ones.
 STOPS = "。！？｡।॥؟۔։።፧፨။။។៕།༎᠃᠉܀܁܂߹꧉᭟᭞꫱꯫᱾᱿෴᥄᥅᰻᰼꩝꩞꩟꓿꘎꘏᙮"
+STOPS += (  # Philippine scripts, Tai Tham, Bamum, 'Phags-pa, Saurashtra, Kayah Li, small and vertical forms; dandas
+    "\u061e\u1735\u1736\u1aa8-\u1aab\ua6f3\ua6f7\ua876\ua877\ua8ce\ua8cf\ua92f\ufe12\ufe15\ufe16\ufe52\ufe56\ufe57"
+    "\U00011047\U00011048\U000110c0\U000110c1\U00011141-\U00011143\U000111c5\U000111c6\U00011238\U00011239"
+    "\U0001144b\U0001144c\U000115c2\U000115c3\U00011641\U00011642\U0001173c-\U0001173e\U00016a6e\U00016a6f"
+)
 # Western: stops and closing quotes, a space, then something that can open a sentence. The others, and the question mark
 # of Greek: stops and closing quotes alone.
 BOUNDARY = re.compile(
@@ -26,6 +31,7 @@ BOUNDARY = re.compile(
     rf"""|(?:[{STOPS}][{STOPS}.!?]*|．(?!\d)|(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e])[」』”’»›"')）\]]*\s*"""
 )
 SPEAKER = re.compile(rf"(?:(?:Mr|Mrs|Miss|Dr)\.?\s+)?[^\W\d_]+\s+(?:{'|'.join(SAID.split())})\b")
+INITIAL = re.compile(r"(?:\w\.)*(?![\uac00-\ud7a3])[^\W\d_]")  # a syllable of Korean is a word
 LIST_NUMBER = re.compile(r"\s*\d{1,2}")
 BEFORE_WORD = re.compile(r"[\s(\[\"'“‘«—-]")
 
@@ -56,7 +62,7 @@ def split_text(text: str) -> list[str]:
 
 def _ends_sentence(before: str, boundary: re.Match) -> bool:
     following = boundary["next"]
-    if following[0].islower():
+    if following[0] != following[0].title():  # a small letter; those of Georgian have no capital in a title
         return False
     if boundary["stop"] != ".":
         # "Who goes there?" Ann asked.
@@ -64,7 +70,7 @@ def _ends_sentence(before: str, boundary: re.Match) -> bool:
     word = BEFORE_WORD.split(before)[-1]
     if word.lower() == "no" and following[0].isdigit() or LIST_NUMBER.fullmatch(before):
         return False
-    initial = re.fullmatch(r"(?:\w\.)*[^\W\d_]", word) and word != "I"
+    initial = INITIAL.fullmatch(word) and word != "I"
     return not (initial or word.lower() in ABBREVIATIONS) or following.lower() in OPENERS
 
 

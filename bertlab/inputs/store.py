@@ -23,7 +23,7 @@ from typing import overload
 import numpy as np
 
 from bertlab.errors import InputError
-from bertlab.io.gate import open_file, present, read_json
+from bertlab.io.gate import expanded, open_file, present, read_json
 from bertlab.tokenizer import Tokenizer
 
 
@@ -145,7 +145,7 @@ class TokenStore(Sequence[list[list[int]]]):
         InputError names a file that is missing, of the wrong size or no part of a store, and another vocabulary.
         What the files hold is not read: `verify` does that.
         """
-        folder = Path(folder).expanduser()
+        folder = expanded(folder)
         header = read_header(folder)
         for name, size in header.sizes().items():
             found = (folder / name).stat().st_size if (folder / name).is_file() else None

@@ -34,6 +34,7 @@ from bertlab.inputs.store import (
 )
 from bertlab.inputs.tokenizing import Chunk, Document, TokenizedDocuments, checked, chunks, encoded
 from bertlab.io.atomic import atomic_write, plain_errors
+from bertlab.io.gate import expanded
 from bertlab.tokenizer import Tokenizer
 
 SAVE_SECONDS = 5.0  # of work are lost at most when the process is killed
@@ -58,7 +59,7 @@ def write_store(
     """
     if processes < 1:
         raise InputError(f"processes={processes}: must be at least 1")
-    folder = Path(folder).expanduser().absolute()
+    folder = expanded(folder).absolute()
     documents = iter(documents)
     with _workplace(folder) as work, closing(_Writer(work, tokenizer)) as writer:
         writer.skip(documents)

@@ -9,6 +9,7 @@ The next write beside it removes it if its writer was killed.
 
 import errno
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
@@ -19,11 +20,12 @@ from typing import BinaryIO
 from filelock import FileLock, Timeout
 
 from bertlab.errors import InputError
-from bertlab.io.gate import check_file
+from bertlab.io.gate import check_file, expanded
 
 NEW, OLD, LOCK = "new", "old", "lock"  # in a hidden folder: what is written, what it replaces, the writer's lock
 # What a folder is read for: texts, notebooks, the files of a model. Vectors or predictions may be written beside them.
 READ_IN_FOLDERS = (".txt", ".md", ".ipynb", ".json", ".safetensors", ".bin")
+STREAM = re.compile(r"/dev/std(?:in|out|err)|(?:/dev|/proc/self)/fd/\d+")
 
 
 def keep_apart(out: str | Path, inputs: Iterable[str | Path]) -> None:
@@ -31,8 +33,8 @@ def keep_apart(out: str | Path, inputs: Iterable[str | Path]) -> None:
 
     Links and other spellings of a path do not hide that two names mean one file.
     """
-    out = Path(out).expanduser()
-    for given in (Path(name).expanduser() for name in inputs if str(name)):
+    out = expanded(out)
+    for given in (expanded(name) for name in inputs if str(name)):
         if os.path.exists(out) and os.path.exists(given) and _would_replace(out, given):
             raise InputError(f"--out {out}: would replace {given}, which is read; choose another name")
 
@@ -51,7 +53,7 @@ def _lies_in(folder: Path, file: Path) -> bool:
 
 def check_out(path: str | Path, folder: bool = False) -> None:
     """Raise an InputError, before the work for it, where no file (or `folder`) can be written to `path`."""
-    path = Path(path).expanduser().absolute()
+    path = _target(path)
     with plain_errors(path):
         if path.exists() and path.is_dir() != folder:
             code = errno.ENOTDIR if folder else errno.EISDIR
@@ -65,6 +67,14 @@ def check_out(path: str | Path, folder: bool = False) -> None:
             raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
 
+def _target(path: str | Path) -> Path:
+    """Return the absolute path of what is to be written. InputError: it is a stream, which a rename would replace."""
+    path = expanded(path).absolute()
+    if STREAM.fullmatch(str(path)):
+        raise InputError(f"{path}: is a stream of this process; name a file")
+    return path
+
+
 @contextmanager
 def atomic_folder(folder: str | Path) -> Iterator[Path]:
     """Give an empty folder to write in; on leaving without an error its content becomes `folder`.
@@ -75,7 +85,7 @@ def atomic_folder(folder: str | Path) -> Iterator[Path]:
 
     Raises InputError, naming the folder, where the file system refuses.
     """
-    folder = Path(folder).expanduser().absolute()
+    folder = _target(folder)
     with plain_errors(folder):
         # Inside an existing folder: this may be a mount point, where only the inside can be renamed.
         parent = folder if folder.exists() else folder.parent
@@ -122,7 +132,7 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
 
     Raises InputError, naming the file, where the file system refuses, and where a folder or a device has that name.
     """
-    path = Path(path).expanduser().absolute()
+    path = _target(path)
     with plain_errors(path):
         if path.exists():
             check_file(path)

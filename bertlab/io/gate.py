@@ -41,6 +41,17 @@ def present(path: Path) -> bool:
     return True
 
 
+def expanded(path: str | Path) -> Path:
+    """Return the path with ~ and ~user as their home folders. InputError: there is none, or no file has such a name."""
+    try:
+        path = Path(path).expanduser()
+    except RuntimeError as error:
+        raise InputError(f"{path}: there is no home folder of this user") from error
+    if "\0" in str(path):
+        raise InputError(f"{path}: no file can have this name")
+    return path
+
+
 @contextmanager
 def _plain_errors(path: Path) -> Iterator[None]:
     """Turn what the file system says into an InputError that names the file."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bertlab.corpora.labelled.schemes import OUTSIDE, as_names, spelling_of
+from bertlab.corpora.labelled.schemes import OUTSIDE, PREFIX, as_names, spelling_of
 from bertlab.errors import InputError
 from bertlab.inputs.chinese import CHARACTER, mixed_words
 
@@ -145,10 +145,19 @@ def score_entities(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
     and BILOU are read as what they mean, and plain labels as as_names does. A figure of no entity at all is 0.
     """
     _check_words(gold, predicted)
-    named = as_names([*gold, *predicted])  # together, so that both are read alike
+    named = _named(gold, predicted)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of plain labels among others, which count as entities of their own
-        return _score_entities(named[: len(gold)], named[len(gold) :])
+        return _score_entities(*named)
+
+
+def _named(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> tuple[list[list[str]], ...]:
+    """Return both sides as labels of names: read together, but each by itself where their spellings differ."""
+    every = {label for labels in (*gold, *predicted) for label in labels}
+    if spelling_of(every) is None and any(map(PREFIX.match, every)):
+        return as_names(gold), as_names(predicted)
+    named = as_names([*gold, *predicted])
+    return named[: len(gold)], named[len(gold) :]
 
 
 def score_tags(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -264,6 +273,8 @@ def _check_words(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str
     for number, (right, found) in enumerate(zip(gold, predicted, strict=True), 1):
         if len(right) != len(found):
             raise InputError(f"sentence {number} has {len(right)} words, but {len(found)} labels are given for it")
+    if not any(gold):
+        raise InputError("there is no word to measure on")
 
 
 def _check_labels(used: Iterable[str], labels: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ from torch import Tensor
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_folder, atomic_write
 from bertlab.io.fields import check_fields
-from bertlab.io.gate import present, read_json, read_text
+from bertlab.io.gate import expanded, present, read_json, read_text
 from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.engine.checkpoints import EVALUATIONS, FORMAT, SAVED, Checkpoints, Rows, State, check_state
@@ -81,7 +81,7 @@ class RunFolder:
     def __init__(self, folder: str | Path, recipe: dict[str, Any], keep: int = 2, resume: bool = False):
         """Begin a new run, or with `resume` open the unfinished one. InputError if the folder holds something else or
         another run is using it."""
-        self.folder = Path(folder).expanduser()
+        self.folder = expanded(folder)
         self.states = Checkpoints(self.folder / STATES, keep)
         self.resume, self.stopped = resume, False
         self.has_dev_set = "task" in recipe

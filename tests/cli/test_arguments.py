@@ -10,9 +10,12 @@ from bertlab.errors import LONGEST_MESSAGE, shortened
 
 WRONG = {
     "predict --fil x": "unrecognized options: --fil, x; perhaps --file? see bertlab predict --help",
-    "predict --top x": "error parsing --top: invalid literal for int() with base 10: 'x'; see bertlab predict --help",
+    "predict --top x": "error parsing --top: must be a whole number, not 'x'; see bertlab predict --help",
     "predict --on-error x": "invalid choice 'x' for argument '--on-error'. Expected one of ('stop', 'skip'); see",
     "predict --top": "missing value for argument '--top'; see bertlab predict --help",
+    "predict a --out b": "--out takes the predictions for a --file; those for one input are printed: leave it out",
+    "predict a --file b --out c --model d": "--file holds the inputs: leave out text",
+    "predict --question a --passage e --file b --out c --model d": "holds the inputs: leave out question and passage",
     "predict a b": "unrecognized options: b; see bertlab predict --help",
     "predicd x": "unrecognized options: predicd, x; available subcommands: new, corpus, pretrain",
     "": "expected one of {new, corpus, pretrain",

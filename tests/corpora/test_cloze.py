@@ -47,6 +47,10 @@ def test_a_capital_at_the_start_is_no_name(sentence):
         ("Nobody knew that Rene\u0301 moved.", "Rene\u0301"),
         ("They met Żaneta Øster there.", "Żaneta Øster"),
         ("They met Conan O’Brien there.", "Conan O’Brien"),
+        ("They met Ch’en Tu‑hsiu there.", "Ch’en Tu‑hsiu"),
+        ("They met Mary‐Jane Ka‘iulani there.", "Mary‐Jane Ka‘iulani"),
+        ("They saw that Anna Berg’s dog ran.", "Anna Berg"),
+        ("They say that Anna Berg’ll come.", "Anna Berg"),
         ("He saw Алла Пугачёва there.", "Алла Пугачёва"),
     ],
 )

@@ -76,6 +76,10 @@ Hola.|¿Qué tal?|¡Bien!|Adiós.
 „Komm!“|„Nein.“|Er ging.
 « Oui. »|Il est parti.
 Привет.|Как дела?|Хорошо!
+ის წავიდა.|ის მოვიდა.|გ. ორბელიანი წერს.
+빨리 와.|나는 갈게.|J. 김이 왔다.
+你好﹒|再見﹗
+𑄌𑄋𑄴𑅁|𑄌𑄋𑄴𑅃
 M. Dupont came.|Mme. Dupont did not.
 It rained on Mon. and Tues.|On Wed. it snowed.
 She lives at 5 Elm St. in Troy.|He lives at 7 Oak Ave. with her.

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from bertlab import InputError
-from bertlab.io.atomic import atomic_file, atomic_folder, atomic_write, keep_apart
+from bertlab.io.atomic import atomic_file, atomic_folder, atomic_write, check_out, keep_apart
 
 
 def tree(folder):
@@ -264,3 +264,24 @@ def test_nothing_is_written_over_what_is_read(place, name):
 def test_what_replaces_nothing_may_be_written(place, name):
     out, given = APART[name]
     keep_apart(out, ["", given])
+
+
+NO_TARGET = {
+    "the output of this process": ("/dev/stdout", "is a stream of this process; name a file"),
+    "another stream": ("/dev/fd/63", "is a stream of this process; name a file"),
+    "no such home": ("~nobody-of-this-name/a", "there is no home folder of this user"),
+    "a NUL": ("a\0b", "no file can have this name"),
+}
+
+
+@pytest.mark.parametrize("name", NO_TARGET)
+def test_what_is_no_name_of_a_file_is_not_written(name):
+    """A rename onto /dev/stdout would replace the link for all programs."""
+    path, said = NO_TARGET[name]
+    for write in (
+        lambda: atomic_write(path, "x"),
+        lambda: check_out(path),
+        lambda: keep_apart("a", ["~nobody-else/b"]),
+    ):
+        with pytest.raises(InputError, match=f"{said}|no home folder"):
+            write()

@@ -138,6 +138,18 @@ def test_names_are_the_same_however_their_labels_are_spelled(name, measure):
     assert found["f1"] == pytest.approx(0.4)
 
 
+@pytest.mark.parametrize("gold", [["PER", "PER", "O"], ["PER-B", "PER-I", "O"], ["I-PER", "I-PER", "O"]])
+def test_both_sides_may_be_spelled_differently(gold):
+    figures = score_entities([gold], [["B-PER", "I-PER", "O"]])
+    assert figures["f1"] == figures["f1:PER"] == 1.0
+
+
+def test_sentences_without_a_word_cannot_be_scored():
+    for score in (score_tags, score_entities):
+        with pytest.raises(InputError, match="there is no word to measure on"):
+            score([[], []], [[], []])
+
+
 def test_plain_labels_that_end_like_marks_are_no_names():
     gold, said = [["O", "V-S", "N-S", "N-S"]], [["O", "V-S", "N-S", "V-S"]]
     assert score_tags(gold, said)["f1:N-S"] == 0 and score_tags(gold, said)["token_accuracy"] == 3 / 4

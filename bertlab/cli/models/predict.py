@@ -48,18 +48,23 @@ class Predict:
             raise InputError(f"--top {self.top}: show at least one guess")
         if self.file is not None:
             return self._run_file(self.file)
+        if self.out is not None:
+            raise InputError("--out takes the predictions for a --file; those for one input are printed: leave it out")
         rows = self._rows()
         if self.json:
             print_json(rows)
         else:
             print("\n".join(map(_line, rows)) or "(no name in this text)")
 
+    def _given(self) -> dict[str, Any]:
+        return {name: value for name in INPUTS if (value := getattr(self, name)) not in (None, ())}
+
     def _rows(self) -> list[dict[str, Any]]:
         """The predictions for one input, by which of its parts were given."""
         from bertlab.predict import fill_in, is_readable, predict_one
         from bertlab.tasks.registry import family_of
 
-        given = {name: value for name in INPUTS if (value := getattr(self, name)) not in (None, ())}
+        given = self._given()
         if not is_readable(given):
             raise InputError("give a text, a text and --pair or --choices, both --question and --passage, or --file")
         model = self.model or default_model(given)
@@ -76,6 +81,8 @@ class Predict:
 
         if self.out is None or self.model is None:
             raise InputError("--file needs --model, a fine-tuned one, and --out, where the predictions go")
+        if given := self._given():
+            raise InputError(f"--file holds the inputs: leave out {' and '.join(given)}")
         count, left_out = predict_file(self.model, file, self.out, self.files, self.settings)
         if left_out:
             say(left_out)

@@ -22,6 +22,7 @@ COMMANDS = "Available subcommands:"
 PLAINER = {  # what tyro says -> in words for its users
     r"no type matching (?:\{None\}\|)?(\S+) could be instantiated from": r"must be \1, not",
     r"\. Expected 1 values": "",
+    r"invalid literal for int\(\) with base 10:": "must be a whole number, not",
     r" or misplaced options:": " options:",
     r" \(applied to [^)]*\)": "",
 }

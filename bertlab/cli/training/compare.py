@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Positional, check_above_zero
 from bertlab.errors import InputError
+from bertlab.io.gate import expanded
 
 if TYPE_CHECKING:
     from bertlab.compare.material import Parts
@@ -63,7 +64,7 @@ class Compare:
         check_sources(self.text)
         if self.steps is not None:
             budget = replace(budget, recipe=replace(budget.recipe, steps=self.steps))
-        out = self.out.expanduser()
+        out = expanded(self.out)
         with locked(out):  # nobody else compares there, and it can be written
             pass
         material = Material(budget.recipe.documents, self.text, read_labelled(self.data))
@@ -105,7 +106,7 @@ def read_labelled(given: Sequence[str]) -> "dict[str, Parts]":
         name, _, file = one.partition("=")
         if name not in FAMILIES or not file or name in files:
             raise InputError(f"--data {one}: write TASK=FILE, each task once, TASK one of {', '.join(FAMILIES)}")
-        files[name] = Path(file).expanduser()
+        files[name] = expanded(file)
         task = find_task(name)
         task.family.check_first(files[name], FileOptions().reading(pairs=task.pairs))  # of all, before one is read
     found: dict[str, Parts] = {}

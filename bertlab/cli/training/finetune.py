@@ -18,6 +18,7 @@ from bertlab.cli.shared.settings import (
 )
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
+from bertlab.io.gate import expanded
 from bertlab.tasks.files import FileOptions
 from bertlab.training.run_settings import FinetuneSettings
 
@@ -100,7 +101,7 @@ class Finetune:
         check_options(self)
         recipe = recipe_of(self)
         own_dev = bool(self.folds and self.train and not self.dev)  # then each fold keeps some of its examples
-        out = (self.out or Path("runs") / recipe.name).expanduser()
+        out = expanded(self.out or Path("runs") / recipe.name)
         dev = self.train if own_dev else self.dev
         sources = Sources(self.train, dev, self.test, self.dataset, self.files)
         check_start(recipe, sources, self.settings, out, bool(self.folds), self.grid)

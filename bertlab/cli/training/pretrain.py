@@ -19,6 +19,7 @@ from bertlab.cli.shared.settings import (
 )
 from bertlab.config import VARIANTS
 from bertlab.errors import InputError
+from bertlab.io.gate import expanded
 from bertlab.training.run_settings import PretrainSettings
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Pretrain:
         from bertlab.training.pretrain import pretrain
 
         recipe = self._recipe()
-        out = (self.out or Path("runs") / recipe.name).expanduser()
+        out = expanded(self.out or Path("runs") / recipe.name)
         check_material(self.text, self.data, self.store, large=recipe.corpus == "english-large")
         tokenizer = self._given_vocabulary(recipe)
         if tokenizer:

@@ -1,6 +1,7 @@
 """Which column of a file holds what: names that the user gives, numbers, or the names that published data sets use."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ BEGINNINGS: dict[str, str | None] = dict.fromkeys(("text", "startphrase", "ctx",
 LABELS = ("label", "gold_label", "labels", "score", "Quality", "is_duplicate", "sentiment")
 IDS = ("id", "idx", "index", "pairID")
 CHOICE_LISTS = ("choices", "endings")
+LONGEST_NUMBER = 9  # digits of a column
 CHOICE = re.compile(r"(?:choice|ending)_?(\d+)")
 
 
@@ -52,7 +54,10 @@ class Columns:
 
 
 def _cell(cells: Sequence[str], number: str | None) -> str | None:
-    return cells[int(number)] if number is not None and int(number) < len(cells) else None
+    """Return the cell in a column given by its number; None where there is no such column."""
+    if number is None or not number.isdecimal() or len(number) > LONGEST_NUMBER or int(number) >= len(cells):
+        return None
+    return cells[int(number)]
 
 
 def found_columns(
@@ -70,15 +75,21 @@ def found_columns(
         if name and name not in names:
             hint = f"see {option} (a name, or a number from 0)"
             raise InputError(f"{source}: there is no column {name!r}, only {', '.join(names)}; {hint}")
+    _check_apart([name for name in (text, pair, label, *wanted.choices) if name], source)
     return Columns(text, pair, label, wanted.choices)
+
+
+def _check_apart(used: Sequence[str], source: str) -> None:
+    """Raise an InputError for a column that would be read twice: a text with its label in it is no example."""
+    if twice := next((name for name, count in Counter(used).items() if count > 1), None):
+        raise InputError(f"{source}: column {twice!r} cannot be two of text, pair, label and choices; name another")
 
 
 def _named(wanted: Columns, names: list[str]) -> Columns:
     """Return the same columns, those given by number by their names."""
 
     def named(column: str | None) -> str | None:
-        is_number = column is not None and column not in names and column.isdecimal() and int(column) < len(names)
-        return names[int(column)] if column is not None and is_number else column
+        return column if column is None or column in names else _cell(names, column) or column
 
     choices = tuple(str(named(choice)) for choice in wanted.choices)
     return Columns(named(wanted.text), named(wanted.pair), named(wanted.label), choices)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bertlab.corpora.examples import TokenExample
 from bertlab.corpora.labelled.columns import Columns
-from bertlab.corpora.labelled.schemes import ENTITY, OUTSIDE, PREFIX, USUAL, Spelling, as_bio, spelling_of
+from bertlab.corpora.labelled.schemes import BRACKETS, ENTITY, OUTSIDE, PREFIX, USUAL, Spelling, as_bio, spelling_of
 from bertlab.corpora.letters import UNSPACED
 from bertlab.corpora.reading import Skipped, open_text, usable
 from bertlab.errors import InputError
@@ -222,6 +222,8 @@ class Tags:
         labels = [label for label, _ in cells]
         self.decide(labels)
         for label, where in cells:
+            if self.spelling is None and BRACKETS.fullmatch(label):
+                raise InputError(f"{where}: {label!r} marks names by brackets: write O, B-x and I-x")
             if not self._fits(label):
                 kinds = "all are plain (DET), or all are O, B-x, I-x, M-x, E-x or S-x"
                 raise InputError(f"{where}: {label!r} is no label: {kinds}; see --label-column")

@@ -116,7 +116,7 @@ def _table(path: Path, lines: Iterable[str], dialect: Dialect, skipped: Skipped 
         rows = chain([(number, names)], rows)
         names = [str(column) for column in range(len(names))]
     _check_names(names, path)
-    yield from usable(rows, partial(_record, path, names, dialect.delimiter == "\t"), skipped)
+    yield from usable(rows, partial(_record, path, names, dialect), skipped)
 
 
 def _cells(path: Path, lines: Iterable[str], dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
@@ -143,10 +143,18 @@ def _check_names(names: Iterable[str], path: Path) -> None:
         seen.add(name)
 
 
-def _record(path: Path, names: list[str], ragged: bool, row: tuple[int, list[str]]) -> Record:
-    """Return a row under the names. Ragged ones may have cells behind these, or lack some that nobody asks for."""
+def _is_quoted(cells: list[str]) -> bool:
+    """Return whether a cell in quotes was cut at a tab: one cell opens them, a later one closes them."""
+    halves = [cell for cell in cells if cell.count('"') % 2]
+    return len(halves) > 1 and halves[0].startswith('"') and halves[1].endswith('"')
+
+
+def _record(path: Path, names: list[str], dialect: Dialect, row: tuple[int, list[str]]) -> Record:
+    """Return a row under the names. With tabs it may have cells behind these, or lack some that nobody asks for."""
     number, cells = row
     where = f"{path}, line {number}"
-    if len(cells) != len(names) and not ragged:
+    if len(cells) != len(names) and dialect.delimiter != "\t":
         raise InputError(f"{where}: {len(cells)} columns, but the first line has {len(names)}")
+    if dialect.header and len(cells) > len(names) and _is_quoted(cells):
+        raise InputError(f'{where}: {len(cells)} columns, one with a " that a later one closes; save it as CSV')
     return Record(where, number, dict(zip(names, cells, strict=False)))

@@ -18,6 +18,7 @@ OTHERS = (
     re.compile(rf"(?P<kind>\S+)[-_:./|](?P<mark>(?i:[{MARKS}]))"),  # PER-B
     re.compile(rf"(?P<mark>(?i:[{MARKS}]))(?P<kind>)"),  # B
 )
+BRACKETS = re.compile(r"\(.+|\*\)+")  # (PER* and *) of CoNLL 2003 and 2012
 Spelling = re.Pattern[str]
 
 

@@ -79,7 +79,8 @@ def text_examples(records: Iterator[Record], source: str, options: ReadOptions) 
     if options.pairs is False and options.columns.pair is None:
         columns = replace(columns, pair=None)
     read = partial(_text_example, columns=columns, problem=options.problem)
-    yield from usable(_wanted(records, columns.label, options.skipped), read, options.skipped)
+    several = options.problem == "multi_label_classification"
+    yield from usable(_wanted(records, columns.label, options.skipped, several), read, options.skipped)
 
 
 def choice_examples(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[ChoiceExample]:
@@ -104,11 +105,19 @@ def _peek(records: Iterator[Record], source: str, skipped: Skipped | None) -> tu
     return first, chain([first], records)
 
 
-def _wanted(records: Iterator[Record], column: str | None, skipped: Skipped | None) -> Iterator[Record]:
+def _wanted(
+    records: Iterator[Record], column: str | None, skipped: Skipped | None, several: bool = False
+) -> Iterator[Record]:
     """Yield the rows without those whose label is unwanted, which are counted."""
     if column is None or skipped is None:
         return records
-    return (record for record in records if skipped.wants([str(record.values.get(column)).strip()]))
+    return (record for record in records if skipped.wants(_possible_labels(record.values.get(column), several)))
+
+
+def _possible_labels(value: object, several: bool) -> set[str]:
+    """Return what a cell may mean as a label; of `several` in it, each."""
+    parts = value.split("|") if several and isinstance(value, str) else value
+    return {str(one).strip() for one in (value, _written(value), *(parts if isinstance(parts, list) else []))}
 
 
 def _text_example(record: Record, columns: Columns, problem: Problem) -> TextExample:

@@ -181,6 +181,7 @@ BAD = {
     "plain among others": ("a\tB-x\nb\tx", {}, "line 2: 'x' is no label: all are plain .DET., or .*--label-column"),
     "a prefix among plain ones": ("a\tO\nb\tx\nc\tB-x", {}, "line 3: 'B-x' is no label"),
     "half a label": ("a\tB-", {}, "line 1: 'B-' is no label"),
+    "brackets": ("a\t(PER*\nb\t*)", {}, r"line 1: '\(PER\*' marks names by brackets: write O, B-x and I-x"),
     "words only": ("Ash\n", {}, "line 1: column 0 cannot hold both"),
     "the same column": ("O\tO\n", {"word_column": 1}, "line 1: column 1 cannot hold both"),
 }

@@ -111,6 +111,17 @@ def test_unwanted_labels_are_left_out_and_counted(tmp_path):
     assert skipped and not Skipped()
 
 
+def test_an_unwanted_label_is_one_of_several_or_a_number(tmp_path):
+    several = write(tmp_path, "a.csv", "text,label", "t,a|b", "t,b", "t,a b")
+    skipped = Skipped(unwanted=frozenset(["a"]))
+    assert [one.label for one in read_table(several, problem=SEVERAL, skipped=skipped)] == [("b",), ("a b",)]
+    numbers = write(tmp_path, "a.jsonl", {"text": "t", "label": 1.0}, {"text": "t", "label": 2})
+    skipped = Skipped(unwanted=frozenset(["1"]))
+    assert [one.label for one in read_table(numbers, skipped=skipped)] == ["2"]
+    one_of_several = Skipped(unwanted=frozenset(["a"]))
+    assert len(list(read_table(several, skipped=one_of_several))) == 3  # here a|b is one class
+
+
 def test_quoted_rows_over_several_lines(tmp_path):
     """The id, and what an error names, is the line where the row begins; blank lines are no rows."""
     long = "line\r\n" * 40_000  # a cell longer than the 131,072 characters that the csv module allows
@@ -168,8 +179,9 @@ def test_other_encodings(tmp_path):
     assert [one.text for one in read_table(path, encoding="cp1252")] == ["It’s café"]
     with pytest.raises(InputError, match="a.csv: not UTF-8 at byte 13; it looks like cp1252: give --encoding cp1252"):
         list(read_table(path))
-    path.write_text("text,label\nIt’s café,pos\n", encoding="utf-16")
-    assert [one.text for one in read_table(path)] == ["It’s café"]
+    for encoding in ("utf-16", "utf-32"):  # their byte order marks tell them
+        path.write_text("text,label\nIt’s café,pos\n", encoding=encoding)
+        assert [one.text for one in read_table(path)] == ["It’s café"]
 
 
 # Mistakes in one row: file name, first lines, the bad one, options, message.
@@ -188,6 +200,10 @@ BAD_ROWS = {
         "line 3: 'label' holds no number but 'one'",
     ),
     "nan": ("a.csv", [HEAD, "a,1"], "a,nan", {"problem": "regression"}, "holds no number but 'nan'"),
+    "a cell in quotes, cut at its tab": (
+        *("a.tsv", ["text\tlabel", "a\tb"], '"a\tb"\tc'),
+        *({}, "line 3: 3 columns, one with a .* that a later one closes; save it as CSV"),
+    ),
     "no JSON": ("a.jsonl", [{"text": "a", "label": "b"}], "{'text': 1}", {}, "line 2: cannot .*at character 1"),
     "no object": ("a.jsonl", [{"text": "a", "label": "b"}], "[1]", {}, "line 2: JSON, but no object"),
     "a number": ("a.jsonl", [{"text": "a", "label": "b"}], {"text": 3, "label": "b"}, {}, "'text' holds no text but 3"),
@@ -255,6 +271,19 @@ def test_a_bad_row_is_named_or_left_out(tmp_path, name):
 BAD_FILES = {
     "no such column": ("a.csv", ["words,label", "a,b"], {}, "a.csv: there is no column 'text', only words, label"),
     "own column": ("a.csv", [HEAD, "a,b"], {"text_column": "body"}, "there is no column 'body', only text, label"),
+    "text and label": ("a.csv", [HEAD, "a,b"], {"text_column": "label"}, "column 'label' cannot be two of text, pair"),
+    "text and pair": (
+        "a.csv",
+        [HEAD, "a,b"],
+        {"pair_column": "text"},
+        "a.csv: column 'text' cannot be two of text, pair",
+    ),
+    "a number of thousands of digits": (
+        "a.csv",
+        ["a,b"],
+        {"text_column": "9" * 5000},
+        "a.csv: there is no column '999",
+    ),
     "no labels": ("a.jsonl", [{"text": "a"}], {}, "there is no column 'label', only text"),
     "lines": ("a.txt", ["a"], {}, "there is no column 'label', only text"),
     "an open quote": (
