@@ -249,7 +249,9 @@ def classes_of(folder: Path) -> list[str]:
 
 def _read(path: Path) -> dict[str, Any]:
     if not present(path):
-        raise InputError(f"{path.parent}: no checkpoint, config.json is missing")
+        adapter = present(path.with_name("adapter_config.json"))
+        found = "an adapter (PEFT), to be merged into its model first" if adapter else "no checkpoint"
+        raise InputError(f"{path.parent}: {found}, config.json is missing")
     return read_json(path)
 
 
@@ -271,10 +273,8 @@ def _without_quirks(fields: dict[str, Any]) -> dict[str, Any]:
     """Drop a pad_token_id of null, and the id2label that old releases left as it was when they changed num_labels."""
     names, count = fields.get("id2label"), fields.get("num_labels")
     stale = isinstance(names, dict) and count not in (None, len(names))
-    left_out = {"id2label"} if stale else set()
-    if fields.get("pad_token_id", 0) is None:
-        left_out.add("pad_token_id")
-    return {name: value for name, value in fields.items() if name not in left_out}
+    left_out = {"id2label": stale, "pad_token_id": fields.get("pad_token_id", 0) is None}
+    return {name: value for name, value in fields.items() if not left_out.get(name)}
 
 
 def _check_choice(name: str, value: Any, known: tuple) -> None:

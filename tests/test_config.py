@@ -126,6 +126,12 @@ def test_a_folder_without_config(tmp_path):
         BertConfig.from_pretrained(tmp_path)
 
 
+def test_an_adapter_is_no_model(tmp_path):
+    (tmp_path / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    with pytest.raises(InputError, match=r"an adapter \(PEFT\), to be merged into its model first"):
+        BertConfig.from_pretrained(tmp_path)
+
+
 # Labels of the classifiers
 
 
