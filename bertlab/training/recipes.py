@@ -11,6 +11,12 @@ from bertlab.training.engine.optim import Optimization
 from bertlab.training.suited import OWN, WIDE, has_read_little
 
 
+def check_seed(seed: int) -> None:
+    """Raise an InputError for a seed that numpy's generators do not take."""
+    if not 0 <= seed < 2**32:
+        raise InputError(f"seed={seed}: must be between 0 and {2**32 - 1}")
+
+
 @dataclass(frozen=True)
 class Distillation:
     """What a student learns from its teacher (bertlab/training/distill.py); the defaults are those of Sanh et al. 2019,
@@ -91,8 +97,7 @@ class PretrainRecipe:
             raise InputError(f"model={self.model}, teacher={self.teacher}: give one, to go on from it or to learn from")
         if self.learns == "positions" and not self.model:
             raise InputError('learns="positions": needs a trained model, whose other weights stay')
-        if not 0 <= self.seed < 2**32:
-            raise InputError(f"seed={self.seed}: must be between 0 and {2**32 - 1}")
+        check_seed(self.seed)
         self._check_lengths()
         self.config(self.vocab_size)  # reports an impossible model before any work is done
 
@@ -195,9 +200,10 @@ class FinetuneRecipe:
 
     def __post_init__(self) -> None:
         at_least_one(batch_size=self.batch_size, examples=self.examples, max_length=self.max_length)
-        for name in ("stride", "steps", "evaluate_every", "patience", "seed"):
+        for name in ("stride", "steps", "evaluate_every", "patience"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name}={getattr(self, name)}: must not be negative")
+        check_seed(self.seed)
         if not 0 < self.epochs < float("inf"):
             raise InputError(f"epochs={self.epochs}: must be above 0")
         if not 0 <= self.label_smoothing < 1:

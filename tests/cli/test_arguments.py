@@ -24,6 +24,7 @@ WRONG = {
     "finetune sentence --learning-rate fast": "error parsing --learning-rate: must be FLOAT, not ['fast']; see",
     "evaluate --seed 1": "unrecognized options: --seed 1; see bertlab evaluate --help",
     "course grade x --second 4": "unrecognized options: --second, 4; perhaps --notebook-seconds or --seconds? see",
+    "finetune sentiment --seed 18446744073709551616": "seed=18446744073709551616: must be between 0 and 4294967295",
     "pretrain --set steps_=1": "--set steps_=1: write FIELD=VALUE, a field being one of steps",
 }
 
