@@ -98,7 +98,7 @@ def _has_pattern(part: Any) -> bool:
 def _read_vocab(path: Path) -> list[str]:
     """Read one token a line; a token may be any character but those of a line end, so `splitlines` would be wrong."""
     tokens = re.sub("\r\n?", "\n", read_text(path)).removesuffix("\n").split("\n")
-    tokens = [token.rstrip() or token for token in tokens]  # no token can end in a space: text is split there
+    tokens = [token.rstrip(" \t") or token for token in tokens]  # no token can end in these: text is split there
     first_line: dict[str, int] = {}
     if tokens == [""]:
         raise InputError(f"{path} is empty: one token a line is expected")
