@@ -510,7 +510,8 @@ def test_killed_it_goes_on_to_the_same_weights(unbroken, cli, place):
     assert not (place / "killed" / "model.safetensors").exists()
     code, _, err = cli(f"{LONGER} --out killed")
     assert code == 2 and "go on with --resume" in err[0]
-    code, _, err = cli(f"{LONGER.replace('class.csv', 'class.jsonl --text-column label --label-column text')} --out killed --resume")
+    swapped = LONGER.replace("class.csv", "class.jsonl --text-column label --label-column text")
+    code, _, err = cli(f"{swapped} --out killed --resume")
     assert code == 2 and "another text" in err[0]
     code, _, err = cli(f"{LONGER} --seed 1 --out killed --resume")
     assert code == 2 and "seed was 0" in err[0]
