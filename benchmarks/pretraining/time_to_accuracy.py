@@ -42,8 +42,9 @@ from bertlab.training.engine.devices import make_fabric
 from bertlab.training.engine.loop import LoopSettings, train
 from bertlab.training.engine.optim import make_optimizers, rate_factor
 from bertlab.training.initial_weights import new_model
-from bertlab.training.pretrain import learn_vocabulary, pretraining_loss
+from bertlab.training.pretrain import learn_vocabulary, pretraining_loss, products
 from bertlab.training.recipes import PRETRAIN, PretrainRecipe
+from bertlab.training.run_settings import PretrainSettings
 
 RECIPES = {  # two layers learn sooner than four
     "storyworld": PRETRAIN["storyworld-live"],
@@ -108,7 +109,8 @@ def ours(task: Task, copies: Copies) -> None:
     settings = LoopSettings(sys.maxsize, task.recipe.optim, task.seconds / 60, progress=False)
     logging = Callbacks(copies.keep_if_due, COPY_EVERY)
     stream = batches(task.known, task.tokenizer, task.recipe)
-    train(copies.model, stream, pretraining_loss, settings, logging, fabric=make_fabric("cpu"))
+    fabric = make_fabric("cpu", products=products(task.recipe, PretrainSettings()))
+    train(copies.model, stream, pretraining_loss, settings, logging, fabric=fabric)
 
 
 def theirs(task: Task, copies: Copies, bfloat16: bool = False) -> None:
