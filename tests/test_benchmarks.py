@@ -14,8 +14,6 @@ import torch
 from rich.table import Table
 
 from bertlab import BertForPreTraining, Tokenizer
-from bertlab.compare.laboratory import Result
-from bertlab.compare.report import Comparison
 from bertlab.corpora import storyworld
 from bertlab.training.engine.optim import make_optimizers
 from bertlab.training.recipes import PRETRAIN
@@ -344,19 +342,3 @@ def test_a_learning_curve_goes_on_where_it_stopped(monkeypatch, tmp_path):
     curve.measure(options)
     assert trained == [(9, 0)] * 3  # six in all: sentences have no whole texts
     assert {key[2] for key in curve.read_curves(options.curves)} == {4, 9}
-
-
-def test_the_relatives_are_recorded_as_the_chapter_reads_them(monkeypatch):
-    relatives = benchmark("relatives")
-    table = replace(relatives.TABLE, tasks=("entities",), learners=relatives.TABLE.learners[:2])
-    right = {("BERT", 0): 8, ("BERT", 1): 9, ("GPT", 0): 4, ("GPT", 1): 6}
-    cost = {"parameters": 10.0, "operations": 2e9, "seconds": 1.0}
-    results = [
-        Result(name, "entities", seed, "f1", np.array([[n < hits, 1] for n in range(10)], float), 0.3, cost, 3e-3, 1.0)
-        for (name, seed), hits in right.items()
-    ]
-    found = json.loads(json.dumps(relatives.record(Comparison("relatives", table, results, "A note."))))
-    assert found["figures"]["BERT"]["entities"][0] == 0.85 and found["guess"] == {"entities": "0.300"}
-    (claim,) = found["claims"]
-    assert (claim["better"], claim["worse"], claim["difference"][0]) == ("BERT", "GPT", 0.35)
-    assert claim["seeds"] == 2 and claim["verdict"] in ("holds", "cannot tell")
