@@ -7,7 +7,7 @@
 
 BIN    := .venv/bin
 PYTEST  = $(SCRATCH) $(BIN)/python -m pytest
-EXTRAS := course,app,data,tensorboard,wandb,chinese,export,serve,test
+EXTRAS := course,app,data,tensorboard,wandb,chinese,export,test
 # What an install depends on. The stamp holds it: a changed pin or a moved folder installs anew.
 STAMP  := .venv/ready
 WANT   := $(CURDIR) $(shell cat pyproject.toml constraints.txt | cksum)

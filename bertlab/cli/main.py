@@ -22,7 +22,6 @@ from bertlab.cli.shipping.card import Card
 from bertlab.cli.shipping.embed import Embed
 from bertlab.cli.shipping.export import Export
 from bertlab.cli.shipping.push import Push
-from bertlab.cli.shipping.serve import Serve
 from bertlab.cli.texts.corpus import Corpus
 from bertlab.cli.texts.data import Data
 from bertlab.cli.texts.tokenize import Tokenize
@@ -49,7 +48,6 @@ Command = (
     | Annotated[Card, tyro.conf.subcommand("card")]
     | Annotated[Embed, tyro.conf.subcommand("embed")]
     | Annotated[Export, tyro.conf.subcommand("export")]
-    | Annotated[Serve, tyro.conf.subcommand("serve")]
     | Annotated[Push, tyro.conf.subcommand("push")]
     | Annotated[Explore, tyro.conf.subcommand("explore")]
     | Annotated[Lab, tyro.conf.subcommand("lab")]

@@ -1,1 +1,1 @@
-"""A trained model on its way to users: as a file for another runtime, as vectors, as a service."""
+"""A trained model on its way to users: as a file for another runtime, as vectors."""

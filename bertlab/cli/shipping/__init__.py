@@ -1,1 +1,1 @@
-"""Commands that bring a model to others: its card, exported files, vectors, a service, the hub."""
+"""Commands that bring a model to others: its card, exported files, vectors, the hub."""
