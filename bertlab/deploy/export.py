@@ -1,4 +1,4 @@
-"""A checkpoint written for another runtime, with all that belongs to it, and compared with the model itself."""
+"""A checkpoint written for ONNX Runtime, with all that belongs to it, and compared with the model itself."""
 
 import json
 import random
@@ -13,8 +13,8 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from bertlab.config import BertConfig
-from bertlab.deploy.runtimes import RUNTIMES, Name, computed_by, named_outputs, quiet
-from bertlab.errors import InputError
+from bertlab.deploy.onnx import computed_by_onnx, named_outputs, quiet, write_onnx
+from bertlab.errors import InputError, require
 from bertlab.inputs.features import Batch
 from bertlab.io.atomic import atomic_folder, check_out, keep_apart
 from bertlab.io.gate import present
@@ -89,43 +89,39 @@ class Exported:
 
     @property
     def size(self) -> int:
-        """Bytes of the file, with those of the weights, which OpenVINO keeps beside it."""
-        files = [self.file, self.file.with_suffix(".bin")] if self.file.suffix == ".xml" else [self.file]
-        return sum(file.stat().st_size for file in files)
+        """Bytes of the file."""
+        return self.file.stat().st_size
 
 
-def export_model(name: str | Path, runtime: Name, out: Path, int8: bool = False, *, progress: bool = False) -> Exported:
-    """Write a checkpoint (a bundled name, a folder or a hub id) for another runtime, with its config and tokenizer.
+def export_model(name: str | Path, out: Path, int8: bool = False, *, progress: bool = False) -> Exported:
+    """Write a checkpoint (a bundled name, a folder or a hub id) as ONNX, with its config and tokenizer.
 
-    `out` is a folder, or the file itself (.onnx, .pt, .xml). All or nothing: InputError where a module is missing,
+    `out` is a folder, which gets model.onnx, or the file itself. All or nothing: InputError where a module is missing,
     where `out` belongs to another model, or where the outputs differ from the model's by more than rounding, which
     with `int8` they may.
     """
-    kind = RUNTIMES[runtime]
-    folder, file = place_of(runtime, out, int8)
+    folder, file = place_of(out)
     keep_apart(folder, [locate(name)])
     check_place(folder, name)
     model = model_class(locate(name)).from_pretrained(name)
     tokenizer = Tokenizer.from_pretrained(name)
     inputs = next(random_batches(model, tokenizer, 2))
     with atomic_folder(folder) as work, quiet():
-        kind.write(model, inputs, work / file, int8)
+        write_onnx(model, inputs, work / file, int8)
         write_companions(model, tokenizer, work)
-        twin = computed_by(kind.open(work / file), model, inputs)
+        twin = computed_by_onnx(work / file, model, inputs)
         agreement = compare(model, twin, progressing(random_batches(model, tokenizer), progress))
         if not int8 and agreement.relative > TOLERANCE:
             raise InputError(f"{name}: the exported model differs from the model ({agreement}); nothing was written")
     return Exported(folder / file, agreement, twin)
 
 
-def place_of(runtime: Name, out: Path, int8: bool = False) -> tuple[Path, str]:
-    """Return the folder and the name of the file that an export is written to. InputError: a module is missing, the
-    runtime has no `int8`, or the folder cannot be written."""
-    kind = RUNTIMES[runtime]
-    kind.check()
-    if int8 and runtime == "openvino":
-        raise InputError("--int8 is for onnx and torchscript; for OpenVINO, quantise the exported model with nncf")
-    folder, file = (out.parent, out.name) if out.suffix == Path(kind.file).suffix else (out, kind.file)
+def place_of(out: Path) -> tuple[Path, str]:
+    """Return the folder and the name of the file that an export is written to. InputError: a module is missing, or the
+    folder cannot be written."""
+    for module in ("onnx", "onnxscript", "onnxruntime"):
+        require(module, "export")
+    folder, file = (out.parent, out.name) if out.suffix == ".onnx" else (out, "model.onnx")
     check_out(folder, folder=True)
     return folder, file
 

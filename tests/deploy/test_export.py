@@ -1,6 +1,7 @@
-"""Every head as a file for another runtime: the same outputs, whatever the batch and its length."""
+"""Every head as an ONNX file: the same outputs, whatever the batch and its length."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import onnxruntime
@@ -10,8 +11,8 @@ import torch
 
 from bertlab import BertConfig, BertForPreTraining, BertForTokenClassification, InputError, Tokenizer
 from bertlab.cli.main import main
+from bertlab.deploy import export
 from bertlab.deploy.export import export_model, random_batches
-from bertlab.deploy.runtimes import RUNTIMES
 from bertlab.model import (
     BertForMaskedLM,
     BertForMultipleChoice,
@@ -63,17 +64,8 @@ def saved(tmp_path, tok):
     return save
 
 
-@pytest.mark.parametrize("name", HEADS)
-def test_torchscript_of_every_head(name, saved, tmp_path):
-    exported = export_model(saved(name), "torchscript", tmp_path / "out")
-    agreement = exported.agreement
-    assert agreement.inputs == 200 and agreement.relative < 1e-4 and agreement.cosine > 0.999
-    assert agreement.same >= 0.99 * agreement.decisions
-    assert agreement.decisions > 0 or name in ("encoder", "embedding", "number")
-
-
-# "pretraining" holds the first three; the command writes "sequence"; OpenVINO's file is made of that of "token";
-# "number" is pooled as "embedding" is
+# "pretraining" holds the first three; the command writes "sequence"; "token" is the first half of "crf"; "number" is
+# pooled as "embedding" is
 LIKE_OTHERS = ("encoder", "masked", "next", "sequence", "several", "token", "number")
 
 
@@ -82,12 +74,37 @@ LIKE_OTHERS = ("encoder", "masked", "next", "sequence", "several", "token", "num
     "name", [pytest.param(name, marks=pytest.mark.nightly if name in LIKE_OTHERS else ()) for name in HEADS]
 )
 def test_onnx_of_every_head(name, saved, tmp_path):
-    exported = export_model(saved(name), "onnx", tmp_path / "out")
-    assert exported.agreement.inputs == 200 and exported.agreement.relative < 1e-4
+    exported = export_model(saved(name), tmp_path / "out")
+    agreement = exported.agreement
+    assert agreement.inputs == 200 and agreement.relative < 1e-4 and agreement.cosine > 0.999
+    assert agreement.same >= 0.99 * agreement.decisions
+    assert agreement.decisions > 0 or name in ("encoder", "embedding", "number")
     session = onnxruntime.InferenceSession(exported.file)
     assert [output.name for output in session.get_outputs()] == OUTPUTS.get(name, ["logits"])
     axes = ["batch", "choices", "tokens"] if name == "choice" else ["batch", "tokens"]
     assert all(given.shape == axes for given in session.get_inputs())
+    if name == "crf":
+        check_viterbi(exported, tmp_path)
+
+
+def check_viterbi(exported, tmp_path):
+    """What the docs show: the emissions of the export and crf.json give the labels that the model decodes."""
+    model = BertForTokenClassification.from_pretrained(tmp_path / "crf")
+    scores = json.loads((tmp_path / "out" / "crf.json").read_text())
+    start, steps, end = (np.array(scores[name]) for name in ("start", "transitions", "end"))
+    batch = next(random_batches(model, Tokenizer.from_pretrained(tmp_path / "crf"), 2))
+    words = batch["attention_mask"].bool()
+    logits = exported.twin(**batch).logits
+    for emissions, real, expected in zip(logits, words, model.decode(logits, words), strict=True):
+        best, pointers = start + emissions[real][0].numpy(), []
+        for emission in emissions[real][1:].numpy():
+            paths = best[:, None] + steps
+            pointers.append(paths.argmax(0))
+            best = paths.max(0) + emission
+        labels = [int((best + end).argmax())]
+        for pointer in reversed(pointers):
+            labels.insert(0, int(pointer[labels[0]]))
+        assert labels == expected
 
 
 def test_the_command_writes_all_that_a_service_needs(saved, tmp_path, capsys):
@@ -116,41 +133,10 @@ def test_the_command_writes_all_that_a_service_needs(saved, tmp_path, capsys):
 def test_int8_is_measured_on_labelled_examples(tmp_path, capsys):
     (tmp_path / "some.csv").write_text("text,label\nThe soup was good.,good\nThe soup was bad.,bad\n")
     model, data = "storyworld-tiny-sentiment", str(tmp_path / "some.csv")
-    main(["export", model, "--out", str(tmp_path / "m.pt"), "--to", "torchscript", "--int8", "--data", data])
+    main(["export", model, "--out", str(tmp_path / "m.onnx"), "--int8", "--data", data])
     printed = capsys.readouterr().out
     assert "accuracy" in printed and printed.splitlines()[1].split() == ["model", "export"]
-    assert (tmp_path / "m.pt").stat().st_size < 5e6
-
-
-@pytest.mark.slow
-def test_openvino(saved, tmp_path):
-    exported = export_model(saved("token"), "openvino", tmp_path / "out")
-    assert exported.size > (tmp_path / "out" / "model.bin").stat().st_size > exported.file.stat().st_size / 100
-    assert exported.agreement.relative < 1e-4
-    assert {"model.xml", "model.bin"} < {path.name for path in (tmp_path / "out").iterdir()}
-    assert not (tmp_path / "out" / "model.onnx").exists()
-
-
-def test_viterbi_with_the_exported_scores(saved, tmp_path):
-    """What the docs show: the emissions of the export and crf.json give the labels that the model decodes."""
-    folder = saved("crf")
-    exported = export_model(folder, "torchscript", tmp_path / "out")
-    model, tokenizer = BertForTokenClassification.from_pretrained(folder), Tokenizer.from_pretrained(folder)
-    scores = json.loads((tmp_path / "out" / "crf.json").read_text())
-    start, steps, end = (np.array(scores[name]) for name in ("start", "transitions", "end"))
-    batch = next(random_batches(model, tokenizer, 2))
-    words = batch["attention_mask"].bool()
-    logits = exported.twin(**batch).logits
-    for emissions, real, expected in zip(logits, words, model.decode(logits, words), strict=True):
-        best, pointers = start + emissions[real][0].numpy(), []
-        for emission in emissions[real][1:].numpy():
-            paths = best[:, None] + steps
-            pointers.append(paths.argmax(0))
-            best = paths.max(0) + emission
-        labels = [int((best + end).argmax())]
-        for pointer in reversed(pointers):
-            labels.insert(0, int(pointer[labels[0]]))
-        assert labels == expected
+    assert (tmp_path / "m.onnx").stat().st_size < 5e6
 
 
 def test_the_export_of_a_task_predicts_as_the_task(tmp_path):
@@ -158,22 +144,23 @@ def test_the_export_of_a_task_predicts_as_the_task(tmp_path):
 
     model, task = open_task("storyworld-tiny-sentiment")
     examples = list(sentiment(0, 40, "test"))
-    twin = export_model("storyworld-tiny-sentiment", "torchscript", tmp_path / "out").twin
+    twin = export_model("storyworld-tiny-sentiment", tmp_path / "out").twin
     assert [p.label for p in task.predict(twin, examples)] == [p.label for p in task.predict(model, examples)]
 
 
 def test_an_export_that_differs_is_not_written(saved, tmp_path, monkeypatch):
     folder = saved("sequence")
-    run = RUNTIMES["torchscript"].open
+    computed_by = export.computed_by_onnx
 
-    def wrong(path):
-        return lambda inputs: [found + 0.1 for found in run(path)(inputs)]
+    def slightly_wrong(path, model, inputs):
+        twin = computed_by(path, model, inputs)
+        right = twin.forward
+        twin.forward = lambda **batch: replace(right(**batch), logits=right(**batch).logits + 0.1)
+        return twin
 
-    monkeypatch.setitem(
-        RUNTIMES, "torchscript", type(RUNTIMES["onnx"])("model.pt", (), RUNTIMES["torchscript"].write, wrong)
-    )
+    monkeypatch.setattr(export, "computed_by_onnx", slightly_wrong)
     with pytest.raises(InputError, match="differs from the model .*; nothing was written"):
-        export_model(folder, "torchscript", tmp_path / "out")
+        export_model(folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -187,10 +174,7 @@ def refused(capsys, *arguments: str) -> str:
 
 def test_bad_input_is_one_line(saved, tmp_path, capsys, monkeypatch):
     folder = saved("sequence")
-    assert "is that of another model" in refused(capsys, "storyworld-tiny", "--out", folder, "--to", "torchscript")
-    assert "--int8 is for onnx and torchscript" in refused(
-        capsys, folder, "--out", str(tmp_path / "out"), "--to", "openvino", "--int8"
-    )
+    assert "is that of another model" in refused(capsys, "storyworld-tiny", "--out", folder)
     monkeypatch.setattr("bertlab.errors.find_spec", lambda module: None)
     assert 'pip install "bertlab[export]"' in refused(capsys, folder, "--out", str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()

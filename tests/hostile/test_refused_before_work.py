@@ -190,9 +190,6 @@ SEARCH = {
 }
 EXPORT = {
     "without ONNX": Case("storyworld-tiny-sentiment --out o --data rows.csv", "onnx is not installed", "onnx"),
-    "int8 for OpenVINO": Case(
-        "storyworld-tiny-sentiment --out o --to openvino --int8 --data rows.csv", "--int8 is for onnx"
-    ),
     "out is a file": Case("storyworld-tiny-sentiment --out text.txt --data rows.csv", "cannot be written"),
     "out of another model": Case("storyworld-tiny-sentiment --out encoder --data rows.csv", "that of another model"),
     "no head": Case("storyworld-tiny --out o --data rows.csv", "no head for a task"),

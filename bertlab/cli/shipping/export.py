@@ -1,8 +1,8 @@
-"""`bertlab export`: a checkpoint for another runtime."""
+"""`bertlab export`: a checkpoint for ONNX Runtime."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Flat, Positional
@@ -17,16 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Export:
-    """Write a model for another runtime, with its config and tokenizer, and compare both on 200 inputs."""
+    """Write a model for ONNX Runtime, with its config and tokenizer, and compare both on 200 inputs."""
 
     model: Positional[str]
     """A bundled name, a folder or a hub id."""
     out: Path
-    """A folder, or the file itself (.onnx, .pt, .xml), which gets config and tokenizer beside it."""
-    to: Literal["onnx", "torchscript", "openvino"] = "onnx"
-    """The runtime: ONNX Runtime, libtorch (torch.jit.load) or OpenVINO."""
+    """A folder, or the .onnx file itself, which gets config and tokenizer beside it."""
     int8: bool = False
-    """Quantise to 8-bit integers, by the runtime's own dynamic quantisation; for onnx and torchscript."""
+    """Quantise to 8-bit integers, by the runtime's own dynamic quantisation."""
     data: Path | None = None
     """Labelled examples, as evaluate takes them: the model and the export are both measured on them."""
     files: Flat[FileOptions] = FileOptions()
@@ -34,10 +32,10 @@ class Export:
     def run(self) -> None:
         from bertlab.deploy.export import check_place, export_model, place_of
 
-        folder, _ = place_of(self.to, self.out, self.int8)
+        folder, _ = place_of(self.out)
         check_place(folder, self.model)
         labelled = read_labelled(self.model, self.data, self.files) if self.data else None  # before the long work
-        exported = export_model(self.model, self.to, self.out, self.int8, progress=True)
+        exported = export_model(self.model, self.out, self.int8, progress=True)
         print(exported.agreement)
         if labelled:
             print_measures_of_both(*labelled, exported.twin)
