@@ -1,4 +1,4 @@
-"""`bertlab course`: the mark sheet of one reader, the marks of a class, and slides."""
+"""`bertlab course`: the mark sheet of one reader, and the marks of a class."""
 
 import csv
 import io
@@ -79,35 +79,12 @@ def csv_lines(rows: Iterable[Iterable[str]]) -> bytes:
     return text.getvalue().encode()
 
 
-@dataclass(frozen=True)
-class Slides:
-    """Write a chapter as slides: one HTML file that needs no network."""
-
-    chapter: Positional[str]
-    """Its number or name, such as 04 or 04_attention, or a notebook of your own."""
-    out: Path | None = None
-    """The file; by default NAME.slides.html in the current folder."""
-
-    def run(self) -> None:
-        """Write the file."""
-        from bertlab.course.slides import find_chapter, write_slides
-
-        notebook = find_chapter(self.chapter, folder_of("notebooks"))
-        out = self.out or Path(f"{notebook.stem}.slides.html")
-        count = write_slides(notebook, out)
-        say(f"{out}: {count} slides; open it in a browser, F for the full screen, Esc for an overview")
-
-
-Action = (
-    Annotated[Marks, tyro.conf.subcommand("marks")]
-    | Annotated[Grade, tyro.conf.subcommand("grade")]
-    | Annotated[Slides, tyro.conf.subcommand("slides")]
-)
+Action = Annotated[Marks, tyro.conf.subcommand("marks")] | Annotated[Grade, tyro.conf.subcommand("grade")]
 
 
 @dataclass(frozen=True)
 class Course:
-    """Your mark sheet; for teachers: the marks of a class, and slides."""
+    """Your mark sheet; for teachers: the marks of a class."""
 
     action: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Action]] = field(default_factory=Marks)
 

@@ -30,18 +30,13 @@ def shares(parts: Mapping[str, float], unit: str) -> list[tuple[str, str, str]]:
     return [*rows, ("together", amount(whole, unit), "100%")]
 
 
-def bill(plan: Plan) -> list[tuple[str, str]]:
-    """Return rows of what the whole training takes: steps, time, money, energy, CO2, as far as they are known."""
+def totals(plan: Plan) -> list[tuple[str, str]]:
+    """Return rows of what the whole training takes: steps, operations, time."""
     job = plan.job
     needed = sum(job.needed(job.batch_size).values()) * job.steps
     rows = [("steps", f"{job.steps:,}"), ("operations needed", amount(needed, "FLOP"))]
     rows += [(f"a step: {name}", duration(value)) for name, value in plan.step.items()]
-    rows.append(("the whole training", duration(plan.seconds)))
-    if plan.dollars is not None:
-        rows.append(("price", f"${plain(plan.dollars)}"))
-    if plan.kwh is not None and plan.co2 is not None:
-        rows += [("electric energy", f"{plain(plan.kwh)} kWh"), ("CO2", f"{plain(plan.co2)} kg")]
-    return rows
+    return [*rows, ("the whole training", duration(plan.seconds))]
 
 
 def fit(plan: Plan) -> str:
@@ -56,10 +51,10 @@ def fit(plan: Plan) -> str:
 
 
 def print_plan(plan: Plan, console: Console | None = None) -> None:
-    """Operations, memory, the bill and the assumptions: one table each."""
+    """Print the totals, the operations, the memory and the assumptions: one table each."""
     console, job = console or Console(), plan.job
     title = f"{plan.machine}, {job.precision}: {job.parameters:,} parameters, {amount(job.tokens, 'tokens')}"
-    console.print(table(title, ["", ""], bill(plan)))
+    console.print(table(title, ["", ""], totals(plan)))
     made = shares(job.made(job.batch_size), "FLOP")
     console.print(table(f"Operations of a step of {job.batch_size} x {job.max_tokens}", ["part", "", "share"], made))
     console.print(
@@ -71,9 +66,3 @@ def print_plan(plan: Plan, console: Console | None = None) -> None:
     for each in plan.assumptions:
         change = f" {each.option} sets another." if each.option else ""
         console.print(f"- {each.what}: {each.value} ({each.source}).{change}", markup=False, highlight=False)
-
-
-def plain(value: float) -> str:
-    """Return a number with three digits that count, never with an exponent: "17,600", "311", "73.3"."""
-    value = float(f"{value:.3g}")
-    return f"{value:,.0f}" if value >= 100 else f"{value:,.3g}"

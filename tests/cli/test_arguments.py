@@ -67,7 +67,6 @@ SAME = [
     "export model --out model",
     "compare names --text texts --out texts",
     "course grade texts --out texts/a.txt",
-    "course slides chapter.ipynb --out chapter.ipynb",
 ]
 
 

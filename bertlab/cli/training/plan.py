@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 from bertlab.cli.shared.messages import print_json
 from bertlab.cli.shared.settings import Positional
+from bertlab.errors import InputError
 from bertlab.training.engine.precision import Precision
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Estimate what a pretraining takes before it starts: operations, memory, time, and with --gpus money and CO2.
-    Without --gpus it is planned for this machine, whose speed is measured in some seconds."""
+    """Estimate what a pretraining takes before it starts: operations, memory and time. Without --gpus it is planned
+    for this machine, whose speed is measured in some seconds."""
 
     model: Positional[str] = "base"
     """A size (tiny, mini, small, medium, base, large), a bundled model, a folder or a hub id."""
@@ -38,29 +39,19 @@ class Plan:
     """Share of the tokens that are to be predicted."""
     share: float | None = None
     """Share of the GPUs' peak rate that a step reaches."""
-    price: float | None = None
-    """Dollars for an hour of one device."""
-    watts: float | None = None
-    """Power of one device, with its part of the server."""
-    pue: float | None = None
-    """Power of the whole data centre over that of its servers."""
-    grid: float | None = None
-    """Grams of CO2 for a kWh."""
     json: bool = False
     """Print JSON."""
 
     def run(self) -> None:
-        from bertlab.training.plan import Estimates, Job, config_of, parse_gpus, plan_gpus, plan_here
+        from bertlab.training.plan import Job, config_of, parse_gpus, plan_gpus, plan_here
 
         count, gpu = parse_gpus(self.gpus) if self.gpus is not None else (1, None)
         names = ("tokens", "batch_size", "max_tokens", "fill", "masked", "micro_batch")
         given = {name: getattr(self, name) for name in (*names, "gradient_checkpointing", "unpadded")}
         job = Job(config_of(self.model, self.vocab_size), devices=count, **given)
-        estimates = Estimates(self.share, self.price, self.watts, self.pue, self.grid)
-        if gpu is None:
-            plan = plan_here(job, estimates, self.precision)
-        else:
-            plan = plan_gpus(job, gpu, estimates, self.precision)
+        if gpu is None and self.share is not None:
+            raise InputError("--share is for --gpus: on this machine the time is measured")
+        plan = plan_gpus(job, gpu, self.share, self.precision) if gpu else plan_here(job, self.precision)
         if self.json:
             print_json(plan.to_dict())
         else:

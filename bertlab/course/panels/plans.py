@@ -7,16 +7,16 @@ import ipywidgets as widgets
 from bertlab.config import SIZES
 from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, panel
 from bertlab.draw.palette import BLUE, ORANGE
-from bertlab.draw.plans import amount, bill, fit
-from bertlab.training.plan import Estimates, Job, Plan, config_of, known_gpus, plan_gpus
+from bertlab.draw.plans import amount, fit, totals
+from bertlab.training.plan import Job, Plan, config_of, known_gpus, plan_gpus
 
 
 def plan_panel(size: str = "base", gpu: str = "H100", count: int = 8) -> Panel:
-    """Size, text, batch and GPUs to choose; memory, time, money and CO2 of `bertlab plan`."""
+    """Size, text, batch and GPUs to choose; memory and time of `bertlab plan`."""
 
     def show(size: str, tokens: float, length: int, batch: int, gpu: str, count: int, share: float, less: bool) -> str:
         job = Job(config_of(size), tokens * 1e9, batch, length, devices=count, gradient_checkpointing=less)
-        return plan_html(plan_gpus(job, known_gpus()[gpu], Estimates(share=share)))
+        return plan_html(plan_gpus(job, known_gpus()[gpu], share))
 
     def choice(name: str, options, value) -> widgets.Dropdown:
         return widgets.Dropdown(options=options, value=value, description=name, style=LABEL, layout=WIDE)
@@ -38,8 +38,8 @@ def plan_panel(size: str = "base", gpu: str = "H100", count: int = 8) -> Panel:
 
 
 def plan_html(plan: Plan) -> str:
-    """The bill as a table, and a bar for each part of the memory; all is orange where it does not fit."""
-    rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in bill(plan))
+    """The totals as a table, and a bar for each part of the memory; all is orange where it does not fit."""
+    rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in totals(plan))
     memory = plan.job.memory()
     colour = BLUE if not fit(plan) else ORANGE
     lengths = {name: bar(300 * value / plan.memory, colour) for name, value in memory.items()}

@@ -5,14 +5,13 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from bertlab.errors import InputError
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """One GPU. Rates in operations per second, bandwidths in bytes per second, memory in bytes, price in $ an hour."""
+    """One GPU. Rates in operations per second, bandwidths in bytes per second, memory in bytes."""
 
     name: str
     bfloat16: float
@@ -20,9 +19,7 @@ class Gpu:
     bandwidth: float
     link: float
     memory: float
-    watts: float
     source: str
-    price: float | None = None
 
     def rate(self, precision: str) -> float:
         """Return the peak rate of products in a precision, "float32" or "bfloat16"."""
@@ -35,18 +32,10 @@ class Gpu:
 
 
 @cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("gpus.toml").read_text(encoding="utf-8"))
-
-
-def price_source() -> str:
-    """Return where the prices come from, and of what date they are."""
-    return _table()["prices"]["source"]
-
-
 def known_gpus() -> dict[str, Gpu]:
-    """Return the GPUs of the table by name."""
-    return {name: Gpu(name, **row) for name, row in _table().items() if name != "prices"}
+    """Return the GPUs of gpus.toml by name."""
+    table = tomllib.loads(Path(__file__).with_name("gpus.toml").read_text(encoding="utf-8"))
+    return {name: Gpu(name, **row) for name, row in table.items()}
 
 
 def parse_gpus(text: str) -> tuple[int, Gpu]:
