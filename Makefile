@@ -3,11 +3,11 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup explore lab test test-all test-fast bench screenshots notebooks constraints clean
+.PHONY: help setup explore lab site site-serve test test-all test-fast bench screenshots notebooks constraints clean
 
 BIN    := .venv/bin
 PYTEST  = $(SCRATCH) $(BIN)/python -m pytest
-EXTRAS := course,app,data,tensorboard,wandb,chinese,export,test
+EXTRAS := course,app,data,tensorboard,wandb,chinese,export,site,test
 # What an install depends on. The stamp holds it: a changed pin or a moved folder installs anew.
 STAMP  := .venv/ready
 WANT   := $(CURDIR) $(shell cat pyproject.toml constraints.txt | cksum)
@@ -45,6 +45,12 @@ explore: setup ## open the explorer in the browser
 
 lab: setup ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_FLAGS) $(ARGS)
+
+site: setup ## build the web edition, a page with a live BERT, into build/site
+	$(BIN)/python -m web.build
+
+site-serve: setup ## serve build/site at http://localhost:8000 (ARGS: another port)
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site $(or $(ARGS),8000)
 
 test: setup ## check style, types, library, explorer in a browser, chapters; about twenty minutes
 test-all: setup ## the same, the tests marked nightly, and new examples for each property

@@ -1,0 +1,278 @@
+"""The live page as a visitor uses it: guess, hide, swap, switch off, share, open a model, go on without the server."""
+
+import json
+import re
+import shutil
+import threading
+
+import pytest
+from playwright.sync_api import expect
+from serving import served
+
+from bertlab import BertForMaskedLM, Tokenizer
+from bertlab.io.locate import locate
+
+pytestmark = pytest.mark.browser
+ANSWERED = re.compile(r"Answered by (english|your model), here")
+TEXT = "The nurse said that [MASK] was tired."
+
+
+def show(tab, site, link=""):
+    """Open the page and wait until the best model answers."""
+    tab.goto(f"{site}/live/{link}")
+    tab.locator("#heads button").first.wait_for()
+
+
+def answered(tab):
+    tab.locator("#status", has_text=ANSWERED).wait_for()
+    tab.locator("#progress").wait_for(state="hidden")
+    unharmed(tab)
+
+
+def unharmed(tab):
+    assert tab.outside == [], "requests beyond this machine"
+    assert tab.broken == [], "errors in the page's JavaScript"
+    assert tab.locator("#problem").text_content() == ""
+
+
+def guesses(tab, column=0) -> list[str]:
+    return tab.locator(".column").nth(column).locator(".bars .word").all_text_contents()
+
+
+@pytest.fixture
+def page(tab, site):
+    """The page with a sentence of one's own, answered by the best model."""
+    show(tab, site, "?text=My+niece+is+afraid+[MASK]+spiders.")
+    answered(tab)
+    return tab
+
+
+def test_you_guess_then_bert_does(tab, site):
+    show(tab, site)
+    assert tab.locator("#text").input_value() == TEXT
+    assert tab.locator(".bars").count() == 0  # covered
+    assert "english when this page was made" in tab.locator("#status").text_content() or ANSWERED.search(
+        tab.locator("#status").text_content()
+    )
+    tab.fill("#guess-word", "She")
+    tab.press("#guess-word", "Enter")
+    tab.locator(".bars").first.wait_for()
+    assert guesses(tab)[0] == "she" and guesses(tab, 1)[0] == "he"  # soldier in place of nurse
+    assert tab.locator("#verdict").text_content().startswith("Your guess, she: ")
+    assert tab.locator(".mine").count() >= 1
+    assert {"more", "less"} <= set(
+        tab.locator(".column").nth(1).locator("i").evaluate_all("all => all.map(e => e.className)")
+    )
+    answered(tab)
+    assert guesses(tab)[0] == "she"  # the stored answer and the one computed here
+
+
+def test_stored_answers_are_those_of_the_page_itself(tab, live_site, site):
+    stored = json.loads((live_site / "live" / "stored.json").read_text(encoding="utf-8"))
+    for text, answer in list(stored["answers"].items())[:3]:
+        show(tab, site, "?text=" + text.replace(" ", "+"))
+        answered(tab)
+        assert guesses(tab) == [token for token, _ in answer["fills"][0]["known"][: len(guesses(tab))]]
+
+
+def test_hide_a_word_bring_it_back_and_type(page):
+    assert guesses(page)[0] == "of"
+    page.get_by_role("button", name="hide niece").click()
+    page.get_by_text("Hidden word 2").wait_for()
+    assert page.locator("#text").input_value() == "My [MASK] is afraid [MASK] spiders."
+    page.get_by_role("button", name="bring back niece").click()
+    page.get_by_role("button", name="put BERT's first guess here").click()
+    expect(page.locator("#text")).to_have_value("My niece is afraid of spiders.")
+    page.get_by_text("No word is hidden").wait_for()
+    page.fill("#text", "Two plus two is [MASK].")
+    page.locator("#guesses .word").first.wait_for()
+    page.wait_for_url("**text=Two+plus+two*")
+    unharmed(page)
+
+
+def test_swap_a_word_and_the_control(page):
+    page.select_option("#swap-word", label="niece")
+    page.fill("#swap-to", "dog")
+    page.get_by_role("heading", name="Changed: dog for niece").wait_for()
+    page.check("#random")
+    page.get_by_role("heading", name="Changed: dog for niece, random weights").wait_for()
+    assert guesses(page)[0] == "of" != guesses(page, 1)[0]
+    assert page.get_by_role("radio", name="Changed", exact=True).is_checked()
+    page.locator("#layers-box summary").click()
+    page.get_by_role("rowheader", name="Layer 4").nth(1).wait_for()
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    page.get_by_role("heading", name="Changed: dog for niece, random weights").first.wait_for()
+    assert page.locator("#layers-box").get_attribute("open") is not None
+
+
+def test_heads_by_keyboard_and_switched_off(page):
+    first = page.get_by_role("radio", name=re.compile("^Layer 1, head 1: most is read from"))
+    first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    page.get_by_role("heading", name="Layer 2, head 2").wait_for()
+    page.keyboard.press("x")
+    page.get_by_role("heading", name="Changed: 1 head off").wait_for()
+    page.get_by_role("radio", name=re.compile("^Layer 2, head 2, switched off")).wait_for()
+    assert "off=2-2" in page.url and "head=2-2" in page.url
+    page.get_by_role("button", name="Switch it on again").click()
+    page.locator(".column").nth(1).wait_for(state="detached")
+    reader = page.get_by_role("button", name=re.compile("^afraid reads"))
+    reader.focus()
+    page.keyboard.press("Enter")
+    assert reader.get_attribute("aria-pressed") == "true"
+    before = page.locator("#head g").count()
+    page.uncheck("#special")
+    page.wait_for_url("**special=0*")
+    expect(page.locator("#head g")).to_have_count(before - 2)
+    unharmed(page)
+
+
+def test_the_small_model_answers_until_the_large_one_has_come(new_tab, live_site):
+    """The server holds back the large weights until the small model has answered."""
+    come = threading.Event()
+
+    def hold(path):
+        if "/english/model.safetensors" in path:
+            come.wait(60)
+
+    with served(live_site, hold) as site:
+        tab = new_tab()
+        tab.goto(f"{site}/live/?text=the+dog+is+[MASK].")
+        tab.locator("#status", has_text="Answered by storyworld-tiny, here").wait_for()
+        assert "the small model, until the large one has come" in tab.locator("#status").text_content()
+        come.set()
+        tab.locator("#status", has_text=ANSWERED).wait_for()
+        unharmed(tab)
+
+
+def test_it_goes_on_without_the_server(new_tab, live_site):
+    tab = new_tab()
+    with served(live_site) as site:
+        show(tab, site)
+        tab.locator("#status", has_text=ANSWERED).wait_for()
+        tab.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    show(tab, site, "?text=Better+late+than+[MASK].")
+    answered(tab)
+    assert len(guesses(tab)) == 6
+
+
+HOSTILE = "<img src=x onerror=window.hurt=1> [MASK] <script>window.hurt=1</script> \"'><svg/onload=window.hurt=1>"
+
+
+def test_hostile_texts_and_links_run_nothing(tab, site):
+    tab.goto(f"{site}/live/")
+    tab.evaluate(
+        "text => location.search = new URLSearchParams({ text, swap: `0:${text}`, off: text, head: text, lang: text })",
+        HOSTILE,
+    )
+    answered(tab)
+    tab.fill("#guess-word", HOSTILE)
+    tab.press("#guess-word", "Enter")
+    tab.get_by_text("is not among BERT's first 200").wait_for()
+    assert tab.evaluate("window.hurt") is None
+    assert tab.locator("main img, main script").count() == 0
+    unharmed(tab)
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A folder as a visitor has it: a small BERT."""
+    return shutil.copytree(locate("storyworld-tiny"), tmp_path / "my-bert", ignore=shutil.ignore_patterns("step-*"))
+
+
+def test_a_model_of_ones_own(page, own):
+    page.fill("#text", "the dog is [MASK].")
+    page.set_input_files("#folder", own)
+    page.locator("#status", has_text="your model").wait_for()
+    model, tok = BertForMaskedLM.from_pretrained(own).eval(), Tokenizer.from_pretrained(own)
+    batch = tok(["the dog is [MASK]."])
+    best = model(**batch).logits[batch["input_ids"] == tok.mask_token_id].topk(6).indices[0].tolist()
+    assert guesses(page) == tok.convert_ids_to_tokens(best)
+    page.get_by_role("button", name="Back to the model of this page").click()
+    answered(page)
+
+
+def without(name):
+    return lambda folder: (folder / name).unlink()
+
+
+def config_with(**changes):
+    def change(folder):
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | changes))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("damage", "line"),
+    [
+        (without("config.json"), "This is no folder of a BERT: it has no config.json."),
+        (without("model.safetensors"), "This is no folder of a BERT: it has no model.safetensors."),
+        (config_with(model_type="<b>gpt2</b>"), "This is no BERT: config.json says model_type <b>gpt2</b>."),
+        (config_with(num_hidden_layers=9), "This is no BERT: model.safetensors has no bert.encoder.layer."),
+        (lambda folder: (folder / "config.json").write_text("{"), "config.json is no JSON."),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b"PK\3\4" * 9), "model.safetensors cannot be read"),
+        (lambda folder: (folder / "vocab.txt").write_text("a\nb\n"), "vocab.txt has no [PAD]"),
+    ],
+)
+def test_a_folder_that_is_no_bert_gets_one_line(tab, site, own, damage, line):
+    damage(own)
+    show(tab, site, "?text=My+niece+is+afraid+[MASK]+spiders.")
+    tab.set_input_files("#folder", own)
+    tab.locator("#problem", has_text=line).wait_for()
+    assert "\n" not in tab.locator("#problem").text_content() and tab.broken == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone(new_tab, site, scheme):
+    tab = new_tab(color_scheme=scheme)
+    tab.set_viewport_size({"width": 390, "height": 844})
+    show(
+        tab, site, f"?text={'Donaudampfschifffahrtsgesellschaft' * 4}+[MASK]&swap=0:{'x' * 60}&layers=1&off=1-1&lang=zh"
+    )
+    tab.locator("#layers table").nth(1).wait_for()
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    assert tab.evaluate("document.documentElement.lang") == "zh"
+    unharmed(tab)
+
+
+def test_the_picture_and_the_link(new_tab, site):
+    tab = new_tab(permissions=["clipboard-read", "clipboard-write"])
+    show(tab, site, "?text=Better+late+than+[MASK].")
+    answered(tab)
+    tab.get_by_role("button", name="Copy link").click()
+    tab.get_by_role("button", name="Copied").wait_for()
+    assert tab.evaluate("navigator.clipboard.readText()") == tab.url
+    tab.get_by_role("button", name="Copy picture").click()
+    tab.get_by_role("button", name=re.compile("Copied|Saved")).nth(0).wait_for()
+    size = tab.evaluate(
+        """async () => {
+          const { drawPicture } = await import("/live/js/picture.js");
+          const answer = { tokens: ["[CLS]", "a"], attentions: [[0.5, 0.5, 0.9, 0.1]], fills: [] };
+          const sides = [{ title: "", text: "a", answer }];
+          const blob = await drawPicture({ sides, n: 0, seen: answer, special: true, footer: "" });
+          return (await createImageBitmap(blob)).width;
+        }"""
+    )
+    assert size == 1200
+
+
+def test_both_languages_say_everything(tab, site):
+    tab.goto(f"{site}/live/")
+    shapes = tab.evaluate(
+        """async () => {
+          const { languages } = await import("/live/strings.js");
+          const kind = (one) => typeof one === "object" ? shape(one) : typeof one === "string" ? "text" : one.length;
+          const shape = (value) => Object.entries(value).map(([key, one]) => [key, kind(one)]);
+          const nodes = [...document.querySelectorAll("[data-say], [data-label]")];
+          const used = nodes.map(({ dataset }) => dataset.say ?? dataset.label);
+          const missing = used.filter((key) => typeof languages.en[key] !== "string");
+          return [Object.values(languages).map((one) => JSON.stringify(shape(one))), missing];
+        }"""
+    )
+    (english, chinese), missing = shapes
+    assert english == chinese and missing == []

@@ -1,0 +1,43 @@
+// A model in its worker, as the page sees it.
+
+import { Refusal } from "./refuse.js";
+
+export class Client {
+  constructor(name, onProgress = () => {}) {
+    this.name = name;
+    this.waiting = new Map();
+    this.worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+    this.worker.onmessage = ({ data }) => (data.progress ? onProgress(data.progress) : this.settle(data));
+    this.worker.onerror = (event) => {
+      for (const id of this.waiting.keys()) this.settle({ id, refused: { code: "broken", about: event.message ?? "worker" } });
+    };
+  }
+
+  settle({ id, result, refused }) {
+    const [resolve, reject] = this.waiting.get(id);
+    this.waiting.delete(id);
+    if (refused) reject(new Refusal(refused.code, refused.about));
+    else resolve(result);
+  }
+
+  call(call, about) {
+    return new Promise((...functions) => {
+      const id = (this.last = (this.last ?? 0) + 1);
+      this.waiting.set(id, functions);
+      this.worker.postMessage({ id, call, about });
+    });
+  }
+
+  async open(about) {
+    this.shape = await this.call("open", about);
+    return this;
+  }
+
+  answer(runs) {
+    return this.call("answer", runs);
+  }
+
+  close() {
+    this.worker.terminate();
+  }
+}

@@ -1,0 +1,27 @@
+// The files of a folder that a visitor drops on the page or chooses. They are handed to the worker and go nowhere else.
+
+const WANTED = ["config.json", "vocab.txt", "tokenizer_config.json", "model.safetensors"];
+
+// A folder may lie in the folder that was dropped: what counts are the files of these names, the topmost of each.
+export function wanted(files) {
+  const depth = (file) => (file.path ?? file.webkitRelativePath ?? "").split("/").length;
+  const sorted = [...files].sort((a, b) => depth(a) - depth(b));
+  return WANTED.map((name) => sorted.find((file) => file.name === name)).filter(Boolean);
+}
+
+const list = (reader) => new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+
+async function inside(entry) {
+  if (entry.isFile) {
+    const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+    return [Object.assign(file, { path: entry.fullPath })];
+  }
+  const reader = entry.createReader(), found = [];
+  for (let some = await list(reader); some.length; some = await list(reader)) found.push(...some); // a hundred at a time
+  return (await Promise.all(found.filter((one) => one.isDirectory || WANTED.includes(one.name)).map(inside))).flat();
+}
+
+export async function dropped({ items, files }) {
+  const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  return wanted(entries.length ? (await Promise.all(entries.map(inside))).flat() : files);
+}

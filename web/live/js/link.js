@@ -1,0 +1,34 @@
+// What the page shows is in its address, and what an address says is only ever read as the few things it may hold.
+
+const NUMBER = /^\d{1,3}$/, HEAD = /^\d{1,2}-\d{1,2}$/; // "layer-head", counted from 1 in the link
+const LONGEST = 2000;
+
+const less = (head) => head.split("-").map((n) => n - 1).join("-");
+export const more = (head) => head.split("-").map((n) => +n + 1).join("-");
+
+export function readLink(search, languages) {
+  const query = new URLSearchParams(search), [word, ...to] = (query.get("swap") ?? "").split(":");
+  return {
+    text: query.get("text")?.slice(0, LONGEST).replace(/\s+/g, " "),
+    swap: NUMBER.test(word) && to.length ? { word: +word, to: to.join(":").slice(0, 60) } : null,
+    off: (query.get("off") ?? "").split(",").filter((head) => HEAD.test(head)).map(less),
+    head: HEAD.test(query.get("head")) ? less(query.get("head")) : undefined,
+    random: query.get("random") === "1",
+    special: query.get("special") !== "0",
+    side: query.get("side") === "1" ? 1 : 0,
+    guessFirst: query.get("guess") === "1",
+    layers: query.get("layers") === "1",
+    language: query.get("lang") in languages ? query.get("lang") : undefined,
+  };
+}
+
+export function writeLink(state) {
+  const query = new URLSearchParams({ text: state.text });
+  if (state.swap) query.set("swap", `${state.swap.word}:${state.swap.to}`);
+  if (state.off.length) query.set("off", state.off.map(more).join(","));
+  if (state.head !== "0-0") query.set("head", more(state.head));
+  for (const [name, on] of [["random", state.random], ["side", state.side], ["guess", state.guessFirst], ["layers", state.layers]]) if (on) query.set(name, 1);
+  if (!state.special) query.set("special", 0);
+  if (state.language === "zh") query.set("lang", "zh");
+  return `?${query}`;
+}

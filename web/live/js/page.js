@@ -1,0 +1,362 @@
+// The page: its state, what is asked of a model, and what is drawn of the answers.
+
+import { languages } from "../strings.js";
+import { Client } from "./client.js";
+import { element, find } from "./dom.js";
+import { dropped, wanted } from "./folder.js";
+import { drawGuesses, drawLayers, largest } from "./guesses.js";
+import { drawHead, drawHeads, drawRamp, DRAWN, onSpecial } from "./heads.js";
+import { more, readLink, writeLink } from "./link.js";
+import { drawPicture, give } from "./picture.js";
+import { Refusal } from "./refuse.js";
+import { bare, hide, isHidden, put, swapped, words } from "./sentence.js";
+
+const linked = readLink(location.search, languages);
+const preferred = navigator.languages?.some((one) => one.startsWith("zh")) && !navigator.languages[0].startsWith("en") ? "zh" : "en";
+const state = { ...linked, head: linked.head ?? "0-0", language: linked.language ?? preferred, mine: "" };
+let say = languages[state.language];
+let site = { models: [], examples: [] }, stored = { answers: {} }; // what the build wrote
+let source = null, page = null, own = null; // the model that answers: the page's best so far, or the visitor's
+let hidden = new Map(); // position -> the word that is hidden there
+let covered = false; // the visitor guesses first
+let last = null; // the answers that are drawn
+
+// What is asked: the sentence as it stands and, if anything is changed, the same with all changes.
+function runs() {
+  const { text, swap, off, random } = state, changed = { text: swap ? swapped(text, swap) : text, off, random };
+  const original = { text, off: [], random: false };
+  return JSON.stringify(changed) === JSON.stringify(original) ? [original] : [original, changed];
+}
+
+function titles() {
+  const { swap, off, random, text } = state, from = swap && words(text)[swap.word];
+  const changes = [from && say.change.word(bare(from), swap.to), off.length && say.change.off(off.length), random && say.change.random].filter(Boolean);
+  return changes.length ? [say.original, `${say.changed}: ${changes.join(", ")}`] : [text];
+}
+
+// Answers of the best model that were stored when the page was built serve until it has come.
+function keptAnswer(asked) {
+  const answers = asked.map(({ text, off, random }) => (off.length || random ? null : stored.answers[text]));
+  if (own || !answers.every(Boolean) || source?.name === stored.model) return null;
+  return { answers, shape: stored.shape, by: stored.model, status: say.stored(stored.model) };
+}
+
+async function ask() {
+  const asked = runs(), kept = keptAnswer(asked);
+  if (kept || !source) return kept;
+  const { name, shape } = source, start = performance.now(), answers = await source.answer(asked), ms = performance.now() - start;
+  const small = !own && site.models.length > 1 && name !== site.models[0].name;
+  return { answers, shape, by: name, status: `${say.answered(name, ms)}${small ? ` ${say.meanwhile(name)}` : ""}` };
+}
+
+let busy = false, again = false;
+async function update() {
+  drawSentence();
+  history.replaceState(null, "", writeLink(state));
+  again = true;
+  if (busy) return;
+  busy = true;
+  while (again) {
+    again = false;
+    try {
+      last = await ask();
+      find("problem").textContent = "";
+      draw();
+    } catch (error) {
+      complain(error);
+    }
+  }
+  busy = false;
+}
+
+function complain(error) {
+  const { code, about } = error instanceof Refusal ? error : { code: "broken", about: error.message };
+  find("problem").textContent = (say.errors[code] ?? say.errors.broken)(about);
+}
+
+function change(changes) {
+  Object.assign(state, changes);
+  update();
+}
+
+// The sentence and its controls
+
+function drawSentence() {
+  const { text, swap } = state, all = words(text);
+  if (find("text").value.trim() !== text) find("text").value = text;
+  const buttons = all.slice(0, 60).map((word, i) => {
+    const away = isHidden(word), label = !away ? say.hide(bare(word)) : hidden.has(i) ? say.bring(hidden.get(i)) : say.bringGuess;
+    const button = element("button", { type: "button", textContent: word, ariaPressed: away, label, className: swap?.word === i ? "swapped" : "" });
+    button.onclick = () => (away ? bringBack(i) : hideWord(i));
+    return button;
+  });
+  const focused = [...find("words").children].indexOf(document.activeElement);
+  find("words").replaceChildren(...buttons);
+  buttons[focused]?.focus();
+  const chosen = document.activeElement === find("swap-to") ? find("swap-word").value : ""; // what stands for it is being typed
+  const options = all.map((word, i) => [word, i]).filter(([word]) => !isHidden(word)).map(([word, i]) => element("option", { value: i, textContent: bare(word) }));
+  find("swap-word").replaceChildren(element("option", { value: "", textContent: say.swapNone }), ...options);
+  find("swap-word").value = swap?.word ?? chosen;
+  if (document.activeElement !== find("swap-to")) find("swap-to").value = swap?.to ?? "";
+  find("random").checked = state.random;
+  find("guess-first").checked = state.guessFirst;
+  find("special").checked = state.special;
+  find("layers-box").open = state.layers;
+  const example = site.examples.find((one) => one.text === text);
+  find("note").textContent = example?.note ? say.notes[example.note] : "";
+  for (const [i, button] of [...find("examples").children].entries()) button.ariaPressed = site.examples[i] === example;
+}
+
+function hideWord(at) {
+  hidden.set(at, bare(words(state.text)[at]));
+  cover();
+  change({ text: hide(state.text, at) });
+}
+
+// The word that was hidden; where the visitor wrote [MASK], the first guess.
+async function bringBack(at) {
+  const { text } = state, gap = words(text).slice(0, at).filter(isHidden).length;
+  const word = hidden.get(at) ?? (await ask())?.answers[0].fills[gap]?.known[0][0];
+  if (!word || text !== state.text) return;
+  hidden.delete(at);
+  change({ text: put(text, at, word) });
+}
+
+function cover() {
+  covered = state.guessFirst;
+  state.mine = "";
+  find("guess-word").value = "";
+  find("verdict").textContent = "";
+}
+
+function showExample({ text, swap = null }) {
+  hidden = new Map();
+  cover();
+  change({ text, swap, off: [], random: false, side: 0 });
+}
+
+function drawExamples() {
+  find("examples").replaceChildren(...site.examples.map((example) => {
+    const button = element("button", { type: "button", textContent: example.text, title: example.text });
+    button.onclick = () => showExample(example);
+    return button;
+  }));
+}
+
+// The answers
+
+function draw() {
+  drawStatus();
+  const { fills = [] } = last?.answers[0] ?? {};
+  find("answer").hidden = !last;
+  find("guess").hidden = !fills.length;
+  find("show").hidden = !covered;
+  for (const id of ["guesses", "scale", "layers-box"]) find(id).hidden = covered && fills.length > 0;
+  if (!last) return;
+  const { answers, shape } = last, names = titles();
+  find("layers-box").hidden ||= !fills.length;
+  if (!covered || !fills.length) drawGuesses(find("guesses"), answers, names, state.mine, shape.guessing, say);
+  find("scale").textContent = fills.length ? say.scale(largest(answers)) + (answers.length > 1 ? say.scaleChanged : "") : "";
+  if (answers[0].cut) find("scale").textContent += ` ${say.cut}`;
+  if (state.layers && !covered) drawLayers(find("layers"), answers, names, say);
+  drawVerdict();
+  drawAttention();
+}
+
+function drawVerdict() {
+  const known = last.answers[0].fills[0]?.known, rank = known?.findIndex(([token]) => token === state.mine);
+  find("verdict").textContent = covered || !state.mine || !known ? "" : rank < 0 ? say.verdictNone(state.mine) : say.verdict(state.mine, rank + 1, known[rank][1]);
+}
+
+function seen() {
+  const side = Math.min(state.side, last.answers.length - 1), { layers, heads } = last.shape;
+  let [layer, head] = state.head.split("-").map(Number);
+  if (layer >= layers || head >= heads) [layer, head] = [0, 0];
+  return { answer: last.answers[side], side, layer, head, n: layer * heads + head, name: `${layer}-${head}` };
+}
+
+function toggleHead(name) {
+  change({ off: state.off.includes(name) ? state.off.filter((one) => one !== name) : [...state.off, name].sort() });
+}
+
+function drawAttention() {
+  const { answer, side, layer, head, n, name } = seen();
+  drawHeads(find("heads"), answer, last.shape, { head: name, off: state.off, special: state.special }, { pick: (head) => { state.head = head; drawAttention(); history.replaceState(null, "", writeLink(state)); }, toggle: toggleHead }, say);
+  drawRamp(find("ramp"));
+  const toggle = element("button", { type: "button", textContent: state.off.includes(name) ? say.switchOn : say.switchOff });
+  toggle.onclick = () => toggleHead(name);
+  const notes = [say.toSpecial(onSpecial(answer, n)), ...(answer.tokens.length > DRAWN ? [say.drawn(DRAWN)] : [])];
+  const refocus = find("head").contains(document.activeElement) && document.activeElement.tagName === "BUTTON";
+  find("head").replaceChildren(
+    element("div", { className: "row" }, element("h3", { textContent: say.head(layer + 1, head + 1) }), toggle),
+    ...notes.map((note) => element("p", { className: "note", textContent: note })), drawHead(answer, n, state.special, say),
+  );
+  if (refocus) toggle.focus();
+  find("all-on").hidden = !state.off.length;
+  drawSides(side);
+}
+
+function drawSides(side) {
+  const names = last.answers.length > 1 ? [say.original, say.changed] : [];
+  find("side").replaceChildren(...names.map((name, i) => {
+    const input = element("input", { type: "radio", name: "side", checked: i === side });
+    input.onchange = () => { change({ side: i }); };
+    return element("label", {}, input, ` ${name}`);
+  }));
+}
+
+// Models
+
+let progress = null; // of the model that is being loaded: {name, got, total}
+function drawStatus() {
+  const loading = progress && !own ? say.loading(progress.name, progress) : "";
+  find("status").textContent = [last?.status, loading].filter(Boolean).join(" ");
+  find("progress").hidden = !loading;
+  if (progress?.total) Object.assign(find("progress"), { max: progress.total, value: progress.got });
+}
+
+// The small model first, which answers until the large one has come; a large one that the browser has kept comes at once.
+async function openModels() {
+  const kept = await isKept(site.models[0]);
+  for (const model of kept ? site.models.slice(0, 1) : [...site.models].reverse()) {
+    const client = new Client(model.name, (part) => { progress = { name: model.name, ...part }; drawStatus(); });
+    try {
+      page = await client.open({ address: address(model), version: model.version });
+    } catch (error) {
+      complain(error);
+      continue;
+    } finally {
+      progress = null;
+    }
+    if (!own) use(page);
+  }
+}
+
+const address = ({ name }) => new URL(`models/${name}/`, location.href.split("?")[0]).href;
+const weightsOf = (model) => `${address(model)}model.safetensors?${model.version}`;
+
+async function isKept(model) {
+  const store = await globalThis.caches?.open("bertlab-weights").catch(() => null);
+  const addresses = site.models.map(weightsOf);
+  for (const { url } of (await store?.keys()) ?? []) if (!addresses.includes(url)) store.delete(url); // of an older build
+  return Boolean(await store?.match(weightsOf(model)));
+}
+
+function use(client) {
+  if (source && source !== client && source !== page) source.close();
+  source = client;
+  find("own-back").hidden = !own;
+  update();
+}
+
+async function openOwn(files) {
+  const client = new Client(say.ownName);
+  try {
+    await client.open({ files });
+  } catch (error) {
+    client.close();
+    complain(error);
+    find("problem").scrollIntoView({ block: "center" });
+    return;
+  }
+  own = client;
+  Object.assign(state, { off: [], head: "0-0" });
+  use(client);
+}
+
+// Controls
+
+const debounced = (task, ms) => {
+  let timer;
+  return () => { clearTimeout(timer); timer = setTimeout(task, ms); };
+};
+
+function typed() {
+  const text = find("text").value.replace(/\s+/g, " ").trim(), { swap } = state;
+  hidden = new Map();
+  covered = false;
+  change({ text, swap: swap && swap.word < words(text).length ? swap : null });
+}
+
+function swapTyped() {
+  const word = find("swap-word").value, to = find("swap-to").value.trim();
+  change({ swap: word !== "" && to ? { word: +word, to } : null });
+}
+
+function guessed() {
+  state.mine = find("guess-word").value.trim().toLowerCase();
+  covered = false;
+  draw();
+}
+
+async function copyPicture() {
+  if (!last) return;
+  const { answer, layer, head, n } = seen(), names = titles(), asked = runs();
+  const sides = last.answers.map((one, i) => ({ title: last.answers.length > 1 ? names[i] : "", text: asked[i].text, answer: covered ? { ...one, fills: [] } : one }));
+  const blob = await drawPicture({ sides, n, seen: answer, special: state.special, footer: say.picture(last.by, layer + 1, head + 1) });
+  flash("copy-picture", (await give(blob)) === "copied" ? say.copied : say.saved);
+}
+
+function flash(id, text) {
+  find(id).textContent = text;
+  setTimeout(() => { find(id).textContent = say[find(id).dataset.say]; }, 1500);
+}
+
+function speak() {
+  say = languages[state.language];
+  document.documentElement.lang = state.language;
+  document.title = `bertlab · ${say.title}`;
+  for (const node of document.querySelectorAll("[data-say]")) node.textContent = say[node.dataset.say];
+  for (const node of document.querySelectorAll("[data-label]")) node.setAttribute("aria-label", say[node.dataset.label]);
+}
+
+function listen() {
+  find("text").oninput = debounced(typed, 120);
+  find("text").onkeydown = (event) => { if (event.key === "Enter") { event.preventDefault(); typed(); } };
+  find("swap-word").onchange = ({ target }) => {
+    if (target.value) find("swap-to").focus();
+    if (!target.value || find("swap-to").value) swapTyped();
+  };
+  find("swap-to").oninput = debounced(swapTyped, 120);
+  find("swap").onsubmit = (event) => { event.preventDefault(); swapTyped(); };
+  find("guess").onsubmit = (event) => { event.preventDefault(); guessed(); };
+  find("random").onchange = ({ target }) => change({ random: target.checked, side: target.checked ? 1 : 0 });
+  find("guess-first").onchange = ({ target }) => { state.guessFirst = target.checked; cover(); update(); };
+  find("special").onchange = ({ target }) => change({ special: target.checked });
+  find("layers-box").ontoggle = ({ target }) => { if (target.open !== state.layers) change({ layers: target.open }); };
+  find("all-on").onclick = () => change({ off: [] });
+  find("language").onclick = () => { state.language = state.language === "en" ? "zh" : "en"; speak(); update(); };
+  find("copy-link").onclick = async () => { await navigator.clipboard?.writeText(location.href).catch(() => null); flash("copy-link", say.copied); };
+  find("copy-picture").onclick = copyPicture;
+  find("folder").onchange = ({ target }) => openOwn(wanted(target.files));
+  find("own-back").onclick = () => { own = null; use(page); };
+  matchMedia("(prefers-color-scheme: dark)").onchange = () => last && draw();
+  addEventListener("dragover", (event) => { event.preventDefault(); document.body.classList.add("dropping"); });
+  addEventListener("dragleave", () => document.body.classList.remove("dropping"));
+  addEventListener("drop", async (event) => {
+    event.preventDefault();
+    document.body.classList.remove("dropping");
+    openOwn(await dropped(event.dataTransfer));
+  });
+}
+
+// Attentions are stored as bytes in base64: a 255th of a share each.
+function unpack(answers) {
+  const floats = (text) => Float32Array.from(atob(text), (letter) => letter.charCodeAt(0) / 255);
+  for (const answer of Object.values(answers)) answer.attentions = answer.attentions.map(floats);
+}
+
+async function start() {
+  speak();
+  listen();
+  navigator.serviceWorker?.register("../sw.js").catch(() => null); // without one the page needs its server
+  [site, stored] = await Promise.all(["site.json", "stored.json"].map(async (name) => (await fetch(name)).json()));
+  unpack(stored.answers);
+  drawExamples();
+  if (!state.text) Object.assign(state, { text: site.examples[0].text, swap: site.examples[0].swap ?? null, guessFirst: true });
+  cover();
+  update();
+  openModels();
+}
+
+start().catch(complain);

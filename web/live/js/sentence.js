@@ -1,0 +1,25 @@
+// The sentence as words between spaces: hide one, bring it back, put another in its place.
+
+const AFTER = /[.,!?;:"”’)]*$/; // stays where the word is hidden
+const MASK = "[MASK]";
+
+export const words = (text) => text.split(" ").filter(Boolean);
+export const isHidden = (word) => word.includes(MASK);
+
+const withWord = (text, at, word) => words(text).map((old, i) => (i === at ? word : old)).join(" ");
+
+export function hide(text, at) {
+  return withWord(text, at, MASK + words(text)[at].match(AFTER)[0]);
+}
+
+export function put(text, at, word) {
+  return withWord(text, at, words(text)[at].replace(MASK, word));
+}
+
+// The word alone, without what follows it.
+export const bare = (word) => word.replace(AFTER, "") || word;
+
+export function swapped(text, { word, to }) {
+  const old = words(text)[word];
+  return old === undefined ? text : withWord(text, word, to + old.slice(bare(old).length));
+}
