@@ -7,7 +7,6 @@ from torch import Tensor
 
 from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Task
-from bertlab.training.engine.checkpoints import EVALUATIONS
 from bertlab.training.engine.micro_batches import Batch
 from bertlab.training.engine.throughput import Row
 
@@ -63,10 +62,10 @@ class DevSet:
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs to go on after a kill."""
-        return {EVALUATIONS: self.rows, "best": self._best}
+        return {"evaluations": self.rows, "best": self._best}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.rows, self._best = list(state[EVALUATIONS]), state["best"]
+        self.rows, self._best = list(state["evaluations"]), state["best"]
 
 
 def best_of(rows: Sequence[Row], task: Task) -> Row:

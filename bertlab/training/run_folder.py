@@ -24,18 +24,18 @@ from bertlab.io.fields import check_fields
 from bertlab.io.gate import expanded, present, read_json, read_text
 from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
-from bertlab.training.engine.checkpoints import EVALUATIONS, FORMAT, SAVED, Checkpoints, Rows, State, check_state
+from bertlab.training.engine.checkpoints import FORMAT, SAVED, Checkpoints, Rows, State, check_state
 from bertlab.training.engine.conditions import Conditions
 from bertlab.training.engine.throughput import Row
-from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe, as_record
+from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}  # of some network file systems
 RECIPE, MEASURES, STATES = "recipe.json", "measures.json", "resume"
 MOST_LOG_BYTES = 200_000_000  # a million steps, each with its row
 LARGEST = 1e30  # of a figure: more overflows in a chart
 AT_START = (RECIPE, "machine.json", "baselines.json")  # what a run writes before its first step
-RUN_STATE = {"text": str, "minutes": float | None}  # what a run adds to each state, of which kind
-DEV_STATE = {EVALUATIONS: Rows, "best": dict[str, Tensor]}  # what a fine-tuning adds
+RUN_STATE = {"text": str, "minutes": float | None, "conditions": dict}  # what a run adds to each state, of which kind
+DEV_STATE = {"evaluations": Rows, "best": dict[str, Tensor]}  # what a fine-tuning adds
 
 
 @contextmanager
@@ -137,7 +137,7 @@ class RunFolder:
         if not self.resume:
             return None
         state = self.state = self.states.newest()
-        if state.get("format") not in (2, FORMAT):
+        if state.get("format") != FORMAT:
             raise InputError(f"{self.folder} was begun by another version of bertlab: resume it with that")
         check_state(state, SAVED | RUN_STATE | (DEV_STATE if self.has_dev_set else {}), str(self.states.folder))
         if state["minutes"] != minutes:
@@ -154,7 +154,7 @@ class RunFolder:
         if self.state:
             if self.state["text"] != text:
                 raise InputError(f"{self.folder} was begun with another text or vocabulary: resume it with the same")
-            for name, log, rows in (("metrics.csv", self.log, "rows"), ("dev.csv", self.log_evaluation, EVALUATIONS)):
+            for name, log, rows in (("metrics.csv", self.log, "rows"), ("dev.csv", self.log_evaluation, "evaluations")):
                 (self.folder / name).unlink(missing_ok=True)
                 for row in self.state.get(rows, ()):
                     log(row)
@@ -240,16 +240,11 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def check_recipe(folder: Path, recipe: dict[str, Any]) -> None:
-    """Raise an InputError if the run in the folder was begun with another recipe.
-
-    A field that recipes no longer have is ignored: what it did is in the text, which is compared too. One that they did
-    not have yet had its default.
-    """
-    begun = as_record(FinetuneRecipe() if "task" in recipe else PretrainRecipe())
-    for name, value in read_record(folder / RECIPE).items():
-        begun[name] = begun[name] | value if isinstance(value, dict) and name in begun else value
-    begun, asked = (json.loads(json.dumps(record)) for record in (begun, recipe))
-    changed = [f"{key} was {begun.get(key)!r}" for key in asked if asked[key] != begun.get(key)]
+    """Raise an InputError if the run in the folder was begun with another recipe, or by a version with other fields."""
+    begun, asked = read_record(folder / RECIPE), json.loads(json.dumps(recipe))
+    if other := sorted(begun.keys() ^ asked.keys()):
+        raise InputError(f"{folder} was begun by another version of bertlab ({other[0]}): resume it with that")
+    changed = [f"{key} was {begun[key]!r}" for key in asked if asked[key] != begun[key]]
     if changed:
         raise InputError(f"{folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")
 

@@ -153,12 +153,12 @@ def test_a_nested_field_is_named_with_its_group(stopped):
         read_record(path)
 
 
-def test_a_recipe_without_a_group_of_fields_is_another_recipe(stopped, short, texts, tok):
+def test_a_recipe_without_a_group_of_fields_is_that_of_another_version(stopped, short, texts, tok):
     path = stopped / "recipe.json"
     record = json.loads(path.read_text())
     del record["optim"]
     path.write_text(json.dumps(record))
-    with pytest.raises(InputError, match=r"another recipe \(optim was"):
+    with pytest.raises(InputError, match=r"another version of bertlab \(optim\)"):
         pretrained(short, texts, tok, out=stopped, resume=True)
 
 

@@ -17,8 +17,7 @@ from bertlab.io.gate import check_file
 from bertlab.training.engine.throughput import TrainingLog
 
 ANOTHER = "begin the run again with another --out and without --resume"
-FORMAT = 3  # of what a state holds; 2 had no conditions
-EVALUATIONS = "looks"  # what a state calls the evaluations on the dev set; older states must stay readable
+FORMAT = 4  # of what a state holds: raise it when that changes
 State = dict[str, Any]  # step, model, optimizers; what the log and the run add to it
 Rows = list[dict[str, float]]
 SAVED = {  # what each state holds, of which kind

@@ -68,8 +68,9 @@ def fixed_conditions(fabric: "Fabric", state: dict[str, Any] | None, asked: Prec
     set_choice(fabric, choice)
     with _threads(_threads_begun(fabric, begun)):
         conditions = _now(fabric, choice)
-        if state and fabric.is_global_zero:
-            _report_differences(conditions, begun)
+        if begun and fabric.is_global_zero and (found := conditions.differences(begun)):
+            message = f"resumed under other conditions ({'; '.join(found)}): the end may differ"
+            print(f"bertlab: {message}", file=sys.stderr)
         yield conditions
 
 
@@ -108,12 +109,6 @@ def _now(fabric: "Fabric", choice: Choice) -> Conditions:
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     version, threads = str(torch.__version__), torch.get_num_threads()
     return Conditions(name, fabric.world_size, threads, choice.format, choice.reason, version, instructions())
-
-
-def _report_differences(now: Conditions, begun: dict[str, Any] | None) -> None:
-    found = now.differences(begun) if begun else ["its state does not say on how many threads, or in which precision"]
-    if found:
-        print(f"bertlab: resumed under other conditions ({'; '.join(found)}): the end may differ", file=sys.stderr)
 
 
 def instructions() -> str:

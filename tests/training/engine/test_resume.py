@@ -237,26 +237,15 @@ def test_what_cannot_be_restored_is_said(long, texts, tok, tmp_path, monkeypatch
     assert capsys.readouterr().err == told
 
 
-def test_a_state_of_the_version_before_has_no_conditions(long, texts, tok, tmp_path, monkeypatch, capsys):
-    begun(long, texts, tok, tmp_path / "run", monkeypatch)
-    states = Checkpoints(tmp_path / "run" / "resume", keep=1)
-    state = states.newest()
-    del state["conditions"]
-    states.remove()
-    states.save(state | {"format": 2})
-    assert not train(long, texts, tok, out=tmp_path / "run", resume=True).stopped
-    assert "its state does not say on how many threads" in capsys.readouterr().err
-
-
-def test_a_run_of_an_older_version_has_other_fields(long, texts, tok, tmp_path, monkeypatch):
-    """Some are gone since, and some were not there yet."""
+def test_a_recipe_of_another_version_can_be_looked_at_but_not_resumed(long, texts, tok, tmp_path, monkeypatch):
     begun(long, texts, tok, tmp_path / "run", monkeypatch)
     path = tmp_path / "run" / "recipe.json"
-    recipe = {"gone": ""} | json.loads(path.read_text())
-    del recipe["final_masking_rate"]
-    path.write_text(json.dumps(recipe))
-    assert not train(long, texts, tok, out=tmp_path / "run", resume=True).stopped
-    assert read_run(tmp_path / "run").finished
+    whole = json.loads(path.read_text())
+    for recipe, name in (({"gone": ""} | whole, "gone"), ({k: v for k, v in whole.items() if k != "seed"}, "seed")):
+        path.write_text(json.dumps(recipe))
+        with pytest.raises(InputError, match=rf"another version of bertlab \({name}\)"):
+            train(long, texts, tok, out=tmp_path / "run", resume=True)
+        assert read_run(tmp_path / "run").recipe == recipe
 
 
 def test_a_state_of_a_version_that_trained_other_weights_is_refused(long, texts, tok, tmp_path, monkeypatch):
