@@ -17,7 +17,7 @@ PAGES = {
     "labels": ("Labels", ":material/label:"),
     "dataset": ("Data sets", ":material/table_chart:"),
     "training": ("Training", ":material/trending_up:"),
-    "comparisons": ("Comparisons", ":material/balance:"),
+    "left_to_right": ("Left to right", ":material/arrow_right_alt:"),
 }
 FIRST = next(iter(PAGES))
 ADDRESSES = ("", *(name for name in PAGES if name != FIRST))  # the first page has no name in its address

@@ -1,4 +1,4 @@
-"""Make the comparisons that chapter 15 and the explorer read (bertlab/compare/results), and their pages in docs.
+"""Make the comparisons that chapter 15 reads (bertlab/compare/results), and their pages in docs.
 
     python benchmarks/compare.py                                  # all tables in full: hours
     python benchmarks/compare.py objectives masking --seeds 5

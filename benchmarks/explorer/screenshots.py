@@ -15,7 +15,6 @@ PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 LINKS = {
     "attention": "?head=1-2",
     "training": "?run=storyworld-tiny",
-    "comparisons": "?comparisons_tab=Left+to+right,+or+both+sides",
 }
 HEIGHT = 1200
 

@@ -223,14 +223,3 @@ def find_table(name: str) -> Table:
     if name not in TABLES:
         raise InputError(f"there is no table {name!r}: choose one of {', '.join(TABLES)}")
     return TABLES[name]
-
-
-def points_of(table: Table) -> dict[str, tuple[str, float]]:
-    """Return for each learner its objective and its share of the steps, if the learners of a table lie on such curves,
-    else nothing."""
-    ends = {learner.name: _of_the_steps(learner.steps_share) for learner in table.learners}
-    if not all(name.endswith(end) for name, end in ends.items()):
-        return {}
-    return {
-        learner.name: (learner.name.removesuffix(ends[learner.name]), learner.steps_share) for learner in table.learners
-    }

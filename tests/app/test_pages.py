@@ -9,7 +9,7 @@ from bertlab.draw.percent import percent
 
 
 @pytest.mark.parametrize("model", ["english", TINY])
-@pytest.mark.parametrize("page", sorted(PAGES.keys() - {"stories", "comparisons"}))  # which show no model
+@pytest.mark.parametrize("page", sorted(PAGES.keys() - {"stories", "left_to_right"}))  # which show no model
 def test_first_screen_shows_the_bundled_model(page, model):
     app = opened(page, model=model)
     assert fine(app), said(app)

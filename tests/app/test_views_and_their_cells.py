@@ -48,8 +48,7 @@ VIEWS = {
     "spans.starts_and_ends": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Starts and ends")),
     "spans.which_head": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Which head?")),
     "spans.why": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Why this answer?")),
-    "comparisons.fair": ("comparisons", "pretrained", dict(comparison="steps")),
-    "comparisons.sides": ("comparisons", "pretrained", dict(comparisons_tab="Left to right, or both sides")),
+    "left_to_right.sides": ("left_to_right", "pretrained", {}),
     "embeddings.measures": ("embeddings", "pretrained", dict(embeddings_set="my own lines")),
 }
 

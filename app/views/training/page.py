@@ -24,7 +24,7 @@ FILMS = {  # each with the task whose head a run needs
 # The task whose head a page needs; other pages need the encoder.
 NEEDED = {"word": "fill", "masking": "fill", "spans": "answer"}
 # No model or models of their own; classifiers have no snapshots; this page.
-NOT_LINKED = ("stories", "comparisons", "labels", "dataset", "training")
+NOT_LINKED = ("stories", "left_to_right", "labels", "dataset", "training")
 
 
 def choose_run(place) -> str:

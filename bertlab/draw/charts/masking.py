@@ -17,6 +17,7 @@ from bertlab.explain.words.surprisal import Surprisal
 
 _BARE = dict(ticks=False, domain=False)
 WEIGHTS = ["this model", "random weights"]
+SIDE = 420  # pixels of a model beside another
 
 
 def fill_table(fills: Sequence[Fill]) -> pd.DataFrame:
@@ -55,6 +56,22 @@ def fill_panels(fills: Sequence[Fill], truths: Sequence[str]) -> alt.VConcatChar
         for number, (fill, truth) in enumerate(zip(fills, truths, strict=True), 1)
     ]
     return alt.vconcat(*panels)
+
+
+def side_panels(
+    fills: Mapping[str, Sequence[Fill]], marked: Mapping[str, Sequence[Collection[str]]]
+) -> alt.ConcatChart:
+    """Return the guesses of each model, a column each, at the gap of each version of a text, a row each.
+
+    `marked`: the tokens to draw in another colour, of each model in each version.
+    """
+    count = len(next(iter(fills.values())))
+    panels = [
+        fill_bars(fills[model][i], marked=marked[model][i]).properties(title=f"{model}, version {i + 1}", width=SIDE)
+        for i in range(count)
+        for model in fills
+    ]
+    return alt.concat(*panels, columns=len(fills))
 
 
 def lens_table(lens: Lens) -> pd.DataFrame:

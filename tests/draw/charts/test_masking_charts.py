@@ -4,6 +4,7 @@ import pytest
 
 from bertlab.draw.charts import masking as masking_charts
 from bertlab.draw.charts.base import png, svg
+from bertlab.draw.palette import ORANGE
 from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.lens import Lens
 from bertlab.explain.words.masking import Guess
@@ -67,3 +68,10 @@ def test_the_table_of_verdicts():
     table = masking_charts.verdict_table(VERDICTS)
     assert list(table["order"]) == ["as written", "texts swapped"] and list(table["probability"]) == [0.9, 0.4]
     assert list(table["first"]) == ["a", "b"]
+
+
+def test_guesses_side_by_side_with_marked_ones():
+    fills = {"one": [Fill(1, ["a"], [0.7], 0.8), Fill(1, ["b"], [0.7], 0.8)]}
+    assert ORANGE not in svg(masking_charts.side_panels(fills, {"one": [set(), set()]})).decode()
+    drawn = svg(masking_charts.side_panels(fills, {"one": [set(), {"b"}]})).decode()
+    assert ORANGE in drawn and "one, version 2" in drawn

@@ -12,9 +12,8 @@ from app.shared.page import layout, state, sureness
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import fit, texts
-from app.views.comparisons import cells
-from bertlab.draw.charts.comparison import side_panels
-from bertlab.draw.charts.masking import fill_bars, fill_table
+from app.views.left_to_right import cells
+from bertlab.draw.charts.masking import fill_bars, fill_table, side_panels
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
 from bertlab.explain.text import clean, encode, rare_words

@@ -1,77 +1,25 @@
-"""Comparisons: the saved tables with their verdicts, and a left-to-right model beside BERT on one text."""
+"""Left to right: a left-to-right model beside BERT on one text."""
 
 import pytest
 import torch
-from pages import TINY, boxes, cells, fine, opened, run, said
+from pages import TINY, boxes, fine, opened, said
 
 from app.shared.model.bundled import LEFT_TO_RIGHT
 from app.shared.text.texts import SIDES, TIRED
-from app.views.comparisons import fair, sides
+from app.views.left_to_right import sides
 from bertlab import BertForPreTraining, Tokenizer
-from bertlab.compare.saved import open_saved, saved_names
 from bertlab.draw.percent import percent
 from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.from_left import fill_from_left
 from tests.alike import assert_alike
 
-SIDE_BY_SIDE = "Left to right, or both sides"
 WIDE = TIRED.replace("tired", "wide")
 
 
 def beside(text=None, other=None, **link):
     given = {"sides_text": text, "sides_other": other}
     link |= {key: value for key, value in given.items() if value is not None}
-    return opened("comparisons", comparisons_tab=SIDE_BY_SIDE, **link)
-
-
-def markdown(app) -> list[str]:
-    return [one.value.replace("\\", "") for one in app.main.markdown]
-
-
-@pytest.mark.parametrize("name", saved_names())
-def test_every_saved_comparison_has_its_question_scores_and_verdicts(name):
-    app = opened("comparisons", comparison=name)
-    comparison = open_saved(name)
-    assert fine(app), said(app)
-    assert f"**{comparison.table.question}**" in markdown(app)
-    assert comparison.note in said(app) and ("not the findings" in said(app)) == ("toy models" in comparison.note)
-    (shown,) = (table.value for table in app.main.table)
-    assert len(shown) == len(comparison.claims)
-    for claim, (row, told) in zip(comparison.claims, shown.iterrows(), strict=True):
-        assert row.replace("\\", "") == f"{claim.better} is better than {claim.worse}"
-        found = comparison.difference(claim)
-        verdict = found.verdict if comparison.beats_guess(claim) else "cannot tell"
-        assert f"[**{verdict}**]" in told["verdict"] and f"{found.p:.2g}" == told["p"]
-    (code,) = cells(app)
-    assert run(code)[0].to_dict()
-
-
-def test_the_verdicts_are_counted_above_the_charts():
-    told = said(opened("comparisons", comparison="features"))
-    assert "Of 4 claims of papers: 3 :blue[**holds**], 1 :gray[**cannot tell**]." in told
-    one = fair.counted(fair.judge("features", 0).claims.head(1))
-    assert one == "Of 1 claim of papers: 1 :blue[**holds**]."
-
-
-def test_learners_on_a_curve_are_drawn_as_one():
-    assert marks("steps") and all("line" in kinds for kinds in marks("steps"))
-    assert marks("features") and all("line" not in kinds and "rule" in kinds for kinds in marks("features"))
-
-
-def marks(name: str) -> list[set[str]]:
-    """Return the kinds of marks of each chart of a comparison: one for each task, and the mean of several."""
-    panels = fair.score_panels(fair.judge(name, 0).scores).values()
-    return [{part["mark"]["type"] for part in panel.to_dict()["layer"]} for panel in panels]
-
-
-def test_a_comparison_that_is_not_there_shows_the_first():
-    app = opened("comparisons", comparison="no such table")
-    assert fine(app) and app.selectbox(key="comparison").value == saved_names()[0]
-
-
-def test_verdicts_have_colours_and_names_are_text():
-    assert fair.coloured("holds") == ":blue[**holds**]"
-    assert fair.coloured("cannot tell; train *longer*") == ":gray[**cannot tell**]: :small[train \\*longer\\*]"
+    return opened("left_to_right", **link)
 
 
 def test_from_the_left_both_versions_are_the_same_and_for_bert_they_are_not():

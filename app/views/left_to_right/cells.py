@@ -1,22 +1,12 @@
-"""Notebook cells of the comparisons; a test runs every one."""
+"""The notebook cell of this page; a test runs it."""
 
 from collections.abc import Sequence
-
-
-def comparison(name: str) -> str:
-    return f"""from bertlab.compare.saved import open_saved
-from bertlab.compare.tables import points_of
-from bertlab.draw.charts.comparison import score_chart, score_table
-
-comparison = open_saved({name!r})
-print(comparison.table.question, *map(comparison.sentence, comparison.claims), sep="\\n")
-score_chart(score_table(comparison.intervals(), comparison.guesses, points_of(comparison.table)))"""
 
 
 def sides(reader: str, bert: str, names: Sequence[str], texts: Sequence[str], k: int, limit: int) -> str:
     """`names`: those of the left-to-right model and of BERT in the picture."""
     return f"""from bertlab import BertForPreTraining, Tokenizer
-from bertlab.draw.charts.comparison import side_panels
+from bertlab.draw.charts.masking import side_panels
 from bertlab.explain.words.fill import fill_mask
 from bertlab.explain.words.from_left import fill_from_left, only_here
 
