@@ -31,40 +31,46 @@ class Marks:
 
 @dataclass(frozen=True)
 class Grade:
-    """Run the notebooks of a class again, each in a sandbox, and write which exercises pass."""
+    """Run the notebooks of a class again, in a container, and write which exercises pass."""
 
     folder: Positional[Path]
     """Holds a folder or a notebook for each learner."""
     out: Path = Path("marks.csv")
-    """The table: learner, chapter, exercise, level, passed, message, seconds."""
+    """The table: learner, chapter, exercise, level, passed, message."""
     seconds: int = 60
-    """What one exercise may take."""
-    notebook_seconds: int = 600
+    """What a cell may take that the learner wrote or changed."""
+    notebook_seconds: int = 1800
     """What a whole notebook may take."""
-    memory: int = 2048
-    """Megabytes that a notebook may use beyond Python and PyTorch themselves."""
     unprotected: bool = False
-    """Go on where this system has no sandbox: submissions then have all of your rights."""
+    """Run them outside a container: submissions then have all of your rights."""
 
     def run(self) -> None:
         """Write the table and print a summary."""
         from tqdm.auto import tqdm
 
-        from bertlab.course.grading.class_marks import COLUMNS, grade_class, hand_ins, show_class
-        from bertlab.course.grading.process import Limits
-        from bertlab.course.grading.sandbox import missing
+        from bertlab.course.grading import (
+            COLUMNS,
+            Limits,
+            container_command,
+            grade_class,
+            hand_ins,
+            in_container,
+            show_class,
+        )
         from bertlab.io.atomic import atomic_file
 
-        check_above_zero(self, ("seconds", "notebook_seconds", "memory"))
-        if (lacks := missing()) and not self.unprotected:
-            what = f"there is no sandbox here, for want of {' and '.join(lacks)}"
-            raise InputError(f"{what}: see docs/teaching.md, or trust the class and give --unprotected")
+        check_above_zero(self, ("seconds", "notebook_seconds"))
         chapters = folder_of("notebooks").resolve()
         found, marks = hand_ins(self.folder, chapters), []
-        limits = Limits(self.seconds, self.notebook_seconds, self.memory)
+        if not (in_container() or self.unprotected):
+            command = container_command(self.folder, self.out)
+            raise InputError(
+                f"submissions can do whatever you can; run them in a container: {command} (or trust the "
+                "class: --unprotected; docs/teaching.md has the image)"
+            )
         with atomic_file(self.out) as file:
             file.write(csv_lines([COLUMNS]))
-            graded = grade_class(found, chapters, limits, closed=not lacks)
+            graded = grade_class(found, chapters, Limits(self.seconds, self.notebook_seconds))
             for each in tqdm(graded, total=len(found), desc="graded", unit=" notebooks"):
                 marks += each
                 file.write(csv_lines(mark.row() for mark in each))

@@ -59,10 +59,15 @@ def _chapter(path: Path) -> Chapter:
         cells = [cell | {"source": "".join(cell["source"])} for cell in cells]
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: no notebook ({type(error).__name__}: {error})") from None
+    return chapter_of(path.stem, cells)
+
+
+def chapter_of(name: str, cells: Sequence[dict[str, Any]]) -> Chapter:
+    """Return a notebook's title, times and exercises, from its cells with what they printed."""
     prose = "\n".join(cell["source"] for cell in cells if cell["cell_type"] == "markdown")
     title, times = re.search(r"^# (.+)$", prose, re.M), TIME.search(prose)
     minutes = (int(times[1]), int(times[2])) if times else (0, 0)
-    return Chapter(path.stem, title[1] if title else path.stem, minutes, list(_exercises(cells)))
+    return Chapter(name, title[1] if title else name, minutes, tuple(_exercises(cells)))
 
 
 def _exercises(cells: Sequence[dict[str, Any]]) -> Iterator[Exercise]:
