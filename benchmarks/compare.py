@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 from shutil import copy
 
-from bertlab.cli.training.compare import Compare
+from bertlab.cli.compare import Compare
 from bertlab.compare.saved import save
 from bertlab.compare.tables import TABLES
 from bertlab.course.pictures import reduced

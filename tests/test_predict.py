@@ -16,7 +16,7 @@ from bertlab import (
     InputError,
     Tokenizer,
 )
-from bertlab.cli.models.evaluate import Evaluate, learned
+from bertlab.cli.evaluate import Evaluate, learned
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
 from bertlab.explain.spans import answer
 from bertlab.predict import fill_in, predict_file, predict_one

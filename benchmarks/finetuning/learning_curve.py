@@ -34,9 +34,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.finetuning.storyworld import line
+from bertlab.cli.finetune import Finetune, enough_steps, recipe_of
 from bertlab.cli.shared.examples import Sets
 from bertlab.cli.shared.tuning import untrained
-from bertlab.cli.training.finetune import Finetune, enough_steps, recipe_of
 from bertlab.config import BertConfig
 from bertlab.corpora.english.archives import read_members
 from bertlab.corpora.english.large import REVIEWS

@@ -31,8 +31,8 @@ import torch
 
 from benchmarks.finetuning.real import REAL
 from benchmarks.finetuning.storyworld import TASKS, line
+from bertlab.cli.finetune import Finetune, recipe_of
 from bertlab.cli.shared.examples import Sets, world_sets
-from bertlab.cli.training.finetune import Finetune, recipe_of
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune
 from bertlab.training.recipes import FinetuneRecipe

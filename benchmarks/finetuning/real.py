@@ -37,10 +37,10 @@ import torch
 from benchmarks.finetuning import with_trainer
 from benchmarks.finetuning.linear_baselines import word_measures
 from benchmarks.finetuning.storyworld import line, task_of
+from bertlab.cli.finetune import Finetune, recipe_of
 from bertlab.cli.shared.examples import Sets
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.tuning import untrained
-from bertlab.cli.training.finetune import Finetune, recipe_of
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.labelled.conll import read_conll
 from bertlab.corpora.labelled.parts import keep_apart

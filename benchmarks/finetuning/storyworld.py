@@ -21,9 +21,9 @@ from statistics import fmean
 
 import torch
 
+from bertlab.cli.finetune import Finetune, recipe_of
 from bertlab.cli.shared.examples import Sets, world_sets
 from bertlab.cli.shared.tuning import untrained
-from bertlab.cli.training.finetune import Finetune, recipe_of
 from bertlab.tasks.registry import TASKS as ALL_TASKS
 from bertlab.tasks.registry import find_task
 from bertlab.tokenizer import Tokenizer

@@ -1,4 +1,4 @@
-"""How well `bertlab plan` predicts the time of a training step on this machine.
+"""How well `bertlab info plan` predicts the time of a training step on this machine.
 
     python benchmarks/speed/plan.py                        # tiny, mini and base
     python benchmarks/speed/plan.py --sizes tiny --precision bfloat16

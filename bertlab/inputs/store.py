@@ -100,7 +100,7 @@ def read_header(folder: Path) -> Header:
     """Return the header of the store in `folder`; InputError where there is none that this version reads."""
     path = folder / HEADER
     if not present(path):
-        raise InputError(f"{folder} is no token store, it holds no {HEADER}: make one with bertlab tokenize")
+        raise InputError(f"{folder} is no token store, it holds no {HEADER}: make one with bertlab data tokenize")
     content = read_json(path)
     try:
         if content["version"] != VERSION:

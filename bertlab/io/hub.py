@@ -30,8 +30,6 @@ SMALL_FILES = [
 ]
 SAFETENSORS = ["model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors"]
 PICKLES = ["pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin"]
-# What a push uploads: what opens a model, in sentence-transformers too, and what describes it.
-PUSHED = [*SMALL_FILES, *SAFETENSORS, "README.md", "report.md", "*.png"]
 LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 INNER = "0_*/"  # the BERT of an early sentence-transformers model
@@ -105,49 +103,3 @@ def _reason(error: Exception, repository: str, revision: str | None) -> str:
         case _:
             first_line = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
             return f"the download broke off ({first_line}); try again"
-
-
-def upload(folder: Path, name: str, private: bool) -> str:
-    """Upload a checkpoint folder with its card to the model `name` ("org/name"), made if need be; return its address.
-
-    InputError, in one line, without a token, a network or the right to write; or if `private` and the model is public.
-    """
-    from huggingface_hub import HfApi, constants, get_token
-
-    if "@" in name or not ID.fullmatch(name):
-        raise InputError(f"{name!r} is no name of a model on the hub: write org/name, or your user name before the /")
-    if get_token() is None:
-        raise InputError(f"there is no token to push with: {LOG_IN}, with a token that may write")
-    api = HfApi()
-    try:
-        api.create_repo(name, private=private or None, exist_ok=True)
-        public = private and not api.model_info(name).private
-        if not public:
-            api.upload_folder(
-                repo_id=name, folder_path=folder, allow_patterns=PUSHED, commit_message=f"Push {folder.name}"
-            )
-    except Exception as error:  # as in _fetch
-        raise InputError(f"{name!r} cannot be pushed to the hub: {_refusal(error, name)}") from error
-    if public:
-        raise InputError(
-            f"{name!r} is public already: nothing was pushed; make it private on the hub, or take a new name"
-        )
-    return f"{constants.ENDPOINT}/{name}"
-
-
-def _refusal(error: Exception, name: str) -> str:
-    """Return why a push failed and what to do."""
-    from httpx import TransportError
-    from huggingface_hub import constants, errors
-
-    match error:
-        case _ if constants.HF_HUB_OFFLINE:
-            return "HF_HUB_OFFLINE is set; unset it to push"
-        case errors.HfHubHTTPError() if error.response.status_code in (401, 403):
-            return f"your token may not write to {name.split('/')[0]}; {LOG_IN}, with a token that may"
-        case errors.HfHubHTTPError() if error.response.status_code == 404:
-            return f"there is no {name.split('/')[0]} at {constants.ENDPOINT}, or you are no member of it"
-        case TransportError():
-            return f"{constants.ENDPOINT} cannot be reached; check the network (and HF_ENDPOINT)"
-        case _:
-            return _reason(error, name, None).replace("the download broke off", "the upload broke off")

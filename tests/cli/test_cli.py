@@ -125,7 +125,7 @@ def test_evaluate_on_own_text(place):
 
 
 def test_text_becomes_a_store_and_the_store_a_model(place):
-    ok("tokenize", "story.txt", "--model", "run", "--out", "ids", cwd=place)
+    ok("data", "tokenize", "story.txt", "--model", "run", "--out", "ids", cwd=place)
     ok("pretrain", "--store", "ids", "--out", "stored", "--steps", 2, "--batch-size", 4, "--device", "cpu", cwd=place)
     assert Tokenizer.from_pretrained(place / "stored").vocab == Tokenizer.from_pretrained(place / "run").vocab
     one, other = (json.loads((place / name / "measures.json").read_text()) for name in ("run", "stored"))
@@ -139,7 +139,7 @@ def test_a_data_set_becomes_a_store(place):
     rows = [json.dumps({"body": "Ann waits" + " and waits" * number + ". It rains."}) for number in range(5)]
     (place / "rows").mkdir()
     (place / "rows" / "a.jsonl").write_text("\n".join([*rows, '{"body": " "}']))
-    done = bertlab("tokenize", "--dataset", "rows", "--column", "body", "--out", "row-ids", cwd=place)
+    done = bertlab("data", "tokenize", "--dataset", "rows", "--column", "body", "--out", "row-ids", cwd=place)
     assert done.returncode == 0 and "5 documents (1 empty left out)" in done.stderr, done.stderr
     store = TokenStore.open(place / "row-ids")
     assert store.tokenizer.decode(sum(store[4], [])) == "ann waits and waits and waits and waits and waits. it rains."
@@ -191,12 +191,12 @@ MISTAKES = {
     "text too short": (("pretrain", "--text", "short.txt", "--out", "x"), "1 document;"),
     "own-text without text": (("pretrain", "own-text"), "--text"),
     "run folder in use": (("pretrain", "--text", "story.txt", "--out", "run"), "run"),
-    "nothing to tokenize": (("tokenize", "--out", "x"), "--dataset"),
-    "missing text to tokenize": (("tokenize", "missing.txt", "--out", "x"), "missing.txt"),
-    "store without a token": (("tokenize", "spaces.txt", "--out", "x"), "spaces.txt"),
-    "store in use": (("tokenize", "story.txt", "--out", "run"), "exists already"),
-    "data set out of reach": (("tokenize", "--dataset", "no/such-data", "--out", "x"), "check the name"),
-    "no processes": (("tokenize", "story.txt", "--out", "x", "--processes", "0"), "processes=0"),
+    "nothing to tokenize": (("data", "tokenize", "--out", "x"), "--dataset"),
+    "missing text to tokenize": (("data", "tokenize", "missing.txt", "--out", "x"), "missing.txt"),
+    "store without a token": (("data", "tokenize", "spaces.txt", "--out", "x"), "spaces.txt"),
+    "store in use": (("data", "tokenize", "story.txt", "--out", "run"), "exists already"),
+    "data set out of reach": (("data", "tokenize", "--dataset", "no/such-data", "--out", "x"), "check the name"),
+    "no processes": (("data", "tokenize", "story.txt", "--out", "x", "--processes", "0"), "processes=0"),
     "folder that is no store": (("pretrain", "--store", "run", "--out", "x"), "store.json"),
     "text and store": (("pretrain", "--store", "run", "--text", "story.txt", "--out", "x"), "--store"),
     "no steps": (("pretrain", "--steps", "0"), "steps=0"),

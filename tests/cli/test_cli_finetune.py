@@ -585,7 +585,7 @@ def test_a_grid_from_the_command_line(cli, place, monkeypatch):
 
 
 def test_own_files_begin_with_real_english():
-    from bertlab.cli.training.finetune import Finetune, recipe_of
+    from bertlab.cli.finetune import Finetune, recipe_of
 
     assert recipe_of(Finetune("sentence", train=Path("x.csv"))).model == "english"
     assert recipe_of(Finetune("match")).model == "english"  # docstrings
@@ -594,8 +594,8 @@ def test_own_files_begin_with_real_english():
 
 
 def test_few_examples_are_read_more_often_than_three_times():
+    from bertlab.cli.finetune import Finetune, enough_steps, recipe_of
     from bertlab.cli.shared.examples import Sets
-    from bertlab.cli.training.finetune import Finetune, enough_steps, recipe_of
     from bertlab.corpora.examples import TextExample
 
     def steps(examples, text="A fine film.", rows=None, **options):

@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from bertlab import InputError
+from bertlab.cli.compare import read_labelled
 from bertlab.cli.main import main
-from bertlab.cli.training.compare import read_labelled
 from bertlab.compare import laboratory as module
 from bertlab.compare.laboratory import Laboratory, Result
 from bertlab.compare.learners import Claim, Learner, Table, budget

@@ -8,8 +8,8 @@ import rating
 from rating import BertForRating, RatingTask, Review
 
 from bertlab import InputError
+from bertlab.cli.evaluate import evaluate_task
 from bertlab.cli.main import main
-from bertlab.cli.models.evaluate import evaluate_task
 from bertlab.predict import predict_file, predict_one
 from bertlab.relatives.retelling import RetellingTask
 from bertlab.tasks.files import FileOptions

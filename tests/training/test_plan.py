@@ -174,18 +174,18 @@ def test_this_machine_is_measured(monkeypatch):
 )
 def test_mistakes_are_one_line_and_exit_2(words, told, capsys):
     with pytest.raises(SystemExit) as caught:
-        main(["plan", *words.split()])
+        main(["info", "plan", *words.split()])
     out, err = capsys.readouterr()
     assert caught.value.code == 2 and out == ""
     assert told in err and len(err.strip().splitlines()) == 1
 
 
 def test_the_command(capsys):
-    main(["plan", "base", "--tokens", "137e9", "--gpus", "8xh100", "--json"])
+    main(["info", "plan", "base", "--tokens", "137e9", "--gpus", "8xh100", "--json"])
     found = json.loads(capsys.readouterr().out)
     assert found["machine"] == "8 x H100" and found["steps"] == 4_180_909
     assert {"--share", "--fill", "--masked"} <= {each["option"] for each in found["assumptions"]}
-    main(["plan", "large", "--gpus", "T4", "--max-tokens", "512", "--batch-size", "64"])
+    main(["info", "plan", "large", "--gpus", "T4", "--max-tokens", "512", "--batch-size", "64"])
     shown = capsys.readouterr().out
     assert "does not fit into 16 GB: --micro-batch" in " ".join(shown.split())
 

@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import load_file
 
 from bertlab import BertForPreTraining, InputError, Tokenizer
+from bertlab.cli.evaluate import learned as read_learned
 from bertlab.cli.main import main
-from bertlab.cli.models.evaluate import learned as read_learned
 from bertlab.cli.shared.settings import with_settings
 from bertlab.corpora.storyworld.export import write_storyworld
 from bertlab.evaluation.baselines import NeighbourBaselines
@@ -270,7 +270,7 @@ def test_the_worker_makes_no_difference_to_the_weights(texts, tok, recipe, monke
 def test_the_store_brings_its_vocabulary_to_bert_base(story, tmp_path, capsys):
     tok = Tokenizer.train(["a b c d e f g"] * 9, 60)
     tok.save_pretrained(tmp_path / "tok")
-    main(["tokenize", str(story), "--model", str(tmp_path / "tok"), "--out", str(tmp_path / "ids")])
+    main(["data", "tokenize", str(story), "--model", str(tmp_path / "tok"), "--out", str(tmp_path / "ids")])
     with pytest.raises(SystemExit) as ended:
         main(["pretrain", "bert-base"])
     assert ended.value.code == 2 and "--text or --store" in capsys.readouterr().err
@@ -282,7 +282,7 @@ def test_the_store_brings_its_vocabulary_to_bert_base(story, tmp_path, capsys):
 
 
 def test_what_a_store_decides_is_not_to_be_set(story, tmp_path, capsys):
-    main(["tokenize", str(story), "--model", "storyworld-tiny", "--out", str(tmp_path / "ids")])
+    main(["data", "tokenize", str(story), "--model", "storyworld-tiny", "--out", str(tmp_path / "ids")])
     for setting in ("vocab_size=300", "lowercase=false", "documents=9"):
         with pytest.raises(SystemExit) as ended:
             main(["pretrain", "--store", str(tmp_path / "ids"), "--set", setting, "--out", str(tmp_path / "run")])

@@ -1,7 +1,6 @@
 """The arguments of a command: what is wrong with them in one line, and no output over what is read."""
 
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stderr
 from io import StringIO
@@ -28,9 +27,8 @@ PLAINER = {  # what tyro says -> in words for its users
 }
 
 
-def read_arguments(commands: Any, arguments: Sequence[str] | None, prog: str, description: str) -> Any:
+def read_arguments(commands: Any, given: Sequence[str], prog: str, description: str | None = None) -> Any:
     """Return the command that the arguments name. InputError says in one line what is wrong with them."""
-    given = sys.argv[1:] if arguments is None else arguments
     said = StringIO()
     try:
         with redirect_stderr(said):
@@ -38,7 +36,7 @@ def read_arguments(commands: Any, arguments: Sequence[str] | None, prog: str, de
     except SystemExit as left:
         if left.code != 2:  # --help
             raise
-        names = [name for name in given[:1] if not name.startswith("-")]
+        names = [name for name in given[:1] if not name.startswith("-") and not isinstance(commands, type)]
         raise InputError(_one_line(said.getvalue(), " ".join([prog, *names]))) from None
     keep_apart_of(command)
     return command

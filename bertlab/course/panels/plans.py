@@ -12,7 +12,7 @@ from bertlab.training.plan import Job, Plan, config_of, known_gpus, plan_gpus
 
 
 def plan_panel(size: str = "base", gpu: str = "H100", count: int = 8) -> Panel:
-    """Size, text, batch and GPUs to choose; memory and time of `bertlab plan`."""
+    """Size, text, batch and GPUs to choose; memory and time of `bertlab info plan`."""
 
     def show(size: str, tokens: float, length: int, batch: int, gpu: str, count: int, share: float, less: bool) -> str:
         job = Job(config_of(size), tokens * 1e9, batch, length, devices=count, gradient_checkpointing=less)

@@ -62,7 +62,7 @@ class Pretrain:
     """The folder of the public English corpora to learn from: novels, Wikipedia, speech and writing; for
     english also fiction, more of Wikipedia and film reviews, kept as a token store beside the run folder."""
     store: Path | None = None
-    """A token store to learn from, with its vocabulary: the folder that bertlab tokenize made."""
+    """A token store to learn from, with its vocabulary: the folder that bertlab data tokenize made."""
     vocab: str | None = None
     """The vocabulary, instead of one learned from the text: a file (vocab.txt, tokenizer.json), or that of a model:
     a bundled name, a folder or a hub id."""

@@ -1,4 +1,4 @@
-"""`bertlab evaluate`: a checkpoint is measured by what it was made for."""
+"""`bertlab evaluate`: a checkpoint is measured by what it was made for; `bertlab evaluate card`: its maker's words."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Evaluate:
     """Measure a checkpoint, by what it was made for: on held-out text, beside simpler guesses; a fine-tuned one on
-    labelled examples."""
+    labelled examples. `bertlab evaluate card` adds your sections to the model card of a run."""
 
     model: Positional[str] = "storyworld-tiny"
     """A bundled name, a folder or a hub id."""
@@ -122,3 +122,20 @@ def learned(name: str) -> "Learned":
     if found.max_tokens < (least := least_tokens(found.second_task)):
         raise InputError(f"{path}: max_tokens is {found.max_tokens}, which must be at least {least}")
     return found
+
+
+@dataclass(frozen=True)
+class Card:
+    """Add your sections of a model card (Mitchell et al. 2019) to the card that a run wrote. None of the nine may be
+    empty."""
+
+    run_folder: Positional[Path]
+    """The folder of a finished run."""
+    words: Path = Path("card.md")
+    """Your sections, as bertlab new lays them out: ## Model details, ## Intended use, and seven more."""
+
+    def run(self) -> None:
+        from bertlab.evaluation.card_sections import add_sections
+
+        add_sections(self.run_folder, self.words)
+        say(f"wrote {self.run_folder / 'README.md'}")

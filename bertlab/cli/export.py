@@ -44,7 +44,7 @@ class Export:
 
 def read_labelled(name: str, data: Path, files: FileOptions) -> "tuple[PretrainedModel, Task, Sequence]":
     """Return the model, its task and the labelled examples of a file. InputError: they are no examples for it."""
-    from bertlab.cli.models.evaluate import file_examples
+    from bertlab.cli.evaluate import file_examples
     from bertlab.tasks.registry import open_task
 
     model, task = open_task(name)

@@ -1,10 +1,14 @@
-"""`bertlab data`: text and labelled examples as files: of the storyworld, and questions made from any text."""
+"""`bertlab data`: text and labelled examples as files: of the storyworld, and questions made from any text.
 
-from collections.abc import Iterator
+`bertlab data corpus` describes a text, `bertlab data tokenize` makes a token store of it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Positional
 from bertlab.corpora.sources import LICENCES, PACKAGES
 from bertlab.errors import InputError
@@ -18,7 +22,8 @@ Kind = Literal[World, "cloze", "docstrings", "sources"]
 
 @dataclass(frozen=True)
 class Data:
-    """Write text, questions or labelled examples to a file."""
+    """Write text, questions or labelled examples to a file. `bertlab data corpus` describes a text, `bertlab data
+    tokenize` stores its token ids."""
 
     kind: Positional[Kind] = "documents"
     """Of the storyworld: documents: plain text, a blank line between two; questions: SQuAD 2.0 JSON; adversarial: the
@@ -165,3 +170,81 @@ def check_empty(folder: Path, hint: str) -> None:
     check_out(folder, folder=True)
     if folder.is_dir() and any(folder.iterdir()):
         raise InputError(f"{folder}: holds files already; remove them, or choose another --out ({hint})")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Describe a text before a model learns from it: its size, sources, licences and duplicates, and how vocabularies
+    of several sizes cut it."""
+
+    text: Positional[tuple[Path, ...]]
+    """Text files (.txt, .md) or folders; or the words pydoc and storyworld. A file LICENCES beside them is quoted."""
+    out: Path | None = None
+    """Write the card there, as Markdown; it is printed if not given."""
+    sizes: tuple[int, ...] = (1000, 4000, 16_000)
+    """Sizes of vocabularies to try."""
+
+    def run(self) -> None:
+        from bertlab.corpora.documents import check_sources, read_sources
+        from bertlab.evaluation.corpus_card import corpus_card, licences
+        from bertlab.io.atomic import atomic_write, check_out
+        from bertlab.tasks.files import naming
+        from bertlab.vocabulary import SPECIAL_TOKENS
+
+        if not self.text:
+            raise InputError("name the text to describe: files, folders, pydoc or storyworld")
+        if not self.sizes or min(self.sizes) <= len(SPECIAL_TOKENS):
+            raise InputError(f"--sizes: give numbers above {len(SPECIAL_TOKENS)}, which the special tokens take")
+        if self.out:
+            check_out(self.out)
+        check_sources(self.text)
+        documents = list(read_sources(self.text))
+        with naming(", ".join(map(str, self.text))):
+            card = corpus_card(documents, licences(self.text), self.sizes)
+        if self.out is None:
+            print(card, end="")
+        else:
+            atomic_write(self.out, card)
+            say(f"wrote {self.out}")
+
+
+@dataclass(frozen=True)
+class Tokenize:
+    """Turn text that may be larger than memory into a token store, which pretrain --store learns from.
+
+    If it was stopped, the same command goes on where it was.
+    """
+
+    text: Positional[tuple[Path, ...]] = ()
+    """Text files (.txt, .md) or folders; or the words pydoc (docstrings, as in pretrain) and storyworld."""
+    dataset: str | None = None
+    """Instead of these a data set of the hub, streamed: org/name or org/name/configuration, or the folder of one."""
+    column: str = "text"
+    """The column that holds its text; a row is a document."""
+    model: str = "english"
+    """Whose vocabulary to take: a bundled name, a folder or a hub id."""
+    out: Path = Path("store")
+    """The folder to make."""
+    processes: int = 1
+    """How many processes tokenize."""
+
+    def run(self) -> None:
+        from bertlab.corpora.documents import check_sources, read_sources
+        from bertlab.corpora.labelled.hub_datasets import read_dataset
+        from bertlab.inputs.store_writing import write_store
+        from bertlab.tokenizer import Tokenizer
+
+        if bool(self.text) == bool(self.dataset):
+            raise InputError("give files, folders, pydoc or storyworld to tokenize, or else --dataset")
+        documents: Iterable[Sequence[str] | str]
+        if self.dataset:
+            documents = read_dataset(self.dataset, self.column)
+        else:
+            check_sources(self.text)
+            documents = (document.sentences for document in read_sources(self.text))
+        tokenizer = Tokenizer.from_pretrained(self.model)
+        header = write_store(self.out, documents, tokenizer, processes=self.processes).header
+        left_out = f" ({header.empty_documents:,} empty left out)" if header.empty_documents else ""
+        documents_read = f"{header.documents:,} document" + "s" * (header.documents != 1)
+        say(f"{header.tokens:,} tokens of {documents_read}{left_out}")
+        say(f"saved to {self.out}; learn from it with: bertlab pretrain --store {self.out}")

@@ -1,1 +1,0 @@
-"""Commands that ask a model: its shape, its measures, its predictions, what it finds."""

@@ -1,1 +1,0 @@
-"""Commands that bring a model to others: its card, exported files, vectors, the hub."""

@@ -1,1 +1,0 @@
-"""Commands on text: describe it, write it as files, cut it into token ids."""

@@ -1,1 +1,0 @@
-"""Commands that train, compare trainings, or estimate what one takes."""
