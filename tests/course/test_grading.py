@@ -107,8 +107,16 @@ def solved(path: Path) -> str:
             names = re.findall(r"^(?:class|def) (\w+)", cell["source"], re.M)
             cell["source"] = "%%keep\n" + "\n\n".join(solutions()[name] for name in names)
             continue
-        given, name, _ = re.split(r"^def (\w+)\(", cell["source"], maxsplit=1, flags=re.M)
-        solution = next(other["source"] for other in code[number:] if f"def {name}_solution" in other["source"])
+        later = [other["source"] for other in code[number:]]
+        name, solution = next(
+            (name, text)
+            for name in re.findall(r"^def (\w+)\(", cell["source"], re.M)
+            for text in later
+            if f"def {name}_solution(" in text
+        )
+        given = cell["source"].partition(f"def {name}(")[0]
+        if UNWRITTEN in given:  # a class that the solution has under another name
+            given = given.partition("\n\n\nclass ")[0] + "\n\n\n"
         check = "\n".join(re.findall(r"^(?:check_|.* = check_).*", cell["source"], re.M))
         cell["source"] = f"{given}{solution.replace('_solution', '')}\n\n{check}"
     return json.dumps(book)
