@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# From the ground up. The README has the same order; a new folder finds its place here.
+# From the ground up. CONTRIBUTING.md has the same order; a new folder finds its place here.
 LAYERS = """errors io label_names own_fields published_fields config vocabulary tokenizer_files corpora tokenizer
 inputs model tasks training.engine training relatives explain draw search evaluation compare predict deploy course cli
 __main__ app""".split()
@@ -79,9 +79,3 @@ def test_no_modules_import_each_other_in_a_circle():
 
 def test_the_explorer_leaves_the_import_path_alone():
     assert not [file for file in (ROOT / "app").rglob("*.py") if "sys.path" in file.read_text(encoding="utf-8")]
-
-
-def test_a_file_fits_on_a_few_screens():
-    """At most 300 lines; the solutions of the first eight chapters become the reader's one file."""
-    lengths = {name: len(file.read_text(encoding="utf-8").splitlines()) for name, file in modules().items()}
-    assert not {name: n for name, n in lengths.items() if n > 300 and ".my_bert_" not in name}

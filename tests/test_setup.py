@@ -14,11 +14,12 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from bertlab.cli.main import main
+from app.explore import PAGES
+from bertlab.cli.main import SECOND, Command, main
+from bertlab.io.locate import bundled_models
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXTRAS = set(PROJECT["optional-dependencies"])
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
@@ -84,7 +85,7 @@ def test_makefile_installs_all_extras():
     assert extras_in(extras) == EXTRAS
 
 
-@pytest.mark.parametrize("name", ["Makefile", "README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("name", ["Makefile", "docs/install.md", "CONTRIBUTING.md"])
 def test_every_install_command_uses_the_constraints(name):
     commands = re.findall(r"pip install (.* -e .*)", (ROOT / name).read_text())
     assert commands
@@ -181,11 +182,20 @@ def test_make_test_leaves_nothing_in_the_temporary_folder(mistake, clone, monkey
     assert list(place.iterdir()) == []
 
 
-# What the README says
+# What the README and the guides say
+
+
+def written(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def rows(name: str) -> str:
+    """The first cells of the tables of a page."""
+    return "\n".join(re.findall(r"^\| (.+?) \|", written(name), re.M))
 
 
 def test_library_example_of_the_readme_prints_what_it_says(capsys):
-    example, _ = re.findall(r"```python\n(.*?)```", README, re.S)
+    (example,) = re.findall(r"```python\n(.*?)```", written("README.md"), re.S)
     names = {}
     exec(example, names)
     assert capsys.readouterr().out == "door\n" and "# door" in example
@@ -193,9 +203,9 @@ def test_library_example_of_the_readme_prints_what_it_says(capsys):
     assert names["out"].attentions[0].ndim == 4
 
 
-def test_training_loop_of_the_readme_trains(batch):
+def test_training_loop_of_the_guide_trains(batch):
     """Its batches are those of any loader; the loss of the first one goes down."""
-    _, loop = re.findall(r"```python\n(.*?)```", README, re.S)
+    (loop,) = re.findall(r"```python\n(.*?)```", written("docs/models.md"), re.S)
     losses = []
     one = batch | {"labels": batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)}
     names = {"batches": [one | {"next_sentence_label": torch.tensor([0, 1, 0])}] * 6, "losses": losses}
@@ -206,25 +216,41 @@ def test_training_loop_of_the_readme_trains(batch):
 
 COMMANDS = [
     command
-    for block in re.findall(r"```sh\n(.*?)```", README, re.S)
+    for block in re.findall(r"```sh\n(.*?)```", written("docs/commands.md"), re.S)
     for command in re.findall(r"^bertlab ([^#\n]*[^#\s])", block, re.M)
 ]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_commands_of_the_readme_exist(command, capsys):
-    subcommand, *arguments = command.split()
+def test_commands_of_the_guide_exist(command, capsys):
+    first, second, *_ = arguments = [*command.split(), ""]
     with pytest.raises(SystemExit) as ended:
-        main([subcommand, "--help"])
+        main([first, second, "--help"] if second in SECOND.get(first, {}) else [first, "--help"])
     shown = capsys.readouterr()
     assert ended.value.code == 0, shown.err
     options = [argument for argument in arguments if argument.startswith("--")]
     assert [option for option in options if option not in shown.out] == []
 
 
-def test_readme_lists_the_chapters():
-    listed = re.findall(r"\(notebooks/([\w-]+\.ipynb)\)", README)
+def test_the_guide_has_every_command():
+    written_ones = {command.split()[0] for command in COMMANDS}
+    assert written_ones == {each.__metadata__[0].name for each in Command.__args__}
+    assert {second for within in SECOND.values() for second in within} <= {c.split()[1] for c in COMMANDS if " " in c}
+
+
+def test_the_map_of_the_course_lists_the_chapters():
+    listed = re.findall(r"\]\(([\w-]+\.ipynb)\)", rows("notebooks/README.md"))
     assert listed == [path.name for path in NOTEBOOKS]
+
+
+def test_the_guide_lists_the_bundled_models():
+    listed = [name for cell in rows("docs/models.md").splitlines() for name in re.findall("`([^`]+)`", cell)]
+    assert sorted(listed) == bundled_models()
+
+
+def test_the_guide_lists_the_pages_of_the_explorer():
+    listed = re.findall(r"^\[(.+)\]\(#", rows("docs/explorer.md"), re.M)
+    assert sorted(listed) == sorted(title for title, _ in PAGES.values())
 
 
 # What is committed

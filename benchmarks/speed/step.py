@@ -10,8 +10,8 @@ step, so other work on the machine slows all of them.
 - "transformers" is its BertForPreTraining as it comes, in a plain loop; "memory kept" the same with an
   allocator that keeps freed memory, as it does in bertlab's own process; "bfloat16" the same under autocast.
 - nn.TransformerEncoder has embeddings, tied decoder and next-sentence layer around it.
-- "bertlab, loop of your own" is the loop of the README in float32; the last two are steps of `bertlab pretrain`. A star
-  marks the precision that it measures to be the faster one here, and so takes by itself.
+- "bertlab, loop of your own" is the loop of docs/models.md in float32; the last two are steps of `bertlab pretrain`. A
+  star marks the precision that it measures to be the faster one here, and so takes by itself.
 
 "times transformers" is the median over rounds of the ratio to transformers as it comes, in brackets its quartiles; the
 next column the same against the fastest row of transformers in the same precision. MB are what the steps add at most to

@@ -39,7 +39,7 @@ def make_batch(size: str) -> Batch:
 
 
 def loop_step(model: nn.Module, autocast: bool = False) -> Step:
-    """The loop of the README: forward, backward, AdamW."""
+    """The loop of docs/models.md: forward, backward, AdamW."""
     optimizer = torch.optim.AdamW(model.train().parameters(), lr=1e-4, fused=True)
 
     def step(batch: Batch) -> None:

@@ -27,7 +27,7 @@ ANSWERS = {
     f"{ENDLESS}{CHECK}": "stopped after 3 seconds",
     f"def double(x:\n{CHECK}": "SyntaxError",
     f"raise ValueError('=1+1\\n\\x1b[31mred')\n{CHECK}": "ValueError: =1+1",
-    "import os\nassert 'TOKEN' not in os.environ and not os.listdir(), os.listdir()\nprint('Right')": "Right",
+    "import os\nassert 'TOKEN' not in os.environ, os.environ\nprint('Right')": "Right",
     "import os\nassert os.path.expanduser('~') == os.getcwd()\nprint('Right')": "Right",
     f"import os\nos._exit(0)\n{CHECK}": "not run: its process ended",
     f"def double(x):\n    return x + x\n{CHECK}": "not run: its process ended",
