@@ -42,7 +42,7 @@ VARIANTS = {  # settings as on the command line; what is not named is that of th
     "mini-8k": (),
     "6x384-16k": ("num_hidden_layers=6", "hidden_size=384", "num_attention_heads=6", "vocab_size=16000"),
     "mini-16k": ("vocab_size=16000",),
-    "mini-40to15": ("masking.rate=0.4", "final_masking_rate=0.15"),
+    "mini-40to15": ("masking.rate=0.4", "masking.final_rate=0.15"),
     "6x384-8k": ("num_hidden_layers=6", "hidden_size=384", "num_attention_heads=6"),
     "6x256-8k": ("num_hidden_layers=6",),
     "mini-64first": ("phases=0.7,64",),

@@ -33,7 +33,7 @@ from bertlab.training.recipes import PRETRAIN
 LIVE = replace(PRETRAIN["storyworld-live"], batch_size=32, short_share=0.0, steps=1400)  # all texts of full length
 ADAMW = Optimization("adamw", learning_rate=1e-3)
 FAITHFUL = replace(
-    LIVE, optim=ADAMW, attention_init="random", position_init="random", initializer_range=0.02, masking=Masking()
+    LIVE, optim=ADAMW, attention_init="random", position_init="random", initializer_range=0.02, masking=Masking.PAPER
 )
 VARIANTS = {
     "live recipe": LIVE,
@@ -41,7 +41,7 @@ VARIANTS = {
     "without matched queries and keys": replace(LIVE, attention_init="random"),
     "without sine positions": replace(LIVE, position_init="random"),
     "weights of std 0.02, not 0.05": replace(LIVE, initializer_range=0.02),
-    "15% masked, not 30%": replace(LIVE, masking=Masking()),
+    "15% masked, not 30%": replace(LIVE, masking=Masking.PAPER),
     "faithful: none of these": FAITHFUL,
 }
 SHORT = replace(FAITHFUL, max_tokens=64)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from bertlab.cli.shared.messages import print_json
 from bertlab.cli.shared.settings import Positional
 from bertlab.errors import InputError
+from bertlab.inputs.masking import Masking
 from bertlab.training.engine.precision import Precision
 
 
@@ -58,7 +59,7 @@ class Plan:
     """Size of the vocabulary; without it that of the model (30,522 of a size)."""
     fill: float = 1.0
     """Share of the positions that hold tokens; the others are padding."""
-    masked: float = 0.15
+    masked: float = Masking.PAPER.rate
     """Share of the tokens that are to be predicted."""
     share: float | None = None
     """Share of the GPUs' peak rate that a step reaches."""

@@ -8,7 +8,7 @@ from bertlab.inputs.masking import Masking
 from bertlab.relatives.kinds import find_relative
 from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe
 
-RATE = 0.15  # of masking, as in all tables of Devlin et al. 2019
+RATE = Masking.PAPER.rate  # as in all tables of Devlin et al. 2019
 
 
 @dataclass(frozen=True)

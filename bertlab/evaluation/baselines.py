@@ -88,7 +88,7 @@ def masked_baselines(
     documents: Documents,
     tokenizer: Tokenizer,
     counts: NeighbourBaselines,
-    masking: Masking = Masking(),  # noqa: B008 (frozen, so safe to share)
+    masking: Masking = Masking.PAPER,
     second_task: SecondTask = "next",
     *,
     max_tokens: int = 128,

@@ -61,7 +61,7 @@ def evaluate_pretraining(
     words of one pair are alike, so the pair is drawn again as a whole.
     """
     size = {"max_tokens": max_tokens, "pairs": pairs, "seed": seed}
-    batches = list(masked_batches(documents, tokenizer, Masking(), second_task, **size))
+    batches = list(masked_batches(documents, tokenizer, Masking.PAPER, second_task, **size))
     names = SECOND_TASK_MEASURES[second_task]
     found = torch.cat([_pair_figures(model, batch, names) for batch in batches])  # (N, 3 + names)
     loss, hits, tokens, *right_pairs = found.double().cpu().numpy().T

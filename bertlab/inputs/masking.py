@@ -5,7 +5,8 @@ token and 10% stay as they are. The last two keep the model from relying on [MAS
 outside pretraining.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -25,21 +26,34 @@ class Masking:
     `mask=1, random=0` is [MASK] alone, `mask=0, random=1` replacement alone (Devlin et al. 2019, appendix C.2).
     """
 
+    PAPER: ClassVar["Masking"]  # the defaults: what measures hide, whatever a recipe trains with
+
     rate: float = 0.15  # more can be better (Wettig et al. 2023)
     mask: float = 0.8
     random: float = 0.1
+    final_rate: float = 0.0  # which the rate falls to over a training, in a straight line; 0: it stays
     whole_word: bool = False  # all pieces of a word or none (Devlin et al., models of May 2019; Cui et al. 2021)
     chinese_words: bool = False  # with whole_word: the words that jieba finds in Chinese, not its characters
 
     def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
             raise InputError(f"masking rate={self.rate}: choose a share above 0 and up to 1")
+        if not 0 <= self.final_rate <= 1:
+            raise InputError(f"masking final_rate={self.final_rate}: must be between 0 and 1")
         if not (self.mask >= 0 and self.random >= 0 and self.mask + self.random <= 1):
             raise InputError(f"masking mask={self.mask}, random={self.random}: shares of at most 1 in all")
         if self.chinese_words:
             if not self.whole_word:
                 raise InputError("masking chinese_words=True: is for whole words; set masking.whole_word=true too")
             require("rjieba", "chinese")
+
+    def after(self, share: float) -> "Masking":
+        """Return how much is hidden after this share of a training."""
+        rate = self.rate + share * (self.final_rate - self.rate) if self.final_rate else self.rate
+        return replace(self, rate=rate, final_rate=0.0)
+
+
+Masking.PAPER = Masking()
 
 
 @dataclass(frozen=True)
@@ -56,7 +70,7 @@ def mask_tokens(
     special_tokens_mask: Tensor,
     tokenizer: Tokenizer,
     generator: torch.Generator,
-    masking: Masking = Masking(),  # noqa: B008 (frozen, so safe to share)
+    masking: Masking = Masking.PAPER,
 ) -> Masked:
     """Choose tokens of `input_ids` (B, S) and hide them; the same generator state, the same result.
 

@@ -69,7 +69,6 @@ class PretrainRecipe:
         ""  # a trained BERT to go on from (Gururangan et al. 2020), instead of random weights: its shape counts
     )
     learns: Literal["all", "positions"] = "all"  # positions: their embeddings alone, for a model that gets new ones
-    final_masking_rate: float = 0.0  # which the masking rate falls to, in a straight line; 0: it stays
     # training
     max_tokens: int = 128  # of a pair, with its [CLS] and two [SEP]
     phases: tuple[tuple[float, int], ...] = ()  # (share of the steps, max_tokens) that come first, with shorter texts
@@ -85,7 +84,7 @@ class PretrainRecipe:
         at_least_one(steps=self.steps, batch_size=self.batch_size, vocab_size=self.vocab_size)
         if self.documents < 0:
             raise InputError(f"documents={self.documents}: must not be negative")
-        for name in ("single_share", "short_share", "final_masking_rate"):
+        for name in ("single_share", "short_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name}={getattr(self, name)}: must be between 0 and 1")
         if self.objective == "left-to-right" and self.second_task != "none":
@@ -120,8 +119,7 @@ class PretrainRecipe:
 
     def masking_at(self, step: int) -> Masking:
         """Return how much is hidden at `step`, counted from 1."""
-        done = (step - 1) / max(1, self.steps - 1) if self.final_masking_rate else 0.0
-        return replace(self.masking, rate=self.masking.rate + done * (self.final_masking_rate - self.masking.rate))
+        return self.masking.after((step - 1) / max(1, self.steps - 1))
 
     def going_on(self) -> "PretrainRecipe":
         """Return the recipe with the shape of the trained model that it names, if it names one.
@@ -274,7 +272,7 @@ PRETRAIN = {
             initializer_range=0.02,
             position_init="random",
             attention_init="random",
-            masking=Masking(rate=0.15, mask=0.8, random=0.1),
+            masking=Masking.PAPER,
             max_tokens=512,
             phases=((0.9, 128),),
             single_share=0.0,

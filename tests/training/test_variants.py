@@ -155,7 +155,8 @@ def test_bert_base_is_the_paper_s():
     assert (recipe.steps, recipe.batch_size, recipe.max_tokens) == (1_000_000, 256, 512)
     assert recipe.schedule() == [(900_000, 128), (None, 512)]
     assert recipe.optim == Optimization("adamw", 1e-4, warmup=10_000 / 1_000_000, weight_decay=0.01, beta2=0.999)
-    assert recipe.masking == Masking(0.15, 0.8, 0.1) and recipe.second_task == "next" and recipe.single_share == 0
+    assert recipe.masking == Masking.PAPER == Masking(0.15, 0.8, 0.1)
+    assert recipe.second_task == "next" and recipe.single_share == 0
     assert recipe.position_init == recipe.attention_init == "random" and config.initializer_range == 0.02
 
 
@@ -327,13 +328,13 @@ def test_documents_unfit_for_measuring_are_named(tmp_path, capsys):
 
 
 def test_the_masking_rate_falls_in_a_straight_line(documents, tok, recipe):
-    recipe = replace(recipe, masking=Masking(rate=0.4), final_masking_rate=0.1, steps=31)
+    recipe = replace(recipe, masking=Masking(rate=0.4, final_rate=0.1), steps=31)
     assert [round(recipe.masking_at(step).rate, 4) for step in (1, 11, 31)] == [0.4, 0.3, 0.1]
-    assert replace(recipe, final_masking_rate=0.0).masking_at(31) == Masking(rate=0.4)
+    assert replace(recipe, masking=Masking(rate=0.4)).masking_at(31) == Masking(rate=0.4)
     made = list(islice(batches(documents, tok, recipe), 31))
     shares = [(batch["labels"] != -100).sum() / batch["attention_mask"].sum() for batch in made]
     assert shares[0] > 0.33 and shares[-1] < 0.12
     (last,) = islice(batches(documents, tok, recipe, start=30), 1)
     assert torch.equal(last["labels"], made[-1]["labels"]), "a resumed run hides the same"
-    with pytest.raises(InputError, match="final_masking_rate=1.5"):
-        replace(recipe, final_masking_rate=1.5)
+    with pytest.raises(InputError, match="final_rate=1.5"):
+        Masking(final_rate=1.5)

@@ -14,6 +14,7 @@ from app.views.masking.mask import Query
 from bertlab.draw.charts.masking import loss_bars, loss_table
 from bertlab.draw.html.marked import ACTIONS, token_strip
 from bertlab.explain.words.masking import SampledMasking, sample_masking
+from bertlab.inputs.masking import Masking
 
 
 def show(queries: Sequence[Query]) -> None:
@@ -58,6 +59,7 @@ def count_table(drawn: SampledMasking, rate: float) -> pd.DataFrame:
     ordinary = drawn.special.count(False)
     chosen = len(drawn.guesses)
     shares = [("chosen", chosen, rate * ordinary)]
-    for action, share in ((1, 0.8), (2, 0.1), (3, 0.1)):
+    paper = Masking.PAPER
+    for action, share in ((1, paper.mask), (2, paper.random), (3, 1 - paper.mask - paper.random)):
         shares.append((f"… {ACTIONS[action]}", drawn.actions.count(action), share * chosen))
     return pd.DataFrame(shares, columns=["", "here", "expected"]).round(1)

@@ -49,11 +49,11 @@ def sample_masking(
     tokenizer: Tokenizer,
     text: str,
     pair: str | None = None,
-    rate: float = 0.15,
+    rate: float = Masking.PAPER.rate,
     seed: int = 0,
     limit: int | None = None,
-    mask: float = 0.8,
-    random: float = 0.1,
+    mask: float = Masking.PAPER.mask,
+    random: float = Masking.PAPER.random,
 ) -> SampledMasking:
     """Mask a text as pretraining does (paper section 3.1) and let the model predict the chosen tokens.
 

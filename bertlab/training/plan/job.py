@@ -10,6 +10,7 @@ from math import ceil
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
+from bertlab.inputs.masking import Masking
 from bertlab.model import BertForPreTraining
 from bertlab.model.fast.loss import CPU_ROWS, GPU_ROWS
 from bertlab.training.engine.throughput import layer_matrices, operations_by_part
@@ -26,7 +27,7 @@ class Job:
     batch_size: int = 256  # texts of a step, over all devices
     max_tokens: int = 128  # positions of a text
     fill: float = 1.0  # share of the positions that hold tokens, the others are padding
-    masked: float = 0.15  # share of the tokens that are to be predicted
+    masked: float = Masking.PAPER.rate  # share of the tokens that are to be predicted
     devices: int = 1
     micro_batch: int = 0  # texts that a device works on at a time; 0: all of its share
     gradient_checkpointing: bool = False
