@@ -4,6 +4,7 @@ import asyncio
 import os
 import shlex
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -166,12 +167,13 @@ def run_again(notebook: "NotebookNode", given: frozenset[str], limits: Limits) -
             interrupt_on_timeout=True,
             resources={"metadata": {"path": scratch}},
         )
+        until = time.monotonic() + limits.notebook_seconds
         try:
             running = client.async_execute(env=environment(scratch))
             asyncio.run(asyncio.wait_for(running, limits.notebook_seconds))
-        except TimeoutError:
-            return f"not run: the {limits.notebook_seconds} seconds for the notebook were over"
-        except DeadKernelError:
+        except (TimeoutError, DeadKernelError):  # nbclient may report a kernel that was ended for its time as dead
+            if time.monotonic() >= until:
+                return f"not run: the {limits.notebook_seconds} seconds for the notebook were over"
             return "not run: its process ended"
     return ""
 
