@@ -46,7 +46,11 @@ Command = (
     | Annotated[Lab, tyro.conf.subcommand("lab")]
 )
 # Those of two words. What a command of one word would take the second for has to be written otherwise: ./plan, ./card.
-SECOND = {"info": {"plan": Plan}, "data": {"corpus": Corpus, "tokenize": Tokenize}, "evaluate": {"card": Card}}
+SECOND: dict[str, dict[str, type]] = {
+    "info": {"plan": Plan},
+    "data": {"corpus": Corpus, "tokenize": Tokenize},
+    "evaluate": {"card": Card},
+}
 
 
 def main(arguments: list[str] | None = None) -> None:

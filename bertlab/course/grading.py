@@ -92,7 +92,7 @@ def grade_class(found: Sequence[tuple[str, Path | None]], chapters: Path, limits
     known = {chapter: _sources(chapters / f"{chapter.name}.ipynb") for chapter in read_marks(chapters)}
     pool = ThreadPoolExecutor(min(8, os.cpu_count() or 1))
     try:
-        yield from pool.map(lambda one: _grade(*one, known, limits), found)
+        yield from pool.map(lambda one: _grade(one[0], one[1], known, limits), found)
     finally:
         pool.shutdown(cancel_futures=True)
 
