@@ -141,7 +141,7 @@ PICKLES = {
     "one storage for all": (same_storage, "tensors share their numbers"),
     "a quantised tensor": (
         one(QUERY, lambda tensor: torch.quantize_per_tensor(tensor, 0.1, 0, torch.qint8)),
-        "wants to run code",
+        "a quantised model?",
     ),
     "a counter": (lambda held: held.update(x=collections.Counter("ab")), "no plain table of tensors"),
     "a shell": (lambda held: held.update(x=Calls(os.system, "true")), "wants to run code (posix.system)"),
