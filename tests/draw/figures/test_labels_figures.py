@@ -1,11 +1,7 @@
 """The figures of labels for words can be drawn, at the common width, and show what they are given."""
 
-from io import BytesIO
-
-import pytest
 import torch
 
-from bertlab.draw.figures.base import WIDTH
 from bertlab.draw.figures.tasks import labels as label_figures
 
 NAMES = ["O", "B-pet", "I-pet"]
@@ -22,13 +18,6 @@ DRAWN = {
     "by_seed": lambda: label_figures.by_seed(F1, "F1"),
     "accuracy_and_f1": lambda: label_figures.accuracy_and_f1({"a": 0.7, "b": 0.9}, {"a": 0.0, "b": 0.5}),
 }
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_figure_is_drawn(name):
-    drawn = DRAWN[name]()
-    drawn.savefig(BytesIO(), format="png", dpi=50)
-    assert drawn.get_figwidth() == WIDTH
 
 
 def test_later_pieces_are_not_asked():

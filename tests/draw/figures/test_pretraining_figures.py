@@ -1,30 +1,11 @@
 """The figures of the chapters on both tasks of pretraining can be drawn, at the common width."""
 
-from io import BytesIO
-
-import pytest
 import torch
 
 from bertlab.draw.figures import pretraining as masking_figures
 from bertlab.draw.figures import pretraining as pairs_figures
-from bertlab.draw.figures.base import WIDTH
 
-TEXTS = [("my dog is hairy.", "he likes $1 and $2."), ("a" * 90, "b")]
 ODDS = torch.tensor([3.0, -2.0, 0.5, -0.1])
-
-DRAWN = {
-    "ids_and_labels": lambda: masking_figures.ids_and_labels(["[CLS]", "$a$"], [2, 9], [-100, 7], [0, 2]),
-    "head_flow": masking_figures.head_flow,
-    "pairs_from_documents": lambda: pairs_figures.pairs_from_documents(TEXTS, TEXTS[0]),
-    "pair_log_odds": lambda: pairs_figures.pair_log_odds({"one": ODDS, "two": 0 * ODDS}, torch.tensor([0, 1, 0, 1])),
-}
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_figure_is_drawn(name):
-    drawn = DRAWN[name]()
-    drawn.savefig(BytesIO(), format="png", dpi=50)
-    assert drawn.get_figwidth() == WIDTH
 
 
 def test_what_is_asked_for_stands_out():

@@ -1,9 +1,5 @@
 """The figures of probes can be drawn, at the common width, and show what they were given."""
 
-from io import BytesIO
-
-import pytest
-
 from bertlab.draw.figures import probes as figures
 from bertlab.explain.probes import Probed
 
@@ -15,13 +11,6 @@ FIGURES = {
     "map": lambda: figures.property_map({"kind": [0.1, -0.4], "next": [-0.001, 0.9]}, "gain"),
     "bars": lambda: figures.effect_bars({"a": {"x": [1.0, 3.0], "random token": [0.5, 0.5]}}, "lost"),
 }
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_figure_is_drawn(name):
-    figure = FIGURES[name]()
-    assert figure.get_size_inches()[0] == 8
-    figure.savefig(BytesIO())
 
 
 def test_panels_show_accuracy_and_control():
