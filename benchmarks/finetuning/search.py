@@ -1,6 +1,6 @@
 """How often the right function of the installed packages is among the first that a search shows.
 
-    python benchmarks/finetuning/search.py                          # words alone: TF-IDF, BM25, and what search adds
+    python benchmarks/finetuning/search.py                          # words alone: TF-IDF and BM25
     python benchmarks/finetuning/search.py --model runs/my-search   # also with a model that learned from pairs
     python benchmarks/finetuning/search.py --raw storyworld-tiny    # also vectors alone, of any model; minutes
     python benchmarks/finetuning/search.py --questions tests/search/dev_questions.toml  # or more_questions: to choose
@@ -11,16 +11,16 @@ installed. The last column names the questions whose answer is not among the fir
 """
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from bertlab.evaluation.search import Question, answer_ranks, read_questions
 from bertlab.model import BertForSentenceEmbedding
-from bertlab.search.ranking import Ranker, by_both, by_meaning, by_tfidf, by_words, priors
+from bertlab.search.ranking import Ranker, by_both, by_meaning, by_words
 from bertlab.search.units import Unit, read_units
 from bertlab.search.vectors import TextEncoder
-from bertlab.search.words import WordCounts, kept_words, synonyms
 from bertlab.tasks.measures import score_ranks
 from bertlab.tokenizer import Tokenizer
 
@@ -28,26 +28,25 @@ QUESTIONS = Path(__file__).parents[2] / "tests" / "search" / "questions.toml"
 HEAD = ("ranked by", "recall@1", "recall@5", "MRR", "found", "missed")
 
 
+def by_tfidf(texts: Sequence[str]) -> Ranker:
+    """Rank by the cosine of TF-IDF vectors, as scikit-learn makes them."""
+    vectorizer = TfidfVectorizer(sublinear_tf=True, stop_words="english")
+    known = vectorizer.fit_transform(texts)  # (N, words)
+    return lambda question: (known @ vectorizer.transform([question]).T).toarray()[:, 0]
+
+
 def rankers(units: list[Unit], model: str | None, raw: str | None, max_length: int) -> dict[str, Ranker]:
     """Return the ways to rank, by name."""
     texts = [unit.text for unit in units]
-    plain = WordCounts.of(texts, TfidfVectorizer(stop_words="english").build_analyzer())
-    words, prior = kept_words([unit.counted for unit in units]), priors(units)
-    search = by_words(words, prior, synonyms())
-    found: dict[str, Ranker] = {
-        "TF-IDF": by_tfidf(texts),
-        "BM25": by_words(plain),
-        "stems, names and first sentences count more": by_words(words),
-        "what many packages use or import first, nested names later": by_words(words, prior),
-        "synonyms: bertlab search": search,
-    }
+    words = by_words(texts)
+    found: dict[str, Ranker] = {"TF-IDF": by_tfidf(texts), "BM25: bertlab search": words}
     if raw:
         bert, tokenizer = BertForSentenceEmbedding.from_pretrained(raw), Tokenizer.from_pretrained(raw)
         for pooling in ("mean", "cls"):
             encoder = TextEncoder(bert, tokenizer, max_length, pooling)  # type: ignore[arg-type]  # one of the two
             found[f"{raw}, {pooling}"] = by_meaning(encoder, encoder.encode(texts, progress=True))
     if model:
-        found[f"meaning too: bertlab search --model {model}"] = by_both(search, TextEncoder.open(model), texts)
+        found[f"meaning too: bertlab search --model {model}"] = by_both(words, TextEncoder.open(model), texts)
     return found
 
 

@@ -8,10 +8,9 @@ from typing import Literal
 
 from bertlab.errors import InputError
 from bertlab.io.locate import bundled_models
-from bertlab.search.ranking import Hit, Ranker, best_hits, by_both, by_meaning, by_words, priors
+from bertlab.search.ranking import Hit, Ranker, best_hits, by_both, by_meaning, by_words
 from bertlab.search.units import Unit, read_units
 from bertlab.search.vectors import TextEncoder, kept_vectors
-from bertlab.search.words import kept_words, synonyms
 
 MODEL = "pydoc-search"  # the bundled one, where there is one
 Way = Literal["both", "meaning", "words"]
@@ -52,7 +51,7 @@ class Search:
         texts = [unit.text for unit in units]
         if encoder and model and by == "meaning":
             return cls(units, by_meaning(encoder, kept_vectors(encoder, model, texts, progress=progress)), encoder)
-        words = by_words(kept_words([unit.counted for unit in units]), priors(units), synonyms())
+        words = by_words(texts)
         return cls(units, by_both(words, encoder, texts) if encoder else words, encoder)
 
     def search(self, question: str, top: int = 5) -> list[Hit]:

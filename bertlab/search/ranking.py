@@ -1,27 +1,19 @@
-"""Rank units against a question: by meaning (cosine of vectors), by words (TF-IDF or BM25), or by both.
+"""Rank units against a question: by meaning (cosine of vectors), by words (BM25), or by both. Shapes: N units."""
 
-Shapes: N units, Q questions.
-"""
-
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import log
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bertlab.search.units import Unit
 from bertlab.search.vectors import TextEncoder
-from bertlab.search.words import WordCounts
+from bertlab.search.words import counted_words
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Ranker = Callable[[str], np.ndarray]  # a question -> how well each unit fits (N,): higher is better
-K1, B = 1.2, 0.75  # of BM25, as usual
-SYNONYM, KNOWN, USED, DEPTH = 0.6, 0.6, 0.5, 0.1  # chosen on tests/search/dev_questions.toml and more_questions.toml
-NOTHING: Mapping[str, Collection[str]] = MappingProxyType({})
 SHORTLIST = 150  # texts that a model reads for a question
 
 
@@ -30,52 +22,27 @@ def by_meaning(encoder: TextEncoder, vectors: "Tensor") -> Ranker:
     return lambda question: (vectors @ encoder.encode([question])[0]).numpy()
 
 
-def by_tfidf(texts: Sequence[str]) -> Ranker:
-    """Rank by the cosine of TF-IDF vectors, as scikit-learn makes them."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
+def by_words(texts: Sequence[str]) -> Ranker:
+    """Rank by BM25 (Robertson and Zaragoza 2009), as the package bm25s computes it (Lù 2024)."""
+    from bm25s import BM25
 
-    vectorizer = TfidfVectorizer(sublinear_tf=True, stop_words="english")
-    known = vectorizer.fit_transform(texts)  # (N, words)
-    return lambda question: (known @ vectorizer.transform([question]).T).toarray()[:, 0]
-
-
-def by_words(
-    words: WordCounts, prior: np.ndarray | float = 1.0, synonyms: Mapping[str, Collection[str]] = NOTHING
-) -> Ranker:
-    """Rank by BM25 (Robertson and Zaragoza 2009) times `prior` (N,).
-
-    A word of the question and its synonyms count as one word; a synonym in a text weighs SYNONYM of the word itself.
-    """
-    lengths = words.lengths()
-    shares = 1 - B + B * lengths / max(1, lengths.mean())
+    counted = [counted_words(text) for text in texts]
+    index = BM25(k1=1.2, b=0.75)
+    if any(counted):
+        index.index(counted, show_progress=False)
 
     def rank(question: str) -> np.ndarray:
-        scores = np.zeros(len(lengths))
-        for word in dict.fromkeys(words.cut(question)):
-            times = words.times(word)
-            for other in synonyms.get(word, ()):
-                times = np.maximum(times, SYNONYM * words.times(other))
-            holders = (times > 0).sum()
-            rarity = log(1 + (len(lengths) - holders + 0.5) / (holders + 0.5))
-            scores += rarity * times * (K1 + 1) / (times + K1 * shares)
-        return scores * prior
+        words = list(dict.fromkeys(counted_words(question)))
+        return index.get_scores(words) if words and any(counted) else np.zeros(len(texts))
 
     return rank
-
-
-def priors(units: Sequence[Unit]) -> np.ndarray:
-    """Return what each unit is worth before any question (N,): more, the more packages use it or import its module, and
-    less, the deeper it lies: numpy.linspace comes before what few use or what is nested in a package."""
-    known, used, depth = (np.array([getattr(unit, name) for unit in units]) for name in ("known", "used", "depth"))
-    return (1 + KNOWN * np.log1p(known) + USED * np.log1p(used)) / (1 + DEPTH * depth)
 
 
 def by_both(words: Ranker, encoder: TextEncoder, texts: Sequence[str]) -> Ranker:
     """Rank the SHORTLIST texts that fit best by words: by each one's share of the best score, plus its cosine with the
     question. The others follow by words; those with no word of it have -inf. A corpus of no more texts is ranked whole.
 
-    So a model reads few texts for a question, and no collection is too large for it. That both count alike was chosen
-    on tests/search/dev_questions.toml and more_questions.toml.
+    So a model reads few texts for a question, and no collection is too large for it.
     """
 
     def rank(question: str) -> np.ndarray:

@@ -1,51 +1,35 @@
 """What is searched: the functions of the installed packages, or the paragraphs of text files."""
 
-import builtins
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 
-from bertlab.corpora.functions import Function, name_words, read_functions
+from bertlab.corpora.functions import Function, read_functions
 from bertlab.corpora.letters import words
 from bertlab.corpora.pydoc import installed, python_files
 from bertlab.corpora.reading import read_beginning, read_text
 from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
 from bertlab.search.cache import cached
-from bertlab.search.usage import count_users, users_of
 
 SUFFIXES = (".txt", ".md")
 PYDOC = "pydoc"
 LEAST_WORDS = 3  # of a paragraph
-NOBODY: Mapping[str, int] = MappingProxyType({})
 LONGEST = 1500  # characters of a unit that are searched; a model reads fewer
 
 
 @dataclass(frozen=True)
 class Unit:
     """One thing to find. `name`: a qualified name with its parameters in `detail`, or file:line; `sentence` is shown;
-    `text` is what is encoded. Of a function, `heading` is its own name as words and `owner` the rest of its name,
-    `depth` the dots in the whole name, `known` how many packages import its top-level module, `used` how many use the
-    function itself."""
+    `text` is what is searched."""
 
     name: str
     detail: str
     sentence: str
     text: str
-    heading: str = ""
-    owner: str = ""
-    depth: int = 0
-    known: int = 0
-    used: int = 0
-
-    @property
-    def counted(self) -> str:
-        """What a search by words counts: `text`, which has all of it, and again the name and the first sentence."""
-        return " ".join([self.heading] * 4 + [self.owner] + [self.sentence] * 3 + [self.text])
 
 
 def read_units(corpus: Sequence[str | Path], *, progress: bool = False) -> list[Unit]:
@@ -74,19 +58,10 @@ def _is_pydoc(source: Path) -> bool:
     return str(source) == PYDOC and not source.exists()
 
 
-def function_unit(function: Function, users: Mapping[str, int] = NOBODY) -> Unit:
-    """Return a function as a unit: the words of its name, and its docstring up to the list of parameters.
-
-    `users`: how many packages use a name (count_users); without it all are known alike. Nobody needs to import a
-    builtin: it is as well known as what most packages use.
-    """
+def function_unit(function: Function) -> Unit:
+    """Return a function as a unit: the words of its name, and its docstring up to the list of parameters."""
     text = f"{function.words}. {function.description}"
-    owner, _, own = function.name.rpartition(".")
-    top = function.name.partition(".")[0]
-    known = max(users.values(), default=0) if hasattr(builtins, top) else users.get(top, 0)
-    names = name_words(own), name_words(owner)
-    numbers = function.name.count("."), known, users_of(function.name, users)
-    return Unit(function.name, function.signature, function.first_sentence, text[:LONGEST], *names, *numbers)
+    return Unit(function.name, function.signature, function.first_sentence, text[:LONGEST])
 
 
 def paragraphs(path: Path) -> Iterator[Unit]:
@@ -124,8 +99,7 @@ def _pydoc(read: Callable[[], Sequence[Function]]) -> list[Unit]:
         digest.update(f"{name} {facts.st_size} {facts.st_mtime_ns}\n".encode())
 
     def made() -> bytes:
-        users = count_users(files)
-        return "\n".join(json.dumps(asdict(function_unit(function, users))) for function in read()).encode()
+        return "\n".join(json.dumps(asdict(function_unit(function))) for function in read()).encode()
 
     def opened(content: bytes) -> list[Unit]:
         return [Unit(**json.loads(line)) for line in content.splitlines()]

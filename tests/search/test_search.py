@@ -15,10 +15,9 @@ from bertlab.model.sentences import own_pooling
 from bertlab.search import engine, ranking, units
 from bertlab.search.cache import cache_folder, cached
 from bertlab.search.engine import Search
-from bertlab.search.ranking import by_both, by_meaning, by_tfidf, by_words, ranks
+from bertlab.search.ranking import by_both, by_meaning, ranks
 from bertlab.search.units import Unit, read_units
 from bertlab.search.vectors import TextEncoder, kept_vectors
-from bertlab.search.words import WordCounts
 
 TEXT = """A red dog ran to the house.
 It was hungry.
@@ -83,7 +82,7 @@ def test_functions_are_read_once_until_a_file_changes(tmp_path, monkeypatch):
     once, again = read_units(["pydoc"]), read_units(["pydoc"])
     assert once == again and len(count) == 1
     sentence = "Read a file into a table."
-    assert once[0] == Unit("mod.read", "(path)", sentence, f"mod read. {sentence}", "read", "mod", depth=1)
+    assert once[0] == Unit("mod.read", "(path)", sentence, f"mod read. {sentence}")
     file.write_text('def write(path):\n    """Write a table into a file now."""\n')
     assert read_units(["pydoc"])[0].name == "mod.write" and len(count) == 2
 
@@ -188,14 +187,6 @@ def test_a_sentence_encoder_reads_a_text_as_its_files_say(model, tok):
 
 
 # Rankings
-
-
-def test_words_count_by_how_rare_they_are():
-    texts = ["read a table from a file", "write a table to a file", "a file of frogs"]
-    for ranker in (by_words(WordCounts.of(texts)), by_tfidf(texts)):
-        assert ranker("how do I read a file").argmax() == 0
-        assert ranker("frogs in the file").argmax() == 2
-        assert not ranker("the").any() and not ranker("zebra").any()
 
 
 def test_ranks_begin_at_one():

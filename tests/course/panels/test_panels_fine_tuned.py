@@ -13,7 +13,6 @@ from bertlab.course.panels import names_panel, search_panel
 from bertlab.explain.spans import answer
 from bertlab.search.ranking import by_words
 from bertlab.search.units import Unit
-from bertlab.search.words import WordCounts
 
 
 def shares(html):
@@ -103,7 +102,7 @@ UNITS = [Unit("a.read", "(path)", "Read a <b>file</b>.", "read a file"), Unit("a
 def board():
     rankers = {
         "meaning": lambda question: np.array([0.2, 0.75]),
-        "words": by_words(WordCounts.of([unit.text for unit in UNITS])),
+        "words": by_words([unit.text for unit in UNITS]),
     }
     return search_panel(UNITS, rankers, "read it")
 
