@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bertlab.errors import InputError
+from bertlab.io.adapter import adapted_config, is_adapter
 from bertlab.io.gate import brief, present, read_json
 from bertlab.io.locate import locate
 from bertlab.label_names import MOST_LABELS, label_names
@@ -248,11 +249,9 @@ def classes_of(folder: Path) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    if not present(path):
-        adapter = present(path.with_name("adapter_config.json"))
-        found = "an adapter (PEFT), to be merged into its model first" if adapter else "no checkpoint"
-        raise InputError(f"{path.parent}: {found}, config.json is missing")
-    return read_json(path)
+    if not present(path) and not is_adapter(path.parent):
+        raise InputError(f"{path.parent}: no checkpoint, config.json is missing")
+    return read_json(path) if present(path) else adapted_config(path.parent)
 
 
 def _class_names(values: dict[str, Any]) -> list[str]:

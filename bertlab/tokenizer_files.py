@@ -13,6 +13,7 @@ import tokenizers
 from tokenizers import AddedToken
 
 from bertlab.errors import InputError
+from bertlab.io.adapter import base_of, is_adapter
 from bertlab.io.gate import brief, expanded, present, read_json, read_text
 from bertlab.io.locate import locate
 from bertlab.vocabulary import SPECIAL_TOKENS, check_backend, make_backend
@@ -38,13 +39,16 @@ Numbered = tuple[int | None, AddedToken]  # its number, where a file gives one
 def read(name: str | Path, lowercase: bool = True) -> tuple[Path, tokenizers.Tokenizer, Path]:
     """Return the file of a tokenizer, the tokenizer, and where the config.json of its model would be.
 
-    `name` is such a file (tokenizer.json or vocab.txt), a folder, a bundled name or a hub id. InputError names the file
+    `name` is such a file (tokenizer.json or vocab.txt), a folder, a bundled name or a hub id; an adapter without a
+    tokenizer has that of its base. InputError names the file
     (and line) that is missing or wrong.
     """
     if (file := expanded(name)).suffix in (".txt", ".json") and present(file):
         return file, _read_file(file, lowercase), file.with_name("config.json")
     folder = locate(name)
     found = next((folder / name for name in ("tokenizer.json", "vocab.txt") if present(folder / name)), None)
+    if found is None and is_adapter(folder):
+        return read(base_of(folder), lowercase)
     if found is None:
         raise InputError(f"{folder} holds no tokenizer: neither tokenizer.json nor vocab.txt is there")
     return found, _read_file(found, lowercase), folder / "config.json"

@@ -3,6 +3,7 @@ import json
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from bertlab import BertConfig, BertModel, InputError
 
@@ -126,10 +127,12 @@ def test_a_folder_without_config(tmp_path):
         BertConfig.from_pretrained(tmp_path)
 
 
-def test_an_adapter_is_no_model(tmp_path):
-    (tmp_path / "adapter_config.json").write_text('{"peft_type": "LORA"}')
-    with pytest.raises(InputError, match=r"an adapter \(PEFT\), to be merged into its model first"):
-        BertConfig.from_pretrained(tmp_path)
+def test_an_adapter_without_a_config_has_that_of_its_base(tmp_path):
+    fields = {"peft_type": "LORA", "base_model_name_or_path": "storyworld-tiny", "r": 2, "lora_alpha": 4}
+    (tmp_path / "adapter_config.json").write_text(json.dumps(fields))
+    save_file({"base_model.model.classifier.weight": torch.ones(5, 128)}, tmp_path / "adapter_model.safetensors")
+    expected = BertConfig.from_pretrained("storyworld-tiny").changed(num_labels=5)
+    assert BertConfig.from_pretrained(tmp_path) == expected
 
 
 # Labels of the classifiers

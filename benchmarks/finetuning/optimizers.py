@@ -1,4 +1,5 @@
-"""Which optimizer and learning rate fine-tune a model best: AdamW and Muon at several rates, on real text.
+"""Which optimizer and learning rate fine-tune a model best: AdamW and Muon at several rates, on real text; and AdamW on
+low-rank changes alone (LoRA), of the rank that --rank says.
 
     python benchmarks/finetuning/optimizers.py --data FOLDER --models MINILM english --results optimizers.csv
     python benchmarks/finetuning/optimizers.py --models storyworld-tiny --sets qa --results optimizers.csv
@@ -37,8 +38,13 @@ from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune
 from bertlab.training.recipes import FinetuneRecipe
 
-RATES = {"adamw": (5e-5, 1e-4, 3e-4, 1e-3), "muon": (1e-4, 3e-4, 1e-3, 2e-3)}
-PLAIN = {"adamw": Optimization("adamw", warmup=0.1, beta2=0.999), "muon": Optimization("muon", warmup=0.1)}
+RATES = {
+    "adamw": (5e-5, 1e-4, 3e-4, 1e-3),
+    "muon": (1e-4, 3e-4, 1e-3, 2e-3),
+    "lora": (5e-4, 1e-3, 2e-3, 4e-3),
+}
+ADAMW = Optimization("adamw", warmup=0.1, beta2=0.999)
+PLAIN = {"adamw": ADAMW, "muon": Optimization("muon", warmup=0.1), "lora": ADAMW}
 WARM = 3  # steps that are not timed
 MOST_TOKENS = 192  # of a row; a longer passage is read in windows
 COLUMNS = ("model", "set", "examples", "epochs", "optimizer", "rate", "seed", "measure", "steps", "seconds")
@@ -65,7 +71,8 @@ def recipe_for(setting: Setting, options: argparse.Namespace) -> FinetuneRecipe:
     recipe = recipe_of(command)
     length = min(recipe.max_length, MOST_TOKENS)
     optim = replace(PLAIN[setting.optimizer], learning_rate=setting.rate)
-    return replace(recipe, epochs=setting.epochs, max_length=length, optim=optim, evaluate_every=0)
+    rank = options.rank if setting.optimizer == "lora" else 0
+    return replace(recipe, epochs=setting.epochs, max_length=length, optim=optim, evaluate_every=0, lora=rank)
 
 
 def sets_of(recipe: FinetuneRecipe, setting: Setting, options: argparse.Namespace) -> Sets:
@@ -166,6 +173,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--epochs", type=float, default=2.0)
     parser.add_argument("--adamw", nargs="*", type=float, default=RATES["adamw"], help="learning rates")
     parser.add_argument("--muon", nargs="*", type=float, default=RATES["muon"], help="learning rates")
+    parser.add_argument("--lora", nargs="*", type=float, default=RATES["lora"], help="learning rates")
+    parser.add_argument("--rank", type=int, default=16, help="of the low-rank changes")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--results", type=Path, default=Path("optimizers.csv"))
     parser.add_argument("--step-times", type=int, default=0, help="time so many steps instead")

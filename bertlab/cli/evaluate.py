@@ -111,12 +111,12 @@ def learned(name: str) -> "Learned":
     from bertlab.inputs.pairs import least_tokens
     from bertlab.io.gate import present
     from bertlab.io.locate import locate
-    from bertlab.model.weights import Weights
+    from bertlab.model.lora import open_weights
     from bertlab.training.run_folder import read_record
 
     path = locate(name) / "recipe.json"
     if not present(path):
-        return Learned() if "cls.seq_relationship.weight" in Weights(path.parent) else Learned("none")
+        return Learned() if "cls.seq_relationship.weight" in open_weights(path.parent) else Learned("none")
     recipe = read_record(path)
     found = Learned(recipe.get("second_task", "next"), recipe.get("max_tokens", Learned.max_tokens))
     if found.max_tokens < (least := least_tokens(found.second_task)):

@@ -1,11 +1,12 @@
-"""`bertlab export`: a checkpoint for ONNX Runtime."""
+"""`bertlab export`: a checkpoint for ONNX Runtime, or as one plain model folder."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Flat, Positional
+from bertlab.errors import InputError
 from bertlab.tasks.files import FileOptions
 
 if TYPE_CHECKING:
@@ -17,21 +18,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Export:
-    """Write a model for ONNX Runtime, with its config and tokenizer, and compare both on 200 inputs."""
+    """Write a model for ONNX Runtime, with its config and tokenizer, and compare both on 200 inputs; or an adapter
+    merged into its base, as a folder that transformers opens."""
 
     model: Positional[str]
     """A bundled name, a folder or a hub id."""
     out: Path
     """A folder, or the .onnx file itself, which gets config and tokenizer beside it."""
+    to: Literal["onnx", "transformers"] = "onnx"
+    """onnx: a file for ONNX Runtime; transformers: a whole model folder, in which an adapter is part of its base."""
     int8: bool = False
-    """Quantise to 8-bit integers, by the runtime's own dynamic quantisation."""
+    """Quantise to 8-bit integers, by ONNX Runtime's own dynamic quantisation."""
     data: Path | None = None
     """Labelled examples, as evaluate takes them: the model and the export are both measured on them."""
     files: Flat[FileOptions] = FileOptions()
 
     def run(self) -> None:
-        from bertlab.deploy.export import check_place, export_model, place_of
+        from bertlab.deploy.export import check_place, export_folder, export_model, place_of
 
+        if self.to == "transformers":
+            if self.int8 or self.data:
+                raise InputError("--to transformers writes the model as it is: leave out --int8 and --data")
+            export_folder(self.model, self.out)
+            return say(f"wrote {self.out}")
         folder, _ = place_of(self.out)
         check_place(folder, self.model)
         labelled = read_labelled(self.model, self.data, self.files) if self.data else None  # before the long work

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LEAST_STEPS = 200  # below, an encoder hardly moves
 WORLD_EVALUATIONS = 250  # steps from one to the next on examples of the storyworld
-OWN_OPTIONS = ("model", *RECIPE_OPTIONS, "epochs", "max_length", "class_weights")  # fields of the recipe
+OWN_OPTIONS = ("model", *RECIPE_OPTIONS, "epochs", "max_length", "class_weights", "lora")  # fields of the recipe
 IN_CARD = (*OWN_OPTIONS, "precision", "set", "grid", "folds")
 
 
@@ -75,6 +75,8 @@ class Finetune:
     """Seed of the new head and of the order of examples."""
     class_weights: Literal["none", "balanced"] | None = None
     """balanced: a rare class counts as much as a frequent one, whatever the number of its examples."""
+    lora: int | None = None
+    """Learn small changes of this rank alone (LoRA), 16 say, and save an adapter of a few MB: a folder of peft."""
     control: bool = False
     """Train once more, from random weights, and report both: what pretraining adds is the difference."""
     folds: int | None = None
@@ -143,17 +145,20 @@ def recipe_of(command: Finetune) -> "FinetuneRecipe":
         raise InputError(
             f"--siamese: {command.task} sees both texts at once; the task that encodes each alone is match"
         )
-    check_above_zero(command, ("steps",))
+    check_above_zero(command, ("steps", "lora"))
     if command.grid and (given := tried_by_grid(command)):
         raise InputError(f"--grid tries values of its own: leave out {given[0]}")
     task, own = find_task(command.task), bool(command.train or command.dataset)
     model = command.model or ("storyworld-tiny" if task.storyworld and not own else "english")
     config = BertConfig.from_pretrained(model)
     length = min(task.family.usual_length, config.max_position_embeddings)
-    recipe = FinetuneRecipe(command.task, model, max_length=length, optim=suited_optimization(config))
+    recipe = FinetuneRecipe(command.task, model, max_length=length)
     if not own:
         recipe = replace(recipe, epochs=1.0, evaluate_every=WORLD_EVALUATIONS)  # stories do not run out
-    return recipe_from(recipe, command, OWN_OPTIONS)
+    rank = recipe_from(recipe, command, OWN_OPTIONS).lora
+    if rank and command.control:
+        raise InputError("--control: an adapter of random weights has no base on disk: leave out --lora or --control")
+    return recipe_from(replace(recipe, optim=suited_optimization(config, rank)), command, OWN_OPTIONS)
 
 
 def tried_by_grid(command: Finetune) -> list[str]:

@@ -1,4 +1,5 @@
-"""A checkpoint written for ONNX Runtime, with all that belongs to it, and compared with the model itself."""
+"""A checkpoint written for ONNX Runtime, with all that belongs to it, and compared with the model itself; or as one
+plain model folder."""
 
 import json
 import random
@@ -114,6 +115,19 @@ def export_model(name: str | Path, out: Path, int8: bool = False, *, progress: b
         if not int8 and agreement.relative > TOLERANCE:
             raise InputError(f"{name}: the exported model differs from the model ({agreement}); nothing was written")
     return Exported(folder / file, agreement, twin)
+
+
+def export_folder(name: str | Path, out: Path) -> None:
+    """Write a checkpoint (a bundled name, a folder or a hub id) as a plain model folder, an adapter merged with its
+    base.
+
+    InputError: `out` cannot be written or belongs to another model, or the model's head was never trained.
+    """
+    check_out(out, folder=True)
+    keep_apart(out, [locate(name)])
+    check_place(out, name)
+    model = model_class(locate(name)).trained(name, optional=("pooler", "nsp"), advice="fine-tune it first")
+    model.save_pretrained(out, Tokenizer.from_pretrained(name))
 
 
 def place_of(out: Path) -> tuple[Path, str]:

@@ -18,6 +18,8 @@ THEIR_HOME = "google-bert"
 
 SMALL_FILES = [
     "config.json",
+    "adapter_config.json",
+    "adapter_model.safetensors",  # small beside any model
     "modules.json",
     "sentence_bert_config.json",
     "config_sentence_transformers.json",
@@ -28,7 +30,12 @@ SMALL_FILES = [
     "added_tokens.json",
     "special_tokens_map.json",
 ]
-SAFETENSORS = ["model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors"]
+SAFETENSORS = [
+    "adapter_model.safetensors",
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "model-*-of-*.safetensors",
+]
 PICKLES = ["pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin"]
 LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_folder
+from bertlab.io.gate import expanded
 from bertlab.io.locate import locate
 from bertlab.model.checkpoint import (
     PARTS,
@@ -23,7 +24,8 @@ from bertlab.model.checkpoint import (
     published_tensors,
     write_weights,
 )
-from bertlab.model.weights import WEIGHTS, Weights
+from bertlab.model.lora import open_weights, write_adapter
+from bertlab.model.weights import WEIGHTS
 
 if TYPE_CHECKING:
     from bertlab.tokenizer import Tokenizer
@@ -48,10 +50,12 @@ class NoDraws(TorchFunctionMode):
 class PretrainedModel(nn.Module):
     """A model with a config, initial weights, and a checkpoint folder to load from and save to.
 
-    `untaught` names parts that no training has reached, such as "pooler".
+    `untaught` names parts that no training has reached, such as "pooler". `adapted_from`: the base of a model that
+    learns low-rank changes of it (see bertlab.model.lora), which alone it saves.
     """
 
     untaught: tuple[str, ...] = ()
+    adapted_from: str = ""
 
     def __init__(self, config: BertConfig):
         super().__init__()
@@ -122,7 +126,7 @@ class PretrainedModel(nn.Module):
     def _loaded(cls, folder: Path, changes: Mapping[str, Any]) -> tuple[Self, list[str]]:
         """Return the model with the weights of a folder, and the names of the parameters that these lack."""
         config = BertConfig.from_file(folder / "config.json").changed(**changes)
-        stored = Weights(folder)
+        stored = open_weights(folder)
         check_layers(config, stored)
         model = cls.without_values(config)
         return model, load_weights(model, stored)
@@ -130,7 +134,8 @@ class PretrainedModel(nn.Module):
     def save_pretrained(
         self, folder: str | Path, tokenizer: "Tokenizer | None" = None, dtype: torch.dtype | None = None
     ) -> None:
-        """Write config.json, model.safetensors and, if given, the tokenizer's files into `folder`.
+        """Write config.json, model.safetensors and, if given, the tokenizer's files into `folder`; of an adapted model
+        the files of its adapter instead of model.safetensors.
 
         dtype stores the weights in another precision (torch.float16 halves the file). Parts in `untaught` are not
         written: whoever opens the checkpoint should know that it has none. All or nothing:
@@ -139,11 +144,13 @@ class PretrainedModel(nn.Module):
         """
         if note := only_here(self.config, type(self).__name__):
             warnings.warn(f"{folder}: {note}", stacklevel=2)
-        tensors = published_tensors(self, dtype, self.untaught)
         config = self.config.to_dict(type(self).__name__)
-        config["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
+        config["dtype"] = str(dtype or next(self.parameters()).dtype).removeprefix("torch.")
         with atomic_folder(folder) as work:
-            write_weights(tensors, work / WEIGHTS)
+            if self.adapted_from:
+                write_adapter(self, work, expanded(folder), dtype)
+            else:
+                write_weights(published_tensors(self, dtype, self.untaught), work / WEIGHTS)
             (work / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
             self.write_more(work)
             if tokenizer is not None:

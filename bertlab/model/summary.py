@@ -10,11 +10,13 @@ from torch import Tensor
 import bertlab.model as models
 from bertlab.config import BertConfig, classes_of
 from bertlab.io import hub
+from bertlab.io.adapter import base_of, is_adapter
 from bertlab.io.gate import present
 from bertlab.io.locate import locate
 from bertlab.model.base import PretrainedModel
 from bertlab.model.checkpoint import PARTS, check_layers, check_shapes
-from bertlab.model.weights import Weights, weights_file
+from bertlab.model.lora import open_weights
+from bertlab.model.weights import weights_file
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
 
 CLASSES = {name: kind for name, kind in vars(models).items() if name.startswith("BertFor")}
@@ -64,7 +66,8 @@ def model_facts(name: str | Path) -> ModelFacts:
     folder = locate(name)
     config = BertConfig.from_file(folder / "config.json")
     kind = model_class(folder)
-    stored = None if from_hub(name) and weights_file(folder) is None else Weights(folder)
+    small = from_hub(name) and (weights_file(folder) is None or is_adapter(folder))
+    stored = None if small else open_weights(folder)
     if stored is not None:
         check_layers(config, stored)
     model = kind.without_values(config)
@@ -122,13 +125,13 @@ def parameters_by_part(model: PretrainedModel) -> dict[str, int]:
 def vocabulary_facts(name: str | Path) -> TokenizerFacts | None:
     """Return the tokenizer of a folder that holds no model beside it; None for others."""
     folder = locate(name)
-    alone = not present(folder / "config.json") and weights_file(folder) is None
+    alone = not present(folder / "config.json") and weights_file(folder) is None and not is_adapter(folder)
     return tokenizer_facts(folder) if alone else None
 
 
 def tokenizer_facts(folder: Path) -> TokenizerFacts | None:
     if not any(present(folder / file) for file in ("tokenizer.json", "vocab.txt")):
-        return None
+        return tokenizer_facts(base_of(folder)) if is_adapter(folder) else None
     tokenizer = Tokenizer.from_pretrained(folder)
     special = {token: tokenizer.vocab[token] for token in SPECIAL_TOKENS}
     return TokenizerFacts(tokenizer.vocab_size, tokenizer.lowercase, special)

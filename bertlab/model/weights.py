@@ -17,6 +17,7 @@ from safetensors import safe_open
 from torch import Tensor
 
 from bertlab.errors import InputError
+from bertlab.io.adapter import ADAPTER_WEIGHTS
 from bertlab.io.gate import brief, check_file, file_below, present, read_json
 
 ASKED = re.compile(r"GLOBAL (\S+)")  # what PyTorch says of a function that a pickle wants to call
@@ -78,7 +79,7 @@ def damaged(path: Path, error: Exception) -> InputError:
 WEIGHTS = "model.safetensors"
 PICKLE = "pytorch_model.bin"
 INDEX = ".index.json"
-FORMS = (WEIGHTS, WEIGHTS + INDEX, PICKLE, PICKLE + INDEX)
+FORMS = (WEIGHTS, WEIGHTS + INDEX, PICKLE, PICKLE + INDEX, ADAPTER_WEIGHTS)
 # The largest published BERTs have under a thousand tensors, in a header of a hundred kilobytes.
 MOST_TENSORS, MOST_HEADER_BYTES, MOST_SHARDS = 20_000, 8_000_000, 1_000
 WORDS, DECODER = "embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"  # one matrix: tied weights
@@ -111,10 +112,8 @@ class Weights(Mapping[str, Tensor]):
             self.files[WORDS], self.tensors[WORDS] = self.files[DECODER], self.tensors[DECODER]
 
     def __getitem__(self, name: str) -> Tensor:
-        tensor, (path, stored) = self.tensors[name], self.files[name]
-        if not tensor.is_floating_point():
-            raise InputError(f"{path}: tensor {stored} is {tensor.dtype}, not floating point: a quantised model?")
-        return tensor
+        check_floating(*self.files[name], self.tensors[name])
+        return self.tensors[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.files)
@@ -146,7 +145,7 @@ class Weights(Mapping[str, Tensor]):
 
 
 def weights_file(folder: Path) -> Path | None:
-    """Return the file with the weights of a folder, or the index of several; None where there are none."""
+    """Return the file with the weights of a folder or its adapter, or the index of several; None without any."""
     return next((folder / form for form in FORMS if present(folder / form)), None)
 
 
@@ -165,6 +164,11 @@ def modern_name(name: str) -> str:
 def same(one: Tensor, other: Tensor) -> bool:
     """Return whether type, shape and values are equal. Published files hold the decoder's bias twice."""
     return one.dtype == other.dtype and torch.equal(one, other)
+
+
+def check_floating(path: Path, name: str, tensor: Tensor) -> None:
+    if not tensor.is_floating_point():
+        raise InputError(f"{path}: tensor {name} is {tensor.dtype}, not floating point: a quantised model?")
 
 
 def check_values(path: Path, name: str, tensor: Tensor) -> None:

@@ -19,6 +19,7 @@ from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.model import BertModel
 from bertlab.model.base import PretrainedModel
+from bertlab.model.lora import adapt, merge
 from bertlab.tasks.base import Task
 from bertlab.tasks.registry import family_of, find_task, foreign_options
 from bertlab.tasks.sequence import problem_of
@@ -73,9 +74,10 @@ def finetune(
     """Train a head for `recipe.task` and the encoder under it on `examples`; keep the checkpoint that is best on `dev`.
 
     `examples` and `dev` are TextExamples, TokenExamples, QAExamples or ChoiceExamples, as the task reads them. `model`
-    is trained instead of one opened by `recipe.model`: it has the head already. Everything random follows from the
-    recipe's seed. `out` is the run folder (None: nothing is written); the snapshots of `snapshot_steps` go there in 16
-    bits. `settings` say where to train, what to save and what to call on the way; `on_log` gets every logged row.
+    is trained instead of one opened by `recipe.model`: it has the head already, and with `lora` that encoder's weights.
+    Everything random follows from the recipe's seed. `out` is the run folder (None: nothing is written); the snapshots
+    of `snapshot_steps` go there in 16 bits. `settings` say where to train, what to save and what to call on the way;
+    `on_log` gets every logged row.
 
     Every `save_every` steps, and at evaluations on the dev set (unless they are less than 50 steps apart), the whole
     state goes to the run folder. With `resume` a run goes on from there after a kill or Ctrl-C, to the same weights.
@@ -125,6 +127,7 @@ def finetune(
         model.to("cpu")
         if run:
             run.finish(model, task.tokenizer, settings.half)
+        merge(model)
     seconds = time.perf_counter() - started + (state["seconds"] if state else 0.0)
     return Finetuned(model, task.tokenizer, task, rows, dev_set.rows, seconds, bool(run and run.stopped))
 
@@ -170,8 +173,15 @@ def prepare(
     model = model or start_model(recipe, task, fields)
     for some in (examples, dev):
         task.check(some, model.config)
-    freeze(model, recipe.freeze)
+    choose_trained(model, recipe)
     return task, model, task.features(examples, model.config, learn=True)
+
+
+def choose_trained(model: PretrainedModel, recipe: FinetuneRecipe) -> None:
+    """Freeze what the recipe leaves as it is; with `lora` all of the encoder, which gets low-rank changes."""
+    freeze(model, recipe.freeze)
+    if recipe.lora:
+        adapt(model, recipe.model, recipe.lora, torch.Generator().manual_seed(recipe.seed))
 
 
 def count_rows(recipe: FinetuneRecipe, examples: Sequence) -> int:

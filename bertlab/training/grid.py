@@ -12,7 +12,7 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 from bertlab.io.gate import read_json
-from bertlab.model.weights import WEIGHTS
+from bertlab.model.weights import weights_file
 from bertlab.training.dev_set import best_of
 from bertlab.training.engine.checkpoints import Checkpoints
 from bertlab.training.engine.throughput import Row
@@ -30,7 +30,7 @@ def grid(recipe: FinetuneRecipe) -> list[FinetuneRecipe]:
 
     Encoders narrower than 512 have rates that suit them (bertlab/training/suited.py).
     """
-    rates = suited_rates(BertConfig.from_pretrained(recipe.model))
+    rates = suited_rates(BertConfig.from_pretrained(recipe.model), recipe.lora)
     return [
         replace(recipe, batch_size=size, epochs=epochs, steps=0, optim=replace(recipe.optim, learning_rate=rate))
         for rate, size, epochs in product(rates, BATCH_SIZES, EPOCHS)
@@ -78,7 +78,7 @@ def check_grid(out: Path, resume: bool) -> None:
     begun = (out / "grid").exists()
     if resume and not begun:
         raise InputError(f"{out} holds no unfinished grid to resume")
-    if not resume and (begun or (out / WEIGHTS).exists()):
+    if not resume and (begun or weights_file(out)):
         raise InputError(f"{out} holds a run already: go on with --resume, or choose another --out")
 
 
@@ -106,6 +106,7 @@ def keep_best_weights(measured: dict[Path, float]) -> None:
     chosen = max(measured, key=measured.__getitem__)
     for folder in measured:
         if folder != chosen:
-            (folder / WEIGHTS).unlink(missing_ok=True)
+            if weights := weights_file(folder):
+                weights.unlink()
             for snapshot in folder.glob("step-*"):
                 shutil.rmtree(snapshot)

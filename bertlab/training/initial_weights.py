@@ -13,7 +13,7 @@ from bertlab.model import BertForPreTraining
 from bertlab.model.checkpoint import TABLE
 from bertlab.model.encoder import Encoder
 from bertlab.model.heads import MaskedLMHead
-from bertlab.model.weights import Weights
+from bertlab.model.lora import open_weights
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents
 from bertlab.training.recipes import PretrainRecipe
@@ -86,7 +86,7 @@ def trained_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTra
 def has_masked_head(name: str) -> bool:
     """Return whether a checkpoint (a bundled name, a folder or a hub id) holds any part of a head for masked words."""
     parts = tuple(theirs for ours, names in TABLE.items() if ours.startswith("mlm.") for theirs in names)
-    return any(tensor.startswith(parts) for tensor in Weights(locate(name, weights=True)))
+    return any(tensor.startswith(parts) for tensor in open_weights(locate(name, weights=True)))
 
 
 @torch.no_grad()

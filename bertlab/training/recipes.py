@@ -181,6 +181,7 @@ class FinetuneRecipe:
     token_decoder: Literal["linear", "cnn", "crf"] = "linear"
     dropout: float | None = None  # that of the model if not given
     freeze: str = "none"  # embeddings, encoder, or how many of the lowest layers are left as they are
+    lora: int = 0  # rank of the low-rank changes that alone are learned with the head; 0: all weights are
     # input
     max_length: int = 128  # tokens of a row
     stride: int = 0  # tokens from one window of a long passage to the next; 0: a third of max_length
@@ -198,7 +199,7 @@ class FinetuneRecipe:
 
     def __post_init__(self) -> None:
         at_least_one(batch_size=self.batch_size, examples=self.examples, max_length=self.max_length)
-        for name in ("stride", "steps", "evaluate_every", "patience"):
+        for name in ("stride", "steps", "evaluate_every", "patience", "lora"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name}={getattr(self, name)}: must not be negative")
         check_seed(self.seed)

@@ -23,6 +23,7 @@ from bertlab.io.atomic import atomic_folder, atomic_write
 from bertlab.io.fields import check_fields
 from bertlab.io.gate import expanded, present, read_json, read_text
 from bertlab.model.base import PretrainedModel
+from bertlab.model.weights import weights_file
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.engine.checkpoints import FORMAT, SAVED, Checkpoints, Rows, State, check_state
 from bertlab.training.engine.conditions import Conditions
@@ -225,7 +226,7 @@ def check_unused(folder: Path) -> None:
     """Raise an InputError if the folder holds a run."""
     if Checkpoints(folder / STATES):
         raise InputError(f"{folder} holds an unfinished run: go on with --resume, or choose another --out")
-    if any((folder / name).exists() for name in ("metrics.csv", "model.safetensors")):
+    if (folder / "metrics.csv").exists() or weights_file(folder):
         raise InputError(f"{folder} holds a run already: choose another --out or remove it")
 
 

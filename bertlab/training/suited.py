@@ -14,6 +14,7 @@ PAPER_RATES = (5e-5, 3e-5, 2e-5)  # Devlin et al. 2019, appendix A.3
 COMPACT_RATES = (5e-4, 3e-4, 1e-4)  # narrower published models; 1e-3 can ruin one (docs/finetuning.md)
 OWN_RATES = (4e-3, 2e-3, 1e-3)  # for Muon
 OWN = Optimization("muon", learning_rate=OWN_RATES[1], warmup=0.1)
+LORA_RATES = (4e-3, 2e-3, 1e-3)  # for AdamW on low-rank changes, at every width
 
 
 def has_read_little(config: BertConfig) -> bool:
@@ -27,16 +28,21 @@ def has_read_little(config: BertConfig) -> bool:
     return config.hidden_size < WIDE and config.initializer_range > BertConfig.initializer_range
 
 
-def suited_rates(config: BertConfig) -> tuple[float, float, float]:
-    """Return three top learning rates to fine-tune this model with, the default in the middle."""
+def suited_rates(config: BertConfig, lora: int = 0) -> tuple[float, float, float]:
+    """Return three top learning rates to fine-tune this model with, or low-rank changes of it, the default in the
+    middle."""
+    if lora:
+        return LORA_RATES
     if config.hidden_size >= WIDE:
         return PAPER_RATES
     return OWN_RATES if has_read_little(config) else COMPACT_RATES
 
 
-def suited_optimization(config: BertConfig) -> Optimization:
+def suited_optimization(config: BertConfig, lora: int = 0) -> Optimization:
     """Return what fine-tunes this model well: the paper's AdamW (appendix A.3) at a rate that suits the width, or Muon
-    for a model that has read little."""
-    if has_read_little(config):
+    for a model that has read little, unless low-rank changes alone are learned."""
+    if has_read_little(config) and not lora:
         return OWN
-    return Optimization("adamw", learning_rate=suited_rates(config)[1], warmup=0.1, weight_decay=0.01, beta2=0.999)
+    return Optimization(
+        "adamw", learning_rate=suited_rates(config, lora)[1], warmup=0.1, weight_decay=0.01, beta2=0.999
+    )

@@ -572,7 +572,7 @@ def test_a_card_tells_the_seconds_of_all_training(tmp_path):
 
 
 def test_a_grid_from_the_command_line(cli, place, monkeypatch):
-    monkeypatch.setattr("bertlab.training.grid.suited_rates", lambda config: (1e-2, 1e-12))
+    monkeypatch.setattr("bertlab.training.grid.suited_rates", lambda config, lora: (1e-2, 1e-12))
     monkeypatch.setattr("bertlab.training.grid.BATCH_SIZES", (4,))
     monkeypatch.setattr("bertlab.training.grid.EPOCHS", (1.0,))
     code, _, err = cli("finetune sentence --model tiny --train class.csv --grid --out grid --device cpu")

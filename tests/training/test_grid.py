@@ -37,7 +37,7 @@ def small(pretrained) -> FinetuneRecipe:
 @pytest.fixture
 def two(monkeypatch):
     """Two settings in place of 18: one that learns, and one that does not."""
-    monkeypatch.setattr(search_of, "suited_rates", lambda config: (1e-9, 2e-2))
+    monkeypatch.setattr(search_of, "suited_rates", lambda config, lora: (1e-9, 2e-2))
     monkeypatch.setattr(search_of, "BATCH_SIZES", (4,))
     monkeypatch.setattr(search_of, "EPOCHS", (8.0,))
 

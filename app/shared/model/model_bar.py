@@ -169,7 +169,7 @@ def _facts(folder: str, stamp: str) -> ModelFacts:
 
 def show_facts(name: str) -> None:
     folder = models.folder_of(name)
-    facts = _facts(str(folder), str((folder / "config.json").stat().st_mtime_ns))
+    facts = _facts(str(folder), str(models.contents(folder)))
     size = f"{facts.config['num_hidden_layers']} layers of {facts.config['num_attention_heads']} heads"
     read = READ.get(origin(name) or "")
     has_read = f". It has read {read}." if read else ""

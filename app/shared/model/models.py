@@ -22,10 +22,12 @@ from bertlab import (
 from bertlab.errors import InputError
 from bertlab.explain.ablation import random_control
 from bertlab.io import hub
+from bertlab.io.adapter import ADAPTER
 from bertlab.io.gate import brief, present
 from bertlab.io.locate import bundled_models, locate, snapshots
 from bertlab.model.base import PretrainedModel
-from bertlab.model.weights import Weights, weights_file
+from bertlab.model.lora import open_weights
+from bertlab.model.weights import weights_file
 from bertlab.tasks.registry import family_of
 
 NOTHING, RANDOM = gate.CONTROLS
@@ -115,7 +117,7 @@ def reason(name: str, error: InputError) -> str:
 
 def is_model(folder: Path) -> bool:
     try:
-        return any(present(folder.expanduser() / file) for file in ("config.json", "modules.json"))
+        return any(present(folder.expanduser() / file) for file in ("config.json", "modules.json", ADAPTER))
     except (InputError, OSError, RuntimeError, ValueError):  # no access, too long, ~user without a home, NUL
         return False
 
@@ -267,7 +269,7 @@ def _open(task: str, folder: str, stamp: str) -> Loaded | None:
     kind, head, _ = TASKS[task]
     if head == CLASSIFIER and getattr(family_of(folder), "head", None) is not kind:
         return None
-    stored = frozenset(Weights(Path(folder)))
+    stored = frozenset(open_weights(Path(folder)))
     if head and not any(tensor.startswith(head) for tensor in stored):
         return None
     heads = frozenset(tensor for tensor in stored if not tensor.startswith(("encoder.", "embeddings.")))

@@ -50,12 +50,12 @@ def cross_validate(
 def check_begun(out: Path, resume: bool) -> None:
     """Raise an InputError if the folder holds another run, or with `resume` no cross-validation."""
     from bertlab.errors import InputError
-    from bertlab.model.weights import WEIGHTS
+    from bertlab.model.weights import weights_file
 
     begun = (out / "folds").exists()
     if resume and not begun:
         raise InputError(f"{out} holds no unfinished cross-validation to resume")
-    if not resume and (begun or (out / WEIGHTS).exists()):
+    if not resume and (begun or weights_file(out)):
         raise InputError(f"{out} holds a run already: go on with --resume, or choose another --out")
 
 

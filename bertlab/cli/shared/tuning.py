@@ -149,11 +149,11 @@ def untrained(recipe: "FinetuneRecipe", examples: "Sequence") -> "PretrainedMode
 
 def is_trained(out: Path) -> bool:
     """Return whether the run was ended after its last step, so that only its measures are missing."""
-    from bertlab.model.weights import WEIGHTS
+    from bertlab.model.weights import weights_file
     from bertlab.training.engine.checkpoints import Checkpoints
     from bertlab.training.run_folder import MEASURES
 
-    return (out / WEIGHTS).exists() and not (Checkpoints(out / "resume") or (out / MEASURES).exists())
+    return weights_file(out) is not None and not (Checkpoints(out / "resume") or (out / MEASURES).exists())
 
 
 def write_baselines(out: Path, baselines: Mapping[str, Measures]) -> None:

@@ -1,0 +1,248 @@
+"""LoRA: a model learns a task by small changes of frozen matrices (Hu et al. 2021).
+
+Each projection W (out, in) of queries, keys and values stays as it was pretrained and gets a change of low rank R
+beside it: x W^T + scale * x A^T B^T, with A (R, in) and B (out, R). A begins random and B at zero, so that training
+begins with the pretrained model. A, B and the head are all that is trained and saved, in the folder that the library
+peft writes and reads. A folder is opened as one plain model, with scale * B A added to W.
+"""
+
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bertlab.errors import InputError
+from bertlab.io.adapter import (
+    ADAPTER,
+    ADAPTER_WEIGHTS,
+    PREFIX,
+    TASKS,
+    base_of,
+    is_adapter,
+    read_adapter,
+    scale_of,
+)
+from bertlab.io.gate import brief, check_file, expanded, present
+from bertlab.io.locate import locate
+from bertlab.model.checkpoint import ENCODER, TABLE, published_tensors, write_weights
+from bertlab.model.weights import Weights, check_floating, check_values, modern_name, read_tensors
+
+SCALE = 2  # alpha is so many times the rank: the same change for every rank at the same learning rate
+PROJECTIONS = ("query", "key", "value")
+PAIR = re.compile(r"(.+)\.lora_([AB])\.weight")
+ADAPTED = re.compile(r"(.+\.)?(query|key|value|dense)")  # what an adapter from elsewhere may change
+HEADS = {theirs.split(".")[0] for names in TABLE.values() for theirs in names} - {"embeddings", "encoder"}
+DECODER_BIAS = "cls.predictions.bias"  # stays as it is: peft could save it only with the whole tied matrix
+
+
+class LoRALinear(nn.Linear):
+    """A frozen nn.Linear whose rows are `parts` matrices, each with a change of rank R that is trained."""
+
+    def __init__(self, linear: nn.Linear, rank: int, parts: int, generator: torch.Generator | None = None):
+        super().__init__(linear.in_features, linear.out_features, device="meta")
+        linear.requires_grad_(False)
+        self.weight, self.bias = linear.weight, linear.bias
+        self.rank, self.parts, self.scale = rank, parts, float(SCALE)
+        self.lora_A = nn.Parameter(self.weight.new_empty(parts * rank, self.in_features))
+        self.lora_B = nn.Parameter(self.weight.new_zeros(self.out_features, rank))
+        nn.init.kaiming_uniform_(self.lora_A, a=math.sqrt(5), generator=generator)  # as in the paper's code and peft
+
+    def forward(self, x: Tensor) -> Tensor:
+        low = F.linear(x, self.lora_A).chunk(self.parts, dim=-1)  # (..., H) -> parts x (..., R)
+        changes = [F.linear(one, B) for one, B in zip(low, self.lora_B.chunk(self.parts), strict=True)]
+        return super().forward(x) + self.scale * torch.cat(changes, dim=-1)
+
+    def merged(self) -> nn.Linear:
+        """Return one plain layer that computes the same."""
+        linear = nn.Linear(self.in_features, self.out_features, device="meta")
+        # (parts, out / parts, R) @ (parts, R, in) -> (parts, out / parts, in) -> (out, in)
+        change = self.lora_B.unflatten(0, (self.parts, -1)) @ self.lora_A.unflatten(0, (self.parts, -1))
+        linear.weight = nn.Parameter((self.weight + self.scale * change.flatten(0, 1)).detach())
+        linear.bias = self.bias
+        return linear
+
+
+def adapt(model: Any, base: str | Path, rank: int, generator: torch.Generator | None = None) -> None:
+    """Freeze the encoder of a model with the weights of `base` and give low-rank changes to the projections of queries,
+    keys and values in its layers; layers that are frozen already get none. From then on the model saves an adapter.
+
+    InputError: the rank is out of range, all layers are frozen, or the base is no plain BERT or an adapter itself.
+    """
+    if is_adapter(locate(base)):
+        raise InputError(f"lora={rank}: {base} is an adapter itself; merge it first: bertlab export --to transformers")
+    if model.config.variants:
+        raise InputError(f"lora={rank}: {model.config.variants[0]} is no part of a plain BERT, and adapters need one")
+    if not 1 <= rank <= model.config.hidden_size:
+        raise InputError(f"lora={rank}: the rank must be between 1 and hidden_size, {model.config.hidden_size}")
+    found = [name for name, module in model.named_modules() if name.endswith("attention.qkv") and learns(module)]
+    if not found:
+        raise InputError(f"lora={rank}: all layers are frozen, so there is nothing to adapt: freeze fewer")
+    for name, parameter in model.named_parameters():
+        if name.removeprefix("bert.").startswith(ENCODER) or name == "mlm.decoder.bias":
+            parameter.requires_grad_(False)
+    for name in found:
+        model.set_submodule(name, LoRALinear(model.get_submodule(name), rank, len(PROJECTIONS), generator))
+    model.adapted_from = str(base)
+
+
+def learns(module: nn.Module) -> bool:
+    return any(parameter.requires_grad for parameter in module.parameters())
+
+
+def merge(model: Any) -> None:
+    """Make one plain model of a model and its low-rank changes, in place."""
+    for name, module in adapted_layers(model).items():
+        model.set_submodule(name, module.merged())
+    model.adapted_from = ""
+
+
+def adapted_layers(model: nn.Module) -> dict[str, LoRALinear]:
+    """Return the modules with low-rank changes by name."""
+    return {name: module for name, module in model.named_modules() if isinstance(module, LoRALinear)}
+
+
+# Saving
+
+
+def write_adapter(model: Any, folder: Path, home: Path, dtype: torch.dtype | None) -> None:
+    """Write the two files of an adapter into `folder`, which becomes the folder `home`."""
+    whole = "" if type(model).__name__ != "BertForSentenceEmbedding" else "bert."  # peft's BertModel has no prefix
+    found = published_tensors(model, dtype, (*model.untaught, "embeddings"))
+    tensors = {name.removeprefix(whole): tensor for name, tensor in found.items() if is_trained(name)}
+    named = {PREFIX + name + (".weight" if ".lora_" in name else ""): tensor for name, tensor in tensors.items()}
+    heads = sorted({name.rpartition(".")[0] for name in tensors if ".lora_" not in name})
+    write_weights(named, folder / ADAPTER_WEIGHTS)
+    fields = adapter_fields(model, base_from(home, model.adapted_from), heads)
+    (folder / ADAPTER).write_text(json.dumps(fields, indent=2, sort_keys=True) + "\n")
+
+
+def is_trained(name: str) -> bool:
+    """Return whether a published name is that of a low-rank change or of a part outside the encoder."""
+    return ".lora_" in name or not (name.removeprefix("bert.").startswith(ENCODER) or name == DECODER_BIAS)
+
+
+def adapter_fields(model: Any, base: str, heads: list[str]) -> dict[str, Any]:
+    """Return the fields of adapter_config.json that are not peft's defaults; `heads` are the modules saved whole."""
+    layers = adapted_layers(model)
+    numbers = [int(name.split("layers.")[1].split(".")[0]) for name in layers]
+    kind, rank = type(model).__name__.replace("BertForSentenceEmbedding", "BertModel"), next(iter(layers.values())).rank
+    task = next((task for task, name in TASKS.items() if name == kind), None)
+    mapping = {"base_model_class": kind, "parent_library": "transformers.models.bert.modeling_bert"}
+    return {
+        "peft_type": "LORA",
+        "task_type": task,
+        "auto_mapping": None if task else mapping,
+        "base_model_name_or_path": base,
+        "r": rank,
+        "lora_alpha": SCALE * rank,
+        "lora_dropout": 0.0,
+        "bias": "none",
+        "inference_mode": True,
+        "target_modules": list(PROJECTIONS),
+        "layers_to_transform": None if len(numbers) == model.config.num_hidden_layers else numbers,
+        "modules_to_save": heads or None,
+    }
+
+
+def base_from(home: Path, base: str) -> str:
+    """Return how an adapter in the folder `home` names its base: a relative path counts from there, so that both can be
+    moved together; an absolute one, a bundled name and a hub id stay."""
+    path = expanded(base)
+    return os.path.relpath(path, home) if path.is_dir() and not path.is_absolute() else base
+
+
+# Opening
+
+
+def open_weights(folder: Path) -> Weights:
+    """Return the tensors of a folder; those of an adapter are its base's with its changes."""
+    return AdaptedWeights(folder) if is_adapter(folder) else Weights(folder)
+
+
+class AdaptedWeights(Weights):
+    """The tensors of an adapter's base, changed as they are asked for, and those that the adapter brings whole.
+
+    A head of the adapter takes the place of all heads of the base. Raises InputError as Weights does, and for a tensor
+    that is missing, that fits nothing in the base, or that changes what bertlab's LoRA does not change.
+    """
+
+    def __init__(self, folder: Path):
+        fields, path = read_adapter(folder), folder / ADAPTER_WEIGHTS
+        if not present(path):
+            raise InputError(f"{path}: missing; save the adapter anew with peft, which writes this file today")
+        super().__init__(base_of(folder, weights=True))
+        self.scale, self.rank = scale_of(fields), fields["r"]
+        pairs: dict[str, dict[str, tuple[str, Tensor]]] = {}  # module -> A and B, each with its name in the file
+        whole: dict[str, tuple[str, Tensor]] = {}
+        for stored, tensor in read_tensors(path).items():
+            check_floating(path, stored, tensor)
+            check_values(path, stored, tensor.float())
+            name = modern_name(stored.removeprefix(PREFIX))
+            if found := PAIR.fullmatch(name):
+                pairs.setdefault(found[1], {})[found[2]] = stored, tensor
+            else:
+                whole[name] = stored, tensor
+        self._check_targets(path, fields, pairs)
+        self.changes = {f"{module}.weight": self._change(path, module, pair) for module, pair in pairs.items()}
+        self._replace(path, whole)
+        self.size += check_file(path)
+
+    def __getitem__(self, name: str) -> Tensor:
+        weight = super().__getitem__(name)
+        if name not in self.changes:
+            return weight
+        A, B = self.changes[name]
+        return weight.to(A.dtype) + self.scale * B @ A  # (out, in) + (out, R) @ (R, in)
+
+    def _change(self, path: Path, module: str, pair: Mapping[str, tuple[str, Tensor]]) -> tuple[Tensor, Tensor]:
+        """Return A and B of one module, in float32 at least."""
+        stored, _ = next(iter(pair.values()))
+        weight = self.tensors.get(f"{module}.weight")
+        if weight is None or not ADAPTED.fullmatch(module):
+            raise InputError(f"{path}: {brief(stored)} changes no query, key, value or dense of this BERT's")
+        wanted = {"A": (self.rank, weight.size(-1)), "B": (weight.size(0), self.rank)}
+        for letter, shape in wanted.items():
+            if letter not in pair:
+                raise InputError(f"{path}: {brief(stored)} has no lora_{letter} beside it: cut short?")
+            stored, tensor = pair[letter]
+            if tuple(tensor.shape) != shape:
+                raise InputError(f"{path}: {brief(stored)} is {tuple(tensor.shape)}, r and the base ask for {shape}")
+        precise = torch.promote_types(weight.dtype, torch.float32)
+        return pair["A"][1].to(precise), pair["B"][1].to(precise)
+
+    def _check_targets(self, path: Path, fields: Mapping[str, Any], pairs: Mapping[str, Any]) -> None:
+        """Raise an InputError where no pair is stored for a projection that target_modules names."""
+        targets, layers = fields.get("target_modules"), fields.get("layers_to_transform")
+        if not isinstance(targets, list) or fields.get("exclude_modules"):
+            return
+        for module in self._projections([layers] if isinstance(layers, int) else layers):
+            if module not in pairs and any(f".bert.{module}".endswith(f".{target}") for target in targets):
+                raise InputError(f"{path}: {module}.lora_A.weight is missing, which {ADAPTER} promises")
+        if not pairs:
+            raise InputError(f"{path}: there is no change of LoRA in it; target_modules is {brief(targets)}")
+
+    def _projections(self, layers: list[int] | None) -> Iterator[str]:
+        """Yield the names of the base's layers that an adapter may change, of these or all encoder layers."""
+        for name in self.files:
+            module, _, leaf = name.rpartition(".")
+            found = re.match(r"encoder\.layer\.(\d+)\.", name)
+            if found and leaf == "weight" and ADAPTED.fullmatch(module) and (layers is None or int(found[1]) in layers):
+                yield module
+
+    def _replace(self, path: Path, whole: Mapping[str, tuple[str, Tensor]]) -> None:
+        """Take the tensors that the adapter brings whole in place of the base's."""
+        parts = {name.split(".")[0] for name in whole}
+        if brought := parts & HEADS - {"pooler"}:
+            kept = {"embeddings", "encoder", "pooler"} | brought
+            self.files = {name: file for name, file in self.files.items() if name.split(".")[0] in kept}
+        for name, (stored, tensor) in whole.items():
+            if name not in self.files and name.split(".")[0] not in HEADS:
+                raise InputError(f"{path}: {brief(stored)} is no tensor of LoRA, nor of a part that a BERT has")
+            self.files[name], self.tensors[name] = (path, stored), tensor

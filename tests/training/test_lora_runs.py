@@ -1,0 +1,141 @@
+"""`finetune --lora`: a run learns an adapter, goes on after a kill, and every command opens its folder."""
+
+import csv
+import json
+import warnings
+from dataclasses import replace
+
+import pytest
+import torch
+
+from bertlab import BertModel, InputError, Tokenizer
+from bertlab.cli.main import main
+from bertlab.model.lora import adapted_layers
+from bertlab.tasks.registry import find_task, open_task
+from bertlab.training.engine.optim import Optimization
+from bertlab.training.finetune import finetune
+from bertlab.training.grid import grid
+from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.run_settings import FinetuneSettings
+from bertlab.training.suited import LORA_RATES
+from tests.alike import assert_alike
+from tests.training.test_finetune import FAMILIES, texts
+
+ADAPTER = {"adapter_config.json", "adapter_model.safetensors", "config.json"}
+
+
+@pytest.fixture
+def small(pretrained):
+    optim = Optimization(learning_rate=1e-2)
+    return FinetuneRecipe("sentence", pretrained, max_length=64, batch_size=4, steps=6, lora=2, optim=optim)
+
+
+def quietly(**settings):
+    return {"progress": False, "settings": FinetuneSettings(device="cpu", **settings)}
+
+
+@pytest.mark.parametrize("task", FAMILIES)
+def test_a_run_saves_an_adapter_that_opens_as_it_was_trained(task, small, tmp_path):
+    examples = FAMILIES[task]
+    result = finetune(replace(small, task=task), examples, out=tmp_path / "run", **quietly())
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert ADAPTER <= names and "model.safetensors" not in names
+    model, opened = open_task(tmp_path / "run")
+    assert not adapted_layers(model) and not adapted_layers(result.model) and not model.training
+    before = list(result.task.predict(result.model, examples))
+    for one, other in zip(before, opened.predict(model, examples), strict=True):
+        assert_alike(one.as_row(), other.as_row())
+
+
+def test_the_encoder_learns_by_its_changes_alone(small):
+    result = finetune(small, texts(24), **quietly())
+    with warnings.catch_warnings(action="ignore"):
+        base = BertModel.from_pretrained(small.model)
+    changed = {name for name, tensor in base.state_dict().items() if not torch.equal(tensor, result_of(result, name))}
+    layers = {f"encoder.layers.{n}.attention.qkv.weight" for n in range(len(base.encoder.layers))}
+    assert {name for name in changed if not name.startswith("pooler")} == layers
+
+
+def result_of(result, name):
+    return result.model.bert.state_dict()[name]
+
+
+@pytest.mark.parametrize("stop_at", [3, 5])
+def test_killed_and_resumed_gives_the_same_adapter(stop_at, small, tmp_path):
+    recipe = replace(small, steps=8, evaluate_every=2, dropout=0.1)
+    data = texts(24), texts(8, seed=3)
+    finetune(recipe, *data, out=tmp_path / "whole", **quietly())
+
+    class Killed(Exception):
+        pass
+
+    def kill(row):
+        if row["step"] > stop_at:
+            raise Killed
+
+    with pytest.raises(Killed):
+        finetune(recipe, *data, out=tmp_path / "cut", log_every=1, on_log=kill, **quietly(save_every=1))
+    finetune(recipe, *data, out=tmp_path / "cut", **quietly(resume=True))
+    for name in ("adapter_model.safetensors", "dev.csv"):
+        assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_what_makes_no_sense_is_refused(small, tmp_path):
+    with pytest.raises(InputError, match="lora=-1: must not be negative"):
+        replace(small, lora=-1)
+    with pytest.raises(InputError, match="lora=2: all layers are frozen"):
+        finetune(replace(small, freeze="encoder"), texts(8), **quietly())
+    finetune(replace(small, freeze="embeddings"), texts(8), out=tmp_path / "run", **quietly())
+    with pytest.raises(InputError, match="run is an adapter itself; merge it first"):
+        finetune(replace(small, model=str(tmp_path / "run")), texts(8), **quietly())
+    assert {trial.optim.learning_rate for trial in grid(small)} == {*LORA_RATES}
+
+
+@pytest.fixture
+def run(pretrained, tmp_path, capsys):
+    """The folder of a run of the command; its base lies elsewhere."""
+    with (tmp_path / "train.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *((example.text, example.label) for example in texts(24))])
+    where = f"--train {tmp_path}/train.csv --model {pretrained} --out {tmp_path}/run"
+    command = f"finetune sentence --lora 2 --half --steps 3 --batch-size 4 --device cpu {where}"
+    assert not main(command.split())
+    assert "lora 2" in (tmp_path / "run" / "README.md").read_text()
+    capsys.readouterr()
+    return tmp_path / "run"
+
+
+def test_every_command_opens_the_folder(run, tmp_path, capsys):
+    recipe = json.loads((run / "recipe.json").read_text())
+    assert recipe["lora"] == 2 and recipe["optim"]["optimizer"] == "adamw"
+    assert recipe["optim"]["learning_rate"] == LORA_RATES[1]
+    for command in (
+        f"info {run}",
+        f"predict red --model {run}",
+        f"evaluate {run} --data {tmp_path}/train.csv",
+        f"embed {tmp_path}/train.csv --text-column text --model {run} --out {tmp_path}/vectors.npy",
+        f"export {run} --to transformers --out {tmp_path}/whole",
+    ):
+        assert not main(command.split()), command
+        assert capsys.readouterr(), command
+    new = f"finetune sentence --train {tmp_path}/train.csv --out {tmp_path}/new"
+    for wrong, said in {
+        f"export {run} --to transformers --int8 --out {tmp_path}/small": "leave out --int8 and --data",
+        f"export {run} --to transformers --out {run}": "would replace",
+        f"{new} --lora 2 --control": "leave out --lora or",
+        f"{new} --lora 0": "--lora 0: must be above 0",
+    }.items():
+        with pytest.raises(SystemExit):
+            main(wrong.split())
+        assert said in capsys.readouterr().err, wrong
+
+
+def test_the_merged_folder_answers_alike_in_transformers(run, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    assert not main(f"export {run} --to transformers --out {tmp_path}/whole".split())
+    theirs = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "whole").eval()
+    ours, _ = open_task(run)
+    batch = Tokenizer.from_pretrained(tmp_path / "whole")(["the red dog is here", "blue"])
+    with torch.no_grad():
+        torch.testing.assert_close(theirs(**batch).logits, ours(**batch).logits, rtol=0, atol=1e-5)
+    assert theirs.config.id2label == ours.config.id2label
+    assert find_task("sentence").family.head.__name__ in theirs.config.architectures
