@@ -49,7 +49,7 @@ class Compare:
     """Where to train; auto takes a GPU if there is one."""
 
     def run(self) -> None:
-        from bertlab.compare.laboratory import Laboratory
+        from bertlab.compare.experiment import Experiment
         from bertlab.compare.material import Material
         from bertlab.compare.report import Comparison, note_of
         from bertlab.compare.tables import FULL, QUICK, find_table
@@ -68,9 +68,9 @@ class Compare:
         with locked(out):  # nobody else compares there, and it can be written
             pass
         material = Material(budget.recipe.documents, self.text, read_labelled(self.data))
-        laboratory = Laboratory(out, budget, material, self.device)
+        experiment = Experiment(out, budget, material, self.device)
         try:
-            results = laboratory.run(table, range(self.seeds), say)
+            results = experiment.run(table, range(self.seeds), say)
         except KeyboardInterrupt:
             say("stopped; the same command goes on with the trainings that are missing")
             raise SystemExit(exit_code()) from None

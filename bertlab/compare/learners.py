@@ -37,7 +37,7 @@ class Learner:
         batch_size = self.batch_factor * budget.recipe.batch_size
         changes = {**find_relative(self.relative).recipe, **self.recipe, "batch_size": batch_size}
         if self.teacher:
-            changes["teacher"] = self.teacher.name  # the laboratory puts its folder here
+            changes["teacher"] = self.teacher.name  # the experiment puts its folder here
         return replace(budget.recipe, **changes, steps=steps, seed=seed)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bertlab.compare import statistics
-from bertlab.compare.laboratory import Result
+from bertlab.compare.experiment import Result
 from bertlab.compare.learners import Budget, Claim, Table
 from bertlab.compare.statistics import MOST_SEEDS, Difference, Figure, Scores
 from bertlab.io.atomic import atomic_folder

@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from bertlab.compare.laboratory import Result
+from bertlab.compare.experiment import Result
 from bertlab.compare.report import Comparison
 from bertlab.compare.tables import TABLES, find_table
 from bertlab.errors import InputError

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bertlab.compare.laboratory import Result
+from bertlab.compare.experiment import Result
 from bertlab.compare.report import Comparison
 from bertlab.compare.tables import TABLES
 from bertlab.course.panels import bets_panel

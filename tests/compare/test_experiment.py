@@ -15,8 +15,8 @@ import torch
 from bertlab import InputError
 from bertlab.cli.compare import read_labelled
 from bertlab.cli.main import main
-from bertlab.compare import laboratory as module
-from bertlab.compare.laboratory import Laboratory, Result
+from bertlab.compare import experiment as module
+from bertlab.compare.experiment import Experiment, Result
 from bertlab.compare.learners import Claim, Learner, Table, budget
 from bertlab.compare.material import Material
 from bertlab.compare.published import PUBLISHED
@@ -103,7 +103,7 @@ def test_an_unknown_table_is_named():
 
 @pytest.fixture
 def lab(tmp_path):
-    return Laboratory(tmp_path / "lab", TOY, Material(TOY.recipe.documents), device="cpu")
+    return Experiment(tmp_path / "lab", TOY, Material(TOY.recipe.documents), device="cpu")
 
 
 def counted(monkeypatch, fails_at: int = 10**6) -> list[str]:
@@ -140,9 +140,9 @@ def test_a_killed_comparison_goes_on_and_nothing_is_done_twice(lab, tmp_path, mo
     assert told[0] == "1 of 6: BERT, sentiment, seed 0" and told[-1] == "6 of 6: random, sentiment, seed 1"
 
     again = counted(monkeypatch)
-    other = Laboratory(lab.folder, TOY, Material(TOY.recipe.documents), device="cpu")
+    other = Experiment(lab.folder, TOY, Material(TOY.recipe.documents), device="cpu")
     assert without_seconds(other.run(TABLE, range(2))) == without_seconds(results) and not again
-    fresh = Laboratory(tmp_path / "other", TOY, Material(TOY.recipe.documents), device="cpu")
+    fresh = Experiment(tmp_path / "other", TOY, Material(TOY.recipe.documents), device="cpu")
     assert_alike(without_seconds(fresh.run(TABLE, range(1))), without_seconds(results)[:3])
 
     comparison = Comparison("toy", TABLE, results, "A note.")

@@ -82,7 +82,7 @@ class Result:
 
 
 @dataclass
-class Laboratory:
+class Experiment:
     """A folder of finished trainings, the text and tasks at hand, and the budget of each training."""
 
     folder: Path
