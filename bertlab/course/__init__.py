@@ -1,9 +1,6 @@
 """What the chapters need and nothing else does: exercise checkers, panels to play with, live plots, baselines."""
 
-from bertlab.course.checks.base import Mistake, own_or_solution
-from bertlab.course.checks.part_one.attention import check_attend, check_masked_weights, check_previous_head
-from bertlab.course.checks.part_one.bert import check_bert_model, check_count_parameters, check_initialise
-from bertlab.course.checks.part_one.broken import check_diagnose, check_diagnosis
+from bertlab.course.chapters import EXERCISES
 from bertlab.course.checks.part_one.context import (
     check_may_look,
     check_negative_sampling,
@@ -11,32 +8,7 @@ from bertlab.course.checks.part_one.context import (
     check_probes,
     check_text_score,
 )
-from bertlab.course.checks.part_one.embeddings import (
-    check_embeddings,
-    check_lookup,
-    check_segment_ids,
-    check_shift_matrix,
-    check_sinusoids,
-)
-from bertlab.course.checks.part_one.encoder import check_gelu, check_layer, check_layer_norm
-from bertlab.course.checks.part_one.heads import check_heads, check_multi_head_attention
-from bertlab.course.checks.part_one.masking import check_actions, check_mask_tokens, check_whole_words
-from bertlab.course.checks.part_one.pairs import check_batches, check_collate, check_cut_pair, check_make_pairs
-from bertlab.course.checks.part_one.pretraining import (
-    check_joint_loss,
-    check_mlm_head,
-    check_mlm_loss,
-    check_pretraining_model,
-)
-from bertlab.course.checks.part_one.tokens import (
-    check_clean,
-    check_cut_word,
-    check_likelihood_gain,
-    check_merge_pair,
-    check_tokenizer,
-)
 from bertlab.course.checks.part_one.tour import check_best_span, check_left_of_gap, check_likeliest, check_pair_inputs
-from bertlab.course.checks.part_one.training import check_adamw, check_adamw_step, check_rate_factor, check_train_step
 from bertlab.course.checks.part_three.cluster import check_attainable, check_round_to_bfloat16, check_step_operations
 from bertlab.course.checks.part_three.comparing import (
     check_holm,
@@ -135,10 +107,15 @@ from bertlab.course.checks.part_two.spans import (
     check_offsets,
     check_question_rows,
 )
+from bertlab.course.exercise import own_or_solution
 from bertlab.course.matching import Matching, load_matching
+from bertlab.course.mistake import Mistake
 from bertlab.evaluation.baselines import masked_baselines
 
+globals().update(EXERCISES)
+
 __all__ = [
+    *EXERCISES,
     "Matching",
     "Mistake",
     "check_accumulated_step",
@@ -156,13 +133,9 @@ __all__ = [
     "check_elmo",
     "check_gpt",
     "check_transformer",
-    "check_tokenizer",
-    "check_initialise",
     "check_inputs",
-    "check_embeddings",
     "check_choice_rows",
     "check_classifier",
-    "check_clean",
     "check_epochs",
     "check_expected_best",
     "check_finetune",
@@ -175,15 +148,8 @@ __all__ = [
     "check_multiple_choice",
     "check_recall_at",
     "check_sentence_encoder",
-    "check_collate",
     "check_control_labels",
-    "check_batches",
-    "check_adamw",
-    "check_actions",
-    "check_adamw_step",
     "check_align",
-    "check_attend",
-    "check_bert_model",
     "check_answer_positions",
     "check_answer_question",
     "check_best_answer",
@@ -194,37 +160,18 @@ __all__ = [
     "check_question_answering",
     "check_question_rows",
     "check_best_span",
-    "check_count_parameters",
     "check_crf",
     "check_crf_tagger",
-    "check_cut_pair",
-    "check_cut_word",
-    "check_diagnose",
-    "check_diagnosis",
     "check_entities",
     "check_full_rows",
     "check_gated",
-    "check_gelu",
-    "check_heads",
-    "check_joint_loss",
-    "check_layer",
-    "check_layer_norm",
     "check_layer_shares",
     "check_left_of_gap",
-    "check_likelihood_gain",
     "check_likeliest",
     "check_log_partition",
-    "check_lookup",
-    "check_make_pairs",
     "check_marginals",
-    "check_mask_tokens",
-    "check_masked_weights",
     "check_may_follow",
     "check_may_look",
-    "check_merge_pair",
-    "check_mlm_head",
-    "check_mlm_loss",
-    "check_multi_head_attention",
     "check_negative_sampling",
     "check_neighbours",
     "check_order_pairs",
@@ -234,30 +181,22 @@ __all__ = [
     "check_paired_t",
     "check_path_score",
     "check_power",
-    "check_pretraining_model",
-    "check_previous_head",
     "check_probes",
     "check_probe",
     "check_pseudo_log_likelihood",
     "check_removal_effects",
     "check_removal_rank",
     "check_scalar_mix",
-    "check_rate_factor",
     "check_replaced",
     "check_rotate",
-    "check_segment_ids",
-    "check_shift_matrix",
-    "check_sinusoids",
     "check_tagging",
     "check_smooth_loss",
     "check_soft_loss",
     "check_text_score",
     "check_token_classifier",
-    "check_train_step",
     "check_verdict",
     "check_unpad",
     "check_viterbi",
-    "check_whole_words",
     "check_interval",
     "check_shared_runs",
     "check_split",

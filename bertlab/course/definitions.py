@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bertlab.course.checks.base import Mistake
+from bertlab.course.mistake import Mistake
 
 YOURS = "# yours"
 IMPORTABLE = {"torch", "numpy"} | set(sys.stdlib_module_names)

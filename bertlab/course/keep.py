@@ -23,9 +23,9 @@ from types import ModuleType
 
 from filelock import FileLock
 
-from bertlab.course.checks.base import Mistake
 from bertlab.course.checks.my_bert import CHECKS
 from bertlab.course.definitions import Part, Parts, in_their_places, parse_cell, parse_file, with_imports
+from bertlab.course.mistake import Mistake
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 from bertlab.io.gate import read_text

@@ -1,8 +1,6 @@
 """What all checks share: comparing tensors, calling what the reader wrote, and their modules."""
 
-import io
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
 from functools import wraps
 from typing import Any
 
@@ -10,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.course.matching import load_matching
+from bertlab.course.mistake import Mistake
 
 
 def close(result: Tensor, right: Tensor) -> bool:
@@ -47,13 +46,6 @@ def random_tensor(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-class Mistake(AssertionError):
-    """What is wrong with an exercise, in one or two sentences; a notebook shows these and no traceback."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"Not yet: {self}"]
-
-
 def checker(check: Callable[..., None]) -> Callable[..., None]:
     """A check that calls an exercise not yet begun what it is, without a traceback."""
 
@@ -65,18 +57,6 @@ def checker(check: Callable[..., None]) -> Callable[..., None]:
             raise Mistake("write your code in place of `raise NotImplementedError`.") from None
 
     return run
-
-
-def own_or_solution(check: Callable[..., None], own: Callable, solution: Callable) -> Callable:
-    """Return the reader's `own` function if it passes `check`, else `solution`, and print which of them."""
-    try:
-        with redirect_stdout(io.StringIO()):
-            check(own)
-    except Exception:  # whatever the reader's code raises: their checker has named it
-        print(f"{own.__name__}: the solution is used, until yours passes its check")
-        return solution
-    print(f"{own.__name__}: yours is used")
-    return own
 
 
 def expect(condition: bool, message: str) -> None:

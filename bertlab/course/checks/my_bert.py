@@ -5,15 +5,7 @@ A part without a checker of its own passes that of the part which it belongs to.
 
 from collections.abc import Callable
 
-from bertlab.course.checks.part_one.bert import check_bert_model, check_initialise
-from bertlab.course.checks.part_one.embeddings import check_embeddings
-from bertlab.course.checks.part_one.encoder import check_layer
-from bertlab.course.checks.part_one.heads import check_heads, check_multi_head_attention
-from bertlab.course.checks.part_one.masking import check_mask_tokens
-from bertlab.course.checks.part_one.pairs import check_batches, check_collate, check_cut_pair, check_make_pairs
-from bertlab.course.checks.part_one.pretraining import check_joint_loss, check_mlm_head, check_pretraining_model
-from bertlab.course.checks.part_one.tokens import check_clean, check_cut_word, check_tokenizer
-from bertlab.course.checks.part_one.training import check_adamw, check_adamw_step, check_rate_factor, check_train_step
+from bertlab.course.chapters import KEPT
 from bertlab.course.checks.part_three.decoders import (
     check_beam_search,
     check_cross_attention,
@@ -49,45 +41,9 @@ from bertlab.course.checks.part_two.spans import (
     check_question_rows,
 )
 
-CLEAN = (check_clean, ("clean",))
-TOKENIZER = (check_tokenizer, ("Tokenizer",))
-HEADS = (check_heads, ("split_heads", "merge_heads"))
-BERT = (check_bert_model, ("Bert",))
-PAIRS = (check_make_pairs, ("make_pairs",))
 ROWS = (check_question_rows, ("question_rows", "question_batch"))
 
 CHECKS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
-    "clean_character": CLEAN,
-    "clean": CLEAN,
-    "is_mark": TOKENIZER,
-    "split": TOKENIZER,
-    "cut_word": (check_cut_word, ("cut_word",)),
-    "Tokenizer": TOKENIZER,
-    "Embeddings": (check_embeddings, ("Embeddings",)),
-    "split_heads": HEADS,
-    "merge_heads": HEADS,
-    "MultiHeadAttention": (check_multi_head_attention, ("MultiHeadAttention",)),
-    "FeedForward": (check_layer, ("Layer",)),
-    "Layer": (check_layer, ("Layer",)),
-    "Encoder": BERT,
-    "Pooler": BERT,
-    "Bert": BERT,
-    "initialise": (check_initialise, ("initialise",)),
-    "MaskedLMHead": (check_mlm_head, ("MaskedLMHead",)),
-    "BertForPreTraining": (check_pretraining_model, ("BertForPreTraining",)),
-    "choose": (check_mask_tokens, ("mask_tokens",)),
-    "mask_tokens": (check_mask_tokens, ("mask_tokens",)),
-    "true_pairs": (check_batches, ("batches",)),
-    "cut_pair": (check_cut_pair, ("cut_pair",)),
-    "make_pairs": PAIRS,
-    "negative": PAIRS,
-    "collate": (check_collate, ("collate",)),
-    "joint_loss": (check_joint_loss, ("joint_loss",)),
-    "rate_share": (check_rate_factor, ("rate_share",)),
-    "adamw_step": (check_adamw_step, ("adamw_step",)),
-    "AdamW": (check_adamw, ("AdamW",)),
-    "train_step": (check_train_step, ("train_step",)),
-    "batches": (check_batches, ("batches",)),
     "inputs": (check_inputs, ("inputs",)),
     "epochs": (check_epochs, ("epochs",)),
     "BertForSequenceClassification": (check_classifier, ("BertForSequenceClassification",)),
@@ -130,3 +86,5 @@ CHECKS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "beam_search": (check_beam_search, ("beam_search",)),
     "accumulated_step": (check_accumulated_step, ("accumulated_step",)),
 }
+for part, exercise in KEPT.items():
+    CHECKS[part] = (exercise, tuple(reference.__name__ for reference in exercise.references))

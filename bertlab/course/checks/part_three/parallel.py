@@ -7,8 +7,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import IGNORED
+from bertlab.course.chapter_08.exercises.step import GradientDescent
 from bertlab.course.checks.base import checker, close, expect, random_tensor, run
-from bertlab.course.checks.part_one.training import GradientDescent, all_weights, small_model
+from bertlab.course.solutions import pretraining
+from bertlab.course.solutions.config import Config
 
 # Accumulation
 
@@ -246,3 +248,15 @@ def check_checkpointed(fn: Callable[[nn.Module, Tensor], Tensor]) -> None:
     expect(not drawn, "backward() changed the random numbers of the rest of the program: put the second run inside "
            "`with torch.random.fork_rng(devices=[]):`.")  # fmt: skip
     print("Right: the same gradients, and only the input was kept.")
+
+
+def small_model() -> nn.Module:
+    sizes = {"vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = Config(**sizes, intermediate_size=32, max_position_embeddings=8, initializer_range=0.3)
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)
+        return pretraining.BertForPreTraining(config).eval()  # without dropout: the same result each time
+
+
+def all_weights(model: nn.Module) -> Tensor:
+    return torch.cat([p.detach().flatten() for p in model.parameters()])

@@ -1,0 +1,223 @@
+"""Choose tokens and hide them."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bertlab.config import IGNORED
+from bertlab.course.exercise import Exercise
+from bertlab.course.observe import expect, value
+from bertlab.course.solutions import pretraining
+from bertlab.course.solutions.config import SPECIAL
+from bertlab.course.solutions.tokenizer import Tokenizer
+
+DRAWS = 40
+FIRST = len(SPECIAL)  # the special tokens have the ids before
+MANY = 0.4  # another rate than the usual one, at which a function that ignores it is found out
+
+
+def _sentences() -> list[tuple]:
+    """Eight rows [CLS] words [SEP] with padding, (8, 42), of unlike lengths, and what is special in them."""
+    tokens = [*SPECIAL, *(f"w{i}" for i in range(60))]
+    tokenizer = Tokenizer({token: number for number, token in enumerate(tokens)})
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.zeros(8, 42, dtype=torch.long)
+    for row, length in enumerate((40, 40, 34, 27, 20, 20, 14, 7)):
+        ids[row, 1 : length + 1] = torch.randint(FIRST, tokenizer.vocab_size, (length,), generator=generator)
+        ids[row, 0], ids[row, length + 1] = tokenizer.cls_token_id, tokenizer.sep_token_id
+    return [(ids, ids < FIRST, tokenizer)]
+
+
+def _masked(fn, ids: Tensor, special: Tensor, tokenizer: Any) -> dict[str, Any]:
+    """What holds of many drawings. A fixed number of each row is right, and so is a coin for each token; random words
+    may come from the whole vocabulary, as in the released code."""
+    draws = [_drawn(fn, ids, special, tokenizer, seed) for seed in range(DRAWS)]
+    hidden, labels = (torch.stack(part) for part in zip(*draws, strict=True))  # (draws, B, S) each
+    chosen, masked, kept = labels != IGNORED, hidden == tokenizer.mask_token_id, hidden == ids
+    found = {
+        "special tokens and padding are never chosen": not bool((chosen & special).any()),
+        "something is chosen, and not everything": bool(chosen.any()) and not bool(chosen.all()),
+        "labels are the ids before anything was hidden": bool((labels == ids)[chosen].all()),
+        "what was not chosen stays as it is": bool(kept[~chosen].all()),
+    }
+    found |= _shares(chosen, masked, kept) | _choice(chosen, ~special) | _replaced(hidden, chosen & ~masked & ~kept)
+    again = [_drawn(fn, ids, special, tokenizer, 0)[0] for _ in range(2)]
+    many = torch.stack([_drawn(fn, ids, special, tokenizer, seed, MANY)[1] != IGNORED for seed in range(8)])
+    share = float(many.sum() / (len(many) * (~special).sum()))
+    found["the same seed gives the same result"] = torch.equal(*again)
+    return found | {f"rate={MANY} chooses {MANY:.0%}": abs(share - MANY) < 0.08}
+
+
+def _drawn(fn, ids: Tensor, special: Tensor, tokenizer: Any, seed: int, *rate: float) -> tuple[Tensor, Tensor]:
+    found = value(fn, ids.clone(), special.clone(), tokenizer, torch.Generator().manual_seed(seed), *rate)
+    expect(
+        not found["changed"], "your function changed the input_ids it was given: clone them before you write into them."
+    )
+    result = found["result"]
+    pair = isinstance(result, tuple) and len(result) == 2 and all(isinstance(each, Tensor) for each in result)
+    expect(pair, "return two tensors, hidden and labels, in this order, each a tensor.")
+    expect(all(each.shape == ids.shape for each in result), "hidden and labels must have the shape of input_ids.")
+    return result
+
+
+def _shares(chosen: Tensor, masked: Tensor, kept: Tensor) -> dict[str, bool]:
+    """How many of each row became [MASK], random, stayed."""
+    tally = torch.stack([masked & chosen, ~masked & ~kept & chosen, kept & chosen]).sum((1, 3)).T.double()  # (B, 3)
+    shares = (tally.sum(0) / tally.sum().clamp(min=1)).tolist()
+    halves = [float(rows[:, 0].sum() / rows.sum().clamp(min=1)) for rows in tally.chunk(2)]
+    return {
+        "not every chosen token becomes [MASK]": shares[0] < 0.99,
+        "10% become a random word": shares[1] > 0.055,
+        "10% stay": shares[2] > 0.055,
+        "the split is 80/10/10": all(
+            abs(share - aim) < 0.045 for share, aim in zip(shares, (0.8, 0.1, 0.1), strict=True)
+        ),
+        "the split is the same in all rows": max(halves) < 0.95,
+        "what becomes of a token is drawn for each by itself": bool(_is_mixed(chosen, masked)),
+    }
+
+
+def _is_mixed(chosen: Tensor, masked: Tensor) -> Tensor:
+    """Whether rows with several chosen tokens mostly have one that became [MASK] and one that did not."""
+    several = chosen.sum(-1) >= 5
+    some = (masked & chosen).sum(-1)
+    return ((some > 0) & (some < chosen.sum(-1)))[several].double().mean() > 0.4
+
+
+def _choice(chosen: Tensor, ordinary: Tensor) -> dict[str, Any]:
+    """How the tokens were chosen, (draws, B, S), of the ordinary ones (B, S)."""
+    counts, size, often = chosen.sum(-1), ordinary.sum(-1), chosen.sum(0)[ordinary]
+    share = float(counts.sum() / (len(counts) * size.sum()))
+    rows = counts.double().mean(0) / size  # (B,)
+    fixed = bool((counts == counts[0]).all())
+    spread = float((counts.double().var(0) / (size * 0.15 * 0.85)).mean())  # 1 if each token has a coin of its own
+    return {
+        "15% are chosen": abs(share - 0.15) < 0.02,
+        "a row's 15% are of its ordinary tokens, rounded": not fixed
+        or bool(((counts[0] - size * 0.15).abs() <= 0.51).all()),
+        "the number of chosen tokens differs as coins do": fixed or spread < 2,
+        "each row has 15%, on average": float((rows - 0.15).abs().max()) < 0.1,
+        "each token has the same chance": int(often.max()) < 0.6 * len(chosen)
+        and int((often == 0).sum()) < 0.05 * len(often),
+    }
+
+
+def _replaced(hidden: Tensor, random: Tensor) -> dict[str, bool]:
+    """Which tokens stand in for others. 4 of 65 are special if they are drawn from the whole vocabulary."""
+    words, draws = hidden[random], [row[where] for row, where in zip(hidden, random, strict=True)]
+    everywhere = not len(words) or (int(words.max()) > FIRST + 50 and int(words[words >= FIRST].min()) < FIRST + 10)
+    return {
+        "random replacements are words": not len(words) or float((words < FIRST).double().mean()) < 0.25,
+        "random replacements differ within a batch": not len(words) or max(len(each.unique()) for each in draws) > 1,
+        "random replacements come from all of the vocabulary": everywhere,
+    }
+
+
+HIDDEN = "hidden[row, column] = tokenizer.mask_token_id"
+CHOICE = "chosen = choose(special, rate, generator)"
+COIN = "chosen = (torch.rand(ids.shape, generator=generator) < {}) & ~special"
+
+check_mask_tokens = Exercise(
+    pretraining.mask_tokens,
+    _sentences,
+    right="Right: 15% of the ordinary tokens, 80/10/10, and the labels are the originals.",
+    observe=_masked,
+    helpers=(pretraining.choose,),
+    kept=("choose", "mask_tokens"),
+    slips=[
+        (
+            "your function changed the input_ids it was given: clone them before you write into them.",
+            "hidden = ids.clone() => hidden = ids",
+        ),
+        (
+            "labels hold [MASK]: take them from the original input_ids, before you hide anything.",
+            "return hidden, labels => return hidden, hidden.masked_fill(~chosen, IGNORED)",
+        ),
+        (
+            "labels must be -100 where nothing is asked and the original id where a token was chosen.",
+            "return hidden, labels => return hidden, ids.clone()",
+        ),
+        (
+            "[CLS], [SEP] or padding was chosen: there is nothing to guess there.",
+            f"{CHOICE} => chosen = choose(special & False, rate, generator)",
+        ),
+        (
+            "[CLS], [SEP] or padding was chosen: there is nothing to guess there.",
+            f"{CHOICE} => chosen = choose(ids == tokenizer.pad_token_id, rate, generator)",
+        ),
+        (
+            "[CLS], [SEP] or padding was chosen: there is nothing to guess there.",
+            f"{CHOICE} => chosen = choose(special & (ids != tokenizer.pad_token_id), rate, generator)",
+        ),
+        (
+            "every chosen token became [MASK]: 10% should turn into a random word and 10% stay.",
+            "round(0.8 * len(positions)), round(0.1 => len(positions), round(0.1",
+        ),
+        (
+            "10% random is half of the remaining 20%: if you draw twice, mind of what the second share is.",
+            "round(0.1 * len(positions)) => round(0.02 * len(positions))",
+        ),
+        (
+            "10% of the chosen tokens stay as they are: yours all change.",
+            "round(0.1 * len(positions)) => round(0.2 * len(positions))",
+        ),
+        (
+            "one fate for a whole row: draw for each chosen token whether it becomes [MASK], a random word or stays.",
+            "positions = positions[torch.randperm(len(positions), generator=generator)] => positions = "
+            "torch.cat([positions[positions[:, 0] == n] for n in torch.randperm(len(ids), generator=generator)])",
+        ),
+        (
+            "over the batch it is 80/10/10, but some rows get hardly anything but [MASK]: shuffle the chosen positions "
+            "of the whole batch before you divide them.",
+            "positions = positions[torch.randperm(len(positions), generator=generator)] => pass",
+        ),
+        ("use the argument `rate`, not the number 0.15.", f"{CHOICE} => chosen = choose(special, 0.15, generator)"),
+        (
+            "15% of the ordinary tokens, not of all positions: padding counts for nothing.",
+            "(~special).sum(1, keepdim=True) * rate => torch.full((len(special), 1), special.size(1) * rate)",
+        ),
+        (
+            "the number of chosen tokens differs too much from draw to draw: toss a coin for each token by itself.",
+            f"{CHOICE} => chosen = (torch.rand(len(ids), 1, generator=generator) < rate).expand_as(ids) & ~special",
+        ),
+        (
+            "toss the coin with `rate`: yours chooses another share of the ordinary tokens than 15%.",
+            f"{CHOICE} => {COIN.format('rate + 0.05')}",
+        ),
+        (
+            "of one row you choose far more than of another: it should be 15% of each, on average.",
+            f"{CHOICE} => {COIN.format('torch.tensor([0.25] * 2 + [0.05] * 6)[:, None] * rate / 0.15')}",
+        ),
+        (
+            "some tokens are chosen again and again and others never: each must have the same chance.",
+            f"{CHOICE} => chosen = ((~special).cumsum(1) <= ((~special).sum(1, keepdim=True) * rate).round()) & "
+            f"~special",
+        ),
+        (
+            "most random replacements are special tokens such as [PAD] or [SEP]: draw from the words.",
+            "torch.randint(len(SPECIAL), tokenizer.vocab_size, => torch.randint(0, len(SPECIAL),",
+        ),
+        (
+            "random replacements come from a part of the vocabulary alone: draw from all words.",
+            "torch.randint(len(SPECIAL), tokenizer.vocab_size, => torch.randint(len(SPECIAL), tokenizer.vocab_size // "
+            "2,",
+        ),
+        (
+            "all random replacements of a batch are one and the same token: draw one for each.",
+            "(len(row),), generator => (1,), generator",
+        ),
+        (
+            "the same generator seed gave two results: pass generator= to every random call.",
+            "torch.rand(special.shape, generator=generator) => torch.rand(special.shape)",
+        ),
+        (
+            "tokens that were not chosen must stay as they are (and so must padding).",
+            "return hidden, labels => return hidden.masked_fill(special, 7), labels",
+        ),
+        (
+            "return two tensors, hidden and labels, in this order, each a tensor.",
+            "return hidden, labels => return hidden",
+        ),
+    ],
+)

@@ -1,0 +1,164 @@
+"""Where two outcomes differ first, and how to say so."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Path = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first place where an outcome is not what it should be: in which case, which item, and where in it."""
+
+    case: int
+    item: str
+    path: Path
+    found: Any
+    right: Any
+
+
+def first_difference(mine: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> Difference | None:
+    for case, (here, there) in enumerate(zip(mine, right, strict=True)):
+        items = ["stops"] if "stops" in here or "stops" in there else [*there]
+        for item in items:
+            apart = difference(here.get(item), there.get(item))
+            if apart:
+                return Difference(case, item, *apart)
+    return None
+
+
+def difference(found: Any, right: Any) -> tuple[Path, Any, Any] | None:
+    """Return where `found` differs first from `right`, and what stands there; None where they are the same."""
+    if isinstance(right, Tensor):
+        return _of_tensors(found, right)
+    if isinstance(found, Tensor):
+        found = found.tolist()
+    if isinstance(right, list | tuple):
+        return _of_lists(found, right)
+    if isinstance(right, dict):
+        if not isinstance(found, dict) or not right.keys() <= found.keys():
+            return (), found, right
+        return _of_parts([(name, found[name], right[name]) for name in right])
+    return None if _equal(found, right) else ((), found, right)
+
+
+def _of_tensors(found: Any, right: Tensor) -> tuple[Path, Any, Any] | None:
+    if isinstance(found, int | float) and right.ndim == 0:
+        found = torch.tensor(found)
+    if not isinstance(found, Tensor):
+        return (), found, right
+    found, right = found.detach(), right.detach()
+    if found.shape != right.shape or kind(found) != kind(right):
+        return (), found, right
+    if found.dtype == torch.bool or not found.numel():
+        wrong = found != right
+    else:
+        wrong = ~torch.isclose(found.double(), right.double(), rtol=1e-4, atol=1e-5, equal_nan=True)
+    if not wrong.any():
+        return None
+    place = tuple(wrong.nonzero()[0].tolist())
+    return place, found[place].item(), right[place].item()
+
+
+def kind(tensor: Tensor) -> str:
+    return "floats" if tensor.is_floating_point() else "bools" if tensor.dtype == torch.bool else "whole numbers"
+
+
+def _of_lists(found: Any, right: Sequence) -> tuple[Path, Any, Any] | None:
+    if not isinstance(found, list | tuple) or len(found) != len(right):
+        return (), found, right
+    return _of_parts([(place, *both) for place, both in enumerate(zip(found, right, strict=True))])
+
+
+def _of_parts(parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Path, Any, Any] | None:
+    for place, mine, right in parts:
+        apart = difference(mine, right)
+        if apart:
+            return (place, *apart[0]), *apart[1:]
+    return None
+
+
+def _equal(found: Any, right: Any) -> bool:
+    if isinstance(right, float) and isinstance(found, int | float) and not isinstance(found, bool):
+        return math.isclose(found, right, rel_tol=1e-4, abs_tol=1e-5) or (math.isnan(found) and math.isnan(right))
+    return type(found) is type(right) and bool(found == right)
+
+
+# In words
+
+
+def describe(apart: Difference, case: tuple, takes: Sequence[str], gives: Sequence[str]) -> str:
+    """Say on which input a program differs first, what is expected there and what it gave.
+
+    `takes` and `gives` are the names of the program's arguments and of its results, if they are several.
+    """
+    item, where = _named(apart.item, takes), _on(case)
+    if item == "stops":
+        stopped = str(apart.found or "on this input your code should stop")
+        return f"{stopped} ({where.strip()})" if where and stopped.startswith("your code") else stopped
+    if item == "parameters":
+        return _of_parameters(apart)
+    if item.startswith("changed"):
+        changed = _named(", ".join(apart.found or ["nothing"]), takes)
+        return f"your function changed what it was given ({changed}): work on a copy."
+    if item.startswith("gradient of ") and apart.found is None:
+        return (
+            f"the result is right, but no gradient reaches {item[12:]}: detach, no_grad, item, or a new tensor made "
+            "from numbers cuts the way back, and nothing would be learned."
+        )
+    if item.startswith("gradient of "):
+        return (
+            f"the result is right, but the {item} is not{where}: a part of the way back is cut (detach, no_grad) or "
+            "counted twice."
+        )
+    if isinstance(apart.right, bool) and not apart.path and item != "result":
+        return f"this does not hold{where}: {item}."
+    return _of_values(apart, item, gives, where)
+
+
+def _named(text: str, takes: Sequence[str]) -> str:
+    for number, name in enumerate(takes, start=1):
+        text = text.replace(f"argument {number}", name)
+    return text
+
+
+def _of_parameters(apart: Difference) -> str:
+    mine, right = (each.splitlines() for each in (apart.found, apart.right))
+    missing, extra = ([line for line in one if line not in other] for one, other in ((right, mine), (mine, right)))
+    lines = [f"missing in yours: {line}" for line in missing[:4]] + [f"only in yours: {line}" for line in extra[:4]]
+    return "\n  ".join(["your parameters are not those of the library.", *lines])
+
+
+def _of_values(apart: Difference, item: str, gives: Sequence[str], where: str) -> str:
+    path, found, right = apart.path, apart.found, apart.right
+    if gives and not path:
+        return f"return {' and '.join(gives)}, in this order{where}; yours is {_shown(found)}."
+    name, place = (gives[path[0]], path[1:]) if gives else (item, path)
+    name = name.replace("result of ", "").replace("result", "the result")
+    at = f" at {'[' + ', '.join(map(repr, place)) + ']'}" if place else ""
+    if isinstance(right, Tensor) and isinstance(found, Tensor):
+        if found.shape != right.shape:
+            return f"{name} should have the shape {tuple(right.shape)}{where}; yours has {tuple(found.shape)}."
+        return f"{name} should be {kind(right)}, not {kind(found)}{where}."
+    return f"{name}{at} should be {_shown(right)}{where}; yours is {_shown(found)}."
+
+
+def _shown(thing: Any) -> str:
+    if isinstance(thing, float):
+        return f"{thing:.4f}"
+    if isinstance(thing, Tensor):
+        return f"a tensor {tuple(thing.shape)}" if thing.ndim else f"{thing.item():.4f}"
+    text = repr(thing)
+    return text if len(text) < 200 else f"{text[:200]} ..."
+
+
+def _on(case: tuple) -> str:
+    """The arguments of a case in a few words, or nothing if they are many."""
+    if not case or len(shown := ", ".join(_shown(arg) for arg in case)) > 160:
+        return ""
+    return f" for {shown}"

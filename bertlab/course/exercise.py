@@ -1,0 +1,176 @@
+"""The one engine of the exercises: a record of reference, cases and slips, and the check that names what is wrong."""
+
+import inspect
+import io
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from unittest.mock import patch
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bertlab.course.difference import Difference, describe, difference, first_difference
+from bertlab.course.mistake import Mistake
+from bertlab.course.observe import call
+
+Program = Callable[..., Any]
+Observed = dict[str, Any]  # what counts of a program on one case, by name
+STOPS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, UnboundLocalError, ValueError)
+
+
+@dataclass(frozen=True, eq=False)
+class Exercise:
+    """An exercise of a chapter; calling it checks the reader's definitions, one for each of `reference`.
+
+    `reference`: the solution, or the solutions if the exercise asks for several definitions.
+    `cases`: returns, newly made, the arguments of each case. Takes what the check is given beside the definitions.
+    `right`: what is printed where all agrees, "Right: ..."; a function makes it of what was observed.
+    `slips`: wrong programs, each with the sentence that explains it: (sentence, program), or (sentence, "old => new",
+    ...) for the source of the reference with `new` in place of `old`.
+    `observe`: what of a program counts on a case, by name: its result and gradients, or facts that must hold.
+    `gives`: the names of the values that the definition returns, if they are several.
+    `helpers`: definitions that the reference calls; slips may change their source too.
+    `kept`: the parts of my_bert.py that have to pass this exercise.
+    `spared`: of the mutations that every exercise refuses (tests/course/test_exercises.py) those that are no fault
+    here, and why.
+    `sample`: something to give to `cases` beside the definitions, if it takes any.
+    """
+
+    reference: Program | tuple[Program, ...]
+    cases: Callable[..., Sequence[tuple]]
+    right: str | Callable[[Sequence[Observed]], str]
+    slips: Sequence[tuple] = ()
+    observe: Callable[..., Observed] = call
+    gives: Sequence[str] = ()
+    helpers: Sequence[Program] = ()
+    kept: Sequence[str] = ()
+    spared: Mapping[str, str] = field(default_factory=dict)
+    sample: Callable[[], tuple] = tuple
+
+    def __call__(self, *given: Any) -> None:
+        """Check the reader's definitions and print what is right. Raises Mistake, which says what is wrong."""
+        count = len(self.references)
+        program, beside = given[:count], given[count:]
+        mine = self.outcome(program, beside)
+        found = first_difference(mine, self._right)
+        if found:
+            raise Mistake(self._sentence(mine, found, beside))
+        print(self.right(mine) if callable(self.right) else self.right)
+
+    @property
+    def references(self) -> tuple[Program, ...]:
+        return self.reference if isinstance(self.reference, tuple) else (self.reference,)
+
+    @property
+    def _takes(self) -> list[str]:
+        """The names of the arguments of the first reference, or of its forward."""
+        first: Any = self.references[0]
+        is_module = isinstance(first, type) and hasattr(first, "forward")
+        return list(inspect.signature(first.forward if is_module else first).parameters)[int(is_module) :]
+
+    @cached_property
+    def _right(self) -> list[Observed]:
+        return self.outcome(self.references, self.sample())
+
+    def outcome(self, program: Sequence[Program], beside: Sequence = ()) -> list[Observed]:
+        """Return what is observed of a program on each case."""
+        with _steady():
+            cases = self.cases(*beside)
+        found = []
+        for case in cases:
+            with _steady():
+                found.append(self._observe(program, case))
+        return found
+
+    def _observe(self, program: Sequence[Program], case: tuple) -> Observed:
+        try:
+            return self.observe(*program, *case)
+        except NotImplementedError as error:
+            if 'required "forward"' in str(error):  # torch's word for a module without it
+                return {"stops": f"your code stopped: {error}"}
+            raise Mistake("write your code in place of `raise NotImplementedError`.") from None
+        except Mistake as mistake:
+            return {"stops": str(mistake)}
+        except STOPS as error:
+            name = f"{type(error).__name__}: " if isinstance(error, LookupError) else ""
+            return {"stops": f"your code stopped: {name}{str(error).partition(chr(10))[0]}"}
+
+    def _sentence(self, mine: Sequence[Observed], found: Difference, beside: Sequence) -> str:
+        """The slip's that gives the same wrong result, on all cases or where it differs first; else where that is."""
+        here, item = mine[found.case], found.item
+        levels: tuple[Callable[[Sequence[Observed]], bool], ...] = (
+            lambda other: first_difference(mine, other) is None,
+            lambda other: first_difference([here], [other[found.case]]) is None,
+            lambda other: item in other[found.case] and difference(here.get(item), other[found.case][item]) is None,
+        )
+        for agrees in levels:
+            for sentence, other in self._known:
+                if agrees(other):
+                    return sentence
+        with _steady():
+            case = self.cases(*beside)[found.case]
+        return describe(found, case, self._takes, self.gives)
+
+    @cached_property
+    def _known(self) -> list[tuple[str, list[Observed]]]:
+        """The sentence of each slip and its outcome."""
+        numbered = enumerate(self.slips)
+        return [(sentence, self.outcome(self.slip(number), self.sample())) for number, (sentence, *_) in numbered]
+
+    def slip(self, number: int) -> tuple[Program, ...]:
+        """Return the wrong program of a slip. Raises ValueError if the reference has no such line."""
+        sentence, *change = self.slips[number]
+        if not isinstance(change[0], str):
+            return change[0] if isinstance(change[0], tuple) else (change[0],)
+        source = self.source
+        for edit in change:
+            old, _, new = edit.partition(" => ")
+            if old not in source:
+                raise ValueError(f"the reference has no {old!r}, which the slip {sentence!r} changes")
+            source = source.replace(old, new)
+        return self.programs(source)
+
+    @cached_property
+    def source(self) -> str:
+        """The source of the helpers and the references, as one text."""
+        return "\n\n".join(textwrap.dedent(inspect.getsource(part)) for part in (*self.helpers, *self.references))
+
+    def programs(self, code: Any, **names: Any) -> tuple[Program, ...]:
+        """Run code, such as a changed `source`, where the reference stands; return what it defines of the exercise."""
+        place = dict(vars(sys.modules[self.references[0].__module__])) | names
+        exec(code if not isinstance(code, str) else compile(code, "<slip>", "exec"), place)
+        return tuple(place[reference.__name__] for reference in self.references)
+
+
+@contextmanager
+def _steady() -> Iterator[None]:
+    """The same random numbers each time, gradients on, and a dropout that depends on the shape alone."""
+    with torch.random.fork_rng([]), torch.enable_grad(), patch.object(F, "dropout", steady_dropout):
+        torch.default_generator.manual_seed(0)
+        yield
+
+
+def steady_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Drop the same places of each tensor of one shape, in whichever order a program drops out."""
+    if not training or p == 0:
+        return input
+    draws = torch.rand(input.shape, generator=torch.Generator().manual_seed(0))
+    return input * (draws >= p) / max(1 - p, 1e-6)
+
+
+def own_or_solution(check: Callable, own: Callable, solution: Callable) -> Callable:
+    """Return the reader's `own` function if it passes `check`, else `solution`, and print which of them."""
+    try:
+        with redirect_stdout(io.StringIO()):
+            check(own)
+    except Exception:  # whatever the reader's code raises: their check has named it
+        print(f"{own.__name__}: the solution is used, until yours passes its check")
+        return solution
+    print(f"{own.__name__}: yours is used")
+    return own

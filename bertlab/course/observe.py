@@ -1,0 +1,121 @@
+"""What counts of a program on a case: results, gradients, inputs left as they were; or facts that must hold."""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+from zlib import crc32
+
+import torch
+from torch import Tensor, nn
+
+from bertlab.course.mistake import Mistake
+
+
+def call(fn: Callable, *args: Any) -> dict[str, Any]:
+    """Observe the result of a function that learning passes through, and the gradient of each tensor of floats."""
+    leaves = {number: arg.clone().requires_grad_() for number, arg in enumerate(args, start=1) if is_float(arg)}
+    passed = [leaves[number] * 1 if number in leaves else arg for number, arg in enumerate(args, start=1)]
+    found = value(fn, *passed)
+    backward(found["result"])
+    return found | {f"gradient of argument {number}": leaf.grad for number, leaf in leaves.items()}
+
+
+def value(fn: Callable, *args: Any) -> dict[str, Any]:
+    """Observe the result of a function that nothing is learned through, and which arguments it has changed in place."""
+    plain = [isinstance(arg, Tensor | list | dict | set) for arg in args]
+    before = [_copy(arg) if kind else None for arg, kind in zip(args, plain, strict=True)]
+    result = fn(*args)
+    after = enumerate(zip(args, before, plain, strict=True), start=1)
+    return {
+        "result": result,
+        "changed": [f"argument {n}" for n, (arg, old, kind) in after if kind and not _same(arg, old)],
+    }
+
+
+def _copy(arg: Any) -> Any:
+    if isinstance(arg, Tensor):
+        return arg.detach().clone()
+    if isinstance(arg, dict):
+        return {name: _copy(each) for name, each in arg.items()}
+    return [_copy(each) for each in arg] if isinstance(arg, list) else deepcopy(arg)
+
+
+def _same(arg: Any, old: Any) -> bool:
+    if isinstance(arg, Tensor):
+        return torch.equal(arg.detach(), old)
+    if isinstance(arg, dict):
+        return arg.keys() == old.keys() and all(_same(each, old[name]) for name, each in arg.items())
+    if isinstance(arg, list):
+        return len(arg) == len(old) and all(_same(each, other) for each, other in zip(arg, old, strict=True))
+    return bool(arg == old)
+
+
+def is_float(arg: Any) -> bool:
+    return isinstance(arg, Tensor) and arg.is_floating_point()
+
+
+def backward(result: Any) -> None:
+    """Go back from a result, weighted in fixed random proportions, wherever gradients lead."""
+    total = sum((tensor * weights(tensor)).sum() for tensor in tensors_of(result) if tensor.requires_grad)
+    if isinstance(total, Tensor):
+        total.backward()
+
+
+def weights(tensor: Tensor) -> Tensor:
+    return torch.randn(tensor.shape, generator=torch.Generator().manual_seed(1)).to(tensor.dtype)
+
+
+def tensors_of(result: Any) -> list[Tensor]:
+    """Return the tensors in lists, tuples and dictionaries."""
+    if isinstance(result, Tensor):
+        return [result]
+    parts = result.values() if isinstance(result, dict) else result if isinstance(result, list | tuple) else ()
+    return [tensor for part in parts for tensor in tensors_of(part)]
+
+
+def module(cls: type[nn.Module], options: Sequence, runs: Mapping[str, Sequence]) -> dict[str, Any]:
+    """Observe a module made from `options`, with weights that go by the parameters' names.
+
+    `runs` are its methods and their arguments: results in eval mode and in training, and gradients.
+    """
+    model = filled(cls(*options))
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    shapes = [f"{name} {tuple(each.shape)}" for name, each in sorted(parameters.items())]
+    found: dict[str, Any] = {"parameters": "\n".join(shapes)}
+    found["number of parameters"] = sum(each.numel() for each in model.parameters())
+    for method, args in runs.items():
+        for mode in ("", " in training"):
+            model.train(bool(mode))
+            model.zero_grad()
+            name = ("result" if method == "forward" else f"result of {method}") + mode
+            seen = call(model if method == "forward" else getattr(model, method), *args)
+            found |= {name: seen.pop("result")} | {f"{what}{mode}": each for what, each in seen.items()}
+        found |= {f"gradient of {name}": each.grad for name, each in sorted(parameters.items())}
+    return found
+
+
+@torch.no_grad()
+def filled(model: nn.Module, spread: float = 0.3) -> nn.Module:
+    """Draw every parameter from a generator that starts with its name; LayerNorm's too, which start as 0 and 1."""
+    for name, parameter in sorted(model.named_parameters(remove_duplicate=False)):
+        generator = torch.Generator().manual_seed(crc32(name.encode()))
+        parameter.copy_(spread * torch.randn(parameter.shape, generator=generator))
+    return model
+
+
+def expect(condition: bool, message: str) -> None:
+    """Raise a Mistake unless the condition holds: for what would keep a check from looking further."""
+    if not condition:
+        raise Mistake(message)
+
+
+def random_tensor(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def small_batch() -> tuple[Tensor, Tensor, Tensor]:
+    """input_ids, attention_mask and token_type_ids (3, 7): two pairs and a single text, of unlike lengths."""
+    mask = torch.tensor([[1] * 7, [1] * 4 + [0] * 3, [1] * 5 + [0] * 2])
+    types = torch.tensor([[0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0], [0] * 7])
+    ids = torch.tensor([[2, 8, 9, 3, 17, 4, 3], [2, 12, 3, 13, 0, 0, 0], [2, 8, 25, 11, 3, 0, 0]])
+    return ids, mask, types

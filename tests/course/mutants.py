@@ -1,0 +1,241 @@
+"""General mutations of an exercise's reference, each of which its check must refuse."""
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from signal import ITIMER_PROF, SIGPROF, setitimer, signal
+
+import torch
+from torch import Tensor, nn
+
+from bertlab.course.exercise import Exercise
+from bertlab.course.observe import tensors_of
+
+LOST = {"mask ignored": ("attention_mask", "mask", "padding", "special"), "segments ignored": ("token_type_ids",)}
+Mutant = tuple[str, Callable]  # what is mutated, and a function that returns the program
+
+
+def mutants(exercise: Exercise) -> Iterator[tuple[str, tuple]]:
+    """Yield what each mutant does, and the program."""
+    yield from of_source(exercise)
+    for number, reference in enumerate(exercise.references):
+        for name, wrong in around(reference):
+            yield name, tuple(wrong if n == number else each for n, each in enumerate(exercise.references))
+
+
+# In the source
+
+
+def of_source(exercise: Exercise) -> Iterator[tuple[str, tuple]]:
+    count = len(list(places(ast.parse(exercise.source))))
+    for number in range(count):
+        tree = ast.parse(exercise.source)
+        statement, change = list(places(tree))[number]
+        kind = change()
+        line = ast.unparse(statement).splitlines()[0]
+        code = compile(ast.fix_missing_locations(tree), "<mutant>", "exec")
+        yield f"{kind}: {line}", exercise.programs(code, detached=detached)
+
+
+def places(tree: ast.AST) -> Iterator[tuple[ast.stmt, Callable[[], str]]]:
+    """Yield each statement with each change that can be made to it; a change returns its name."""
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.stmt) and not isinstance(statement, ast.ClassDef):
+            if isinstance(statement, ast.FunctionDef):
+                continue
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                continue  # a docstring
+            for parent, field, child in own_expressions(statement):
+                yield from ((statement, change) for change in changes(parent, field, child))
+
+
+def own_expressions(node: ast.AST) -> Iterator[tuple[ast.AST, tuple[str, int | None], ast.expr]]:
+    """The expressions of a statement, each with what it stands in; not those of statements inside."""
+    for name, value in ast.iter_fields(node):
+        for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if isinstance(child, ast.expr):
+                yield node, (name, index), child
+            if isinstance(child, ast.expr | ast.comprehension | ast.keyword):
+                yield from own_expressions(child)
+
+
+def changes(parent: ast.AST, field: tuple[str, int | None], child: ast.expr) -> Iterator[Callable[[], str]]:
+    if isinstance(child, ast.Constant) and type(child.value) is int:
+
+        def add_one() -> str:
+            child.value += 1
+            return "off by one"
+
+        yield add_one
+    if isinstance(child, ast.Compare):
+        yield from (shift(child, number) for number, each in enumerate(child.ops) if type(each) in OTHER)
+    if isinstance(child, ast.Name | ast.Call | ast.BinOp | ast.Subscript | ast.Attribute) and may_detach(parent, field):
+        if not isinstance(getattr(child, "ctx", None), ast.Store | ast.Del):
+
+            def detach() -> str:
+                name, index = field
+                wrapped = ast.Call(ast.Name("detached", ast.Load()), [child], [])
+                if index is None:
+                    setattr(parent, name, wrapped)
+                else:
+                    getattr(parent, name)[index] = wrapped
+                return "detached"
+
+            yield detach
+
+
+def shift(compare: ast.Compare, number: int) -> Callable[[], str]:
+    def change() -> str:
+        compare.ops[number] = OTHER[type(compare.ops[number])]()
+        return "off by one"
+
+    return change
+
+
+OTHER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+
+
+def may_detach(parent: ast.AST, field: tuple[str, int | None]) -> bool:
+    """Not what is called, not the object whose attribute is taken, which is detached with it, and not for a length."""
+    called = isinstance(parent, ast.Call) and (field[0] == "func" or ast.unparse(parent.func) == "len")
+    return not called and not isinstance(parent, ast.Attribute)
+
+
+effective: list[bool] = []  # whether the mutant that ran has done what it is for: detached something that learns, ...
+
+
+def detached(value):
+    """Cut tensors, also those in lists and of generators, off from what they were made of."""
+    if isinstance(value, nn.Module | type) or callable(value):
+        return value
+    if isinstance(value, Iterator):
+        return map(detached, value)
+    if isinstance(value, list | tuple) and tensors_of(value):
+        return type(value)(map(detached, value)) if type(value) in (list, tuple) else value
+    if isinstance(value, Tensor) and value.requires_grad:
+        effective.append(True)
+        return value.detach()
+    return value
+
+
+# Around the program
+
+
+def around(reference: Callable) -> Iterator[tuple[str, Callable]]:
+    names = list(inspect.signature(method_of(reference)).parameters)
+    for kind, lost in LOST.items():
+        if any(name in lost for name in names) or "batch" in names:
+            yield kind, wrapped(reference, lambda args, names, lost=lost: without(args, names, lost))
+    yield "input changed in place", wrapped(reference, lambda args, names: args, after=change_first)
+    if "model" in names:
+        yield (
+            "eval mode",
+            wrapped(
+                reference, lambda args, names: [each.eval() if isinstance(each, nn.Module) else each for each in args]
+            ),
+        )
+    if isinstance(reference, type) and issubclass(reference, nn.Module):
+        yield "eval mode", always_eval(reference)
+
+
+def method_of(reference: Callable) -> Callable:
+    return reference.forward if isinstance(reference, type) and issubclass(reference, nn.Module) else reference
+
+
+def wrapped(reference, before, after=lambda args: None):
+    """The reference with other arguments, or with something done to them afterwards."""
+    if isinstance(reference, type):
+        if not issubclass(reference, nn.Module):
+            return reference
+
+        class Mutant(reference):
+            def forward(self, *args):
+                names = list(inspect.signature(reference.forward).parameters)[1:]
+                result = super().forward(*before(list(args), names))
+                after(args)
+                return result
+
+            def loss(self, *args):
+                result = super().loss(*before(list(args), ["batch"]))
+                after(args)
+                return result
+
+        return Mutant
+
+    def mutant(*args):
+        result = reference(*before(list(args), list(inspect.signature(reference).parameters)))
+        if inspect.isgenerator(result):
+            result = iter([*result])
+        after(args)
+        return result
+
+    return mutant
+
+
+def without(args: list, names: list[str], lost: tuple[str, ...]) -> list:
+    """The arguments as if the program never used those of these names, also in a batch."""
+
+    def blank(name, value):
+        if not isinstance(value, Tensor):
+            return value
+        effective.append(True)
+        if name in ("padding", "special"):
+            return torch.zeros_like(value)
+        return torch.zeros_like(value) if name == "token_type_ids" else torch.ones_like(value)
+
+    found = []
+    for name, value in zip(names, args, strict=False):
+        if isinstance(value, dict):
+            value = {key: blank(key, each) if key in lost else each for key, each in value.items()}
+        found.append(blank(name, value) if name in lost else value)
+    return found
+
+
+@torch.no_grad()
+def change_first(args) -> None:
+    """Write into the first argument that can be written into."""
+    for arg in args:
+        if isinstance(arg, dict) and arg:
+            change_first(list(arg.values()))
+            return
+        if isinstance(arg, Tensor) and arg.numel():
+            effective.append(True)
+            arg.view(-1)[-1:] = ~arg.view(-1)[-1:] if arg.dtype == torch.bool else arg.view(-1)[-1:] + 1
+            return
+        if isinstance(arg, list) and arg:
+            effective.append(True)
+            arg.append(arg[-1])
+            return
+
+
+def in_eval_mode(arg):
+    if not isinstance(arg, nn.Module):
+        return arg
+    effective.append(True)
+    return arg.eval()
+
+
+def always_eval(reference: type[nn.Module]) -> type[nn.Module]:
+    class Mutant(reference):
+        def train(self, mode=True):
+            effective.extend(True for part in self.modules() if isinstance(part, nn.Dropout))
+            return super().train(False)
+
+    return Mutant
+
+
+@contextmanager
+def time_limit(seconds: float):
+    """Stop a mutant that runs without end, by the time of the processor."""
+
+    def stop(*_):
+        raise TimeoutError
+
+    before = signal(SIGPROF, stop)
+    setitimer(ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        setitimer(ITIMER_PROF, 0)
+        signal(SIGPROF, before)

@@ -1,0 +1,427 @@
+"""Right answers written in other ways than the reference pass."""
+
+import math
+import random
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from bertlab.course.chapters import EXERCISES
+from bertlab.course.solutions import encoder, pretraining, tokenizer, training
+
+LOW = torch.finfo(torch.float32).min
+
+
+# Chapter 02
+
+
+def clean_by_hand(text):
+    kept = ""
+    for character in unicodedata_nfd("".join(tokenizer.clean_character(c) for c in text).lower()):
+        if category(character) != "Mn":
+            kept += character
+    return kept
+
+
+def unicodedata_nfd(text):
+    import unicodedata
+
+    return unicodedata.normalize("NFD", text)
+
+
+def category(character):
+    import unicodedata
+
+    return unicodedata.category(character)
+
+
+def cut_by_recursion(word, vocabulary, inside=False):
+    if not inside and len(word) > 100:
+        return ("[UNK]",)
+    pieces = []
+    while word:
+        sizes = [n for n in range(1, len(word) + 1) if ("##" if pieces else "") + word[:n] in vocabulary]
+        if not sizes:
+            return ("[UNK]",)
+        pieces.append(("##" if pieces else "") + word[: sizes[-1]])
+        word = word[sizes[-1] :]
+    return tuple(pieces)
+
+
+class ByLoops(tokenizer.Tokenizer):
+    def ids(self, text):
+        found = []
+        for word in tokenizer.split(tokenizer.clean(text)):
+            found.extend(self.vocabulary[piece] for piece in tokenizer.cut_word(word, self.vocabulary))
+        return found
+
+
+def merge_by_index(pieces, first, second):
+    at, result = 0, []
+    while at < len(pieces):
+        if pieces[at : at + 2] == [first, second]:
+            result.append(first + second[2:])
+            at += 2
+        else:
+            result.append(pieces[at])
+            at += 1
+    return result
+
+
+def gain_in_one_sum(pair, first, second, total):
+    def f(n):
+        return 0 if n == 0 else n * math.log(n)
+
+    return f(first - pair) + f(second - pair) + f(pair) + f(total) - f(total - pair) - f(first) - f(second)
+
+
+# Chapter 03
+
+
+def lookups():
+    yield lambda ids, table: (ids[..., None] == torch.arange(len(table))).float() @ table
+    yield lambda ids, table: torch.einsum("bsv,vh->bsh", F.one_hot(ids, len(table)).float(), table)
+    yield lambda ids, table: F.linear(F.one_hot(ids, len(table)).float(), table.T)
+    yield lambda ids, table: (F.one_hot(ids, len(table))[..., None] * table).sum(-2)
+    yield lambda ids, table: torch.stack([F.one_hot(row, len(table)).float() @ table for row in ids])
+
+
+def segments_by_loops(input_ids, sep, pad):
+    rows = []
+    for row in input_ids.tolist():
+        seen, types = 0, []
+        for token in row:
+            types.append(1 if seen == 1 and token != pad else 0)
+            seen += token == sep
+        rows.append(types)
+    return torch.tensor(rows)
+
+
+class EmbeddingsInAnotherOrder(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        H = config.hidden_size
+        self.p = config.hidden_dropout_prob
+        self.norm = nn.LayerNorm(H, config.layer_norm_eps)
+        self.segment = nn.Embedding(config.type_vocab_size, H)
+        self.position = nn.Embedding(config.max_position_embeddings, H)
+        self.word = nn.Embedding(config.vocab_size, H, padding_idx=config.pad_token_id)
+
+    def forward(self, input_ids, token_type_ids):
+        B, S = input_ids.shape
+        places = torch.arange(S).expand(B, S)
+        x = self.position(places)
+        x = x + self.word(input_ids)
+        x += self.segment(token_type_ids)
+        return F.dropout(self.norm(x), self.p, self.training)
+
+
+def waves_in_place(count, width, base=10_000.0):
+    angles = torch.arange(count)[:, None] / base ** (torch.arange(0, width, 2) / width)
+    table = torch.empty(count, width)
+    table[:, 0::2], table[:, 1::2] = angles.sin(), angles.cos()
+    return table
+
+
+def shift_by_blocks(shift, width, base=10_000.0):
+    matrix = torch.zeros(width, width)
+    for i in range(0, width, 2):
+        angle = torch.tensor(shift / base ** (i / width))
+        matrix[i : i + 2, i : i + 2] = torch.tensor([[angle.cos(), angle.sin()], [-angle.sin(), angle.cos()]])
+    return matrix
+
+
+# Chapter 04
+
+
+def attend_by_einsum(query, key, value):
+    weights = torch.einsum("...id,...jd->...ij", query, key).mul(query.shape[-1] ** -0.5).softmax(dim=-1)
+    return torch.einsum("...ij,...jd->...id", weights, value), weights
+
+
+def attend_by_hand(query, key, value):
+    scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(value.shape[-1])
+    e = torch.exp(scores - scores.max(-1, keepdim=True).values)
+    weights = e / e.sum(-1, keepdim=True)
+    return [torch.matmul(weights, value), weights]
+
+
+def split_by_view(x, heads):
+    return x.view(x.size(0), x.size(1), heads, x.size(2) // heads).permute(0, 2, 1, 3)
+
+
+def merge_by_cat(x):
+    return torch.cat([x[:, head] for head in range(x.size(1))], dim=-1)
+
+
+class AttentionByEinsum(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.heads, self.p = config.num_attention_heads, config.attention_probs_dropout_prob
+        self.out = nn.Linear(config.hidden_size, config.hidden_size)
+        self.qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size)
+
+    def forward(self, x, padding):
+        B, S, H = x.shape
+        query, key, value = self.qkv(x).view(B, S, 3, self.heads, H // self.heads).unbind(2)  # (B, S, A, D) each
+        scores = torch.einsum("biad,bjad->baij", query, key) * (H // self.heads) ** -0.5
+        if padding is not None:
+            scores = scores + padding * -1e4
+        weights = F.softmax(scores, -1)
+        context = torch.einsum("baij,bjad->biad", F.dropout(weights, self.p, self.training), value)
+        return self.out(context.reshape(B, S, H)), weights
+
+
+def previous_by_steep_scores(positions):
+    size = len(positions)
+    inverse = torch.linalg.pinv(positions)
+    wanted = torch.zeros(size, size)
+    wanted[torch.arange(size), (torch.arange(size) - 1).clamp(0)] = 1
+    return 200.0 * inverse @ wanted, inverse
+
+
+# Chapter 05
+
+
+class LayerWithTwoDropouts(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.attention, self.feed_forward = encoder.MultiHeadAttention(config), encoder.FeedForward(config)
+        self.feed_forward_norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.attention_norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.first, self.second = nn.Dropout(config.hidden_dropout_prob), nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, x, padding):
+        y = self.attention(x, padding=padding)[0]
+        y = self.attention_norm(self.first(y) + x)
+        z = self.feed_forward(y)
+        return self.feed_forward_norm(y + self.second(z))
+
+
+class BertByKeywords(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.pooler, self.encoder = encoder.Pooler(config), encoder.Encoder(config)
+        self.embeddings = encoder.Embeddings(config)
+
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        x = self.embeddings(token_type_ids=token_type_ids, input_ids=input_ids)
+        states = self.encoder(padding=~attention_mask.bool()[:, None, None], x=x)
+        return states, self.pooler(states)
+
+
+def initialise_in_data(model, std=0.02):
+    tables = [m for m in model.modules() if isinstance(m, nn.Embedding)]
+    for module in [*tables, *(m for m in model.modules() if isinstance(m, nn.Linear))]:
+        module.weight.data.normal_(0.0, std)
+        if getattr(module, "bias", None) is not None:
+            module.bias.data.zero_()
+    for table in tables:
+        if table.padding_idx is not None:
+            table.weight.data[table.padding_idx].zero_()
+
+
+def count_layer_by_layer(config):
+    H, W = config.hidden_size, config.intermediate_size
+    total = (config.vocab_size + config.max_position_embeddings + config.type_vocab_size) * H + 2 * H
+    for _ in range(config.num_hidden_layers):
+        total += 3 * H * H + 3 * H + H * H + H + 2 * H + H * W + W + W * H + H + 2 * H
+    return total + H * H + H
+
+
+# Chapter 06
+
+
+def actions_by_index(hidden, labels, mask_token_id):
+    kinds = torch.zeros_like(hidden)
+    asked = labels != -100
+    kinds[asked] = 2
+    kinds[asked & (hidden == labels)] = 3
+    kinds[asked & (hidden == mask_token_id)] = 1
+    return kinds
+
+
+def coins(ids, special, tokenizer, generator, rate=0.15, first=5):
+    chosen = (torch.rand(ids.shape, generator=generator) < rate) & ~special
+    coin = torch.rand(ids.shape, generator=generator)
+    hidden = ids.masked_fill(chosen & (coin < 0.8), tokenizer.mask_token_id)
+    words = torch.randint(first, tokenizer.vocab_size, ids.shape, generator=generator)
+    return torch.where(chosen & (coin > 0.9), words, hidden), ids.masked_fill(~chosen, -100)
+
+
+def coins_of_the_whole_vocabulary(ids, special, tokenizer, generator, rate=0.15):
+    return coins(ids, special, tokenizer, generator, rate, first=0)
+
+
+def loss_of_torch(logits, labels):
+    chosen = labels != -100
+    return F.cross_entropy(logits[chosen], labels[chosen], reduction="sum") / max(int(chosen.sum()), 1)
+
+
+class HeadStepByStep(pretraining.MaskedLMHead):
+    def forward(self, states):
+        x = F.gelu(self.dense(states))
+        return F.linear(self.norm(x), self.decoder.weight, self.decoder.bias)
+
+
+def words_from_the_right(tokens):
+    words, open_word = [], []
+    for place in range(len(tokens) - 1, -1, -1):
+        if tokens[place] in ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"):
+            continue
+        open_word = [place, *open_word]
+        if not tokens[place].startswith("##"):
+            words, open_word = [open_word, *words], []
+    return words
+
+
+# Chapter 07
+
+
+def cut_the_first_of_equals(first, second, budget):
+    first, second = list(first), list(second)
+    while len(first) + len(second) > budget:
+        if len(first) >= len(second):
+            del first[0]
+        else:
+            second.pop()
+    return first, second
+
+
+def by_exchange(positives, rng):
+    """Negatives are the nearest in length of all second texts of other documents."""
+    shuffled = rng.sample(positives, len(positives))
+    half = len(shuffled) // 2
+    pairs = [(first, second, 0) for _, first, second in shuffled[half:]]
+    for document, first, second in shuffled[:half]:
+        others = [text for other, _, text in shuffled if other != document and text != second]
+        pairs.append((first, min(others, key=lambda text: abs(len(text) - len(second))), 1))
+    rng.shuffle(pairs)
+    return pairs
+
+
+def collate_by_tensors(pairs, tokenizer):
+    size = max(len(a) + len(b) + 3 for a, b, _ in pairs)
+    ids = torch.full((len(pairs), size), tokenizer.pad_token_id)
+    types, mask = torch.zeros_like(ids), torch.zeros_like(ids)
+    for row, (a, b, _) in enumerate(pairs):
+        text = [tokenizer.cls_token_id, *a, tokenizer.sep_token_id, *b, tokenizer.sep_token_id]
+        ids[row, : len(text)], mask[row, : len(text)] = torch.tensor(text), 1
+        types[row, len(a) + 2 : len(text)] = 1
+    labels = torch.tensor([label for _, _, label in pairs])
+    return {"next_sentence_label": labels, "token_type_ids": types, "attention_mask": mask, "input_ids": ids}
+
+
+def joint_loss_of_torch(prediction_logits, relationship_logits, labels, next_sentence_label):
+    asked = next_sentence_label != -100
+    pairs = F.cross_entropy(relationship_logits[asked], next_sentence_label[asked], reduction="sum")
+    return F.cross_entropy(prediction_logits.transpose(1, 2), labels) + pairs / asked.sum().clamp(min=1)
+
+
+class ModelByKeywords(pretraining.BertForPreTraining):
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        states, pooled = self.bert(input_ids, token_type_ids=token_type_ids, attention_mask=attention_mask)
+        pair = self.nsp(pooled)
+        return self.mlm(states), pair
+
+
+# Chapter 08
+
+
+def rate_by_min(progress, warmup):
+    return min(progress / warmup if warmup else 1, (1 - progress) / (1 - warmup))
+
+
+def adamw_in_place(weight, grad, m, v, step, rate, betas, eps, decay):
+    m.mul_(betas[0]).add_(grad, alpha=1 - betas[0])
+    v.mul_(betas[1]).addcmul_(grad, grad, value=1 - betas[1])
+    mean, square = m / (1 - betas[0] ** step), v / (1 - betas[1] ** step)
+    weight -= rate * decay * weight
+    weight -= rate * mean / (square.sqrt() + eps)
+    return weight, m, v
+
+
+class TorchAdamW:
+    def __init__(self, model, betas=(0.9, 0.999), eps=1e-6, decay=0.01):
+        kinds = [[p for p in model.parameters() if (p.ndim > 1) == matrix] for matrix in (True, False)]
+        groups = [{"params": kind, "weight_decay": each} for kind, each in zip(kinds, (decay, 0.0), strict=True)]
+        self.torch = torch.optim.AdamW(groups, betas=betas, eps=eps)
+
+    def step(self, rate):
+        for group in self.torch.param_groups:
+            group["lr"] = rate
+        self.torch.step()
+
+    def zero_grad(self):
+        self.torch.zero_grad()
+
+
+def step_that_clears_first(model, optimizer, batch, rate, clip=1.0):
+    optimizer.zero_grad()
+    words, pairs = model(
+        token_type_ids=batch["token_type_ids"], attention_mask=batch["attention_mask"], input_ids=batch["input_ids"]
+    )
+    asked = batch["labels"] != -100
+    loss = F.cross_entropy(words[asked], batch["labels"][asked]) + F.cross_entropy(pairs, batch["next_sentence_label"])
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+    optimizer.step(rate)
+    optimizer.zero_grad()
+    return loss.item()
+
+
+def batches_of_another_order(documents, tokenizer, size=32, max_tokens=64, rate=0.15, seed=0):
+    mixed = random.Random(seed).sample(documents, len(documents))
+    yield from training.batches(mixed, tokenizer, size, max_tokens, rate, seed + 1)
+
+
+ANSWERS = {
+    "check_clean": [clean_by_hand],
+    "check_cut_word": [cut_by_recursion],
+    "check_tokenizer": [ByLoops],
+    "check_merge_pair": [merge_by_index],
+    "check_likelihood_gain": [gain_in_one_sum],
+    "check_lookup": lookups(),
+    "check_segment_ids": [segments_by_loops],
+    "check_embeddings": [EmbeddingsInAnotherOrder],
+    "check_sinusoids": [waves_in_place],
+    "check_shift_matrix": [shift_by_blocks],
+    "check_attend": [attend_by_einsum, attend_by_hand],
+    "check_heads": [(split_by_view, merge_by_cat)],
+    "check_masked_weights": [
+        lambda scores, attention_mask: (scores + (1 - attention_mask[:, None, None]) * LOW).softmax(-1),
+        lambda scores, attention_mask: torch.where(attention_mask[:, None, None] > 0, scores, LOW).softmax(dim=3),
+    ],
+    "check_multi_head_attention": [AttentionByEinsum],
+    "check_previous_head": [previous_by_steep_scores],
+    "check_gelu": [F.gelu, lambda x: x * torch.distributions.Normal(0, 1).cdf(x)],
+    "check_layer_norm": [lambda x, weight, bias, eps: F.layer_norm(x, x.shape[-1:], weight, bias, eps)],
+    "check_layer": [LayerWithTwoDropouts],
+    "check_bert_model": [BertByKeywords],
+    "check_initialise": [initialise_in_data],
+    "check_count_parameters": [count_layer_by_layer],
+    "check_actions": [actions_by_index],
+    "check_mask_tokens": [coins, coins_of_the_whole_vocabulary],
+    "check_mlm_loss": [loss_of_torch],
+    "check_mlm_head": [HeadStepByStep],
+    "check_whole_words": [words_from_the_right],
+    "check_cut_pair": [cut_the_first_of_equals],
+    "check_make_pairs": [(by_exchange)],
+    "check_collate": [collate_by_tensors],
+    "check_joint_loss": [joint_loss_of_torch],
+    "check_pretraining_model": [ModelByKeywords],
+    "check_rate_factor": [rate_by_min],
+    "check_adamw_step": [adamw_in_place],
+    "check_adamw": [TorchAdamW],
+    "check_train_step": [step_that_clears_first],
+    "check_batches": [batches_of_another_order],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"), [(name, answer) for name, answers in ANSWERS.items() for answer in answers], ids=str
+)
+def test_a_right_answer_written_another_way_passes(name, answer):
+    EXERCISES[name](*(answer if isinstance(answer, tuple) else (answer,)))
