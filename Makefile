@@ -46,7 +46,7 @@ explore: setup ## open the explorer in the browser
 lab: setup ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_FLAGS) $(ARGS)
 
-site: setup ## build the web edition, a page with a live BERT, into build/site
+site: setup ## build the web edition, a live BERT and the course as a book, into build/site
 	$(BIN)/python -m web.build
 
 site-serve: setup ## serve build/site at http://localhost:8000 (ARGS: another port)

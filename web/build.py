@@ -3,26 +3,48 @@
 import hashlib
 import json
 import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 from bertlab.io.locate import bundled_models, locate
+from web.stage import ROOT, stage
 from web.stored import stored_answers
 
 WEB = Path(__file__).parent
-SITE = WEB.parent / "build" / "site"
-MODELS = (
-    "english",
-    "english-scratch",
-)  # of those that are bundled, the first is the best and the last the quickest to load
+SITE = ROOT / "build" / "site"
+MODELS = ("english", "english-scratch")  # those that are bundled: the best first, the quickest to load last
 MODEL_FILES = ("config.json", "vocab.txt", "tokenizer_config.json", "model.safetensors")
 
 
 def main() -> None:
     shutil.rmtree(SITE, ignore_errors=True)
+    build_book(SITE)
     build_live(SITE, [name for name in MODELS if name in bundled_models()])
-    (SITE / "index.html").write_text('<!doctype html><meta http-equiv="refresh" content="0; url=live/">\n')
     keep_offline(SITE)
     print(f"{SITE}: {folder_bytes(SITE) / 1e6:.1f} MB")
+
+
+def build_book(site: Path) -> None:
+    """Write the book into `site`, with the notebooks to download and the index of its search."""
+    with tempfile.TemporaryDirectory() as temporary:
+        source = Path(temporary) / "book"
+        stage(source)
+        options = ["--fail-on-warning", "--quiet", "--jobs", "auto", "--doctree-dir", f"{temporary}/tree"]
+        subprocess.run([sys.executable, "-m", "sphinx", *options, str(source), str(site)], check=True, cwd=ROOT)
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        shutil.copy(path, site / "notebooks")
+    for name in (".buildinfo", "objects.inv", "searchindex.js"):  # of use to Sphinx alone
+        (site / name).unlink(missing_ok=True)
+    (site / ".nojekyll").touch()
+    index_search(site)
+
+
+def index_search(site: Path) -> None:
+    """Write the search index: the pages' own text, without code that draws."""
+    options = ["--root-selector", "article", "--exclude-selectors", "script,.headerlink", "--silent"]
+    subprocess.run([sys.executable, "-m", "pagefind", "--site", str(site), *options], check=True)
 
 
 def build_live(site: Path, models: list[str]) -> None:
@@ -48,21 +70,32 @@ def copy_model(name: str, folder: Path) -> dict:
 
 
 def keep_offline(site: Path) -> None:
-    """Write the service worker: it keeps the live page, but for the weights, from the first visit on."""
+    """Write the service worker, which keeps the live page, but for the weights, from the first visit on, and the search
+    index from the first search on."""
     models = json.loads((site / "live" / "site.json").read_text())["models"]
     small = [f"live/models/{m['name']}/{file}?{m['version']}" for m in models for file in MODEL_FILES[:-1]]
-    page = sorted(
-        path.relative_to(site).as_posix() for path in (site / "live").rglob("*.*") if "models" not in path.parts
-    )
-    content = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(site.rglob("*")) if path.is_file()))
+    page = [path for path in files(site / "live") if "models" not in path.parts]
+    content = hashlib.sha256(b"".join(path.read_bytes() for path in files(site)))
     script = (WEB / "sw.js").read_text(encoding="utf-8")
-    script = script.replace('"VERSION"', json.dumps(content.hexdigest()[:12]))
-    script = script.replace('["AT_ONCE"]', json.dumps(["live/", *page, *small]))
+    for name, value in {
+        "VERSION": content.hexdigest()[:12],
+        "LIVE": ["live/", *addresses(site, page), *small],
+        "SEARCH": addresses(site, files(site / "pagefind")),
+    }.items():
+        script = script.replace(f'"{name}"', json.dumps(value))
     (site / "sw.js").write_text(script, encoding="utf-8")
 
 
+def files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def addresses(site: Path, paths: list[Path]) -> list[str]:
+    return [path.relative_to(site).as_posix() for path in paths]
+
+
 def folder_bytes(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return sum(path.stat().st_size for path in files(folder))
 
 
 def write_json(path: Path, value: object) -> None:

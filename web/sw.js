@@ -1,13 +1,11 @@
 // Keeps the live page and every page that was visited, so that they open again without the server. The build writes the
-// version and what is kept at once; a new build is a new version, and the copies of the old one go.
-const VERSION = "VERSION", AT_ONCE = ["AT_ONCE"];
+// version and the lists; a new build is a new version, and the copies of the old one go.
+const VERSION = "VERSION", LIVE = "LIVE", SEARCH = "SEARCH";
 const CACHE = `bertlab-site-${VERSION}`;
 
-addEventListener("install", (event) => event.waitUntil((async () => {
-  const cache = await caches.open(CACHE);
-  await cache.addAll(AT_ONCE.map((path) => new Request(path, { cache: "reload" })));
-  await skipWaiting();
-})()));
+const keep = async (paths) => (await caches.open(CACHE)).addAll(paths.map((path) => new Request(path, { cache: "reload" })));
+
+addEventListener("install", (event) => event.waitUntil(keep(LIVE).then(() => skipWaiting())));
 
 addEventListener("activate", (event) => event.waitUntil((async () => {
   const old = (await caches.keys()).filter((name) => name.startsWith("bertlab-site-") && name !== CACHE);
@@ -15,12 +13,15 @@ addEventListener("activate", (event) => event.waitUntil((async () => {
   await clients.claim();
 })()));
 
+// A page is the same whatever its link says, and so is the index that Pagefind asks for with the time of day. The weights are
+// kept by the worker of the live page.
 async function answer(request) {
-  const cache = await caches.open(CACHE), page = request.mode === "navigate";
-  const kept = await cache.match(request, { ignoreSearch: page }); // a page is the same whatever its link says
+  const cache = await caches.open(CACHE), page = request.mode === "navigate", search = request.url.includes("/pagefind/");
+  const kept = await cache.match(request, { ignoreSearch: page || search });
   if (kept) return kept;
   const fresh = await fetch(request);
-  if (fresh.status === 200 && !request.url.includes("/model.safetensors")) await cache.put(page ? request.url.split("?")[0] : request, fresh.clone());
+  if (search) keep(SEARCH).catch(() => null);
+  else if (fresh.status === 200 && !request.url.includes("/model.safetensors")) await cache.put(page ? request.url.split("?")[0] : request, fresh.clone());
   return fresh;
 }
 

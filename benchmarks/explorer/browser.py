@@ -73,7 +73,7 @@ def chromium() -> Iterator:
     """A browser without windows."""
     from playwright.sync_api import sync_playwright
 
-    path = shutil.which("chromium") or shutil.which("google-chrome")
+    path = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-headless-shell"))), None)
     if path is None:
         raise SystemExit("this needs Chromium or Chrome: install one, such as Debian's package chromium")
     with sync_playwright() as playwright:

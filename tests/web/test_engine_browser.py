@@ -124,7 +124,7 @@ def test_heads_switched_off_and_guesses_after_each_layer(engine, bertlab, kernel
     page = engine(kernel)
     for token, p in page.evaluate(ask, {"text": text, "off": ["1-2", "3-0"]})["known"][:50]:
         assert abs(p - without[tok.vocab[token]]) < 1e-5
-    for row, guesses in zip(layers, page.evaluate(ask, {"text": text})["layers"], strict=True):
+    for row, guesses in zip(layers, page.evaluate(ask, {"text": text, "layers": True})["layers"], strict=True):
         assert [p for _, p in guesses] == pytest.approx(row.topk(3).values.tolist(), abs=1e-5)
 
 

@@ -5,10 +5,18 @@
 import { refuse } from "./refuse.js";
 
 const add = (x, y) => x.map((value, i) => value + y[i]);
-const rows = (x, numbers, H) => Float32Array.from(numbers.flatMap((n) => Array.from(x.subarray(n * H, n * H + H)))); // (S, H) -> (M, H)
+
+function rows(x, positions, H) { // (S, H) -> (M, H)
+  const kept = new Float32Array(positions.length * H);
+  positions.forEach((s, m) => kept.set(x.subarray(s * H, s * H + H), m * H));
+  return kept;
+}
 
 // The error function to 1.2e-7 (Numerical Recipes, erfcc).
-const ERF = [-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277];
+const ERF = [
+  -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806,
+  0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277,
+];
 function erf(x) {
   const t = 1 / (1 + 0.5 * Math.abs(x));
   const rest = t * Math.exp(-x * x + ERF.reduceRight((sum, factor) => sum * t + factor, 0));
@@ -37,34 +45,38 @@ export class Bert {
   }
 
   linear(x, name, K, N) { // (S, K) -> (S, N)
-    return this.product(x, x.length / K, K, this.weight(`${name}.weight`), this.weight(`${name}.bias`), N);
+    const weight = this.weight(`${name}.weight`), bias = this.weight(`${name}.bias`);
+    return this.product(x, x.length / K, K, weight, bias, N);
   }
 
   norm(x, name) { // each row (H,): mean 0 and variance 1, then times weight plus bias
-    const H = this.config.hidden_size, weight = this.weight(`${name}.weight`), bias = this.weight(`${name}.bias`), y = new Float32Array(x.length);
+    const { hidden_size: H, layer_norm_eps: epsilon } = this.config, y = new Float32Array(x.length);
+    const weight = this.weight(`${name}.weight`), bias = this.weight(`${name}.bias`);
     for (let at = 0; at < x.length; at += H) {
       let mean = 0, variance = 0;
       for (let i = 0; i < H; i++) mean += x[at + i] / H;
       for (let i = 0; i < H; i++) variance += (x[at + i] - mean) ** 2 / H;
-      const scale = 1 / Math.sqrt(variance + this.config.layer_norm_eps);
+      const scale = 1 / Math.sqrt(variance + epsilon);
       for (let i = 0; i < H; i++) y[at + i] = (x[at + i] - mean) * scale * weight[i] + bias[i];
     }
     return y;
   }
 
   embeddings(ids) { // (S,) -> (S, H): the token, its position, and its segment, which is always the first
-    const H = this.config.hidden_size, name = `${this.prefix}embeddings`;
-    const [token, position, segment] = ["word", "position", "token_type"].map((kind) => this.weight(`${name}.${kind}_embeddings.weight`));
-    const x = new Float32Array(ids.length * H);
+    const H = this.config.hidden_size, name = `${this.prefix}embeddings`, x = new Float32Array(ids.length * H);
+    const table = (kind) => this.weight(`${name}.${kind}_embeddings.weight`);
+    const token = table("word"), position = table("position"), segment = table("token_type");
     ids.forEach((id, s) => {
       for (let i = 0; i < H; i++) x[s * H + i] = token[id * H + i] + position[s * H + i] + segment[i];
     });
     return this.norm(x, `${name}.LayerNorm`);
   }
 
-  attention(x, name, off) { // (S, H) -> (S, H), and the weights of each head: A x (S, S). Heads in `off` say nothing.
+  // (S, H) -> (S, H), and the weights of each head: A x (S, S). Heads in `off` add nothing.
+  attention(x, name, off) {
     const { hidden_size: H, num_attention_heads: A } = this.config, S = x.length / H, D = H / A;
-    const [query, key, value] = ["query", "key", "value"].map((part) => this.linear(x, `${name}.self.${part}`, H, H));
+    const projected = (part) => this.linear(x, `${name}.self.${part}`, H, H);
+    const query = projected("query"), key = projected("key"), value = projected("value");
     const context = new Float32Array(S * H), weights = [];
     for (let head = 0; head < A; head++) {
       const w = new Float32Array(S * S), at = head * D;
@@ -76,7 +88,9 @@ export class Bert {
         }
         softmax(w, i * S, S);
         if (off.has(head)) continue;
-        for (let j = 0; j < S; j++) for (let d = at; d < at + D; d++) context[i * H + d] += w[i * S + j] * value[j * H + d];
+        for (let j = 0; j < S; j++) {
+          for (let d = at; d < at + D; d++) context[i * H + d] += w[i * S + j] * value[j * H + d];
+        }
       }
       weights.push(w);
     }
@@ -86,16 +100,19 @@ export class Bert {
   layer(x, name, off) {
     const { hidden_size: H, intermediate_size: F } = this.config;
     const { context, weights } = this.attention(x, `${name}.attention`, off);
-    const read = this.norm(add(x, context), `${name}.attention.output.LayerNorm`); // residual connection, LayerNorm
-    const inner = gelu(this.linear(read, `${name}.intermediate.dense`, H, F));
-    return { x: this.norm(add(read, this.linear(inner, `${name}.output.dense`, F, H)), `${name}.output.LayerNorm`), weights };
+    const mixed = this.norm(add(x, context), `${name}.attention.output.LayerNorm`); // residual connection, LayerNorm
+    const inner = gelu(this.linear(mixed, `${name}.intermediate.dense`, H, F));
+    const out = this.linear(inner, `${name}.output.dense`, F, H);
+    return { x: this.norm(add(mixed, out), `${name}.output.LayerNorm`), weights };
   }
 
-  // ids (S,) -> states: L + 1 x (S, H), the first the embeddings; attentions: L * A x (S, S). `off` holds "layer-head", from 0.
+  // ids (S,) -> states: L + 1 x (S, H), the first the embeddings; attentions: L * A x (S, S).
+  // `off` holds heads as "layer-head", counted from 0.
   forward(ids, off = []) {
+    const { num_hidden_layers: L, num_attention_heads: A } = this.config, every = [...Array(A).keys()];
     const states = [this.embeddings(ids)], attentions = [];
-    for (let l = 0; l < this.config.num_hidden_layers; l++) {
-      const silent = new Set(off.filter((head) => +head.split("-")[0] === l).map((head) => +head.split("-")[1]));
+    for (let l = 0; l < L; l++) {
+      const silent = new Set(every.filter((head) => off.includes(`${l}-${head}`)));
       const { x, weights } = this.layer(states.at(-1), `${this.prefix}encoder.layer.${l}`, silent);
       states.push(x);
       attentions.push(...weights);
@@ -105,10 +122,11 @@ export class Bert {
 
   // The masked-word head: state (S, H) at M positions -> M x probabilities (V,).
   guesses(state, positions) {
-    const { hidden_size: H, vocab_size: V } = this.config, name = "cls.predictions", tied = `${this.prefix}embeddings.word_embeddings.weight`;
+    const { hidden_size: H, vocab_size: V } = this.config, name = "cls.predictions", M = positions.length;
     const inner = gelu(this.linear(rows(state, positions, H), `${name}.transform.dense`, H, H));
-    const decoder = this.weights[`${name}.decoder.weight`] ?? this.weight(tied);
-    const logits = this.product(this.norm(inner, `${name}.transform.LayerNorm`), positions.length, H, decoder, this.weight(`${name}.bias`), V);
+    const x = this.norm(inner, `${name}.transform.LayerNorm`);
+    const tied = this.weight(`${this.prefix}embeddings.word_embeddings.weight`); // the decoder is the table of tokens
+    const logits = this.product(x, M, H, this.weights[`${name}.decoder.weight`] ?? tied, this.weight(`${name}.bias`), V);
     return positions.map((_, m) => {
       softmax(logits, m * V, V);
       return logits.subarray(m * V, m * V + V);
@@ -119,5 +137,6 @@ export class Bert {
 // The k likeliest of probabilities (V,), likeliest first: [{id, p}].
 export function likeliest(p, k) {
   const least = p.slice().sort().at(-k) ?? 0;
-  return Array.from(p.keys()).filter((id) => p[id] >= least).sort((a, b) => p[b] - p[a]).slice(0, k).map((id) => ({ id, p: p[id] }));
+  const ids = Array.from(p.keys()).filter((id) => p[id] >= least).sort((a, b) => p[b] - p[a]);
+  return ids.slice(0, k).map((id) => ({ id, p: p[id] }));
 }

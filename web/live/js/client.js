@@ -9,7 +9,8 @@ export class Client {
     this.worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
     this.worker.onmessage = ({ data }) => (data.progress ? onProgress(data.progress) : this.settle(data));
     this.worker.onerror = (event) => {
-      for (const id of this.waiting.keys()) this.settle({ id, refused: { code: "broken", about: event.message ?? "worker" } });
+      const refused = { code: "broken", about: event.message ?? "worker" };
+      for (const id of this.waiting.keys()) this.settle({ id, refused });
     };
   }
 

@@ -14,9 +14,11 @@ function bar([token, p], before, full, mine, say) {
   const width = (part) => `${(100 * part) / full}%`, kind = before === undefined ? "" : p > before ? "more" : "less";
   const track = element("span", { className: "track" }, element("i", { className: kind, style: { width: width(p) } }));
   if (before !== undefined) track.append(element("b", { style: { left: width(Math.min(before, full)) } }));
-  const parts = [element("span", { className: "word", textContent: token, title: token }), track, element("span", { className: "value", textContent: percent(p) })];
+  const word = element("span", { className: "word", textContent: token, title: token });
+  const parts = [word, track, element("span", { className: "value", textContent: percent(p) })];
   for (const part of parts) part.ariaHidden = "true";
-  return element("li", { className: mine ? "mine" : "" }, ...parts, element("span", { className: "away", textContent: say.bar(token, p, before) }));
+  const spoken = element("span", { className: "away", textContent: say.bar(token, p, before) });
+  return element("li", { className: mine ? "mine" : "" }, ...parts, spoken);
 }
 
 function gap(fill, before, count, number, full, mine, say) {

@@ -60,7 +60,9 @@ export function drawHeads(box, answer, { layers, heads }, { head: chosen, off, s
   for (let n = 0; n < layers * heads; n++) {
     const layer = Math.floor(n / heads), name = `${layer}-${n % heads}`, shares = received(answer, n), most = Math.max(...shares);
     const label = say.headSummary(layer + 1, (n % heads) + 1, answer.tokens[shares.indexOf(most)], most, off.includes(name));
-    const button = element("button", { type: "button", role: "radio", name, label, title: label, tabIndex: name === chosen ? 0 : -1, ariaChecked: name === chosen, className: off.includes(name) ? "off" : "" }, square(answer, n, kept, ink));
+    const button = element("button", { type: "button", role: "radio", name, label, title: label }, square(answer, n, kept, ink));
+    Object.assign(button, { tabIndex: name === chosen ? 0 : -1, ariaChecked: name === chosen });
+    button.classList.toggle("off", off.includes(name));
     button.onclick = () => pick(name);
     button.onkeydown = (event) => keys(event, n);
     buttons.push(button);
@@ -87,7 +89,9 @@ const trimmed = (token) => (token.length > 15 ? `${token.slice(0, 14)}…` : tok
 
 // Words joined by lines. Resting on a word on the left shows its lines alone.
 export function drawHead(answer, n, special, say) {
-  const kept = positions(answer, special), all = lines(answer, n, kept).map((line) => ({ ...line, node: drawing("line", { x1: LEFT + 6, y1: place(line.from), x2: RIGHT - 6, y2: place(line.to) }) }));
+  const kept = positions(answer, special);
+  const joined = ({ from, to }) => drawing("line", { x1: LEFT + 6, y1: place(from), x2: RIGHT - 6, y2: place(to) });
+  const all = lines(answer, n, kept).map((line) => ({ ...line, node: joined(line) }));
   const show = (row) => all.forEach(({ from, p, node }) => node.setAttribute("opacity", row === null || row === from ? p : 0));
   const picture = drawing("svg", { viewBox: `0 0 ${WIDTH} ${TOP + kept.length * STEP + 4}`, role: "group" });
   const word = (row, x, anchor) => {
@@ -97,16 +101,24 @@ export function drawHead(answer, n, special, say) {
   };
   let pinned = null;
   const readers = kept.map((_, row) => {
-    const reader = drawing("g", { tabindex: 0, role: "button", "aria-label": readerLabel(answer, n, kept, row, say), "aria-pressed": false }, word(row, LEFT, "end"));
+    const label = readerLabel(answer, n, kept, row, say);
+    const reader = drawing("g", { tabindex: 0, role: "button", "aria-label": label, "aria-pressed": false }, word(row, LEFT, "end"));
     const pin = () => {
       pinned = pinned === row ? null : row;
-      readers.forEach((one, other) => { one.classList.toggle("chosen", other === pinned); one.setAttribute("aria-pressed", other === pinned); });
+      readers.forEach((one, other) => {
+        one.classList.toggle("chosen", other === pinned);
+        one.setAttribute("aria-pressed", other === pinned);
+      });
       show(pinned);
     };
     reader.onmouseenter = reader.onfocus = () => show(row);
     reader.onmouseleave = reader.onblur = () => show(pinned);
     reader.onclick = pin;
-    reader.onkeydown = (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pin(); } };
+    reader.onkeydown = (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      pin();
+    };
     return reader;
   });
   const axis = [[LEFT, "end", say.from], [RIGHT, "start", say.to]].map(([x, anchor, name]) => {

@@ -27,7 +27,8 @@ export function writeLink(state) {
   if (state.swap) query.set("swap", `${state.swap.word}:${state.swap.to}`);
   if (state.off.length) query.set("off", state.off.map(more).join(","));
   if (state.head !== "0-0") query.set("head", more(state.head));
-  for (const [name, on] of [["random", state.random], ["side", state.side], ["guess", state.guessFirst], ["layers", state.layers]]) if (on) query.set(name, 1);
+  const { random, side, guessFirst: guess, layers } = state;
+  for (const [name, on] of Object.entries({ random, side, guess, layers })) if (on) query.set(name, 1);
   if (!state.special) query.set("special", 0);
   if (state.language === "zh") query.set("lang", "zh");
   return `?${query}`;

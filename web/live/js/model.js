@@ -54,7 +54,7 @@ function randomWeights(shapes, room, deviation) {
 }
 
 export class Model {
-  // files: {config, vocabulary, options (of the tokenizer), weights (an ArrayBuffer)}; `engine` makes one, as in product.js
+  // files: {config, vocabulary, options (of the tokenizer), weights (an ArrayBuffer)}; `engine` makes one as in product.js
   constructor({ config, vocabulary, options, weights }, engine) {
     checkConfig(config);
     this.config = { layer_norm_eps: 1e-12, initializer_range: 0.02, ...config };
@@ -74,14 +74,20 @@ export class Model {
     return (this.control ??= this.untrained());
   }
 
-  // What the page shows of one run: {text, off: heads switched off, random}.
-  answer({ text, off = [], random = false }) {
-    const bert = random ? this.random : this.bert, { max_position_embeddings } = this.config;
-    const { tokens, ids, cut } = this.tokenizer.encode(text, Math.min(LONGEST, max_position_embeddings));
+  // What the page shows of one run: {text, off: heads switched off, random, layers: guesses after each layer too}.
+  answer({ text, off = [], random = false, layers = false }) {
+    const bert = random ? this.random : this.bert;
+    const limit = Math.min(LONGEST, this.config.max_position_embeddings);
+    const { tokens, ids, cut } = this.tokenizer.encode(text, limit);
     const { states, attentions } = bert.forward(ids, off);
-    const masked = ids.flatMap((id, s) => (id === this.tokenizer.mask ? [s] : [])).slice(0, this.guessing ? MASKS : 0);
-    const best = (state, k) => (masked.length ? bert.guesses(state, masked) : []).map((p) => likeliest(p, k).map(({ id, p }) => [this.tokenizer.tokens[id], p]));
-    const known = best(states.at(-1), KNOWN), layers = states.map((state) => best(state, SHOWN)); // [layer][mask]
-    return { tokens, cut, attentions, fills: masked.map((position, m) => ({ position, known: known[m], layers: layers.map((layer) => layer[m]) })) };
+    const masked = this.guessing ? ids.flatMap((id, s) => (id === this.tokenizer.mask ? [s] : [])).slice(0, MASKS) : [];
+    const best = (state, k) => (masked.length ? bert.guesses(state, masked) : []).map((p) => this.named(likeliest(p, k)));
+    const known = best(states.at(-1), KNOWN), after = layers ? states.map((state) => best(state, SHOWN)) : []; // [layer][mask]
+    const fills = masked.map((position, m) => ({ position, known: known[m], layers: after.map((guesses) => guesses[m]) }));
+    return { tokens, cut, attentions, fills };
+  }
+
+  named(guesses) {
+    return guesses.map(({ id, p }) => [this.tokenizer.tokens[id], p]);
   }
 }

@@ -12,7 +12,7 @@ import { Refusal } from "./refuse.js";
 import { bare, hide, isHidden, put, swapped, words } from "./sentence.js";
 
 const linked = readLink(location.search, languages);
-const preferred = navigator.languages?.some((one) => one.startsWith("zh")) && !navigator.languages[0].startsWith("en") ? "zh" : "en";
+const preferred = navigator.language.startsWith("zh") ? "zh" : "en";
 const state = { ...linked, head: linked.head ?? "0-0", language: linked.language ?? preferred, mine: "" };
 let say = languages[state.language];
 let site = { models: [], examples: [] }, stored = { answers: {} }; // what the build wrote
@@ -23,8 +23,9 @@ let last = null; // the answers that are drawn
 
 // What is asked: the sentence as it stands and, if anything is changed, the same with all changes.
 function runs() {
-  const { text, swap, off, random } = state, changed = { text: swap ? swapped(text, swap) : text, off, random };
-  const original = { text, off: [], random: false };
+  const { text, swap, off, random, layers } = state;
+  const original = { text, off: [], random: false, layers };
+  const changed = { text: swap ? swapped(text, swap) : text, off, random, layers };
   return JSON.stringify(changed) === JSON.stringify(original) ? [original] : [original, changed];
 }
 
@@ -86,7 +87,8 @@ function drawSentence() {
   if (find("text").value.trim() !== text) find("text").value = text;
   const buttons = all.slice(0, 60).map((word, i) => {
     const away = isHidden(word), label = !away ? say.hide(bare(word)) : hidden.has(i) ? say.bring(hidden.get(i)) : say.bringGuess;
-    const button = element("button", { type: "button", textContent: word, ariaPressed: away, label, className: swap?.word === i ? "swapped" : "" });
+    const button = element("button", { type: "button", textContent: word, ariaPressed: away, label });
+    button.classList.toggle("swapped", swap?.word === i);
     button.onclick = () => (away ? bringBack(i) : hideWord(i));
     return button;
   });
@@ -94,7 +96,7 @@ function drawSentence() {
   find("words").replaceChildren(...buttons);
   buttons[focused]?.focus();
   const chosen = document.activeElement === find("swap-to") ? find("swap-word").value : ""; // what stands for it is being typed
-  const options = all.map((word, i) => [word, i]).filter(([word]) => !isHidden(word)).map(([word, i]) => element("option", { value: i, textContent: bare(word) }));
+  const options = all.map((word, value) => element("option", { value, textContent: bare(word), hidden: isHidden(word) }));
   find("swap-word").replaceChildren(element("option", { value: "", textContent: say.swapNone }), ...options);
   find("swap-word").value = swap?.word ?? chosen;
   if (document.activeElement !== find("swap-to")) find("swap-to").value = swap?.to ?? "";
@@ -165,7 +167,8 @@ function draw() {
 
 function drawVerdict() {
   const known = last.answers[0].fills[0]?.known, rank = known?.findIndex(([token]) => token === state.mine);
-  find("verdict").textContent = covered || !state.mine || !known ? "" : rank < 0 ? say.verdictNone(state.mine) : say.verdict(state.mine, rank + 1, known[rank][1]);
+  const verdict = () => (rank < 0 ? say.verdictNone(state.mine) : say.verdict(state.mine, rank + 1, known[rank][1]));
+  find("verdict").textContent = covered || !state.mine || !known ? "" : verdict();
 }
 
 function seen() {
@@ -175,13 +178,20 @@ function seen() {
   return { answer: last.answers[side], side, layer, head, n: layer * heads + head, name: `${layer}-${head}` };
 }
 
+function pickHead(head) {
+  state.head = head;
+  drawAttention();
+  history.replaceState(null, "", writeLink(state));
+}
+
 function toggleHead(name) {
   change({ off: state.off.includes(name) ? state.off.filter((one) => one !== name) : [...state.off, name].sort() });
 }
 
 function drawAttention() {
   const { answer, side, layer, head, n, name } = seen();
-  drawHeads(find("heads"), answer, last.shape, { head: name, off: state.off, special: state.special }, { pick: (head) => { state.head = head; drawAttention(); history.replaceState(null, "", writeLink(state)); }, toggle: toggleHead }, say);
+  const shown = { head: name, off: state.off, special: state.special };
+  drawHeads(find("heads"), answer, last.shape, shown, { pick: pickHead, toggle: toggleHead }, say);
   drawRamp(find("ramp"));
   const toggle = element("button", { type: "button", textContent: state.off.includes(name) ? say.switchOn : say.switchOff });
   toggle.onclick = () => toggleHead(name);
@@ -292,8 +302,11 @@ function guessed() {
 async function copyPicture() {
   if (!last) return;
   const { answer, layer, head, n } = seen(), names = titles(), asked = runs();
-  const sides = last.answers.map((one, i) => ({ title: last.answers.length > 1 ? names[i] : "", text: asked[i].text, answer: covered ? { ...one, fills: [] } : one }));
-  const blob = await drawPicture({ sides, n, seen: answer, special: state.special, footer: say.picture(last.by, layer + 1, head + 1) });
+  const sides = last.answers.map((one, i) => ({
+    title: last.answers.length > 1 ? names[i] : "", text: asked[i].text, answer: covered ? { ...one, fills: [] } : one,
+  }));
+  const footer = say.picture(last.by, layer + 1, head + 1);
+  const blob = await drawPicture({ sides, n, seen: answer, special: state.special, footer });
   flash("copy-picture", (await give(blob)) === "copied" ? say.copied : say.saved);
 }
 
@@ -326,7 +339,10 @@ function listen() {
   find("layers-box").ontoggle = ({ target }) => { if (target.open !== state.layers) change({ layers: target.open }); };
   find("all-on").onclick = () => change({ off: [] });
   find("language").onclick = () => { state.language = state.language === "en" ? "zh" : "en"; speak(); update(); };
-  find("copy-link").onclick = async () => { await navigator.clipboard?.writeText(location.href).catch(() => null); flash("copy-link", say.copied); };
+  find("copy-link").onclick = async () => {
+    await navigator.clipboard?.writeText(location.href).catch(() => null);
+    flash("copy-link", say.copied);
+  };
   find("copy-picture").onclick = copyPicture;
   find("folder").onchange = ({ target }) => openOwn(wanted(target.files));
   find("own-back").onclick = () => { own = null; use(page); };

@@ -12,7 +12,10 @@ const HALF = Float32Array.from({ length: 1 << 16 }, (_, bits) => {
 const COPY = {
   F32: (from, to) => to.set(new Float32Array(from)),
   F16: (from, to) => new Uint16Array(from).forEach((bits, i) => { to[i] = HALF[bits]; }),
-  BF16: (from, to) => new Uint32Array(to.buffer, to.byteOffset, to.length).set(Uint32Array.from(new Uint16Array(from), (bits) => bits << 16)),
+  BF16: (from, to) => { // the upper half of a float32
+    const words = new Uint32Array(to.buffer, to.byteOffset, to.length);
+    new Uint16Array(from).forEach((bits, i) => { words[i] = bits << 16; });
+  },
 };
 
 // The header of a file: {name: {dtype, shape, data_offsets}}, and where the numbers begin.

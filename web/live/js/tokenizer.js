@@ -3,7 +3,8 @@
 import { refuse } from "./refuse.js";
 
 const PUNCTUATION = /[\p{P}!-/:-@[-`{-~]/u; // in ASCII also $ + < = > ^ ` | ~, which Unicode calls symbols
-const CHINESE = /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b820}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/u;
+const CHINESE = // the blocks of Chinese characters, each of which is a word
+  /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b820}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/u;
 const SPACE = /[\t\n\r]|\p{White_Space}/u;
 const INVISIBLE = /[\0\ufffd]|\p{Cc}|\p{Cf}|\p{Co}|\p{Cn}/u;
 const NAMES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
@@ -55,7 +56,8 @@ export class Tokenizer {
 
   // At most `limit` tokens, [CLS] and [SEP] among them.
   encode(text, limit) {
-    const parts = text.split(SPECIAL).flatMap((part) => (SPECIAL.test(part) ? [part] : this.split(part).flatMap((word) => this.pieces(word))));
+    const cut = (part) => this.split(part).flatMap((word) => this.pieces(word));
+    const parts = text.split(SPECIAL).flatMap((part) => (SPECIAL.test(part) ? [part] : cut(part)));
     const tokens = ["[CLS]", ...parts.slice(0, limit - 2), "[SEP]"];
     return { tokens, ids: tokens.map((token) => this.ids.get(token)), cut: parts.length > limit - 2 };
   }

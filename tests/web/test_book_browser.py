@@ -1,0 +1,120 @@
+"""The book: every page opens without another host, fits a phone, leads somewhere; its search finds the chapter."""
+
+import re
+from html.parser import HTMLParser
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from serving import served
+
+from web.build import folder_bytes
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+# What a learner types, and the chapter that should be among the first three.
+QUESTIONS = {
+    "WordPiece": "02_tokens",
+    "position embeddings": "03_input_embeddings",
+    "attention head query key": "04_attention",
+    "residual connection": "05_encoder",
+    "masked language model": "06_masked_language_model",
+    "next sentence prediction": "07_next_sentence",
+    "answer span": "12_where_the_answer_stands",
+    "probes control task": "13_what_it_knows",
+}
+
+
+class Links(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attributes):
+        self.found += [value for name, value in attributes if name in ("href", "src") and value]
+
+
+def pages(site) -> list[str]:
+    found = (path.relative_to(site).as_posix() for path in site.rglob("*.html"))
+    return sorted(name for name in found if not name.startswith(("live/", "_static", "pagefind")))
+
+
+def test_every_page_opens_alone_and_fits_a_phone(new_tab, whole_site, book):
+    tab, wrong = new_tab(), []
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    tab.on("response", lambda answer: wrong.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None)
+    assert len(pages(whole_site)) > 40
+    for page in pages(whole_site):
+        tab.goto(f"{book}/{page}", wait_until="load")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 390, page
+        broken = tab.evaluate("[...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src)")
+        assert (broken, wrong, tab.outside, tab.broken) == ([], [], [], []), page
+
+
+def test_no_output_waits_for_a_kernel(whole_site):
+    for page in (whole_site / "notebooks").glob("[0-9]*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert "Run this cell to get" not in text and "widget-view" not in text, page.name
+        assert "../live/" in text and f'href="{page.stem}.ipynb" download' in text
+        assert (page.parent / f"{page.stem}.ipynb").is_file()
+        assert not re.search(r'<div class="cell_output[^>]*>\s*</div>', text), f"{page.name}: a blank output"
+    tour = (whole_site / "notebooks" / "00_tour.html").read_text(encoding="utf-8")
+    assert "../live/?text=My+dog+is+%5BMASK%5D." in tour  # the panel's own text
+
+
+def test_every_link_leads_somewhere(whole_site):
+    dead = set()
+    for page in pages(whole_site):
+        links = Links()
+        links.feed((whole_site / page).read_text(encoding="utf-8"))
+        for link in map(urlsplit, links.found):
+            target = (whole_site / page).parent / unquote(link.path)
+            if not link.scheme and link.path and not (target.exists() or target.joinpath("index.html").exists()):
+                dead.add((page, link.path))
+    assert not dead
+
+
+def test_formulas_need_no_script(tab, book):
+    tab.goto(f"{book}/notebooks/04_attention.html")
+    box = tab.locator("math[display=block]").first.bounding_box()
+    assert box["height"] > 30 and tab.locator("mjx-container").count() == 0
+
+
+def test_solutions_are_folded(tab, book):
+    tab.goto(f"{book}/notebooks/04_attention.html")
+    assert tab.locator("details").count() and not tab.locator("article details[open]").count()
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_learners_words_find_the_chapter(tab, book, question):
+    tab.goto(f"{book}/search.html?q={question.replace(' ', '+')}")
+    tab.locator("#found li").first.wait_for()
+    first = [link.get_attribute("href") for link in tab.locator("#found a").all()[:3]]
+    assert any(QUESTIONS[question] in link for link in first), first
+    assert tab.outside == [] and tab.broken == []
+
+
+def test_a_visited_page_and_the_search_go_on_without_the_server(new_tab, whole_site):
+    tab = new_tab()
+    with served(whole_site) as site:
+        tab.goto(f"{site}/index.html")
+        tab.evaluate("navigator.serviceWorker.ready.then(() => true)")
+        tab.wait_for_function("() => navigator.serviceWorker.controller")
+        tab.goto(f"{site}/notebooks/04_attention.html")
+        tab.goto(f"{site}/search.html?q=attention")
+        tab.locator("#found li").first.wait_for()
+        kept = """async () => {
+          const [site] = (await caches.keys()).filter((name) => name.startsWith("bertlab-site"));
+          const paths = await (await caches.open(site)).keys();
+          return paths.filter(({ url }) => url.includes("/pagefind/")).length > 20;
+        }"""
+        tab.wait_for_function(kept)
+    tab.goto(f"{site}/notebooks/04_attention.html")
+    assert tab.locator("h1").first.text_content().startswith("04 Attention")
+    tab.goto(f"{site}/search.html?q=wordpiece")
+    tab.locator("#found li").first.wait_for()
+
+
+def test_the_site_is_small(whole_site):
+    assert folder_bytes(whole_site) < 40e6
+    live = [path for path in (whole_site / "live").rglob("*") if path.is_file() and "models" not in path.parts]
+    assert sum(path.stat().st_size for path in live if path.name != "stored.json") < 120_000
