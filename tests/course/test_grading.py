@@ -106,7 +106,7 @@ def solved(path: Path) -> str:
         if cell["source"].startswith("%%keep\n"):
             names = re.findall(r"^(?:class|def) (\w+)", cell["source"], re.M)
             own = [f"{solutions()[name].rstrip()}  # my own\n" for name in names]
-            cell["source"] = "%%keep\n" + "\n\n".join(own)
+            cell["source"] = "%%keep\nfrom torch import nn\n\n\n" + "\n\n".join(own)
             continue
         later = [other["source"] for other in code[number:]]
         name, solution = next(
