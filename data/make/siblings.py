@@ -1,0 +1,162 @@
+"""Write what the siblings of `english` learn from and are measured on, and train them as adapters (LoRA).
+
+    python data/make/siblings.py texts --data FOLDER --out WORK
+    python data/make/siblings.py train --out WORK --only names pairs
+
+FOLDER holds the data sets in their makers' formats (each with its SOURCE.txt): imdb, sentence_polarity, squad, wnut17,
+uner_ewt, nli_dev, wikipedia_2019. `texts` writes WORK/NAME/train, dev and test files. No text is in two, and what is
+measured on is never learned from. `train` runs one `bertlab finetune --lora` for each, which its card repeats.
+"""
+
+import argparse
+import csv
+import io
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.finetuning.learning_curve import READ
+from bertlab.__main__ import main as bertlab
+from bertlab.corpora.cloze import cloze_questions
+from bertlab.corpora.english.large import read_articles
+from bertlab.corpora.english.measured import measured_passages
+from bertlab.corpora.english.overlap import Overlap, Removed, without_overlap
+from bertlab.corpora.examples import QAExample, TextExample, TokenExample
+from bertlab.corpora.labelled.conll import read_conll
+from bertlab.corpora.labelled.parts import keep_apart
+from bertlab.corpora.labelled.squad import read_squad, squad_text
+from bertlab.corpora.labelled.tabular import read_table
+from bertlab.io.atomic import atomic_write
+
+OURS = Path(__file__).parents[1] / "english"
+POLARITY = {"neg": "negative", "pos": "positive"}
+KINDS = {
+    "person": "PER",
+    "location": "LOC",
+    "corporation": "ORG",
+    "group": "ORG",
+}  # WNUT-17's; works and products are none
+OFTEN = {"imdb": 1, "mr": 2}  # a sentence of MR says less than a review
+CLOZES = 8000
+NO_ANSWER = 4  # one question of SQuAD in so many is also asked of another passage of its article
+
+
+def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows([header, *rows])
+    atomic_write(path, file.getvalue())
+
+
+def opinions(data: Path, out: Path) -> None:
+    """Film reviews: 2,000 of IMDB's test set and a tenth of MR to measure on, 500 of each to choose by."""
+    parts: dict[str, list] = {"train": [], "dev": []}
+    for name, read in READ.items():
+        known, test = read(data)
+        parts["train"] += known[500:] * OFTEN[name]
+        parts["dev"] += known[:500]
+        parts[f"test-{name}"] = test
+    for part, rows in parts.items():
+        labelled = [(text, POLARITY[label]) for text, label in random.Random(0).sample(rows, len(rows))]
+        write_table(out / f"{part}.csv", ("text", "label"), labelled)
+
+
+def names(data: Path, out: Path) -> None:
+    """Names in tweets (WNUT-17, its kinds mapped to PER, LOC, ORG), on the web (UNER-EWT) and in data/english."""
+    tweets = [e for file in ("wnut17train.conll", "emerging.dev.conll") for e in read_conll(data / "wnut17" / file)]
+    web, chosen_by = keep_apart(list(read_conll(data / "uner_ewt" / "dev.conll")), 5)
+    ours = list(read_conll(OURS / "names-train.conll"))
+    write_conll(out / "train.conll", [*map(three_kinds, tweets), *web, *ours])
+    write_conll(out / "dev.conll", chosen_by)
+    write_conll(out / "test.conll", list(read_conll(data / "uner_ewt" / "test.conll")))
+
+
+def three_kinds(example: TokenExample) -> TokenExample:
+    """Map the six kinds of WNUT-17 to the three of UNER-EWT."""
+    assert example.labels is not None, "the training set is labelled"
+    parted = [label.partition("-") for label in example.labels]
+    labels = tuple(f"{begin}-{KINDS[kind]}" if kind in KINDS else "O" for begin, _, kind in parted)
+    return replace(example, labels=labels)
+
+
+def write_conll(path: Path, examples: Sequence[TokenExample]) -> None:
+    marked = [e for e in examples if e.labels and e.words != ("-DOCSTART-",)]
+    blocks = ["".join(f"{w}\t{t}\n" for w, t in zip(e.words, e.labels or (), strict=True)) for e in marked]
+    atomic_write(path, "\n".join(blocks))
+
+
+def pairs(data: Path, out: Path) -> None:
+    """Entailment, neutral, contradiction: the dev sets of SNLI and MNLI, a tenth to measure on."""
+    examples = [e for name in ("snli", "mnli") for e in read_table(data / "nli_dev" / f"{name}_dev.csv")]
+    known, test = keep_apart(examples, 10)
+    train, dev = keep_apart(known, 40)
+    for part, some in (("train", train), ("dev", dev), ("test", test)):
+        write_table(out / f"{part}.csv", ("premise", "hypothesis", "label"), map(in_columns, some))
+
+
+def in_columns(example: TextExample) -> tuple[str, str, str]:
+    return example.text, example.pair or "", str(example.label)
+
+
+def questions(data: Path, out: Path) -> None:
+    """SQuAD's head twice, questions of ours, questions that the passage does not answer, and clozes from Wikipedia."""
+    known, chosen_by = keep_apart(list(read_squad(data / "squad" / "train-v1.1.head.json")), 20)
+    articles = without_overlap(read_articles(data, "train", True), Overlap(measured_passages(data)), Removed())
+    clozes = [example for example, _ in zip(cloze_questions(articles, most=1), range(CLOZES), strict=False)]
+    ours = list(read_squad(OURS / "questions-train.json"))
+    again = [replace(example, id=f"{example.id}-2") for example in known + ours]
+    mixed = [*known, *ours, *again, *clozes, *without_answer(known)]
+    atomic_write(out / "train.json", squad_text(random.Random(0).sample(mixed, len(mixed)), "train"))
+    atomic_write(out / "dev.json", squad_text([*chosen_by, *without_answer(chosen_by)], "dev"))
+    atomic_write(out / "test.json", squad_text(list(read_squad(data / "squad" / "xquad.en.json")), "XQuAD-en"))
+
+
+def without_answer(examples: Sequence[QAExample]) -> list[QAExample]:
+    """Ask every fourth question of the passage that comes next and lacks its answer, as SQuAD 2.0 does."""
+    found = []
+    for number in range(0, len(examples), NO_ANSWER):
+        asked = examples[number]
+        later = (e.context for e in examples[number:] if e.context != asked.context and asked.answer not in e.context)
+        if context := next(later, None):
+            empty = {"answer": "", "answer_start": -1, "others": ()}
+            found.append(replace(asked, id=f"{asked.id}-none", context=context, **empty))
+    return found
+
+
+TEXTS: dict[str, Callable[[Path, Path], None]] = {
+    "sentiment": opinions,
+    "names": names,
+    "pairs": pairs,
+    "questions": questions,
+}
+FINETUNE = {
+    "sentiment": "sentence --train train.csv --dev dev.csv --test test-mr.csv --epochs 2 --max-length 192",
+    "names": "token --train train.conll --dev dev.conll --test test.conll --epochs 4",
+    "pairs": "pair --train train.csv --dev dev.csv --test test.csv --epochs 2",
+    "questions": "qa --train train.json --dev dev.json --test test.json --epochs 2 --max-length 256",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("texts", "train"))
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--only", nargs="+", choices=[*TEXTS], default=[*TEXTS])
+    parser.add_argument("--model", default="english")
+    options = parser.parse_args()
+    if options.what == "texts" and options.data is None:
+        parser.error("texts needs --data")
+    for name in options.only:
+        folder = options.out / name
+        folder.mkdir(parents=True, exist_ok=True)
+        if options.what == "texts":
+            TEXTS[name](options.data, folder)
+        else:
+            words = [str(folder / w) if "." in w else w for w in FINETUNE[name].split()]
+            out = ["--out", str(options.out / f"english-{name}")]
+            bertlab(["finetune", *words, "--model", options.model, "--lora", "16", "--half", *out])
+
+
+if __name__ == "__main__":
+    main()
