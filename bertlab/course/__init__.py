@@ -1,14 +1,6 @@
 """What the chapters need and nothing else does: exercise checkers, panels to play with, live plots, baselines."""
 
 from bertlab.course.chapters import EXERCISES
-from bertlab.course.checks.part_one.context import (
-    check_may_look,
-    check_negative_sampling,
-    check_neighbours,
-    check_probes,
-    check_text_score,
-)
-from bertlab.course.checks.part_one.tour import check_best_span, check_left_of_gap, check_likeliest, check_pair_inputs
 from bertlab.course.checks.part_three.cluster import check_attainable, check_round_to_bfloat16, check_step_operations
 from bertlab.course.checks.part_three.comparing import (
     check_holm,
@@ -54,25 +46,12 @@ from bertlab.course.checks.part_three.project import (
     check_unanswered,
     check_vocabulary_size,
 )
-from bertlab.course.checks.part_two.answers import (
-    check_answer_positions,
-    check_decide,
-    check_normalise,
-    check_question_answering,
-)
-from bertlab.course.checks.part_two.classifier import check_classifier, check_epochs, check_inputs
 from bertlab.course.checks.part_two.crf import (
     check_crf,
     check_log_partition,
     check_marginals,
     check_path_score,
     check_viterbi,
-)
-from bertlab.course.checks.part_two.finetuning import (
-    check_expected_best,
-    check_finetune,
-    check_layer_shares,
-    check_smooth_loss,
 )
 from bertlab.course.checks.part_two.labels import (
     check_align,
@@ -100,13 +79,6 @@ from bertlab.course.checks.part_two.sentences import (
     check_recall_at,
     check_sentence_encoder,
 )
-from bertlab.course.checks.part_two.spans import (
-    check_answer_question,
-    check_best_answer,
-    check_most_context,
-    check_offsets,
-    check_question_rows,
-)
 from bertlab.course.exercise import own_or_solution
 from bertlab.course.matching import Matching, load_matching
 from bertlab.course.mistake import Mistake
@@ -133,12 +105,7 @@ __all__ = [
     "check_elmo",
     "check_gpt",
     "check_transformer",
-    "check_inputs",
     "check_choice_rows",
-    "check_classifier",
-    "check_epochs",
-    "check_expected_best",
-    "check_finetune",
     "check_fuse",
     "check_holm",
     "check_hypothesis_only",
@@ -150,38 +117,20 @@ __all__ = [
     "check_sentence_encoder",
     "check_control_labels",
     "check_align",
-    "check_answer_positions",
-    "check_answer_question",
-    "check_best_answer",
-    "check_decide",
-    "check_most_context",
-    "check_normalise",
-    "check_offsets",
-    "check_question_answering",
-    "check_question_rows",
-    "check_best_span",
     "check_crf",
     "check_crf_tagger",
     "check_entities",
     "check_full_rows",
     "check_gated",
-    "check_layer_shares",
-    "check_left_of_gap",
-    "check_likeliest",
     "check_log_partition",
     "check_marginals",
     "check_may_follow",
-    "check_may_look",
-    "check_negative_sampling",
-    "check_neighbours",
     "check_order_pairs",
-    "check_pair_inputs",
     "check_paired_bootstrap",
     "check_paired_runs",
     "check_paired_t",
     "check_path_score",
     "check_power",
-    "check_probes",
     "check_probe",
     "check_pseudo_log_likelihood",
     "check_removal_effects",
@@ -190,9 +139,7 @@ __all__ = [
     "check_replaced",
     "check_rotate",
     "check_tagging",
-    "check_smooth_loss",
     "check_soft_loss",
-    "check_text_score",
     "check_token_classifier",
     "check_verdict",
     "check_unpad",

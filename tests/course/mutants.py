@@ -46,6 +46,8 @@ def places(tree: ast.AST) -> Iterator[tuple[ast.stmt, Callable[[], str]]]:
                 continue
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
                 continue  # a docstring
+            if ast.unparse(statement).startswith("nn.init."):
+                continue  # weights are drawn, not learned through
             for parent, field, child in own_expressions(statement):
                 yield from ((statement, change) for change in changes(parent, field, child))
 

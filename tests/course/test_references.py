@@ -7,18 +7,30 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from bertlab import BertConfig, BertModel, Tokenizer
+from bertlab import (
+    BertConfig,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertModel,
+    Tokenizer,
+)
+from bertlab.corpora.examples import QAExample
+from bertlab.course import load_matching
 from bertlab.course.chapter_03.exercises.waves import sinusoids
 from bertlab.course.chapter_05.exercises.bert import count_parameters
 from bertlab.course.chapter_05.exercises.layers import gelu, layer_norm
 from bertlab.course.chapter_06.exercises.head import my_loss
-from bertlab.course.observe import random_tensor
-from bertlab.course.solutions import pretraining
+from bertlab.course.chapter_09.exercises.classifier import expected_best, smooth_loss
+from bertlab.course.observe import random_tensor, small_batch
+from bertlab.course.solutions import answers, one_sentence, pretraining, tokenizer
+from bertlab.course.solutions.config import Config
 from bertlab.course.solutions.tokenizer import clean
 from bertlab.course.solutions.training import AdamW, rate_share
 from bertlab.inputs.negatives import cut_lengths
+from bertlab.inputs.spans import most_context, span_features
+from bertlab.tasks.span import SpanTask
 from bertlab.tokenizer import SPECIAL_TOKENS
-from bertlab.training.engine.optim import rate_factor
+from bertlab.training.engine.optim import rate_factor, rate_scales
 from bertlab.training.initial_weights import start_from_sinusoids
 
 
@@ -79,3 +91,84 @@ def test_adamw_is_that_of_torch():
         other.step()
     for a, b in zip(mine.parameters(), theirs.parameters(), strict=True):
         assert torch.allclose(a, b, atol=1e-5)
+
+
+# Part two
+
+SIZES = dict(
+    vocab_size=80, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=16,
+    max_position_embeddings=64,
+)  # fmt: skip
+QUESTION, PASSAGE = "Who likes Zoé?", "My dog likes walks.  He doesn't like Zoé's caf\u00e9: “too loud”, he says. " * 3
+
+
+@torch.no_grad()
+def test_the_new_heads_give_the_librarys_logits():
+    torch.manual_seed(0)
+    rows = small_batch()
+    library = BertForSequenceClassification(BertConfig(**SIZES, num_labels=3)).eval()
+    mine = one_sentence.BertForSequenceClassification(Config(**SIZES), 3).eval()
+    assert load_matching(mine, library).complete
+    assert torch.allclose(mine(*rows), library(*rows).logits, atol=1e-5)
+    spans = BertForQuestionAnswering(BertConfig(**SIZES)).eval()
+    own = answers.BertForQuestionAnswering(Config(**SIZES)).eval()
+    load_matching(own, spans)
+    load_matching(own.qa_outputs, spans.span)
+    for logits, right in zip(own(*rows), (spans(*rows).start_logits, spans(*rows).end_logits), strict=True):
+        assert torch.allclose(logits, right, atol=1e-5)
+
+
+def test_shares_and_losses_are_those_of_the_library_and_of_torch():
+    model = one_sentence.BertForSequenceClassification(Config(**SIZES), 3)
+    names = {weight: name for name, weight in model.named_parameters()}
+    pairs = one_sentence.layer_shares(model, 0.5)
+    mine = {names[weight]: share for part, share in pairs for weight in part.parameters()}
+    assert mine == pytest.approx(rate_scales(list(names.values()), 0.5))
+    logits, labels = random_tensor(5, 4), torch.tensor([0, 3, 1, 1, 2])
+    right = F.cross_entropy(logits, labels, label_smoothing=0.2)
+    assert torch.allclose(smooth_loss(logits, labels, 0.2), right)
+    assert expected_best([0.5, 0.7], 2) == pytest.approx(0.65)  # the pairs are 0.5, 0.7, 0.7, 0.7
+
+
+@pytest.fixture(scope="module")
+def tokenizers():
+    """The reader's kind of tokenizer and the library's, with one small vocabulary."""
+    library = Tokenizer.train([QUESTION, PASSAGE] * 2, vocab_size=70)
+    tokens = library.convert_ids_to_tokens(range(library.vocab_size))
+    return tokenizer.Tokenizer({token: number for number, token in enumerate(tokens)}), library
+
+
+def test_windows_are_those_of_the_library(tokenizers):
+    mine, library = tokenizers
+    for text in ("my dog", "  My DOG, doesn't", PASSAGE, "\u4f60 caf\u0065\u0301 \u200b x", ""):
+        assert answers.offsets(mine, text) == [tuple(pair) for pair in library.encodings([text])[0].offsets]
+    for size, stride in ((30, 8), (44, 20), (200, 60)):
+        rows = answers.question_rows(mine, QUESTION, PASSAGE, size, stride)
+        right = span_features([QAExample("", QUESTION, PASSAGE, "", -1)], library, size, stride, learn=False)
+        assert [row["ids"] for row in rows] == [list(feature.rows[0].ids) for feature in right]
+        batch, given = answers.question_batch(rows, mine), library.batch([feature.rows[0] for feature in right])
+        assert all(torch.equal(batch[name], given[name]) for name in batch)
+        for row, feature in zip(rows, right, strict=True):
+            assert row["starts"] == [position in feature.max_context for position in feature.passage]
+    windows = answers.cut_windows(450, 400, 200)
+    owners = [number for number, own in enumerate(most_context(windows)) for _ in own]
+    assert answers.most_context(windows) == owners
+
+
+def test_answers_are_those_of_the_library(tokenizers):
+    mine, library = tokenizers
+    torch.manual_seed(0)
+    model = BertForQuestionAnswering(BertConfig(**SIZES)).eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.3)
+
+    def logits(**rows):
+        out = model(**rows)
+        return out.start_logits, out.end_logits
+
+    for size, stride in ((30, 8), (64, 20)):
+        example = QAExample("", QUESTION, PASSAGE, "", -1)
+        found = next(SpanTask(library, size, stride, whole_words=False).predict(model, [example]))
+        for step, right in ((1, found.candidates[0].text), (-1, "")):
+            threshold = found.no_answer_score + step
+            assert answers.answer_question(logits, mine, QUESTION, PASSAGE, threshold, size, stride) == right

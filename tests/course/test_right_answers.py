@@ -2,6 +2,8 @@
 
 import math
 import random
+import re
+import string
 
 import pytest
 import torch
@@ -9,7 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertlab.course.chapters import EXERCISES
-from bertlab.course.solutions import encoder, pretraining, tokenizer, training
+from bertlab.course.solutions import answers, encoder, one_sentence, pretraining, tokenizer, training
 
 LOW = torch.finfo(torch.float32).min
 
@@ -377,7 +379,147 @@ def batches_of_another_order(documents, tokenizer, size=32, max_tokens=64, rate=
     yield from training.batches(mixed, tokenizer, size, max_tokens, rate, seed + 1)
 
 
+# Chapters 00 and 01
+
+
+def likeliest_by_sorting(logits, k):
+    order = torch.sort(logits, descending=True).indices
+    return order[:k], torch.softmax(logits, 0)[order[:k]]
+
+
+def pair_of_tensors(first, second, cls, sep, length):
+    ids, types, mask = torch.zeros(3, length, dtype=torch.long)
+    text = torch.tensor([cls, *first, sep, *second, sep])
+    ids[: len(text)], mask[: len(text)], types[len(first) + 2 : len(text)] = text, 1, 1
+    return ids, types, mask
+
+
+def span_by_a_table(start, end, longest):
+    size = len(start)
+    scores = start[:, None] + end
+    legal = torch.ones(size, size).triu().tril(longest - 1).bool()
+    legal[0] = False
+    best = scores.masked_fill(~legal, -torch.inf).argmax()
+    return best // size, best % size
+
+
+def neighbours_one_by_one(words, position, window):
+    around = range(position - window, position + window + 1)
+    return [words[place] for place in around if 0 <= place < len(words) and place != position]
+
+
+def sampling_by_einsum(seen, right, negatives):
+    true, false = torch.einsum("nd,nd->n", seen, right), torch.einsum("nd,nkd->nk", seen, negatives)
+    each = F.softplus(-true) + F.softplus(false).sum(1)
+    return each.sum() / len(each)
+
+
+def score_by_loops(log_p, ids):
+    rows = [sum(log_p[n, i, ids[n, i + 1]] for i in range(ids.size(1) - 1)) for n in range(len(ids))]
+    return torch.stack(rows)
+
+
+# Chapters 09 and 12
+
+
+def epochs_of_a_copy(examples, size=32, seed=0):
+    rng, mine = random.Random(seed), list(examples)
+    while True:
+        rng.shuffle(mine)
+        for start in range(0, len(mine), size):
+            yield mine[start : start + size]
+
+
+class ClassifierByHand(one_sentence.BertForSequenceClassification):
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        pooled = self.bert(input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)[1]
+        return F.linear(self.dropout(pooled), self.classifier.weight, self.classifier.bias)
+
+    def loss(self, batch):
+        logits = self(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"])
+        asked = batch["labels"] != -100
+        return -logits.log_softmax(-1)[asked].gather(1, batch["labels"][asked][:, None]).mean()
+
+
+def finetune_that_clears_first(model, batches, steps, rate=1e-3, warmup=0.1, clip=1.0, on_step=None, shares=None):
+    optimizers = [(training.AdamW(part), share) for part, share in (shares or [(model, 1)])]
+    model.train()
+    batches = iter(batches)
+    for step in range(steps):
+        for optimizer, _ in optimizers:
+            optimizer.zero_grad()
+        loss = model.loss(next(batches))
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_([w for optimizer, _ in optimizers for w in optimizer.parameters], clip)
+        for optimizer, share in optimizers:
+            optimizer.step(rate * share * training.rate_share((step + 0.5) / steps, warmup))
+        if on_step is not None:
+            on_step(step, float(loss.detach()))
+    model.eval()
+    return model
+
+
+def shares_from_the_top(model, decay):
+    found, share = [(model.classifier, 1), (model.bert.pooler, 1)], 1.0
+    for layer in reversed(model.bert.encoder.layers):
+        found.append((layer, share))
+        share *= decay
+    return [*found, (model.bert.embeddings, share)]
+
+
+def best_by_counting(accuracies, k):
+    ordered, n = sorted(accuracies), len(accuracies)
+    return sum(value * (((i + 1) / n) ** k - (i / n) ** k) for i, value in enumerate(ordered))
+
+
+def normalise_by_expressions(text):
+    text = re.sub(f"[{re.escape(string.punctuation)}]", "", text.lower())
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
+
+
+class AnswerBySqueeze(answers.BertForQuestionAnswering):
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        states = self.bert(input_ids, attention_mask, token_type_ids)[0]
+        start, end = self.qa_outputs(states).split(1, dim=-1)
+        return start.squeeze(-1), end.squeeze(-1)
+
+
+def positions_by_search(places, first, begin, stop):
+    if begin < 0 or places[0][0] > begin or places[-1][1] < stop:
+        return (0, 0)
+    start = next(n for n, (_, right) in enumerate(places) if right > begin)
+    end = max(n for n, (left, _) in enumerate(places) if left < stop)
+    return (first + start, first + end)
+
+
+def span_of_loops(start, end, starts, ends, longest=30):
+    best, found = -math.inf, None
+    for i in range(len(start)):
+        for j in range(i, min(i + longest, len(end))):
+            if starts[i] and ends[j] and start[i] + end[j] > best:
+                best, found = start[i] + end[j], (i, j)
+    return found
+
+
 ANSWERS = {
+    "check_likeliest": [likeliest_by_sorting],
+    "check_pair_inputs": [pair_of_tensors],
+    "check_left_of_gap": [lambda text: text.split("[MASK]")[0] + "[MASK]"],
+    "check_best_span": [span_by_a_table],
+    "check_neighbours": [neighbours_one_by_one],
+    "check_negative_sampling": [sampling_by_einsum],
+    "check_may_look": [lambda size: torch.arange(size)[:, None] >= torch.arange(size)],
+    "check_text_score": [score_by_loops],
+    "check_epochs": [epochs_of_a_copy],
+    "check_classifier": [ClassifierByHand],
+    "check_finetune": [finetune_that_clears_first],
+    "check_layer_shares": [shares_from_the_top],
+    "check_smooth_loss": [lambda logits, labels, p: F.cross_entropy(logits, labels, label_smoothing=p)],
+    "check_expected_best": [best_by_counting],
+    "check_normalise": [normalise_by_expressions],
+    "check_question_answering": [AnswerBySqueeze],
+    "check_answer_positions": [positions_by_search],
+    "check_best_answer": [span_of_loops],
     "check_clean": [clean_by_hand],
     "check_cut_word": [cut_by_recursion],
     "check_tokenizer": [ByLoops],
@@ -421,7 +563,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(
-    ("name", "answer"), [(name, answer) for name, answers in ANSWERS.items() for answer in answers], ids=str
+    ("name", "answer"), [(name, answer) for name, several in ANSWERS.items() for answer in several], ids=str
 )
 def test_a_right_answer_written_another_way_passes(name, answer):
     EXERCISES[name](*(answer if isinstance(answer, tuple) else (answer,)))

@@ -14,10 +14,7 @@ from bertlab.course.checks.part_three.decoders import (
 )
 from bertlab.course.checks.part_three.language_models import check_backwards, check_causal_mask, check_elmo, check_gpt
 from bertlab.course.checks.part_three.parallel import check_accumulated_step
-from bertlab.course.checks.part_two.answers import check_answer_positions, check_decide, check_question_answering
-from bertlab.course.checks.part_two.classifier import check_classifier, check_epochs, check_inputs
 from bertlab.course.checks.part_two.crf import check_crf, check_log_partition, check_path_score, check_viterbi
-from bertlab.course.checks.part_two.finetuning import check_finetune, check_layer_shares
 from bertlab.course.checks.part_two.labels import (
     check_align,
     check_crf_tagger,
@@ -33,22 +30,8 @@ from bertlab.course.checks.part_two.sentences import (
     check_multiple_choice,
     check_sentence_encoder,
 )
-from bertlab.course.checks.part_two.spans import (
-    check_answer_question,
-    check_best_answer,
-    check_most_context,
-    check_offsets,
-    check_question_rows,
-)
-
-ROWS = (check_question_rows, ("question_rows", "question_batch"))
 
 CHECKS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
-    "inputs": (check_inputs, ("inputs",)),
-    "epochs": (check_epochs, ("epochs",)),
-    "BertForSequenceClassification": (check_classifier, ("BertForSequenceClassification",)),
-    "layer_shares": (check_layer_shares, ("layer_shares",)),
-    "finetune": (check_finetune, ("finetune",)),
     "mean_pool": (check_mean_pool, ("mean_pool",)),
     "in_batch_loss": (check_in_batch_loss, ("in_batch_loss",)),
     "SentenceEncoder": (check_sentence_encoder, ("SentenceEncoder",)),
@@ -66,16 +49,6 @@ CHECKS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "viterbi": (check_viterbi, ("viterbi",)),
     "CRF": (check_crf, ("CRF",)),
     "BertWithCRF": (check_crf_tagger, ("BertWithCRF",)),
-    "BertForQuestionAnswering": (check_question_answering, ("BertForQuestionAnswering",)),
-    "offsets": (check_offsets, ("offsets",)),
-    "answer_positions": (check_answer_positions, ("answer_positions",)),
-    "cut_windows": ROWS,
-    "most_context": (check_most_context, ("most_context",)),
-    "question_rows": ROWS,
-    "question_batch": ROWS,
-    "best_span": (check_best_answer, ("best_span",)),
-    "decide": (check_decide, ("decide",)),
-    "answer_question": (check_answer_question, ("answer_question",)),
     "causal_mask": (check_causal_mask, ("causal_mask",)),
     "Gpt": (check_gpt, ("Gpt",)),
     "backwards": (check_backwards, ("backwards",)),

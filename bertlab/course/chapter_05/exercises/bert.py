@@ -168,7 +168,6 @@ check_initialise = Exercise(
         ),
         ("nothing was drawn: this is PyTorch's own start, or std=1.", f"{DRAW} => pass"),
     ],
-    spared={"detached": "weights are drawn here, nothing is learned"},
 )
 
 

@@ -1,1 +1,0 @@
-"""Checkers of part one, chapters 00 to 08: BERT from tokens to a trained model."""
