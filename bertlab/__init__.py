@@ -21,10 +21,10 @@ from bertlab.model import (
     BertForTokenClassification,
     BertModel,
 )
-from bertlab.model.fast.cpu import heed_thread_limit
+from bertlab.model.cpu import limit_threads
 from bertlab.tokenizer import Tokenizer
 
-heed_thread_limit()
+limit_threads()
 
 __all__ = [
     "BertConfig",

@@ -73,7 +73,7 @@ class BertConfig:
     `pooling` to `no_answer_threshold` are bertlab's own, and their defaults are the published BERT: the vector that
     stands for a text (BertForSequenceClassification), the layers that a classifier reads (LayerMix), the decoder of
     word labels (BertForTokenClassification), and how far the best answer's logits must exceed those of "no answer".
-    The last four make another encoder than BERT's, as later papers did: see bertlab.model.variants. Their config.json
+    The last four make another encoder than BERT's, as later papers did: see bertlab.model.encoder. Their config.json
     has another model_type.
 
     Raises InputError, naming the field, for a value that no BERT can have.

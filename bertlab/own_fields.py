@@ -7,7 +7,7 @@ POOLINGS = ("cls", "mean")
 LAYER_MIXES = ("last", "second-to-last", "sum-last-4", "concat-last-4", "scalar-mix")
 TOKEN_DECODERS = ("linear", "cnn", "crf")
 POSITIONS = ("absolute", "rotary")
-# What later papers changed in the encoder: see bertlab.model.variants.
+# What later papers changed in the encoder: see bertlab.model.encoder.
 VARIANTS = ("position_embedding_type", "pre_norm", "gated_feed_forward", "shared_layers")
 HEAD = ("pooling", "layer_mix", "token_decoder")
 OWN = (*HEAD, "no_answer_threshold", *VARIANTS)

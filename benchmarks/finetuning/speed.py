@@ -37,7 +37,7 @@ from benchmarks.finetuning.real import prepare
 from benchmarks.finetuning.storyworld import line, task_of
 from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.inputs.features import Feature
-from bertlab.model.fast import keep_memory
+from bertlab.model.cpu import keep_memory
 from bertlab.training.engine.loop import LoopSettings, train
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import batches

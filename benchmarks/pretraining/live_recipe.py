@@ -30,7 +30,7 @@ from bertlab.corpora import storyworld
 from bertlab.evaluation.held_out import storyworld_test
 from bertlab.evaluation.measures import evaluate_pretraining
 from bertlab.inputs.masking import Masking
-from bertlab.model.fast import keep_memory
+from bertlab.model.cpu import keep_memory
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import batches, token_ids
 from bertlab.training.engine import optim

@@ -35,7 +35,7 @@ from bertlab.corpora import storyworld
 from bertlab.evaluation.baselines import NeighbourBaselines
 from bertlab.evaluation.held_out import count_neighbours, storyworld_test
 from bertlab.evaluation.measures import evaluate_pretraining
-from bertlab.model.fast import keep_memory
+from bertlab.model.cpu import keep_memory
 from bertlab.training.batches import Documents, batches, token_ids
 from bertlab.training.engine.callbacks import Callbacks
 from bertlab.training.engine.devices import make_fabric

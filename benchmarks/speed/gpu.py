@@ -28,7 +28,7 @@ from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.config import SIZES
 from bertlab.corpora.pydoc import read_docstrings
 from bertlab.training.batches import Documents, batches, token_ids
-from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.devices import compile_layers, make_fabric
 from bertlab.training.engine.loop import train_step
 from bertlab.training.engine.micro_batches import own_micro_batches
 from bertlab.training.engine.optim import Optimization, make_optimizers
@@ -65,7 +65,7 @@ def ours(config: BertConfig, device: str, technique: Technique) -> Step:
     fabric, model = make_fabric(device), BertForPreTraining(config)
     model.bert.encoder.gradient_checkpointing = technique.gradient_checkpointing
     if technique.compiled:
-        model.bert.encoder.compile_layers()
+        compile_layers(model.bert.encoder)
     wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, ADAMW))
     wrapped.train()
     prepare = partial(with_positions, unpadded=technique.unpadded)

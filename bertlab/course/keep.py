@@ -29,7 +29,7 @@ from bertlab.course.mistake import Mistake
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 from bertlab.io.gate import read_text
-from bertlab.model.fast import keep_memory
+from bertlab.model.cpu import keep_memory
 
 SOLUTIONS = (  # in the order of the file, a line for each part of the course
     "config tokenizer encoder pretraining training one_sentence two_sentences every_token answers family accumulation"

@@ -9,8 +9,7 @@ from bertlab.model.classifiers import (
     BertForTokenClassification,
     ClassifierOutput,
 )
-from bertlab.model.encoder import BertOutput
-from bertlab.model.fast import BertModel
+from bertlab.model.encoder import BertModel, BertOutput
 from bertlab.model.heads import (
     BertForMaskedLM,
     BertForPreTraining,

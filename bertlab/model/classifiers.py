@@ -12,10 +12,11 @@ from torch import Tensor, nn
 from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
 from bertlab.model.base import PretrainedModel, check_labels
+from bertlab.model.cpu import Dropout
 from bertlab.model.crf import CRF, precise
-from bertlab.model.encoder import BertOutput
-from bertlab.model.fast import BertModel, EncoderOptions
-from bertlab.model.heads import class_loss, mean_cross_entropy, without_padding
+from bertlab.model.encoder import BertModel, BertOutput
+from bertlab.model.heads import EncoderOptions, without_padding
+from bertlab.model.losses import class_loss, mean_cross_entropy
 from bertlab.model.mixing import LayerMix, WordConvolution, mean_over_tokens, moved, word_positions
 
 
@@ -38,7 +39,7 @@ class BertClassifier(PretrainedModel):
         self.bert = BertModel(config, add_pooler and config.pooling == "cls" and not mixed)
         self.mix = LayerMix(config) if mixed else None
         dropout = config.classifier_dropout
-        self.dropout = nn.Dropout(config.hidden_dropout_prob if dropout is None else dropout)
+        self.dropout = Dropout(config.hidden_dropout_prob if dropout is None else dropout)
         self.classifier = nn.Linear(config.hidden_size if self.mix is None else self.mix.width, labels)
 
     def encode(self, *inputs: Tensor | None, **options: Unpack[EncoderOptions]) -> tuple[Tensor, BertOutput]:

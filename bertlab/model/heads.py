@@ -4,16 +4,25 @@ Shapes: B sequences, S tokens, H hidden size, V vocabulary, M masked positions.
 """
 
 from dataclasses import dataclass
-from typing import Unpack
+from typing import TypedDict, Unpack
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
+from bertlab.model.attend import Packing
 from bertlab.model.base import PretrainedModel, check_labels, is_recorded
-from bertlab.model.encoder import ACTIVATIONS
-from bertlab.model.fast import BertModel, EncoderOptions, lean_cross_entropy
+from bertlab.model.encoder import ACTIVATIONS, BertModel
+from bertlab.model.losses import class_loss, lean_cross_entropy, mean_cross_entropy, span_loss, total
+
+
+class EncoderOptions(TypedDict, total=False):
+    """What a call of any model may ask of its encoder; see BertModel."""
+
+    output_attentions: bool
+    output_hidden_states: bool
+    head_mask: Tensor | None
+    packed: bool | Packing
 
 
 @dataclass
@@ -242,29 +251,3 @@ def labels_on_padding(labels: Tensor, attention_mask: Tensor | None) -> bool:
 def labelled_positions(labels: Tensor) -> Tensor:
     """Return where labels (B, S) are not ignored: (M,), numbers of 0..B*S-1."""
     return (labels != IGNORED).flatten().nonzero().squeeze(1)
-
-
-def class_loss(logits: Tensor, labels: Tensor | None, reason: str, name: str = "labels") -> Tensor | None:
-    """Check the labels (...) and return the mean cross-entropy of logits (..., N) over those that are not ignored."""
-    if labels is None:
-        return None
-    check_labels(name, labels, logits.shape[:-1], logits.size(-1), reason)
-    return mean_cross_entropy(logits, labels)
-
-
-def total(one: Tensor | None, other: Tensor | None) -> Tensor | None:
-    """Return the sum of those losses that there are."""
-    return one + other if one is not None and other is not None else other if one is None else one
-
-
-def span_loss(logits: Tensor, positions: Tensor) -> Tensor:
-    """Return the cross-entropy of one end of the answer, logits (B, S): the classes are the tokens."""
-    tokens = logits.size(1)
-    return mean_cross_entropy(logits, positions.clamp(0, tokens), ignored=tokens)
-
-
-def mean_cross_entropy(logits: Tensor, targets: Tensor, ignored: int = IGNORED) -> Tensor:
-    """Return the mean over the targets (...) that count, of logits (..., C); 0, not nan, where none does."""
-    # (..., C) -flatten-> (M, C), (...) -flatten-> (M,)
-    total = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=ignored, reduction="sum")
-    return total / (targets != ignored).sum().clamp(min=1)

@@ -18,8 +18,8 @@ from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
 from bertlab.io.gate import brief, file_below, parse_json, present, read_json, read_text
 from bertlab.model.base import PretrainedModel
-from bertlab.model.fast import BertModel, EncoderOptions
-from bertlab.model.heads import without_padding
+from bertlab.model.encoder import BertModel
+from bertlab.model.heads import EncoderOptions, without_padding
 from bertlab.model.mixing import Pooling, mean_over_tokens
 
 SCALE = 20.0  # of the cosines; Reimers and Gurevych's library has the same

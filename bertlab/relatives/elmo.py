@@ -16,6 +16,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from bertlab.config import IGNORED, BertConfig
 from bertlab.model.base import PretrainedModel
+from bertlab.model.cpu import Dropout
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Elmo(PretrainedModel):
         self.word = nn.Embedding(config.vocab_size, width, padding_idx=config.pad_token_id)
         self.lefts = nn.ModuleList(nn.LSTM(width, width, batch_first=True) for _ in range(config.num_hidden_layers))
         self.rights = nn.ModuleList(nn.LSTM(width, width, batch_first=True) for _ in range(config.num_hidden_layers))
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = Dropout(config.hidden_dropout_prob)
         self.decoder = nn.Linear(width, config.vocab_size)
         nn.init.normal_(self.word.weight, std=config.initializer_range)  # the LSTMs as torch draws them
 

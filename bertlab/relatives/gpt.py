@@ -14,8 +14,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
+from bertlab.model.attend import Rows, causal_mask
 from bertlab.model.base import PretrainedModel
-from bertlab.model.encoder import BertOutput, Encoder, causal_mask
+from bertlab.model.cpu import Dropout
+from bertlab.model.encoder import BertOutput, Encoder
 
 AUXILIARY = 0.5  # lambda: the share of the language model's loss in fine-tuning (section 4.1)
 
@@ -40,14 +42,14 @@ class Gpt(PretrainedModel):
         super().__init__(config)
         self.word = nn.Embedding(config.vocab_size, config.hidden_size)
         self.position = nn.Embedding(config.max_position_embeddings, config.hidden_size)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = Dropout(config.hidden_dropout_prob)
         self.encoder = Encoder(config)
         self.initialise()
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, *, predict: bool = False) -> GptOutput:
         positions = torch.arange(input_ids.size(1), device=input_ids.device)  # (S,)
         x = self.dropout(self.word(input_ids) + self.position(positions))  # (B, S, H)
-        states, _ = self.encoder(x, causal_mask(None, input_ids))  # padding is to the right: nothing sees it
+        states, _ = self.encoder(x, Rows(causal_mask(None, input_ids)))  # padding is to the right: nothing sees it
         out = GptOutput(states[-1], states)
         if predict:
             following = input_ids[:, 1:]  # (B, S - 1)

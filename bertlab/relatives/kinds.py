@@ -16,7 +16,6 @@ from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
 from bertlab.model import BertModel
 from bertlab.model.base import NoDraws
-from bertlab.model.fast.encoder import speed_up
 from bertlab.relatives import word2vec
 from bertlab.relatives.electra import WEIGHT, Electra
 from bertlab.relatives.elmo import Elmo
@@ -108,7 +107,6 @@ def new_gpt(recipe: PretrainRecipe, tokenizer: Tokenizer, documents: Documents) 
         torch.manual_seed(recipe.seed)
         gpt = Gpt(recipe.config(tokenizer.vocab_size))
         help_off_the_ground(gpt.encoder, gpt.position, recipe)
-    speed_up(gpt)
     return gpt
 
 

@@ -14,8 +14,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
+from bertlab.model.attend import Rows, causal_mask
 from bertlab.model.base import PretrainedModel
-from bertlab.model.encoder import Embeddings, Encoder, FeedForward, Mask, MultiHeadAttention, causal_mask
+from bertlab.model.cpu import Dropout
+from bertlab.model.encoder import Embeddings, Encoder, FeedForward, Mask, MultiHeadAttention
 
 LENGTH_PENALTY = 0.6  # Vaswani et al., section 6.1, after Wu et al. 2016
 MORE_TOKENS = 50  # than the source has, at most (section 6.1)
@@ -31,7 +33,7 @@ class CrossAttention(nn.Module):
         self.query = nn.Linear(config.hidden_size, config.hidden_size)
         self.key_value = nn.Linear(config.hidden_size, 2 * config.hidden_size)
         self.out = nn.Linear(config.hidden_size, config.hidden_size)
-        self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
+        self.dropout = Dropout(config.attention_probs_dropout_prob)
 
     def forward(self, x: Tensor, memory: Tensor, padding: Mask = None) -> tuple[Tensor, Tensor]:
         """x (B, T, H), memory (B, S, H), padding (B, 1, 1, S) -> new x (B, T, H), probabilities (B, A, T, S)."""
@@ -56,11 +58,11 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         norm = config.hidden_size, config.layer_norm_eps
         self.attention_norm, self.cross_norm, self.feed_forward_norm = (nn.LayerNorm(*norm) for _ in range(3))
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = Dropout(config.hidden_dropout_prob)
 
     def forward(self, x: Tensor, right: Tensor, memory: Tensor, padding: Mask) -> tuple[Tensor, Tensor]:
         """Return the new x (B, T, H) and the attention to the source (B, A, T, S). right: (T, T), see causal_mask."""
-        x = self.attention_norm(x + self.dropout(self.attention(x, right)[0]))
+        x = self.attention_norm(x + self.dropout(self.attention(x, Rows(right))[0]))
         read, probabilities = self.cross_attention(x, memory, padding)
         x = self.cross_norm(x + self.dropout(read))
         return self.feed_forward_norm(x + self.dropout(self.feed_forward(x))), probabilities
@@ -107,7 +109,7 @@ class Transformer(PretrainedModel):
     def encode(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Return the states of the source (B, S, H): this half is BERT."""
         padding = (attention_mask == 0)[:, None, None, :]  # (B, 1, 1, S)
-        return self.encoder(self.embeddings(input_ids), padding)[0][-1]
+        return self.encoder(self.embeddings(input_ids), Rows(padding))[0][-1]
 
     def decode(self, target_ids: Tensor, memory: Tensor, attention_mask: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Return the logits (B, T, V) after each token of the target, and the attention to the source."""

@@ -11,7 +11,7 @@ from bertlab.inputs.store import FlatText, TokenStore
 from bertlab.io.locate import locate
 from bertlab.model import BertForPreTraining
 from bertlab.model.checkpoint import TABLE
-from bertlab.model.encoder import Encoder
+from bertlab.model.encoder import Encoder, NoPositions
 from bertlab.model.heads import MaskedLMHead
 from bertlab.model.lora import open_weights
 from bertlab.tokenizer import Tokenizer
@@ -161,7 +161,7 @@ def leave_untaught(model: BertForPreTraining) -> None:
     model.untaught = ("pooler", "nsp")
 
 
-def help_off_the_ground(encoder: Encoder, position: nn.Embedding, recipe: PretrainRecipe) -> None:
+def help_off_the_ground(encoder: Encoder, position: nn.Embedding | NoPositions, recipe: PretrainRecipe) -> None:
     """Change the random weights of an encoder and of its position embeddings as the recipe asks."""
     if recipe.attention_init == "matched":
         layers = encoder.layers

@@ -17,7 +17,7 @@ from bertlab.corpora import storyworld
 from bertlab.errors import InputError
 from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining
-from bertlab.model.fast import Packing
+from bertlab.model.attend import Packing
 from bertlab.model.heads import labelled_positions
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents, batches, can_prefetch, prefetch, token_ids
@@ -25,7 +25,7 @@ from bertlab.training.distill import distillation
 from bertlab.training.engine.callbacks import Callbacks, call_each
 from bertlab.training.engine.checkpoints import State
 from bertlab.training.engine.conditions import fixed_conditions
-from bertlab.training.engine.devices import check_processes, is_first, launch, make_fabric
+from bertlab.training.engine.devices import check_processes, compile_layers, is_first, launch, make_fabric
 from bertlab.training.engine.loggers import open_loggers, require_loggers
 from bertlab.training.engine.loop import LoopSettings, LossFunction, train
 from bertlab.training.engine.micro_batches import WHOLE, Batch, Shares
@@ -145,7 +145,7 @@ class Pretraining:
         if isinstance(model, BertForPreTraining):
             model.bert.encoder.gradient_checkpointing = settings.gradient_checkpointing
             if settings.compiled:
-                model.bert.encoder.compile_layers()
+                compile_layers(model.bert.encoder)
         self.model: Any = model
 
     @property

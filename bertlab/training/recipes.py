@@ -52,7 +52,7 @@ class PretrainRecipe:
     initializer_range: float = 0.05  # 0.02 suits 768 dimensions; narrow layers need more to break symmetry
     position_init: Literal["random", "sinusoid"] = "sinusoid"  # learned from there on
     attention_init: Literal["random", "matched"] = "matched"  # lower layers begin by looking for what is alike
-    # what later papers changed in the encoder (bertlab/model/variants.py); the defaults are BERT
+    # what later papers changed in the encoder (bertlab/model/encoder.py); the defaults are BERT
     position_embedding_type: Literal["absolute", "rotary"] = "absolute"
     pre_norm: bool = False
     gated_feed_forward: bool = False  # two thirds as wide: as many parameters as without

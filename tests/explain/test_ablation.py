@@ -42,7 +42,7 @@ def test_one_part_out_changes_the_result_and_leaves_the_model_alone(model, part)
 
 def test_each_part_is_what_is_out(model):
     layer, x = model.encoder.layers[0], torch.randn(1, 5, 24, generator=torch.Generator().manual_seed(0))
-    attended, forward = layer.attention(x, None)[0], layer.feed_forward
+    attended, forward = layer.attention(x)[0], layer.feed_forward
     first, second = layer.attention_norm, layer.feed_forward_norm
     middle = first(x + attended)
     right = {

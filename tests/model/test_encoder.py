@@ -1,13 +1,11 @@
 """What parity cannot show of the encoder: padding, head_mask, autocast, limits of the input."""
 
 import copy
-from pathlib import Path
 
 import pytest
 import torch
 
 from bertlab import BertForQuestionAnswering, BertModel, InputError
-from bertlab.model import encoder
 from tests.model.building import HEADS, build
 
 
@@ -82,13 +80,3 @@ def test_one_segment_alone(config, batch):
         model(**batch)
     del batch["token_type_ids"]
     assert model(**batch).last_hidden_state.shape == (3, 9, 24)
-
-
-def test_the_encoder_stays_one_page_with_nothing_that_is_only_speed():
-    text = Path(encoder.__file__).read_text(encoding="utf-8")
-    assert text.count("\n") <= 210
-    assert {line.split()[1] for line in text.splitlines() if line.startswith("from bertlab")} == {
-        "bertlab.config",
-        "bertlab.model.base",
-    }
-    assert not [word for word in ("packed", "packing", "cuda", "compile", "autocast", "checkpoint(") if word in text]

@@ -16,7 +16,7 @@ from bertlab import (
     BertModel,
     InputError,
 )
-from bertlab.model.fast import loss as lean_loss
+from bertlab.model import losses as lean_loss
 from bertlab.model.heads import labelled_positions
 from tests.model.building import HEADS, build, gradients, masked_labels
 

@@ -8,9 +8,8 @@ import torch
 from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, BertModel, InputError
 from bertlab.cli.main import main
 from bertlab.config import VARIANTS
-from bertlab.model import variants
+from bertlab.model.attend import rotate
 from bertlab.model.summary import model_facts
-from bertlab.model.variants import rotate
 from bertlab.training.engine.throughput import encoder_operations
 from tests.model.building import MODELS, build
 
@@ -207,8 +206,3 @@ def test_operations_of_a_gated_network(config, batch):
     gated = config.changed(gated_feed_forward=True, intermediate_size=2 * config.intermediate_size // 3)
     wide = config.changed(intermediate_size=3 * gated.intermediate_size // 2)
     assert encoder_operations(gated, batch) == encoder_operations(wide, batch)
-
-
-def test_a_plain_bert_is_made_of_plain_modules(config):
-    _, *inside = variants.BertModel(config).modules()
-    assert not [module for module in inside if type(module).__module__ == variants.__name__]

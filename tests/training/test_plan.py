@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from bertlab import BertConfig, BertForPreTraining, InputError
 from bertlab.cli.main import main
 from bertlab.draw.plans import amount, duration, print_plan
-from bertlab.model.fast.loss import lean_cross_entropy
+from bertlab.model.losses import lean_cross_entropy
 from bertlab.training.engine.devices import make_fabric
 from bertlab.training.plan import Job, here, known_gpus, parse_gpus, plan_gpus, plan_here
 from bertlab.training.pretrain import pretraining_loss

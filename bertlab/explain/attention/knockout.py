@@ -36,7 +36,7 @@ def knockouts(model: PretrainedModel, batch: Batch, score: Score) -> Iterator[li
     one_off = 1 - torch.eye(heads, device=states[0].device)  # (A, A): row a keeps all heads but a
     whole = score(model, states[-1])  # (1,)
     for number, layer in enumerate(layers):
-        x, _ = layer(states[number].expand(heads, -1, -1), None, one_off)  # (1, S, H) -> (A, S, H)
+        x, _ = layer(states[number].expand(heads, -1, -1), head_mask=one_off)  # (1, S, H) -> (A, S, H)
         for above in layers[number + 1 :]:
             x, _ = above(x)
         yield (score(model, x) - whole).tolist()

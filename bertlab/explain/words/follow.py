@@ -91,7 +91,7 @@ def relative_updates(model: MaskedLM, states: Sequence[Tensor], position: int) -
     layers: list[Any] = list(plain_bert_of(model).encoder.layers)
     rows = []
     for layer, x in zip(layers, states, strict=False):  # the last state enters no layer
-        attended = layer.attention(x, None)[0]
+        attended = layer.attention(x)[0]
         between = layer.attention_norm(x + attended)
         pairs = (attended, x), (layer.feed_forward(between), between)
         rows.append([float(added[0, position].norm() / before[0, position].norm()) for added, before in pairs])

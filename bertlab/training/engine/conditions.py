@@ -11,7 +11,7 @@ import torch
 
 from bertlab.errors import InputError
 from bertlab.io.fields import fits
-from bertlab.model.fast.cpu import allowed_threads
+from bertlab.model.cpu import allowed_threads
 from bertlab.training.engine.checkpoints import ANOTHER
 from bertlab.training.engine.devices import choice_of, set_choice
 from bertlab.training.engine.precision import Choice, Precision

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
     from lightning_fabric.plugins import MixedPrecision
 
+    from bertlab.model.encoder import Encoder
+
 
 def make_fabric(
     device: str = "auto", devices: int = 1, precision: Precision = "auto", products: Products = TYPICAL
@@ -128,6 +130,12 @@ def launch(fabric: "Fabric") -> None:
         fabric.launch()
     for process in getattr(fabric.strategy.launcher, "procs", ()):
         atexit.register(process.kill)
+
+
+def compile_layers(encoder: "Encoder") -> None:
+    """Have torch.compile fuse what each layer does; the first steps then take a minute or two."""
+    for layer in encoder.layers:
+        layer.compile(dynamic=True)  # batches are as long as their longest row
 
 
 def is_first() -> bool:

@@ -12,7 +12,7 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.masking import Masking
 from bertlab.model import BertForPreTraining
-from bertlab.model.fast.loss import CPU_ROWS, GPU_ROWS
+from bertlab.model.losses import CPU_ROWS, GPU_ROWS
 from bertlab.training.engine.throughput import layer_matrices, operations_by_part
 
 BYTES = {"float32": 4, "bfloat16": 2}

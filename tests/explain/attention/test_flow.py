@@ -44,7 +44,7 @@ def test_norms_are_those_of_the_vectors_that_the_heads_add(model, tok):
         )  # (A, S, H)
         vectors = weights[..., None] * parts[:, None]  # (A, S, S, H)
         torch.testing.assert_close(found[number], vectors.norm(dim=-1))
-        torch.testing.assert_close(vectors.sum((0, 2)) + attention.out.bias, attention(states, None)[0][0])
+        torch.testing.assert_close(vectors.sum((0, 2)) + attention.out.bias, attention(states)[0][0])
 
 
 def test_measures_of_a_place(model, tok):

@@ -6,9 +6,9 @@ from functools import partial
 import pytest
 import torch
 
-from bertlab.model.fast.encoder import FastAttention
+from bertlab.model import attend
 from bertlab.training.batches import batches
-from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.devices import compile_layers, make_fabric
 from bertlab.training.initial_weights import new_model
 from bertlab.training.pretrain import pretrain, pretraining_loss, with_positions
 from tests.training.toy import fit, on_cpu
@@ -33,7 +33,7 @@ def assert_same(one, other):
 def test_positions_found_ahead_teach_the_same(unpadded, micro_batch, documents, tok, recipe, monkeypatch):
     usual, rows = learn(documents, tok, recipe)
     if unpadded:
-        monkeypatch.setattr(FastAttention, "way", lambda *_: "rows")  # as on a GPU
+        monkeypatch.setattr(attend, "choose_kernel", lambda *_: "nested")  # as on a GPU
     prepare = partial(with_positions, unpadded=unpadded)
     told, other = learn(documents, tok, recipe, prepare=prepare, micro_batch=micro_batch)
     assert_same(usual, told)
@@ -72,7 +72,7 @@ def test_compiled_layers_learn_the_same(documents, tok, recipe, monkeypatch):
         torch.nn.Module, "compile", lambda layer, **options: compile_layer(layer, backend=backend, **options)
     )
     model = new_model(recipe, tok)
-    model.bert.encoder.compile_layers()
+    compile_layers(model.bert.encoder)
     settings = {
         "steps": 4,
         "optim": recipe.optim,

@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves
 
 import bertlab
 from bertlab.config import IGNORED
-from bertlab.model.fast import Packing
+from bertlab.model.attend import Packing
 from bertlab.model.sentences import BertForSentenceEmbedding
 from bertlab.training.distill import distillation_loss, with_tokens
 from bertlab.training.engine.loop import train_step

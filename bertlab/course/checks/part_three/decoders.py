@@ -21,6 +21,7 @@ from bertlab.course.checks.base import (
     tensors,
 )
 from bertlab.course.solutions.family import beam_search
+from bertlab.model.attend import Rows
 from bertlab.relatives.transformer import CrossAttention, DecoderLayer, Transformer
 
 CONFIG = BertConfig(vocab_size=30, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=24,
@@ -99,7 +100,7 @@ def check_decoder_layer(cls: type[nn.Module]) -> None:
 
 def _decoder_slips(theirs: Any, x: Tensor, memory: Tensor) -> list[tuple[Tensor, str]]:
     def itself(x: Tensor, future: Tensor | None = FUTURE) -> Tensor:
-        return theirs.attention_norm(x + theirs.attention(x, future)[0])
+        return theirs.attention_norm(x + theirs.attention(x, Rows(future))[0])
 
     def source(x: Tensor, padding: Tensor | None = PADDING, kept: float = 1.0) -> Tensor:
         return theirs.cross_norm(kept * x + theirs.cross_attention(x, memory, padding)[0])

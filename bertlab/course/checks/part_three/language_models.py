@@ -20,6 +20,7 @@ from bertlab.course.checks.base import (
     same_weights,
 )
 from bertlab.course.solutions.family import backwards as reversed_rows
+from bertlab.model.attend import Rows
 from bertlab.relatives.elmo import Elmo
 from bertlab.relatives.gpt import Gpt
 
@@ -85,7 +86,7 @@ def _gpt_slips(theirs: Any, right: Tensor) -> list[tuple[Tensor, str]]:
     x = theirs.word(IDS) + theirs.position(positions)
 
     def logits(mask: Tensor | None, x: Tensor = x) -> Tensor:
-        return theirs.logits(theirs.encoder(x, mask)[0][-1])
+        return theirs.logits(theirs.encoder(x, Rows(mask))[0][-1])
 
     padding = (MASK == 0)[:, None, None, :]
     ahead = padding | torch.ones(6, 6, dtype=torch.bool).triu(1)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from bertlab.config import IGNORED
 from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run, tensors
-from bertlab.model.variants import BASE, rotate
+from bertlab.model.attend import BASE, rotate
 from bertlab.training.distill import soft_loss
 
 SEP = 99

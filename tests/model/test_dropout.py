@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertlab.model.fast import Dropout
+from bertlab.model.cpu import Dropout
 from tests.conftest import tries
 
 

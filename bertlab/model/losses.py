@@ -1,15 +1,43 @@
-"""The loss of masked words without all the logits at once."""
+"""The losses: cross-entropy over what counts, and that of masked words without all the logits at once."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bertlab.model.base import without_autocast
-from bertlab.model.fast.packing import ROWS
+from bertlab.config import IGNORED
+from bertlab.model.attend import ROWS
+from bertlab.model.base import check_labels, without_autocast
 
 CPU_ROWS, GPU_ROWS = 512, 4096  # of logits at a time: enough for full speed, 62 MB each at 512 and 30,522 words
+
+
+def class_loss(logits: Tensor, labels: Tensor | None, reason: str, name: str = "labels") -> Tensor | None:
+    """Check the labels (...) and return the mean cross-entropy of logits (..., N) over those that are not ignored."""
+    if labels is None:
+        return None
+    check_labels(name, labels, logits.shape[:-1], logits.size(-1), reason)
+    return mean_cross_entropy(logits, labels)
+
+
+def total(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    """Return the sum of those losses that there are."""
+    return one + other if one is not None and other is not None else other if one is None else one
+
+
+def span_loss(logits: Tensor, positions: Tensor) -> Tensor:
+    """Return the cross-entropy of one end of the answer, logits (B, S): the classes are the tokens."""
+    tokens = logits.size(1)
+    return mean_cross_entropy(logits, positions.clamp(0, tokens), ignored=tokens)
+
+
+def mean_cross_entropy(logits: Tensor, targets: Tensor, ignored: int = IGNORED) -> Tensor:
+    """Return the mean over the targets (...) that count, of logits (..., C); 0, not nan, where none does."""
+    # (..., C) -flatten-> (M, C), (...) -flatten-> (M,)
+    total = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=ignored, reduction="sum")
+    return total / (targets != ignored).sum().clamp(min=1)
 
 
 def lean_cross_entropy(hidden: Tensor, decoder: nn.Linear, labels: Tensor) -> tuple[Tensor, Tensor]:

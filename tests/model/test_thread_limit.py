@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bertlab.model.fast.cpu import allowed_threads
+from bertlab.model.cpu import allowed_threads
 
 PRODUCT = """
 import torch, bertlab

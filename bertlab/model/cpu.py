@@ -39,7 +39,7 @@ def allowed_threads(count: int) -> int:
     return min(count, int(limit)) if limit.isdecimal() and int(limit) else count
 
 
-def heed_thread_limit() -> None:
+def limit_threads() -> None:
     """Let PyTorch count on no more threads than there may be."""
     if (allowed := allowed_threads(torch.get_num_threads())) < torch.get_num_threads():
         torch.set_num_threads(allowed)

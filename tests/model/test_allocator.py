@@ -8,7 +8,7 @@ import pytest
 
 FAULTS = """
 import resource, torch
-from bertlab.model.fast import keep_memory
+from bertlab.model.cpu import keep_memory
 if {keep}:
     keep_memory()
 torch.empty(10_000_000).fill_(1.0)

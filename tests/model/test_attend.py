@@ -1,6 +1,7 @@
-"""What is only speed changes nothing: every way of attention, packed rows and gradient checkpointing beside the plain
-encoder, in outputs and gradients."""
+"""What is only speed changes nothing: every kernel of attention, packed rows and gradient checkpointing beside the
+plain formula, in outputs and gradients."""
 
+import math
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -8,21 +9,40 @@ import pytest
 import torch
 
 from bertlab import BertConfig, BertForPreTraining, BertModel
-from bertlab.model import encoder, variants
-from bertlab.model.fast import Dropout, Packing
-from bertlab.model.fast.encoder import FastAttention, Request
+from bertlab.model import attend, encoder
+from bertlab.model.attend import Packing, Rows, choose_kernel
+from bertlab.model.cpu import Dropout
 from tests.model.building import build, gradients, masked_labels
 
 ROUGH = {"rtol": 0.05, "atol": 0.05}
 TOLERANCES = {"float64": {}, "float32": {}, "bfloat16": ROUGH, "autocast": ROUGH}
 
 
-def plain_and_fast(config, dtype=torch.float64):
-    """The encoder as the papers tell it and the one that users get, with the same weights."""
-    plain = variants.BertModel(config)
-    fast = BertModel(config)
-    fast.load_state_dict(plain.state_dict())
-    return plain.to(dtype), fast.to(dtype)
+def plain_attend(qkv, rows, dropout, need_weights=False):
+    """Vaswani et al. 2017, equation 1, for a batch that is not packed."""
+    query, key, value = qkv.permute(2, 0, 3, 1, 4)  # (B, S, 3, A, D) -> 3 x (B, A, S, D)
+    scores = query @ key.mT / math.sqrt(query.size(-1))
+    if rows.padding is not None:
+        scores = scores.masked_fill(rows.padding, torch.finfo(scores.dtype).min)
+    weights = scores.softmax(-1)
+    return (dropout(weights) @ value).transpose(1, 2), weights
+
+
+def always(kernel):
+    """A choose_kernel that always takes this one, if it can: rows with padding are no nested tensor."""
+    return lambda qkv, rows, *_: "fused" if kernel == "nested" and rows.packing is None else kernel
+
+
+@pytest.fixture
+def plainly(monkeypatch):
+    """Call a model with the plain formula in place of the kernels."""
+
+    def call(model, **inputs):
+        with monkeypatch.context() as patch:
+            patch.setattr(encoder, "attend", plain_attend)
+            return model(**inputs)
+
+    return call
 
 
 def of_tokens(output, mask):
@@ -30,15 +50,15 @@ def of_tokens(output, mask):
     return output.last_hidden_state[mask.bool()], output.pooler_output[mask[:, 0].bool()]
 
 
-def assert_same_values(plain, fast, mask, tolerance, seed=1):
-    """Outputs, and the gradients of a random sum of them."""
-    (one, pooled), (two, other) = of_tokens(plain[1], mask), of_tokens(fast[1], mask)
+def assert_same_values(model, plain, other, mask, tolerance, seed=1):
+    """Outputs of both ways to compute, and the gradients of a random sum of them."""
+    (one, pooled), (two, other_pooled) = of_tokens(plain, mask), of_tokens(other, mask)
     torch.testing.assert_close(one, two, **tolerance)
-    torch.testing.assert_close(pooled, other, **tolerance)
+    torch.testing.assert_close(pooled, other_pooled, **tolerance)
     weights = torch.randn(one.shape, generator=torch.Generator().manual_seed(seed)).to(one)
-    left = gradients(plain[0], (one * weights).sum() + pooled.sum())
-    right = gradients(fast[0], (two * weights).sum() + other.sum())
-    assert left.keys() == right.keys() == dict(plain[0].named_parameters()).keys()
+    left = gradients(model, (one * weights).sum() + pooled.sum())
+    right = gradients(model, (two * weights).sum() + other_pooled.sum())
+    assert left.keys() == right.keys() == dict(model.named_parameters()).keys()
     for name in left:
         size = left[name].abs().max().clamp(min=1)  # of gradients that are sums of many, small ones are the noise
         torch.testing.assert_close(
@@ -50,16 +70,17 @@ def assert_same_values(plain, fast, mask, tolerance, seed=1):
 @pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
 @pytest.mark.parametrize("precision", TOLERANCES)
 @pytest.mark.parametrize(
-    ("way", "packed"), [("fused", False), ("fused", True), ("explicit", False), ("explicit", True), ("rows", True)]
+    ("kernel", "packed"),
+    [("fused", False), ("fused", True), ("explicit", False), ("explicit", True), ("nested", True)],
 )
-def test_each_way_is_the_plain_encoder(way, packed, precision, training, config, batch, monkeypatch):
-    monkeypatch.setattr(FastAttention, "way", lambda *_: way)
+def test_each_kernel_is_the_plain_formula(kernel, packed, precision, training, config, batch, plainly, monkeypatch):
+    monkeypatch.setattr(attend, "choose_kernel", always(kernel))
     config = config.changed(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     dtype = torch.float32 if precision == "autocast" else getattr(torch, precision)
-    plain, fast = (model.train(training) for model in plain_and_fast(config, dtype))
+    model = BertModel(config).to(dtype).train(training)
     with torch.autocast("cpu", torch.bfloat16) if precision == "autocast" else nullcontext():
-        outputs = plain(**batch), fast(**batch, packed=packed)
-    assert_same_values((plain, outputs[0]), (fast, outputs[1]), batch["attention_mask"], TOLERANCES[precision])
+        outputs = plainly(model, **batch), model(**batch, packed=packed)
+    assert_same_values(model, *outputs, batch["attention_mask"], TOLERANCES[precision])
 
 
 VARIANTS = {
@@ -73,77 +94,59 @@ ALL = {name: value for one in VARIANTS.values() for name, value in one.items()}
 
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @pytest.mark.parametrize("fields", [*VARIANTS.values(), ALL], ids=[*VARIANTS, "all"])
-@pytest.mark.parametrize("way", ["fused", "explicit", "rows", "checkpointed"])
+@pytest.mark.parametrize("kernel", ["fused", "explicit", "nested", "checkpointed"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_each_variant_is_as_fast(way, packed, fields, config, batch, monkeypatch):
-    if way != "checkpointed":
-        monkeypatch.setattr(FastAttention, "way", lambda *_: way)
-    config = config.changed(**fields, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-    plain, fast = (model.train() for model in plain_and_fast(config))
-    fast.encoder.gradient_checkpointing = way == "checkpointed"
-    outputs = plain(**batch), fast(**batch, packed=packed)
-    assert_same_values((plain, outputs[0]), (fast, outputs[1]), batch["attention_mask"], {})
+def test_each_variant_with_each_kernel(kernel, packed, fields, config, batch, plainly, monkeypatch):
+    if kernel != "checkpointed":
+        monkeypatch.setattr(attend, "choose_kernel", always(kernel))
+    model = build(BertModel, config.changed(**fields, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+    plain = plainly(model.train(), **batch)
+    model.encoder.gradient_checkpointing = kernel == "checkpointed"
+    assert_same_values(model, plain, model(**batch, packed=packed), batch["attention_mask"], {})
 
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("whole", [False, True], ids=["plainly", "attentions asked for"])
-def test_the_way_that_is_chosen_is_the_plain_encoder(causal, masked, whole, config, batch):
-    plain, fast = (model.eval() for model in plain_and_fast(config.changed(is_decoder=causal)))
+def test_the_kernel_that_is_chosen_is_the_plain_formula(causal, masked, whole, config, batch, plainly):
+    model = build(BertModel, config.changed(is_decoder=causal))
     extra = {"head_mask": torch.rand(3, 4, dtype=torch.float64)} if masked else {}
-    one = plain(**batch, **extra)
-    two = fast(**batch, **extra, output_attentions=whole, output_hidden_states=whole)
-    assert_same_values((plain, one), (fast, two), torch.ones(3, 9), {})
+    one = plainly(model, **batch, **extra, output_attentions=True, output_hidden_states=True)
+    two = model(**batch, **extra, output_attentions=whole, output_hidden_states=whole)
+    assert_same_values(model, one, two, torch.ones(3, 9), {})
     assert (two.hidden_states is None) == (two.attentions is None) == (not whole)
     if whole:
         torch.testing.assert_close(one.hidden_states, two.hidden_states)
         torch.testing.assert_close(one.attentions, two.attentions)
 
 
-def test_the_plain_modules_became_fast_ones(config):
-    plain, fast = plain_and_fast(config)
-    changed = {
-        (type(one).__name__, type(two).__name__)
-        for one, two in zip(plain.modules(), fast.modules(), strict=True)
-        if type(one) is not type(two)
-    }
-    assert changed == {
-        ("BertModel", "BertModel"),
-        ("Encoder", "FastEncoder"),
-        ("MultiHeadAttention", "FastAttention"),
-        ("Dropout", "Dropout"),
-    }
-    assert isinstance(fast.embeddings.dropout, Dropout) and isinstance(fast, encoder.BertModel)
-
-
-def test_the_same_seed_draws_the_same_weights(config):
-    models = []
-    for kind in (encoder.BertModel, BertModel):
-        torch.manual_seed(5)
-        models.append(kind(config).state_dict())
-    assert all(models[0][name].equal(models[1][name]) for name in models[0])
+CAUSAL, PADDED = torch.ones(2, 1, 3, 3), torch.ones(2, 1, 1, 3)
 
 
 @pytest.mark.parametrize(
-    ("device", "training", "dropout", "request_", "masked", "way"),
+    ("device", "training", "dropout", "rows", "need_weights", "kernel"),
     [
-        ("cpu", False, 0.1, Request(), False, "fused"),
-        ("cpu", True, 0.0, Request(), False, "fused"),
-        ("cpu", True, 0.1, Request(), False, "explicit"),
-        ("cpu", False, 0.1, Request(probabilities=True), False, "explicit"),
-        ("cpu", False, 0.1, Request(), True, "explicit"),
-        ("cpu", False, 0.1, Request(packing="some"), False, "fused"),
-        ("cuda", True, 0.1, Request(), False, "fused"),
-        ("cuda", True, 0.1, Request(packing="some"), False, "rows"),
-        ("cuda", True, 0.1, Request(packing="some"), True, "explicit"),
-        ("cuda", True, 0.1, Request(torch.ones(2, 1, 3, 3), "some"), False, "fused"),  # causal
-        ("cuda", True, 0.1, Request(torch.ones(2, 1, 1, 3), "some"), False, "rows"),
+        ("cpu", False, 0.1, Rows(), False, "fused"),
+        ("cpu", True, 0.0, Rows(), False, "fused"),
+        ("cpu", True, 0.1, Rows(), False, "explicit"),
+        ("cpu", False, 0.1, Rows(), True, "explicit"),
+        ("cpu", False, 0.1, Rows(packing="some"), False, "fused"),
+        ("cuda", True, 0.1, Rows(), False, "fused"),
+        ("cuda", True, 0.1, Rows(packing="some"), False, "nested"),
+        ("cuda", True, 0.1, Rows(packing="some"), True, "explicit"),
+        ("cuda", True, 0.1, Rows(CAUSAL, "some"), False, "fused"),
+        ("cuda", True, 0.1, Rows(PADDED, "some"), False, "nested"),
     ],
 )
-def test_which_way_is_chosen(device, training, dropout, request_, masked, way, config):
-    attention = BertModel(config.changed(attention_probs_dropout_prob=dropout)).encoder.layers[0].attention
-    x = SimpleNamespace(device=torch.device(device))
-    assert attention.train(training).way(x, request_, torch.ones(4) if masked else None) == way
+def test_which_kernel_is_chosen(device, training, dropout, rows, need_weights, kernel):
+    qkv = SimpleNamespace(device=torch.device(device))
+    assert choose_kernel(qkv, rows, Dropout(dropout).train(training), need_weights) == kernel
+
+
+def test_in_bfloat16_a_cpu_trains_with_the_explicit_kernel_without_dropout_too():
+    qkv = SimpleNamespace(device=torch.device("cpu"))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert choose_kernel(qkv, Rows(), Dropout(0.0).train(), False) == "explicit"
 
 
 @pytest.mark.parametrize(("training", "wanted"), [(False, {}), (True, {}), (False, {"output_attentions": True})])
@@ -160,12 +163,12 @@ def test_the_fused_kernel_runs_where_it_is_chosen(config, batch, monkeypatch, tr
 
 
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
-@pytest.mark.parametrize("way", ["fused", "explicit", "rows"])
+@pytest.mark.parametrize("kernel", ["fused", "explicit", "nested"])
 @pytest.mark.parametrize("wanted", [{}, {"output_hidden_states": True}, {"output_attentions": True}, "head_mask"])
 @pytest.mark.parametrize("lengths", [(4, 9, 1), (9, 9, 9), (2, 2, 2)])
-def test_packed_is_the_same_without_the_padding(lengths, wanted, way, config, batch, monkeypatch):
+def test_packed_is_the_same_without_the_padding(lengths, wanted, kernel, config, batch, monkeypatch):
     if not wanted or "output_hidden_states" in wanted:
-        monkeypatch.setattr(FastAttention, "way", lambda *_: way)
+        monkeypatch.setattr(attend, "choose_kernel", always(kernel))
     model = build(BertModel, config)
     mask = (torch.arange(9) < torch.tensor(lengths)[:, None]).long()
     if wanted == "head_mask":
