@@ -6,14 +6,15 @@ import pytest
 from filelock import FileLock
 from serving import served
 
-from web.build import build_book, build_live, keep_offline
+from bertlab.io.locate import bundled_models
+from web.build import MODELS, build_book, build_live, keep_offline
 
 
 @pytest.fixture(scope="session")
 def live_site(tmp_path_factory):
-    """A site with the live page alone: english, and a small model that answers until it has come."""
+    """A site with the live page alone: its models, and a small one that answers until they have come."""
     folder = tmp_path_factory.mktemp("site")
-    build_live(folder, ["english", "storyworld-tiny"])
+    build_live(folder, [*(name for name in MODELS if name in bundled_models()), "storyworld-tiny"])
     keep_offline(folder)
     return folder
 

@@ -2,6 +2,7 @@
 
 import base64
 import csv
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,16 @@ import torch
 
 from bertlab import BertForMaskedLM, Tokenizer
 from bertlab.explain.words.lens import layer_log_probabilities
+from bertlab.io.locate import bundled_models
+from web.build import MODELS
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.browser
-KERNELS = ["product.wasm", None]
+OURS = [name for name in MODELS if name in bundled_models()]
+# The kernel with the best model, plain JavaScript, which takes several times as long, with the quickest.
+ENGINES = pytest.mark.parametrize(
+    ("kernel", "name"), [("product.wasm", OURS[0]), (None, OURS[-1])], ids=["simd", "plain"]
+)
 
 # On window: `model`, opened with the kernel or (null) in plain JavaScript.
 OPEN = """async ([name, kernel]) => {
@@ -65,41 +72,38 @@ def texts() -> list[str]:
     return found[:100]
 
 
-@pytest.fixture(scope="module")
-def bertlab():
-    return BertForMaskedLM.from_pretrained("english").eval(), Tokenizer.from_pretrained("english")
+@cache
+def opened(name) -> tuple[BertForMaskedLM, Tokenizer]:
+    return BertForMaskedLM.from_pretrained(name).eval(), Tokenizer.from_pretrained(name)
 
 
-@pytest.fixture(scope="module")
-def expected(bertlab):
+def expected(name):
     """Of each text: ids (S,), probabilities (M, V) at its masked positions, attentions (L, A, S, S)."""
-    model, tok = bertlab
-    found = []
+    model, tok = opened(name)
     for text in texts():
         batch = tok([text])
         with torch.inference_mode():
             out = model(**batch, output_attentions=True)
         masked = batch["input_ids"][0] == tok.mask_token_id
         probabilities = out.logits[0, masked].softmax(-1)
-        found.append((batch["input_ids"][0].tolist(), probabilities, torch.cat(out.attentions).numpy()))
-    return found
+        yield batch["input_ids"][0].tolist(), probabilities, torch.cat(out.attentions).numpy()
 
 
 @pytest.fixture
 def engine(tab, site):
-    def opened(kernel, name="english"):
+    def start(kernel, name):
         tab.goto(f"{site}/live/site.json")  # an empty page of the site
         assert tab.evaluate(OPEN, [name, kernel]) is (kernel is None)
         return tab
 
-    return opened
+    return start
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=["simd", "plain"])
-def test_a_hundred_texts_get_the_answers_of_bertlab(engine, expected, kernel):
-    answers = engine(kernel).evaluate(ANSWER, texts())
+@ENGINES
+def test_a_hundred_texts_get_the_answers_of_bertlab(engine, kernel, name):
+    answers = engine(kernel, name).evaluate(ANSWER, texts())
     assert len(answers) == 100
-    for text, answer, (ids, probabilities, attentions) in zip(texts(), answers, expected, strict=True):
+    for text, answer, (ids, probabilities, attentions) in zip(texts(), answers, expected(name), strict=True):
         assert answer["ids"] == ids, text
         for best, row in zip(answer["best"], probabilities, strict=True):
             # the same five; two that are likely alike to 1e-6 may change places
@@ -108,9 +112,9 @@ def test_a_hundred_texts_get_the_answers_of_bertlab(engine, expected, kernel):
         assert np.abs(heads - attentions.ravel()).max() < 1e-4, text
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=["simd", "plain"])
-def test_heads_switched_off_and_guesses_after_each_layer(engine, bertlab, kernel):
-    model, tok = bertlab
+@ENGINES
+def test_heads_switched_off_and_guesses_after_each_layer(engine, kernel, name):
+    model, tok = opened(name)
     text = "She poured a cup of [MASK] and sat down."
     batch = tok([text])
     position = batch["input_ids"][0].tolist().index(tok.mask_token_id)
@@ -121,7 +125,7 @@ def test_heads_switched_off_and_guesses_after_each_layer(engine, bertlab, kernel
         without = model(**batch, head_mask=mask).logits[0, position].softmax(-1)
     layers = layer_log_probabilities(model, batch, position).exp()  # (L+1, V)
     ask = "(run) => model.answer(run).fills[0]"
-    page = engine(kernel)
+    page = engine(kernel, name)
     for token, p in page.evaluate(ask, {"text": text, "off": ["1-2", "3-0"]})["known"][:50]:
         assert abs(p - without[tok.vocab[token]]) < 1e-5
     for row, guesses in zip(layers, page.evaluate(ask, {"text": text, "layers": True})["layers"], strict=True):

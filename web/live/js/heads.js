@@ -3,7 +3,7 @@
 import { colour, drawing, element } from "./dom.js";
 
 export const DRAWN = 48; // tokens: more cannot be told apart
-const STEP = 24, LEFT = 128, RIGHT = 272, WIDTH = 400, TOP = 30; // of the enlarged head, in its own units
+const STEP = 24, LEFT = 112, RIGHT = 248, WIDTH = 360, TOP = 30; // of the enlarged head, in its own units
 const FAINT = 0.02; // lines below are left out
 const NAMED = 3; // words that a screen reader is told
 

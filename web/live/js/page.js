@@ -105,7 +105,7 @@ function drawSentence() {
   find("special").checked = state.special;
   find("layers-box").open = state.layers;
   const example = site.examples.find((one) => one.text === text);
-  find("note").textContent = example?.note ? say.notes[example.note] : "";
+  find("note").textContent = example?.note && !covered ? say.notes[example.note] : ""; // it would give the answer away
   for (const [i, button] of [...find("examples").children].entries()) button.ariaPressed = site.examples[i] === example;
 }
 
@@ -296,6 +296,7 @@ function swapTyped() {
 function guessed() {
   state.mine = find("guess-word").value.trim().toLowerCase();
   covered = false;
+  drawSentence();
   draw();
 }
 
