@@ -6,7 +6,10 @@ import { lines, positions } from "./heads.js";
 
 const WIDTH = 1200, MARGIN = 48, LINE = 44, BAR = 34, STEP = 28;
 const FONT = "system-ui, sans-serif";
-const css = (name, opacity = 1) => `rgb(${colour(name).join(" ")} / ${opacity})`;
+const NAMES = ["paper", "text", "quiet", "ink", "bar", "more", "less"];
+
+let colours = {}; // those of the page as it is drawn now
+const css = (name, opacity = 1) => `rgb(${colours[name].join(" ")} / ${opacity})`;
 
 // Words in lines that fit.
 function wrapped(pen, text, width) {
@@ -75,6 +78,7 @@ function head(pen, answer, n, special, y) {
 
 // sides: one or two of {title, text, answer}; n: the head; footer: a line.
 export function drawPicture({ sides, n, seen, special, footer }) {
+  colours = Object.fromEntries(NAMES.map((name) => [name, colour(name)]));
   const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
   const full = largest(sides.map(({ answer }) => answer)) || 1, width = (WIDTH - MARGIN * (sides.length + 1)) / sides.length;
   const draw = () => {
