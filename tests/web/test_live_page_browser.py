@@ -195,6 +195,21 @@ def test_a_model_of_ones_own(page, own):
     answered(page)
 
 
+def test_a_folder_that_is_dropped(page):
+    page.evaluate(
+        """async () => {
+          const dropped = new DataTransfer();
+          for (const name of ["config.json", "vocab.txt", "tokenizer_config.json", "model.safetensors"]) {
+            const response = await fetch(`models/storyworld-tiny/${name}`);
+            dropped.items.add(new File([await response.blob()], name));
+          }
+          document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true }));
+        }"""
+    )
+    page.locator("#status", has_text="your model").wait_for()
+    unharmed(page)
+
+
 def without(name):
     return lambda folder: (folder / name).unlink()
 
