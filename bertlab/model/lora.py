@@ -113,14 +113,19 @@ def adapted_layers(model: nn.Module) -> dict[str, LoRALinear]:
 
 def write_adapter(model: Any, folder: Path, home: Path, dtype: torch.dtype | None) -> None:
     """Write the two files of an adapter into `folder`, which becomes the folder `home`."""
-    whole = "" if type(model).__name__ != "BertForSentenceEmbedding" else "bert."  # peft's BertModel has no prefix
+    headless = class_there(model) == "BertModel"  # whose parameters have no prefix there
     found = published_tensors(model, dtype, (*model.untaught, "embeddings"))
-    tensors = {name.removeprefix(whole): tensor for name, tensor in found.items() if is_trained(name)}
+    tensors = {name.removeprefix("bert." if headless else ""): x for name, x in found.items() if is_trained(name)}
     named = {PREFIX + name + (".weight" if ".lora_" in name else ""): tensor for name, tensor in tensors.items()}
     heads = sorted({name.rpartition(".")[0] for name in tensors if ".lora_" not in name})
     write_weights(named, folder / ADAPTER_WEIGHTS)
     fields = adapter_fields(model, base_from(home, model.adapted_from), heads)
     (folder / ADAPTER).write_text(json.dumps(fields, indent=2, sort_keys=True) + "\n")
+
+
+def class_there(model: nn.Module) -> str:
+    """Return the name of the class of transformers that an adapter of this model is for."""
+    return type(model).__name__.replace("BertForSentenceEmbedding", "BertModel")
 
 
 def is_trained(name: str) -> bool:
@@ -129,10 +134,10 @@ def is_trained(name: str) -> bool:
 
 
 def adapter_fields(model: Any, base: str, heads: list[str]) -> dict[str, Any]:
-    """Return the fields of adapter_config.json that are not peft's defaults; `heads` are the modules saved whole."""
-    layers = adapted_layers(model)
+    """Return the fields of adapter_config.json; peft has defaults for the rest. `heads` are the modules saved whole."""
+    layers, kind = adapted_layers(model), class_there(model)
     numbers = [int(name.split("layers.")[1].split(".")[0]) for name in layers]
-    kind, rank = type(model).__name__.replace("BertForSentenceEmbedding", "BertModel"), next(iter(layers.values())).rank
+    rank = next(iter(layers.values())).rank
     task = next((task for task, name in TASKS.items() if name == kind), None)
     mapping = {"base_model_class": kind, "parent_library": "transformers.models.bert.modeling_bert"}
     return {
@@ -155,7 +160,7 @@ def base_from(home: Path, base: str) -> str:
     """Return how an adapter in the folder `home` names its base: a relative path counts from there, so that both can be
     moved together; an absolute one, a bundled name and a hub id stay."""
     path = expanded(base)
-    return os.path.relpath(path, home) if path.is_dir() and not path.is_absolute() else base
+    return os.path.relpath(path.resolve(), home.resolve()) if path.is_dir() and not path.is_absolute() else base
 
 
 # Opening

@@ -77,7 +77,7 @@ def finetune(
     is trained instead of one opened by `recipe.model`: it has the head already, and with `lora` that encoder's weights.
     Everything random follows from the recipe's seed. `out` is the run folder (None: nothing is written); the snapshots
     of `snapshot_steps` go there in 16 bits. `settings` say where to train, what to save and what to call on the way;
-    `on_log` gets every logged row.
+    `on_log` gets every logged row. With `lora` the run folder holds an adapter; the model of the result is merged.
 
     Every `save_every` steps, and at evaluations on the dev set (unless they are less than 50 steps apart), the whole
     state goes to the run folder. With `resume` a run goes on from there after a kill or Ctrl-C, to the same weights.

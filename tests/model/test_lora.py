@@ -22,8 +22,10 @@ from bertlab import (
     Tokenizer,
 )
 from bertlab.config import classes_of
+from bertlab.io.locate import bundled_models, locate
 from bertlab.model.lora import adapt, adapted_layers, merge, open_weights
 from bertlab.model.summary import model_facts
+from bertlab.tasks.registry import open_task
 
 KINDS = [
     BertModel,
@@ -295,3 +297,17 @@ def test_adapters_beside_choices(config, checkpoint, tmp_path, batch):
     model.save_pretrained(tmp_path / "adapter")
     (tmp_path / "adapter" / "config.json").unlink()  # as peft leaves it
     assert classes_of(tmp_path / "adapter") == ["BertForMultipleChoice"]
+
+
+def test_a_bundled_model_may_be_an_adapter(tmp_path, monkeypatch):
+    bundled = locate("storyworld-tiny")
+    shutil.copytree(bundled, tmp_path / "models" / "base", ignore=shutil.ignore_patterns("step-*"))
+    monkeypatch.setattr("bertlab.io.locate.data_folder", lambda: tmp_path)
+    names = {0: "bad", 1: "good"}
+    model = adapted(BertForSequenceClassification, "base", id2label=names)
+    model.save_pretrained(tmp_path / "models" / "opinions")
+    assert bundled_models() == ["base", "opinions"]
+    opened, task = open_task("opinions")
+    assert opened.config.id2label == names and not adapted_layers(opened)
+    batch = task.tokenizer(["The soup was good."])
+    torch.testing.assert_close(answer(opened, batch), answer(model, batch), rtol=0, atol=1e-4)
