@@ -150,17 +150,17 @@ class Exercise:
 
 @contextmanager
 def _steady() -> Iterator[None]:
-    """The same random numbers each time, gradients on, and a dropout that depends on the shape alone."""
+    """The same random numbers each time, gradients on, and a dropout that drops the same each time."""
     with torch.random.fork_rng([]), torch.enable_grad(), patch.object(F, "dropout", steady_dropout):
         torch.default_generator.manual_seed(0)
         yield
 
 
 def steady_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Drop the same places of each tensor of one shape, in whichever order a program drops out."""
+    """Drop the same features of each tensor, whether a program drops out all heads or texts at once or one by one."""
     if not training or p == 0:
         return input
-    draws = torch.rand(input.shape, generator=torch.Generator().manual_seed(0))
+    draws = torch.rand(input.size(-1), generator=torch.Generator().manual_seed(0))
     return input * (draws >= p) / max(1 - p, 1e-6)
 
 

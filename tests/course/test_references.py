@@ -9,6 +9,7 @@ from torch import nn
 
 from bertlab import (
     BertConfig,
+    BertForMultipleChoice,
     BertForQuestionAnswering,
     BertForSequenceClassification,
     BertModel,
@@ -21,15 +22,18 @@ from bertlab.course.chapter_05.exercises.bert import count_parameters
 from bertlab.course.chapter_05.exercises.layers import gelu, layer_norm
 from bertlab.course.chapter_06.exercises.head import my_loss
 from bertlab.course.chapter_09.exercises.classifier import expected_best, smooth_loss
+from bertlab.course.chapter_16.exercises.changes import rotate, soft_loss
 from bertlab.course.observe import random_tensor, small_batch
-from bertlab.course.solutions import answers, one_sentence, pretraining, tokenizer
+from bertlab.course.solutions import answers, one_sentence, pretraining, tokenizer, two_sentences
 from bertlab.course.solutions.config import Config
 from bertlab.course.solutions.tokenizer import clean
 from bertlab.course.solutions.training import AdamW, rate_share
 from bertlab.inputs.negatives import cut_lengths
 from bertlab.inputs.spans import most_context, span_features
+from bertlab.model.attend import rotate as library_rotate
 from bertlab.tasks.span import SpanTask
 from bertlab.tokenizer import SPECIAL_TOKENS
+from bertlab.training.distill import soft_loss as library_soft_loss
 from bertlab.training.engine.optim import rate_factor, rate_scales
 from bertlab.training.initial_weights import start_from_sinusoids
 
@@ -116,6 +120,18 @@ def test_the_new_heads_give_the_librarys_logits():
     load_matching(own.qa_outputs, spans.span)
     for logits, right in zip(own(*rows), (spans(*rows).start_logits, spans(*rows).end_logits), strict=True):
         assert torch.allclose(logits, right, atol=1e-5)
+    choices = BertForMultipleChoice(BertConfig(**SIZES)).eval()
+    of_choices = two_sentences.BertForMultipleChoice(Config(**SIZES)).eval()
+    assert load_matching(of_choices, choices).complete
+    blocks = [row[None] for row in rows]  # (1, C, S)
+    assert torch.allclose(of_choices(*blocks), choices(*blocks).logits, atol=1e-5)
+
+
+def test_later_changes_are_those_of_the_library():
+    x, positions = random_tensor(2, 3, 6, 8), torch.tensor([0, 1, 2, 3, 9, 4])
+    assert torch.allclose(rotate(x, positions), library_rotate(x, positions), atol=1e-5)
+    student, teacher = random_tensor(5, 7), random_tensor(5, 7, seed=1)
+    assert torch.allclose(soft_loss(student, teacher, 3.0), library_soft_loss(student, teacher, 3.0), atol=1e-5)
 
 
 def test_shares_and_losses_are_those_of_the_library_and_of_torch():

@@ -5,13 +5,14 @@ import random
 import re
 import string
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from bertlab.course.chapters import EXERCISES
-from bertlab.course.solutions import answers, encoder, one_sentence, pretraining, tokenizer, training
+from bertlab.course.solutions import answers, encoder, one_sentence, pretraining, tokenizer, training, two_sentences
 
 LOW = torch.finfo(torch.float32).min
 
@@ -174,6 +175,27 @@ class AttentionByEinsum(nn.Module):
         weights = F.softmax(scores, -1)
         context = torch.einsum("baij,bjad->biad", F.dropout(weights, self.p, self.training), value)
         return self.out(context.reshape(B, S, H)), weights
+
+
+class AttentionHeadByHead(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.heads, self.size = config.num_attention_heads, config.hidden_size // config.num_attention_heads
+        self.qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size)
+        self.out = nn.Linear(config.hidden_size, config.hidden_size)
+        self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
+
+    def forward(self, x, padding):
+        found, weights = [], []
+        for head in range(self.heads):
+            part = slice(head * self.size, (head + 1) * self.size)
+            query, key, value = (each[..., part] for each in self.qkv(x).chunk(3, -1))  # (B, S, D) each
+            scores = query @ key.transpose(1, 2) / self.size**0.5
+            if padding is not None:
+                scores = scores.masked_fill(padding[:, 0], LOW)
+            weights.append(scores.softmax(-1))
+            found.append(self.dropout(weights[-1]) @ value)
+        return self.out(torch.cat(found, -1)), torch.stack(weights, 1)
 
 
 def previous_by_steep_scores(positions):
@@ -501,7 +523,122 @@ def span_of_loops(start, end, starts, ends, longest=30):
     return found
 
 
+# Chapters 10, 16 and 18
+
+
+def pool_by_einsum(states, attention_mask):
+    return torch.einsum("bsh,bs->bh", states, attention_mask.to(states.dtype)) / attention_mask.sum(1, keepdim=True)
+
+
+def in_batch_by_cosines(first, second, scale=20.0):
+    cosines = F.cosine_similarity(first[:, None], second[None], dim=-1)
+    return -(scale * cosines).log_softmax(1).diagonal().mean()
+
+
+class EncoderOfAllTexts(two_sentences.SentenceEncoder):
+    def loss(self, batch):
+        rows = {name: torch.cat([batch["first"][name], batch["second"][name]]) for name in batch["first"]}
+        return two_sentences.in_batch_loss(*self(**rows).chunk(2))
+
+
+def recall_by_sorting(similarity, right, k):
+    order = similarity.argsort(dim=1, descending=True)[:, :k].tolist()
+    return sum(int(number) in best for number, best in zip(right, order, strict=True)) / len(right)
+
+
+def fuse_by_ranks(lists):
+    total = 0
+    for scores in lists:
+        rank = scores.size - scores.argsort().argsort()
+        total = total + 1 / (60 + rank)
+    return total
+
+
+def rows_by_look_ahead(documents, budget, sep):
+    rows = [[]]
+    for document in documents:
+        for place, sentence in enumerate(document):
+            piece = ([sep] if place == 0 and rows[-1] else []) + list(sentence)
+            if len(rows[-1]) + len(piece) <= budget:
+                rows[-1] += piece
+            else:
+                rows.append(list(sentence))
+    return rows
+
+
+def order_by_indices(positives, rng):
+    numbers = list(range(len(positives)))
+    rng.shuffle(numbers)
+    chosen = set(numbers[: len(numbers) // 2])
+    pairs = [(b, a, 1) if n in chosen else (a, b, 0) for n, (_, a, b) in enumerate(positives)]
+    rng.shuffle(pairs)
+    return pairs
+
+
+def replaced_by_where(input_ids, labels, logits, rng):
+    hidden = labels.ne(-100)
+    words = logits.flatten(0, 1).softmax(-1).multinomial(1, generator=rng).view_as(input_ids)
+    shown = torch.where(hidden, words, input_ids)
+    return shown, hidden & (shown != labels)
+
+
+def unpad_by_rows(input_ids, attention_mask):
+    lengths = attention_mask.sum(1).tolist()
+    ids = torch.cat([row[:length] for row, length in zip(input_ids, lengths, strict=True)])
+    rows = torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths))
+    return ids, torch.cat([torch.arange(length) for length in lengths]), rows.unsqueeze(1).ne(rows)
+
+
+def soft_loss_of_torch(student, teacher, temperature):
+    log_p, q = F.log_softmax(student / temperature, -1), F.softmax(teacher / temperature, -1)
+    return F.kl_div(log_p, q, reduction="batchmean") * temperature**2
+
+
+def rotate_by_complex_numbers(x, positions):
+    half = x.size(-1) // 2
+    angles = positions[:, None] * torch.pow(10000.0, -2 * torch.arange(half) / x.size(-1))
+    turned = torch.complex(x[..., :half], x[..., half:]) * torch.polar(torch.ones_like(angles), angles)
+    return torch.cat([turned.real, turned.imag], -1)
+
+
+def split_by_counting(passages, every):
+    number, train, test = {}, [], []
+    for document, text in passages:
+        number.setdefault(document, len(number))
+        (train if number[document] % every else test).append((document, text))
+    return train, test
+
+
+def falling_by_arrays(losses, window):
+    before, last = np.array(losses[-2 * window : -window]), np.array(losses[-window:])
+    error = np.sqrt(before.var(ddof=1) / window + last.var(ddof=1) / window)
+    return before.mean() - last.mean() > 2 * error
+
+
+def interval_by_choice(right, asked, rng):
+    shares = []
+    for _ in range(1000):
+        drawn = rng.choice(len(right), len(right))
+        shares.append(right[drawn].sum() / asked[drawn].sum())
+    return tuple(np.percentile(shares, (2.5, 97.5)))
+
+
 ANSWERS = {
+    "check_mean_pool": [pool_by_einsum],
+    "check_in_batch_loss": [in_batch_by_cosines],
+    "check_sentence_encoder": [EncoderOfAllTexts],
+    "check_recall_at": [recall_by_sorting],
+    "check_fuse": [fuse_by_ranks],
+    "check_full_rows": [rows_by_look_ahead],
+    "check_order_pairs": [order_by_indices],
+    "check_replaced": [replaced_by_where],
+    "check_unpad": [unpad_by_rows],
+    "check_soft_loss": [soft_loss_of_torch],
+    "check_rotate": [rotate_by_complex_numbers],
+    "check_gated": [lambda x, up, down: down(F.gelu(up(x)[..., : down.in_features]) * up(x)[..., down.in_features :])],
+    "check_split": [split_by_counting],
+    "check_still_falling": [falling_by_arrays],
+    "check_interval": [interval_by_choice],
     "check_likeliest": [likeliest_by_sorting],
     "check_pair_inputs": [pair_of_tensors],
     "check_left_of_gap": [lambda text: text.split("[MASK]")[0] + "[MASK]"],
@@ -536,7 +673,7 @@ ANSWERS = {
         lambda scores, attention_mask: (scores + (1 - attention_mask[:, None, None]) * LOW).softmax(-1),
         lambda scores, attention_mask: torch.where(attention_mask[:, None, None] > 0, scores, LOW).softmax(dim=3),
     ],
-    "check_multi_head_attention": [AttentionByEinsum],
+    "check_multi_head_attention": [AttentionByEinsum, AttentionHeadByHead],
     "check_previous_head": [previous_by_steep_scores],
     "check_gelu": [F.gelu, lambda x: x * torch.distributions.Normal(0, 1).cdf(x)],
     "check_layer_norm": [lambda x, weight, bias, eps: F.layer_norm(x, x.shape[-1:], weight, bias, eps)],

@@ -23,20 +23,8 @@ from bertlab.course.checks.part_two.labels import (
     check_tagging,
     check_token_classifier,
 )
-from bertlab.course.checks.part_two.sentences import (
-    check_choice_rows,
-    check_in_batch_loss,
-    check_mean_pool,
-    check_multiple_choice,
-    check_sentence_encoder,
-)
 
 CHECKS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
-    "mean_pool": (check_mean_pool, ("mean_pool",)),
-    "in_batch_loss": (check_in_batch_loss, ("in_batch_loss",)),
-    "SentenceEncoder": (check_sentence_encoder, ("SentenceEncoder",)),
-    "choice_rows": (check_choice_rows, ("choice_rows",)),
-    "BertForMultipleChoice": (check_multiple_choice, ("BertForMultipleChoice",)),
     "entities": (check_entities, ("entities",)),
     "align": (check_align, ("align",)),
     "word_inputs": (check_tagging, ("word_inputs", "tag")),
