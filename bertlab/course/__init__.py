@@ -11,19 +11,6 @@ from bertlab.course.checks.part_three.comparing import (
     check_power,
     check_verdict,
 )
-from bertlab.course.checks.part_three.decoders import (
-    check_beam_search,
-    check_cross_attention,
-    check_decoder_layer,
-    check_transformer,
-)
-from bertlab.course.checks.part_three.language_models import (
-    check_backwards,
-    check_both_sides,
-    check_causal_mask,
-    check_elmo,
-    check_gpt,
-)
 from bertlab.course.checks.part_three.parallel import (
     check_accumulated_step,
     check_checkpointed,
@@ -69,15 +56,6 @@ __all__ = [
     "check_ring_all_reduce",
     "check_round_to_bfloat16",
     "check_step_operations",
-    "check_backwards",
-    "check_beam_search",
-    "check_both_sides",
-    "check_causal_mask",
-    "check_cross_attention",
-    "check_decoder_layer",
-    "check_elmo",
-    "check_gpt",
-    "check_transformer",
     "check_holm",
     "check_measure_by_seed",
     "check_control_labels",

@@ -24,13 +24,16 @@ from bertlab.course.chapter_06.exercises.head import my_loss
 from bertlab.course.chapter_09.exercises.classifier import expected_best, smooth_loss
 from bertlab.course.chapter_16.exercises.changes import rotate, soft_loss
 from bertlab.course.observe import random_tensor, small_batch
-from bertlab.course.solutions import answers, one_sentence, pretraining, tokenizer, two_sentences
+from bertlab.course.solutions import answers, family, one_sentence, pretraining, tokenizer, two_sentences
 from bertlab.course.solutions.config import Config
 from bertlab.course.solutions.tokenizer import clean
 from bertlab.course.solutions.training import AdamW, rate_share
 from bertlab.inputs.negatives import cut_lengths
 from bertlab.inputs.spans import most_context, span_features
 from bertlab.model.attend import rotate as library_rotate
+from bertlab.relatives.elmo import Elmo
+from bertlab.relatives.gpt import Gpt
+from bertlab.relatives.transformer import Transformer
 from bertlab.tasks.span import SpanTask
 from bertlab.tokenizer import SPECIAL_TOKENS
 from bertlab.training.distill import soft_loss as library_soft_loss
@@ -125,6 +128,29 @@ def test_the_new_heads_give_the_librarys_logits():
     assert load_matching(of_choices, choices).complete
     blocks = [row[None] for row in rows]  # (1, C, S)
     assert torch.allclose(of_choices(*blocks), choices(*blocks).logits, atol=1e-5)
+
+
+@torch.no_grad()
+def test_the_family_is_that_of_the_library():
+    torch.manual_seed(0)
+    ids, mask, _ = small_batch()
+    real = mask.bool()
+    pairs = [(cls(BertConfig(**SIZES)).eval(), mine(Config(**SIZES)).eval()) for cls, mine in FAMILY]
+    for library, mine in pairs:
+        assert load_matching(mine, library).complete
+    (gpt, own_gpt), (elmo, own_elmo), (transformer, own_transformer) = pairs
+    right = gpt.logits(gpt(ids, mask).last_hidden_state)
+    assert torch.allclose(own_gpt(ids, mask)[real], right[real], atol=1e-4)
+    states = torch.stack(elmo(ids, mask).hidden_states)
+    assert torch.allclose(own_elmo(ids, mask)[:, real], states[:, real], atol=1e-4)
+    memory = own_transformer.encode(ids, mask)
+    assert torch.allclose(memory[real], transformer.encode(ids, mask)[real], atol=1e-4)
+    logits, weights = own_transformer.decode(ids, memory, mask)
+    theirs, attentions = transformer.decode(ids, memory, mask)
+    assert torch.allclose(logits, theirs, atol=1e-4) and torch.allclose(weights, attentions[-1], atol=1e-5)
+
+
+FAMILY = ((Gpt, family.Gpt), (Elmo, family.Elmo), (Transformer, family.Transformer))
 
 
 def test_later_changes_are_those_of_the_library():

@@ -12,7 +12,16 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertlab.course.chapters import EXERCISES
-from bertlab.course.solutions import answers, encoder, one_sentence, pretraining, tokenizer, training, two_sentences
+from bertlab.course.solutions import (
+    answers,
+    encoder,
+    family,
+    one_sentence,
+    pretraining,
+    tokenizer,
+    training,
+    two_sentences,
+)
 
 LOW = torch.finfo(torch.float32).min
 
@@ -623,7 +632,38 @@ def interval_by_choice(right, asked, rng):
     return tuple(np.percentile(shares, (2.5, 97.5)))
 
 
+# Chapter 14
+
+
+def causal_by_comparison(attention_mask):
+    places = torch.arange(attention_mask.shape[1])
+    ahead = places[None, :] > places[:, None]
+    return torch.logical_or(ahead[None, None], attention_mask.eq(0)[:, None, None])
+
+
+class GptByLinear(family.Gpt):
+    def forward(self, input_ids, attention_mask):
+        x = self.position.weight[: input_ids.size(1)] + self.word(input_ids)
+        return F.linear(self.encoder(self.dropout(x), family.causal_mask(attention_mask)), self.word.weight)
+
+    def loss(self, batch):
+        logits = self(batch["input_ids"], batch["attention_mask"])[:, :-1]
+        asked = batch["attention_mask"][:, 1:].bool()
+        return F.cross_entropy(logits[asked], batch["input_ids"][:, 1:][asked])
+
+
+def backwards_row_by_row(x, attention_mask):
+    rows = []
+    for row, length in zip(x, attention_mask.sum(1).tolist(), strict=True):
+        rows.append(torch.cat([row[:length].flip(0), row[length:]]))
+    return torch.stack(rows)
+
+
 ANSWERS = {
+    "check_causal_mask": [causal_by_comparison],
+    "check_gpt": [GptByLinear],
+    "check_backwards": [backwards_row_by_row],
+    "check_both_sides": [lambda left, right, prior: F.log_softmax(right - prior + left, dim=1)],
     "check_mean_pool": [pool_by_einsum],
     "check_in_batch_loss": [in_batch_by_cosines],
     "check_sentence_encoder": [EncoderOfAllTexts],

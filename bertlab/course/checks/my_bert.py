@@ -6,13 +6,6 @@ A part without a checker of its own passes that of the part which it belongs to.
 from collections.abc import Callable
 
 from bertlab.course.chapters import KEPT
-from bertlab.course.checks.part_three.decoders import (
-    check_beam_search,
-    check_cross_attention,
-    check_decoder_layer,
-    check_transformer,
-)
-from bertlab.course.checks.part_three.language_models import check_backwards, check_causal_mask, check_elmo, check_gpt
 from bertlab.course.checks.part_three.parallel import check_accumulated_step
 from bertlab.course.checks.part_two.crf import check_crf, check_log_partition, check_path_score, check_viterbi
 from bertlab.course.checks.part_two.labels import (
@@ -37,14 +30,6 @@ CHECKS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "viterbi": (check_viterbi, ("viterbi",)),
     "CRF": (check_crf, ("CRF",)),
     "BertWithCRF": (check_crf_tagger, ("BertWithCRF",)),
-    "causal_mask": (check_causal_mask, ("causal_mask",)),
-    "Gpt": (check_gpt, ("Gpt",)),
-    "backwards": (check_backwards, ("backwards",)),
-    "Elmo": (check_elmo, ("Elmo",)),
-    "CrossAttention": (check_cross_attention, ("CrossAttention",)),
-    "DecoderLayer": (check_decoder_layer, ("DecoderLayer",)),
-    "Transformer": (check_transformer, ("Transformer",)),
-    "beam_search": (check_beam_search, ("beam_search",)),
     "accumulated_step": (check_accumulated_step, ("accumulated_step",)),
 }
 for part, exercise in KEPT.items():
