@@ -1,7 +1,6 @@
 """What the chapters need and nothing else does: exercise checkers, panels to play with, live plots, baselines."""
 
 from bertlab.course.chapters import EXERCISES
-from bertlab.course.checks.part_three.cluster import check_attainable, check_round_to_bfloat16, check_step_operations
 from bertlab.course.checks.part_three.comparing import (
     check_holm,
     check_measure_by_seed,
@@ -10,11 +9,6 @@ from bertlab.course.checks.part_three.comparing import (
     check_paired_t,
     check_power,
     check_verdict,
-)
-from bertlab.course.checks.part_three.parallel import (
-    check_accumulated_step,
-    check_checkpointed,
-    check_ring_all_reduce,
 )
 from bertlab.course.checks.part_two.crf import (
     check_crf,
@@ -50,12 +44,6 @@ __all__ = [
     *EXERCISES,
     "Matching",
     "Mistake",
-    "check_accumulated_step",
-    "check_attainable",
-    "check_checkpointed",
-    "check_ring_all_reduce",
-    "check_round_to_bfloat16",
-    "check_step_operations",
     "check_holm",
     "check_measure_by_seed",
     "check_control_labels",

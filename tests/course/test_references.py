@@ -23,6 +23,7 @@ from bertlab.course.chapter_05.exercises.layers import gelu, layer_norm
 from bertlab.course.chapter_06.exercises.head import my_loss
 from bertlab.course.chapter_09.exercises.classifier import expected_best, smooth_loss
 from bertlab.course.chapter_16.exercises.changes import rotate, soft_loss
+from bertlab.course.chapter_17.exercises.counting import round_to_bfloat16, step_operations
 from bertlab.course.observe import random_tensor, small_batch
 from bertlab.course.solutions import answers, family, one_sentence, pretraining, tokenizer, two_sentences
 from bertlab.course.solutions.config import Config
@@ -38,6 +39,7 @@ from bertlab.tasks.span import SpanTask
 from bertlab.tokenizer import SPECIAL_TOKENS
 from bertlab.training.distill import soft_loss as library_soft_loss
 from bertlab.training.engine.optim import rate_factor, rate_scales
+from bertlab.training.engine.throughput import operations_by_part
 from bertlab.training.initial_weights import start_from_sinusoids
 
 
@@ -214,3 +216,12 @@ def test_answers_are_those_of_the_library(tokenizers):
         for step, right in ((1, found.candidates[0].text), (-1, "")):
             threshold = found.no_answer_score + step
             assert answers.answer_question(logits, mine, QUESTION, PASSAGE, threshold, size, stride) == right
+
+
+def test_operations_and_bfloat16_are_those_of_the_library_and_of_torch():
+    layers, hidden, words, lengths, labels = 2, 16, 50, [9, 4, 7], 3
+    config = BertConfig(words, hidden, layers, 2, 4 * hidden)
+    parts = operations_by_part(config, sum(lengths), sum(n * n for n in lengths), labels)
+    assert step_operations(layers, hidden, words, lengths, labels) == pytest.approx(sum(parts.values()))
+    x = torch.cat([random_tensor(500), 1e-30 * random_tensor(20), torch.tensor([0.0, 3.4e38, 1 + 2.0**-8])])
+    assert torch.equal(round_to_bfloat16(x), x.bfloat16().float())

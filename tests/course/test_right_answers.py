@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+import torch.utils.checkpoint
 from torch import nn
 
 from bertlab.course.chapters import EXERCISES
@@ -659,7 +660,43 @@ def backwards_row_by_row(x, attention_mask):
     return torch.stack(rows)
 
 
+# Chapter 17
+
+
+def step_by_splitting(model, optimizer, batch, rate, rows, clip=1.0):
+    sizes = {name: (batch[name] != -100).sum() for name in ("labels", "next_sentence_label")}
+    loss = 0.0
+    for parts in zip(*(batch[name].split(rows) for name in batch), strict=True):
+        part = dict(zip(batch, parts, strict=True))
+        words, pairs = model(part["input_ids"], part["attention_mask"], part["token_type_ids"])
+        asked, known = part["labels"] != -100, part["next_sentence_label"] != -100
+        own = F.cross_entropy(words[asked], part["labels"][asked], reduction="sum") / sizes["labels"]
+        right = part["next_sentence_label"][known]
+        own = own + F.cross_entropy(pairs[known], right, reduction="sum") / sizes["next_sentence_label"]
+        own.backward()
+        loss += own.item()
+    torch.nn.utils.clip_grad_norm_(optimizer.parameters, clip)
+    optimizer.step(rate)
+    optimizer.zero_grad()
+    return loss
+
+
 ANSWERS = {
+    "check_step_operations": [
+        lambda layers, hidden, vocabulary, lengths, labels: (
+            72 * layers * hidden * hidden * sum(lengths)
+            + 6 * hidden * (hidden + vocabulary) * labels
+            + 12 * layers * hidden * sum(n * n for n in lengths)
+        )
+    ],
+    "check_attainable": [
+        lambda operations, moved, peak, bandwidth: operations / max(operations / peak, moved / bandwidth)
+    ],
+    "check_round_to_bfloat16": [lambda x: x.to(torch.bfloat16).to(torch.float32)],
+    "check_accumulated_step": [step_by_splitting],
+    "check_checkpointed": [
+        lambda layer, x: torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False, preserve_rng_state=True)
+    ],
     "check_causal_mask": [causal_by_comparison],
     "check_gpt": [GptByLinear],
     "check_backwards": [backwards_row_by_row],

@@ -6,7 +6,6 @@ A part without a checker of its own passes that of the part which it belongs to.
 from collections.abc import Callable
 
 from bertlab.course.chapters import KEPT
-from bertlab.course.checks.part_three.parallel import check_accumulated_step
 from bertlab.course.checks.part_two.crf import check_crf, check_log_partition, check_path_score, check_viterbi
 from bertlab.course.checks.part_two.labels import (
     check_align,
@@ -30,7 +29,6 @@ CHECKS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "viterbi": (check_viterbi, ("viterbi",)),
     "CRF": (check_crf, ("CRF",)),
     "BertWithCRF": (check_crf_tagger, ("BertWithCRF",)),
-    "accumulated_step": (check_accumulated_step, ("accumulated_step",)),
 }
 for part, exercise in KEPT.items():
     CHECKS[part] = (exercise, tuple(reference.__name__ for reference in exercise.references))

@@ -1,0 +1,1 @@
+"""Chapter 17: from a laptop to a cluster."""
