@@ -25,14 +25,6 @@ from bertlab.course.checks.part_two.labels import (
     check_tagging,
     check_token_classifier,
 )
-from bertlab.course.checks.part_two.probing import (
-    check_control_labels,
-    check_probe,
-    check_pseudo_log_likelihood,
-    check_removal_effects,
-    check_removal_rank,
-    check_scalar_mix,
-)
 from bertlab.course.exercise import own_or_solution
 from bertlab.course.matching import Matching, load_matching
 from bertlab.course.mistake import Mistake
@@ -46,7 +38,6 @@ __all__ = [
     "Mistake",
     "check_holm",
     "check_measure_by_seed",
-    "check_control_labels",
     "check_align",
     "check_crf",
     "check_crf_tagger",
@@ -59,11 +50,6 @@ __all__ = [
     "check_paired_t",
     "check_path_score",
     "check_power",
-    "check_probe",
-    "check_pseudo_log_likelihood",
-    "check_removal_effects",
-    "check_removal_rank",
-    "check_scalar_mix",
     "check_tagging",
     "check_token_classifier",
     "check_verdict",

@@ -681,7 +681,47 @@ def step_by_splitting(model, optimizer, batch, rate, rows, clip=1.0):
     return loss
 
 
+# Chapter 13
+
+
+def control_by_word(words, labels, rng):
+    known, found = {}, []
+    for word in words:
+        if word not in known:
+            known[word] = labels[rng.randrange(len(labels))]
+        found.append(known[word])
+    return found
+
+
+def effects_one_by_one(log_p, ids, position, others, mask_id):
+    before = log_p(ids.unsqueeze(0))[0, position]
+    value, answer = before.max(0)
+    effects = []
+    for other in others:
+        row = ids.clone()
+        row[other] = mask_id
+        effects.append(value - log_p(row[None])[0, position, answer])
+    return torch.stack(effects)
+
+
+def likelihood_one_by_one(log_p, ids, special, mask_id):
+    total = 0.0
+    for place in range(len(ids)):
+        if not special[place]:
+            row = ids.clone()
+            row[place] = mask_id
+            total += log_p(row[None])[0, place, ids[place]]
+    return total
+
+
 ANSWERS = {
+    "check_control_labels": [control_by_word],
+    "check_removal_effects": [effects_one_by_one],
+    "check_removal_rank": [
+        lambda shares, effects: effects.argsort(descending=True).tolist().index(int(shares.argmax())) + 1
+    ],
+    "check_scalar_mix": [lambda states, weights, gamma: (gamma * weights.softmax(0)[:, None, None] * states).sum(0)],
+    "check_pseudo_log_likelihood": [likelihood_one_by_one],
     "check_step_operations": [
         lambda layers, hidden, vocabulary, lengths, labels: (
             72 * layers * hidden * hidden * sum(lengths)
