@@ -8,6 +8,7 @@ from torch import Tensor
 from bertlab import BertForMaskedLM, Tokenizer
 from bertlab.explain.words.lens import layer_log_probabilities
 
+AFTER = '.,!?;:"”’)'  # stays where a word is swapped: as in live/js/sentence.js
 KNOWN, SHOWN = 200, 3  # guesses kept of an answer, and of each layer: as in live/js/model.js
 
 
@@ -24,7 +25,8 @@ def texts(example: dict) -> list[str]:
     """Return the text of an example, and the text with one word swapped if it has a swap."""
     words = example["text"].split(" ")
     if swap := example.get("swap"):
-        words[swap["word"]] = swap["to"]
+        old = words[swap["word"]]
+        words[swap["word"]] = swap["to"] + old[len(old.rstrip(AFTER)) :]
     return list(dict.fromkeys([example["text"], " ".join(words)]))
 
 

@@ -75,6 +75,24 @@ def test_stored_answers_are_those_of_the_page_itself(tab, live_site, site):
         assert guesses(tab) == [token for token, _ in answer["fills"][0]["known"][: len(guesses(tab))]]
 
 
+def test_every_example_is_answered_before_a_model_has_come(new_tab, live_site):
+    never = threading.Event()
+    with served(live_site, lambda path: never.wait(60) if "model.safetensors" in path else None) as site:
+        tab = new_tab()
+        show(tab, site)
+        tab.uncheck("#guess-first")
+        examples = tab.locator("#examples button")
+        assert examples.count() >= 6
+        for number in range(examples.count()):
+            examples.nth(number).click()
+            expect(tab.locator("#text")).to_have_value(examples.nth(number).text_content())
+            tab.locator("#guesses .word").first.wait_for()
+            assert "when this page was made" in tab.locator("#status").text_content()
+        unharmed(tab)
+        tab.close()
+        never.set()
+
+
 def test_hide_a_word_bring_it_back_and_type(page):
     assert guesses(page)[0] == "of"
     page.get_by_role("button", name="hide niece").click()

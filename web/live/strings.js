@@ -14,7 +14,7 @@ const en = {
   words: "The words of the sentence: press one to hide it",
   notes: {
     bias: "The sentence says nothing of anybody's sex: what BERT answers, it learned from how people write.",
-    agreement: "The verb agrees with keys or key, not with the word beside it.",
+    agreement: "One letter less, and the verb follows: it agrees with its subject.",
   },
   hide: (word) => `hide ${word}`,
   bring: (word) => `bring back ${word}`,
@@ -99,7 +99,7 @@ const zh = {
   words: "句中的词：按一下就藏起来",
   notes: {
     bias: "句子没有提到性别：BERT 的回答来自人们写作的习惯。",
-    agreement: "动词与 keys 或 key 一致，而不是与旁边的词一致。",
+    agreement: "少了一个字母，动词也跟着变：它与主语一致。",
   },
   hide: (word) => `隐藏 ${word}`,
   bring: (word) => `恢复 ${word}`,
