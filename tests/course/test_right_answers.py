@@ -817,7 +817,12 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(
-    ("name", "answer"), [(name, answer) for name, several in ANSWERS.items() for answer in several], ids=str
+    ("name", "answer"),
+    [
+        pytest.param(name, answer, id=f"{name}-{number}")
+        for name, several in ANSWERS.items()
+        for number, answer in enumerate(several)
+    ],
 )
 def test_a_right_answer_written_another_way_passes(name, answer):
     EXERCISES[name](*(answer if isinstance(answer, tuple) else (answer,)))
