@@ -20,6 +20,7 @@ STYLE = """<style>
 [data-testid="stMarkdownContainer"] p { max-width: 46rem; }
 [data-testid="stMainBlockContainer"] :is(input, textarea) { unicode-bidi: plaintext; text-align: start; }
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
+[data-testid="stColumn"] [data-testid="stVegaLiteChart"] svg { max-width: 100%; height: auto; }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 [data-testid="stMetricValue"] * { white-space: normal !important; overflow-wrap: anywhere; }
 [data-testid="stStatusWidget"] button { display: none; }
