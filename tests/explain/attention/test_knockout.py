@@ -41,10 +41,10 @@ def test_the_map_is_what_each_head_mask_gives(model, tok, kind):
         word = int(whole.argmax())
         expected = [[float((logs(model, tok, [(la, a)]) - whole)[word]) for a in range(4)] for la in range(3)]
     rows = fill_knockouts(model, tok, TEXT, PAIR, [POSITION], 0, tok.convert_ids_to_tokens(word))
-    assert next(rows) == pytest.approx(expected[0], abs=1e-5)  # rows come one by one
+    assert next(rows) == pytest.approx(expected[0], abs=1e-4)  # rows come one by one
     assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
     for row, wanted in zip(rows, expected[1:], strict=True):
-        assert row == pytest.approx(wanted, abs=1e-5)
+        assert row == pytest.approx(wanted, abs=1e-4)
     assert max(abs(x) for row in expected for x in row) > 0.01
 
 
@@ -55,11 +55,11 @@ def test_any_set_of_heads(model, tok, off):
         before, after = logs(model, tok), logs(model, tok, off)
     word = int(before.argmax())
     found = fill_without(model, tok, TEXT, PAIR, [POSITION], 0, tok.convert_ids_to_tokens(word), tuple(off), k=3)
-    assert found.change == pytest.approx(float(after[word] - before[word]), abs=1e-5)
+    assert found.change == pytest.approx(float(after[word] - before[word]), abs=1e-4)
     assert found.before.probabilities[0] == pytest.approx(float(before.exp().max()), abs=1e-6)
     assert found.after.tokens[0] == tok.convert_ids_to_tokens(int(after.argmax()))
     if not off:
-        assert found.change == pytest.approx(0, abs=1e-5) and found.before.tokens == found.after.tokens
+        assert found.change == pytest.approx(0, abs=1e-4) and found.before.tokens == found.after.tokens
 
 
 def test_a_head_that_adds_nothing_changes_nothing(model, tok):
@@ -79,7 +79,7 @@ def test_the_answer_without_heads(reader, tok):
     torch.testing.assert_close(without.start_probabilities, out.start_logits[0].softmax(0).detach())
     assert not torch.allclose(without.start_probabilities, found.start_probabilities, atol=1e-3)
     change = answer_change(reader, tok, QUESTION, PASSAGE, 0, start, end, off)
-    assert change == pytest.approx(sure(without, start, end) - sure(found, start, end), abs=1e-5)
+    assert change == pytest.approx(sure(without, start, end) - sure(found, start, end), abs=1e-4)
     same = answer_without(reader, tok, QUESTION, PASSAGE, ())
     torch.testing.assert_close(same.grid, found.grid, atol=1e-5, rtol=1e-4)
 
@@ -95,7 +95,7 @@ def test_heads_of_an_answer_in_a_later_window(reader, tok):
     rows = list(answer_knockouts(reader, tok, QUESTION, passage, found.window, start, end))
     assert found.window > 0 and len(rows) == 3
     change = answer_change(reader, tok, QUESTION, passage, found.window, start, end, [(1, 2)])
-    assert rows[1][2] == pytest.approx(change, abs=1e-5)
+    assert rows[1][2] == pytest.approx(change, abs=1e-4)
     batch = window_batch(reader, tok, QUESTION, passage, found.window)
     assert attribute_span(reader, tok, batch, start, end).score == pytest.approx(sure(found, start, end), abs=1e-4)
 
