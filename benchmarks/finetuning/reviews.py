@@ -10,12 +10,13 @@ commands in full: the second goes on from what the first made.
 """
 
 import argparse
-import csv
-import io
 import random
+from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.finetuning.learning_curve import READ, Labelled
+from bertlab.corpora.examples import TextExample
+from bertlab.corpora.storyworld.export import csv_text
 from bertlab.io.atomic import atomic_write
 
 CHOSEN_BY = 500  # of each set
@@ -24,11 +25,21 @@ NAMES = {"neg": "negative", "pos": "positive"}
 
 
 def write(path: Path, rows: Labelled) -> None:
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows(
-        [("text", "label"), *((text, NAMES[label]) for text, label in rows)]
-    )
-    atomic_write(path, file.getvalue())
+    atomic_write(path, csv_text(TextExample("", text, None, NAMES[label]) for text, label in rows))
+
+
+def write_reviews(data: Path, out: Path, often: Mapping[str, int] = OFTEN) -> None:
+    """Write train.csv, where each set stands so `often`, dev.csv, test.csv, and the test set of each alone."""
+    parts: dict[str, Labelled] = {"train": [], "dev": [], "test": []}
+    for name, read in READ.items():
+        known, test = read(data)
+        parts["train"] += known[CHOSEN_BY:] * often[name]
+        parts["dev"] += known[:CHOSEN_BY]
+        parts["test"] += test
+        write(out / f"test-{name}.csv", test)
+    for part, rows in parts.items():
+        write(out / f"{part}.csv", random.Random(0).sample(rows, len(rows)))
+        print(f"{part}: {len(rows):,} reviews")
 
 
 def main() -> None:
@@ -37,16 +48,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    parts: dict[str, Labelled] = {"train": [], "dev": [], "test": []}
-    for name, read in READ.items():
-        known, test = read(options.data)
-        parts["train"] += known[CHOSEN_BY:] * OFTEN[name]
-        parts["dev"] += known[:CHOSEN_BY]
-        parts["test"] += test
-        write(options.out / f"test-{name}.csv", test)
-    for part, rows in parts.items():
-        write(options.out / f"{part}.csv", random.Random(0).sample(rows, len(rows)))
-        print(f"{part}: {len(rows):,} reviews")
+    write_reviews(options.data, options.out)
 
 
 if __name__ == "__main__":

@@ -5,17 +5,13 @@ python benchmarks/web/live.py --pictures    # pictures only
 """
 
 import argparse
-import functools
 import re
 import statistics
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from benchmarks.explorer.browser import chromium
+from benchmarks.web.serving import served
 from bertlab.course.pictures import reduced
 
 ROOT = Path(__file__).parents[2]
@@ -41,16 +37,6 @@ SHOTS = [
     ("web-live-phone", LINK, 390, "light"),
     ("web-chapter", "notebooks/04_attention.html", 1280, "light"),
 ]
-
-
-@contextmanager
-def served() -> Iterator[str]:
-    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(SITE))
-    handler.log_message = lambda *_: None  # type: ignore[attr-defined]
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://localhost:{server.server_port}"
-    server.shutdown()
 
 
 def measure(browser: Any, site: str) -> None:
@@ -81,7 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pictures", action="store_true", help="take the pictures for docs/pictures/")
     take = parser.parse_args().pictures
-    with chromium() as browser, served() as site:
+    with chromium() as browser, served(SITE) as site:
         (pictures if take else measure)(browser, site)
 
 

@@ -49,8 +49,9 @@ def evaluate_pretraining(
     pairs: int = 2000,
     seed: int = 0,
     second_task: SecondTask = "next",
+    masking: Masking = Masking.PAPER,
 ) -> dict[str, float]:
-    """Return masked-word loss and top-1 (15%, 80/10/10, as in the paper) and next-sentence accuracy on `documents`.
+    """Return masked-word loss and top-1 and next-sentence accuracy on `documents`, masked by default as in the paper.
 
     Next sentences are predicted twice, which takes a second pass: from the intact text (nsp_accuracy), as the model is
     used, and from the masked one (nsp_accuracy_masked), as in training, to compare with metrics.csv. A model with
@@ -61,7 +62,7 @@ def evaluate_pretraining(
     words of one pair are alike, so the pair is drawn again as a whole.
     """
     size = {"max_tokens": max_tokens, "pairs": pairs, "seed": seed}
-    batches = list(masked_batches(documents, tokenizer, Masking.PAPER, second_task, **size))
+    batches = list(masked_batches(documents, tokenizer, masking, second_task, **size))
     names = SECOND_TASK_MEASURES[second_task]
     found = torch.cat([_pair_figures(model, batch, names) for batch in batches])  # (N, 3 + names)
     loss, hits, tokens, *right_pairs = found.double().cpu().numpy().T

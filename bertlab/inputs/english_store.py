@@ -1,8 +1,9 @@
 """The large public English as a token store: a vocabulary of it, without overlap with what is measured."""
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, repeat
 from pathlib import Path
+from types import MappingProxyType
 
 from bertlab.corpora.english.large import read_large
 from bertlab.corpora.english.measured import held_out_words, measured_texts
@@ -24,17 +25,18 @@ def english_store(
     lowercase: bool = True,
     *,
     tokenizer: Tokenizer | None = None,
+    copies: Mapping[str, int] = MappingProxyType({}),
     progress: bool = True,
 ) -> TokenStore:
     """Open the token store of the large English corpora below `folder`; make it first if there is none.
 
-    Its vocabulary is that of the `tokenizer`, or learned from the text. Making takes some minutes: the text is read
-    once for the vocabulary and once for the tokens. After a kill the same call goes on. Beside the store, STORE.md
-    describes its text for a model card.
+    Its vocabulary is that of the `tokenizer`, or learned from the text. A document stands in it as often as `copies`
+    says of its genre, else once. Making takes some minutes: the text is read once for the vocabulary and once for the
+    tokens. After a kill the same call goes on. Beside the store, STORE.md describes its text for a model card.
     """
     if not store.exists():
         tokenizer = tokenizer or _vocabulary(folder, store, vocab_size, lowercase, progress)
-        write_store(store, _text(folder, store, progress), tokenizer, progress=progress)
+        write_store(store, _text(folder, store, copies, progress), tokenizer, progress=progress)
     return TokenStore.open(store)
 
 
@@ -55,11 +57,11 @@ def _vocabulary(folder: Path, store: Path, vocab_size: int, lowercase: bool, pro
     return Tokenizer.from_pretrained(home)
 
 
-def _text(folder: Path, store: Path, progress: bool) -> Iterator[Sequence[str]]:
+def _text(folder: Path, store: Path, copies: Mapping[str, int], progress: bool) -> Iterator[Sequence[str]]:
     """Yield the documents to learn from, each its sentences; at the end describe them beside the store."""
     removed, measured = Removed(), measured_texts(folder)
     for document in without_overlap(read_large(folder, "train", progress), Overlap(measured), removed):
-        yield document.sentences
+        yield from repeat(document.sentences, copies.get(document.genre, 1))
     words = describe_words(removed.kept, held_out_words(measured), SOURCES + LARGE_SOURCES)
     atomic_write(_about_path(store), f"{words}\n\n{removed.describe()}\n")
 

@@ -5,6 +5,7 @@ token and 10% stay as they are. The last two keep the model from relying on [MAS
 outside pretraining.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -46,6 +47,11 @@ class Masking:
             if not self.whole_word:
                 raise InputError("masking chinese_words=True: is for whole words; set masking.whole_word=true too")
             require("rjieba", "chinese")
+
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """What becomes of chosen tokens: the shares of [MASK], of random tokens and of those that stay."""
+        return self.mask, self.random, 1 - self.mask - self.random
 
     def after(self, share: float) -> "Masking":
         """Return how much is hidden after this share of a training."""
@@ -132,13 +138,12 @@ def _positions(rows: Tensor) -> Tensor:
 
 def _actions(count: int, masking: Masking, generator: torch.Generator) -> Tensor:
     """Return the actions in their exact shares, shuffled: uint8 (count,)."""
-    shares = [masking.mask, masking.random, 1 - masking.mask - masking.random]
-    amounts = torch.tensor(_apportion(count, shares))
+    amounts = torch.tensor(_apportion(count, masking.shares))
     actions = torch.tensor([MASKED, RANDOM, KEPT], dtype=torch.uint8).repeat_interleave(amounts)
     return actions[torch.randperm(count, generator=generator, device=generator.device).cpu()]
 
 
-def _apportion(count: int, shares: list[float]) -> list[int]:
+def _apportion(count: int, shares: Sequence[float]) -> list[int]:
     """Return whole numbers that sum to `count`, nearest to the shares (largest remainder rounding)."""
     exact = [round(count * share, 6) for share in shares]  # 0.8 + 0.1 + 0.1 is not quite 1 in floats
     whole = [int(amount) for amount in exact]

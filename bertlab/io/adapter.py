@@ -7,10 +7,12 @@ et al. 2021) and refuses by name whatever else the file asks for.
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError, safe_open
+
 from bertlab.errors import InputError
 from bertlab.io import hub
 from bertlab.io.fields import check_fields
-from bertlab.io.gate import MOST_BYTES, brief, open_file, parse_json, present, read_json
+from bertlab.io.gate import brief, check_file, present, read_json
 from bertlab.io.locate import locate
 
 ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
@@ -110,12 +112,12 @@ def adapted_config(folder: Path) -> dict[str, Any]:
 
 def _rows(path: Path, name: str) -> int | None:
     """Return the number of rows of a tensor in a safetensors file, by its header; None where it has no such tensor."""
-    with open_file(path) as file:
-        header = file.read(min(int.from_bytes(file.read(8), "little"), MOST_BYTES))
+    check_file(path)
     try:
-        shape = parse_json(header.decode(), path)[name]["shape"]
-    except UnicodeDecodeError as error:
+        with safe_open(path, framework="np") as file:
+            shape = file.get_slice(name).get_shape() if name in file.keys() else []  # noqa: SIM118 (no Mapping)
+    except SafetensorError as error:
         raise InputError(f"{path}: damaged or cut short; copy or download it again") from error
-    except (LookupError, TypeError):
-        return None
-    return shape[0] if isinstance(shape, list) and shape and isinstance(shape[0], int) else None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+    return shape[0] if shape else None

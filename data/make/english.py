@@ -15,7 +15,13 @@ right on held-out text, and how many everyday gaps. `film` keeps what the snapsh
 
 Pilots of 150 steps of 32 texts of 64 tokens, a quarter of a million tokens; masked words right on held-out articles,
 reviews and fiction (100 rows each, so a difference below 0.01 says nothing), and how far the vectors of whole texts
-moved (1 - cosine, at the end of training). A quarter masked, 80/10/10, 5% of the steps to warm up:
+moved (1 - cosine, at the end of training). A quarter masked, 80/10/10, 5% of the steps to warm up. The first of them is
+
+    python data/make/english.py train --out WORK --run pilot --steps 150 --batch-size 32 --warmup 0.05 \\
+        --optimizer adamw --learning-rate 5e-4
+    python data/make/english.py measure --out WORK --run pilot --rows 100
+
+and the last two take --rate 0.4 and a WORK that began with `start --row published`:
 
     AdamW 5e-4   0.209  0.08        Muon 1e-3                    0.213  0.13
     AdamW 1e-3   0.207  0.18        Muon 2e-3                    0.202  0.28
@@ -32,29 +38,29 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import repeat
 from pathlib import Path
+from statistics import fmean
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab import BertModel, Tokenizer
 from bertlab.config import IGNORED
 from bertlab.corpora.english.large import read_large
-from bertlab.corpora.english.measured import measured_texts
-from bertlab.corpora.english.overlap import Overlap, Removed, without_overlap
 from bertlab.errors import InputError
-from bertlab.evaluation.baselines import masked_batches
+from bertlab.evaluation.measures import evaluate_pretraining
+from bertlab.explain.words.fill import fill_mask
+from bertlab.inputs.english_store import english_store
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.store import TokenStore
-from bertlab.inputs.store_writing import write_store
 from bertlab.io.atomic import atomic_write
 from bertlab.io.locate import locate, snapshots
 from bertlab.model import BertForPreTraining
 from bertlab.model.mixing import mean_over_tokens
+from bertlab.training.batches import token_ids
+from bertlab.training.distill import states_loss
 from bertlab.training.engine.micro_batches import WHOLE, Batch, Shares
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.objective import Objective
@@ -88,8 +94,9 @@ def published(source: str, folder: Path) -> Path:
 
 
 @torch.no_grad()
-def write_start(source: str, out: Path, mean_row: bool = True) -> None:
-    """Write the encoder, without dropout; its row of [MASK], which it never read, becomes the mean of all words."""
+def write_start(source: str, out: Path, row: str) -> None:
+    """Write the encoder, without dropout; its row of [MASK], which it never read, becomes the mean of all words, or
+    stays as it was `published`."""
     with TemporaryDirectory() as unpacked:
         folder = published(source, Path(unpacked))
         model, tokenizer = BertModel.from_pretrained(folder), Tokenizer.from_pretrained(folder)
@@ -98,16 +105,15 @@ def write_start(source: str, out: Path, mean_row: bool = True) -> None:
     rows = model.embeddings.word.weight  # (V, H)
     words = torch.ones(len(rows), dtype=torch.bool)
     words[list(tokenizer.all_special_ids)] = False
-    if mean_row:
+    if row == "mean":
         rows[tokenizer.mask_token_id] = rows[words].mean(0)
     model.save_pretrained(out, tokenizer)
 
 
 def write_text(data: Path, out: Path) -> None:
     """Write the token store of the corpora, without what is measured on."""
-    tokenizer, removed = Tokenizer.from_pretrained(out / "start"), Removed()
-    documents = without_overlap(read_large(data, "train", True), Overlap(measured_texts(data)), removed)
-    write_store(out / "text", (s for d in documents for s in repeat(d.sentences, COPIES.get(d.genre, 1))), tokenizer)
+    tokenizer = Tokenizer.from_pretrained(out / "start")
+    english_store(data, out / "text", tokenizer.vocab_size, tokenizer=tokenizer, copies=COPIES)
 
 
 def recipe_for(options: argparse.Namespace) -> PretrainRecipe:
@@ -156,12 +162,7 @@ def both_losses(
     mask = batch["attention_mask"][whole]
     with torch.no_grad():
         right = start(batch["input_ids"][whole], mask).last_hidden_state
-    moved = (
-        1
-        - F.cosine_similarity(
-            mean_over_tokens(out.hidden_states[-1][whole], mask), mean_over_tokens(right, mask)
-        ).mean()
-    )
+    moved = states_loss(mean_over_tokens(out.hidden_states[-1][whole], mask), mean_over_tokens(right, mask))
     share = shares["labels"]
     watched = {"mlm_loss": share * out.mlm_loss, "masked_accuracy": share * out.masked_accuracy, "moved": share * moved}
     return watched["mlm_loss"] + MEANING * watched["moved"], watched
@@ -195,22 +196,13 @@ def finish(options: argparse.Namespace) -> None:
     pretrain(recipe, text, settings=settings, objective=objective, out=f"{run}-finished", log_every=50)
 
 
-@torch.inference_mode()
 def masked_right(model: BertForPreTraining, tokenizer: Tokenizer, file: Path, rows: int) -> dict[str, float]:
     """Return the share of masked words right (15%, all as [MASK], rows of 128) on held-out documents by genre."""
-    found: dict[str, float] = {}
+    found = {}
     for genre, texts in json.loads(file.read_text(encoding="utf-8")).items():
-        documents = [tokenizer.encode_batch(sentences) for sentences in texts]
-        hits = words = 0
-        for batch in masked_batches(
-            documents, tokenizer, Masking(0.15, 1, 0), "none", max_tokens=128, pairs=rows, seed=0
-        ):
-            batch.pop("next_sentence_label", None)
-            out = model(**batch, masked_only=True, packed=True)
-            hits += int((out.prediction_logits.argmax(-1) == out.masked_labels).sum())
-            words += len(out.masked_labels)
-        found[genre] = hits / words
-    return found | {"mean": sum(found.values()) / len(found)}
+        asked = {"pairs": rows, "second_task": "none", "masking": Masking(mask=1, random=0)}
+        found[genre] = evaluate_pretraining(model, tokenizer, token_ids(texts, tokenizer), **asked)["masked_top1"]
+    return found | {"mean": fmean(found.values())}
 
 
 def write_held_out(data: Path, out: Path) -> None:
@@ -222,14 +214,11 @@ def write_held_out(data: Path, out: Path) -> None:
     atomic_write(out / "held-out.json", json.dumps(by_genre))
 
 
-@torch.inference_mode()
 def gaps_right(model: BertForPreTraining, tokenizer: Tokenizer) -> list[tuple[str, list[str], bool]]:
     """Return for each of the everyday gaps its text, the first five guesses and whether the first is accepted."""
     answers = []
     for row in csv.DictReader((Path(__file__).parents[1] / "english" / "gaps.csv").open(encoding="utf-8")):
-        batch = tokenizer([row["text"]])
-        logits = model(**batch).prediction_logits[batch["input_ids"] == tokenizer.mask_token_id][0]
-        guesses = tokenizer.convert_ids_to_tokens(logits.topk(5).indices.tolist())
+        guesses = fill_mask(model, tokenizer, row["text"], k=5)[0].tokens
         answers.append((row["text"], guesses, guesses[0] in row["accepted"].split("|")))
     return answers
 
@@ -287,11 +276,10 @@ def film(options: argparse.Namespace) -> None:
         guesses.append([])
         shares.append([])
         for number, sentence in enumerate(FILM):
-            batch = tokenizer([sentence])
-            out = model(**batch, output_attentions=True)
-            best = out.prediction_logits[batch["input_ids"] == tokenizer.mask_token_id][0].softmax(-1).topk(5)
-            guesses[-1].append(tokenizer.convert_ids_to_tokens(best.indices.tolist()))
-            shares[-1].append(best.values.tolist())
+            fill = fill_mask(model, tokenizer, sentence, k=5)[0]
+            guesses[-1].append(fill.tokens)
+            shares[-1].append(fill.probabilities)
+            out = model(**tokenizer([sentence]), output_attentions=True)
             stacked = torch.cat(out.attentions)  # L x (1, A, S, S) -> (L, A, S, S)
             attentions[number].append((stacked * 255).round().byte().numpy())
     np.savez_compressed(
@@ -313,6 +301,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("start", "train", "finish", "measure", "film"))
     parser.add_argument("--encoder")
+    parser.add_argument("--row", choices=("mean", "published"), default="mean", help="what [MASK] starts as")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--out", type=Path, required=True, help="the folder of everything that is made")
     parser.add_argument("--run", default="run")
@@ -343,7 +332,7 @@ def main() -> None:
 
 def run(options: argparse.Namespace) -> None:
     if options.what == "start":
-        write_start(options.encoder, options.out / "start")
+        write_start(options.encoder, options.out / "start", options.row)
         write_held_out(options.data, options.out)
         write_text(options.data, options.out)
     else:

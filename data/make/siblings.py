@@ -9,56 +9,37 @@ measured on is never learned from. `train` runs one `bertlab finetune --lora` fo
 """
 
 import argparse
-import csv
-import io
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
-from benchmarks.finetuning.learning_curve import READ
+from benchmarks.finetuning.reviews import write_reviews
 from bertlab.__main__ import main as bertlab
 from bertlab.corpora.cloze import cloze_questions
 from bertlab.corpora.english.large import read_articles
 from bertlab.corpora.english.measured import measured_passages
 from bertlab.corpora.english.overlap import Overlap, Removed, without_overlap
-from bertlab.corpora.examples import QAExample, TextExample, TokenExample
+from bertlab.corpora.examples import QAExample, TokenExample
 from bertlab.corpora.labelled.conll import read_conll
 from bertlab.corpora.labelled.parts import keep_apart
 from bertlab.corpora.labelled.squad import read_squad, squad_text
 from bertlab.corpora.labelled.tabular import read_table
+from bertlab.corpora.storyworld.export import conll_text, csv_text
 from bertlab.io.atomic import atomic_write
 
 OURS = Path(__file__).parents[1] / "english"
-POLARITY = {"neg": "negative", "pos": "positive"}
-KINDS = {
-    "person": "PER",
-    "location": "LOC",
-    "corporation": "ORG",
-    "group": "ORG",
-}  # WNUT-17's; works and products are none
+# WNUT-17's; works and products are none
+KINDS = {"person": "PER", "location": "LOC", "corporation": "ORG", "group": "ORG"}
 OFTEN = {"imdb": 1, "mr": 2}  # a sentence of MR says less than a review
 CLOZES = 8000
 NO_ANSWER = 4  # one question of SQuAD in so many is also asked of another passage of its article
 
 
-def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows([header, *rows])
-    atomic_write(path, file.getvalue())
-
-
 def opinions(data: Path, out: Path) -> None:
     """Film reviews: 2,000 of IMDB's test set and a tenth of MR to measure on, 500 of each to choose by."""
-    parts: dict[str, list] = {"train": [], "dev": []}
-    for name, read in READ.items():
-        known, test = read(data)
-        parts["train"] += known[500:] * OFTEN[name]
-        parts["dev"] += known[:500]
-        parts[f"test-{name}"] = test
-    for part, rows in parts.items():
-        labelled = [(text, POLARITY[label]) for text, label in random.Random(0).sample(rows, len(rows))]
-        write_table(out / f"{part}.csv", ("text", "label"), labelled)
+    write_reviews(data, out, OFTEN)
 
 
 def names(data: Path, out: Path) -> None:
@@ -66,9 +47,9 @@ def names(data: Path, out: Path) -> None:
     tweets = [e for file in ("wnut17train.conll", "emerging.dev.conll") for e in read_conll(data / "wnut17" / file)]
     web, chosen_by = keep_apart(list(read_conll(data / "uner_ewt" / "dev.conll")), 5)
     ours = list(read_conll(OURS / "names-train.conll"))
-    write_conll(out / "train.conll", [*map(three_kinds, tweets), *web, *ours])
-    write_conll(out / "dev.conll", chosen_by)
-    write_conll(out / "test.conll", list(read_conll(data / "uner_ewt" / "test.conll")))
+    atomic_write(out / "train.conll", conll_text([*map(three_kinds, tweets), *web, *ours]))
+    atomic_write(out / "dev.conll", conll_text(chosen_by))
+    atomic_write(out / "test.conll", conll_text(read_conll(data / "uner_ewt" / "test.conll")))
 
 
 def three_kinds(example: TokenExample) -> TokenExample:
@@ -79,30 +60,20 @@ def three_kinds(example: TokenExample) -> TokenExample:
     return replace(example, labels=labels)
 
 
-def write_conll(path: Path, examples: Sequence[TokenExample]) -> None:
-    marked = [e for e in examples if e.labels and e.words != ("-DOCSTART-",)]
-    blocks = ["".join(f"{w}\t{t}\n" for w, t in zip(e.words, e.labels or (), strict=True)) for e in marked]
-    atomic_write(path, "\n".join(blocks))
-
-
 def pairs(data: Path, out: Path) -> None:
     """Entailment, neutral, contradiction: the dev sets of SNLI and MNLI, a tenth to measure on."""
     examples = [e for name in ("snli", "mnli") for e in read_table(data / "nli_dev" / f"{name}_dev.csv")]
     known, test = keep_apart(examples, 10)
     train, dev = keep_apart(known, 40)
     for part, some in (("train", train), ("dev", dev), ("test", test)):
-        write_table(out / f"{part}.csv", ("premise", "hypothesis", "label"), map(in_columns, some))
-
-
-def in_columns(example: TextExample) -> tuple[str, str, str]:
-    return example.text, example.pair or "", str(example.label)
+        atomic_write(out / f"{part}.csv", csv_text(some))
 
 
 def questions(data: Path, out: Path) -> None:
     """SQuAD's head twice, questions of ours, questions that the passage does not answer, and clozes from Wikipedia."""
     known, chosen_by = keep_apart(list(read_squad(data / "squad" / "train-v1.1.head.json")), 20)
     articles = without_overlap(read_articles(data, "train", True), Overlap(measured_passages(data)), Removed())
-    clozes = [example for example, _ in zip(cloze_questions(articles, most=1), range(CLOZES), strict=False)]
+    clozes = islice(cloze_questions(articles, most=1), CLOZES)
     ours = list(read_squad(OURS / "questions-train.json"))
     again = [replace(example, id=f"{example.id}-2") for example in known + ours]
     mixed = [*known, *ours, *again, *clozes, *without_answer(known)]

@@ -4,7 +4,7 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from signal import ITIMER_PROF, SIGPROF, setitimer, signal
+from signal import ITIMER_PROF, SIG_IGN, SIGPROF, setitimer, signal
 
 import torch
 from torch import Tensor, nn
@@ -234,10 +234,10 @@ def time_limit(seconds: float):
     def stop(*_):
         raise TimeoutError
 
-    before = signal(SIGPROF, stop)
+    signal(SIGPROF, stop)
     setitimer(ITIMER_PROF, seconds)
     try:
         yield
     finally:
         setitimer(ITIMER_PROF, 0)
-        signal(SIGPROF, before)
+        signal(SIGPROF, SIG_IGN)  # one that is still on its way would end the process

@@ -204,26 +204,32 @@ def test_same_seed_same_weights_to_the_bit(small, quick):
     assert same(runs[0], runs[1]) and not same(runs[0], runs[2])
 
 
+class Killed(Exception):
+    """What ends a run in the middle."""
+
+
+def kill_after(step):
+    """What raises Killed at the first row that is logged after `step`."""
+
+    def kill(row):
+        if row["step"] > step:
+            raise Killed
+
+    return kill
+
+
 @pytest.mark.parametrize("stop_at", [3, 5])
 def test_killed_and_resumed_gives_the_same_weights(stop_at, small, quick, tmp_path, resumed):
     recipe = replace(small, steps=8, evaluate_every=2, dropout=0.1)
     data = texts(24), texts(8, seed=3)
     whole = finetune(recipe, *data, out=tmp_path / "whole", **quick)
-
-    class Killed(Exception):
-        pass
-
-    def kill(row):
-        if row["step"] > stop_at:
-            raise Killed
-
     with pytest.raises(Killed):
         finetune(
             recipe,
             *data,
             out=tmp_path / "cut",
             log_every=1,
-            on_log=kill,
+            on_log=kill_after(stop_at),
             progress=False,
             settings=FinetuneSettings(device="cpu", save_every=1),
         )

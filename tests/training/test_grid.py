@@ -18,6 +18,7 @@ from bertlab.training.recipes import FinetuneRecipe
 from bertlab.training.run_folder import locked
 from bertlab.training.run_settings import FinetuneSettings
 from bertlab.training.suited import OWN_RATES
+from tests.training.test_finetune import Killed
 
 QUICK = {"progress": False, "settings": FinetuneSettings(device="cpu")}
 RESUMED = QUICK | {"settings": FinetuneSettings(device="cpu", resume=True)}
@@ -84,10 +85,6 @@ def test_the_best_is_kept_whole_and_of_the_others_the_figures(two, small, tmp_pa
 def test_killed_in_the_middle_it_goes_on_to_the_same_result(trial, two, small, tmp_path):
     data = texts(24), texts(12)
     search(small, *data, tmp_path / "whole", **QUICK)
-
-    class Killed(Exception):
-        pass
-
     begun = []
 
     def kill(row):

@@ -19,7 +19,7 @@ from bertlab.training.recipes import FinetuneRecipe
 from bertlab.training.run_settings import FinetuneSettings
 from bertlab.training.suited import LORA_RATES
 from tests.alike import assert_alike
-from tests.training.test_finetune import FAMILIES, texts
+from tests.training.test_finetune import FAMILIES, Killed, kill_after, texts
 
 ADAPTER = {"adapter_config.json", "adapter_model.safetensors", "config.json"}
 
@@ -65,16 +65,8 @@ def test_killed_and_resumed_gives_the_same_adapter(stop_at, small, tmp_path):
     recipe = replace(small, steps=8, evaluate_every=2, dropout=0.1)
     data = texts(24), texts(8, seed=3)
     finetune(recipe, *data, out=tmp_path / "whole", **quietly())
-
-    class Killed(Exception):
-        pass
-
-    def kill(row):
-        if row["step"] > stop_at:
-            raise Killed
-
     with pytest.raises(Killed):
-        finetune(recipe, *data, out=tmp_path / "cut", log_every=1, on_log=kill, **quietly(save_every=1))
+        finetune(recipe, *data, out=tmp_path / "cut", log_every=1, on_log=kill_after(stop_at), **quietly(save_every=1))
     finetune(recipe, *data, out=tmp_path / "cut", **quietly(resume=True))
     for name in ("adapter_model.safetensors", "dev.csv"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

@@ -4,8 +4,8 @@ import os
 
 import pytest
 from filelock import FileLock
-from serving import served
 
+from benchmarks.web.serving import served
 from bertlab.io.locate import bundled_models
 from web.build import MODELS, build_book, build_live, keep_offline
 

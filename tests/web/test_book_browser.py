@@ -5,8 +5,8 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from serving import served
 
+from benchmarks.web.serving import served
 from web.build import folder_bytes
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

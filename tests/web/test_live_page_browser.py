@@ -7,8 +7,8 @@ import threading
 
 import pytest
 from playwright.sync_api import expect
-from serving import served
 
+from benchmarks.web.serving import served
 from bertlab import BertForMaskedLM, Tokenizer
 from bertlab.io.locate import locate
 

@@ -59,7 +59,6 @@ def count_table(drawn: SampledMasking, rate: float) -> pd.DataFrame:
     ordinary = drawn.special.count(False)
     chosen = len(drawn.guesses)
     shares = [("chosen", chosen, rate * ordinary)]
-    paper = Masking.PAPER
-    for action, share in ((1, paper.mask), (2, paper.random), (3, 1 - paper.mask - paper.random)):
+    for action, share in enumerate(Masking.PAPER.shares, start=1):
         shares.append((f"… {ACTIONS[action]}", drawn.actions.count(action), share * chosen))
     return pd.DataFrame(shares, columns=["", "here", "expected"]).round(1)

@@ -48,8 +48,8 @@ def csv_text(examples: Iterable[TextExample]) -> str:
     return file.getvalue()
 
 
-def _conll(examples: Iterator[TokenExample]) -> str:
-    """A word and its label on a line, a blank line between two sentences."""
+def conll_text(examples: Iterable[TokenExample]) -> str:
+    """Return sentences as CoNLL columns: a word and its label on a line, a blank line between two sentences."""
     sentences = (zip(example.words, example.labels or (), strict=True) for example in examples)
     return "\n".join("".join(f"{word}\t{label}\n" for word, label in sentence) for sentence in sentences)
 
@@ -66,6 +66,6 @@ FORMATS: dict[str, tuple[str, Callable[[Iterator], str]]] = {
     "sentiment": (".csv", csv_text),
     "entailment": (".csv", csv_text),
     "matching": (".csv", csv_text),
-    "entities": (".conll", _conll),
+    "entities": (".conll", conll_text),
     "choices": (".jsonl", _json_lines),
 }

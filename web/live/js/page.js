@@ -84,7 +84,7 @@ function change(changes) {
 
 function drawSentence() {
   const { text, swap } = state, all = words(text);
-  if (find("text").value.trim() !== text) find("text").value = text;
+  if (textTyped() !== text) find("text").value = text;
   const buttons = all.slice(0, 60).map((word, i) => {
     const away = isHidden(word), label = !away ? say.hide(bare(word)) : hidden.has(i) ? say.bring(hidden.get(i)) : say.bringGuess;
     const button = element("button", { type: "button", textContent: word, ariaPressed: away, label });
@@ -281,17 +281,22 @@ const debounced = (task, ms) => {
   return () => { clearTimeout(timer); timer = setTimeout(task, ms); };
 };
 
-function typed() {
-  const text = find("text").value.replace(/\s+/g, " ").trim(), { swap } = state;
+const textTyped = () => find("text").value.replace(/\s+/g, " ").trim();
+
+// What is typed is in the state at once, or an answer that comes meanwhile would draw the old text over it.
+function readText() {
+  const text = textTyped(), { swap } = state;
   hidden = new Map();
   covered = false;
-  change({ text, swap: swap && swap.word < words(text).length ? swap : null });
+  Object.assign(state, { text, swap: swap && swap.word < words(text).length ? swap : null });
 }
 
-function swapTyped() {
+function readSwap() {
   const word = find("swap-word").value, to = find("swap-to").value.trim();
-  change({ swap: word !== "" && to ? { word: +word, to } : null });
+  state.swap = word !== "" && to ? { word: +word, to } : null;
 }
+
+const soon = debounced(update, 120);
 
 function guessed() {
   state.mine = find("guess-word").value.trim().toLowerCase();
@@ -325,14 +330,15 @@ function speak() {
 }
 
 function listen() {
-  find("text").oninput = debounced(typed, 120);
-  find("text").onkeydown = (event) => { if (event.key === "Enter") { event.preventDefault(); typed(); } };
+  find("text").oninput = () => { readText(); soon(); };
+  find("text").onkeydown = (event) => { if (event.key === "Enter") { event.preventDefault(); update(); } };
   find("swap-word").onchange = ({ target }) => {
     if (target.value) find("swap-to").focus();
-    if (!target.value || find("swap-to").value) swapTyped();
+    readSwap();
+    if (!target.value || find("swap-to").value) update();
   };
-  find("swap-to").oninput = debounced(swapTyped, 120);
-  find("swap").onsubmit = (event) => { event.preventDefault(); swapTyped(); };
+  find("swap-to").oninput = () => { readSwap(); soon(); };
+  find("swap").onsubmit = (event) => { event.preventDefault(); update(); };
   find("guess").onsubmit = (event) => { event.preventDefault(); guessed(); };
   find("random").onchange = ({ target }) => change({ random: target.checked, side: target.checked ? 1 : 0 });
   find("guess-first").onchange = ({ target }) => { state.guessFirst = target.checked; cover(); update(); };

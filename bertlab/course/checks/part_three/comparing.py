@@ -7,7 +7,8 @@ import numpy as np
 
 from bertlab.compare.statistics import by_seed, p_value
 from bertlab.compare.statistics import power as known_power
-from bertlab.course.checks.base import checker, expect, run
+from bertlab.course.checks.base import checker, run
+from bertlab.course.observe import expect
 
 
 def _numbers(found: object, shape: tuple[int, ...], what: str) -> np.ndarray:

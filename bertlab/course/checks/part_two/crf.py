@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bertlab.course.checks.base import checker, close, expect, none_of, random_tensor, run
+from bertlab.course.checks.base import checker, close, none_of, run
 from bertlab.course.checks.part_two.labels import NAMES
+from bertlab.course.observe import expect, random_tensor
 from bertlab.model.crf import CRF
 
 Case = tuple[

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
-from bertlab.course.checks.base import checker, close, expect, run
+from bertlab.course.checks.base import checker, close, run
 from bertlab.course.matching import load_matching
+from bertlab.course.observe import expect
 from bertlab.course.solutions import every_token as solution
 from bertlab.course.solutions.config import SPECIAL, Config
 from bertlab.course.solutions.tokenizer import Tokenizer
