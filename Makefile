@@ -1,4 +1,4 @@
-# bertlab: every target sets up .venv by itself and then does its one job. `make` lists them.
+# bertlab: every target installs what it needs into .venv and then does its one job. `make` lists them.
 # Add arguments to what is started with ARGS, e.g. make explore ARGS="--server.port 8600"
 
 .DEFAULT_GOAL := help
@@ -7,10 +7,6 @@
 
 BIN    := .venv/bin
 PYTEST  = $(SCRATCH) $(BIN)/python -m pytest
-EXTRAS := course,app,data,tensorboard,wandb,chinese,export,site,test
-# What an install depends on. The stamp holds it: a changed pin or a moved folder installs anew.
-STAMP  := .venv/ready
-WANT   := $(CURDIR) $(shell cat pyproject.toml constraints.txt | cksum)
 
 # As many tests beside each other as there are cores, up to four, each on one core. Chapters too: they take two threads
 # at most, and no more than this allows. Not by OMP_THREAD_LIMIT: with fewer threads than PyTorch counts on, products in
@@ -40,15 +36,19 @@ export GOMP_SPINCOUNT := 2000
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
+explore: EXTRAS := app
 explore: setup ## open the explorer in the browser
 	$(BIN)/streamlit run app/explore.py $(ARGS)
 
+lab: EXTRAS := course
 lab: setup ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_FLAGS) $(ARGS)
 
+site: EXTRAS := app course site
 site: setup ## build the web edition, a live BERT and the course as a book, into build/site
 	$(BIN)/python -m web.build
 
+site-serve: EXTRAS := app course site
 site-serve: setup ## serve build/site at http://localhost:8000 (ARGS: another port)
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site $(or $(ARGS),8000)
 
@@ -99,22 +99,11 @@ clean: ## remove .venv; the next call installs it anew
 LAB_FLAGS := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
              $(if $(filter 0,$(shell id -u)),--allow-root)
 
-# The stamp goes first and comes back last, so an interrupted install is never taken for a good one.
-# A .venv whose pip belongs to another folder (a copied or moved clone) or whose Python is gone is made anew.
+# Each target asks for the extras that it needs, and adds to those that are there.
 setup:
-	@if [ "$$(cat $(STAMP) 2>/dev/null)" = "$(WANT)" ] && $(BIN)/python -c '' 2>/dev/null; then exit 0; fi; \
-	set -e; rm -f $(STAMP); \
-	if ! head -n 3 $(BIN)/pip 2>/dev/null | grep -qF "$(CURDIR)/.venv/bin/" || ! $(BIN)/python -c '' 2>/dev/null; then \
-	    for py in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.11 python); do \
-	        if "$$py" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$py; break; fi; \
-	    done; \
-	    if [ -z "$${found:-}" ]; then \
-	        echo "bertlab needs Python 3.11 or later and $(or $(PYTHON),this machine) has none." \
-	            "Install it, or name one: make PYTHON=/path/to/python3.11" >&2; \
-	        exit 1; \
-	    fi; \
-	    "$$found" -m venv --clear .venv; \
-	fi; \
-	echo "Installing bertlab into .venv: a few minutes, once."; \
-	$(BIN)/python -m pip install $$([ -t 2 ] || echo --quiet) --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'; \
-	echo "$(WANT)" > $(STAMP)
+	@for py in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.11 python); do \
+	    if "$$py" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then exec "$$py" install.py $(EXTRAS); fi; \
+	done; \
+	echo "bertlab needs Python 3.11 or later and $(or $(PYTHON),this machine) has none." \
+	    "Install it, or name one: make PYTHON=/path/to/python3.11" >&2; \
+	exit 1

@@ -2,9 +2,12 @@
 
 import json
 import os
+import platform
 import re
+import runpy
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -21,6 +24,7 @@ from bertlab.io.locate import bundled_models
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = set(PROJECT["optional-dependencies"])
+INSTALL = runpy.run_path(str(ROOT / "install.py"))
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
@@ -80,16 +84,13 @@ def test_environment_yml_installs_the_same_set():
     assert extras_in(re.fullmatch(r"-e \.\[(.*)\]", package)[1]) == EXTRAS
 
 
-def test_makefile_installs_all_extras():
-    (extras,) = re.findall(r"^EXTRAS := (.*)$", (ROOT / "Makefile").read_text(), re.M)
-    assert extras_in(extras) == EXTRAS
+def test_the_installer_knows_all_extras():
+    assert set(INSTALL["ALL"]) == EXTRAS
 
 
-@pytest.mark.parametrize("name", ["Makefile", "docs/install.md", "CONTRIBUTING.md"])
-def test_every_install_command_uses_the_constraints(name):
-    commands = re.findall(r"pip install (.* -e .*)", (ROOT / name).read_text())
-    assert commands
-    assert all("-c constraints.txt" in command for command in commands)
+def test_the_makefile_asks_for_extras_that_there_are():
+    asked = re.findall(r"^[a-z-]+: EXTRAS := (.*)$", (ROOT / "Makefile").read_text(), re.M)
+    assert asked and all(set(extras.split()) <= EXTRAS for extras in asked)
 
 
 def test_ci_runs_the_documented_test_command():
@@ -99,13 +100,135 @@ def test_ci_runs_the_documented_test_command():
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
-# How make keeps .venv
+# How .venv is kept
+
+PIP_SETTINGS = """\
+:env:.find-links='/wheels /more'
+global.cert='/etc/ca.crt'
+global.extra-index-url='https://one/simple\\nhttps://two/simple'
+global.find-links='/old'
+global.no-such-setting='1'
+"""
+
+
+class Machine:
+    """What the installer runs on: each command is written down, and some fail or answer as the test says."""
+
+    def __init__(self, folder: Path, monkeypatch):
+        self.folder, self.steps, self.fails, self.planned = folder, [], set(), ""
+        for name in ("pyproject.toml", "constraints.txt", "install.py"):
+            shutil.copy(ROOT / name, folder)
+        monkeypatch.setattr(subprocess, "run", self.run)
+        monkeypatch.setattr(sys, "platform", "linux")
+        monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+        monkeypatch.setattr(shutil, "which", lambda name: None)
+
+    def run(self, command, cwd, env=None, **_):
+        words = [Path(word).name for word in command]
+        kind = {"venv": "venv", "uv": "uv", "pip": "pip"}.get(words[2], "asked")
+        if kind == "pip" and words[-1] == "uv":
+            kind = "fetch uv"
+        elif kind == "pip" and words[3] == "config":
+            kind = "asked"
+        elif kind == "uv":
+            kind = ("plan" if "--dry-run" in words else "uv") + " cpu" * ("UV_TORCH_BACKEND" in env)
+        if kind == "venv":
+            python = self.folder / ".venv" / "bin" / "python"
+            python.parent.mkdir(parents=True, exist_ok=True)
+            python.touch()
+            (self.folder / ".venv" / "pyvenv.cfg").write_text(f"command = {' '.join(command)}\n")
+        if kind != "asked":
+            self.steps.append(kind)
+            assert kind == "venv" or str(self.folder / "constraints.txt") in command
+        return subprocess.CompletedProcess(command, int(kind in self.fails), PIP_SETTINGS, self.planned)
+
+    def install(self, *extras: str) -> list[str]:
+        """The steps that an install took, then "failed" if it failed."""
+        self.steps = []
+        try:
+            runpy.run_path(str(self.folder / "install.py"))["main"](extras)
+        except SystemExit:
+            self.steps.append("failed")
+        return self.steps
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    if os.name == "nt":
+        pytest.skip("the paths are those of other systems")
+    folder = tmp_path / "a clone"
+    folder.mkdir()
+    return Machine(folder, monkeypatch)
+
+
+ONCE = ["fetch uv", "plan", "uv"]
+
+
+def test_what_is_there_is_not_installed_again(machine):
+    assert machine.install("app") == ["venv", *ONCE]
+    assert machine.install("app") == []
+    assert machine.install("course") == ONCE
+    assert machine.install("app", "course") == []
+    assert machine.install() == ONCE
+    assert machine.install("site") == []
+
+
+def test_an_unknown_extra_is_refused_by_name(machine, capsys):
+    assert machine.install("curse") == ["failed"]
+
+
+def test_a_changed_pin_installs_again(machine):
+    machine.install("app")
+    with (machine.folder / "constraints.txt").open("a") as file:
+        file.write("one-more==1.0\n")
+    assert machine.install("app") == ONCE
+
+
+def test_an_install_that_failed_is_taken_up_again(machine):
+    machine.fails = {"uv", "uv cpu", "pip"}
+    assert machine.install("app")[-2:] == ["pip", "failed"]
+    machine.fails = set()
+    assert machine.install("app") == ONCE
+
+
+def test_the_venv_of_another_clone_is_not_used(machine):
+    machine.install("app")
+    machine.folder = machine.folder.rename(machine.folder.parent / "moved")
+    assert machine.install("app") == ["venv", *ONCE]
+
+
+def test_a_venv_whose_python_is_gone_is_replaced(machine):
+    machine.install("app")
+    shutil.rmtree(machine.folder / ".venv" / "bin")
+    assert machine.install("app") == ["venv", *ONCE]
+
+
+def test_uv_gets_the_settings_of_pip():
+    assert INSTALL["translated"](PIP_SETTINGS) == {
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+        "UV_FIND_LINKS": "/wheels,/more",
+        "UV_INDEX": "https://one/simple https://two/simple",
+        "SSL_CERT_FILE": "/etc/ca.crt",
+    }
+
+
+def test_packages_of_nvidia_are_fetched_for_nvidia_alone(machine, monkeypatch):
+    machine.planned = "Would download 2 packages\n + nvidia-cublas==13.1\n + torch==2.13.0\n"
+    assert machine.install("app") == ["venv", "fetch uv", "plan", "fetch uv", "plan cpu", "pip"]
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/nvidia-smi")
+    assert machine.install("course") == ONCE
+
+
+def test_pip_installs_where_uv_cannot(machine):
+    machine.fails = {"fetch uv"}
+    assert machine.install("app") == ["venv", "fetch uv", "fetch uv", "pip"]
+
+
+# What make runs
 
 FAKE_PYTHON = """#!/bin/sh
 case "$*" in
-    *"-m venv"*) echo venv >>log; mkdir -p .venv/bin; cp "$0" .venv/bin/python
-                 echo "#!$(pwd -P)/.venv/bin/python" >.venv/bin/pip ;;
-    *"-m pip"*)  echo pip >>log; test ! -e no-network ;;
+    *install.py*) echo "$@" >>log ;;
     *"-m pytest"*) echo tests >>log; echo left | tee "$TMPDIR/a" >"$BERTLAB_MY_BERT/my_bert.py"; test ! -e a-mistake ;;
 esac
 """
@@ -117,68 +240,38 @@ def clone(tmp_path):
     if os.name == "nt" or not shutil.which("make"):
         pytest.skip("no make here")
     folder = tmp_path / "a clone"
-    folder.mkdir()
-    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
-        shutil.copy(ROOT / name, folder)
-    python = tmp_path / "python"
-    python.write_text(FAKE_PYTHON)
-    python.chmod(0o755)
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    shutil.copy(ROOT / "Makefile", folder)
+    for name in ("python", "ruff", "mypy", "streamlit", "jupyter"):
+        program = folder / ".venv" / "bin" / name
+        program.write_text(FAKE_PYTHON)
+        program.chmod(0o755)
     return folder
 
 
-def make_setup(folder: Path, target: str = "setup") -> list[str]:
-    """The steps that `make setup` took, then "failed" if it failed."""
+def made(folder: Path, target: str) -> list[str]:
+    """What make ran for a target, then "failed" if it failed."""
     log = folder / "log"
     log.unlink(missing_ok=True)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-    command = ["make", target, f"PYTHON={folder.parent / 'python'}"]
+    command = ["make", target, "PYTHON=.venv/bin/python"]
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True)
-    steps = log.read_text().split() if log.exists() else []
-    return steps + ["failed"] * (result.returncode != 0)
+    return log.read_text().splitlines() + ["failed"] * (result.returncode != 0)
 
 
-def test_make_installs_once(clone):
-    assert make_setup(clone) == ["venv", "pip"]
-    assert make_setup(clone) == []
-
-
-def test_make_installs_again_after_a_changed_pin(clone):
-    make_setup(clone)
-    with (clone / "constraints.txt").open("a") as file:
-        file.write("one-more==1.0\n")
-    assert make_setup(clone) == ["pip"]
-
-
-def test_make_resumes_an_install_that_failed(clone):
-    (clone / "no-network").touch()
-    assert make_setup(clone) == ["venv", "pip", "failed"]
-    (clone / "no-network").unlink()
-    assert make_setup(clone) == ["pip"]
-
-
-def test_make_does_not_use_the_venv_of_another_clone(clone):
-    make_setup(clone)
-    moved = clone.rename(clone.parent / "moved")
-    assert make_setup(moved) == ["venv", "pip"]
-
-
-def test_make_replaces_a_venv_whose_python_is_gone(clone):
-    make_setup(clone)
-    (clone / ".venv" / "bin" / "python").unlink()
-    assert make_setup(clone) == ["venv", "pip"]
+@pytest.mark.parametrize("target, extras", [("explore", " app"), ("lab", " course"), ("setup", ""), ("test-fast", "")])
+def test_a_target_installs_what_it_needs(target, extras, clone):
+    assert made(clone, target)[0] == f"install.py{extras}"
 
 
 @pytest.mark.parametrize("mistake", [False, True])
 def test_make_test_leaves_nothing_in_the_temporary_folder(mistake, clone, monkeypatch):
-    make_setup(clone)
-    for name in ("ruff", "mypy"):
-        shutil.copy(clone / ".venv" / "bin" / "python", clone / ".venv" / "bin" / name)
     if mistake:
         (clone / "a-mistake").touch()
     place = clone / "temporary"
     place.mkdir()
     monkeypatch.setenv("TMPDIR", str(place))
-    assert make_setup(clone, "test") == (["tests", "failed"] if mistake else ["tests"] * 3)
+    assert made(clone, "test")[1:] == (["tests", "failed"] if mistake else ["tests"] * 3)
     assert list(place.iterdir()) == []
 
 
