@@ -38,6 +38,15 @@ def at_least_one(**counts: int | None) -> None:
             raise InputError(f"{name}={value}: must be at least 1")
 
 
+MOST_ROWS = 65_536  # of a batch; more have not paid (You et al. 2020), and memory ends much sooner
+
+
+def check_batch_size(rows: int | None) -> None:
+    """Raise an InputError for a batch of no rows, or of more than any machine holds."""
+    if rows is not None and not 1 <= rows <= MOST_ROWS:
+        raise InputError(f"batch_size={rows}: must be between 1 and {MOST_ROWS:,}")
+
+
 OVERRIDES = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")  # they turn the text around them
 
 

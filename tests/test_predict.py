@@ -237,7 +237,7 @@ def test_device_precision_and_batch_size(models, tmp_path, monkeypatch):
     missing = "mps" if torch.cuda.is_available() else "cuda"
     with pytest.raises(InputError, match=f"--device {missing}: this machine has none; choose auto or "):
         predict_one(str(models / "sentence"), {"text": "a"}, settings=PredictSettings(missing))
-    with pytest.raises(InputError, match="batch_size=0: must be at least 1"):
+    with pytest.raises(InputError, match="batch_size=0: must be between 1 and"):
         predict_one(str(models / "sentence"), {"text": "a"}, settings=PredictSettings(batch_size=0))
 
 

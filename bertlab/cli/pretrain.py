@@ -178,10 +178,10 @@ class Pretrain:
         from bertlab.training.recipes import gentle_optimization, pretrain_recipe
 
         recipe = pretrain_recipe(self._recipe_name())
-        recipe = replace(recipe, teacher=self.teacher or "", model=self.model or "").going_on()
+        recipe = replace(recipe, teacher=self.teacher or "", model=self.model or "").with_model_shape()
         if self.model:
             recipe = replace(recipe, optim=gentle_optimization(recipe_from(recipe, self, RECIPE_OPTIONS)))
-        recipe = recipe_from(recipe, self, RECIPE_OPTIONS).going_on()
+        recipe = recipe_from(recipe, self, RECIPE_OPTIONS).with_model_shape()
         changed = {setting.partition("=")[0] for setting in all_settings(self)}
         for option in (option for option in OVERRULED if getattr(self, option)):
             if overruled := changed.intersection(OVERRULED[option]):

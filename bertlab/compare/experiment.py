@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from bertlab.compare.learners import RATE, Budget, Learner, Table
 from bertlab.compare.material import Material, Texts
+from bertlab.compare.systems import RATE, Budget, System, Table
 from bertlab.compare.tables import TASKS
 from bertlab.inputs.features import Batch
 from bertlab.inputs.masking import Masking
@@ -27,7 +27,7 @@ from bertlab.io.gate import read_json
 from bertlab.model import BertForPreTraining
 from bertlab.model.base import PretrainedModel, best_device
 from bertlab.relatives.kinds import carried_parameters, find_relative, head_on
-from bertlab.relatives.retelling import Retelling, RetellingTask
+from bertlab.relatives.sequence_to_sequence import SequenceToSequence, SequenceToSequenceTask
 from bertlab.tasks.base import Task
 from bertlab.tasks.measures import answer_score
 from bertlab.tasks.span import SpanTask, right_answers
@@ -50,9 +50,9 @@ HELD_OUT_BATCHES = 8
 
 @dataclass(frozen=True)
 class Result:
-    """What one learner reached on one task with one seed, and what that took."""
+    """What one system reached on one task with one seed, and what that took."""
 
-    learner: str
+    system: str
     task: str
     seed: int
     measure: str
@@ -93,47 +93,47 @@ class Experiment:
     def run(
         self, table: Table, seeds: Sequence[int], tell: Callable[[str], None] = lambda message: None
     ) -> list[Result]:
-        """Return the results of all learners, seeds and tasks; `tell` gets a line before each that is still to do."""
+        """Return the results of all systems, seeds and tasks; `tell` gets a line before each that is still to do."""
         wanted = [
-            (learner, task, seed)
-            for seed in seeds  # so that a comparison that is cut short has some seeds of all learners
-            for learner in table.learners
-            for task in self._tasks(table, learner)
+            (system, task, seed)
+            for seed in seeds  # so that a comparison that is cut short has some seeds of all systems
+            for system in table.systems
+            for task in self._tasks(table, system)
         ]
         results = []
         with locked(self.folder):
-            for number, (learner, task, seed) in enumerate(wanted, start=1):
-                where = f"{number} of {len(wanted)}: {learner.name}, {task}, seed {seed}"
-                results.append(self.result(learner, task, seed, partial(tell, where)))
+            for number, (system, task, seed) in enumerate(wanted, start=1):
+                where = f"{number} of {len(wanted)}: {system.name}, {task}, seed {seed}"
+                results.append(self.result(system, task, seed, partial(tell, where)))
         return results
 
-    def _tasks(self, table: Table, learner: Learner) -> tuple[str, ...]:
-        """Return the tasks of a learner, or the one that stands in for them in a small budget."""
-        tasks = self.material.tasks(table.tasks, learner.tasks)
+    def _tasks(self, table: Table, system: System) -> tuple[str, ...]:
+        """Return the tasks of a system, or the one that stands in for them in a small budget."""
+        tasks = self.material.tasks(table.tasks, system.tasks)
         if self.material.labelled:
             return tasks
         return tuple(dict.fromkeys(self.budget.task or task if task in TASKS else task for task in tasks))
 
     # Pretraining
 
-    def pretrained(self, learner: Learner, seed: int) -> Path:
-        """Return the folder of what a learner pretrains, made now unless it is there."""
-        recipe = learner.pretraining(self.budget, seed)
-        text = self.material.name(learner.text, learner.text_share)
-        parts = {"relative": learner.relative, "recipe": as_record(recipe), "text": text, "device": self.device}
-        folder = self.folder / "pretrained" / f"{learner.relative}-{digest(parts)}"
+    def pretrained(self, system: System, seed: int) -> Path:
+        """Return the folder of what a system pretrains, made now unless it is there."""
+        recipe = system.pretraining(self.budget, seed)
+        text = self.material.name(system.text, system.text_share)
+        parts = {"relative": system.relative, "recipe": as_record(recipe), "text": text, "device": self.device}
+        folder = self.folder / "pretrained" / f"{system.relative}-{digest(parts)}"
         if not (folder / RESULT).exists():
-            self._pretrain(learner, recipe, folder, parts)
+            self._pretrain(system, recipe, folder, parts)
         return folder
 
-    def _pretrain(self, learner: Learner, recipe: Any, folder: Path, parts: dict[str, Any]) -> None:
-        relative, settings = find_relative(learner.relative), self.settings
-        texts = self.material.texts(learner.text or "own", learner.text_share)
-        tokenizer = self.material.tokenizer(learner.text or "own", recipe)
+    def _pretrain(self, system: System, recipe: Any, folder: Path, parts: dict[str, Any]) -> None:
+        relative, settings = find_relative(system.relative), self.settings
+        texts = self.material.texts(system.text or "own", system.text_share)
+        tokenizer = self.material.tokenizer(system.text or "own", recipe)
         found = {"operations": 0.0, "seconds": 0.0}
-        if learner.text:
-            if learner.teacher:
-                recipe = replace(recipe, teacher=str(self.pretrained(learner.teacher, recipe.seed) / MODEL))
+        if system.text:
+            if system.teacher:
+                recipe = replace(recipe, teacher=str(self.pretrained(system.teacher, recipe.seed) / MODEL))
             objective = relative.objective or own_objective(recipe, tokenizer)
             counter = Counter(objective.operations)
             counted = replace(objective, operations=counter)
@@ -166,30 +166,30 @@ class Experiment:
 
     # Fine-tuning
 
-    def result(self, learner: Learner, task: str, seed: int, tell: Callable[[], None] = lambda: None) -> Result:
-        """Return what a learner reaches on a task with one seed, read from its folder or found out now."""
+    def result(self, system: System, task: str, seed: int, tell: Callable[[], None] = lambda: None) -> Result:
+        """Return what a system reaches on a task with one seed, read from its folder or found out now."""
         recipe = replace(self.budget.finetune, task=task, seed=seed)
         sizes = {"dev": self.budget.dev, "test": self.budget.test, "rates": self.budget.rates}
-        pretraining = learner.pretraining(self.budget, seed)
+        pretraining = system.pretraining(self.budget, seed)
         parts = {
-            "relative": learner.relative,
-            "layers": learner.layers,
+            "relative": system.relative,
+            "layers": system.layers,
             "pretraining": as_record(pretraining),
-            "text": self.material.name(learner.text, learner.text_share),
+            "text": self.material.name(system.text, system.text_share),
             "recipe": as_record(recipe),
             "examples": self.material.examples_name(task),
             "device": self.device,
             **sizes,
         }
-        folder = self.folder / "finetuned" / f"{learner.relative}-{task}-{digest(parts)}"
+        folder = self.folder / "finetuned" / f"{system.relative}-{task}-{digest(parts)}"
         if not (folder / RESULT).exists():
             tell()
-            found = self._finetune(learner, recipe, self.pretrained(learner, seed))
+            found = self._finetune(system, recipe, self.pretrained(system, seed))
             with atomic_folder(folder) as work:
                 (work / RESULT).write_text(json.dumps(found | {"made_from": parts}))
         found = read_json(folder / RESULT)
         return Result(
-            learner.name,
+            system.name,
             task,
             seed,
             found["measure"],
@@ -200,7 +200,7 @@ class Experiment:
             found["seconds"],
         )
 
-    def _finetune(self, learner: Learner, recipe: Any, folder: Path) -> dict[str, Any]:
+    def _finetune(self, system: System, recipe: Any, folder: Path) -> dict[str, Any]:
         """Fine-tune once for each rate; return the test scores of the one that was best on the dev examples."""
         sizes = {"train": recipe.examples, "dev": self.budget.dev, "test": self.budget.test}
         train, dev, test = (
@@ -210,7 +210,7 @@ class Experiment:
         trials = []
         for rate in self.budget.rates:
             trial = replace(recipe, optim=replace(recipe.optim, learning_rate=rate))
-            head = self._head(learner, trial, train, folder)
+            head = self._head(system, trial, train, folder)
             settings = FinetuneSettings(device=self.settings.device, precision=self.settings.precision)
             trials.append(finetune(trial, train, dev, settings=settings, model=head, progress=False))
             check_ended(trials[-1].rows, trial.count_steps(len(train)))
@@ -228,21 +228,21 @@ class Experiment:
             "seconds": sum(trial.rows[-1]["seconds"] for trial in trials),
         }
 
-    def _head(self, learner: Learner, recipe: Any, examples: Sequence, folder: Path) -> PretrainedModel:
+    def _head(self, system: System, recipe: Any, examples: Sequence, folder: Path) -> PretrainedModel:
         """Return a new head, drawn from the seed, on the pretrained weights."""
-        relative, tokenizer = find_relative(learner.relative), Tokenizer.from_pretrained(folder)
-        pretraining = learner.pretraining(self.budget, recipe.seed)
+        relative, tokenizer = find_relative(system.relative), Tokenizer.from_pretrained(folder)
+        pretraining = system.pretraining(self.budget, recipe.seed)
         model = relative.new_model(pretraining, tokenizer)
         model.load_state_dict(torch.load(folder / WEIGHTS, weights_only=True))
         task, fields = task_and_fields(recipe, examples)
         config = pretraining.config(tokenizer.vocab_size).changed(**fields)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(recipe.seed)
-            if isinstance(task, RetellingTask):
-                decoding = Retelling(config, tokenizer.cls_token_id, tokenizer.sep_token_id)
-                return decoding.from_encoder(relative.encoder(model)) if learner.text else decoding
+            if isinstance(task, SequenceToSequenceTask):
+                decoding = SequenceToSequence(config, tokenizer.cls_token_id, tokenizer.sep_token_id)
+                return decoding.from_encoder(relative.encoder(model)) if system.text else decoding
             pair = recipe.task in SYMMETRIC
-            return head_on(relative, model, task.head, config, tokenizer, learner.layers, pair)  # type: ignore[return-value]
+            return head_on(relative, model, task.head, config, tokenizer, system.layers, pair)  # type: ignore[return-value]
 
 
 @torch.inference_mode()
@@ -278,7 +278,7 @@ def scores(task: Task, examples: Sequence, predictions: Sequence) -> np.ndarray:
     if isinstance(task, TokenTask):
         both = [(set(entities(e.words, e.labels)), set(p.entities)) for e, p in pairs]
         return np.array([(2 * len(right & found), len(right) + len(found)) for right, found in both], dtype=float)
-    if isinstance(task, RetellingTask):
+    if isinstance(task, SequenceToSequenceTask):
         return np.array([task.right_words(e, p) for e, p in pairs], dtype=float)
     if isinstance(task, SpanTask):
         return np.array([(answer_score(right_answers(e), p.text)[1], 1) for e, p in pairs], dtype=float)

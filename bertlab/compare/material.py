@@ -14,7 +14,7 @@ from bertlab.corpora.examples import Document
 from bertlab.corpora.labelled.parts import keep_apart
 from bertlab.corpora.pydoc import read_docstrings
 from bertlab.errors import InputError
-from bertlab.relatives.retelling import RetellingTask
+from bertlab.relatives.sequence_to_sequence import SequenceToSequenceTask
 from bertlab.tasks.registry import find_task
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.pretrain import learn_vocabulary
@@ -27,7 +27,7 @@ CHOOSE_BY = 10  # every tenth of the other examples is for dev
 HELD_OUT_DOCUMENTS = 200
 LEAST_EXAMPLES = 50  # of each part
 LEAST_DOCUMENTS = 10  # of a share: fewer make no pairs for next-sentence prediction
-CLOZE, (RETELLING,) = "cloze", RetellingTask.names
+CLOZE, (RETELLING,) = "cloze", SequenceToSequenceTask.names
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Material:
         return self._tokenizers[key]
 
     def tasks(self, wanted: tuple[str, ...], only: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return those of the wanted tasks that there are examples of here, for a learner of `only` some tasks."""
+        """Return those of the wanted tasks that there are examples of here, for a system of `only` some tasks."""
         if self.labelled:
             return () if only == (RETELLING,) else tuple(self.labelled)
         return tuple(task for task in wanted if not only or task in only)
@@ -111,7 +111,7 @@ class Material:
         if world is None:
             raise InputError(f"the storyworld has no examples of the task {task}")
         key = (task, split, count, seed if split == "train" else 0)
-        if key not in self._examples:  # all learners get the same, and telling them takes seconds
+        if key not in self._examples:  # all systems get the same, and telling them takes seconds
             self._examples[key] = list(world(key[3], count, split))
         return self._examples[key]
 

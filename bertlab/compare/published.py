@@ -8,8 +8,8 @@ DEVLIN = "Devlin et al. 2019"
 
 @dataclass(frozen=True)
 class Published:
-    """A table of a paper: a figure for each measure and row, in percent. Rows are named as the learners of the table
-    that follows it, where there is such a learner."""
+    """A table of a paper: a figure for each measure and row, in percent. Rows are named as the systems of the table
+    that follows it, where there is such a system."""
 
     source: str
     measures: tuple[str, ...]

@@ -15,8 +15,8 @@ import numpy as np
 
 from bertlab.compare import statistics
 from bertlab.compare.experiment import Result
-from bertlab.compare.learners import Budget, Claim, Table
 from bertlab.compare.statistics import MOST_SEEDS, Difference, Figure, Scores
+from bertlab.compare.systems import Budget, Claim, Table
 from bertlab.io.atomic import atomic_folder
 
 if TYPE_CHECKING:
@@ -40,28 +40,28 @@ class Comparison:
         return list(dict.fromkeys(result.task for result in self.results))
 
     @property
-    def learners(self) -> list[str]:
-        return list(dict.fromkeys(result.learner for result in self.results))
+    def systems(self) -> list[str]:
+        return list(dict.fromkeys(result.system for result in self.results))
 
-    def tasks_of(self, learner: str) -> list[str]:
-        return list(dict.fromkeys(result.task for result in self.results if result.learner == learner))
+    def tasks_of(self, system: str) -> list[str]:
+        return list(dict.fromkeys(result.task for result in self.results if result.system == system))
 
-    def scores(self, learner: str, tasks: Sequence[str]) -> Scores:
+    def scores(self, system: str, tasks: Sequence[str]) -> Scores:
         """Return (S, N, 2) of each task, seeds in their order."""
         return [
-            np.stack([result.scores for result in self.results if (result.learner, result.task) == (learner, task)])
+            np.stack([result.scores for result in self.results if (result.system, result.task) == (system, task)])
             for task in tasks
         ]
 
-    def figures(self, learner: str) -> dict[str, Figure]:
-        """Return the figure of each of the learner's tasks, and their mean."""
-        tasks = self.tasks_of(learner)
+    def figures(self, system: str) -> dict[str, Figure]:
+        """Return the figure of each of the system's tasks, and their mean."""
+        tasks = self.tasks_of(system)
         groups = {task: [task] for task in tasks} | ({MEAN: tasks} if len(tasks) > 1 else {})
-        return {name: statistics.figure(self.scores(learner, group)) for name, group in groups.items()}
+        return {name: statistics.figure(self.scores(system, group)) for name, group in groups.items()}
 
     def intervals(self) -> dict[str, dict[str, tuple[float, float, float]]]:
-        """Return for each task, and for their mean, the figure of each learner and the bounds of its interval."""
-        figures = {learner: self.figures(learner) for learner in self.learners}
+        """Return for each task, and for their mean, the figure of each system and the bounds of its interval."""
+        figures = {system: self.figures(system) for system in self.systems}
         return {
             task: {
                 name: (one[task].value, one[task].low, one[task].high) for name, one in figures.items() if task in one
@@ -70,21 +70,21 @@ class Comparison:
         }
 
     def between(self, better: str, worse: str) -> Difference:
-        """Compare two learners on the tasks that they have in common."""
+        """Compare two systems on the tasks that they have in common."""
         common = self.in_common(better, worse)
         return statistics.compare(self.scores(better, common), self.scores(worse, common))
 
     def difference(self, claim: Claim) -> Difference:
         return self.between(claim.better, claim.worse)
 
-    def in_common(self, *learners: str) -> list[str]:
-        return [task for task in self.tasks if all(task in self.tasks_of(learner) for learner in learners)]
+    def in_common(self, *systems: str) -> list[str]:
+        return [task for task in self.tasks if all(task in self.tasks_of(system) for system in systems)]
 
     def beats_guess(self, claim: Claim) -> bool:
-        """Return whether one of both learners is better than a guess, on the mean of the tasks that both have."""
+        """Return whether one of both systems is better than a guess, on the mean of the tasks that both have."""
         pair = claim.better, claim.worse
-        known = [one for one in self.results if one.learner in pair and one.task in self.in_common(*pair)]
-        return max(fmean(one.value - one.guess for one in known if one.learner == learner) for learner in pair) > 0
+        known = [one for one in self.results if one.system in pair and one.task in self.in_common(*pair)]
+        return max(fmean(one.value - one.guess for one in known if one.system == system) for system in pair) > 0
 
     def sentence(self, claim: Claim) -> str:
         return sentence(claim, self.difference(claim), self.beats_guess(claim))
@@ -95,10 +95,10 @@ class Comparison:
         values = {task: fmean(one.guess for one in self.results if one.task == task) for task in self.tasks}
         return {task: value for task, value in values.items() if value}
 
-    def cost(self, learner: str) -> dict[str, float]:
-        """Return parameters, operations, seconds and, if it predicts masked words, their held-out loss of a learner's
+    def cost(self, system: str) -> dict[str, float]:
+        """Return parameters, operations, seconds and, if it predicts masked words, their held-out loss of a system's
         pretraining, the mean over seeds."""
-        found = [result.pretraining for result in self.results if result.learner == learner]
+        found = [result.pretraining for result in self.results if result.system == system]
         return {name: fmean(one[name] for one in found) for name in COSTS if name in found[0]}
 
     def write(self, folder: Path) -> None:
@@ -111,18 +111,18 @@ class Comparison:
 
     @property
     def claims(self) -> list[Claim]:
-        """Those of the table whose learners have both been tried."""
-        return [claim for claim in self.table.claims if {claim.better, claim.worse} <= {*self.learners}]
+        """Those of the table whose systems have both been tried."""
+        return [claim for claim in self.table.claims if {claim.better, claim.worse} <= {*self.systems}]
 
     def markdown(self) -> str:
         columns = [*self.tasks, MEAN] if len(self.tasks) > 1 else self.tasks
         head = ["pretrained", "parameters", "pretraining, FLOPs", "seconds", "masked words, loss", *columns]
         rows = [head, ["---"] * len(head)]
-        for learner in self.learners:
-            figures, cost = self.figures(learner), self.cost(learner)
+        for system in self.systems:
+            figures, cost = self.figures(system), self.cost(system)
             spent = [f"{cost['parameters']:,.0f}", f"{cost['operations']:.2g}", f"{cost['seconds']:.0f}"]
             spent.append(f"{cost['masked_loss']:.2f}" if "masked_loss" in cost else "")
-            rows.append([learner, *spent, *(str(figures.get(column, "")) for column in columns)])
+            rows.append([system, *spent, *(str(figures.get(column, "")) for column in columns)])
         guesses = self.guesses
         shown = [f"{guesses[column]:.3f}" if column in guesses else "" for column in columns]
         rows.append(["a guess without a model", *[""] * 4, *shown])
@@ -131,18 +131,18 @@ class Comparison:
         return f"# {self.table.question}\n\n{self.note}\n\n{table}\n\n{sentences}\n\n![{self.name}]({self.name}.png)\n"
 
     def csv(self) -> str:
-        """Return one line for each learner, task and seed."""
+        """Return one line for each system, task and seed."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["pretrained", "task", "seed", "measure", "value", "rate", "tuning_seconds", *COSTS])
         for one in self.results:
             tuning = [f"{one.value:.6f}", one.rate, f"{one.seconds:.2f}"]
             spent = [f"{one.pretraining[name]:.6g}" if name in one.pretraining else "" for name in COSTS]
-            writer.writerow([one.learner, one.task, one.seed, one.measure, *tuning, *spent])
+            writer.writerow([one.system, one.task, one.seed, one.measure, *tuning, *spent])
         return file.getvalue()
 
     def json(self) -> str:
-        """Return the note and a line for each learner, task and seed, for bertlab.compare.saved."""
+        """Return the note and a line for each system, task and seed, for bertlab.compare.saved."""
         lines = ",\n".join(json.dumps(one.record(), separators=(",", ":")) for one in self.results)
         return f'{{"note": {json.dumps(self.note)}, "results": [\n{lines}\n]}}\n'
 
@@ -161,7 +161,7 @@ class Comparison:
 def note_of(table: Table, budget: Budget, seeds: int, text: str) -> str:
     """Say what the models of a table have alike."""
     recipe, tuning = budget.recipe, budget.finetune
-    recipes = [learner.pretraining(budget, 0) for learner in table.learners]
+    recipes = [system.pretraining(budget, 0) for system in table.systems]
     layers, width = Counter((one.num_hidden_layers, one.hidden_size) for one in recipes).most_common(1)[0][0]
     rates = " or ".join(f"{rate:g}" for rate in budget.rates)
     if len(budget.rates) > 1:

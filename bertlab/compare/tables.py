@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bertlab.compare.learners import RATE, Claim, Learner, Table, budget
+from bertlab.compare.systems import RATE, Claim, System, Table, budget
 from bertlab.errors import InputError
 from bertlab.inputs.masking import Masking
 
@@ -29,46 +29,46 @@ LEARNED = ("entities", "qa")  # in FULL's steps the others stay at what a guess 
 DECODED = ("retelling",)  # takes a decoder
 
 
-def _masking(mask: int, same: int, random: int) -> Learner:
+def _masking(mask: int, same: int, random: int) -> System:
     shares = Masking(RATE, mask / 100, random / 100)
-    return Learner(f"{mask}% [MASK], {same}% same, {random}% random", recipe={"masking": shares} | DEEP)
+    return System(f"{mask}% [MASK], {same}% same, {random}% random", recipe={"masking": shares} | DEEP)
 
 
-def _frozen(learner: Learner) -> Learner:
-    return replace(learner, name=f"{learner.name}, features", layers="concat-last-4", tasks=("entities",))
+def _frozen(system: System) -> System:
+    return replace(system, name=f"{system.name}, features", layers="concat-last-4", tasks=("entities",))
 
 
-def _size(layers: int, width: int) -> Learner:
+def _size(layers: int, width: int) -> System:
     shape = {"num_hidden_layers": layers, "hidden_size": width, "num_attention_heads": width // 32}
-    return Learner(f"{layers} layers of {width}", recipe=shape)
+    return System(f"{layers} layers of {width}", recipe=shape)
 
 
 def _of_the_steps(share: float) -> str:
     return f", {share:.0%} of the steps"
 
 
-def _after(name: str, relative: str, share: float) -> Learner:
-    return Learner(f"{name}{_of_the_steps(share)}", relative, steps_share=share)
+def _after(name: str, relative: str, share: float) -> System:
+    return System(f"{name}{_of_the_steps(share)}", relative, steps_share=share)
 
 
-BERT, MASKED = Learner("BERT"), Learner("masked words only", "masked-only")
+BERT, MASKED = System("BERT"), System("masked words only", "masked-only")
 MIXES = [_masking(*mix) for mix in ((80, 10, 10), (100, 0, 0), (80, 0, 20), (80, 20, 0), (0, 20, 80), (0, 0, 100))]
 MIXES += [_masking(60, 20, 20), _masking(0, 50, 50)]  # two more than the paper's
 SIZES = [_size(2, 64), _size(2, 128), _size(4, 128), _size(4, 256)]
 SHARES = (0.25, 0.5, 1.0)
 DEEP_BERT = replace(BERT, recipe=DEEP)
 LATER = {  # name -> what differs from BERT, with so many of its steps that all need as many operations
-    "no next sentence": Learner("", "masked-only", recipe=DEEP, steps_share=1.11),
-    "batch 4 times as large": Learner("", recipe=DEEP, batch_factor=4, steps_share=0.25),
-    "sentence order": Learner("", recipe=DEEP | {"second_task": "order"}),
-    "shared layers": Learner("", recipe=DEEP | {"shared_layers": True}),
-    "ELECTRA": Learner("", "electra", recipe=DEEP, steps_share=0.97),
-    "half the layers": Learner("", recipe={"num_hidden_layers": 2}, steps_share=1.86),
-    "half the layers, distilled": Learner("", recipe={"num_hidden_layers": 2}, teacher=DEEP_BERT, steps_share=1.15),
-    "rotary positions": Learner("", recipe=DEEP | {"position_embedding_type": "rotary"}),
-    "pre-norm": Learner("", recipe=DEEP | {"pre_norm": True}),
-    "gated feed-forward": Learner("", recipe=DEEP | {"gated_feed_forward": True}),
-    "rotary, pre-norm, gated": Learner(
+    "no next sentence": System("", "masked-only", recipe=DEEP, steps_share=1.11),
+    "batch 4 times as large": System("", recipe=DEEP, batch_factor=4, steps_share=0.25),
+    "sentence order": System("", recipe=DEEP | {"second_task": "order"}),
+    "shared layers": System("", recipe=DEEP | {"shared_layers": True}),
+    "ELECTRA": System("", "electra", recipe=DEEP, steps_share=0.97),
+    "half the layers": System("", recipe={"num_hidden_layers": 2}, steps_share=1.86),
+    "half the layers, distilled": System("", recipe={"num_hidden_layers": 2}, teacher=DEEP_BERT, steps_share=1.15),
+    "rotary positions": System("", recipe=DEEP | {"position_embedding_type": "rotary"}),
+    "pre-norm": System("", recipe=DEEP | {"pre_norm": True}),
+    "gated feed-forward": System("", recipe=DEEP | {"gated_feed_forward": True}),
+    "rotary, pre-norm, gated": System(
         "", recipe=DEEP | {"position_embedding_type": "rotary", "pre_norm": True, "gated_feed_forward": True}
     ),
 }
@@ -87,13 +87,13 @@ TABLES = {
         (*TASKS, *DECODED),
         (
             replace(BERT, tasks=TASKS),
-            Learner("GPT", "gpt", tasks=TASKS),
-            Learner("ELMo", "elmo", tasks=TASKS),
-            Learner("word2vec", "word2vec", tasks=TASKS),
-            Learner("denoising autoencoder", "denoising", tasks=TASKS),
-            Learner("ELECTRA", "electra", tasks=TASKS),
-            Learner("Transformer", text="", tasks=DECODED),
-            Learner("Transformer on BERT", tasks=DECODED),
+            System("GPT", "gpt", tasks=TASKS),
+            System("ELMo", "elmo", tasks=TASKS),
+            System("word2vec", "word2vec", tasks=TASKS),
+            System("denoising autoencoder", "denoising", tasks=TASKS),
+            System("ELECTRA", "electra", tasks=TASKS),
+            System("Transformer", text="", tasks=DECODED),
+            System("Transformer on BERT", tasks=DECODED),
         ),
         (
             Claim("BERT", "GPT", f"{DEVLIN}, table 1"),
@@ -111,10 +111,10 @@ TABLES = {
         (
             BERT,
             MASKED,
-            Learner("left to right", "left-to-right"),
-            Learner("left to right, and a BiLSTM", "left-to-right", "bilstm"),
-            Learner("denoising autoencoder", "denoising"),
-            Learner("ELECTRA", "electra"),
+            System("left to right", "left-to-right"),
+            System("left to right, and a BiLSTM", "left-to-right", "bilstm"),
+            System("denoising autoencoder", "denoising"),
+            System("ELECTRA", "electra"),
         ),
         (
             Claim("BERT", "masked words only", f"{DEVLIN}, table 5"),
@@ -166,8 +166,8 @@ TABLES = {
         "Which layers make the best features, and how far behind fine-tuning are they?",
         ("entities",),
         (
-            Learner("fine-tuned", recipe=DEEP),
-            *(Learner(name, layers=layers, recipe=DEEP) for name, layers in LAYERS.items()),
+            System("fine-tuned", recipe=DEEP),
+            *(System(name, layers=layers, recipe=DEEP) for name, layers in LAYERS.items()),
         ),
         (
             Claim("fine-tuned", "the last four side by side", f"{DEVLIN}, table 7"),
@@ -180,11 +180,11 @@ TABLES = {
         "How much text, and which, for the same number of steps?",
         LEARNED,
         (
-            Learner("random weights", text=""),
-            Learner("1% of the text", text_share=0.01),
-            Learner("10% of the text", text_share=0.1),
-            Learner("all of the text"),
-            Learner("docstrings, as many words", text="pydoc"),
+            System("random weights", text=""),
+            System("1% of the text", text_share=0.01),
+            System("10% of the text", text_share=0.1),
+            System("all of the text"),
+            System("docstrings, as many words", text="pydoc"),
         ),
         (
             Claim("all of the text", "random weights", "Radford et al. 2018, table 5"),
@@ -196,7 +196,7 @@ TABLES = {
     "later": Table(
         "What do the changes of later papers bring, for as many operations?",
         LEARNED,
-        (DEEP_BERT, *(replace(learner, name=name) for name, learner in LATER.items())),
+        (DEEP_BERT, *(replace(system, name=name) for name, system in LATER.items())),
         (
             Claim("no next sentence", "BERT", "Liu et al. 2019, table 2"),
             Claim("batch 4 times as large", "BERT", "Liu et al. 2019, table 3"),

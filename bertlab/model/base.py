@@ -50,11 +50,11 @@ class NoDraws(TorchFunctionMode):
 class PretrainedModel(nn.Module):
     """A model with a config, initial weights, and a checkpoint folder to load from and save to.
 
-    `untaught` names parts that no training has reached, such as "pooler". `adapted_from`: the base of a model that
+    `untrained` names parts that no training has reached, such as "pooler". `adapted_from`: the base of a model that
     learns low-rank changes of it (see bertlab.model.lora), which alone it saves.
     """
 
-    untaught: tuple[str, ...] = ()
+    untrained: tuple[str, ...] = ()
     adapted_from: str = ""
 
     def __init__(self, config: BertConfig):
@@ -111,7 +111,7 @@ class PretrainedModel(nn.Module):
     ) -> Self:
         """Return the same model to predict with: InputError, which ends in `advice`, where the checkpoint lacks a part
         of the head, so that the predictions would be random. Parts in `optional` ("pooler", "nsp") may be missing:
-        they are then in `untaught`."""
+        they are then in `untrained`."""
         model, missing = cls._loaded(locate(name, weights=True), {})
         parts = [ours.removeprefix("bert.").split(".")[0] for ours in missing]
         for part, ours in zip(parts, missing, strict=True):
@@ -119,7 +119,7 @@ class PretrainedModel(nn.Module):
                 lacks = f"{name} has no trained {PARTS[part]} ({published_names(ours)[0]} is missing)"
                 raise InputError(f"{lacks}, so its predictions would be random: {advice}")
         model.initialise(missing)
-        model.untaught = tuple(dict.fromkeys(parts))
+        model.untrained = tuple(dict.fromkeys(parts))
         return model.to(device).eval()
 
     @classmethod
@@ -137,7 +137,7 @@ class PretrainedModel(nn.Module):
         """Write config.json, model.safetensors and, if given, the tokenizer's files into `folder`; of an adapted model
         the files of its adapter instead of model.safetensors.
 
-        dtype stores the weights in another precision (torch.float16 halves the file). Parts in `untaught` are not
+        dtype stores the weights in another precision (torch.float16 halves the file). Parts in `untrained` are not
         written: whoever opens the checkpoint should know that it has none. All or nothing:
         on a full disk the folder keeps what it had. Warns of a head that transformers does not have. Raises InputError
         naming the folder.
@@ -150,7 +150,7 @@ class PretrainedModel(nn.Module):
             if self.adapted_from:
                 write_adapter(self, work, expanded(folder), dtype)
             else:
-                write_weights(published_tensors(self, dtype, self.untaught), work / WEIGHTS)
+                write_weights(published_tensors(self, dtype, self.untrained), work / WEIGHTS)
             (work / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
             self.write_more(work)
             if tokenizer is not None:

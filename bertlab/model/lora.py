@@ -114,7 +114,7 @@ def adapted_layers(model: nn.Module) -> dict[str, LoRALinear]:
 def write_adapter(model: Any, folder: Path, home: Path, dtype: torch.dtype | None) -> None:
     """Write the two files of an adapter into `folder`, which becomes the folder `home`."""
     headless = class_there(model) == "BertModel"  # whose parameters have no prefix there
-    found = published_tensors(model, dtype, (*model.untaught, "embeddings"))
+    found = published_tensors(model, dtype, (*model.untrained, "embeddings"))
     tensors = {name.removeprefix("bert." if headless else ""): x for name, x in found.items() if is_trained(name)}
     named = {PREFIX + name + (".weight" if ".lora_" in name else ""): tensor for name, tensor in tensors.items()}
     heads = sorted({name.rpartition(".")[0] for name in tensors if ".lora_" not in name})

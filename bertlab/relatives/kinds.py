@@ -26,7 +26,7 @@ from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents
 from bertlab.training.engine.micro_batches import WHOLE, Batch, Shares
 from bertlab.training.engine.throughput import encoder_operations, pretraining_operations
-from bertlab.training.initial_weights import help_off_the_ground, new_model
+from bertlab.training.initial_weights import new_model, structured_initialisation
 from bertlab.training.pretrain import Objective, bert_operations, pretraining_loss
 from bertlab.training.recipes import PretrainRecipe
 
@@ -106,7 +106,7 @@ def new_gpt(recipe: PretrainRecipe, tokenizer: Tokenizer, documents: Documents) 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         gpt = Gpt(recipe.config(tokenizer.vocab_size))
-        help_off_the_ground(gpt.encoder, gpt.position, recipe)
+        structured_initialisation(gpt.encoder, gpt.position, recipe)
     return gpt
 
 
@@ -120,7 +120,7 @@ def new_electra(recipe: PretrainRecipe, tokenizer: Tokenizer, documents: Documen
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         electra = Electra(recipe.config(tokenizer.vocab_size))
-        help_off_the_ground(electra.encoder.encoder, electra.encoder.embeddings.position, recipe)
+        structured_initialisation(electra.encoder.encoder, electra.encoder.embeddings.position, recipe)
     return electra
 
 

@@ -35,12 +35,12 @@ def new_model(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         model = opened or (trained_model(recipe, tokenizer) if recipe.model else random_model(recipe, tokenizer))
-    if "mlm" in model.untaught:
+    if "mlm" in model.untrained:
         start_masked_head(model.mlm, word_counts(documents, model.config.vocab_size))
     if recipe.second_task == "none":
-        leave_untaught(model)
+        leave_untrained(model)
     elif recipe.learns == "all":
-        model.untaught = ()
+        model.untrained = ()
     if recipe.learns == "positions":
         model.requires_grad_(False)
         model.bert.embeddings.position.requires_grad_(True)
@@ -55,7 +55,7 @@ def random_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTrai
     make the second text of every later pair look like no text that the encoder has seen.
     """
     model = BertForPreTraining(recipe.config(tokenizer.vocab_size))
-    help_off_the_ground(model.bert.encoder, model.bert.embeddings.position, recipe)
+    structured_initialisation(model.bert.encoder, model.bert.embeddings.position, recipe)
     if recipe.second_task == "none":
         token_type = model.bert.embeddings.segment.weight
         token_type[1:] = token_type[0]
@@ -65,9 +65,9 @@ def random_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTrai
 def trained_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTraining:
     """Return the model that the recipe goes on from, with as many positions as its texts need.
 
-    Heads that the checkpoint lacks are in `untaught`; `new_model` starts the one for masked words, the others are drawn
-    from the seed. InputError: the model has another vocabulary than the text, or only a part of the head for masked
-    words, or none of it where positions alone learn.
+    Heads that the checkpoint lacks are in `untrained`; `new_model` starts the one for masked words, the others are
+    drawn from the seed. InputError: the model has another vocabulary than the text, or only a part of the head for
+    masked words, or none of it where positions alone learn.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
@@ -116,9 +116,9 @@ def word_counts(documents: Documents, vocab_size: int) -> Tensor:
 def new_parts(recipe: PretrainRecipe, model: BertForPreTraining) -> str:
     """Return in words which heads of the trained model start anew in this run, and from what; "" if none does."""
     found = []
-    if "mlm" in model.untaught:
+    if "mlm" in model.untrained:
         found.append("no masked-word head: it starts as the identity, its bias from the word frequencies of the text")
-    if "nsp" in model.untaught and recipe.second_task != "none":
+    if "nsp" in model.untrained and recipe.second_task != "none":
         found.append("no next-sentence head: it starts from random weights")
     return f"{recipe.model} has {'; and '.join(found)}" if found else ""
 
@@ -132,7 +132,7 @@ def longer(model: BertForPreTraining, positions: int) -> BertForPreTraining:
     grown = BertForPreTraining(model.config.changed(max_position_embeddings=positions))
     name = "bert.embeddings.position.weight"
     grown.load_state_dict(model.state_dict() | {name: torch.cat([trained, continued(trained, positions)])})
-    grown.untaught = model.untaught
+    grown.untrained = model.untrained
     return grown
 
 
@@ -151,17 +151,17 @@ def continued(trained: Tensor, positions: int, strength: float = 0.1) -> Tensor:
     return (sines + features @ weights)[len(trained) :]
 
 
-def leave_untaught(model: BertForPreTraining) -> None:
+def leave_untrained(model: BertForPreTraining) -> None:
     """Freeze what texts without a second one do not teach; several processes would wait for their gradients.
 
     Pooler and next-sentence head do not fit the encoder after this training, and are not saved.
     """
     for unused in filter(None, (model.bert.pooler, model.nsp, model.bert.embeddings.segment)):
         unused.requires_grad_(False)
-    model.untaught = ("pooler", "nsp")
+    model.untrained = ("pooler", "nsp")
 
 
-def help_off_the_ground(encoder: Encoder, position: nn.Embedding | NoPositions, recipe: PretrainRecipe) -> None:
+def structured_initialisation(encoder: Encoder, position: nn.Embedding | NoPositions, recipe: PretrainRecipe) -> None:
     """Change the random weights of an encoder and of its position embeddings as the recipe asks."""
     if recipe.attention_init == "matched":
         layers = encoder.layers

@@ -92,7 +92,7 @@ def pretrain(
     for rounding and the draws of dropout.
     """
     started = time.perf_counter()
-    recipe = recipe.going_on()
+    recipe = recipe.with_model_shape()
     if objective and out and not objective.saved:
         raise InputError(f"out={out}: a run folder is for a BERT's own objectives; save the model that is returned")
     require_loggers(settings.tensorboard, settings.wandb)

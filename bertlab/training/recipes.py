@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from bertlab.config import VARIANTS, BertConfig
-from bertlab.errors import InputError, at_least_one
+from bertlab.errors import InputError, at_least_one, check_batch_size
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import SecondTask, least_tokens
 from bertlab.training.engine.optim import Optimization
@@ -81,7 +81,8 @@ class PretrainRecipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        at_least_one(steps=self.steps, batch_size=self.batch_size, vocab_size=self.vocab_size)
+        at_least_one(steps=self.steps, vocab_size=self.vocab_size)
+        check_batch_size(self.batch_size)
         if self.documents < 0:
             raise InputError(f"documents={self.documents}: must not be negative")
         for name in ("single_share", "short_share"):
@@ -121,7 +122,7 @@ class PretrainRecipe:
         """Return how much is hidden at `step`, counted from 1."""
         return self.masking.after((step - 1) / max(1, self.steps - 1))
 
-    def going_on(self) -> "PretrainRecipe":
+    def with_model_shape(self) -> "PretrainRecipe":
         """Return the recipe with the shape of the trained model that it names, if it names one.
 
         The model has more positions in the end if a text is longer than it could read. InputError: there is no such
@@ -198,7 +199,8 @@ class FinetuneRecipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        at_least_one(batch_size=self.batch_size, examples=self.examples, max_length=self.max_length)
+        at_least_one(examples=self.examples, max_length=self.max_length)
+        check_batch_size(self.batch_size)
         for name in ("stride", "steps", "evaluate_every", "patience", "lora"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name}={getattr(self, name)}: must not be negative")

@@ -8,7 +8,7 @@ from typing import Literal
 
 import torch
 
-from bertlab.errors import InputError, at_least_one
+from bertlab.errors import InputError, check_batch_size
 from bertlab.model.base import best_device
 from bertlab.training.engine.precision import TYPICAL, Precision, choose
 
@@ -84,7 +84,7 @@ class PredictSettings:
     @contextmanager
     def computing(self) -> Iterator[str]:
         """Compute in this precision until the block ends; give the device. InputError: this machine has no such one."""
-        at_least_one(batch_size=self.batch_size)
+        check_batch_size(self.batch_size)
         best = best_device()
         if self.device not in ("auto", "cpu", best):
             raise InputError(f"--device {self.device}: this machine has none; choose auto or {best}")

@@ -134,7 +134,7 @@ def recipe_for(options: argparse.Namespace) -> PretrainRecipe:
         snapshot_steps=SNAPSHOTS if options.steps > 1000 else (),
         seed=options.seed,
     )
-    return recipe.going_on()
+    return recipe.with_model_shape()
 
 
 def objective_for(recipe: PretrainRecipe, tokenizer: Tokenizer, start: Path) -> Objective:

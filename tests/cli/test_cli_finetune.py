@@ -380,6 +380,7 @@ MISTAKES = {
     "no epochs": (f"{TRAIN} class.csv --epochs 0", "epochs=0"),
     "no learning": (f"{TRAIN} class.csv --learning-rate -1", "--learning-rate -1"),
     "no batch": (f"{TRAIN} class.csv --batch-size 0", "batch_size=0"),
+    "endless batch": (f"{TRAIN} class.csv --batch-size 99999999999", "between 1 and 65,536"),
     "no steps": (f"{TRAIN} class.csv --steps 0", "--steps 0"),
     "steps backwards": (f"{TRAIN} class.csv --steps -5", "--steps -5"),
     "too long": (f"{TRAIN} class.csv --max-length 257", "--max-length"),

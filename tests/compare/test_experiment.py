@@ -17,12 +17,12 @@ from bertlab.cli.compare import read_labelled
 from bertlab.cli.main import main
 from bertlab.compare import experiment as module
 from bertlab.compare.experiment import Experiment, Result
-from bertlab.compare.learners import Claim, Learner, Table, budget
 from bertlab.compare.material import Material
 from bertlab.compare.published import PUBLISHED
 from bertlab.compare.report import Comparison, sentence
 from bertlab.compare.saved import open_saved, path_of, save, saved_names
 from bertlab.compare.statistics import Difference, Figure
+from bertlab.compare.systems import Claim, System, Table, budget
 from bertlab.compare.tables import FULL, QUICK, TABLES, find_table
 from bertlab.corpora import storyworld
 from bertlab.relatives.kinds import RELATIVES, find_relative
@@ -40,7 +40,7 @@ TOY = replace(TOY, recipe=replace(TOY.recipe, vocab_size=200, num_hidden_layers=
 TABLE = Table(
     "Which is better?",
     ("qa", "entities"),  # for both of which sentiment stands in, in that budget
-    (Learner("BERT"), Learner("word2vec", "word2vec"), Learner("random", text="")),
+    (System("BERT"), System("word2vec", "word2vec"), System("random", text="")),
     (Claim("BERT", "word2vec", "A paper"), Claim("BERT", "random", "Another")),
 )
 
@@ -52,25 +52,25 @@ TABLE = Table(
 @pytest.mark.parametrize("size", [FULL, QUICK])
 def test_every_table_builds_its_recipes(name, size):
     table = TABLES[name]
-    names = [learner.name for learner in table.learners]
+    names = [system.name for system in table.systems]
     recipes = [
         json.dumps([as_record(one.pretraining(size, 1)), one.relative, one.layers, one.text, one.text_share, one.tasks])
-        for one in table.learners
+        for one in table.systems
     ]
-    assert len(set(names)) == len(names) and len(set(recipes)) == len(recipes)  # no two learners are the same
+    assert len(set(names)) == len(names) and len(set(recipes)) == len(recipes)  # no two systems are the same
     assert all({claim.better, claim.worse} <= set(names) for claim in table.claims)
     assert all(Material(10).examples(task, "test", 2, seed=1) for task in table.tasks)
-    for learner in table.learners:
-        recipe = learner.pretraining(size, seed=1)
+    for system in table.systems:
+        recipe = system.pretraining(size, seed=1)
         assert recipe.seed == 1 and recipe.config(1000).hidden_size == recipe.hidden_size
-        assert set(learner.tasks) <= set(table.tasks)
-        assert recipe.num_hidden_layers >= 4 or "-4" not in learner.layers
+        assert set(system.tasks) <= set(table.tasks)
+        assert recipe.num_hidden_layers >= 4 or "-4" not in system.layers
 
 
 def test_the_table_of_relatives_has_them_all_and_masking_eight_mixes():
-    missing = RELATIVES.keys() - {one.relative for one in TABLES["relatives"].learners}
+    missing = RELATIVES.keys() - {one.relative for one in TABLES["relatives"].systems}
     assert missing == {"masked-only", "left-to-right"}  # BERT's ablations: the table of objectives has them
-    mixes = {one.recipe["masking"] for one in TABLES["masking"].learners}
+    mixes = {one.recipe["masking"] for one in TABLES["masking"].systems}
     assert len(mixes) == 8 and all(abs(mix.mask + mix.random) <= 1 for mix in mixes)
 
 
@@ -79,17 +79,15 @@ def test_the_later_ones_take_as_many_operations():
     tok = Tokenizer.from_pretrained("storyworld-tiny")
     documents = token_ids(Material(150).texts("own", 1.0), tok)
     whole = {}
-    for learner in TABLES["later"].learners:
-        recipe, relative = learner.pretraining(FULL, 0), find_relative(learner.relative)
+    for system in TABLES["later"].systems:
+        recipe, relative = system.pretraining(FULL, 0), find_relative(system.relative)
         found, count = list(islice(batches(documents, tok, recipe), 4)), bert_operations
         if relative.objective:
             found, count = [relative.objective.batch(b, tok) for b in found], relative.objective.operations
-        elif learner.teacher:
-            count = partial(
-                distillation_operations, teacher=learner.teacher.pretraining(FULL, 0).config(tok.vocab_size)
-            )
+        elif system.teacher:
+            count = partial(distillation_operations, teacher=system.teacher.pretraining(FULL, 0).config(tok.vocab_size))
         model = relative.new_model(replace(recipe, teacher=""), tok)
-        whole[learner.name] = recipe.steps * sum(count(model, batch) for batch in found) / len(found)
+        whole[system.name] = recipe.steps * sum(count(model, batch) for batch in found) / len(found)
     assert {name: value for name, value in whole.items() if not 0.8 < value / whole["BERT"] < 1.25} == {}
 
 
@@ -123,7 +121,7 @@ def counted(monkeypatch, fails_at: int = 10**6) -> list[str]:
 
 
 def without_seconds(results):
-    return [(one.learner, one.task, one.seed, one.scores.tolist(), one.rate) for one in results]
+    return [(one.system, one.task, one.seed, one.scores.tolist(), one.rate) for one in results]
 
 
 def test_a_killed_comparison_goes_on_and_nothing_is_done_twice(lab, tmp_path, monkeypatch):
@@ -195,15 +193,13 @@ def test_a_training_that_was_stopped_is_not_kept(name, lab, monkeypatch):
 
 
 def test_another_recipe_is_another_training(lab):
-    names = {
-        lab.pretrained(learner, 0).name for learner in (TABLE.learners[2], replace(TABLE.learners[2], layers="last"))
-    }
+    names = {lab.pretrained(system, 0).name for system in (TABLE.systems[2], replace(TABLE.systems[2], layers="last"))}
     lab.budget = replace(TOY, recipe=replace(TOY.recipe, initializer_range=0.1))
-    assert len(names) == 1 and lab.pretrained(TABLE.learners[2], 0).name not in names
+    assert len(names) == 1 and lab.pretrained(TABLE.systems[2], 0).name not in names
 
 
 def test_a_transformer_learns_to_retell_from_nothing_or_from_a_berts_encoder(lab):
-    from_bert, from_nothing = (Learner(text, text=text, tasks=("retelling",)) for text in ("own", ""))
+    from_bert, from_nothing = (System(text, text=text, tasks=("retelling",)) for text in ("own", ""))
     results = lab.run(Table("Who retells better?", ("retelling",), (from_bert, from_nothing), ()), range(1))
     assert [one.measure for one in results] == ["word_accuracy"] * 2
     assert all((one.scores[:, 0] <= one.scores[:, 1]).all() and one.scores[:, 1].min() > 3 for one in results)
@@ -236,9 +232,9 @@ def test_what_a_comparison_says(found, words):
     assert words in sentence(Claim("A", "B", "P"), found)
 
 
-def result(learner: str, right: int, seed: int, guess: float = 0.5) -> Result:
+def result(system: str, right: int, seed: int, guess: float = 0.5) -> Result:
     scores = np.stack([np.arange(10) < right, np.ones(10)], -1).astype(float)
-    return Result(learner, "sentiment", seed, "accuracy", scores, guess, {"parameters": 10.0}, 1e-3, 1.0)
+    return Result(system, "sentiment", seed, "accuracy", scores, guess, {"parameters": 10.0}, 1e-3, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -272,14 +268,14 @@ def test_a_comparison_is_saved_with_every_score_and_opened_again(tmp_path):
 @pytest.mark.parametrize("name", saved_names())
 def test_the_comparisons_that_ship_fit_their_tables(name):
     saved = open_saved(name)
-    assert {*saved.learners} <= {one.name for one in TABLES[name].learners} and saved.claims and saved.note
+    assert {*saved.systems} <= {one.name for one in TABLES[name].systems} and saved.claims and saved.note
 
 
-def test_rows_of_the_paper_are_named_as_the_learners():
+def test_rows_of_the_paper_are_named_as_the_systems():
     for name, published in PUBLISHED.items():
         assert all(len(row) == len(published.measures) for row in published.rows.values())
         if name != "size":  # our models are far smaller
-            assert {*published.rows} <= {one.name for one in TABLES[name].learners}
+            assert {*published.rows} <= {one.name for one in TABLES[name].systems}
 
 
 @pytest.mark.parametrize(
@@ -370,9 +366,9 @@ def test_own_examples_are_compared_by_and_no_text_is_in_two_parts(tmp_path, caps
 
 
 def test_a_student_learns_from_the_teacher_that_the_table_names(lab):
-    student = Learner("student", teacher=TABLE.learners[0])
+    student = System("student", teacher=TABLE.systems[0])
     result = lab.result(student, "sentiment", seed=0)
-    teacher, own = lab.pretrained(TABLE.learners[0], 0), lab.pretrained(student, 0)
+    teacher, own = lab.pretrained(TABLE.systems[0], 0), lab.pretrained(student, 0)
     assert teacher != own and len(list((lab.folder / "pretrained").iterdir())) == 2
     alone = json.loads((teacher / "result.json").read_text())["operations"]
     assert result.pretraining["operations"] == pytest.approx(4 / 3 * alone) and result.pretraining["masked_loss"] > 1

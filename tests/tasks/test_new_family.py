@@ -11,7 +11,7 @@ from bertlab import InputError
 from bertlab.cli.evaluate import evaluate_task
 from bertlab.cli.main import main
 from bertlab.predict import predict_file, predict_one
-from bertlab.relatives.retelling import RetellingTask
+from bertlab.relatives.sequence_to_sequence import SequenceToSequenceTask
 from bertlab.tasks.files import FileOptions
 from bertlab.tasks.registry import FAMILIES, TASKS, find_task, open_task, register
 from bertlab.training.engine.optim import Optimization
@@ -105,8 +105,8 @@ def test_a_name_can_be_registered_once():
 
 
 def test_an_unlisted_family_is_found_by_its_name_alone():
-    assert find_task("retelling").family is RetellingTask
-    assert "retelling" not in TASKS and RetellingTask not in FAMILIES
+    assert find_task("retelling").family is SequenceToSequenceTask
+    assert "retelling" not in TASKS and SequenceToSequenceTask not in FAMILIES
     with pytest.raises(InputError) as caught:
         find_task("nothing")
     assert "rating" in str(caught.value) and "retelling" not in str(caught.value)

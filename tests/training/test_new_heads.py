@@ -25,26 +25,26 @@ def encoder(recipe, tok, tmp_path_factory):
 
 
 @pytest.fixture
-def going_on(recipe, encoder):
-    return replace(recipe, model=str(encoder), steps=2).going_on()
+def continued(recipe, encoder):
+    return replace(recipe, model=str(encoder), steps=2).with_model_shape()
 
 
-def test_the_masked_word_head_begins_as_the_identity_with_the_word_frequencies(going_on, tok, documents):
-    model = new_model(going_on, tok, documents).eval()
+def test_the_masked_word_head_begins_as_the_identity_with_the_word_frequencies(continued, tok, documents):
+    model = new_model(continued, tok, documents).eval()
     head, counts = model.mlm, torch.zeros(tok.vocab_size)
     for token in (token for document in documents for sentence in document for token in sentence):
         counts[token] += 1
     torch.testing.assert_close(word_counts(documents, tok.vocab_size), counts)
-    torch.testing.assert_close(head.dense.weight, torch.eye(going_on.hidden_size))
+    torch.testing.assert_close(head.dense.weight, torch.eye(continued.hidden_size))
     assert not head.dense.bias.any() and (head.norm.weight == 1).all() and not head.norm.bias.any()
     assert head.decoder.weight is model.bert.embeddings.word.weight
     torch.testing.assert_close(head.decoder.bias.exp(), (counts + 1) / (counts + 1).sum())
-    assert model.untaught == ()
+    assert model.untrained == ()
 
 
-def test_its_first_loss_is_below_that_of_a_head_without_frequencies(going_on, tok, documents):
-    model = new_model(going_on, tok, documents).eval()
-    batch = next(batches(documents, tok, replace(going_on, batch_size=40)))
+def test_its_first_loss_is_below_that_of_a_head_without_frequencies(continued, tok, documents):
+    model = new_model(continued, tok, documents).eval()
+    batch = next(batches(documents, tok, replace(continued, batch_size=40)))
     with torch.no_grad():
         began = float(model(**batch).mlm_loss)
         model.mlm.decoder.bias.zero_()
@@ -56,37 +56,37 @@ def test_of_a_store_the_words_are_counted_too(tok, texts, documents, tmp_path):
     torch.testing.assert_close(word_counts(store, tok.vocab_size), word_counts(documents, tok.vocab_size))
 
 
-def test_what_is_there_stays_and_what_is_drawn_follows_from_the_seed(going_on, encoder, tok, documents):
+def test_what_is_there_stays_and_what_is_drawn_follows_from_the_seed(continued, encoder, tok, documents):
     theirs = BertModel.from_pretrained(encoder).state_dict()
-    first, again, other = (new_model(replace(going_on, seed=seed), tok, documents) for seed in (0, 0, 1))
+    first, again, other = (new_model(replace(continued, seed=seed), tok, documents) for seed in (0, 0, 1))
     for name, tensor in first.bert.state_dict().items():
         if not name.startswith("pooler"):
             assert torch.equal(tensor, theirs[name]), name
     assert torch.equal(first.nsp.weight, again.nsp.weight) and not torch.equal(first.nsp.weight, other.nsp.weight)
 
 
-def test_the_run_says_which_heads_are_new(going_on, texts, tok, tmp_path, capsys):
+def test_the_run_says_which_heads_are_new(continued, texts, tok, tmp_path, capsys):
     out = tmp_path / "run"
-    pretrained(going_on, texts, tok, out=out)
+    pretrained(continued, texts, tok, out=out)
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("bertlab: ")]
     assert len(said) == 1 and "no masked-word head: it starts as the identity" in said[0]
     assert "no next-sentence head: it starts from random weights" in said[0]
     BertForMaskedLM.trained(out)  # it has a head from now on
-    pretrained(replace(going_on, second_task="none", single_share=0.0), texts, tok)
+    pretrained(replace(continued, second_task="none", single_share=0.0), texts, tok)
     assert "next-sentence" not in capsys.readouterr().err
-    pretrained(replace(going_on, model=str(out)), texts, tok)
+    pretrained(replace(continued, model=str(out)), texts, tok)
     assert "head" not in capsys.readouterr().err
 
 
-def test_half_a_head_is_refused_and_so_is_none_where_positions_alone_learn(going_on, tok, encoder, tmp_path):
+def test_half_a_head_is_refused_and_so_is_none_where_positions_alone_learn(continued, tok, encoder, tmp_path):
     with pytest.raises(InputError, match="no trained masked-word head"):
-        trained_model(replace(going_on, learns="positions"), tok)
-    new_model(going_on, tok).save_pretrained(tmp_path, tok)
+        trained_model(replace(continued, learns="positions"), tok)
+    new_model(continued, tok).save_pretrained(tmp_path, tok)
     tensors = load_file(tmp_path / "model.safetensors")
     del tensors["cls.predictions.transform.dense.weight"]
     save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(InputError, match=r"transform\.dense\.weight is missing"):
-        trained_model(replace(going_on, model=str(tmp_path)), tok)
+        trained_model(replace(continued, model=str(tmp_path)), tok)
 
 
 @pytest.mark.parametrize("positions", [64, 512])

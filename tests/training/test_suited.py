@@ -56,7 +56,7 @@ def test_the_default_is_the_middle_of_the_grid():
         assert most > suited_optimization(config).learning_rate == middle > least
 
 
-def test_going_on_keeps_what_tells_the_models_apart(tmp_path):
+def test_continued_pretraining_keeps_what_tells_the_models_apart(tmp_path):
     """A model that goes on from a published one counts as published, and one from ours as ours."""
     command = Pretrain("own-text", text=[Path("cases.txt")], model=str(published(tmp_path)))
     recipe = command._recipe()
@@ -66,7 +66,7 @@ def test_going_on_keeps_what_tells_the_models_apart(tmp_path):
     assert suited_optimization(ours.config(1000)) == OWN
 
 
-def test_going_on_is_gentle():
+def test_continued_pretraining_is_gentle():
     recipe = PretrainRecipe()
     assert gentle_optimization(recipe) == replace(recipe.optim, learning_rate=recipe.optim.learning_rate / 4)
     wide = replace(recipe, hidden_size=768, num_attention_heads=12)

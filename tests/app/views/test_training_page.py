@@ -87,10 +87,10 @@ def reader(tmp_path, monkeypatch) -> str:
     shutil.copytree(locate(READER), run)
     shutil.copytree(locate(READER), run / "step-00400")
     with pytest.warns(UserWarning, match="newly initialised"):
-        untaught = BertForQuestionAnswering.from_pretrained(TINY)
-    torch.nn.init.zeros_(untaught.span.weight)
-    untaught.span.bias.data.zero_()
-    untaught.save_pretrained(run / "step-00000", Tokenizer.from_pretrained(TINY))
+        untrained = BertForQuestionAnswering.from_pretrained(TINY)
+    torch.nn.init.zeros_(untrained.span.weight)
+    untrained.span.bias.data.zero_()
+    untrained.save_pretrained(run / "step-00000", Tokenizer.from_pretrained(TINY))
     return str(run)
 
 

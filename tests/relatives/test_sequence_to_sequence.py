@@ -1,4 +1,4 @@
-"""Retelling: the target is made from the labels, written until its end, and measured word by word."""
+"""SequenceToSequence: the target is made from the labels, written until its end, and measured word by word."""
 
 import pytest
 import torch
@@ -8,19 +8,19 @@ from bertlab.corpora import storyworld
 from bertlab.corpora.examples import TextExample
 from bertlab.inputs.features import collate
 from bertlab.model import BertModel
-from bertlab.relatives.retelling import Retelling, RetellingTask, Retold
+from bertlab.relatives.sequence_to_sequence import SequenceToSequence, SequenceToSequenceTask, WrittenText
 from bertlab.relatives.transformer import Transformer, write
 
 TOK = Tokenizer.from_pretrained("storyworld-tiny")
 CONFIG = BertConfig(TOK.vocab_size, 16, 1, 2, 32, max_position_embeddings=48, initializer_range=0.3)
 CONFIG = CONFIG.changed(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-TASK = RetellingTask(TOK, max_length=32)
+TASK = SequenceToSequenceTask(TOK, max_length=32)
 PAIRS = list(storyworld.retelling(0, 6, "train"))
 
 
-def new() -> Retelling:
+def new() -> SequenceToSequence:
     torch.manual_seed(0)
-    return Retelling(CONFIG, TOK.cls_token_id, TOK.sep_token_id).eval()
+    return SequenceToSequence(CONFIG, TOK.cls_token_id, TOK.sep_token_id).eval()
 
 
 def test_the_same_facts_in_other_words_and_only_one_right_way():
@@ -64,7 +64,11 @@ def test_a_transformer_may_begin_with_a_berts_encoder():
 
 def test_right_words_at_the_right_place_count():
     example = TextExample("1", "Ruth lent Tom a pen.", "Tom borrowed a pen from Ruth.")
-    written = [Retold("tom borrowed a pen from ruth."), Retold("tom borrowed a lamp from ruth."), Retold("tom")]
+    written = [
+        WrittenText("tom borrowed a pen from ruth."),
+        WrittenText("tom borrowed a lamp from ruth."),
+        WrittenText("tom"),
+    ]
     assert [TASK.right_words(example, one) for one in written] == [(7, 7), (6, 7), (1, 7)]
     assert TASK.measures([example] * 3, written) == {"word_accuracy": pytest.approx(14 / 21)}
     assert TASK.compare([example], written[:1])[0].error == 0

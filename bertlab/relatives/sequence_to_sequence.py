@@ -1,4 +1,4 @@
-"""Retelling: what takes a decoder. The Transformer reads a sentence and writes it in other words.
+"""From a sequence to a sequence: what takes a decoder. The Transformer reads a sentence and writes it in other words.
 
 It shows what BERT is: the encoder of such a model. `from_encoder` lets the Transformer begin with a BERT's.
 
@@ -28,14 +28,14 @@ from bertlab.tasks.registry import register
 LONGER = 10  # tokens that a retelling may be longer than its sentence
 
 
-class Retelling(Transformer):
+class SequenceToSequence(Transformer):
     """A Transformer whose target begins with `start` and ends with `end`, called as the heads of BERT are."""
 
     def __init__(self, config: BertConfig, start: int, end: int):
         super().__init__(config, label_smoothing=0.0)
         self.start, self.end = start, end
 
-    def from_encoder(self, bert: BertModel) -> "Retelling":
+    def from_encoder(self, bert: BertModel) -> "SequenceToSequence":
         """Take embeddings and encoder from a BERT of the same shape."""
         self.embeddings.load_state_dict(bert.embeddings.state_dict())
         self.encoder.load_state_dict(bert.encoder.state_dict())
@@ -66,17 +66,17 @@ class Retelling(Transformer):
 
 
 @dataclass(frozen=True)
-class Retold(Prediction):
+class WrittenText(Prediction):
     """What the model wrote."""
 
     text: str
 
 
-class RetellingTask(Task[TextExample, Retold]):
+class SequenceToSequenceTask(Task[TextExample, WrittenText]):
     """`text` is to be retold as `pair`. It is measured by words: right ones at the right position."""
 
     names = {"retelling": TaskName("a sentence in other words", storyworld.retelling, pairs=True)}
-    head = Retelling
+    head = SequenceToSequence
     best = "word_accuracy"
 
     @staticmethod
@@ -101,24 +101,24 @@ class RetellingTask(Task[TextExample, Retold]):
             features.append(Feature((row,), {"labels": labels} if learn else {}, number, cut))
         return features
 
-    def decode(self, model: PretrainedModel, examples: Sequence[TextExample]) -> list[Retold]:
+    def decode(self, model: PretrainedModel, examples: Sequence[TextExample]) -> list[WrittenText]:
         batch = self.inputs(self.features(examples, model.config, learn=False), model)
-        written = model.write(batch["input_ids"], batch["attention_mask"])  # type: ignore[operator]  # a Retelling
-        return [Retold(self.tokenizer.decode(ids)) for ids in written]
+        written = model.write(batch["input_ids"], batch["attention_mask"])  # type: ignore[operator]  # a SequenceToSequence
+        return [WrittenText(self.tokenizer.decode(ids)) for ids in written]
 
     def predict_given(self, model: PretrainedModel, given: Given, top: int) -> list[dict]:
         return [{"text": next(self.predict(model, [TextExample("", given["text"])])).text}]
 
-    def measures(self, examples: Sequence[TextExample], predictions: Sequence[Retold]) -> dict[str, float]:
+    def measures(self, examples: Sequence[TextExample], predictions: Sequence[WrittenText]) -> dict[str, float]:
         right, words = map(sum, zip(*map(self.right_words, examples, predictions), strict=True))
         return {"word_accuracy": right / words}
 
-    def right_words(self, example: TextExample, written: Retold) -> tuple[int, int]:
+    def right_words(self, example: TextExample, written: WrittenText) -> tuple[int, int]:
         """Return the number of words that stand where they should, and the words of the longer text."""
         gold, found = (self.tokenizer.tokenize(text) for text in (example.pair or "", written.text))
         return sum(a == b for a, b in zip(gold, found, strict=False)), max(len(gold), len(found))
 
-    def compare(self, examples: Sequence[TextExample], predictions: Sequence[Retold]) -> list[Compared]:
+    def compare(self, examples: Sequence[TextExample], predictions: Sequence[WrittenText]) -> list[Compared]:
         compared = []
         for example, written in zip(examples, predictions, strict=True):
             right, words = self.right_words(example, written)
@@ -126,4 +126,4 @@ class RetellingTask(Task[TextExample, Retold]):
         return compared
 
 
-register(RetellingTask, listed=False)  # for comparisons: only a model with a decoder can learn it
+register(SequenceToSequenceTask, listed=False)  # for comparisons: only a model with a decoder can learn it

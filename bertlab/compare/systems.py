@@ -1,4 +1,4 @@
-"""What a table of comparisons is made of: learners, what papers claim of them, and a budget that all share."""
+"""What a table of comparisons is made of: systems, what papers claim of them, and a budget that all share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ RATE = Masking.PAPER.rate  # as in all tables of Devlin et al. 2019
 
 
 @dataclass(frozen=True)
-class Learner:
+class System:
     """One row of a table: what is pretrained, on which share of the text and of the steps, and what tasks read of it.
 
     `layers`: see bertlab.relatives.kinds.head_on. `text`: "own" (the storyworld, or the user's), "pydoc" (as many words
@@ -29,10 +29,10 @@ class Learner:
     steps_share: float = 1.0
     batch_factor: int = 1
     tasks: tuple[str, ...] = ()
-    teacher: "Learner | None" = None
+    teacher: "System | None" = None
 
     def pretraining(self, budget: "Budget", seed: int) -> PretrainRecipe:
-        """Return the recipe of this learner with that seed."""
+        """Return the recipe of this system with that seed."""
         steps = max(1, round(self.steps_share * budget.recipe.steps))
         batch_size = self.batch_factor * budget.recipe.batch_size
         changes = {**find_relative(self.relative).recipe, **self.recipe, "batch_size": batch_size}
@@ -52,17 +52,17 @@ class Claim:
 
 @dataclass(frozen=True)
 class Table:
-    """Learners that differ in one thing, and what is claimed of them."""
+    """Systems that differ in one thing, and what is claimed of them."""
 
     question: str
     tasks: tuple[str, ...]
-    learners: tuple[Learner, ...]
+    systems: tuple[System, ...]
     claims: tuple[Claim, ...]
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What all learners of a table have alike. Of the `rates` the best on the dev examples is taken. `task`: one
+    """What all systems of a table have alike. Of the `rates` the best on the dev examples is taken. `task`: one
     that stands in for all labelled ones."""
 
     recipe: PretrainRecipe

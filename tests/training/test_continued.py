@@ -23,7 +23,7 @@ def first(recipe, tok, tmp_path):
 
 
 def test_it_begins_with_the_weights_and_the_shape_of_the_model(recipe, tok, first):
-    ours = new_model(replace(recipe, model=str(first)).going_on(), tok)
+    ours = new_model(replace(recipe, model=str(first)).with_model_shape(), tok)
     theirs = BertForPreTraining.from_pretrained(first)
     assert ours.config == theirs.config and ours.config.num_hidden_layers == 3
     assert all(torch.equal(tensor, theirs.state_dict()[name]) for name, tensor in ours.state_dict().items())
@@ -31,7 +31,9 @@ def test_it_begins_with_the_weights_and_the_shape_of_the_model(recipe, tok, firs
 
 def test_more_positions_leave_short_texts_as_they_were(recipe, tok, first):
     had = recipe.max_position_embeddings
-    longer = replace(recipe, model=str(first), max_tokens=2 * had + 3, max_position_embeddings=2 * had + 3).going_on()
+    longer = replace(
+        recipe, model=str(first), max_tokens=2 * had + 3, max_position_embeddings=2 * had + 3
+    ).with_model_shape()
     grown, old = new_model(longer, tok).eval(), BertForPreTraining.from_pretrained(first)
     weights, before = grown.state_dict(), old.state_dict()
     assert grown.config.max_position_embeddings == len(weights[POSITIONS]) == 2 * had + 3
@@ -56,7 +58,7 @@ def test_new_positions_go_on_where_the_trained_ones_end():
 def test_positions_learn_alone(recipe, tok, first, texts):
     had = recipe.max_position_embeddings
     alone = replace(recipe, model=str(first), learns="positions", max_tokens=had + 8, max_position_embeddings=had + 8)
-    before = new_model(alone.going_on(), tok).state_dict()
+    before = new_model(alone.with_model_shape(), tok).state_dict()
     after = pretrained(replace(alone, steps=3), texts, tok).model.state_dict()
     assert {name for name in after if not torch.equal(after[name], before[name])} == {POSITIONS}
 
@@ -68,16 +70,16 @@ def test_a_head_that_nothing_has_taught_is_not_saved(recipe, tok, texts, tmp_pat
         single, tok
     )
     had = recipe.max_position_embeddings
-    going_on = replace(recipe, model=str(single), max_tokens=had + 8, max_position_embeddings=had + 8, steps=2)
-    pretrained(replace(going_on, learns="positions"), texts, tok).model.save_pretrained(longer, tok)
+    continued = replace(recipe, model=str(single), max_tokens=had + 8, max_position_embeddings=had + 8, steps=2)
+    pretrained(replace(continued, learns="positions"), texts, tok).model.save_pretrained(longer, tok)
     with pytest.raises(InputError, match="has no trained"):
         BertForPreTraining.trained(longer)
-    pretrained(replace(going_on, model=str(longer)), texts, tok).model.save_pretrained(tmp_path / "taught", tok)
-    assert BertForPreTraining.trained(tmp_path / "taught").untaught == ()
+    pretrained(replace(continued, model=str(longer)), texts, tok).model.save_pretrained(tmp_path / "taught", tok)
+    assert BertForPreTraining.trained(tmp_path / "taught").untrained == ()
 
 
 def test_short_texts_leave_the_positions_as_they_are(recipe, tok, first):
-    fewer = replace(recipe, model=str(first), max_tokens=16, max_position_embeddings=16).going_on()
+    fewer = replace(recipe, model=str(first), max_tokens=16, max_position_embeddings=16).with_model_shape()
     assert fewer.max_position_embeddings == recipe.max_position_embeddings
 
 
@@ -90,7 +92,7 @@ def test_texts_alone_give_the_second_token_type_the_vector_of_the_first(recipe, 
 
 
 def test_a_model_that_knows_pairs_keeps_its_token_types(recipe, tok, first):
-    alone = replace(recipe, model=str(first), second_task="none", single_share=0.0).going_on()
+    alone = replace(recipe, model=str(first), second_task="none", single_share=0.0).with_model_shape()
     expected = BertForPreTraining.from_pretrained(first).bert.embeddings.segment.weight
     assert torch.equal(new_model(alone, tok).bert.embeddings.segment.weight, expected)
 
@@ -101,10 +103,10 @@ def test_what_does_not_fit_is_one_clear_line(recipe, tok, first, texts):
     with pytest.raises(InputError, match="needs a trained model"):
         replace(recipe, learns="positions")
     with pytest.raises(InputError, match='was trained with objective="masked"'):
-        replace(recipe, model=str(first), objective="left-to-right", second_task="none").going_on()
+        replace(recipe, model=str(first), objective="left-to-right", second_task="none").with_model_shape()
     other = Tokenizer.train([sentence for text in texts for sentence in text], 120)
     with pytest.raises(InputError, match="has another vocabulary than the text"):
-        new_model(replace(recipe, model=str(first)).going_on(), other)
+        new_model(replace(recipe, model=str(first)).with_model_shape(), other)
 
 
 def test_the_command_goes_on_and_says_so_in_the_card(first, texts, tmp_path, capsys):
