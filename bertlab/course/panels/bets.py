@@ -43,7 +43,7 @@ def bets_panel(comparisons: Mapping[str, "Comparison"]) -> Panel:
 
 
 def contenders(comparison: "Comparison") -> list[str]:
-    """Return the learners that can be put into one order: those tried on the same tasks as the first."""
+    """Return the systems that can be put into one order: those tried on the same tasks as the first."""
     tasks = comparison.tasks_of(comparison.systems[0])
     return [name for name in comparison.systems if comparison.tasks_of(name) == tasks]
 
