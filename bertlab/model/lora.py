@@ -1,9 +1,10 @@
 """LoRA: a model learns a task by small changes of frozen matrices (Hu et al. 2021).
 
-Each projection W (out, in) of queries, keys and values stays as it was pretrained and gets a change of low rank R
-beside it: x W^T + scale * x A^T B^T, with A (R, in) and B (out, R). A begins random and B at zero, so that training
-begins with the pretrained model. A, B and the head are all that is trained and saved, in the folder that the library
-peft writes and reads. A folder is opened as one plain model, with scale * B A added to W.
+Each matrix W (out, in) of the layers stays as it was pretrained and gets a change of low rank R beside it: x W^T +
+scale * x A^T B^T, with A (R, in) and B (out, R). All of attention and of the feed-forward part have one (Dettmers et
+al. 2023, section 4, find that a model then learns as well as with all its weights). A begins random and B at zero, so
+that training begins with the pretrained model. A, B and the head are all that is trained and saved, in the folder
+that the library peft writes and reads. A folder is opened as one plain model, with scale * B A added to W.
 """
 
 import json
@@ -35,7 +36,13 @@ from bertlab.model.checkpoint import ENCODER, TABLE, published_tensors, write_we
 from bertlab.model.weights import Weights, check_floating, check_values, modern_name, read_tensors
 
 SCALE = 2  # alpha is so many times the rank: the same change for every rank at the same learning rate
-PROJECTIONS = ("query", "key", "value")
+# Our modules with low-rank changes, and what an adapter calls the published ones, whose rows they stack.
+TARGETS = {
+    "attention.qkv": ("query", "key", "value"),
+    "attention.out": ("attention.output.dense",),
+    "feed_forward.up": ("intermediate.dense",),
+    "feed_forward.down": ("output.dense",),
+}
 PAIR = re.compile(r"(.+)\.lora_([AB])\.weight")
 ADAPTED = re.compile(r"(.+\.)?(query|key|value|dense)")  # what an adapter from elsewhere may change
 HEADS = {theirs.split(".")[0] for names in TABLE.values() for theirs in names} - {"embeddings", "encoder"}
@@ -70,8 +77,8 @@ class LoRALinear(nn.Linear):
 
 
 def adapt(model: Any, base: str | Path, rank: int, generator: torch.Generator | None = None) -> None:
-    """Freeze the encoder of a model with the weights of `base` and give low-rank changes to the projections of queries,
-    keys and values in its layers; layers that are frozen already get none. From then on the model saves an adapter.
+    """Freeze the encoder of a model with the weights of `base` and give low-rank changes to the matrices of its layers;
+    layers that are frozen already get none. From then on the model saves an adapter.
 
     InputError: the rank is out of range, all layers are frozen, or the base is no plain BERT or an adapter itself.
     """
@@ -81,15 +88,20 @@ def adapt(model: Any, base: str | Path, rank: int, generator: torch.Generator | 
         raise InputError(f"lora={rank}: {model.config.variants[0]} is no part of a plain BERT, and adapters need one")
     if not 1 <= rank <= model.config.hidden_size:
         raise InputError(f"lora={rank}: the rank must be between 1 and hidden_size, {model.config.hidden_size}")
-    found = [name for name, module in model.named_modules() if name.endswith("attention.qkv") and learns(module)]
+    found = {name: target_of(name) for name, module in model.named_modules() if target_of(name) and learns(module)}
     if not found:
         raise InputError(f"lora={rank}: all layers are frozen, so there is nothing to adapt: freeze fewer")
     for name, parameter in model.named_parameters():
         if name.removeprefix("bert.").startswith(ENCODER) or name == "mlm.decoder.bias":
             parameter.requires_grad_(False)
-    for name in found:
-        model.set_submodule(name, LoRALinear(model.get_submodule(name), rank, len(PROJECTIONS), generator))
+    for name, target in found.items():
+        model.set_submodule(name, LoRALinear(model.get_submodule(name), rank, len(TARGETS[target]), generator))
     model.adapted_from = str(base)
+
+
+def target_of(name: str) -> str:
+    """Return the kind of a module that gets low-rank changes, "" for any other."""
+    return next((target for target in TARGETS if name.endswith(f".{target}")), "")
 
 
 def learns(module: nn.Module) -> bool:
@@ -136,7 +148,7 @@ def is_trained(name: str) -> bool:
 def adapter_fields(model: Any, base: str, heads: list[str]) -> dict[str, Any]:
     """Return the fields of adapter_config.json; peft has defaults for the rest. `heads` are the modules saved whole."""
     layers, kind = adapted_layers(model), class_there(model)
-    numbers = [int(name.split("layers.")[1].split(".")[0]) for name in layers]
+    numbers = sorted({int(name.split("layers.")[1].split(".")[0]) for name in layers})
     rank = next(iter(layers.values())).rank
     task = next((task for task, name in TASKS.items() if name == kind), None)
     mapping = {"base_model_class": kind, "parent_library": "transformers.models.bert.modeling_bert"}
@@ -150,7 +162,7 @@ def adapter_fields(model: Any, base: str, heads: list[str]) -> dict[str, Any]:
         "lora_dropout": 0.0,
         "bias": "none",
         "inference_mode": True,
-        "target_modules": list(PROJECTIONS),
+        "target_modules": [name for names in TARGETS.values() for name in names],
         "layers_to_transform": None if len(numbers) == model.config.num_hidden_layers else numbers,
         "modules_to_save": heads or None,
     }
