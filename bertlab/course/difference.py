@@ -154,6 +154,8 @@ def _shown(thing: Any) -> str:
     if isinstance(thing, Tensor):
         return f"a tensor {tuple(thing.shape)}" if thing.ndim else f"{thing.item():.4f}"
     text = repr(thing)
+    if text.startswith("<"):  # of an object, with its address
+        return f"a {type(thing).__name__}"
     return text if len(text) < 200 else f"{text[:200]} ..."
 
 

@@ -23,7 +23,7 @@ from types import ModuleType
 
 from filelock import FileLock
 
-from bertlab.course.checks.my_bert import CHECKS
+from bertlab.course.chapters import KEPT
 from bertlab.course.definitions import Part, Parts, in_their_places, parse_cell, parse_file, with_imports
 from bertlab.course.mistake import Mistake
 from bertlab.errors import InputError
@@ -104,7 +104,7 @@ def keep(cell: str) -> str:
 
 def _one_for_each_check(parts: list[Part]) -> list[Part]:
     """One part for each check that they have to pass, the reader's rather than one that is given."""
-    return list({CHECKS.get(part.name): part for part in sorted(parts, key=lambda part: part.yours)}.values())
+    return list({KEPT.get(part.name): part for part in sorted(parts, key=lambda part: part.yours)}.values())
 
 
 def _merge(before: Parts, imports: list[str], own: list[Part]) -> Parts:
@@ -188,11 +188,11 @@ def _check_kept(name: str, module: ModuleType) -> None:
 
 def _check(name: str, module: ModuleType) -> None:
     """Check the part, or what it is a part of, in the file as it would be."""
-    check, subjects = CHECKS.get(name, (None, ()))
+    check = KEPT.get(name)
     if check is None:
         return
     try:
-        check(*(getattr(module, subject) for subject in subjects))
+        check(*(getattr(module, reference.__name__) for reference in check.references))
     except NameError as error:
         what = f"`{error.name}`, which my_bert.py does not have: define or import it in the same cell"
         raise Mistake(f"{name} uses {what}.") from None

@@ -76,7 +76,7 @@ def tensors_of(result: Any) -> list[Tensor]:
 def module(cls: type[nn.Module], options: Sequence, runs: Mapping[str, Sequence]) -> dict[str, Any]:
     """Observe a module made from `options`, with weights that go by the parameters' names.
 
-    `runs` are its methods and their arguments: results in eval mode and in training, and gradients.
+    `runs` are its methods and their arguments: results in eval mode and in training, and the gradients of the last.
     """
     model = filled(cls(*options))
     parameters = dict(model.named_parameters(remove_duplicate=False))
@@ -90,8 +90,7 @@ def module(cls: type[nn.Module], options: Sequence, runs: Mapping[str, Sequence]
             name = ("result" if method == "forward" else f"result of {method}") + mode
             seen = call(model if method == "forward" else getattr(model, method), *args)
             found |= {name: seen.pop("result")} | {f"{what}{mode}": each for what, each in seen.items()}
-        found |= {f"gradient of {name}": each.grad for name, each in sorted(parameters.items())}
-    return found
+    return found | {f"gradient of {name}": each.grad for name, each in sorted(parameters.items())}
 
 
 @torch.no_grad()

@@ -8,7 +8,7 @@ import torch
 
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.course import Mistake, load_matching
-from bertlab.course.checks.my_bert import CHECKS
+from bertlab.course.chapters import KEPT
 from bertlab.course.definitions import parse_file
 from bertlab.course.keep import current, file, keep, load, solution, solution_file
 from bertlab.errors import InputError
@@ -107,14 +107,13 @@ def test_parts_are_put_together_as_they_were():
     text = solution_file()
     parts = parse_file(text)
     assert parts.text() == text
-    assert CHECKS.keys() == {part.name for part in parts.parts} - {"Config", "pretrain", "published", "save"}
+    assert KEPT.keys() == {part.name for part in parts.parts} - {"Config", "pretrain", "published", "save"}
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("name", KEPT)
 def test_the_solutions_pass_their_checks(name):
     module, _ = load()
-    check, subjects = CHECKS[name]
-    check(*(getattr(module, subject) for subject in subjects))
+    KEPT[name](*(getattr(module, reference.__name__) for reference in KEPT[name].references))
 
 
 def test_a_solution_kept_word_for_word_is_not_called_the_readers():

@@ -1,7 +1,9 @@
 """The references of the exercises are right: they agree with the library, with torch, with what is published."""
 
 import unicodedata
+from itertools import product
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -12,9 +14,11 @@ from bertlab import (
     BertForMultipleChoice,
     BertForQuestionAnswering,
     BertForSequenceClassification,
+    BertForTokenClassification,
     BertModel,
     Tokenizer,
 )
+from bertlab.compare import statistics
 from bertlab.corpora.examples import QAExample
 from bertlab.course import load_matching
 from bertlab.course.chapter_03.exercises.waves import sinusoids
@@ -22,10 +26,13 @@ from bertlab.course.chapter_05.exercises.bert import count_parameters
 from bertlab.course.chapter_05.exercises.layers import gelu, layer_norm
 from bertlab.course.chapter_06.exercises.head import my_loss
 from bertlab.course.chapter_09.exercises.classifier import expected_best, smooth_loss
+from bertlab.course.chapter_11.exercises.crf import marginals, sentences
+from bertlab.course.chapter_11.exercises.labels import NAMES
+from bertlab.course.chapter_15.exercises import comparing
 from bertlab.course.chapter_16.exercises.changes import rotate, soft_loss
 from bertlab.course.chapter_17.exercises.counting import round_to_bfloat16, step_operations
 from bertlab.course.observe import random_tensor, small_batch
-from bertlab.course.solutions import answers, family, one_sentence, pretraining, tokenizer, two_sentences
+from bertlab.course.solutions import answers, every_token, family, one_sentence, pretraining, tokenizer, two_sentences
 from bertlab.course.solutions.config import Config
 from bertlab.course.solutions.tokenizer import clean
 from bertlab.course.solutions.training import AdamW, rate_share
@@ -36,6 +43,7 @@ from bertlab.relatives.elmo import Elmo
 from bertlab.relatives.gpt import Gpt
 from bertlab.relatives.transformer import Transformer
 from bertlab.tasks.span import SpanTask
+from bertlab.tasks.token import entities
 from bertlab.tokenizer import SPECIAL_TOKENS
 from bertlab.training.distill import soft_loss as library_soft_loss
 from bertlab.training.engine.optim import rate_factor, rate_scales
@@ -216,6 +224,66 @@ def test_answers_are_those_of_the_library(tokenizers):
         for step, right in ((1, found.candidates[0].text), (-1, "")):
             threshold = found.no_answer_score + step
             assert answers.answer_question(logits, mine, QUESTION, PASSAGE, threshold, size, stride) == right
+
+
+def test_names_are_those_of_the_library():
+    for labels in product(NAMES[:5], repeat=4):
+        right = [(one.kind, one.first, one.last) for one in entities([""] * 4, labels)]
+        assert every_token.entities(labels) == right
+
+
+@pytest.mark.parametrize("lengths", [(5, 3, 1), (2, 4)])
+def test_the_crf_agrees_with_all_paths_written_out(lengths):
+    logits, mask, *scores = sentences(*lengths)
+    start, steps, end = scores
+    best, shares = every_token.viterbi(logits, mask, *scores), marginals(logits, mask, *scores)
+    for number, length in enumerate(lengths):
+        row = logits[number]
+        paths = torch.tensor(list(product(range(3), repeat=length)))  # (P, W)
+        each = start[paths[:, 0]] + end[paths[:, -1]] + row[torch.arange(length), paths].sum(1)
+        each = each + steps[paths[:, :-1], paths[:, 1:]].sum(1)
+        copies, real = row[None, :length].expand(len(paths), -1, -1), torch.ones(len(paths), length).bool()
+        assert torch.allclose(every_token.path_score(copies, paths, real, *scores), each, atol=1e-4)
+        assert torch.isclose(every_token.log_partition(logits, mask, *scores)[number], each.logsumexp(0), atol=1e-4)
+        assert torch.equal(best[number, :length], paths[each.argmax()])
+        chosen = F.one_hot(paths, 3) * each.softmax(0)[:, None, None]  # (P, W, N)
+        assert torch.allclose(shares[number, :length], chosen.sum(0), atol=1e-5)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("decoder", ["linear", "crf"])
+def test_the_taggers_are_those_of_the_library(decoder):
+    torch.manual_seed(0)
+    rows = small_batch()
+    labels = torch.tensor([[-100, 1, 2, -100, 0, 1, -100], [-100, 0] + [-100] * 5, [-100, 1, -100, 2] + [-100] * 3])
+    names = NAMES[:3]
+    library = BertForTokenClassification(BertConfig(**SIZES, id2label=dict(enumerate(names)), token_decoder=decoder))
+    if decoder == "crf":
+        mine = every_token.BertWithCRF(Config(**SIZES), names).eval()
+    else:
+        mine = every_token.BertForTokenClassification(Config(**SIZES), 3).eval()
+    for parameter in library.eval().parameters():
+        nn.init.normal_(parameter, std=0.5)
+    assert load_matching(mine, library).copied == load_matching(mine, library).total
+    out = library(*rows, labels=labels)
+    batch = dict(zip(("input_ids", "attention_mask", "token_type_ids"), rows, strict=True)) | {"labels": labels}
+    assert torch.allclose(mine.loss(batch), out.loss, atol=1e-4)
+    logits, _, mask = mine.words(batch)
+    found = [row[real].tolist() for row, real in zip(mine.decode(logits, mask), mask, strict=True)]
+    assert found == [list(row) for row in library.decode(out.logits, labels != -100)]
+
+
+def test_comparisons_are_those_of_the_library():
+    rng = np.random.default_rng(0)
+    better, worse = (np.stack([rng.integers(0, 4, (5, 60)), np.full((5, 60), 4)], -1).astype(float) for _ in range(2))
+    figures = [comparing.measure_by_seed(scores) for scores in (better, worse)]
+    assert np.allclose(figures[0], statistics.by_seed([better]))
+    theirs = statistics.compare([better], [worse])
+    draws = comparing.paired_bootstrap(better, worse, rng, 4000)
+    assert np.allclose(np.percentile(draws, [2.5, 97.5]), (theirs.figure.low, theirs.figure.high), atol=0.01)
+    assert comparing.paired_t(figures[0] - figures[1]) == pytest.approx(theirs.p)
+    assert comparing.verdict(theirs.figure.low, theirs.figure.high, theirs.p) == theirs.verdict
+    assert comparing.power(1.0, 5, rng) == pytest.approx(statistics.power(1.0, 5), abs=0.03)
 
 
 def test_operations_and_bfloat16_are_those_of_the_library_and_of_torch():

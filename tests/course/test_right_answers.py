@@ -4,18 +4,22 @@ import math
 import random
 import re
 import string
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 import torch.utils.checkpoint
+from scipy import stats
 from torch import nn
 
+from bertlab.compare import statistics
 from bertlab.course.chapters import EXERCISES
 from bertlab.course.solutions import (
     answers,
     encoder,
+    every_token,
     family,
     one_sentence,
     pretraining,
@@ -714,7 +718,142 @@ def likelihood_one_by_one(log_p, ids, special, mask_id):
     return total
 
 
+# Chapter 11
+
+
+def entities_by_ends(labels):
+    found, start = [], None
+    for word, label in enumerate([*labels, "O"]):
+        goes_on = start is not None and label == f"I-{labels[start][2:]}"
+        if start is not None and not goes_on:
+            found.append((labels[start][2:], start, word - 1))
+            start = None
+        if label != "O" and not goes_on:
+            start = word
+    return found
+
+
+def align_by_positions(words, labels, tokenizer):
+    ids, first = [tokenizer.cls_token_id], {}
+    for word, label in zip(words, labels, strict=True):
+        first[len(ids)] = label
+        ids.extend(tokenizer.ids(word) or [tokenizer.vocabulary["[UNK]"]])
+    ids.append(tokenizer.sep_token_id)
+    return ids, torch.tensor([first.get(place, -100) for place in range(len(ids))])
+
+
+class TaggerOfAllPositions(every_token.BertForTokenClassification):
+    def loss(self, batch):
+        logits = self(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"])
+        return F.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), ignore_index=-100)
+
+
+def score_word_by_word(logits, labels, mask, start, steps, end):
+    found = []
+    for row, path, real in zip(logits, labels, mask, strict=True):
+        path = path[real].tolist()
+        score = start[path[0]] + end[path[-1]] + sum(row[word, label] for word, label in enumerate(path))
+        found.append(score + sum(steps[a, b] for a, b in pairwise(path)))
+    return torch.stack(found)
+
+
+def partition_row_by_row(logits, mask, start, steps, end):
+    found = []
+    for row, length in zip(logits, mask.sum(1).tolist(), strict=True):
+        total = start + row[0]
+        for word in row[1:length]:
+            total = torch.logsumexp(total[:, None] + steps + word, 0)
+        found.append(torch.logsumexp(total + end, 0))
+    return torch.stack(found)
+
+
+def best_of_all_paths(logits, mask, start, steps, end):
+    found = torch.full(mask.shape, -1)
+    for number, length in enumerate(mask.sum(1).tolist()):
+        paths = torch.cartesian_prod(*[torch.arange(len(start))] * length).view(-1, length)
+        rows, real = logits[number : number + 1].expand(len(paths), -1, -1), torch.ones(len(paths), length).bool()
+        scores = every_token.path_score(rows[:, :length], paths, real, start, steps, end)
+        found[number, :length] = paths[scores.argmax()]
+    return found
+
+
+def marginals_from_both_sides(logits, mask, start, steps, end):
+    ahead, behind = [start + logits[:, 0]], [end.expand(len(logits), -1)]
+    for word in range(1, logits.size(1)):
+        longer = (ahead[-1][:, :, None] + steps).logsumexp(1) + logits[:, word]
+        ahead.append(torch.where(mask[:, word, None], longer, ahead[-1]))
+    for word in reversed(range(1, logits.size(1))):
+        longer = (steps + (logits[:, word] + behind[0])[:, None, :]).logsumexp(2)
+        behind.insert(0, torch.where(mask[:, word, None], longer, behind[0]))
+    return (torch.stack(ahead, 1) + torch.stack(behind, 1)).softmax(-1)
+
+
+class CRFBySentences(every_token.CRF):
+    def loss(self, logits, labels, mask):
+        losses = []
+        for row, path, real in zip(logits, labels, mask, strict=True):
+            given = row[real][None], real[real][None]
+            right = every_token.path_score(given[0], path[real][None], given[1], *self.scores())
+            losses.append(every_token.log_partition(*given, *self.scores()) - right)
+        return sum(losses).squeeze() / mask.sum()
+
+
+# Chapter 15
+
+
+def runs_seed_by_seed(train, measure, settings, seeds):
+    rows = {name: [] for name in settings}
+    for seed in seeds:
+        for name in settings:
+            rows[name].append(measure(train(settings[name], seed)))
+    return {name: np.array(scores) for name, scores in rows.items()}
+
+
+def bootstrap_by_loops(better, worse, rng, draws=2000):
+    found = []
+    for _ in range(draws):
+        columns, rows = rng.choice(better.shape[1], better.shape[1]), rng.choice(len(better), len(better))
+        first, second = (scores[rows][:, columns].sum((0, 1)) for scores in (better, worse))
+        found.append(first[0] / first[1] - second[0] / second[1])
+    return found
+
+
+def verdict_by_exclusion(low, high, p):
+    if p >= 0.05 or low <= 0 <= high:
+        return "cannot tell"
+    return "holds" if low > 0 else "reversed"
+
+
+def power_by_columns(size, seeds, rng, trials=4000):
+    values = size + rng.standard_normal((seeds, trials))
+    return (stats.ttest_rel(values, 0 * values).pvalue < 0.05).mean()
+
+
+def holm_step_by_step(p_values):
+    adjusted, least = [0.0] * len(p_values), 0.0
+    for place, number in enumerate(sorted(range(len(p_values)), key=lambda n: p_values[n])):
+        least = max(least, min(1.0, (len(p_values) - place) * p_values[number]))
+        adjusted[number] = least
+    return adjusted
+
+
 ANSWERS = {
+    "check_entities": [entities_by_ends],
+    "check_align": [align_by_positions],
+    "check_may_follow": [lambda before, after: after[0] != "I" or (before != "O" and before[2:] == after[2:])],
+    "check_token_classifier": [TaggerOfAllPositions],
+    "check_path_score": [score_word_by_word],
+    "check_log_partition": [partition_row_by_row],
+    "check_viterbi": [best_of_all_paths],
+    "check_marginals": [marginals_from_both_sides],
+    "check_crf": [CRFBySentences],
+    "check_paired_runs": [runs_seed_by_seed],
+    "check_measure_by_seed": [lambda scores: np.divide(*scores.sum(1).T)],
+    "check_paired_bootstrap": [bootstrap_by_loops],
+    "check_paired_t": [lambda d: 2 * stats.t.cdf(-abs(d.mean() / stats.sem(d)), len(d) - 1) if d.any() else 1],
+    "check_verdict": [verdict_by_exclusion],
+    "check_power": [power_by_columns, lambda size, seeds, rng, trials: statistics.power(size, seeds)],
+    "check_holm": [holm_step_by_step],
     "check_control_labels": [control_by_word],
     "check_removal_effects": [effects_one_by_one],
     "check_removal_rank": [

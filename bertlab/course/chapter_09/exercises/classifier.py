@@ -158,7 +158,9 @@ def with_new_head(cls: type[nn.Module], options: Sequence, runs: Any, head: str 
     """A module as `module` sees it, and that it keeps its config and draws its new layer as BERT does."""
     found, config = module(cls, options, runs), options[0]
     fresh: Any = cls(Config(30, 240, 1, 1, 10, initializer_range=0.02), *options[1:])
-    layer = getattr(fresh, head)
+    layer = getattr(fresh, head, None)
+    if layer is None:  # its name is among the parameters
+        return found
     spread = float(layer.weight.detach().std())
     return found | {
         "self.config is the configuration": getattr(cls(*options), "config", None) == config,

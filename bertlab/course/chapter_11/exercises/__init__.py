@@ -1,0 +1,1 @@
+"""The exercises of chapter 11."""

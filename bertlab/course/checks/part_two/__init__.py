@@ -1,1 +1,0 @@
-"""Checkers of part two, chapters 09 to 13: what BERT is for."""
