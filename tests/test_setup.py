@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zlib
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,8 @@ from bertlab.cli.main import SECOND, Command, main
 from bertlab.io.locate import bundled_models
 
 ROOT = Path(__file__).parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 EXTRAS = set(PROJECT["optional-dependencies"])
 INSTALL = runpy.run_path(str(ROOT / "install.py"))
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -364,6 +366,13 @@ def test_chapter_is_committed_as_one_clean_run(path):
 
 def test_repository_stays_small():
     assert sum(path.stat().st_size for path in tracked_files()) < 125e6
+
+
+def test_wheel_stays_small():
+    """PyPI takes files of 100 MB. A wheel is a zip of these folders, deflated."""
+    folders = tuple(f"{name}/" for name in PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"])
+    inside = [path for path in tracked_files() if path.relative_to(ROOT).as_posix().startswith(folders)]
+    assert len(inside) > 500 and sum(len(zlib.compress(path.read_bytes())) for path in inside) < 99e6
 
 
 def test_no_file_names_a_folder_of_one_machine():

@@ -250,7 +250,7 @@ def in_words(accuracies: Sequence[float]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder of the data sets; the file's table alone if not given")
-    parser.add_argument("--model", default="english-mini")
+    parser.add_argument("--model", default="english")
     parser.add_argument("--curves", type=Path, required=True, help="CSV that keeps every result")
     parser.add_argument("--sets", nargs="+", choices=READ, default=list(READ))
     parser.add_argument("--labels", nargs="+", type=int, default=SIZES, help="0: all")

@@ -218,7 +218,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
     parser.add_argument("--only", nargs="+", choices=REAL, default=REAL)
-    parser.add_argument("--model", default="english-mini")
+    parser.add_argument("--model", default="english")
     parser.add_argument("--epochs", type=float, help="3 if not given")
     parser.add_argument("--adamw-rates", nargs="+", type=float, default=RATES, help="learning rates to choose from")
     parser.add_argument("--seed", type=int, default=0, help="of the head and of the order; the sets stay the same")

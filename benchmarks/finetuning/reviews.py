@@ -5,8 +5,8 @@
     bertlab finetune sentence --train train.csv --dev dev.csv --test test.csv ...
 
 Reviews of IMDB and sentences of MR, divided as in benchmarks/finetuning/learning_curve.py: 2,000 of each to measure
-on. MR's stand three times in train.csv, or seven of eight rows would be IMDB's. The model's card has both
-commands in full: the second goes on from what the first made.
+on. MR's stand three times in train.csv, or seven of eight rows would be IMDB's. The model's
+card has the command in full.
 """
 
 import argparse

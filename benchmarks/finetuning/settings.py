@@ -43,7 +43,7 @@ SETTINGS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--model", default="english-mini")
+    parser.add_argument("--model", default="english")
     parser.add_argument("--sets", nargs="+", choices=READ, default=list(READ))
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS), metavar="SETTING")
     parser.add_argument("--labels", nargs="+", type=int, default=LABELS)

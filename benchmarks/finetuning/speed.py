@@ -1,6 +1,6 @@
 """How many steps a second fine-tuning takes, beside transformers' Trainer in the same precision.
 
-    python benchmarks/finetuning/speed.py --data FOLDER                          # english-mini
+    python benchmarks/finetuning/speed.py --data FOLDER                          # english-scratch
     python benchmarks/finetuning/speed.py --data FOLDER --size base --steps 10   # random weights of bert-base's size
 
 FOLDER holds the data sets as benchmarks/finetuning/real.py names them: MR, WNUT-17 and the dev set of SNLI.
@@ -97,8 +97,8 @@ def in_a_process(*arguments: object) -> float:
 
 
 def random_model(size: str, folder: Path) -> str:
-    """A checkpoint of that size with english-mini's vocabulary."""
-    tokenizer = Tokenizer.from_pretrained("english-mini")
+    """A checkpoint of that size with english-scratch's vocabulary."""
+    tokenizer = Tokenizer.from_pretrained("english-scratch")
     torch.manual_seed(0)
     BertForPreTraining(BertConfig.from_size(size, vocab_size=tokenizer.vocab_size)).save_pretrained(folder, tokenizer)
     return str(folder)
@@ -134,7 +134,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder of the data sets")
     parser.add_argument("--only", nargs="+", choices=("mr", "snli", "wnut"), default=["mr", "snli", "wnut"])
-    parser.add_argument("--model", default="english-mini")
+    parser.add_argument("--model", default="english-scratch")
     parser.add_argument("--size", help="random weights of this size instead of the model")
     parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=[*PRECISIONS])
     parser.add_argument("--batch-size", type=int, default=32)

@@ -37,7 +37,7 @@ from bertlab.training.recipes import PRETRAIN, PretrainRecipe
 from bertlab.training.run_settings import PretrainSettings
 
 CORE_SECONDS = 40 * 60
-BASE = ("batch_size=32", "optim.learning_rate=3e-3")  # of all variants, half as much as in the recipe "english"
+BASE = ("batch_size=32", "optim.learning_rate=3e-3")  # of all variants, half as much as in the recipe "english-scratch"
 VARIANTS = {  # settings as on the command line; what is not named is that of the recipe, or of BASE
     "mini-8k": (),
     "6x384-16k": ("num_hidden_layers=6", "hidden_size=384", "num_attention_heads=6", "vocab_size=16000"),
@@ -62,7 +62,7 @@ FIGURES = {"masked_top1": "mean", "averaged": "averaged"} | {f"masked_top1:{genr
 
 
 def recipe_of(name: str, steps: int) -> PretrainRecipe:
-    recipe = with_settings(PRETRAIN["english"], (*BASE, *VARIANTS[name]))
+    recipe = with_settings(PRETRAIN["english-scratch"], (*BASE, *VARIANTS[name]))
     snapshots = tuple(round(share * steps) for share in LAST)
     return replace(recipe, name=name, steps=steps, snapshot_steps=snapshots)
 
@@ -165,11 +165,11 @@ def averaged(model: BertForPreTraining, snapshots: Sequence[Path]) -> BertForPre
 
 
 def table(names: Sequence[str], data: Path, out: Path) -> None:
-    """Print a Markdown table of all variants that are trained, and of english-mini."""
+    """Print a Markdown table of all variants that are trained, and of english-scratch."""
     print("| variant | steps |", " | ".join(FIGURES.values()), "|")
     print("|---" * (2 + len(FIGURES)) + "|")
     steps = json.loads((out / "steps.json").read_text())
-    for name in ["english-mini", *(name for name in names if is_trained(out / name))]:
+    for name in ["english-scratch", *(name for name in names if is_trained(out / name))]:
         figures = measure(name, data, out)
         cells = [f"{figures[key]:.3f}" if key in figures else "" for key in FIGURES]
         print(f"| {name} | {steps.get(name, {}).get('steps', '')} |", " | ".join(cells), "|", flush=True)

@@ -99,7 +99,7 @@ def theirs(config: BertConfig, device: str) -> Step:
 
 def text() -> tuple[Documents, Tokenizer]:
     """Docstrings as token ids."""
-    tokenizer = Tokenizer.from_pretrained("english-mini")
+    tokenizer = Tokenizer.from_pretrained("english-scratch")
     return token_ids([document.sentences for document in islice(read_docstrings(), DOCUMENTS)], tokenizer), tokenizer
 
 

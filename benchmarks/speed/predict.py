@@ -4,7 +4,7 @@
     python benchmarks/speed/predict.py --data FOLDER --sizes mini     # FOLDER/sentence_polarity: MR, Pang and Lee 2005
     python benchmarks/speed/predict.py --task token                   # a label for each word
 
-The weights are random, their vocabulary that of english-mini; all contestants open the same folder and compute in
+The weights are random, their vocabulary that of english-scratch; all contestants open the same folder and compute in
 float32. "bertlab" is `task.predict`. "pipeline" is the transformers pipeline with batch_size=32 on the texts as they
 come, "pipeline, sorted" on the texts by number of words. ONNX Runtime runs transformers' model as torch.onnx exports
 it, on bertlab's tokens in batches of 32 by length; it takes part if onnx and onnxruntime are installed, for texts only.
@@ -150,7 +150,7 @@ def in_a_process(*arguments: str) -> str:
 def prepare(folder: str, size: str, task: str, texts: Sequence[str]) -> None:
     """The folder that all open: weights, vocabulary, texts split at their words."""
     torch.manual_seed(0)
-    tokenizer = Tokenizer.from_pretrained("english-mini")
+    tokenizer = Tokenizer.from_pretrained("english-scratch")
     config = BertConfig.from_size(size, vocab_size=tokenizer.vocab_size, id2label=NAMES)
     model = HEADS[task](config).eval()
     with torch.inference_mode():  # no label is likelier than the others, or all texts might get the same one

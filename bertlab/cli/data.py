@@ -44,7 +44,8 @@ class Data:
     packages: tuple[str, ...] = PACKAGES
     """For docstrings: the installed packages to take."""
     data: Path | None = None
-    """For cloze: the folder with wikipedia_2019, as for bertlab pretrain english; passages of XQuAD are left out."""
+    """For cloze: the folder with wikipedia_2019, as for bertlab pretrain english-scratch; passages of XQuAD are
+    left out."""
 
     def run(self) -> None:
         """Write the file and say so."""

@@ -36,7 +36,7 @@ class Predict:
     files: Flat[FileOptions] = FileOptions()
     model: str | None = None
     """A bundled name, a folder or a hub id. If not given: english for a text with [MASK], english-sentiment for another
-    one, english-qa for a question."""
+    one, english-pairs for a pair, english-questions for a question."""
     top: int = 5
     """How many guesses to show."""
     json: bool = False
@@ -91,10 +91,12 @@ class Predict:
 
 def default_model(given: dict[str, Any]) -> str:
     """Return the name of the bundled model of real English for this input. InputError: there is none."""
-    if "pair" in given or "choices" in given:
-        raise InputError("no bundled model reads a pair or choices: name one with --model (bertlab finetune makes one)")
+    if "choices" in given:
+        raise InputError("no bundled model reads choices: name one with --model (bertlab finetune makes one)")
+    if "pair" in given:
+        return "english-pairs"
     if "question" in given:
-        return "english-qa"
+        return "english-questions"
     return "english" if "[MASK]" in given["text"].upper() else "english-sentiment"  # [mask] is one too
 
 

@@ -52,15 +52,14 @@ class Pretrain:
     """
 
     recipe: Positional[str] = ""
-    """storyworld-tiny, storyworld-live, own-text (the default with --text or --store), bert-base (the paper's),
-    english-mini (the default with --data) or english (with --data: fifty million words more). The last four need
-    --text, --store or --data."""
+    """storyworld-tiny, storyworld-live, own-text (the default with --text or --store), bert-base (the paper's)
+    or english-scratch (the default with --data). The last three need --text, --store or --data."""
     text: tuple[Path, ...] = ()
     """Text files (.txt, .md) or folders to learn from, instead of the storyworld; or the word pydoc: the
     docstrings of Python and of the installed packages, over 10 MB of real English."""
     data: Path | None = None
     """The folder of the public English corpora to learn from: novels, Wikipedia, speech and writing; for
-    english also fiction, more of Wikipedia and film reviews, kept as a token store beside the run folder."""
+    english-scratch also fiction, more of Wikipedia and film reviews, kept as a token store beside the run folder."""
     store: Path | None = None
     """A token store to learn from, with its vocabulary: the folder that bertlab data tokenize made."""
     vocab: str | None = None
@@ -170,7 +169,7 @@ class Pretrain:
         return str(recipe.vocab_size) + ("" if recipe.lowercase else "-cased")
 
     def _recipe_name(self) -> str:
-        default = "own-text" if self.text or self.store else "english-mini" if self.data else "storyworld-tiny"
+        default = "own-text" if self.text or self.store else "english-scratch" if self.data else "storyworld-tiny"
         return self.recipe or default
 
     def _recipe(self) -> "PretrainRecipe":

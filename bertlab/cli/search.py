@@ -26,7 +26,7 @@ class Search:
     .md), of which each paragraph can be found."""
     model: str | None = None
     """A model that was fine-tuned with bertlab finetune match, or a BERT of sentence-transformers: a bundled name, a
-    folder or a hub id. If not given, the bundled pydoc-search; where that is not there, words alone count."""
+    folder or a hub id. If not given, the bundled english; --by words needs none."""
     by: Literal["both", "meaning", "words"] | None = None
     """words: BM25, which needs the same words; both, the default with a model: the 150 texts that fit best by words, in
     the order of both; meaning: the cosine of the vectors of all texts, which for pydoc take minutes at first."""

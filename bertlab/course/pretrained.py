@@ -27,7 +27,7 @@ def pretrained_folder() -> Path:
 def load_pretrained(cls: type[nn.Module], config_cls: type, folder: str | Path, *options: object) -> nn.Module:
     """Return `cls(config, *options)` in eval mode with the weights of a folder or bundled model, as far as it has their
     parts: a new head keeps the weights that it was made with. `config_cls` is the reader's Config."""
-    library = BertForPreTraining.from_pretrained(folder)
+    library = BertForPreTraining.trained(folder, optional=("pooler", "nsp"))
     known = BertConfig.from_pretrained(folder)
     config = config_cls(**{field.name: getattr(known, field.name) for field in fields(config_cls)})
     model = cls(config, *options)

@@ -12,7 +12,7 @@ from bertlab.search.ranking import Hit, Ranker, best_hits, by_both, by_meaning, 
 from bertlab.search.units import Unit, read_units
 from bertlab.search.vectors import TextEncoder, kept_vectors
 
-MODEL = "pydoc-search"  # the bundled one, where there is one
+MODEL = "english"  # the bundled one
 Way = Literal["both", "meaning", "words"]
 
 

@@ -39,8 +39,7 @@ class PretrainRecipe:
     name: str = "storyworld-tiny"
     # text
     documents: int = 20_000  # of the storyworld; 0: text of your own
-    # of --data; english: 4 million words (bertlab.corpora.english.small); english-large: 51 million more
-    corpus: Literal["", "english", "english-large"] = ""
+    corpus: Literal["", "english-large"] = ""  # of --data: 4 million words of English, or 51 million more
     vocab_size: int = 3500
     lowercase: bool = True
     # model
@@ -241,17 +240,7 @@ PRETRAIN = {
         ),
         PretrainRecipe(name="own-text", documents=0, vocab_size=8000, steps=20_000),
         PretrainRecipe(
-            name="english-mini",
-            documents=0,
-            corpus="english",
-            vocab_size=8000,
-            hidden_size=256,
-            steps=14_000,
-            optim=Optimization("muon", learning_rate=3e-3),
-            snapshot_steps=(1000, 4000),
-        ),
-        PretrainRecipe(
-            name="english",
+            name="english-scratch",
             documents=0,
             corpus="english-large",
             vocab_size=8000,

@@ -2,18 +2,25 @@
 
     python data/make/siblings.py texts --data FOLDER --out WORK
     python data/make/siblings.py train --out WORK --only names pairs
+    python data/make/siblings.py train --out WORK --only next left-to-right --english ENGLISH --minutes 4
 
 FOLDER holds the data sets in their makers' formats (each with its SOURCE.txt): imdb, sentence_polarity, squad, wnut17,
 uner_ewt, nli_dev, wikipedia_2019. `texts` writes WORK/NAME/train, dev and test files. No text is in two, and what is
-measured on is never learned from. `train` runs one `bertlab finetune --lora` for each, which its card repeats.
+measured on is never learned from. `train` runs one `bertlab finetune --lora` for each, which its card repeats. `next`
+and `left-to-right` go on pretraining instead, from the token store that data/make/english.py wrote into ENGLISH, and
+print what they know of the held-out text there.
 """
 
 import argparse
+import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
+
+import torch
 
 from benchmarks.finetuning.reviews import write_reviews
 from bertlab.__main__ import main as bertlab
@@ -27,7 +34,20 @@ from bertlab.corpora.labelled.parts import keep_apart
 from bertlab.corpora.labelled.squad import read_squad, squad_text
 from bertlab.corpora.labelled.tabular import read_table
 from bertlab.corpora.storyworld.export import conll_text, csv_text
+from bertlab.evaluation.measures import evaluate_left_to_right, evaluate_pretraining
+from bertlab.inputs.masking import Masking
+from bertlab.inputs.store import TokenStore
 from bertlab.io.atomic import atomic_write
+from bertlab.model import BertForPreTraining
+from bertlab.model.lora import adapt
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.batches import Documents, token_ids
+from bertlab.training.initial_weights import new_model
+from bertlab.training.objective import Objective
+from bertlab.training.pretrain import LOSSES, bert_operations, pretrain
+from bertlab.training.recipes import PretrainRecipe
+from bertlab.training.run_settings import PretrainSettings
+from bertlab.training.suited import suited_optimization
 
 OURS = Path(__file__).parents[1] / "english"
 # WNUT-17's; works and products are none
@@ -101,11 +121,62 @@ TEXTS: dict[str, Callable[[Path, Path], None]] = {
     "questions": questions,
 }
 FINETUNE = {
-    "sentiment": "sentence --train train.csv --dev dev.csv --test test-mr.csv --epochs 2 --max-length 192",
+    "sentiment": "sentence --train train.csv --dev dev.csv --test test-mr.csv --steps 1100 --max-length 128",
     "names": "token --train train.conll --dev dev.conll --test test.conll --epochs 4",
     "pairs": "pair --train train.csv --dev dev.csv --test test.csv --epochs 2",
     "questions": "qa --train train.json --dev dev.json --test test.json --epochs 2 --max-length 256",
 }
+PRETRAIN = {"next": ("masked", "next"), "left-to-right": ("left-to-right", "none")}  # objective and second task
+RANK = 16
+MEASURED = 500  # texts or pairs of texts of each genre
+
+
+def go_on(name: str, options: argparse.Namespace) -> None:
+    """Pretrain an adapter of the base on its own text, with another objective, and print what it knows."""
+    store = TokenStore.open(options.english / "text")
+    tokenizer, (objective, second_task) = store.tokenizer, PRETRAIN[name]
+    base = BertForPreTraining.from_pretrained(options.model, is_decoder=objective == "left-to-right")
+    recipe = PretrainRecipe(
+        name=f"english-{name}",
+        documents=0,
+        vocab_size=tokenizer.vocab_size,
+        num_hidden_layers=base.config.num_hidden_layers,
+        hidden_size=base.config.hidden_size,
+        num_attention_heads=base.config.num_attention_heads,
+        max_position_embeddings=base.config.max_position_embeddings,
+        initializer_range=base.config.initializer_range,
+        objective=objective,
+        second_task=second_task,
+        masking=Masking(rate=0.1),  # pairs are judged on text as it is: with more hidden it learned to judge that alone
+        max_tokens=64,
+        single_share=0.0,
+        steps=20_000,
+        optim=suited_optimization(base.config, RANK),
+    )
+    start = partial(with_adapter, opened=base, name=options.model)
+    what = Objective(start, LOSSES[objective], bert_operations, saved=True)
+    settings = PretrainSettings(half=True, resume=options.resume, minutes=options.minutes)
+    made = pretrain(recipe, store, settings=settings, objective=what, out=options.out / recipe.name)
+    print(json.dumps({recipe.name: known(made.model, tokenizer, options.english / "held-out.json")}))
+
+
+def with_adapter(
+    recipe: PretrainRecipe, tokenizer: Tokenizer, documents: Documents, *, opened: BertForPreTraining, name: str
+) -> BertForPreTraining:
+    """Return the base, of which low-rank changes and the heads learn."""
+    model = new_model(recipe, tokenizer, documents, opened)
+    adapt(model, name, RANK, torch.Generator().manual_seed(recipe.seed))
+    return model
+
+
+def known(model: BertForPreTraining, tokenizer: Tokenizer, file: Path) -> dict[str, dict[str, float]]:
+    """Return what the model knows of held-out documents by genre."""
+    if model.config.is_decoder:
+        measured = partial(evaluate_left_to_right, texts=MEASURED)
+    else:
+        measured = partial(evaluate_pretraining, pairs=MEASURED)
+    texts = json.loads(file.read_text(encoding="utf-8"))
+    return {genre: measured(model, tokenizer, token_ids(found, tokenizer)) for genre, found in texts.items()}
 
 
 def main() -> None:
@@ -113,12 +184,21 @@ def main() -> None:
     parser.add_argument("what", choices=("texts", "train"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--only", nargs="+", choices=[*TEXTS], default=[*TEXTS])
+    parser.add_argument("--only", nargs="+", choices=[*TEXTS, *PRETRAIN], default=[*TEXTS])
     parser.add_argument("--model", default="english")
+    parser.add_argument("--english", type=Path, help="the folder that data/make/english.py wrote")
+    parser.add_argument("--minutes", type=float, help="of next and left-to-right")
+    parser.add_argument("--resume", action="store_true")
     options = parser.parse_args()
     if options.what == "texts" and options.data is None:
         parser.error("texts needs --data")
+    chosen = set(options.only)
+    if chosen & PRETRAIN.keys() and (options.what == "texts" or not options.english or not options.minutes):
+        parser.error("next and left-to-right are trained, with --english and --minutes")
     for name in options.only:
+        if name in PRETRAIN:
+            go_on(name, options)
+            continue
         folder = options.out / name
         folder.mkdir(parents=True, exist_ok=True)
         if options.what == "texts":

@@ -92,9 +92,14 @@ DEFAULTS = {  # a user without --model: what they type, the model that answers, 
     "a masked word": (("He closed the [MASK] behind him.",), "english", "door"),
     "a mask in small letters": (("He closed the [mask] behind him.",), "english", "door"),
     "a review": (("A warm and funny film.",), "english-sentiment", "positive"),
+    "a pair": (
+        ("Two boys are playing football.", "--pair", "Some children are outdoors."),
+        "english-pairs",
+        "entailment",
+    ),
     "a question": (
         ("--question", "Where was Marie Curie born?", "--passage", "Marie Curie was born in Warsaw in 1867."),
-        "english-qa",
+        "english-questions",
         "Warsaw",
     ),
 }
@@ -181,9 +186,9 @@ MISTAKES = {
     "folder that is no checkpoint": (("predict", "a [MASK]", "--model", "."), "config.json is missing"),
     "no mask": (("predict", "nothing hidden", "--model", "run"), "[MASK]"),
     "only spaces": (("predict", "   ", "--model", "run"), "empty"),
-    "a pair, which no bundled model reads": (
-        ("predict", "a", "--pair", "b"),
-        "no bundled model reads a pair or choices",
+    "choices, which no bundled model reads": (
+        ("predict", "a", "--choices", "b", "c"),
+        "no bundled model reads choices",
     ),
     "question without passage": (("predict", "--question", "who?"), "--passage"),
     "unknown recipe": (("pretrain", "no-such-recipe"), "storyworld-tiny"),

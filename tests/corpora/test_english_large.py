@@ -243,7 +243,7 @@ def test_the_store_holds_the_text_and_is_made_once(folder, tmp_path):
 def test_from_the_archives_to_a_model(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(grammar, "PAIRS", 2)
     options = ["--steps", "2", "--batch-size", "2", "--device", "cpu", "--set", "vocab_size=120"]
-    main(["pretrain", "english", "--data", str(folder), "--out", str(tmp_path / "run"), *options])
+    main(["pretrain", "english-scratch", "--data", str(folder), "--out", str(tmp_path / "run"), *options])
     measures = json.loads((tmp_path / "run" / "measures.json").read_text())
     assert {f"masked_top1:{genre}" for genre in GENRES} < measures.keys() and "unigram_grammar" in measures
     assert about(tmp_path / "english-120") in (tmp_path / "run" / "README.md").read_text()

@@ -26,7 +26,7 @@ def test_reviews():
 def test_questions():
     def judged(text: dict) -> bool:
         given = {"question": text["question"], "passage": text["passage"]}
-        return predict_one("english-qa", given)[0]["text"].strip(" .,") in text["answers"]
+        return predict_one("english-questions", given)[0]["text"].strip(" .,") in text["answers"]
 
     count, wrong = right(TEXTS["question"], judged)
     assert count >= 4, wrong

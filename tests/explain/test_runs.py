@@ -60,10 +60,10 @@ def test_the_bundled_run_and_where_its_older_baselines_come_from():
     run = read_run("storyworld-tiny")
     assert run.finished and run.step == run.planned == 7000
     assert [moment.step for moment in run.moments] == [0, 100, 300, 600, 1000, 2000, 4000, 7000]
-    older = read_run("english-mini")
+    older = read_run("english-scratch")
     values = {(one.name, one.measure): one.value for one in older.baselines}
     assert older.measured_later and values["uniform: ln V", "mlm_loss"] == pytest.approx(math.log(8000))
-    assert values["two neighbours", "masked_accuracy"] == pytest.approx(0.209, abs=1e-3)
+    assert values["two neighbours", "masked_accuracy"] == pytest.approx(0.217, abs=1e-3)
 
 
 def test_a_fine_tuning_is_read_by_its_dev_set():

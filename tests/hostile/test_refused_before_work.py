@@ -72,7 +72,7 @@ PRETRAIN = {
     "no store": Case("--store text.txt", "no token store"),
     "text and store": Case("--text text.txt --store store", "give one of"),
     "text and data": Case("--text text.txt --data .", "give one of"),
-    "no corpora": Case("--data . english-mini", "no such folder"),
+    "no corpora": Case("--data . english-scratch", "no such folder"),
     "second file missing": Case("--text text.txt nowhere.txt", "nowhere.txt"),
     "second file is no text": Case("--text text.txt noise.txt", "noise.txt: not UTF-8"),
     "second file a pipe": Case("--text text.txt pipe.txt", "pipe.txt: not a regular file"),

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from bertlab.cli.main import main
+from bertlab.cli.pretrain import Pretrain
 from bertlab.cli.shared.material import read_material
+from bertlab.config import BertConfig
 from bertlab.corpora import storyworld
 from bertlab.corpora.english import GENRES, SOURCES, read_english
 from bertlab.evaluation import grammar
@@ -50,16 +52,14 @@ def folder(tmp_path_factory) -> Path:
 def run(folder, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "run"
     options = ["--steps", "2", "--batch-size", "4", "--device", "cpu"]
-    main(["pretrain", "english-mini", "--data", str(folder), "--out", str(out), *options])
+    main(["pretrain", "own-text", "--data", str(folder), "--out", str(out), *options])
     return out
 
 
-def test_the_recipe_is_the_promised_model(run):
-    config = json.loads((run / "config.json").read_text())
-    shape = (config["num_hidden_layers"], config["hidden_size"], config["num_attention_heads"])
-    recipe = json.loads((run / "recipe.json").read_text())
-    assert shape == (4, 256, 4)
-    assert (recipe["vocab_size"], recipe["lowercase"], recipe["max_tokens"]) == (8000, True, 128)
+def test_the_bundled_model_is_what_its_recipe_makes():
+    recipe = Pretrain(data=Path("anywhere"))._recipe()
+    assert recipe.name == "english-scratch"
+    assert recipe.config(8000) == BertConfig.from_pretrained("english-scratch")
 
 
 def test_the_card_names_the_data_its_licences_and_every_genre(run, folder):
@@ -75,7 +75,7 @@ def test_the_card_names_the_data_its_licences_and_every_genre(run, folder):
         )
         assert f"| {genre} | {learned:,} | {held_out:,} |" in card
     assert f"| grammar pairs, right | {measures['grammar']:.3f} |" in card
-    assert "bertlab pretrain english-mini --data" in card
+    assert "bertlab pretrain own-text --data" in card
     assert str(folder) not in card
 
 
@@ -116,9 +116,9 @@ def test_a_genre_is_measured_as_text_of_its_own(tok, recipe, texts):
 
 
 MISTAKES = {
-    "no folder given": (["pretrain", "english-mini"], "--data"),
-    "folder without corpora": (["pretrain", "english-mini", "--data", "."], "litbank_novels"),
-    "both": (["pretrain", "english-mini", "--data", ".", "--text", "a.txt"], "one of --text, --data"),
+    "no folder given": (["pretrain", "english-scratch"], "--data"),
+    "folder without corpora": (["pretrain", "english-scratch", "--data", "."], "litbank_novels"),
+    "both": (["pretrain", "english-scratch", "--data", ".", "--text", "a.txt"], "one of --text, --data"),
     "evaluate without corpora": (["evaluate", "storyworld-tiny", "--data", "."], "litbank_novels"),
 }
 

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app.shared.model import gate, models, uploads
-from app.shared.model.bundled import DEFAULT_MODEL, LEFT_TO_RIGHT, READ, STORYWORLD, origin
+from app.shared.model.bundled import DEFAULT_MODEL, HUB, LEFT_TO_RIGHT, READ, STORYWORLD, origin
 from app.shared.page import layout, state
 from app.shared.page.markdown import plain
 from bertlab.draw.tables import SIZES
@@ -16,6 +16,7 @@ from bertlab.io.locate import bundled_models
 from bertlab.model.summary import ModelFacts, model_facts
 
 CARD_CHARACTERS = 20_000
+HUB_HELP = "Fetched once from the Hugging Face hub, then kept on this machine: some 440 MB."
 HELP = (
     "A folder with config.json and model.safetensors, such as one that `bertlab pretrain` wrote. Or a BERT of the "
     "Hugging Face hub as org/name: only this uses the network."
@@ -117,13 +118,28 @@ def use(name: str) -> None:
 
 def type_folder() -> str:
     """Show the field for a folder or hub id. What the visitor types may be opened; what a link brings is asked for."""
-
-    def opened() -> None:
-        state.forget_positions()
-        gate.permit(st.session_state.folder)
-
     label = f"or a {gate.places()}"
-    return state.linked_text(st.text_input, label, "folder", placeholder="runs/own-text", help=HELP, on_change=opened)
+    typed = state.linked_text(
+        st.text_input, label, "folder", placeholder="runs/own-text", help=HELP, on_change=open_typed
+    )
+    if gate.the_hub():
+        with st.popover("or a well-known one", icon=":material/cloud_download:"):
+            for name, about in HUB.items():
+                label = f"{name.partition('/')[2]}: {about}"
+                st.button(label, key=f"hub {name}", type="tertiary", help=HUB_HELP, on_click=fetch, args=[name])
+    return typed
+
+
+def open_typed() -> None:
+    state.forget_positions()
+    gate.permit(st.session_state.folder)
+
+
+def fetch(name: str) -> None:
+    """Choose a model of the hub, as if its id had been typed."""
+    st.session_state.folder = name
+    uploads.set_aside()
+    open_typed()
 
 
 def choose_step() -> None:

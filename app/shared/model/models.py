@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.shared.model import gate
-from app.shared.model.bundled import DEFAULT_MODEL, READ, origin
+from app.shared.model.bundled import DEFAULT_MODEL, READ, origin, specialist
 from app.shared.page.markdown import plain
 from bertlab import (
     BertConfig,
@@ -51,14 +51,14 @@ class Encoder(BertModel):
         self.pooler = None
 
 
-# task -> model class, published name of the head that it needs, how the name of a bundled model with that head ends
-TASKS: dict[str, tuple[type[PretrainedModel], str | None, str]] = {
-    "encoder": (Encoder, None, ""),
-    "fill": (BertForPreTraining, "cls.predictions", ""),
-    "next sentence": (BertForPreTraining, PAIRS_HEAD, ""),
-    "answer": (BertForQuestionAnswering, "qa_outputs", "-qa"),
-    "text label": (BertForSequenceClassification, CLASSIFIER, "-sentiment"),
-    "word labels": (BertForTokenClassification, CLASSIFIER, "-entities"),
+# task -> model class, published name of the head that it needs
+TASKS: dict[str, tuple[type[PretrainedModel], str | None]] = {
+    "encoder": (Encoder, None),
+    "fill": (BertForPreTraining, "cls.predictions"),
+    "next sentence": (BertForPreTraining, PAIRS_HEAD),
+    "answer": (BertForQuestionAnswering, "qa_outputs"),
+    "text label": (BertForSequenceClassification, CLASSIFIER),
+    "word labels": (BertForTokenClassification, CLASSIFIER),
 }
 
 
@@ -163,7 +163,7 @@ def stand_in(task: str, name: str) -> Loaded:
 
     InputError if there is none.
     """
-    names = [f"{base}{TASKS[task][2]}" for base in (origin(name), *READ)]
+    names = [specialist(task, base) for base in (origin(name), *READ)]
     found = (open_model(task, each) for each in names if each in bundled_models())
     loaded = next(filter(None, found), None)
     if loaded is None:
@@ -266,7 +266,7 @@ def contents(folder: Path) -> list[tuple[str, int, int]]:
 
 @st.cache_resource(max_entries=KEPT_MODELS, show_spinner="Opening the model")
 def _open(task: str, folder: str, stamp: str) -> Loaded | None:
-    kind, head, _ = TASKS[task]
+    kind, head = TASKS[task]
     if head == CLASSIFIER and getattr(family_of(folder), "head", None) is not kind:
         return None
     stored = frozenset(open_weights(Path(folder)))

@@ -84,12 +84,14 @@ def text_fields(examples: Examples, prefix: str = "", alone: bool = False) -> tu
 
     `alone` leaves the second one out, unless a link has filled it.
     """
-    default = first_texts(examples)[f"{prefix}text"]
+    first = first_texts(examples)
+    default = first[f"{prefix}text"]
     if alone and not (st.session_state.get(f"{prefix}pair") or st.query_params.get(f"{prefix}pair")):
         return linked_text(st.text_area, "Your text", f"{prefix}text", default, height=68), None
     left, right = st.columns([3, 2])
     text = linked_text(left.text_area, "Your text", f"{prefix}text", default, height=68)
-    pair = linked_text(right.text_area, "Second text (optional)", f"{prefix}pair", height=68)
+    usual = first[f"{prefix}pair"] if text == default else ""
+    pair = linked_text(right.text_area, "Second text (optional)", f"{prefix}pair", usual, height=68)
     return text, pair.strip() or None
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.shared.model import model_bar, models
-from app.shared.model.bundled import DEFAULT_MODEL, LEARNED, READ, STORYWORLD, origin
+from app.shared.model.bundled import DEFAULT_MODEL, LEARNED, READ, STORYWORLD, origin, specialist
 from app.shared.text import texts
 from bertlab import Tokenizer
 from bertlab.draw.percent import percent
@@ -75,7 +75,7 @@ def offer(task: str, loaded: models.Loaded, best: str, why: str, known: int) -> 
     with st.container(horizontal=True, vertical_alignment="center"):
         text = f"**{models.readable(loaded.name)}** {why}."
         st.markdown(f":orange[:material/menu_book:] {text}", width="content")
-        if origin(models.chosen()) and f"{best}{models.TASKS[task][2]}" in bundled_models():
+        if origin(models.chosen()) and specialist(task, best) in bundled_models():
             help = f"It has read {READ[best]}, and has {known} of these words."
             st.button(f"Use {best}", key=f"fit_{task}", help=help, on_click=model_bar.use, args=(best,))
 

@@ -176,12 +176,24 @@ ENGLISH = Texts(
 )
 # A model of the visitor's own may have learned either; the texts of real English are the likelier to suit it.
 ANY = replace(ENGLISH, embeddings=ENGLISH.embeddings + TOWN.embeddings, data=ENGLISH.data + TOWN.data)
-FAMILIES = {DEFAULT_MODEL: ENGLISH, "english-mini": ENGLISH, STORYWORLD: TOWN}
+TWO_SENTENCES = replace(
+    ENGLISH,
+    labels=pairs(
+        {
+            "it follows": ("Two boys are playing football in the rain.", "Some children are outdoors."),
+            "it contradicts": ("Two boys are playing football in the rain.", "Nobody is outside."),
+            "neither": ("Two boys are playing football in the rain.", "The boys are brothers."),
+        },
+        "label_text",
+        "label_pair",
+    ),
+)
+FAMILIES = {DEFAULT_MODEL: ENGLISH, "english-scratch": ENGLISH, "english-pairs": TWO_SENTENCES, STORYWORLD: TOWN}
 
 
 def of(name: str) -> Texts:
-    """Return the texts for a model, by the bundled one that it was fine-tuned from."""
-    return FAMILIES.get(origin(name) or "", ANY)
+    """Return the texts for a model, by its own name or that of the bundled one that it was fine-tuned from."""
+    return FAMILIES.get(name) or FAMILIES.get(origin(name) or "", ANY)
 
 
 def offered(name: str) -> set[str]:
@@ -193,11 +205,6 @@ def offered(name: str) -> set[str]:
 
 def chosen() -> Texts:
     return of(models.chosen())
-
-
-def suits(name: str) -> bool:
-    """Return False for a model of the storyworld where another was chosen: it would most likely meet real text."""
-    return chosen() is TOWN or of(name) is not TOWN
 
 
 def prefixed(prefix: str, examples: Examples) -> Examples:

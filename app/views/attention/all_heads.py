@@ -170,4 +170,6 @@ def head_start(folder: Path) -> bool:
         recipe = read_json(path) if path.exists() else {}
     except InputError:
         return False
+    if recipe.get("model"):  # it went on from the weights of another
+        return False
     return recipe.get("position_init") == "sinusoid" or recipe.get("attention_init") == "matched"

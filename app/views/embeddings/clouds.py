@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from app.shared.model import models
-from app.shared.model.bundled import origin
+from app.shared.model.bundled import origin, specialist
 from app.shared.page import layout, progress
 from app.shared.page.markdown import plain
 from app.views.embeddings import cells
@@ -26,7 +26,6 @@ POOLINGS: dict[Pooling, str] = {"cls": "[CLS]", "mean": "mean", "max": "maximum"
 METHODS: dict[Method, str] = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
 OWN = "own"
 HELP = "The vector of [CLS]; or the mean, or the maximum of each dimension, over the tokens without [CLS] and [SEP]."
-FINE_TUNED = "-sentiment"
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ def shown_models(loaded: models.Loaded) -> list[models.Loaded]:
 def partner(loaded: models.Loaded) -> models.Loaded | None:
     """Return a model fine-tuned from the bundled one for that, and the bundled one for a fine-tuned one."""
     base, name = origin(loaded.source), loaded.source.partition("/step-")[0]
-    other = f"{base}{FINE_TUNED}" if name == base else base
+    other = specialist("text label", base) if name == base else base
     return models.open_model("encoder", other) if other in bundled_models() else None
 
 

@@ -41,25 +41,14 @@ def show_text() -> None:
 
 
 def show_words() -> None:
-    word, read, changed = None, text, other
+    word = None
     for loaded, ending in models_for("word labels"):
-        if not ending and not texts.suits(loaded.name):
-            read, changed = example_of(loaded), None
-        labelled = models.compute(label_words, loaded, read, loaded.limit)
+        labelled = models.compute(label_words, loaded, text, loaded.limit)
         layout.notices(loaded.name, labelled.dropped, labelled.unknown, len(labelled.tokens))
-        if not ending and read is text:
-            fit.notice("word labels", loaded, read)
-        theirs = models.compute(label_words, loaded, changed, loaded.limit) if changed else None
-        word = words.show(loaded, labelled, theirs, read, f"word-labels{ending}", word)
-
-
-def example_of(loaded: models.Loaded) -> str:
-    """Say that no bundled model finds names in real English. Return a text that suits the one that is shown instead."""
-    st.markdown(
-        "No bundled model finds names in real English: on your text this one would only guess. So below it reads a "
-        "text of its own small world."
-    )
-    return next(iter(texts.of(loaded.name).labels.values()))["label_text"]
+        if not ending:
+            fit.notice("word labels", loaded, text)
+        theirs = models.compute(label_words, loaded, other, loaded.limit) if other else None
+        word = words.show(loaded, labelled, theirs, text, f"word-labels{ending}", word)
 
 
 def views() -> dict:
@@ -84,7 +73,8 @@ layout.heading(
 )
 examples = texts.chosen().labels
 versions.examples_and_switch("label_", examples)
-text, pair = state.text_fields(examples, "label_", alone=origin(models.chosen()) is not None)
+reads_pairs = any(example["label_pair"] for example in examples.values())
+text, pair = state.text_fields(examples, "label_", alone=origin(models.chosen()) is not None and not reads_pairs)
 other = versions.field("label_", text)
 with layout.box():
     if not clean(text):

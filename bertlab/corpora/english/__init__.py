@@ -1,4 +1,4 @@
-"""Public English: four million words that english-mini learned from, and 51 million more.
+"""Public English: four million words in four genres, and 51 million more.
 
 The texts are not part of bertlab: `SOURCES` and `LARGE_SOURCES` say what they are, under which licence, and where they
 are found.

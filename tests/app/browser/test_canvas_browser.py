@@ -119,8 +119,8 @@ def test_each_row_on_its_own_scale(canvas):
 
 
 def test_two_models_beside_each_other(canvas):
-    tab = canvas("?versus=english-mini&head=2-1")
-    assert tab.locator(".who").all_inner_texts() == ["storyworld-tiny", "english-mini"]
+    tab = canvas("?versus=english-scratch&head=2-1")
+    assert tab.locator(".who").all_inner_texts() == ["storyworld-tiny", "english-scratch"]
     left, right = (pane.bounding_box() for pane in tab.locator(".pane").all())
     assert left["y"] == right["y"] and left["x"] < right["x"]
     head(tab, 3, 3).nth(1).click()

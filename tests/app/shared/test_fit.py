@@ -30,7 +30,7 @@ def test_rare_words_are_counted_without_marks():
 
 
 @pytest.mark.parametrize(
-    ("model", "text", "other"), [("storyworld-tiny", NEWS, "english"), ("english-mini", STORY, "storyworld-tiny")]
+    ("model", "text", "other"), [("storyworld-tiny", NEWS, "english"), ("english-scratch", STORY, "storyworld-tiny")]
 )
 def test_a_text_that_another_model_knows_better_leads_to_it(model, text, other):
     app = opened(FIRST, model=model, text=text)
@@ -46,16 +46,21 @@ def test_examples_are_of_the_world_of_their_model():
     models = "english", "storyworld-tiny"
     tokenizers = {model: Tokenizer.from_pretrained(model) for model in models}
     for kind in ("masked", "labels", "questions"):
-        for model, other in (models, models[::-1]):
+        for model in models:
             found = getattr(texts.of(model), kind)
             offered = " ".join(
                 " ".join(example.values()) for example in (found() if callable(found) else found).values()
             )
-            assert rare_words(tokenizers[model], offered) < rare_words(tokenizers[other], offered), (kind, model)
+            (rare, words), here = (
+                rare_words(tokenizers[model], offered),
+                rare_words(tokenizers["storyworld-tiny"], offered),
+            )
+            assert rare < 0.05 * words, (kind, model)
+            assert model == "storyworld-tiny" or here[0] > 0.15 * words, kind  # real English is strange to the town
 
 
 @pytest.mark.parametrize(
-    ("model", "question"), [("english-mini", "Where was Marie Curie"), ("storyworld-tiny", "What did")]
+    ("model", "question"), [("english-scratch", "Where was Marie Curie"), ("storyworld-tiny", "What did")]
 )
 def test_a_page_opens_with_the_first_example_of_its_model(model, question):
     app = opened("spans", model=model)
@@ -69,7 +74,7 @@ def test_a_page_opens_with_the_first_example_of_its_model(model, question):
     ("model", "text"),
     [
         ("storyworld-tiny", STORY),
-        ("english-mini", "The man went home and sat by the fire all evening."),
+        ("english-scratch", "The man went home and sat by the fire all evening."),
         ("english", "القاهرة هي عاصمة مصر وأكبر مدنها."),  # no model has a word of it
         ("english", "The central bank raised interest rates on Thursday."),  # cut words, but no model knows it better
     ],
@@ -81,8 +86,12 @@ def test_a_text_of_its_own_needs_no_notice(model, text):
 @pytest.mark.parametrize(
     ("page", "link", "told"),
     [
-        (MASKING, {"text": NEWS}, "english has read English novels"),
-        ("spans", {"question": "Where?", "passage": NEWS}, "english-qa learned from some thousand questions about"),
+        (MASKING, {"text": NEWS}, "english has read a billion pairs of sentences"),
+        (
+            "spans",
+            {"question": "Where?", "passage": NEWS},
+            "english-questions learned from some thousand",
+        ),
         (LABELS, {"label_text": NEWS}, "english-sentiment learned from film reviews"),
     ],
 )

@@ -37,11 +37,11 @@ def test_the_switch_puts_a_folder_aside(folders):
 @pytest.mark.parametrize(
     ("model", "task", "shown"),
     [
-        ("english", "answer", "english-qa"),
-        ("english-mini", "answer", "english-qa"),
-        ("english-mini", "text label", "english-sentiment"),
-        ("english", "word labels", "storyworld-tiny-entities"),
-        ("english", "next sentence", "english-mini"),
+        ("english", "answer", "english-questions"),
+        ("english-scratch", "answer", "english-questions"),
+        ("english-scratch", "text label", "english-sentiment"),
+        ("english", "word labels", "english-names"),
+        ("english", "next sentence", "english-next"),
         ("storyworld-tiny/step-00300", "answer", "storyworld-tiny-qa"),
         ("a/folder", "text label", "english-sentiment"),
     ],
@@ -61,9 +61,9 @@ def test_a_step_of_the_training_drives_every_page(page):
 
 
 def test_a_model_without_snapshots_has_no_slider(folders):
-    app = opened(step="300", model="english-mini")
+    app = opened(step="300", model="english-scratch")
     assert not app.exception
-    assert facts(app).startswith("**english-mini**:") and len(app.select_slider) == 0
+    assert facts(app).startswith("**english-scratch**:") and len(app.select_slider) == 0
     app.text_input(key="folder").set_value(folders["pretrained"]).run()
     assert not app.exception and len(app.select_slider) == 0
     assert "step-" not in facts(app)
@@ -113,9 +113,9 @@ def spoil(folder: Path) -> None:
 
 @pytest.mark.parametrize("page", ["masking", "attention", "embeddings", "spans", "labels"])
 def test_every_page_takes_a_second_model_of_another_kind(page):
-    app = opened(page, versus="english-mini", embeddings_set="my own lines")  # few, and so quick
+    app = opened(page, versus="english-scratch", embeddings_set="my own lines")  # few, and so quick
     assert not app.exception and "This view failed" not in boxes(app)
-    assert "english-mini" in said(app)  # beside, or told why not
+    assert "english-scratch" in said(app)  # beside, or told why not
 
 
 @pytest.mark.parametrize("page", ["masking", "attention"])  # the bar is the same on all of them
@@ -153,3 +153,13 @@ def test_a_damaged_snapshot_leaves_the_model(tmp_path):
     app = opened(folder=str(mine), step="300")
     assert not app.exception and app.title
     assert "damaged" in app.error[0].value and "step-00300" not in facts(app)
+
+
+def test_a_known_model_of_the_hub_is_one_press_away_and_offline_a_line_says_what_to_do():
+    app = opened("masking")
+    name = "google-bert/bert-base-uncased"
+    app.button(key=f"hub {name}").click().run()
+    assert not app.exception and app.text_input(key="folder").value == name
+    (error,) = app.error
+    assert f"'{name}' cannot be fetched from the hub" in error.value.replace("\\", "")
+    assert "You still see **english**" in error.value

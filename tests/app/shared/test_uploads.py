@@ -120,7 +120,7 @@ def test_an_uploaded_model_is_shown_and_can_be_taken_away(folders):
     assert not app.exception and not app.error
     assert "mine.zip" in facts(app) and "2 layers of 3 heads" in facts(app)
     app.file_uploader(key="upload").set_value(None).run()
-    assert "**english**" in facts(app) and "4 layers of 4 heads" in facts(app)
+    assert "**english**" in facts(app) and "6 layers of 12 heads" in facts(app)
 
 
 def test_the_model_in_place_stays_when_an_upload_fails():

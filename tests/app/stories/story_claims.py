@@ -4,7 +4,7 @@ from itertools import product
 
 import torch
 from story_measures import (
-    MINI,
+    SCRATCH,
     TINY,
     TIRED,
     WIDE,
@@ -92,8 +92,8 @@ def does_the_head_decide(station: Station) -> list[float]:
 
 def real_english(station: Station) -> list[float]:
     for text in (TIRED, WIDE):
-        fill(text, "doctor", name=MINI)
-    return percent(share(TIRED, "animal", MINI), share(WIDE, "animal", MINI))
+        fill(text, "animal", name=SCRATCH)
+    return percent(*(share(text, "animal", SCRATCH, head=(1, 2)) for text in (TIRED, WIDE)))
 
 
 # Where is the negation?

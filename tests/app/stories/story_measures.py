@@ -25,7 +25,7 @@ from bertlab.explain.words.next_sentence import both_orders
 from bertlab.io.stories import Station
 
 LIMIT = 128
-TINY, MINI = "storyworld-tiny", "english-mini"
+TINY, SCRATCH = "storyworld-tiny", "english-scratch"
 TIRED = "the animal didn't cross the street because the [MASK] was too tired."
 WIDE = TIRED.replace("tired", "wide")
 

@@ -56,13 +56,13 @@ def test_bundled_data_work_at_once_and_their_cells_run(which, tab):
         assert len(names["predictions"]) == len(names["examples"])
 
 
-@pytest.mark.parametrize("model", ["english", "english-mini"])
+@pytest.mark.parametrize("model", ["english", "english-scratch"])
 def test_real_english_has_film_reviews(model):
     app = opened("dataset", model=model)
     assert fine(app) and not app.warning, said(app)  # the model gives the labels that the sentences have
     assert metrics(app)["Rows"] == "40" and "Model: **english-sentiment**" in said(app)
     assert "F1 of “positive”" in metrics(app)
-    assert ("has no head" in boxes(app)) == (model == "english-mini")
+    assert ("has no head" in boxes(app)) == (model == "english-scratch")
     _, names = run(cells(app)[-1])
     assert [one.label for one in names["predictions"]] == list(table(app)["predicted"])
 

@@ -127,7 +127,7 @@ def test_masks_stay_when_the_step_of_the_training_changes():
 
 
 def test_gaps_go_along_to_a_model_with_other_tokens():
-    app = opened(model=TINY, text="penguins are flightless birds.", mask="2,4", versus="english-mini")
+    app = opened(model=TINY, text="penguins are flightless birds.", mask="2,4", versus="english-scratch")
     assert fine(app), said(app)
     code = cells(app)[1]  # of the model beside
     assert "'penguin[MASK] are [MASK] birds.'" in code
@@ -136,9 +136,9 @@ def test_gaps_go_along_to_a_model_with_other_tokens():
 
 def test_a_model_beside_that_must_cut_the_gap_off_says_so():
     text = "penguins " * 50 + "are [MASK]."
-    app = opened("Layer by layer", model=TINY, text=text, versus="english-mini")
+    app = opened("Layer by layer", model=TINY, text=text, versus="english-scratch")
     assert not app.exception
-    assert [error.value.replace("\\", "")[:37] for error in app.error] == ["English-mini cuts this text into more"]
+    assert [error.value.replace("\\", "")[:40] for error in app.error] == ["English-scratch cuts this text into more"]
     assert "“**" in said(app)  # the first model's view is there all the same
 
 
@@ -202,11 +202,11 @@ def test_a_model_that_never_learned_pairs_leaves_them_to_another(folders, tmp_pa
     BertForMaskedLM(config).save_pretrained(tmp_path, tok)
     app = opened("Next sentence", folder=str(tmp_path), text=TEXT, pair=PAIR)
     assert fine(app), said(app)
-    assert "has no head for this task, so you see **english-mini**" in said(app)
-    assert set(tables(app)[0]["model"]) == {"english-mini", "random weights"}
+    assert "has no head for this task, so you see **english-next**" in said(app)
+    assert set(tables(app)[0]["model"]) == {"english-next", "random weights"}
     app = opened("Next sentence", text=TEXT, pair=PAIR, versus=str(tmp_path))
     assert fine(app) and "without a next-sentence head" in said(app)  # nor does the one beside it judge
-    assert set(tables(app)[0]["model"]) == {"english-mini", "random weights"}  # english has no such head either
+    assert set(tables(app)[0]["model"]) == {"english-next", "random weights"}  # english has no such head either
     assert fine(opened(folder=str(tmp_path), text=TEXT, pair=PAIR))
 
 

@@ -65,7 +65,7 @@ def test_curves_of_a_run_of_ones_own(mine):
     assert fine(app)
 
 
-@pytest.mark.parametrize("name", ["english-mini", READER])
+@pytest.mark.parametrize("name", ["english-scratch", READER])
 def test_bundled_runs_of_other_kinds(name):
     app = opened(model=name)
     assert fine(app), said(app)

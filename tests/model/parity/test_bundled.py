@@ -1,6 +1,9 @@
 """Every bundled model answers the same in transformers: with the pipeline of its task, or its Auto class."""
 
 from functools import cache
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import pytest
@@ -9,8 +12,12 @@ from torch import nn
 
 from bertlab import BertConfig, Tokenizer
 from bertlab.config import classes_of
+from bertlab.corpora.labelled.conll import read_conll
+from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.labelled.tabular import film_reviews
 from bertlab.corpora.storyworld import entities, questions, sentiment
+from bertlab.deploy.export import export_folder
+from bertlab.io.adapter import is_adapter
 from bertlab.io.locate import bundled_models, locate
 from bertlab.predict import fill_in, open_masked, predict_one
 from bertlab.tasks.registry import open_task
@@ -18,12 +25,25 @@ from bertlab.tasks.registry import open_task
 transformers = pytest.importorskip("transformers")
 
 COUNT = 20
+ENGLISH = Path(__file__).parents[3] / "data" / "english"
+PAIR = "Somebody talks about a film."
 CLOSE = dict(abs=2e-3)
+MERGED = TemporaryDirectory()  # of adapters as whole models
+
+
+@cache
+def whole(name: str) -> str:
+    """The folder of a bundled model; of an adapter that of the model with it."""
+    folder = locate(name)
+    if is_adapter(folder):
+        folder = Path(MERGED.name) / name
+        export_folder(name, folder)
+    return str(folder)
 
 
 @cache
 def pipeline(task: str, name: str, **options):
-    return transformers.pipeline(task, str(locate(name)), dtype=torch.float32, device="cpu", **options)
+    return transformers.pipeline(task, whole(name), dtype=torch.float32, device="cpu", **options)
 
 
 def texts(name: str) -> list[str]:
@@ -36,7 +56,7 @@ def texts(name: str) -> list[str]:
 def next_words(name: str) -> None:
     """A left-to-right model: its first guess of the word after each."""
     ours, tokenizer = open_masked(name), Tokenizer.from_pretrained(name)
-    theirs = transformers.AutoModelForMaskedLM.from_pretrained(str(locate(name)), dtype=torch.float32).eval()
+    theirs = transformers.AutoModelForMaskedLM.from_pretrained(whole(name), dtype=torch.float32).eval()
     batch = tokenizer(texts(name))
     with torch.no_grad():
         one, other = ours(**batch).prediction_logits, theirs(**batch).logits  # (B, S, V)
@@ -60,7 +80,10 @@ def masked_words(name: str) -> None:
 
 def labels(name: str) -> None:
     for text in texts(name):
-        ours, theirs = predict_one(name, {"text": text}), pipeline("text-classification", name)(text, top_k=None)
+        given, theirs = {"text": text}, {"text": text}
+        if name == "english-pairs":
+            given, theirs = given | {"pair": PAIR}, theirs | {"text_pair": PAIR}
+        ours, theirs = predict_one(name, given), pipeline("text-classification", name)(theirs, top_k=None)
         assert ours[0]["text"] == theirs[0]["label"], text
         expected = [one["score"] for one in theirs]
         assert [one["probability"] for one in ours] == pytest.approx(expected, **CLOSE)
@@ -68,8 +91,12 @@ def labels(name: str) -> None:
 
 def names_in_a_text(name: str) -> None:
     found = pipeline("token-classification", name, aggregation_strategy="first")
-    for example in entities(seed=0, count=COUNT, split="test"):
-        text = " ".join(example.words)
+    if name.startswith("english"):
+        sentences = [example.words for example in read_conll(ENGLISH / "names-test.conll")][:COUNT]
+    else:
+        sentences = [example.words for example in entities(seed=0, count=COUNT, split="test")]
+    for words in sentences:
+        text = " ".join(words)
         ours = [(row["kind"], row["start"], row["end"]) for row in predict_one(name, {"text": text})]
         assert ours == [(one["entity_group"], one["start"], one["end"]) for one in found(text)], text
 
@@ -79,8 +106,7 @@ class Theirs(nn.Module):
 
     def __init__(self, name, config):
         super().__init__()
-        folder = str(locate(name))
-        self.model = transformers.AutoModelForQuestionAnswering.from_pretrained(folder, dtype=torch.float32)
+        self.model = transformers.AutoModelForQuestionAnswering.from_pretrained(whole(name), dtype=torch.float32)
         self.config = config
 
     def forward(self, **batch):
@@ -91,7 +117,10 @@ class Theirs(nn.Module):
 def answers(name: str) -> None:
     """transformers 5 has no pipeline for it: the same decoding of its logits."""
     ours, task = open_task(name)
-    examples = list(questions(seed=0, count=COUNT, split="test"))
+    if name.startswith("english"):
+        examples = list(islice(read_squad(ENGLISH / "questions-test.json"), COUNT))
+    else:
+        examples = list(questions(seed=0, count=COUNT, split="test"))
     theirs = Theirs(name, ours.config)
     for one, other in zip(task.predict(ours, examples), task.predict(theirs, examples), strict=True):
         assert (one.text, one.start_char) == (other.text, other.start_char)
