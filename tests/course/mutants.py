@@ -4,6 +4,7 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from signal import ITIMER_PROF, SIG_IGN, SIGPROF, setitimer, signal
 
 import torch
@@ -13,6 +14,7 @@ from bertlab.course.exercise import Exercise
 from bertlab.course.observe import tensors_of
 
 LOST = {"mask ignored": ("attention_mask", "mask", "padding", "special"), "segments ignored": ("token_type_ids",)}
+MOST_DRAWN = 1000  # of a generator: some have no end
 Mutant = tuple[str, Callable]  # what is mutated, and a function that returns the program
 
 
@@ -168,7 +170,7 @@ def wrapped(reference, before, after=lambda args: None):
     def mutant(*args):
         result = reference(*before(list(args), list(inspect.signature(reference).parameters)))
         if inspect.isgenerator(result):
-            result = iter([*result])
+            result = iter([*islice(result, MOST_DRAWN)])
         after(args)
         return result
 
@@ -227,15 +229,19 @@ def always_eval(reference: type[nn.Module]) -> type[nn.Module]:
     return Mutant
 
 
+class OutOfTime(BaseException):
+    """A mutant ran without end. No Exception: the engine takes those of a program for its answer, and would go on."""
+
+
 @contextmanager
 def time_limit(seconds: float):
     """Stop a mutant that runs without end, by the time of the processor."""
 
     def stop(*_):
-        raise TimeoutError
+        raise OutOfTime
 
     signal(SIGPROF, stop)
-    setitimer(ITIMER_PROF, seconds)
+    setitimer(ITIMER_PROF, seconds, 1.0)  # and again: what is raised in a finaliser is lost
     try:
         yield
     finally:
