@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertlab.cli.shared.messages import print_json, say
+from bertlab.cli.shared.messages import print_json
 from bertlab.cli.shared.settings import Positional
 from bertlab.errors import InputError, printable
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Search:
     """Search the documentation of Python and of the installed packages, or text files of yours, by meaning and words.
 
-    With a model it orders those texts that fit best by words. The first search of pydoc reads all packages, which takes
+    A model orders those texts that fit best by words. The first search of pydoc reads all packages, which takes
     minutes; the result is kept in the user's cache folder and made again when the corpus changes.
     """
 
@@ -28,7 +28,7 @@ class Search:
     """A model that was fine-tuned with bertlab finetune match, or a BERT of sentence-transformers: a bundled name, a
     folder or a hub id. If not given, the bundled english; --by words needs none."""
     by: Literal["both", "meaning", "words"] | None = None
-    """words: BM25, which needs the same words; both, the default with a model: the 150 texts that fit best by words, in
+    """words: BM25, which needs the same words; both, the default: the 150 texts that fit best by words, in
     the order of both; meaning: the cosine of the vectors of all texts, which for pydoc take minutes at first."""
     top: int = 5
     """How many to show."""
@@ -43,8 +43,6 @@ class Search:
         if not self.question.strip():
             raise InputError("the question is empty: write at least one word")
         engine = Engine.open(self.corpus, self.model, self.by, progress=True)
-        if engine.encoder is None and self.by is None:
-            say("ranked by words (BM25); to rank by meaning too, name a model with --model (bertlab finetune match)")
         hits = engine.search(self.question, self.top)
         if self.json:
             print_json([_row(hit) for hit in hits])

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal
 
 from bertlab.errors import InputError
-from bertlab.io.locate import bundled_models
 from bertlab.search.ranking import Hit, Ranker, best_hits, by_both, by_meaning, by_words
 from bertlab.search.units import Unit, read_units
 from bertlab.search.vectors import TextEncoder, kept_vectors
@@ -35,21 +34,17 @@ class Search:
     ) -> "Search":
         """Read the corpus, or take what is kept of it from an earlier call; "meaning" encodes it as a whole.
 
-        Without `model` it is the bundled one; where none is bundled, only words count. `by` is "both" with a model: the
-        texts that fit best by words, in an order by words and meaning.
-        InputError: a way that needs a model, without one; no such model; a corpus that is missing or empty.
+        `model` is `english` if none is given. `by` is "both" if not given: the texts that fit best by words, ordered by
+        words and meaning; "words" opens no model. InputError: no such model; a corpus that is missing or empty.
 
         >>> for hit in Search.open(model="runs/my-search").search("how do I read a csv"):
         ...     print(hit.rank, hit.unit.name, hit.unit.sentence)
         """
-        model = model or default_model()
-        by = by or ("both" if model else "words")
-        if by != "words" and model is None:
-            raise InputError(f"to rank by {by}, name a model with --model: bertlab finetune match trains one")
-        encoder = TextEncoder.open(model) if model and by != "words" else None
+        model, by = model or MODEL, by or "both"
+        encoder = None if by == "words" else TextEncoder.open(model)
         units = read_units(corpus, progress=progress)
         texts = [unit.text for unit in units]
-        if encoder and model and by == "meaning":
+        if encoder and by == "meaning":
             return cls(units, by_meaning(encoder, kept_vectors(encoder, model, texts, progress=progress)), encoder)
         words = by_words(texts)
         return cls(units, by_both(words, encoder, texts) if encoder else words, encoder)
@@ -65,8 +60,3 @@ class Search:
             return [hit for hit in hits if hit.similarity > 0]
         cosines = self.encoder.cosines(question, [hit.unit.text for hit in hits]) if hits else ()
         return [replace(hit, similarity=float(cosine)) for hit, cosine in zip(hits, cosines, strict=True)]
-
-
-def default_model() -> str | None:
-    """Return the name of the bundled model for search; None where none is bundled."""
-    return MODEL if MODEL in bundled_models() else None

@@ -181,7 +181,6 @@ EMBED = {
 }
 SEARCH = {
     "no such model": Case("what --corpus text.txt --model nowhere/at-all", "'nowhere/at-all'"),
-    "by meaning without a model": Case("what --corpus text.txt --by meaning", "name a model"),
     "second file missing": Case("what --corpus text.txt nowhere.txt", "nowhere.txt"),
     "second file is no text": Case("what --corpus text.txt noise.txt", "noise.txt"),
     "folder without text": Case("what --corpus text.txt empty", "holds no"),
