@@ -5,12 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bertlab.errors import InputError
-from bertlab.io.adapter import adapted_config, is_adapter
-from bertlab.io.gate import brief, present, read_json
-from bertlab.io.locate import locate
-from bertlab.label_names import MOST_LABELS, label_names
-from bertlab.own_fields import (
+from bertlab.config_fields import (
+    FIXED,
+    GENERATION,
     HEAD,
     HEAD_FIELDS,
     LAYER_MIXES,
@@ -19,11 +16,16 @@ from bertlab.own_fields import (
     POOLINGS,
     POSITIONS,
     TOKEN_DECODERS,
+    UNUSED_FIELDS,
     VARIANT,
     VARIANT_CLASS,
     VARIANTS,
 )
-from bertlab.published_fields import FIXED, GENERATION, UNUSED_FIELDS
+from bertlab.errors import InputError
+from bertlab.io.adapter import adapted_config, is_adapter
+from bertlab.io.gate import brief, present, read_json
+from bertlab.io.locate import locate
+from bertlab.label_names import MOST_LABELS, label_names
 
 # The published sizes: layers, hidden size, heads (Devlin et al. 2019, section 3; Turc et al. 2019).
 # Every head is 64 wide and the feed-forward layer four times the hidden size.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 # From the ground up. CONTRIBUTING.md has the same order; a new folder finds its place here.
-LAYERS = """errors io label_names own_fields published_fields config vocabulary tokenizer_files corpora tokenizer
+LAYERS = """errors io label_names config_fields config vocabulary tokenizer_files corpora tokenizer
 inputs model tasks training.engine training relatives explain draw search evaluation compare predict deploy course cli
 __main__ app""".split()
 PUBLIC = "bertlab"  # `from bertlab import BertModel`: a face for users, of which modules of the model make no use

@@ -36,7 +36,8 @@ from bertlab.training.batches import batches, token_ids
 from bertlab.training.engine import optim
 from bertlab.training.engine.muon import JORDAN, Muon
 from bertlab.training.initial_weights import new_model
-from bertlab.training.pretrain import learn_vocabulary, pretraining_loss
+from bertlab.training.objective import pretraining_loss
+from bertlab.training.pretrain import learn_vocabulary
 from bertlab.training.recipes import PRETRAIN, PretrainRecipe
 
 LIVE = PRETRAIN["storyworld-live"]

@@ -42,7 +42,8 @@ from bertlab.training.engine.devices import make_fabric
 from bertlab.training.engine.loop import LoopSettings, train
 from bertlab.training.engine.optim import make_optimizers, rate_factor
 from bertlab.training.initial_weights import new_model
-from bertlab.training.pretrain import learn_vocabulary, pretraining_loss, products
+from bertlab.training.objective import pretraining_loss
+from bertlab.training.pretrain import learn_vocabulary, products
 from bertlab.training.recipes import PRETRAIN, PretrainRecipe
 from bertlab.training.run_settings import PretrainSettings
 

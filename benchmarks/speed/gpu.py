@@ -33,7 +33,7 @@ from bertlab.training.engine.loop import train_step
 from bertlab.training.engine.micro_batches import own_micro_batches
 from bertlab.training.engine.optim import Optimization, make_optimizers
 from bertlab.training.engine.throughput import pretraining_operations, product_rate
-from bertlab.training.pretrain import pretraining_loss, with_positions
+from bertlab.training.objective import pretraining_loss, with_positions
 from bertlab.training.recipes import PRETRAIN
 
 VOCABULARY, DOCUMENTS = 30_522, 3000

@@ -115,7 +115,7 @@ def our_trainer(size: str, precision: str) -> Step:
     from bertlab.training.engine.loop import train_step
     from bertlab.training.engine.micro_batches import own_micro_batches
     from bertlab.training.engine.optim import Optimization, make_optimizers
-    from bertlab.training.pretrain import pretraining_loss
+    from bertlab.training.objective import pretraining_loss
 
     fabric = make_fabric("cpu", precision=precision)
     model = BertForPreTraining(BertConfig.from_size(size, vocab_size=VOCABULARY))

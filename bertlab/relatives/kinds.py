@@ -27,7 +27,7 @@ from bertlab.training.batches import Documents
 from bertlab.training.engine.micro_batches import WHOLE, Batch, Shares
 from bertlab.training.engine.throughput import encoder_operations, pretraining_operations
 from bertlab.training.initial_weights import new_model, structured_initialisation
-from bertlab.training.pretrain import Objective, bert_operations, pretraining_loss
+from bertlab.training.objective import Objective, bert_operations, pretraining_loss
 from bertlab.training.recipes import PretrainRecipe
 
 Loss = tuple[Tensor, dict[str, Tensor]]

@@ -2,10 +2,8 @@
 
 import hashlib
 import random
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -25,18 +23,15 @@ from bertlab.tasks.registry import family_of, find_task, foreign_options
 from bertlab.tasks.sequence import problem_of
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.dev_set import DevSet
-from bertlab.training.engine.callbacks import Callbacks, call_each
+from bertlab.training.engine.callbacks import Callbacks
 from bertlab.training.engine.checkpoints import State
-from bertlab.training.engine.conditions import fixed_conditions
-from bertlab.training.engine.devices import check_processes, launch, make_fabric
-from bertlab.training.engine.loggers import open_loggers, require_loggers
-from bertlab.training.engine.loop import LoopSettings, train
+from bertlab.training.engine.loop import LoopSettings
 from bertlab.training.engine.micro_batches import Batch
 from bertlab.training.engine.optim import freeze
 from bertlab.training.engine.precision import Products
 from bertlab.training.engine.throughput import Row, encoder_operations
-from bertlab.training.recipes import FinetuneRecipe, as_record
-from bertlab.training.run_folder import RunFolder
+from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.run import Run, open_run
 from bertlab.training.run_settings import FinetuneSettings
 from bertlab.training.task_loss import loss_of
 
@@ -84,57 +79,32 @@ def finetune(
     With `devices` above 1 the first process starts the others with its own command line; it alone writes, evaluates and
     has the best checkpoint in the end. InputError: no examples, a label that does not fit, a run folder in use.
     """
-    started = time.perf_counter()
-    require_loggers(settings.tensorboard, settings.wandb)
     task, model, features = prepare(recipe, examples, dev, model)
-    fabric = make_fabric(settings.device, settings.devices, settings.precision, products(recipe, model, features))
-    check_processes(fabric, recipe.batch_size, task.whole_batches)
-    with ExitStack() as held:
-        run = None
-        if out and fabric.is_global_zero:
-            run = held.enter_context(RunFolder(out, as_record(recipe), resume=settings.resume))
-        launch(fabric)
-        state = fabric.broadcast(run.saved_state(None) if run else None)
-        first = state["step"] if state else 0
-        conditions = held.enter_context(fixed_conditions(fabric, state, settings.precision))
-        logged, evaluated = call_each(on_log), call_each(settings.on_evaluation)
-        if run:
-            run.begin(fingerprint(features, dev), conditions)
-            opened = open_loggers(run.folder, first, settings.tensorboard, settings.wandb)
-            log, log_evaluation = held.enter_context(opened)
-            logged = call_each(run.log, log, on_log)
-            evaluated = call_each(run.log_evaluation, log_evaluation, settings.on_evaluation)
-        dev_set = DevSet(task, model, dev, recipe.patience, evaluated)
-        if state:
-            dev_set.restore(state)
-        if settings.on_start and fabric.is_global_zero:
-            settings.on_start(task, conditions)
-        calls = callbacks(recipe, len(features), dev_set, run, settings.save_every)
-        rows = train(
+    sizes = products(recipe, model, features)
+    with open_run(recipe, settings, out, sizes, whole_batches=task.whole_batches) as run:
+        run.begin(fingerprint(features, dev), on_log, settings.on_evaluation)
+        dev_set = DevSet(task, model, dev, recipe.patience, run.log_evaluation)
+        if run.state:
+            dev_set.restore(run.state)
+        run.announce(task)
+        rows = run.fit(
             model,
-            dev_set.while_patient(batches(features, task.tokenizer, recipe, first), fabric.broadcast),
+            dev_set.while_patient(batches(features, task.tokenizer, recipe, run.first), run.fabric.broadcast),
             loss_of(recipe, task, model, features),
             LoopSettings(recipe.count_steps(len(features)), recipe.optim, seed=recipe.seed, progress=progress),
-            replace(calls, log=logged, log_every=log_every),
+            replace(callbacks(recipe, len(features), dev_set, run), log_every=log_every),
             operations=partial(encoder_operations, model.config),
-            resume=state,
-            fabric=fabric,
         )
-        model.requires_grad_(True)
-        if fabric.is_global_zero:
+        if run.fabric.is_global_zero:
             dev_set.load_best()
-            task.tune(model.to(fabric.device), dev)
+            task.tune(model.to(run.fabric.device), dev)
         model.to("cpu")
-        if run:
-            run.finish(model, task.tokenizer, settings.half)
+        run.finish(model, task.tokenizer)
         merge(model)
-    seconds = time.perf_counter() - started + (state["seconds"] if state else 0.0)
-    return Finetuned(model, task.tokenizer, task, rows, dev_set.rows, seconds, bool(run and run.stopped))
+    return Finetuned(model, task.tokenizer, task, rows, dev_set.rows, run.seconds, run.stopped)
 
 
-def callbacks(
-    recipe: FinetuneRecipe, features: int, dev_set: DevSet, run: RunFolder | None, save_every: int
-) -> Callbacks:
+def callbacks(recipe: FinetuneRecipe, features: int, dev_set: DevSet, run: Run) -> Callbacks:
     """Evaluate on the dev set, and save snapshots and states in the run folder, for so many `features` an epoch."""
     steps = recipe.count_steps(features)
     every = recipe.evaluate_every or -(-features // recipe.batch_size)
@@ -143,18 +113,18 @@ def callbacks(
     def snapshot(step: int) -> None:
         if step in evaluations:
             dev_set.evaluate(step)
-        if run and step in recipe.snapshot_steps:
+        if step in recipe.snapshot_steps:
             run.snapshot(dev_set.model, dev_set.task.tokenizer, step)
 
     def save(state: State | None, stopped: bool) -> None:
-        if run:
-            run.save_state(state and state | dev_set.state(), stopped)
+        assert run.save_state, "asked for below"
+        run.save_state(state and state | dev_set.state(), stopped)
 
     return Callbacks(
         snapshot=snapshot,
         snapshot_steps=[*evaluations, *recipe.snapshot_steps],
-        save=save if run else None,
-        save_every=min(save_every, every * -(-LEAST_SAVE // every)),
+        save=run.save_state and save,
+        save_every=min(run.settings.save_every, every * -(-LEAST_SAVE // every)),
     )
 
 

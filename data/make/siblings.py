@@ -43,8 +43,8 @@ from bertlab.model.lora import adapt
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents, token_ids
 from bertlab.training.initial_weights import new_model
-from bertlab.training.objective import Objective
-from bertlab.training.pretrain import LOSSES, bert_operations, pretrain
+from bertlab.training.objective import LOSSES, Objective, bert_operations
+from bertlab.training.pretrain import pretrain
 from bertlab.training.recipes import PretrainRecipe
 from bertlab.training.run_settings import PretrainSettings
 from bertlab.training.suited import suited_optimization

@@ -29,7 +29,7 @@ from bertlab.relatives.kinds import RELATIVES, find_relative
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import batches, token_ids
 from bertlab.training.distill import distillation_operations
-from bertlab.training.pretrain import bert_operations
+from bertlab.training.objective import bert_operations
 from bertlab.training.recipes import as_record
 from tests.alike import assert_alike
 

@@ -14,8 +14,8 @@ from bertlab.cli.main import main
 from bertlab.draw.plans import amount, duration, print_plan
 from bertlab.model.losses import lean_cross_entropy
 from bertlab.training.engine.devices import make_fabric
+from bertlab.training.objective import pretraining_loss
 from bertlab.training.plan import Job, here, known_gpus, parse_gpus, plan_gpus, plan_here
-from bertlab.training.pretrain import pretraining_loss
 
 H100 = known_gpus()["H100"]
 SMALL = dict(vocab_size=600, hidden_size=64, num_attention_heads=2, intermediate_size=256, max_position_embeddings=64)

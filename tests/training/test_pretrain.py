@@ -17,7 +17,8 @@ from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT, Pair
 from bertlab.training.batches import batches, masked_batch
 from bertlab.training.engine.devices import make_fabric
 from bertlab.training.initial_weights import new_model, start_from_sinusoids
-from bertlab.training.pretrain import learn_vocabulary, pretraining_loss
+from bertlab.training.objective import pretraining_loss
+from bertlab.training.pretrain import learn_vocabulary
 from bertlab.training.recipes import PRETRAIN, pretrain_recipe
 from tests.training.toy import fit, pretrained
 

@@ -21,7 +21,7 @@ from bertlab.inputs.masking import Masking
 from bertlab.training.batches import batches
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.initial_weights import new_model
-from bertlab.training.pretrain import next_token_loss, pretraining_loss
+from bertlab.training.objective import next_token_loss, pretraining_loss
 from bertlab.training.recipes import PRETRAIN, PretrainRecipe
 from tests.training.toy import pretrained
 

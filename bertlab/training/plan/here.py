@@ -14,8 +14,8 @@ from bertlab.training.engine.loop import add_gradients, train_step
 from bertlab.training.engine.micro_batches import WHOLE, Batch, MicroBatch
 from bertlab.training.engine.optim import Optimization, make_optimizers
 from bertlab.training.engine.precision import Choice, Precision, Products
+from bertlab.training.objective import pretraining_loss
 from bertlab.training.plan.job import Job
-from bertlab.training.pretrain import pretraining_loss
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric

@@ -10,7 +10,8 @@ from bertlab.model import attend
 from bertlab.training.batches import batches
 from bertlab.training.engine.devices import compile_layers, make_fabric
 from bertlab.training.initial_weights import new_model
-from bertlab.training.pretrain import pretrain, pretraining_loss, with_positions
+from bertlab.training.objective import pretraining_loss, with_positions
+from bertlab.training.pretrain import pretrain
 from tests.training.toy import fit, on_cpu
 
 

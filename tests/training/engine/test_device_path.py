@@ -21,7 +21,7 @@ from bertlab.training.distill import distillation_loss, with_tokens
 from bertlab.training.engine.loop import train_step
 from bertlab.training.engine.micro_batches import own_micro_batches
 from bertlab.training.engine.optim import Optimization, make_optimizers
-from bertlab.training.pretrain import pretraining_loss, with_positions
+from bertlab.training.objective import pretraining_loss, with_positions
 from bertlab.training.recipes import Distillation
 from bertlab.training.task_loss import task_loss
 from tests.conftest import SMALL

@@ -6,7 +6,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from bertlab import BertForPreTraining
 from bertlab.training.engine.throughput import encoder_operations, pretraining_operations, product_rate
-from bertlab.training.pretrain import pretraining_loss
+from bertlab.training.objective import pretraining_loss
 
 
 def labelled(batch):

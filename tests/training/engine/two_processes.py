@@ -12,7 +12,7 @@ from bertlab import BertConfig, BertForPreTraining
 from bertlab.config import IGNORED
 from bertlab.training.engine.devices import launch
 from bertlab.training.engine.optim import Optimization
-from bertlab.training.pretrain import pretraining_loss
+from bertlab.training.objective import pretraining_loss
 from tests.training.toy import fit
 
 CONFIG = BertConfig(

@@ -1,0 +1,143 @@
+"""One training from opening to saving: the steps that pretraining and fine-tuning share, in their order."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from bertlab.model.base import PretrainedModel
+from bertlab.tokenizer import Tokenizer
+from bertlab.training.engine.callbacks import Callbacks, call_each
+from bertlab.training.engine.checkpoints import State
+from bertlab.training.engine.conditions import Conditions, fixed_conditions
+from bertlab.training.engine.devices import check_processes, launch, make_fabric
+from bertlab.training.engine.loggers import open_loggers, require_loggers
+from bertlab.training.engine.loop import LoopSettings, LossFunction, train
+from bertlab.training.engine.micro_batches import Batch
+from bertlab.training.engine.precision import Products
+from bertlab.training.engine.throughput import Row
+from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe, as_record
+from bertlab.training.run_folder import RunFolder
+from bertlab.training.run_settings import RunSettings
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+Log = Callable[[Row], None]
+
+
+@dataclass
+class Run:
+    """An opened training: its processes are started, its folder is held, its precision and threads are fixed."""
+
+    settings: RunSettings
+    fabric: "Fabric"
+    folder: RunFolder | None  # None: nothing is written, or another process writes it
+    state: State | None  # what a resumed run goes on from
+    conditions: Conditions
+    held: ExitStack  # until the run is closed
+    began: float = field(default_factory=time.perf_counter)
+    log: Log | None = None  # gets each row of the training
+    log_evaluation: Log | None = None  # gets each evaluation on the dev set
+
+    @property
+    def first(self) -> int:
+        """The step that the state was saved after; 0 for a new run."""
+        return self.state["step"] if self.state else 0
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.fabric.device.type == "cuda"
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a signal or Ctrl-C ended the run, which can be resumed."""
+        return bool(self.folder and self.folder.stopped)
+
+    @property
+    def seconds(self) -> float:
+        """The seconds since the run was opened, and those of the tries before."""
+        return time.perf_counter() - self.began + (self.state["seconds"] if self.state else 0.0)
+
+    def begin(self, data: str, on_log: Log | None, on_evaluation: Log | None = None) -> None:
+        """Write where and on which data (a fingerprint) the run takes place, and open its logs.
+
+        InputError: the data are not those that a resumed run began with.
+        """
+        self.log, self.log_evaluation = call_each(on_log), call_each(on_evaluation)
+        if self.folder:
+            self.folder.begin(data, self.conditions)
+            wanted = self.settings.tensorboard, self.settings.wandb
+            loggers = open_loggers(self.folder.folder, self.first, *wanted)
+            log, log_evaluation = self.held.enter_context(loggers)
+            self.log = call_each(self.folder.log, log, on_log)
+            self.log_evaluation = call_each(self.folder.log_evaluation, log_evaluation, on_evaluation)
+
+    def announce(self, *what: Any) -> None:
+        """Hand to `on_start` what the run begins with, and its conditions."""
+        if self.settings.on_start and self.fabric.is_global_zero:
+            self.settings.on_start(*what, self.conditions)
+
+    @property
+    def save_state(self) -> Callable[[State | None, bool], None] | None:
+        """What saves a state of the training; None where nothing is written."""
+        return self.folder.save_state if self.folder else None
+
+    def snapshot(self, model: PretrainedModel, tokenizer: Tokenizer, step: int) -> None:
+        """Save the model as it is after `step`, in 16 bits."""
+        if self.folder:
+            self.folder.snapshot(model, tokenizer, step)
+
+    def fit(
+        self,
+        model: nn.Module,
+        batches: Iterable[Batch],
+        loss: LossFunction,
+        loop: LoopSettings,
+        callbacks: Callbacks,
+        **how: Any,
+    ) -> list[Row]:
+        """Train the model, from the state if there is one, and return the logged rows; `how` is for `train`."""
+        callbacks = replace(callbacks, log=self.log)
+        rows = train(model, batches, loss, loop, callbacks, resume=self.state, fabric=self.fabric, **how)
+        model.requires_grad_(True)
+        return rows
+
+    def finish(self, model: PretrainedModel, tokenizer: Tokenizer, then: Callable[[], None] | None = None) -> None:
+        """Save the model; call `then` and delete the states unless the run was stopped."""
+        if self.folder:
+            self.folder.finish(model, tokenizer, self.settings.half, then)
+
+
+@contextmanager
+def open_run(
+    recipe: PretrainRecipe | FinetuneRecipe,
+    settings: RunSettings,
+    out: str | Path | None,
+    products: Products,
+    *,
+    keep: int = 2,
+    minutes: float | None = None,
+    whole_batches: bool = False,
+) -> Iterator[Run]:
+    """Open a training and close it when the block ends.
+
+    `products` are the largest of a step, by which the precision is chosen. `out` is the run folder (None: nothing is
+    written) with the newest `keep` states; `whole_batches`: processes cannot share one. InputError: a device or logger
+    that is not there, a folder that another run uses or that holds another one.
+    """
+    require_loggers(settings.tensorboard, settings.wandb)
+    fabric = make_fabric(settings.device, settings.devices, settings.precision, products)
+    check_processes(fabric, recipe.batch_size, whole_batches)
+    with ExitStack() as held:
+        folder = None
+        if out and fabric.is_global_zero:
+            folder = held.enter_context(RunFolder(out, as_record(recipe), keep, settings.resume))
+        launch(fabric)
+        state = fabric.broadcast(folder.saved_state(minutes) if folder else None)
+        conditions = held.enter_context(fixed_conditions(fabric, state, settings.precision))
+        yield Run(settings, fabric, folder, state, conditions, held)
