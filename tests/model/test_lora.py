@@ -105,7 +105,7 @@ def test_a_saved_adapter_opens_as_a_plain_model(kind, checkpoint, batch, tmp_pat
     with warnings.catch_warnings(action="error"):
         again = kind.from_pretrained(tmp_path / "adapter")
     assert not adapted_layers(again) and again.config == model.config
-    torch.testing.assert_close(answer(again, batch), answer(model, batch), rtol=0, atol=1e-5)
+    torch.testing.assert_close(answer(again, batch), answer(model, batch), rtol=0, atol=5e-5)
     base = BertModel.from_pretrained(checkpoint)
     states = (answer(one, batch) for one in (BertModel.from_pretrained(tmp_path / "adapter"), base))
     assert not torch.allclose(*states, atol=0.1)
@@ -161,7 +161,7 @@ def test_layers_that_are_frozen_get_no_change(checkpoint, tmp_path, batch):
     model.save_pretrained(tmp_path / "upper")
     assert json.loads((tmp_path / "upper" / "adapter_config.json").read_text())["layers_to_transform"] == [1, 2]
     again = BertForSequenceClassification.from_pretrained(tmp_path / "upper")
-    torch.testing.assert_close(answer(again, batch), answer(model.eval(), batch), rtol=0, atol=1e-5)
+    torch.testing.assert_close(answer(again, batch), answer(model.eval(), batch), rtol=0, atol=5e-5)
     model.bert.encoder.requires_grad_(False)
     with pytest.raises(InputError, match="lora=2: all layers are frozen"):
         adapt(model, checkpoint, RANK)

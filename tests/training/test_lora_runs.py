@@ -10,7 +10,7 @@ import torch
 
 from bertlab import BertModel, InputError, Tokenizer
 from bertlab.cli.main import main
-from bertlab.model.lora import adapted_layers
+from bertlab.model.lora import TARGETS, adapted_layers
 from bertlab.tasks.registry import find_task, open_task
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune
@@ -52,8 +52,8 @@ def test_the_encoder_learns_by_its_changes_alone(small):
     with warnings.catch_warnings(action="ignore"):
         base = BertModel.from_pretrained(small.model)
     changed = {name for name, tensor in base.state_dict().items() if not torch.equal(tensor, result_of(result, name))}
-    layers = {f"encoder.layers.{n}.attention.qkv.weight" for n in range(len(base.encoder.layers))}
-    assert {name for name in changed if not name.startswith("pooler")} == layers
+    matrices = [f"encoder.layers.{n}.{name}.weight" for n in range(len(base.encoder.layers)) for name in TARGETS]
+    assert {name for name in changed if not name.startswith("pooler")} == {*matrices}
 
 
 def result_of(result, name):
