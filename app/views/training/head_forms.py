@@ -13,12 +13,12 @@ from app.views.training.film import MOST_MOMENTS, last_model, moments_of, text_f
 from bertlab import BertModel, Tokenizer
 from bertlab.draw.charts.film import head_tile, role_lines, role_table, strip, unfitted
 from bertlab.draw.percent import percent
-from bertlab.explain.attention.heads import ROLES, head_roles
+from bertlab.explain.attention.heads import RESTING, ROLES, head_roles
 from bertlab.explain.attention.maps import attention_maps
 from bertlab.explain.runs import Moment, TrainingRun
 from bertlab.explain.snapshots import HeadFrame, head_film, heads_by_change, role_scores
 
-NAMED = ROLES[: ROLES.index("broad")]  # roles that name a token
+NAMED = ROLES[: ROLES.index(RESTING)]  # roles that name a token
 MOST_TOKENS = 32  # a small picture cannot show more
 PHRASES = {
     "previous": "the previous token",

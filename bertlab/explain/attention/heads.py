@@ -7,9 +7,10 @@ from torch import Tensor
 
 from bertlab.explain.attention.maps import AttentionMaps
 
-ROLES = ("previous", "next", "itself", "[CLS]", "[SEP]", "same word", "broad")
-MAJORITY = 0.5  # a head is named after what gets more than this share of its weight
 _SPECIAL = ("[CLS]", "[SEP]")
+RESTING = " + ".join(_SPECIAL)  # both together: where a head rests that has nothing to do
+ROLES = ("previous", "next", "itself", *_SPECIAL, "same word", "punctuation", RESTING, "broad")
+MAJORITY = 0.5  # a head is named after what gets more than this share of its weight
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,8 @@ class HeadRoles:
     """How much of the weight of each head (L, A) goes where each of the R roles says.
 
     `scores` (L, A, R) are shares from 0 to 1, nan where the text cannot tell (no token comes twice, say);
-    `uniform` (R,) is the share in uniform attention. `best` (L, A) is the index in ROLES
-    of the role with the largest share, -1 where none has more than half of the weight.
+    `uniform` (R,) is the share in uniform attention. `best` (L, A) is the index in ROLES of the role with the largest
+    share, -1 where none has more than half of the weight. RESTING counts where [CLS] and [SEP] have that only together.
     """
 
     scores: Tensor
@@ -47,8 +48,16 @@ def head_roles(maps: AttentionMaps) -> HeadRoles:
     uniform = [even * target.sum(-1)[target.any(-1)].float().mean() for target in targets]  # (S, S) -> (), R-1 times
     uniform.append(torch.tensor(1.0))
     scores = torch.stack(shares, dim=-1)  # R x (L, A) -> (L, A, R)
-    most, best = scores.nan_to_num(-1.0).max(-1)  # (L, A, R) -> (L, A)
-    return HeadRoles(scores, torch.stack(uniform), best.masked_fill(most <= MAJORITY, -1))  # R x () -> (R,)
+    return HeadRoles(scores, torch.stack(uniform), _best(scores.nan_to_num(-1.0)))  # R x () -> (R,)
+
+
+def _best(scores: Tensor) -> Tensor:
+    """Return the index of each head's role, -1 for none: (L, A, R) -> (L, A)."""
+    together = ROLES.index(RESTING)
+    alone = scores.index_fill(-1, torch.tensor([together]), -1.0)
+    most, best = alone.max(-1)
+    resting = torch.where(scores[..., together] > MAJORITY, together, -1)
+    return torch.where(most > MAJORITY, best, resting)
 
 
 def _word(tokens: list[str]) -> Tensor:
@@ -62,9 +71,11 @@ def _targets(tokens: list[str]) -> Tensor:
     previous = torch.ones(size, size).tril(-1).triu(-1).bool()  # (S, S)
     number = torch.tensor([tokens.index(token) for token in tokens])  # (S,)
     same = (number[:, None] == number) & ~itself  # (S, 1) == (S,) -> (S, S)
-    words = [previous & word, previous.T & word, itself, *(_column(tokens, t) for t in _SPECIAL), same]
+    special = [_column([token == one for token in tokens]) for one in _SPECIAL]
+    marks = _column([not any(map(str.isalnum, token)) for token in tokens])
+    words = [previous & word, previous.T & word, itself, *special, same, marks, special[0] | special[1]]
     return torch.stack(words) & word[:, None]  # R-1 x (S, S) & (S, 1) -> (R-1, S, S)
 
 
-def _column(tokens: list[str], wanted: str) -> Tensor:
-    return torch.tensor([token == wanted for token in tokens]).expand(len(tokens), -1)  # (S,) -> (S, S)
+def _column(wanted: list[bool]) -> Tensor:
+    return torch.tensor(wanted).expand(len(wanted), -1)  # (S,) -> (S, S)

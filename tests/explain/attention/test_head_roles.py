@@ -8,7 +8,7 @@ from bertlab.explain.attention.heads import MAJORITY, ROLES, head_roles
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 from tests.conftest import tries
 
-TOKENS = ["[CLS]", "a", "b", "a", "[SEP]", "c", "d", "[SEP]"]
+TOKENS = ["[CLS]", "a", "b", "a", ".", "[SEP]", "c", "d", "[SEP]"]
 LAST = len(TOKENS) - 1
 
 
@@ -26,8 +26,10 @@ PATTERNS = {
     "next": lambda i: [min(i + 1, LAST)],
     "itself": lambda i: [i],
     "[CLS]": lambda i: [0],
-    "[SEP]": lambda i: [4, 7],
+    "[SEP]": lambda i: [5, 8],
+    "[CLS] + [SEP]": lambda i: [0, 8],
     "same word": lambda i: [j for j in range(len(TOKENS)) if TOKENS[j] == TOKENS[i] and j != i] or [0],
+    "punctuation": lambda i: [4],
     "broad": lambda i: list(range(len(TOKENS))),
 }
 
@@ -42,7 +44,7 @@ def test_a_perfect_head_gets_its_name_and_the_full_score(role):
 def test_uniform_attention_gets_the_uniform_scores():
     roles = head_roles(one_head(PATTERNS["broad"]))
     torch.testing.assert_close(roles.scores[0, 0], roles.uniform)
-    assert roles.uniform.tolist() == pytest.approx([1 / 8, 1 / 8, 1 / 8, 1 / 8, 2 / 8, 1 / 8, 1])
+    assert roles.uniform.tolist() == pytest.approx([1 / 9, 1 / 9, 1 / 9, 1 / 9, 2 / 9, 1 / 9, 1 / 9, 3 / 9, 1])
 
 
 def test_two_back_has_no_name():
@@ -50,15 +52,21 @@ def test_two_back_has_no_name():
     assert roles.name(0, 0) is None and roles.best.tolist() == [[-1]]
 
 
+def test_a_head_that_rests_on_both_special_tokens_is_never_without_a_role():
+    maps = one_head(lambda i: [0])
+    maps.weights[0, 0, :, [0, 8, 2]] = torch.tensor([0.44, 0.47, 0.09])
+    assert head_roles(maps).name(0, 0) == "[CLS] + [SEP]"
+
+
 def test_what_special_tokens_look_at_does_not_count():
-    special = [0, 4, 7]
+    special = [0, 5, 8]
     assert head_roles(one_head(lambda i: [0] if i in special else [i])).name(0, 0) == "itself"
 
 
 def test_a_text_that_cannot_tell():
     roles = head_roles(AttentionMaps(["[CLS]", "a", "[SEP]"], [0, 0, 0], torch.eye(3).expand(2, 1, 3, 3)))
     told = dict(zip(ROLES, roles.scores[0, 0].isnan().logical_not().tolist(), strict=True))
-    assert [role for role, can in told.items() if not can] == ["previous", "next", "same word"]
+    assert [role for role, can in told.items() if not can] == ["previous", "next", "same word", "punctuation"]
     assert roles.name(1, 0) == "itself"
     nothing = head_roles(AttentionMaps(["[CLS]", "[SEP]"], [0, 0], torch.eye(2).expand(1, 1, 2, 2)))
     assert nothing.scores.isnan().all() and nothing.name(0, 0) is None

@@ -4,10 +4,11 @@ const NO_ROLE = "no role", NEAREST = 4, LARGEST = 84; // heads shown where none 
 const NAMING = "A head has a role if more than half of its weight goes there, averaged over the words of this text.";
 const READING = "Each square is one head: its rows are tokens that attend, its columns tokens that are attended to; bright is a large weight. " +
   "Click one, or use the arrow keys.";
-const SIGNS = { previous: "←", next: "→", itself: "↺", "[CLS]": "C", "[SEP]": "S", "same word": "=", broad: "≈" };
-const BRIEF = { "same word": "same" }; // what fits below a thumbnail
+const SIGNS = { previous: "←", next: "→", itself: "↺", "[CLS]": "C", "[SEP]": "S", "same word": "=",
+  punctuation: ".", "[CLS] + [SEP]": "CS", broad: "≈" };
+const BRIEF = { "same word": "same", punctuation: "marks", "[CLS] + [SEP]": "rests" }; // what fits below a thumbnail
 const TARGETS = { previous: "the previous token", next: "the next token", itself: "itself", "same word": "the same word elsewhere",
-  broad: "all tokens alike", [NO_ROLE]: "none of these" };
+  "[CLS] + [SEP]": "[CLS] and [SEP], at rest", broad: "all tokens alike", [NO_ROLE]: "none of these" };
 
 const titleOf = ([layer, head]) => `layer ${layer + 1}, head ${head + 1}`;
 const same = (one, other) => one[0] === other[0] && one[1] === other[1];
