@@ -243,7 +243,10 @@ def time_limit(seconds: float):
     signal(SIGPROF, stop)
     setitimer(ITIMER_PROF, seconds, 1.0)  # and again: what is raised in a finaliser is lost
     try:
-        yield
-    finally:
+        try:
+            yield
+        finally:
+            setitimer(ITIMER_PROF, 0)
+    finally:  # even if the timer ran out once more on the way to its end
         setitimer(ITIMER_PROF, 0)
         signal(SIGPROF, SIG_IGN)  # one that is still on its way would end the process

@@ -18,6 +18,8 @@ def test_the_reference_passes_and_leaves_the_generator_alone(exercise, capsys):
     exercise(*exercise.references, *exercise.sample())
     assert capsys.readouterr().out.startswith("Right")
     assert torch.equal(torch.get_rng_state(), state)
+    stopped = [observed for observed in exercise.outcome(exercise.references, exercise.sample()) if "stops" in observed]
+    assert stopped == [], "a case that stops the reference would be right for whoever stops there as well"
 
 
 @each_exercise

@@ -99,7 +99,7 @@ check_question_rows = Exercise(
     (answers.question_rows, answers.question_batch),
     lambda: [
         (QUESTION, PASSAGE, 30, 8),
-        (QUESTION * 8, PASSAGE, 44, 20),
+        (QUESTION * 8, PASSAGE, 60, 7),
         (QUESTION, PASSAGE, 200, 60),
         (QUESTION * 20, "my dog", 80, 5),
     ],
