@@ -51,6 +51,7 @@ async function ask() {
 }
 
 let busy = false, again = false;
+let refused = false; // a folder was: that line stays until the visitor does something else
 async function update() {
   drawSentence();
   history.replaceState(null, "", writeLink(state));
@@ -61,7 +62,7 @@ async function update() {
     again = false;
     try {
       last = await ask();
-      find("problem").textContent = "";
+      if (!refused) find("problem").textContent = "";
       draw();
     } catch (error) {
       complain(error);
@@ -76,6 +77,7 @@ function complain(error) {
 }
 
 function change(changes) {
+  refused = false;
   Object.assign(state, changes);
   update();
 }
@@ -265,11 +267,13 @@ async function openOwn(files) {
     await client.open({ files });
   } catch (error) {
     client.close();
+    refused = true;
     complain(error);
     find("problem").scrollIntoView({ block: "center" });
     return;
   }
   own = client;
+  refused = false;
   Object.assign(state, { off: [], head: "0-0" });
   use(client);
 }
