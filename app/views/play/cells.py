@@ -7,7 +7,7 @@ from app.shared.model.models import Loaded
 from app.shared.page.exports import model_lines
 
 if TYPE_CHECKING:
-    from app.views.play.guesses import Version
+    from app.views.play.gap import Version
 
 
 def guesses(loaded: Loaded, both: Sequence["Version"], word: str, k: int) -> str:

@@ -9,7 +9,7 @@ from app.shared.model import models
 from app.shared.page.exports import exports
 from app.views.masking import mask
 from app.views.play import cells, links
-from app.views.play.guesses import Version
+from app.views.play.gap import Version
 from bertlab.draw.charts.attention import followed_heatmap, followed_table
 from bertlab.draw.html.word import pack, word_component
 from bertlab.explain.text import Encoded

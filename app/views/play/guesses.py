@@ -1,7 +1,6 @@
 """The guesses of a model in one or two versions of a sentence, beside the visitor's own and those of random weights."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
@@ -10,8 +9,9 @@ from app.shared.model import models
 from app.shared.page import layout, sureness
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
-from app.shared.text.texts import NOTES
+from app.shared.text import texts
 from app.views.play import cells
+from app.views.play.gap import Version
 from bertlab.draw.charts.masking import fill_bars, fill_table, titled_panels
 from bertlab.draw.percent import percent
 from bertlab.explain.words.fill import Fill
@@ -19,15 +19,6 @@ from bertlab.explain.words.guess import WordGuesses, guess_words
 
 GUESSES = 5
 SOME = 0.01  # a share of pieces of words that is worth a line
-
-
-@dataclass(frozen=True)
-class Version:
-    """A text with [MASK] at each gap, the number of the gap that is guessed, and the token that was hidden there."""
-
-    text: str
-    gap: int
-    truth: str | None
 
 
 def show(loaded: models.Loaded, both: Sequence[Version], names: Sequence[str], word: str, beside: bool) -> None:
@@ -40,7 +31,7 @@ def show(loaded: models.Loaded, both: Sequence[Version], names: Sequence[str], w
             show_card(loaded, version, found[number], f" :orange-badge[{plain(names[number])}]" if names else "")
     fills = {version.text: guess.with_word for version, guess in zip(both, found, strict=True)}
     if names:
-        say_difference(both[0].text, list(fills.values()))
+        say_difference(loaded, both, list(fills.values()))
     marked, truths = {guess.word for guess in found if guess.rank}, [version.truth for version in both]
     code = cells.guesses(loaded, both, word, GUESSES)
     exports(f"guesses{'-beside' * beside}", guess_table(fills), code, titled_panels(fills, truths, marked))
@@ -78,12 +69,12 @@ def standing(found: WordGuesses) -> str:
     return f"Your guess **{plain(found.word)}** (pink) is {place} of the model: {percent(found.probability)}."
 
 
-def say_difference(text: str, fills: Sequence[Fill]) -> None:
-    """Say how the answer changes, and what that shows where the pair is an example for which it was checked."""
-    changed = outcome(*fills)
+def say_difference(loaded: models.Loaded, both: Sequence[Version], fills: Sequence[Fill]) -> None:
+    """Say how the answer changes, and of an example what that shows."""
+    changed, pair = outcome(*fills), dict(zip(("text", "other"), (version.text for version in both), strict=True))
+    example = pair in texts.of(loaded.source).play.values() and fills[0].tokens[0] != fills[1].tokens[0]
     sure = all(fill.probabilities[0] >= sureness.GAP for fill in fills)
-    note = NOTES.get(text, "") if sure and fills[0].tokens[0] != fills[1].tokens[0] else ""
-    st.markdown(f"{changed[:1].upper()}{changed[1:]}. {note}")
+    st.markdown(f"{changed[:1].upper()}{changed[1:]}. {texts.NOTES.get(both[0].text, '') if example and sure else ''}")
 
 
 def outcome(one: Fill, two: Fill) -> str:

@@ -1,18 +1,16 @@
 """Play: a sentence with a gap, in two versions. The visitor guesses the hidden word, and so does BERT."""
 
-from os.path import commonprefix
-
 import streamlit as st
 
 from app.explore import PAGES, file_of
 from app.shared.model import models
 from app.shared.page import layout, state
-from app.shared.text import fit, texts, versions
-from app.views.masking import mask
+from app.shared.page.markdown import chip_names
+from app.shared.text import fit, texts
 from app.views.play import film, guesses, sides
-from app.views.play.guesses import Version
+from app.views.play.gap import Version, named, played
 from bertlab.draw.html.marked import gapped_sentence
-from bertlab.explain.text import Encoded, clean, encode
+from bertlab.explain.text import clean, encode
 
 ON_REQUEST = {"Through the layers": film, "Left to right, or both sides?": sides}
 DOORS = {
@@ -25,6 +23,8 @@ DOORS = {
 
 def fields(examples: state.Examples) -> tuple[str, str]:
     """Show the fields for a sentence and another version of it. Returns both; "" without another one."""
+    if "\n" in st.session_state.get("text", ""):  # from another page: a field of one line would swallow it
+        st.session_state.text = " ".join(st.session_state.text.split())
     first = state.first_texts(examples)
     forget_version_of_another()
     left, right = st.columns(2)
@@ -42,49 +42,6 @@ def forget_version_of_another() -> None:
         st.session_state.other = ""
 
 
-def hidden(encoded: Encoded) -> list[int]:
-    """Return the masked positions; where no [MASK] is typed, ask which words to hide."""
-    typed, kept = mask.typed_masks(encoded), st.session_state[mask.masked_key(encoded)]
-    if not typed or set(kept) - set(typed):
-        return mask.choose(encoded)
-    mask.share_masked(encoded, typed)
-    return typed
-
-
-def played(loaded: models.Loaded, encoded: Encoded, text: str, other: str) -> list[Version]:
-    """Ask for a gap where there are several. Returns the text with it, and the other version if that has it too."""
-    positions = hidden(encoded)
-    if not positions:
-        return []
-    chosen = positions[mask.choose_one(encoded, positions)]
-    found = [version(text, encoded, positions, chosen)]
-    if not clean(other):
-        return found
-    theirs = encode(loaded.tokenizer, other, None, loaded.limit)
-    partner = versions.partners(encoded.tokens, theirs.tokens)
-    if chosen not in partner or (encoded.tokens[chosen] == "[MASK]") != (theirs.tokens[partner[chosen]] == "[MASK]"):
-        st.info("The other version does not have this gap.", icon=":material/info:")
-        return found
-    second = version(other, theirs, [partner[i] for i in positions if i in partner], partner[chosen])
-    return found if second.text == found[0].text else [*found, second]
-
-
-def version(text: str, encoded: Encoded, positions: list[int], chosen: int) -> Version:
-    """Return a text with [MASK] written at `positions`, to be guessed at the `chosen` one."""
-    typed = mask.typed_masks(encoded)
-    written = mask.write_masks(text, encoded, 0, [i for i in positions if i not in typed])
-    gap = sorted({*typed, *positions}).index(chosen)
-    return Version(written, gap, None if chosen in typed else encoded.tokens[chosen])
-
-
-def named(both: list[Version]) -> list[str]:
-    """Return the words in which two versions differ, to tell them apart."""
-    words = [version.text.split() for version in both]
-    start = len(commonprefix(words))
-    end = len(commonprefix([each[start:][::-1] for each in words]))
-    return [" ".join(each[start : len(each) - end]).strip(".,;:!?") or "without" for each in words]
-
-
 def swap(names: list[str]) -> int:
     """Ask which of two versions is the large one, at first that of the link. Returns its number, counted from 0."""
     if not names:
@@ -95,7 +52,7 @@ def swap(names: list[str]) -> int:
         st.session_state[key] = int(state.link_value("version") == "2")
     state.keep(key)
     options = dict(required=True, persist_state="session", label_visibility="collapsed")
-    number = st.segmented_control("Swap", [0, 1], key=key, format_func=names.__getitem__, **options)
+    number = st.segmented_control("Swap", [0, 1], key=key, format_func=chip_names(names).__getitem__, **options)
     state.share("version", "2" if number else "")
     return number
 
@@ -118,25 +75,27 @@ def show(text: str, other: str, top, below) -> None:
     encoded = encode(loaded.tokenizer, text, None, loaded.limit)
     layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
     with top:
-        place, choices = st.container(), st.container()
+        place, choices = st.container(), st.container(horizontal=True, vertical_alignment="center")
         both = played(loaded, encoded, text, other)
         names = named(both) if len(both) > 1 else []
-        with choices.container(horizontal=True, vertical_alignment="center"):
+        with choices:
             number = swap(names)
             word = guess_of(both) if both else ""
+            help = "Hides the guesses of the model until you have made yours."
+            hide = st.toggle("Guess first", key="guess_first", bind="query-params", help=help)
         large = [version.text for version in both] or [clean(text)]
         place.html(gapped_sentence(large[number], large[-1 - number]))
     fit.notice("fill", loaded, text)
-    if both:
-        asked = list(filter(None, (loaded, beside)))
-        for one in asked:
-            with layout.box():
-                guesses.show(one, both, names, word, beside=one is not loaded)
-        with below:
-            view = st.pills("Look behind it", list(ON_REQUEST), key="play_view", bind="query-params")
-            if view:
-                with layout.box():
-                    ON_REQUEST[view].show(asked, both, number, encoded)
+    if not both or (hide and not word):
+        return
+    asked = list(filter(None, (loaded, beside)))
+    for one in asked:
+        with layout.box():
+            guesses.show(one, both, names, word, beside=one is not loaded)
+    with below, layout.box():
+        view = st.pills("Look behind it", list(ON_REQUEST), key="play_view", bind="query-params")
+        if view:
+            ON_REQUEST[view].show(asked, both, number, encoded)
 
 
 layout.heading(

@@ -12,7 +12,8 @@ from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import texts
 from app.views.play import cells, guesses
-from app.views.play.guesses import GUESSES, Version, first, guess_table, in_words, outcome
+from app.views.play.gap import Version
+from app.views.play.guesses import GUESSES, first, guess_table, in_words, outcome
 from bertlab.draw.charts.masking import fill_bars, titled_panels
 from bertlab.explain.text import Encoded
 from bertlab.explain.words.fill import Fill

@@ -13,7 +13,7 @@ from app.shared.page import sureness
 from app.shared.text import texts
 from app.shared.text.texts import NOTES, TIRED
 from app.views.play import film, sides
-from app.views.play.page import Version, named
+from app.views.play.gap import Version, named
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.percent import percent
 from bertlab.explain.words.fill import Fill
@@ -95,6 +95,18 @@ def test_the_visitors_guess_stands_beside_those_of_the_model(english):
     assert fine(app) and "“soldiers' *hat*” is not one word of the vocabulary" in said(app)
     app.pills(key="example_choice").set_value("war, strike").run()
     assert field(app, "Your guess").value == "" and in_link(app, "guess") == {}
+
+
+def test_what_an_example_shows_is_not_said_of_another_pair():
+    app = opened(other="The king said that [MASK] was tired.")
+    assert answers(app) == ["she", "he"] and "bias" not in said(app)
+
+
+def test_the_guesses_of_the_model_can_wait():
+    app = opened(guess_first="true", play_view=FILM)
+    assert fine(app) and answers(app) == [] and not cells(app)
+    field(app, "Your guess").set_value("they").run()
+    assert answers(app) == ["she", "he"] and len(cells(app)) == 2
 
 
 def test_one_press_swaps_the_sentence():
