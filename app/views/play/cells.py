@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from app.views.play.gap import Version
 
 
-def guesses(loaded: Loaded, both: Sequence["Version"], word: str, k: int) -> str:
+def guesses(loaded: Loaded, both: Sequence["Version"], word: str, k: int, title: str) -> str:
     asked = [(version.text, version.gap, version.truth) for version in both]
     return f"""from bertlab.draw.charts.masking import titled_panels
 from bertlab.explain.words.guess import guess_words
@@ -20,7 +20,8 @@ asked, word = {asked!r}, {word!r}  # texts, each with the number of its gap and 
 found = {{text: guess_words(model, tok, text, word, gap, k={k}, limit={loaded.limit}) for text, gap, _ in asked}}
 mine = {{guess.word for guess in found.values() if guess.rank}}
 print(*[(guess.word, guess.rank, f"{{guess.probability:.4f}}") for guess in found.values()])
-titled_panels({{text: guess.with_word for text, guess in found.items()}}, [truth for *_, truth in asked], mine)"""
+fills = {{text: guess.with_word for text, guess in found.items()}}
+titled_panels(fills, {title!r}, [truth for *_, truth in asked], mine)"""
 
 
 def film(loaded: Loaded, version: "Version") -> str:
@@ -36,7 +37,7 @@ print(word.lens.layers[-1].tokens[:3])
 word_widget(word, {loaded.name!r}, control, {version.truth!r})"""
 
 
-def sides(reader: str, bert: str, texts: Sequence[str], k: int, limit: int) -> str:
+def sides(reader: str, bert: str, texts: Sequence[str], k: int, limit: int, title: str) -> str:
     return f"""from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts.masking import titled_panels
 from bertlab.explain.words.from_left import fill_from_left
@@ -49,7 +50,7 @@ sources = {reader!r}, {bert!r}
 texts = {list(texts)!r}
 left = {{f"From the left alone: {{text}}": fill_from_left(reader, first, text, k={k}, limit={limit}) for text in texts}}
 both = {{f"From both sides: {{text}}": guess_words(bert, second, text, k={k}, limit={limit}).fill for text in texts}}
-titled_panels(left | both)"""
+titled_panels(left | both, {title!r})"""
 
 
 def lines_of(loaded: Loaded) -> str:

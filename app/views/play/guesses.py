@@ -33,8 +33,9 @@ def show(loaded: models.Loaded, both: Sequence[Version], names: Sequence[str], w
     if names:
         say_difference(loaded, both, list(fills.values()))
     marked, truths = {guess.word for guess in found if guess.rank}, [version.truth for version in both]
-    code = cells.guesses(loaded, both, word, GUESSES)
-    exports(f"guesses{'-beside' * beside}", guess_table(fills), code, titled_panels(fills, truths, marked))
+    title = f"guesses of {loaded.name}{', yours in pink' * bool(marked)}"
+    code = cells.guesses(loaded, both, word, GUESSES, title)
+    exports(f"guesses{'-beside' * beside}", guess_table(fills), code, titled_panels(fills, title, truths, marked))
 
 
 def asked(loaded: models.Loaded, version: Version, word: str) -> WordGuesses:
@@ -46,14 +47,14 @@ def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge
     bars = fill_bars(found.with_word, version.truth, {found.word} if found.rank else ())
     layout.show_chart(bars, in_words(found.fill))
     if found.word:
-        st.markdown(standing(found))
+        st.markdown(standing(found, "" if found.word == version.truth else " (pink)"))
     notes = [f"The hidden word, green: {plain(version.truth)}."] if version.truth else []
     if found.pieces >= SOME:
         notes.append(f"Pieces that only continue a word: {percent(found.pieces)} together.")
     if not loaded.random:
         control = asked(models.control_of(loaded), version, "").fill
-        guess = f"“{plain(control.tokens[0])}” ({percent(control.probabilities[0])})"
-        notes.append(f"Control: random weights say {guess}.")
+        p = percent(control.probabilities[0]).replace(" ", "\u00a0")
+        notes.append(f"Control: random weights say “{plain(control.tokens[0])}” ({p}).")
     st.caption(" ".join(notes))
 
 
@@ -61,12 +62,12 @@ def headline(fill: Fill) -> str:
     return plain(fill.tokens[0]) if fill.probabilities[0] >= sureness.GAP else "Not sure"
 
 
-def standing(found: WordGuesses) -> str:
+def standing(found: WordGuesses, colour: str) -> str:
     """Say where the visitor's guess stands among those of the model."""
     if not found.rank:
         return f"Your guess “{plain(found.word)}” is not one word of the vocabulary, so the model cannot write it here."
     place = "the first guess" if found.rank == 1 else f"guess number {found.rank:,}"
-    return f"Your guess **{plain(found.word)}** (pink) is {place} of the model: {percent(found.probability)}."
+    return f"Your guess **{plain(found.word)}**{colour} is {place} of the model: {percent(found.probability)}."
 
 
 def say_difference(loaded: models.Loaded, both: Sequence[Version], fills: Sequence[Fill]) -> None:

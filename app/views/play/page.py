@@ -16,7 +16,7 @@ ON_REQUEST = {"Through the layers": film, "Left to right, or both sides?": sides
 DOORS = {
     "attention": "Where does each head look?",
     "embeddings": "Which texts are alike?",
-    "labels": "Is it praise? Who is named?",
+    "labels": "Is it praise?",
     "training": "How did it learn this?",
 }
 
@@ -57,8 +57,9 @@ def swap(names: list[str]) -> int:
     return number
 
 
-def guess_of(both: list[Version]) -> str:
-    """Ask for the visitor's guess, at first that of the link; another sentence asks again."""
+def guess_of(both: list[Version]) -> tuple[str, bool]:
+    """Ask for the visitor's guess, at first that of the link; another sentence asks again. Returns it, and whether the
+    guesses of the model wait for it."""
     key = f"guess {hash(tuple(both))}"
     if state.unset(key):
         st.session_state[key] = state.link_value("guess") or ""
@@ -66,7 +67,8 @@ def guess_of(both: list[Version]) -> str:
     options = dict(persist_state="session", label_visibility="collapsed", width=260)
     word = st.text_input("Your guess", key=key, placeholder="Your guess, then Enter", **options).strip()
     state.share("guess", word)
-    return word
+    help = "Hides the guesses of the model until you have made yours."
+    return word, st.toggle("Guess first", key="guess_first", bind="query-params", help=help) and not word
 
 
 def show(text: str, other: str, top, below) -> None:
@@ -80,13 +82,11 @@ def show(text: str, other: str, top, below) -> None:
         names = named(both) if len(both) > 1 else []
         with choices:
             number = swap(names)
-            word = guess_of(both) if both else ""
-            help = "Hides the guesses of the model until you have made yours."
-            hide = st.toggle("Guess first", key="guess_first", bind="query-params", help=help)
+            word, hide = guess_of(both) if both else ("", False)
         large = [version.text for version in both] or [clean(text)]
         place.html(gapped_sentence(large[number], large[-1 - number]))
     fit.notice("fill", loaded, text)
-    if not both or (hide and not word):
+    if not both or hide:
         return
     asked = list(filter(None, (loaded, beside)))
     for one in asked:

@@ -43,10 +43,11 @@ def show(asked: Sequence[models.Loaded], both: Sequence[Version], shown: int, en
             show_reader(gap, fill)
     st.caption(SAME.format(reader.name, bert.name))
     read = [version.text for version in both]
-    code = cells.sides(reader.source, bert.source, read, GUESSES, bert.limit)
     names = [f"{name}: {text}" for name in (LEFT, BOTH) for text in read]
+    title = f"guesses of {reader.name} and {bert.name}"
     fills = dict(zip(names, [*left, *right], strict=True))
-    exports("left-to-right", guess_table(fills), code, titled_panels(fills))
+    code = cells.sides(reader.source, bert.source, read, GUESSES, bert.limit, title)
+    exports("left-to-right", guess_table(fills), code, titled_panels(fills, title))
 
 
 def offer_small_world(bert: models.Loaded) -> None:

@@ -61,14 +61,16 @@ def fill_panels(fills: Sequence[Fill], truths: Sequence[str]) -> alt.VConcatChar
 
 
 def titled_panels(
-    fills: Mapping[str, Fill], truths: Sequence[str | None] = (), marked: Collection[str] = ()
+    fills: Mapping[str, Fill], title: str, truths: Sequence[str | None] = (), marked: Collection[str] = ()
 ) -> alt.ConcatChart:
     """Return the fill_bars at the gaps of several texts, two beside each other, each below its text."""
     panels = [
-        fill_bars(fill, truth, marked).properties(title=wrap(title.replace("[MASK]", "▢"), LETTERS), width=SIDE)
-        for (title, fill), truth in zip_longest(fills.items(), truths)
+        fill_bars(fill, truth, marked).properties(
+            title=alt.Title(wrap(text.replace("[MASK]", "____"), LETTERS), anchor="start"), width=SIDE
+        )
+        for (text, fill), truth in zip_longest(fills.items(), truths)
     ]
-    return alt.concat(*panels, columns=2)
+    return alt.concat(*panels, columns=2, title=_small_title(title))
 
 
 def lens_table(lens: Lens) -> pd.DataFrame:

@@ -72,7 +72,7 @@ def test_the_table_of_verdicts():
 
 def test_guesses_below_their_texts_with_marked_ones():
     fills = {"my [MASK]": Fill(1, ["a"], [0.7], 0.8), "his [MASK]": Fill(1, ["b"], [0.7], 0.8)}
-    plain = svg(masking_charts.titled_panels(fills)).decode()
-    assert PINK not in plain and GREEN not in plain and "his ▢" in plain
-    drawn = svg(masking_charts.titled_panels(fills, [None, "b"], {"a"})).decode()
+    plain = svg(masking_charts.titled_panels(fills, "of a model")).decode()
+    assert PINK not in plain and GREEN not in plain and "his ____" in plain and "of a model" in plain
+    drawn = svg(masking_charts.titled_panels(fills, "of a model", [None, "b"], {"a"})).decode()
     assert PINK in drawn and GREEN in drawn
