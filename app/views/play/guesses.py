@@ -66,8 +66,9 @@ def standing(found: WordGuesses, colour: str) -> str:
     """Say where the visitor's guess stands among those of the model."""
     if not found.rank:
         return f"Your guess “{plain(found.word)}” is not one word of the vocabulary, so the model cannot write it here."
-    place = "the first guess" if found.rank == 1 else f"guess number {found.rank:,}"
-    return f"Your guess **{plain(found.word)}**{colour} is {place} of the model: {percent(found.probability)}."
+    return (
+        f"Your guess **{plain(found.word)}**{colour}: the model's number {found.rank:,}, {percent(found.probability)}."
+    )
 
 
 def say_difference(loaded: models.Loaded, both: Sequence[Version], fills: Sequence[Fill]) -> None:

@@ -87,8 +87,8 @@ def test_the_visitors_guess_stands_beside_those_of_the_model(english):
     expected = guess_words(*english, texts.NURSE, "he")
     assert expected.rank == 2
     told = said(app)
-    assert f"Your guess **he** (pink) is guess number 2 of the model: {percent(expected.probability)}" in told
-    assert "Your guess **he** (pink) is the first guess of the model" in told
+    assert f"Your guess **he** (pink): the model's number 2, {percent(expected.probability)}" in told
+    assert "Your guess **he** (pink): the model's number 1, " in told
     field(app, "Your guess").set_value("purple").run()
     assert in_link(app, "guess") == {"guess": "purple"} and len(table(app)) == 12
     field(app, "Your guess").set_value("soldiers' *hat*").run()
