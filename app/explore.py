@@ -8,7 +8,7 @@ from app.shared.page import frame
 
 # Every page: its folder in app/views, which is its address too, with its title and icon. The first one opens first.
 PAGES = {
-    "word": ("Follow one word", ":material/route:"),
+    "play": ("Play", ":material/play_circle:"),
     "stories": ("Stories", ":material/tour:"),
     "masking": ("Masked words", ":material/visibility_off:"),
     "attention": ("Attention heads", ":material/grid_on:"),
@@ -17,7 +17,6 @@ PAGES = {
     "labels": ("Labels", ":material/label:"),
     "dataset": ("Data sets", ":material/table_chart:"),
     "training": ("Training", ":material/trending_up:"),
-    "left_to_right": ("Left to right", ":material/arrow_right_alt:"),
 }
 FIRST = next(iter(PAGES))
 ADDRESSES = ("", *(name for name in PAGES if name != FIRST))  # the first page has no name in its address

@@ -116,7 +116,7 @@ def frames(browser, address: str) -> list[float]:
     """Seconds of script in each frame of the moving picture, played once from its beginning to its end."""
     tab = browser.new_page(viewport={"width": 1280, "height": 900})
     tab.add_init_script(FRAMES)
-    first_view(tab, address, "word")
+    first_view(tab, address, "play", "?play_view=Through+the+layers")
     settle(tab)
     tab.get_by_role("slider").first.press("Home")
     tab.evaluate("window.frames_took = []")

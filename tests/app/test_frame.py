@@ -32,7 +32,7 @@ def test_the_title_and_the_pages_are_there_while_the_rest_is_loaded(monkeypatch)
     monkeypatch.setitem(sys.modules, "app.shared.model.model_bar", None)  # as long as it is not loaded
     monkeypatch.delattr("app.shared.model.model_bar", raising=False)
     app = AppTest.from_file(str(APP), default_timeout=LONGEST).run()
-    assert [title.value for title in app.title] == ["Follow one word"]
+    assert [title.value for title in app.title] == ["Play"]
     assert "Loading the explorer" in app.main.caption[0].value and not frame.READY.is_set()
 
 

@@ -9,7 +9,7 @@ from bertlab.draw.percent import percent
 
 
 @pytest.mark.parametrize("model", ["english", TINY])
-@pytest.mark.parametrize("page", sorted(PAGES.keys() - {"stories", "left_to_right"}))  # which show no model
+@pytest.mark.parametrize("page", sorted(PAGES.keys() - {"stories"}))  # which shows no model
 def test_first_screen_shows_the_bundled_model(page, model):
     app = opened(page, model=model)
     assert fine(app), said(app)
@@ -21,7 +21,7 @@ def test_first_screen_shows_the_bundled_model(page, model):
 
 @pytest.mark.parametrize(
     ("page", "odd"),
-    [*(("masking", odd) for odd in ODD), *((page, odd) for page in ("attention", "word") for odd in PLAIN)],
+    [*(("masking", odd) for odd in ODD), *((page, odd) for page in ("attention", "play") for odd in PLAIN)],
 )
 def test_odd_text_is_shown_or_explained(page, odd, folders):
     app = opened(page, folder=folders["pretrained"], text=ODD[odd])
@@ -39,11 +39,12 @@ def test_odd_passage_and_question(odd, folders):
     assert not app.exception and "This view failed" not in boxes(app)
 
 
-@pytest.mark.parametrize("page", ["word", "masking", "attention"])
+@pytest.mark.parametrize("page", ["play", "masking", "attention"])
 def test_empty_text_gets_a_friendly_box(page, folders):
     app = opened(page, folder=folders["pretrained"])
+    field = app.text_input if page == "play" else app.text_area
     for text in ("", "   ", "\n\t", "\x00\x01"):
-        app.text_area(key="text").set_value(text).run()
+        field(key="text").set_value(text).run()
         assert not app.exception and "empty" in boxes(app), repr(text)
 
 
@@ -106,7 +107,7 @@ def test_missing_head_falls_back_to_the_bundled_model_and_says_so(page, head, fo
 
 
 def test_examples_fill_the_fields(folders):
-    app = opened(folder=folders["pretrained"])
+    app = opened("masking", folder=folders["pretrained"])
     app.pills(key="example_choice").set_value("the store").run()
     assert app.text_area(key="text").value.startswith("the man went to the")
     assert app.text_area(key="pair").value

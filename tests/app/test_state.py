@@ -48,10 +48,10 @@ def test_the_link_holds_every_choice_of_a_field():
 
 
 def test_an_emptied_text_is_empty_when_the_link_is_opened():
-    app = opened()
+    app = opened("masking")
     app.text_area(key="text").set_value("").run()
     assert app.query_params["text"] in ("", [""])
-    assert opened(text="").text_area(key="text").value == ""
+    assert opened("masking", text="").text_area(key="text").value == ""
 
 
 def test_what_a_link_says_of_places_goes_with_its_text():
@@ -62,7 +62,7 @@ def test_what_a_link_says_of_places_goes_with_its_text():
 
 
 def test_an_example_can_be_pressed_again():
-    app = opened()
+    app = opened("masking")
     for _ in range(2):
         app.pills(key="example_choice").set_value("the store").run()
         assert app.text_area(key="text").value.startswith("the man went to the")

@@ -3,13 +3,14 @@
 from importlib import import_module
 
 import pytest
-from pages import fine, opened, run, said
+from pages import TINY, fine, opened, run, said
 
 from app.shared.model import models
 from bertlab.draw.charts.base import svg
 
 LONG = "my [MASK] likes the baker and the [MASK] likes my dog. " * 12
 PASSAGE = "my dog is hairy. he likes walks. " * 40
+GAPS = "my dog is [MASK].", "my cat is [MASK]."
 READ = 20  # tokens that a picture holds in these tests
 
 
@@ -48,7 +49,8 @@ VIEWS = {
     "spans.starts_and_ends": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Starts and ends")),
     "spans.which_head": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Which head?")),
     "spans.why": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Why this answer?")),
-    "left_to_right.sides": ("left_to_right", "pretrained", {}),
+    "play.guesses": ("play", "pretrained", dict(text=GAPS[0], other=GAPS[1], guess="baker")),
+    "play.sides": ("play", "", dict(text=GAPS[0], other=GAPS[1], play_view="Left to right, or both sides?")),
     "embeddings.measures": ("embeddings", "pretrained", dict(embeddings_set="my own lines")),
 }
 
@@ -57,7 +59,7 @@ VIEWS = {
 def test_a_cell_makes_the_picture_of_its_view(part, folders, exported):
     page, model, link = VIEWS[part]
     found = exported(part)
-    app = opened(page, folder=folders[model], **link)
+    app = opened(page, **({"folder": folders[model]} if model else {"model": TINY}), **link)
     assert fine(app), said(app)
     assert found
     for _, code, chart in found.values():

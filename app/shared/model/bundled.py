@@ -1,7 +1,8 @@
 """The bundled models that others are fine-tuned from, what each of them has read, and known models of the hub."""
 
 DEFAULT_MODEL, STORYWORLD = "english", "storyworld-tiny"
-LEFT_TO_RIGHT = "storyworld-left-to-right"  # learned as STORYWORLD did, but from the left: it cannot fill a gap
+# Models that read the same texts from the left alone; those cannot fill a gap.
+LEFT_TO_RIGHT = {STORYWORLD: "storyworld-left-to-right"}
 READ = {  # in the order in which their fine-tuned models stand in for a missing head
     DEFAULT_MODEL: "a billion pairs of sentences as the published all-MiniLM-L6-v2, then novels, Wikipedia and film "
     "reviews, 55 million words",

@@ -93,7 +93,7 @@ def choose() -> str:
 
 def offered() -> list[str]:
     """Return the bundled BERTs; a left-to-right model would have nothing to say on most pages."""
-    return [name for name in bundled_models() if name != LEFT_TO_RIGHT]
+    return [name for name in bundled_models() if name not in LEFT_TO_RIGHT.values()]
 
 
 def switch_world(bundled: str) -> None:

@@ -17,6 +17,7 @@ STYLE = """<style>
 .st-key-example_choice [data-testid="stWidgetLabel"] { flex: none; }
 .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { min-width: 0; }
 [data-testid="stMainBlockContainer"] h3 { font-size: 1.4rem; padding-top: 1rem; }
+:is(.st-key-answers, .st-key-behind) [data-testid="stVerticalBlock"] h3 { padding-top: 0; }
 [data-testid="stMarkdownContainer"] p { max-width: 46rem; }
 [data-testid="stMainBlockContainer"] :is(input, textarea) { unicode-bidi: plaintext; text-align: start; }
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }

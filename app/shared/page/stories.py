@@ -32,15 +32,16 @@ def address(name: str, story: Story, number: int) -> str:
     """Return the address of a station, counted from 1: as the page will write it, or that would be another entry in
     the browser's history."""
     station = story.stations[number - 1]
-    usual = defaults(dict(station.choices).get("model", DEFAULT_MODEL))
+    usual = defaults(dict(station.choices).get("model", DEFAULT_MODEL), station.page)
     choices = [*(choice for choice in station.choices if choice not in usual), ("story", f"{name}/{number}")]
     return f"./{station.page}?{urlencode(choices)}"
 
 
-def defaults(model: str) -> set[tuple[str, str]]:
-    """Return the choices that no page writes into its address when it shows this model."""
+def defaults(model: str, page: str) -> set[tuple[str, str]]:
+    """Return the choices that a page does not write into its address when it shows this model."""
     offered = texts.of(model)
-    first = [next(iter(kind.values())) for kind in (offered.masked, offered.labels, offered.questions())]
+    sentences = offered.masked if page else offered.play  # the start page has no name in its address
+    first = [next(iter(kind.values())) for kind in (sentences, offered.labels, offered.questions())]
     return {("model", DEFAULT_MODEL), *(choice for each in first for choice in each.items())}
 
 

@@ -14,15 +14,21 @@ def pairs(examples: dict[str, tuple[str, str]], first: str = "text", second: str
     return {name: {first: text, second: other} for name, (text, other) in examples.items()}
 
 
+def versions(changed: dict[str, tuple[str, str]]) -> Examples:
+    return pairs(changed, second="other")
+
+
 def passages(asked: list[tuple[str, str]]) -> Examples:
     return pairs({question: (question, passage) for question, passage in asked}, "question", "passage")
 
 
 @dataclass(frozen=True)
 class Texts:
-    """`heads` are for the attention page, whose fields are those of `masked`; `next_sentence` are pairs that follow
-    each other, or do not. `embeddings` and `data` name the labelled sets of these pages."""
+    """`play` are two versions of a sentence with a gap. `heads` are for the attention page, whose fields are those of
+    `masked`; `next_sentence` are pairs that follow each other, or do not. `embeddings` and `data` name the labelled
+    sets of these pages."""
 
+    play: Examples
     masked: Examples
     heads: Examples
     next_sentence: dict[str, tuple[str, str]]
@@ -57,6 +63,20 @@ def storyworld_questions() -> Examples:
 
 
 TOWN = Texts(
+    play=versions(
+        {
+            "too tired, too wide": (TIRED, TIRED.replace("tired", "wide")),
+            "his knee, her knee": (
+                "When [MASK] hurt his knee, the nurse helped.",
+                "When [MASK] hurt her knee, the nurse helped.",
+            ),
+            "too bulky, too small": (
+                "The trophy didn't go into the van because the [MASK] was too bulky.",
+                "The trophy didn't go into the van because the [MASK] was too small.",
+            ),
+            "a clue on the left": ("my dog is [MASK].", "penguins are flightless [MASK]."),
+        }
+    ),
     masked=pairs(
         {
             "too tired": (TIRED, ""),
@@ -96,25 +116,6 @@ TOWN = Texts(
     data=(OPINIONS, NAMES, QUESTIONS),
 )
 
-# Two versions of a text for the page that shows a left-to-right model beside BERT. Only in the last one do the words
-# before the gap differ.
-SIDES = pairs(
-    {
-        "too tired, too wide": (TIRED, TIRED.replace("tired", "wide")),
-        "his knee, her knee": (
-            "When [MASK] hurt his knee, the nurse helped.",
-            "When [MASK] hurt her knee, the nurse helped.",
-        ),
-        "too bulky, too small": (
-            "The trophy didn't go into the van because the [MASK] was too bulky.",
-            "The trophy didn't go into the van because the [MASK] was too small.",
-        ),
-        "a clue on the left": ("my dog is [MASK].", "penguins are flightless [MASK]."),
-    },
-    "sides_text",
-    "sides_other",
-)
-
 DOOR = "He closed the [MASK] behind him and sat down by the fire."
 SHIP = "The ship was launched in 1911 and served in the Atlantic."
 CURIE = (
@@ -128,7 +129,30 @@ PENGUIN = (
     "egg warm on his feet until it hatches. Emperor penguins eat mainly fish and can dive to a depth of more than 500 "
     "metres."
 )
+NURSE, PLAYED, KEYS, WAR = (
+    "The nurse said that [MASK] was tired.",
+    "He played the [MASK] in the orchestra.",
+    "The keys to the old house [MASK] still on the kitchen table.",
+    "The war lasted two [MASK].",
+)
+NOTES = {  # what a pair of versions shows, by its first one
+    NURSE: "Neither sentence says who is a woman or a man. BERT repeats who did which work in the texts that it read. "
+    "That is a **bias**, and whatever is built on such a model inherits it.",
+    PLAYED: "The word that decides stands *behind* the gap. A model that reads from the left alone cannot know it.",
+    KEYS: "The verb agrees with the noun at the start, not with *house*, which is nearer. Nobody taught BERT grammar.",
+    WAR: "BERT has only read that wars last longer than strikes.",
+    TIRED: "Only the last word differs, and it stands *behind* the gap.",
+}
 ENGLISH = Texts(
+    play=versions(
+        {
+            "nurse, soldier": (NURSE, NURSE.replace("nurse", "soldier")),
+            "orchestra, film": (PLAYED, PLAYED.replace("orchestra", "film")),
+            "keys, key": (KEYS, KEYS.replace("keys", "key")),
+            "war, strike": (WAR, WAR.replace("war", "strike")),
+            "too tired, too wide": (TIRED, TIRED.replace("tired", "wide")),
+        }
+    ),
     masked=pairs(
         {
             "a novel": (DOOR, ""),
@@ -199,7 +223,7 @@ def of(name: str) -> Texts:
 def offered(name: str) -> set[str]:
     """Return all texts of the examples for a model."""
     found = of(name)
-    kinds = (found.masked, found.heads, found.labels, found.questions())
+    kinds = (found.play, found.masked, found.heads, found.labels, found.questions())
     return {text for kind in kinds for example in kind.values() for text in example.values()}
 
 

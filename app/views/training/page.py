@@ -22,9 +22,9 @@ FILMS = {  # each with the task whose head a run needs
     "[CLS] and topics": (cls_topics, "encoder"),
 }
 # The task whose head a page needs; other pages need the encoder.
-NEEDED = {"word": "fill", "masking": "fill", "spans": "answer"}
-# No model or models of their own; classifiers have no snapshots; this page.
-NOT_LINKED = ("stories", "left_to_right", "labels", "dataset", "training")
+NEEDED = {"play": "fill", "masking": "fill", "spans": "answer"}
+# No model; classifiers have no snapshots; this page.
+NOT_LINKED = ("stories", "labels", "dataset", "training")
 
 
 def choose_run(place) -> str:

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from itertools import zip_longest
+from textwrap import wrap
 
 import altair as alt
 import pandas as pd
 
 from bertlab.draw.charts.base import PLAIN, ROW, token_axis, token_names
-from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE
+from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE, PINK
 from bertlab.draw.percent import percent
 from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.lens import Lens
@@ -17,7 +19,7 @@ from bertlab.explain.words.surprisal import Surprisal
 
 _BARE = dict(ticks=False, domain=False)
 WEIGHTS = ["this model", "random weights"]
-SIDE = 420  # pixels of a model beside another
+SIDE, LETTERS = 420, 60  # pixels of a panel beside another, and letters in a line of its title
 
 
 def fill_table(fills: Sequence[Fill]) -> pd.DataFrame:
@@ -34,9 +36,9 @@ def fill_table(fills: Sequence[Fill]) -> pd.DataFrame:
 
 def fill_bars(fill: Fill, truth: str | None = None, marked: Collection[str] = ()) -> alt.LayerChart:
     """Probability bars of the likeliest tokens at one position; the true token, if known, in green, `marked` ones in
-    orange."""
+    pink."""
     table = fill_table([fill]).assign(
-        colour=lambda t: [GREEN if token == truth else ORANGE if token in marked else BLUE for token in t["token"]],
+        colour=lambda t: [GREEN if token == truth else PINK if token in marked else BLUE for token in t["token"]],
         percent=lambda t: t["probability"].map(percent),
     )
     base = alt.Chart(table).encode(
@@ -58,20 +60,17 @@ def fill_panels(fills: Sequence[Fill], truths: Sequence[str]) -> alt.VConcatChar
     return alt.vconcat(*panels)
 
 
-def side_panels(
-    fills: Mapping[str, Sequence[Fill]], marked: Mapping[str, Sequence[Collection[str]]]
+def titled_panels(
+    fills: Mapping[str, Fill], title: str, truths: Sequence[str | None] = (), marked: Collection[str] = ()
 ) -> alt.ConcatChart:
-    """Return the guesses of each model, a column each, at the gap of each version of a text, a row each.
-
-    `marked`: the tokens to draw in another colour, of each model in each version.
-    """
-    count = len(next(iter(fills.values())))
+    """Return the fill_bars at the gaps of several texts, two beside each other, each below its text."""
     panels = [
-        fill_bars(fills[model][i], marked=marked[model][i]).properties(title=f"{model}, version {i + 1}", width=SIDE)
-        for i in range(count)
-        for model in fills
+        fill_bars(fill, truth, marked).properties(
+            title=alt.Title(wrap(text.replace("[MASK]", "____"), LETTERS), anchor="start"), width=SIDE
+        )
+        for (text, fill), truth in zip_longest(fills.items(), truths)
     ]
-    return alt.concat(*panels, columns=len(fills))
+    return alt.concat(*panels, columns=2, title=_small_title(title))
 
 
 def lens_table(lens: Lens) -> pd.DataFrame:

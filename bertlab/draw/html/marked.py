@@ -33,6 +33,9 @@ STYLE = """<style>
 .passage span { border-radius: 3px; padding: 1px 0; }
 .passage .best { border-bottom: 3px solid #D55E00; border-radius: 3px 3px 0 0; }
 .passage i { font-style: normal; opacity: .5; }
+.passage.large { font-size: 1.9rem; line-height: 1.5; max-width: none; max-height: 14rem; overflow-y: auto; }
+.passage.large mark { border-radius: 6px; padding: 0 .2em; }
+.passage.large b { display: inline-block; width: 3.2em; border-bottom: 4px solid #0072B2; }
 .passage small { font-size: 11.5px; opacity: .85; padding-left: .15em; }
 </style>"""
 
@@ -91,10 +94,20 @@ def _shaded_token(answer: Answer, position: int, start: int, end: int) -> str:
 
 def changed_words(text: str, other: str) -> str:
     """Show the words of `text` above those of `other`; what the one has and the other has not is marked."""
-    one, two = text.split(), other.split()
-    steps = [step for step in SequenceMatcher(None, one, two, autojunk=False).get_opcodes() if step[0] != "equal"]
-    lines = (_with_marks(one, [step[1:3] for step in steps]), _with_marks(two, [step[3:5] for step in steps]))
+    lines = _own_words_marked(text, other), _own_words_marked(other, text)
     return STYLE + "".join(f'<div class="passage" dir="auto">{line}</div>' for line in lines)
+
+
+def gapped_sentence(text: str, other: str) -> str:
+    """The text in large type with each [MASK] as a gap; the words that `other` lacks are marked."""
+    gap = '<b role="img" aria-label="hidden word"></b>'
+    return f'{STYLE}<div class="passage large" dir="auto">{_own_words_marked(text, other).replace("[MASK]", gap)}</div>'
+
+
+def _own_words_marked(text: str, other: str) -> str:
+    words, others = text.split(), other.split()
+    steps = SequenceMatcher(None, words, others, autojunk=False).get_opcodes()
+    return _with_marks(words, [(first, stop) for kind, first, stop, *_ in steps if kind != "equal"])
 
 
 def _with_marks(words: Sequence[str], marked: Sequence[Sequence[int]]) -> str:

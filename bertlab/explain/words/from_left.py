@@ -1,7 +1,5 @@
 """A gap filled from the left alone, beside a BERT that reads both sides of it."""
 
-from collections.abc import Sequence
-
 from bertlab.errors import InputError
 from bertlab.explain.text import clean, longest
 from bertlab.explain.words.fill import Fill, likeliest
@@ -35,10 +33,3 @@ def one_gap(tokenizer: Tokenizer, text: str, name: str = "the text") -> tuple[st
     if len(parts) != 2:
         raise InputError(f"{name} holds {len(parts) - 1 or 'no'} [MASK]: write [MASK] in place of one word")
     return parts[0], parts[1]
-
-
-def only_here(fills: Sequence[Fill]) -> list[set[str]]:
-    """Return for each version of a text the guesses that no other version has; nothing for a single one."""
-    if len(fills) < 2:
-        return [set() for _ in fills]
-    return [set(fill.tokens).difference(*(other.tokens for other in fills if other is not fill)) for fill in fills]

@@ -15,7 +15,7 @@ DEEDS = {  # page: what is opened, and what is pressed there
         lambda tab: tab.locator(CHIPS, has_text="met").last,
     ),
     "training": ("?run=storyworld-tiny", lambda tab: tab.get_by_text("Stretch the beginning")),
-    "left_to_right": ("", lambda tab: tab.get_by_text("a clue on the left")),
+    "play": ("", lambda tab: tab.get_by_role("radio", name="soldier", exact=True)),
     "dataset": ("", lambda tab: tab.get_by_role("button", name="A small world")),  # one press to another model
 }
 

@@ -5,7 +5,7 @@ from pages import fine, opened, said
 
 from app.shared.text.versions import partners
 from bertlab import BertForPreTraining, Tokenizer
-from bertlab.draw.html.marked import changed_words
+from bertlab.draw.html.marked import changed_words, gapped_sentence
 from bertlab.draw.percent import percent
 from bertlab.explain.attention.maps import attention_maps
 from bertlab.explain.words.fill import fill_mask
@@ -75,3 +75,9 @@ def test_a_view_of_one_version_says_so():
     told = "This view reads the first version"
     assert told not in said(opened("attention", **link))
     assert told in said(opened("attention", **link, attention_tab="Switch heads off"))
+
+
+def test_the_large_sentence_has_gaps_and_marks_what_the_other_lacks():
+    shown = gapped_sentence("a <b> [MASK].", "a <i> [MASK].")
+    assert "<mark>&lt;b&gt;</mark>" in shown and shown.count("<mark>") == 1
+    assert "[MASK]" not in shown and shown.count('aria-label="hidden word"') == 1

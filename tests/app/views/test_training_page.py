@@ -209,7 +209,7 @@ def test_only_pages_that_can_show_the_step_are_linked(folders, tmp_path):
         shutil.copytree(folders["reader"], place)
     (run / "recipe.json").write_text("{}")
     (run / "metrics.csv").write_text("step,loss\n10,2.0\n")
-    first_and_last = {"storyworld-tiny": ("Follow one word", "[CLS] embeddings"), run: (ATTENTION, "Answer spans")}
+    first_and_last = {"storyworld-tiny": ("Play", "[CLS] embeddings"), run: (ATTENTION, "Answer spans")}
     for name, ends in first_and_last.items():
         app = opened(folder=str(name), step="0")
         assert fine(app), said(app)

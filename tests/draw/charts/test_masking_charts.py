@@ -4,7 +4,7 @@ import pytest
 
 from bertlab.draw.charts import masking as masking_charts
 from bertlab.draw.charts.base import png, svg
-from bertlab.draw.palette import ORANGE
+from bertlab.draw.palette import GREEN, PINK
 from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.lens import Lens
 from bertlab.explain.words.masking import Guess
@@ -70,8 +70,9 @@ def test_the_table_of_verdicts():
     assert list(table["first"]) == ["a", "b"]
 
 
-def test_guesses_side_by_side_with_marked_ones():
-    fills = {"one": [Fill(1, ["a"], [0.7], 0.8), Fill(1, ["b"], [0.7], 0.8)]}
-    assert ORANGE not in svg(masking_charts.side_panels(fills, {"one": [set(), set()]})).decode()
-    drawn = svg(masking_charts.side_panels(fills, {"one": [set(), {"b"}]})).decode()
-    assert ORANGE in drawn and "one, version 2" in drawn
+def test_guesses_below_their_texts_with_marked_ones():
+    fills = {"my [MASK]": Fill(1, ["a"], [0.7], 0.8), "his [MASK]": Fill(1, ["b"], [0.7], 0.8)}
+    plain = svg(masking_charts.titled_panels(fills, "of a model")).decode()
+    assert PINK not in plain and GREEN not in plain and "his ____" in plain and "of a model" in plain
+    drawn = svg(masking_charts.titled_panels(fills, "of a model", [None, "b"], {"a"})).decode()
+    assert PINK in drawn and GREEN in drawn

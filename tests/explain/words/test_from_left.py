@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from bertlab.errors import InputError
-from bertlab.explain.words.fill import Fill
-from bertlab.explain.words.from_left import fill_from_left, one_gap, only_here
+from bertlab.explain.words.from_left import fill_from_left, one_gap
 from tests.alike import assert_alike
 
 TIRED = "the animal didn't cross the [MASK] because it was too tired."
@@ -60,10 +59,3 @@ def test_a_bert_does_not_pass_for_a_left_to_right_model(model, tok):
 
 def test_the_parts_around_a_gap(tok):
     assert one_gap(tok, " my [mask] is hairy. ") == ("my ", " is hairy.")
-
-
-def test_guesses_of_one_version_only():
-    one, two, three = (Fill(1, tokens, [0.1] * 2, 0.0) for tokens in (["a", "b"], ["b", "c"], ["a", "b"]))
-    assert only_here([one, two]) == [{"a"}, {"c"}]
-    assert only_here([one, three]) == [set(), set()]
-    assert only_here([one]) == [set()]

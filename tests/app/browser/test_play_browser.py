@@ -1,4 +1,4 @@
-"""The moving picture of one word in a real browser: it plays, stops, steps, and can do without motion."""
+"""Play in a real browser: guess, swap, own sentences; the moving picture plays, stops and steps."""
 
 import pytest
 from browsing import overflow, settle, show, unharmed
@@ -95,19 +95,66 @@ def test_stations_say_their_numbers_and_words_can_be_pressed(picture):
     unharmed_alone(tab)
 
 
-def test_in_the_explorer(new_tab, server):
+def test_enter_applies_a_guess_and_one_press_swaps_the_sentence(tab, server):
+    tab.set_viewport_size({"width": 1280, "height": 720})
+    show(tab, server, "play")
+    for chart in tab.locator("[data-testid=stVegaLiteChart]").all():
+        box = chart.bounding_box()
+        assert box["y"] + box["height"] < 720, "both answers on the first screen"
+    tab.get_by_label("Your guess").fill("they")
+    tab.keyboard.press("Enter")
+    tab.get_by_text("Your guess they (pink)").first.wait_for()
+    tab.get_by_role("radio", name="soldier", exact=True).click()
+    tab.locator(".large mark", has_text="soldier").wait_for()
+    tab.wait_for_url("**version=2*")
+    assert "guess=they" in tab.url
+    unharmed(tab)
+
+
+def test_enter_applies_a_sentence_and_it_goes_along(tab, server):
+    show(tab, server, "play", "?play_view=Left+to+right%2C+or+both+sides%3F")
+    field = tab.get_by_label("Your sentence")
+    field.fill("*a* [MASK] <b>b</b> ~~c~~")
+    field.press("Enter")
+    tab.wait_for_url("**text=*")
+    settle(tab)
+    assert tab.locator(".large").inner_text() == "*a*  <b>b</b> ~~c~~"
+    assert tab.get_by_label("Another version").input_value() == ""
+    tab.get_by_role("link", name="Where does each head look?").click()
+    tab.locator(".matrix").wait_for()
+    assert tab.get_by_label("Your text").input_value() == "*a* [MASK] <b>b</b> ~~c~~"
+    tab.get_by_label("Your text").fill("one\ntwo [MASK]")
+    tab.get_by_label("Your text").press("Control+Enter")
+    settle(tab)
+    tab.get_by_role("link", name="Play").click()
+    tab.locator(".large").wait_for()
+    settle(tab)
+    assert tab.get_by_label("Your sentence").input_value() == "one two [MASK]"
+    unharmed(tab)
+
+
+def test_the_small_world_shows_what_the_left_alone_cannot_see(tab, server):
+    tab.set_viewport_size({"width": 390, "height": 844})
+    show(tab, server, "play", "?play_view=Left+to+right%2C+or+both+sides%3F")
+    tab.get_by_role("button", name="Use storyworld-tiny").click()
+    tab.get_by_text("From the left alone, all guesses are exactly the same").wait_for()
+    assert tab.locator("del", has_text="was too wide.").is_visible()
+    assert overflow(tab) == 0
+    unharmed(tab)
+
+
+def test_the_film_in_the_explorer(new_tab, server):
     tab = new_tab(reduced_motion="reduce")
     tab.set_viewport_size({"width": 390, "height": 844})
-    show(tab, server, "word", "?model=storyworld-tiny&text=my+dog+is+hairy.&mask=2")
+    show(tab, server, "play", "?model=storyworld-tiny&text=my+dog+is+hairy.&mask=2&play_view=Through+the+layers")
     assert overflow(tab) == 0
     assert tab.locator(".word").evaluate("word => word.scrollWidth <= word.clientWidth + 1")
-    assert tab.locator(".word canvas").bounding_box()["y"] < 844, "a picture on the first screen"
     tab.get_by_title("Mask “hairy” and follow it").click()
     tab.wait_for_url("**mask=4*")
     settle(tab)
     tab.get_by_role("button", name="Layer 2", exact=True).click()
     tab.locator(".said a").click()
     tab.locator(".matrix").wait_for()
-    assert tab.get_by_label("Your text").input_value() == "my dog is hairy."
-    assert "head=2-" in tab.url and "mask=4" in tab.url
+    assert tab.get_by_label("Your text").input_value() == "my dog is [MASK]."
+    assert "head=2-" in tab.url
     unharmed(tab)

@@ -1,0 +1,51 @@
+"""Through the layers: the whole BERT as one moving picture, from the pieces of the sentence to the guess."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from app.shared.model import models
+from app.shared.page.exports import exports
+from app.views.masking import mask
+from app.views.play import cells, links
+from app.views.play.gap import Version
+from bertlab.draw.charts.attention import followed_heatmap, followed_table
+from bertlab.draw.html.word import pack, word_component
+from bertlab.explain.text import Encoded
+from bertlab.explain.words.follow import FollowedWord, follow_word
+
+KEY = "film"
+
+
+def show(asked: Sequence[models.Loaded], both: Sequence[Version], shown: int, encoded: Encoded) -> None:
+    for number, loaded in enumerate(asked):
+        if number:
+            st.markdown(f"**{models.readable(loaded.name)}**")
+        own = not number and not shown  # `encoded` is the first version, as the first model reads it
+        show_film(loaded, both[shown], "-beside" * number, encoded if own else None)
+
+
+def show_film(loaded: models.Loaded, version: Version, key: str, encoded: Encoded | None) -> None:
+    """Show how a model comes to its guess; where `encoded` is given, a press on a word of it hides that one too."""
+    word = followed(loaded, version)
+    control = None if loaded.random else followed(models.control_of(loaded), version)
+    pages = [] if key else links.of_stations(word, version.text)
+    data = pack(word, loaded.name, control, version.truth, pages, choose=encoded is not None)
+    word_component(data, f"{KEY}{key}", partial(hide, encoded) if encoded else None)
+    if not key and not pages:
+        st.caption("No address can contain this text or model, so the stations lead nowhere. The bar on the left does.")
+    exports(f"film{key}", followed_table(word), cells.film(loaded, version), followed_heatmap(word))
+
+
+def followed(loaded: models.Loaded, version: Version) -> FollowedWord:
+    return models.compute(follow_word, loaded, version.text, None, (), version.gap, loaded.limit)
+
+
+def hide(encoded: Encoded) -> None:
+    """Hide the word that was pressed, beside a typed [MASK], and guess it."""
+    position = (st.session_state[KEY].get("view") or {}).get("follow")
+    if position in mask.words(encoded):
+        masked = sorted({position, *mask.typed_masks(encoded)})
+        st.session_state[mask.masked_key(encoded)] = masked
+        st.session_state[mask.gap_key(encoded, masked)] = masked.index(position)

@@ -1,0 +1,104 @@
+"""The guesses of a model in one or two versions of a sentence, beside the visitor's own and those of random weights."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from app.shared.model import models
+from app.shared.page import layout, sureness
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
+from app.shared.text import texts
+from app.views.play import cells
+from app.views.play.gap import Version
+from bertlab.draw.charts.masking import fill_bars, fill_table, titled_panels
+from bertlab.draw.percent import percent
+from bertlab.explain.words.fill import Fill
+from bertlab.explain.words.guess import WordGuesses, guess_words
+
+GUESSES = 5
+SOME = 0.01  # a share of pieces of words that is worth a line
+
+
+def show(loaded: models.Loaded, both: Sequence[Version], names: Sequence[str], word: str, beside: bool) -> None:
+    """`beside`: this is the model to compare with, so that its name stands above."""
+    if beside:
+        st.markdown(f"**{models.readable(loaded.name)}**")
+    found = [asked(loaded, version, word) for version in both]
+    for number, (column, version) in enumerate(zip(st.columns(len(both), gap="medium"), both, strict=True)):
+        with column, st.container(border=True, gap="xsmall"):
+            show_card(loaded, version, found[number], f" :orange-badge[{plain(names[number])}]" if names else "")
+    fills = {version.text: guess.with_word for version, guess in zip(both, found, strict=True)}
+    if names:
+        say_difference(loaded, both, list(fills.values()))
+    marked, truths = {guess.word for guess in found if guess.rank}, [version.truth for version in both]
+    title = f"guesses of {loaded.name}{', yours in pink' * bool(marked)}"
+    code = cells.guesses(loaded, both, word, GUESSES, title)
+    exports(f"guesses{'-beside' * beside}", guess_table(fills), code, titled_panels(fills, title, truths, marked))
+
+
+def asked(loaded: models.Loaded, version: Version, word: str) -> WordGuesses:
+    return models.compute(guess_words, loaded, version.text, word, version.gap, GUESSES, loaded.limit)
+
+
+def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge: str) -> None:
+    st.subheader(headline(found.fill) + badge, anchor=False)
+    bars = fill_bars(found.with_word, version.truth, {found.word} if found.rank else ())
+    layout.show_chart(bars, in_words(found.fill))
+    if found.word:
+        st.markdown(standing(found, "" if found.word == version.truth else " (pink)"))
+    notes = [f"The hidden word, green: {plain(version.truth)}."] if version.truth else []
+    if found.pieces >= SOME:
+        notes.append(f"Pieces that only continue a word: {percent(found.pieces)} together.")
+    if not loaded.random:
+        control = asked(models.control_of(loaded), version, "").fill
+        p = percent(control.probabilities[0]).replace(" ", "\u00a0")
+        notes.append(f"Control: random weights say “{plain(control.tokens[0])}” ({p}).")
+    st.caption(" ".join(notes))
+
+
+def headline(fill: Fill) -> str:
+    return plain(fill.tokens[0]) if fill.probabilities[0] >= sureness.GAP else "Not sure"
+
+
+def standing(found: WordGuesses, colour: str) -> str:
+    """Say where the visitor's guess stands among those of the model."""
+    if not found.rank:
+        return f"Your guess “{plain(found.word)}” is not one word of the vocabulary, so the model cannot write it here."
+    return (
+        f"Your guess **{plain(found.word)}**{colour}: the model's number {found.rank:,}, {percent(found.probability)}."
+    )
+
+
+def say_difference(loaded: models.Loaded, both: Sequence[Version], fills: Sequence[Fill]) -> None:
+    """Say how the answer changes, and of an example what that shows."""
+    changed, pair = outcome(*fills), dict(zip(("text", "other"), (version.text for version in both), strict=True))
+    example = pair in texts.of(loaded.source).play.values() and fills[0].tokens[0] != fills[1].tokens[0]
+    sure = all(fill.probabilities[0] >= sureness.GAP for fill in fills)
+    st.markdown(f"{changed[:1].upper()}{changed[1:]}. {texts.NOTES.get(both[0].text, '') if example and sure else ''}")
+
+
+def outcome(one: Fill, two: Fill) -> str:
+    """Say how the first guess changes from one version to the other, for the middle of a sentence."""
+    if one.tokens[0] != two.tokens[0]:
+        return f"the first guess changes from {first(one)} to {first(two)}"
+    return (
+        f"the first guess stays {first(one)}; in the other version its probability is {percent(two.probabilities[0])}"
+    )
+
+
+def first(fill: Fill) -> str:
+    word, p = plain(fill.tokens[0]), percent(fill.probabilities[0])
+    return f"“**{word}**” ({p})" if fill.probabilities[0] >= sureness.GAP else f"“{word}” (not sure: {p})"
+
+
+def in_words(fill: Fill) -> str:
+    best = [f"{token} {percent(p)}" for token, p in zip(fill.tokens, fill.probabilities, strict=True)]
+    return f"Bars of the likeliest words: {', '.join(best)}"
+
+
+def guess_table(fills: dict[str, Fill]) -> pd.DataFrame:
+    """One row a guess: text, rank, token, probability."""
+    tables = [fill_table([fill]).assign(text=text) for text, fill in fills.items()]
+    return pd.concat(tables)[["text", "rank", "token", "probability"]]

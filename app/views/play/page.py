@@ -1,0 +1,113 @@
+"""Play: a sentence with a gap, in two versions. The visitor guesses the hidden word, and so does BERT."""
+
+import streamlit as st
+
+from app.explore import PAGES, file_of
+from app.shared.model import models
+from app.shared.page import layout, state
+from app.shared.page.markdown import chip_names
+from app.shared.text import fit, texts
+from app.views.play import film, guesses, sides
+from app.views.play.gap import Version, named, played
+from bertlab.draw.html.marked import gapped_sentence
+from bertlab.explain.text import clean, encode
+
+ON_REQUEST = {"Through the layers": film, "Left to right, or both sides?": sides}
+DOORS = {
+    "attention": "Where does each head look?",
+    "embeddings": "Which texts are alike?",
+    "labels": "Is it praise?",
+    "training": "How did it learn this?",
+}
+
+
+def fields(examples: state.Examples) -> tuple[str, str]:
+    """Show the fields for a sentence and another version of it. Returns both; "" without another one."""
+    if "\n" in st.session_state.get("text", ""):  # from another page: a field of one line would swallow it
+        st.session_state.text = " ".join(st.session_state.text.split())
+    first = state.first_texts(examples)
+    forget_version_of_another()
+    left, right = st.columns(2)
+    text = state.linked_text(left.text_input, "Your sentence, with [MASK] for a word", "text", first["text"])
+    usual = first["other"] if text == first["text"] else ""
+    other = state.linked_text(right.text_input, "Another version of it (optional)", "other", usual)
+    st.session_state.played = text, other
+    return text, "" if other.split() == text.split() else other
+
+
+def forget_version_of_another() -> None:
+    """Empty the field for another version if its sentence was changed, here or on another page, and it was not."""
+    text, other = st.session_state.get("played", ("", ""))
+    if text != st.session_state.get("text", text) and other == st.session_state.get("other") and not state.moved():
+        st.session_state.other = ""
+
+
+def swap(names: list[str]) -> int:
+    """Ask which of two versions is the large one, at first that of the link. Returns its number, counted from 0."""
+    if not names:
+        state.share("version", "")
+        return 0
+    key = f"version {hash(tuple(names))}"
+    if state.unset(key):
+        st.session_state[key] = int(state.link_value("version") == "2")
+    state.keep(key)
+    options = dict(required=True, persist_state="session", label_visibility="collapsed")
+    number = st.segmented_control("Swap", [0, 1], key=key, format_func=chip_names(names).__getitem__, **options)
+    state.share("version", "2" if number else "")
+    return number
+
+
+def guess_of(both: list[Version]) -> tuple[str, bool]:
+    """Ask for the visitor's guess, at first that of the link; another sentence asks again. Returns it, and whether the
+    guesses of the model wait for it."""
+    key = f"guess {hash(tuple(both))}"
+    if state.unset(key):
+        st.session_state[key] = state.link_value("guess") or ""
+    state.keep(key)
+    options = dict(persist_state="session", label_visibility="collapsed", width=260)
+    word = st.text_input("Your guess", key=key, placeholder="Your guess, then Enter", **options).strip()
+    state.share("guess", word)
+    help = "Hides the guesses of the model until you have made yours."
+    return word, st.toggle("Guess first", key="guess_first", bind="query-params", help=help) and not word
+
+
+def show(text: str, other: str, top, below) -> None:
+    """`top` is the place for the large sentence, `below` that for what is shown on request."""
+    loaded, beside = models.model_for("fill"), models.beside("fill")
+    encoded = encode(loaded.tokenizer, text, None, loaded.limit)
+    layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
+    with top:
+        place, choices = st.container(), st.container(horizontal=True, vertical_alignment="center")
+        both = played(loaded, encoded, text, other)
+        names = named(both) if len(both) > 1 else []
+        with choices:
+            number = swap(names)
+            word, hide = guess_of(both) if both else ("", False)
+        large = [version.text for version in both] or [clean(text)]
+        place.html(gapped_sentence(large[number], large[-1 - number]))
+    fit.notice("fill", loaded, text)
+    if not both or hide:
+        return
+    asked = list(filter(None, (loaded, beside)))
+    for one in asked:
+        with layout.box():
+            guesses.show(one, both, names, word, beside=one is not loaded)
+    with below, layout.box():
+        view = st.pills("Look behind it", list(ON_REQUEST), key="play_view", bind="query-params")
+        if view:
+            ON_REQUEST[view].show(asked, both, number, encoded)
+
+
+layout.heading(
+    "What word is hidden?",
+    "You guess, then BERT does: it reads the words on *both* sides of the gap.",
+)
+state.example_pills("Try", texts.chosen().play)
+top, answers, own, below = st.container(), st.container(key="answers"), st.container(), st.container(key="behind")
+with own:
+    text, other = fields(texts.chosen().play)
+with answers, layout.box():
+    show(text, other, top, below)
+with st.container(horizontal=True, vertical_alignment="center"):
+    for page, question in DOORS.items():
+        st.page_link(file_of(page), label=question, icon=PAGES[page][1])

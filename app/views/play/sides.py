@@ -1,0 +1,89 @@
+"""Left to right, or both sides: what a model guesses that has read only the words before the gap, beside BERT."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from app.shared.model import model_bar, models
+from app.shared.model.bundled import LEFT_TO_RIGHT, STORYWORLD
+from app.shared.page import layout
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
+from app.shared.text import texts
+from app.views.play import cells, guesses
+from app.views.play.gap import Version
+from app.views.play.guesses import GUESSES, first, guess_table, in_words, outcome
+from bertlab.draw.charts.masking import fill_bars, titled_panels
+from bertlab.explain.text import Encoded
+from bertlab.explain.words.fill import Fill
+from bertlab.explain.words.from_left import fill_from_left, one_gap
+
+NEAR = 12  # words to either side of the gap
+LEFT, BOTH = "From the left alone", "From both sides"
+SAME = (
+    "**{}** and **{}** have the same layers and read the same stories of one small town, in as many steps. The first "
+    "learned to predict the next word, the second BERT's two tasks."
+)
+
+
+def show(asked: Sequence[models.Loaded], both: Sequence[Version], shown: int, encoded: Encoded) -> None:
+    bert = asked[0]
+    if bert.source not in LEFT_TO_RIGHT:
+        offer_small_world(bert)
+        return
+    reader = models.open_model("fill", LEFT_TO_RIGHT[bert.source])
+    assert reader is not None  # a bundled one
+    gaps = [one_gap(bert.tokenizer, version.text) for version in both]
+    left = [models.compute(fill_from_left, reader, version.text, GUESSES, reader.limit) for version in both]
+    right = [guesses.asked(bert, version, "").fill for version in both]
+    st.markdown(f"From the left alone, {change(left)}. From both sides, {change(right)}.")
+    for column, gap, fill in zip(st.columns(len(both), gap="medium"), gaps, left, strict=True):
+        with column, st.container(border=True, gap="xsmall"):
+            show_reader(gap, fill)
+    st.caption(SAME.format(reader.name, bert.name))
+    read = [version.text for version in both]
+    names = [f"{name}: {text}" for name in (LEFT, BOTH) for text in read]
+    title = f"guesses of {reader.name} and {bert.name}"
+    fills = dict(zip(names, [*left, *right], strict=True))
+    code = cells.sides(reader.source, bert.source, read, GUESSES, bert.limit, title)
+    exports("left-to-right", guess_table(fills), code, titled_panels(fills, title))
+
+
+def offer_small_world(bert: models.Loaded) -> None:
+    """Lead to the models that learned the same texts, one from the left alone and one from both sides."""
+
+    def use() -> None:
+        model_bar.use(STORYWORLD)
+        st.session_state.update(next(iter(texts.of(STORYWORLD).play.values())))
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        name = models.readable(bert.name)
+        text = f"No model at hand learned what **{name}** did from the left alone. The small world has such a pair."
+        st.markdown(text, width="content")
+        st.button(f"Use {STORYWORLD}", icon=":material/cottage:", on_click=use)
+
+
+def show_reader(gap: tuple[str, str], fill: Fill) -> None:
+    """Show what the left-to-right model reads of one version, and what it would write in the gap."""
+    st.markdown(reading(*gap))
+    st.subheader(guesses.headline(fill), anchor=False)
+    layout.show_chart(fill_bars(fill), in_words(fill))
+
+
+def reading(before: str, after: str) -> str:
+    """Return the words around a gap for Markdown, those behind it, which are not read, crossed out."""
+    start, end = before.split(), after.split()
+    left = f"{'… ' * (len(start) > NEAR)}{plain(' '.join(start[-NEAR:]))}"
+    right = f"{plain(' '.join(end[:NEAR]))}{' …' * (len(end) > NEAR)}"
+    return f"{left} **▢** {f':gray[~~{right}~~]' if right else ''}"
+
+
+def change(fills: Sequence[Fill]) -> str:
+    """Say how the guesses in two versions differ, or the guess in a single one, for the middle of a sentence."""
+    one, two = fills[0], fills[-1]
+    if len(fills) == 1:
+        return f"the first guess is {first(one)}"
+    if one.tokens == two.tokens and np.allclose(one.probabilities, two.probabilities):
+        return f"all guesses are **exactly the same** in both versions, {first(one)} first"
+    return outcome(one, two)

@@ -1,0 +1,66 @@
+"""One gap in whole words: the likeliest ones, and where a word stands that somebody else guessed."""
+
+from dataclasses import dataclass, replace
+
+import torch
+
+from bertlab.explain.text import clean
+from bertlab.explain.words.fill import Fill, MaskedLM, masked_row, position_log_probabilities
+from bertlab.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class WordGuesses:
+    """The likeliest whole words at one masked position, and `rank` (1 = best) and `probability` of `word` among them.
+
+    `pieces` is the probability of all tokens that would only continue a word ("##ing"); they have no rank. `rank` is 0
+    if `word` is not one token of the vocabulary.
+    """
+
+    fill: Fill
+    pieces: float
+    word: str = ""
+    rank: int = 0
+    probability: float = 0.0
+
+    @property
+    def with_word(self) -> Fill:
+        """The likeliest words, and behind them `word` if it has a rank and is none of them."""
+        if not self.rank or self.word in self.fill.tokens:
+            return self.fill
+        tokens, probabilities = [*self.fill.tokens, self.word], [*self.fill.probabilities, self.probability]
+        return replace(self.fill, tokens=tokens, probabilities=probabilities)
+
+
+def guess_words(
+    model: MaskedLM,
+    tokenizer: Tokenizer,
+    text: str,
+    word: str = "",
+    gap: int = 0,
+    k: int = 5,
+    limit: int | None = None,
+) -> WordGuesses:
+    """Return the `k` likeliest words at masked position number `gap` of a text, counted from 0, and the rank of `word`.
+
+    `limit` is as in fill_mask. Raises InputError as that does.
+    """
+    batch, positions = masked_row(model, tokenizer, text, limit=limit)
+    log_p = position_log_probabilities(model, batch, [positions[gap]])[0, : tokenizer.vocab_size]  # (V,)
+    pieces = tokenizer.continues_word(torch.arange(len(log_p)))
+    whole = log_p.masked_fill(pieces, -torch.inf)
+    best = whole.topk(min(k, int((~pieces).sum())))
+    tokens, entropy = tokenizer.convert_ids_to_tokens(best.indices.tolist()), -float((log_p.exp() * log_p).sum())
+    fill = Fill(positions[gap], tokens, best.values.exp().tolist(), entropy)
+    found = WordGuesses(fill, float(log_p[pieces].exp().sum()), word)
+    token = one_token(tokenizer, word)
+    if token is None:
+        return found
+    rank, p = int((whole > whole[token]).sum()) + 1, float(whole[token].exp())
+    return replace(found, word=tokenizer.convert_ids_to_tokens(token), rank=rank, probability=p)
+
+
+def one_token(tokenizer: Tokenizer, word: str) -> int | None:
+    """Return the id of a word that is one token; None if it is several, special or unknown."""
+    ids = tokenizer.encode_batch([clean(word)])[0]
+    return None if len(ids) != 1 or ids[0] in tokenizer.all_special_ids else ids[0]
