@@ -153,7 +153,7 @@ def test_a_run_that_is_stopped_has_them_too(text, monkeypatch):
     def stopped(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bertlab.training.pretrain.train", stopped)
+    monkeypatch.setattr("bertlab.training.run.train", stopped)
     with pytest.raises(SystemExit, match="130"):
         main(["pretrain", "--text", "story.txt", *RUN])
     assert len(written(text / "run")) == 3

@@ -10,7 +10,7 @@ from bertlab.course.panels.inside import inside_panel
 from bertlab.course.panels.later import change_panel
 from bertlab.course.panels.models import fill_panel, heads_panel, question_panel
 from bertlab.course.panels.plans import plan_panel
-from bertlab.course.panels.pretraining import masking_panel, pair_panel, snapshots_panel
+from bertlab.course.panels.pretraining import masking_panel, pair_panel, snapshots_panel, training_panel
 from bertlab.course.panels.tokens import pieces_panel
 
 __all__ = [
@@ -35,4 +35,5 @@ __all__ = [
     "search_panel",
     "snapshots_panel",
     "spans_panel",
+    "training_panel",
 ]

@@ -1,9 +1,12 @@
 """What every panel is made of: controls in a column, and below them what follows from their values."""
 
+import base64
 from collections.abc import Callable, Sequence
 from html import escape
+from io import BytesIO
 
 import ipywidgets as widgets
+from matplotlib.figure import Figure
 
 from bertlab.draw.palette import BLUE
 from bertlab.errors import InputError
@@ -48,3 +51,10 @@ def panel(show: Callable[..., str], **controls: widgets.Widget) -> Panel:
         control.observe(update, names="value")
     update()
     return Panel([*controls.values(), result], lambda: result.value)
+
+
+def image_html(fig: Figure) -> str:
+    """A figure as an image that needs no file."""
+    file = BytesIO()
+    fig.savefig(file, format="png")
+    return f'<img src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}">'

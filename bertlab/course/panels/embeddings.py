@@ -1,14 +1,11 @@
 """Panels of the chapters on context and on input embeddings."""
 
-import base64
 from collections.abc import Mapping
-from io import BytesIO
 
 import ipywidgets as widgets
-from matplotlib.figure import Figure
 from torch import Tensor
 
-from bertlab.course.panels.base import LABEL, WIDE, Panel, line, panel
+from bertlab.course.panels.base import LABEL, WIDE, Panel, image_html, line, panel
 from bertlab.course.panels.models import fills_html
 from bertlab.draw.figures.embeddings import curves
 from bertlab.draw.html.marked import token_strip
@@ -51,10 +48,3 @@ def positions_panel(similarities: Mapping[str, Tensor], position: int = 40) -> P
         return image_html(curves(rows, "position", f"cosine with position {position}", mark=position))
 
     return panel(show, moment=moment, position=slider)
-
-
-def image_html(fig: Figure) -> str:
-    """A figure as an image that needs no file."""
-    file = BytesIO()
-    fig.savefig(file, format="png")
-    return f'<img src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}">'

@@ -5,8 +5,7 @@ from html import escape
 
 import ipywidgets as widgets
 
-from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
-from bertlab.course.panels.embeddings import image_html
+from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, image_html, line, panel
 from bertlab.course.panels.models import answer_html
 from bertlab.draw.figures.tasks.answers import span_square
 from bertlab.draw.html.marked import marked_names

@@ -1,22 +1,29 @@
 """Panels of the chapters on masking, sentence pairs and pretraining."""
 
-from collections.abc import Mapping
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 import ipywidgets as widgets
 
 from bertlab.config import IGNORED
-from bertlab.course.panels.base import LABEL, WIDE, Panel, line, panel
+from bertlab.course import own_bert
+from bertlab.course.panels.base import LABEL, WIDE, Panel, image_html, line, panel
 from bertlab.course.panels.models import fills_html
+from bertlab.draw.figures.training import learning_curves
 from bertlab.draw.html.marked import token_strip
 from bertlab.draw.palette import BLUE, GREEN, PINK
+from bertlab.evaluation.baselines import Baseline
 from bertlab.explain.text import Encoded, encode, longest
 from bertlab.explain.words.fill import fill_mask
 from bertlab.explain.words.masking import SampledMasking, sample_masking
 from bertlab.explain.words.next_sentence import NextSentence, both_orders
 from bertlab.model import BertForPreTraining
 from bertlab.tokenizer import Tokenizer
+
+SECONDS, BEGINNING = 5, 60  # between two looks at a training; until one that was started must run
 
 
 def masking_panel(model: BertForPreTraining, tokenizer: Tokenizer, text: str) -> Panel:
@@ -111,3 +118,36 @@ def snapshots_panel(folders: Mapping[int, Path], tokenizer: Tokenizer, text: str
         return fills_html(fill_mask(models[step], tokenizer, text, k=6))
 
     return panel(show, text=line("text", text), step=steps)
+
+
+def training_panel(baselines: Sequence[Baseline]) -> Panel:
+    """The training of the reader's own BERT: a press starts it, the next one stops it; its curves are drawn meanwhile.
+
+    `baselines` are dashed lines, as in `learning_curves`.
+    """
+    button, state = widgets.Button(layout=widgets.Layout(width="220px")), widgets.HTML()
+
+    def draw() -> None:
+        rows = own_bert.rows()
+        button.description = "Stop" if own_bert.is_running() else "Go on" if rows else "Train my BERT"
+        button.disabled = own_bert.is_done()
+        curves = image_html(learning_curves(rows, baselines, own_bert.STEPS)) if rows else ""
+        state.value = f"<p>{escape(own_bert.message())}</p>{curves}"
+
+    async def watch(least: float) -> None:
+        """Draw anew until the training ends, and for so many seconds in which it may not have begun."""
+        until = time.monotonic() + least
+        while own_bert.is_running() or time.monotonic() < until:
+            draw()
+            await asyncio.sleep(SECONDS)
+        draw()
+
+    def press(_) -> None:
+        (own_bert.stop if own_bert.is_running() else own_bert.start)()
+        asyncio.ensure_future(watch(BEGINNING))
+
+    button.on_click(press)
+    draw()
+    if own_bert.is_running():  # since before this kernel started
+        asyncio.ensure_future(watch(0))
+    return Panel([button, state], lambda: state.value)

@@ -1,6 +1,7 @@
 """Batches of pairs without end."""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from itertools import islice
 from typing import Any
 
@@ -33,7 +34,7 @@ def _drawn(fn) -> dict[str, Any]:
     """What holds of the first batches of two seeds."""
     tokens = [*SPECIAL, *(f"w{number}" for number in range(800))]
     tokenizer = Tokenizer({token: number for number, token in enumerate(tokens)})
-    made = [list(islice(fn(DOCUMENTS, tokenizer, 4, 21, 0.15, seed), 14)) for seed in (0, 0, 1)]
+    made = [list(islice(fn(deepcopy(DOCUMENTS), tokenizer, 4, 21, 0.15, seed), 14)) for seed in (0, 0, 1)]
     expect(all(len(batches) == 14 for batches in made), "the batches end: begin another round over the documents.")
     names = {"input_ids", "attention_mask", "token_type_ids", "labels", "next_sentence_label"}
     expect(all(names <= batch.keys() for batch in made[0]), f"each batch has {', '.join(sorted(names))}.")
