@@ -57,4 +57,4 @@ def image_html(fig: Figure) -> str:
     """A figure as an image that needs no file."""
     file = BytesIO()
     fig.savefig(file, format="png")
-    return f'<img src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}">'
+    return f'<img style="max-width:100%" src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}">'

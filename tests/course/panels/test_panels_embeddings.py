@@ -10,7 +10,7 @@ from bertlab.course.panels import positions_panel
 def test_picture_follows_the_controls():
     box = positions_panel({"start": torch.eye(5), "end": torch.rand(5, 5)}, position=3)
     moment, position, result = box.children
-    assert result.value.startswith('<img src="data:image/png;base64,') and position.max == 4
+    assert result.value.startswith('<img style="max-width:100%" src="data:image/png;base64,') and position.max == 4
     seen = {result.value}
     position.value = 1
     seen.add(result.value)
