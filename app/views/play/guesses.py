@@ -21,11 +21,13 @@ GUESSES = 5
 SOME = 0.01  # a share of pieces of words that is worth a line
 
 
-def show(loaded: models.Loaded, both: Sequence[Version], names: Sequence[str], word: str, beside: bool) -> None:
-    """`beside`: this is the model to compare with, so that its name stands above."""
+def show(
+    loaded: models.Loaded, both: Sequence[Version], names: Sequence[str], word: str, count: int, beside: bool
+) -> None:
+    """`count`: so many guesses. `beside`: this is the model to compare with, so that its name stands above."""
     if beside:
         st.markdown(f"**{models.readable(loaded.name)}**")
-    found = [asked(loaded, version, word) for version in both]
+    found = [asked(loaded, version, word, count) for version in both]
     for number, (column, version) in enumerate(zip(st.columns(len(both), gap="medium"), both, strict=True)):
         with column, st.container(border=True, gap="xsmall"):
             show_card(loaded, version, found[number], f" :orange-badge[{plain(names[number])}]" if names else "")
@@ -34,12 +36,12 @@ def show(loaded: models.Loaded, both: Sequence[Version], names: Sequence[str], w
         say_difference(loaded, both, list(fills.values()))
     marked, truths = {guess.word for guess in found if guess.rank}, [version.truth for version in both]
     title = f"guesses of {loaded.name}{', yours in pink' * bool(marked)}"
-    code = cells.guesses(loaded, both, word, GUESSES, title)
+    code = cells.guesses(loaded, both, word, count, title)
     exports(f"guesses{'-beside' * beside}", guess_table(fills), code, titled_panels(fills, title, truths, marked))
 
 
-def asked(loaded: models.Loaded, version: Version, word: str) -> WordGuesses:
-    return models.compute(guess_words, loaded, version.text, word, version.gap, GUESSES, loaded.limit)
+def asked(loaded: models.Loaded, version: Version, word: str = "", count: int = GUESSES) -> WordGuesses:
+    return models.compute(guess_words, loaded, version.text, word, version.gap, count, loaded.limit)
 
 
 def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge: str) -> None:
@@ -52,7 +54,7 @@ def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge
     if found.pieces >= SOME:
         notes.append(f"Pieces that only continue a word: {percent(found.pieces)} together.")
     if not loaded.random:
-        control = asked(models.control_of(loaded), version, "").fill
+        control = asked(models.control_of(loaded), version).fill
         p = percent(control.probabilities[0]).replace(" ", "\u00a0")
         notes.append(f"Control: random weights say “{plain(control.tokens[0])}” ({p}).")
     st.caption(" ".join(notes))

@@ -9,7 +9,7 @@ from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.views.spans import reading
 from app.views.training import cells
-from app.views.training.film import MOST_MOMENTS, last_model, moments_of, settled
+from app.views.training.film import MOST_MOMENTS, model_at, moments_of, settled
 from bertlab import BertForQuestionAnswering, Tokenizer
 from bertlab.draw.charts.film import answer_lines, answer_table
 from bertlab.draw.html.marked import shaded_passage
@@ -28,7 +28,7 @@ def film(
 def show(run: TrainingRun, source: str, step: int) -> None:
     """`source` is what a cell opens; `step` is marked."""
     question, passage = reading.fields(run.name, "film_")
-    moments, loaded = moments_of(run), last_model("answer", run)
+    moments, loaded = moments_of(run), model_at("answer", run)
     frames = progress.rows(film, loaded, moments, question, passage, total=len(moments))
     if not frames:
         return

@@ -7,7 +7,7 @@ import streamlit as st
 from app.shared.page import layout, progress
 from app.shared.page.exports import exports
 from app.views.training import cells
-from app.views.training.film import MOST_MOMENTS, last_model, moments_of
+from app.views.training.film import MOST_MOMENTS, model_at, moments_of
 from bertlab import BertModel, Tokenizer
 from bertlab.draw.charts.film import accuracy_steps, accuracy_table, class_key, cloud_tile, strip, unfitted
 from bertlab.draw.percent import percent
@@ -42,7 +42,7 @@ def film(
 
 def show(run: TrainingRun, source: str, step: int) -> None:
     """`source` is what a cell opens; `step` is marked."""
-    moments, loaded = moments_of(run), last_model("encoder", run)
+    moments, loaded = moments_of(run), model_at("encoder", run)
     texts, labels = sentences()
     options = dict(default="[CLS]", required=True, key="film_vector", bind="query-params")
     vector = st.segmented_control("Vector of a text", list(VECTORS), **options)

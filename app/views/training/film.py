@@ -22,9 +22,10 @@ def moments_of(run: TrainingRun) -> tuple[Moment, ...]:
     return chosen
 
 
-def last_model(task: str, run: TrainingRun) -> models.Loaded:
-    """Open the last snapshot, or the result of the run. Raises InputError if it has no head for `task`."""
-    loaded = models.open_model(task, run.moments[-1].source)
+def model_at(task: str, run: TrainingRun, step: int | None = None) -> models.Loaded:
+    """Open the snapshot at `step`, by default the result of the run. Raises InputError if it has no head for `task`."""
+    moment = next((moment for moment in run.moments if moment.step == step), run.moments[-1])
+    loaded = models.open_model(task, moment.source)
     if loaded is None:
         raise InputError(f"{run.name} has no head for this task: choose another run")
     return loaded
@@ -37,6 +38,9 @@ def settled(outputs: Sequence) -> int:
 
 def text_fields(run: TrainingRun) -> tuple[str, str | None]:
     """Show the fields for a text, with examples that suit what the run has learned from."""
-    examples = texts.prefixed("film_", texts.of(run.name).masked)
+    examples = {
+        name.partition(",")[0]: {"film_text": versions["text"], "film_pair": ""}
+        for name, versions in texts.of(run.name).play.items()
+    }
     state.example_pills("Try", examples)
     return state.text_fields(examples, "film_")

@@ -8,7 +8,7 @@ from app.shared.page import layout, progress
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.views.training import cells
-from app.views.training.film import MOST_MOMENTS, last_model, moments_of, settled, text_fields
+from app.views.training.film import MOST_MOMENTS, model_at, moments_of, settled, text_fields
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts.film import word_lines, word_table
 from bertlab.draw.percent import percent
@@ -28,7 +28,7 @@ def film(
 def show(run: TrainingRun, source: str, step: int) -> None:
     """`source` is what a cell opens; `step` is marked."""
     text, pair = text_fields(run)
-    moments, loaded = moments_of(run), last_model("fill", run)
+    moments, loaded = moments_of(run), model_at("fill", run)
     encoded = encode(loaded.tokenizer, text, pair, loaded.model.config.max_position_embeddings)
     layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
     gap = choose_gap(encoded)

@@ -9,7 +9,7 @@ from app.shared.model import models
 from app.shared.page import layout, progress, state
 from app.shared.page.exports import exports
 from app.views.training import cells
-from app.views.training.film import MOST_MOMENTS, last_model, moments_of, text_fields
+from app.views.training.film import MOST_MOMENTS, model_at, moments_of, text_fields
 from bertlab import BertModel, Tokenizer
 from bertlab.draw.charts.film import head_tile, role_lines, role_table, strip, unfitted
 from bertlab.draw.percent import percent
@@ -38,7 +38,7 @@ def film(
 def show(run: TrainingRun, source: str, step: int) -> None:
     """`source` is what a cell opens; `step` is marked."""
     text, pair = text_fields(run)
-    moments, loaded = moments_of(run), last_model("encoder", run)
+    moments, loaded = moments_of(run), model_at("encoder", run)
     frames = progress.rows(film, loaded, moments, text, pair, MOST_TOKENS, total=len(moments))
     if not frames:
         return
