@@ -11,6 +11,7 @@ from app.views.labels import cells
 from bertlab.draw.charts.masking import verdict_bars, verdict_table
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
+from bertlab.explain.text import clean
 from bertlab.explain.words.next_sentence import NextSentence, both_orders
 
 
@@ -22,8 +23,11 @@ def show() -> None:
     )
     examples = texts.chosen().next_sentence
     state.example_pills("Try", examples)
-    text, pair = state.text_fields(examples, "next_")
-    if not pair:
+    usual = state.first_texts(examples)
+    left, right = st.columns(2)
+    text = state.linked_text(left.text_area, "First text", "next_text", usual["next_text"], height=68)
+    pair = state.linked_text(right.text_area, "Second text", "next_pair", usual["next_pair"], height=68)
+    if not clean(pair):
         raise InputError("there is no second text: write one beside the first")
     judge, second = models.model_for("next sentence"), models.beside("next sentence")
     judges = {judge.name: judge} | ({second.name: second} if second else {})

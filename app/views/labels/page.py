@@ -82,8 +82,8 @@ SCORE = (
 
 layout.heading(
     "Labels",
-    "A fine-tuned BERT gives a text its class, or each word its label. *Integrated gradients* tell which words "
-    "contributed: blue ones to the label, orange ones against it.",
+    "A fine-tuned BERT gives a text its class or each word its label, or it says if a second text follows. "
+    "*Integrated gradients* tell which words contributed: blue ones to the label, orange ones against it.",
     help=f"{SCORE}\n\n{explained(SCORE)}",
 )
 with layout.open_tab("labels", shown := views()) as name:

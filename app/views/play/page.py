@@ -10,7 +10,7 @@ from app.shared.text import fit, texts
 from app.views.play import film, guesses, layer_by_layer, sides, whole_text, why
 from app.views.play.gap import Question, Version, named, played
 from bertlab.draw.html.marked import gapped_sentence
-from bertlab.explain.text import clean, encode
+from bertlab.explain.text import Encoded, clean, encode
 
 OF_A_GAP = {
     "Through the layers": film,
@@ -34,12 +34,12 @@ def fields(examples: state.Examples) -> tuple[str, str, int]:
         st.session_state.text = " ".join(st.session_state.text.split())
     first = state.first_texts(examples)
     forget_version_of_another()
-    left, right, last = st.columns([5, 5, 2], gap="medium")
-    text = state.linked_text(left.text_input, "Your sentence, with [MASK] for a word", "text", first["text"])
+    row = st.container(horizontal=True, gap="medium")
+    text = state.linked_text(row.text_input, "Your sentence, with [MASK] for a word", "text", first["text"])
     usual = first["other"] if text == first["text"] else ""
-    other = state.linked_text(right.text_input, "Another version of it (optional)", "other", usual)
+    other = state.linked_text(row.text_input, "Another version of it (optional)", "other", usual)
     st.session_state.played = text, other
-    count = last.slider("Guesses", 5, 20, key="k", bind="query-params")
+    count = row.slider("Guesses", 5, 20, key="k", bind="query-params", width=140)
     return text, "" if other.split() == text.split() else other, count
 
 
@@ -99,12 +99,17 @@ def show(text: str, other: str, count: int, top, below) -> None:
     asked = [Question(loaded, shown[number], "")] + ([Question(beside, shown[number], "-beside")] if beside else [])
     for question in asked if both else []:
         with layout.box():
-            guesses.show(question.loaded, both, names, word, count, beside=question.loaded is not loaded)
-    views = OF_A_GAP | OF_THE_TEXT if both else OF_THE_TEXT
+            guesses.show(question, both, names, word, count)
     with below, layout.box():
-        view = st.pills("Look behind it", list(views), key="play_view", bind="query-params")
-        if view:
-            views[view].show(asked, both, encoded)
+        look_behind(asked, both, encoded)
+
+
+def look_behind(asked: list[Question], both: list[Version], encoded: Encoded) -> None:
+    """Show the view that is asked for; one of the whole text needs no gap."""
+    views = OF_A_GAP | OF_THE_TEXT if both else OF_THE_TEXT
+    view = st.pills("Look behind it", list(views), key="play_view", bind="query-params")
+    if view:
+        views[view].show(asked, both, encoded)
 
 
 layout.heading(

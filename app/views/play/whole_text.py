@@ -74,27 +74,13 @@ def show_sums(rows: Sequence[Surprisal]) -> None:
 def choose_token(rows: Sequence[Surprisal], key: str, uniform: float) -> Surprisal:
     """Show a coloured chip for every token; the most surprising one is pressed at first. Returns the pressed one."""
     first = max(range(len(rows)), key=lambda i: rows[i].surprisal)
-    widget = f"at{key} {hash(tuple(row.token for row in rows))}"
-    if state.unset(widget):
-        linked = state.number_in(state.link_value(f"at{key}"))
-        st.session_state[widget] = first if linked is None or linked >= len(rows) else linked
+    widget, box = f"at{key} {hash(tuple(row.token for row in rows))}", f"sweep{key}"
     tokens = chip_names([row.token for row in rows])
     names = [f"{token} :small[{row.surprisal:.1f}]" for token, row in zip(tokens, rows, strict=True)]
-    box = f"sweep{key}"
     st.html(colours(box, [row.surprisal / uniform for row in rows]))
+    label = "The deeper the colour, the higher the surprisal (in nats). Press a token to see the guesses there"
     with st.container(key=box):
-        state.keep(widget)
-        chosen = st.pills(
-            "The deeper the colour, the higher the surprisal (in nats). Press a token to see the guesses there",
-            range(len(rows)),
-            key=widget,
-            format_func=names.__getitem__,
-            required=True,
-            wrap=True,
-            persist_state="session",
-        )
-    state.share(f"at{key}", "" if chosen == first else str(chosen))
-    return rows[chosen]
+        return rows[state.linked_chip(label, names, widget, f"at{key}", first)]
 
 
 def colours(box: str, shares: Sequence[float]) -> str:

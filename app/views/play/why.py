@@ -7,7 +7,7 @@ import streamlit as st
 from app.shared import contributions
 from app.shared.page import layout
 from app.shared.page.exports import exports
-from app.shared.page.markdown import explained, plain
+from app.shared.page.markdown import plain
 from app.views.play import cells, guesses
 from app.views.play.gap import Question, Version
 from bertlab import BertForPreTraining, Tokenizer
@@ -45,8 +45,5 @@ def show_why(question: Question) -> None:
     token_id = loaded.tokenizer.convert_tokens_to_ids(guess)
     found, control = contributions.with_control(attribute, loaded, version.text, version.gap, loaded.limit, token_id)
     st.markdown(contributions.in_a_sentence(guess, found))
-    contributions.show_marked(found)
-    bars = contributions.show_bars(found, control, f"What each token contributes to “{guess}”")
-    unit = f"Unit: nats of the log-odds of “{plain(guess)}”. {contributions.completeness(found)}"
-    st.caption(unit, help=explained("nats, log-odds"))
+    bars = contributions.show_each(found, control, guess, f"nats of the log-odds of “{plain(guess)}”")
     exports(f"why{question.key}", attribution_table(found, control), cells.why(question, guess), bars)

@@ -1,15 +1,18 @@
 """What all films of a training share: the snapshots they show, and the fields for a text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 
 import streamlit as st
 
 from app.shared.model import models
-from app.shared.page import state
+from app.shared.page import progress, state
 from app.shared.text import texts
+from bertlab import Tokenizer
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun
 from bertlab.explain.snapshots import picked
+from bertlab.model.base import PretrainedModel
 
 MOST_MOMENTS = 12
 
@@ -29,6 +32,17 @@ def model_at(task: str, run: TrainingRun, step: int | None = None) -> models.Loa
     if loaded is None:
         raise InputError(f"{run.name} has no head for this task: choose another run")
     return loaded
+
+
+def frames_of(film: Callable, loaded: models.Loaded, moments: Sequence[Moment], *arguments) -> list:
+    """Return the frames film(moments, *arguments), computed under a progress bar; it opens the models of the moments
+    instead of the `loaded` one."""
+
+    @wraps(film)
+    def frames(model: PretrainedModel, tokenizer: Tokenizer, *asked) -> Iterator:
+        return film(*asked)
+
+    return progress.rows(frames, loaded, moments, *arguments, total=len(moments))
 
 
 def settled(outputs: Sequence) -> int:

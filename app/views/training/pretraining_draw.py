@@ -4,10 +4,11 @@ import pandas as pd
 import streamlit as st
 
 from app.shared.model import models
-from app.shared.page import layout
+from app.shared.page import layout, state
 from app.shared.page.exports import exports
+from app.shared.text import texts
 from app.views.training import cells
-from app.views.training.film import model_at, text_fields
+from app.views.training.film import model_at
 from bertlab.draw.charts.masking import loss_bars, loss_table
 from bertlab.draw.html.marked import ACTIONS, token_strip
 from bertlab.explain.runs import TrainingRun
@@ -22,10 +23,12 @@ def show(run: TrainingRun, source: str, step: int | None) -> None:
         "[MASK], 10% a random token, and 10% stay as they are, so the model must keep a useful vector for *every* "
         "word. This is the same sampler that trained the model."
     )
+    examples = texts.of(run.name).next_sentence
+    state.example_pills("Try", examples)
+    text, pair = state.text_fields(examples, "next_")
     left, right = st.columns(2, gap="large")
     rate = left.slider("Share of tokens chosen", 5, 80, 15, step=5, format="%d%%", key="rate", bind="query-params")
     seed = right.slider("Random seed", 0, 99, 0, key="seed", bind="query-params")
-    text, pair = text_fields(run)
     loaded = model_at("fill", run, step)
     show_draw(loaded, text, pair, rate / 100, seed)
 

@@ -170,10 +170,10 @@ def test_odd_texts(tab, odd, mine):
     assert ("left out" in said(app)) == (odd == "very long")
 
 
-@pytest.mark.parametrize("tab", [*TABS[1:3], TABS[4]])
-def test_empty_texts(tab, mine):
+@pytest.mark.parametrize(("tab", "key"), [*((tab, "film_text") for tab in TABS[1:3]), (TABS[4], "next_text")])
+def test_empty_texts(tab, key, mine):
     app = opened(tab, run=mine)
-    app.text_area(key="film_text").set_value(" \n").run()
+    app.text_area(key=key).set_value(" \n").run()
     assert not app.exception and "text is empty" in said(app)
 
 
@@ -191,7 +191,7 @@ def test_the_head_of_a_link(mine):
 
 
 def test_each_token_of_the_draw_has_its_loss(mine):
-    link = dict(run=mine, film_text="my dog is hairy and likes walks", film_pair="he <b>likes</b> *walks*")
+    link = dict(run=mine, next_text="my dog is hairy and likes walks", next_pair="he <b>likes</b> *walks*")
     app = opened(TABS[4], **link, rate="60", seed="7")
     assert fine(app) and app.slider(key="seed").value == 7
     table = app.main.dataframe[0].value
