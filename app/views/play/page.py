@@ -34,7 +34,7 @@ def fields(examples: state.Examples) -> tuple[str, str, int]:
         st.session_state.text = " ".join(st.session_state.text.split())
     first = state.first_texts(examples)
     forget_version_of_another()
-    row = st.container(horizontal=True, gap="medium")
+    row = st.container(horizontal=True, gap="medium", key="sentences")
     text = state.linked_text(row.text_input, "Your sentence, with [MASK] for a word", "text", first["text"])
     usual = first["other"] if text == first["text"] else ""
     other = state.linked_text(row.text_input, "Another version of it (optional)", "other", usual)
