@@ -190,5 +190,6 @@ def test_a_station_of_the_film_leads_to_the_view_that_shows_more(new_tab, server
     tab.get_by_role("button", name="Guess", exact=True).click()
     tab.locator(".said a", has_text="Why this word?").click()
     tab.get_by_text("contribute most to").wait_for()
+    settle(tab)
     assert tab.get_by_label("Your sentence").input_value() == "my dog is [MASK]."
     unharmed(tab)
