@@ -69,10 +69,11 @@ class Fills:
 
     @staticmethod
     def expected(text: str) -> str:
+        from bertlab.draw.percent import percent
         from bertlab.explain.words.guess import guess_words
 
         fill = guess_words(*opened("BertForPreTraining", FILLS_MODEL), text, k=3).fill
-        return " ".join(f"{token} {p:.1%}" for token, p in zip(fill.tokens, fill.probabilities, strict=True))
+        return " ".join(f"{token} {percent(p)}" for token, p in zip(fill.tokens, fill.probabilities, strict=True))
 
     @staticmethod
     def shown(tab) -> str:

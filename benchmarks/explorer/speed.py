@@ -182,7 +182,7 @@ def lines(times: int) -> Iterator[Line]:
                 yield f"first view, warm: {page}", 2, warm(browser, address, page, times)
             yield "a frame of the moving picture", 1 / 60, frames(browser, address)
             yield from canvas(browser, address)
-            yield "changed mask to new fill-ins", 0.6, masks(browser, address)
+            yield "changed mask to new guesses", 0.6, masks(browser, address)
             yield "all knockouts of 6 x 12 heads", 1, knockouts(browser, address)
         yield "144 heads at 64 tokens", 0.3, grid(browser, times)
 
