@@ -10,7 +10,6 @@ from app.shared.page import frame
 PAGES = {
     "play": ("Play", ":material/play_circle:"),
     "stories": ("Stories", ":material/tour:"),
-    "masking": ("Masked words", ":material/visibility_off:"),
     "attention": ("Attention heads", ":material/grid_on:"),
     "embeddings": ("[CLS] embeddings", ":material/scatter_plot:"),
     "spans": ("Answer spans", ":material/question_answer:"),

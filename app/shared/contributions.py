@@ -8,7 +8,7 @@ import streamlit as st
 from app.shared.model import models
 from app.shared.page import progress
 from app.shared.page.layout import show_chart
-from app.shared.page.markdown import numbered, plain, signed
+from app.shared.page.markdown import explained, numbered, plain, signed
 from bertlab.draw.charts.attribution import attribution_bars
 from bertlab.draw.html.marked import attribution_strip
 from bertlab.explain.attribution import Attribution
@@ -27,15 +27,18 @@ def with_control(
     return progress.watched(function, loaded, *arguments), progress.watched(function, control, *arguments)
 
 
-def show_marked(found: Attribution) -> None:
-    """Show the text with its attributions as colours."""
-    st.html(attribution_strip(found.tokens, found.values.tolist()))
-
-
 def show_bars(found: Attribution, control: Attribution, alt: str) -> alt.Chart:
     """Show the attributions of both models on one scale. Returns the chart."""
     bars = attribution_bars(found, control)
     show_chart(bars, f"{alt}, beside random weights", rows=len(found.tokens))
+    return bars
+
+
+def show_each(found: Attribution, control: Attribution, output: str, unit: str) -> alt.Chart:
+    """Show the tokens in colours, and each beside random weights, with the check. Returns the chart."""
+    st.html(attribution_strip(found.tokens, found.values.tolist()))
+    bars = show_bars(found, control, f"What each token contributes to “{output}”")
+    st.caption(f"Unit: {unit}. {completeness(found)}", help=explained(unit))
     return bars
 
 

@@ -44,7 +44,7 @@ def opened(kind: str, name: str) -> tuple[Any, Any]:
 class Heads:
     """A reader of the attention page: the words below name the strongest pair of the first head."""
 
-    page, model = "attention", HEADS_MODEL
+    page, model, field = "attention", HEADS_MODEL, "Your text"
 
     @staticmethod
     def expected(text: str) -> str:
@@ -63,16 +63,17 @@ class Heads:
 
 
 class Fills:
-    """A reader of the masking page: the chart names the likeliest words and their probabilities."""
+    """A reader of the page Play: the chart names the likeliest words and their probabilities."""
 
-    page, model = "masking", FILLS_MODEL
+    page, model, field = "play", FILLS_MODEL, "Your sentence"
 
     @staticmethod
     def expected(text: str) -> str:
-        from bertlab.explain.words.fill import fill_mask
+        from bertlab.draw.percent import percent
+        from bertlab.explain.words.guess import guess_words
 
-        (fill,) = fill_mask(*opened("BertForPreTraining", FILLS_MODEL), text, k=3)
-        return " ".join(f"{token} {p:.1%}" for token, p in zip(fill.tokens, fill.probabilities, strict=True))
+        fill = guess_words(*opened("BertForPreTraining", FILLS_MODEL), text, k=3).fill
+        return " ".join(f"{token} {percent(p)}" for token, p in zip(fill.tokens, fill.probabilities, strict=True))
 
     @staticmethod
     def shown(tab) -> str:
@@ -92,7 +93,7 @@ class Reader:
     def ask(self, turn: int) -> None:
         text = text_of(self.number, turn)
         self.wanted = self.kind.expected(text)
-        self.tab.get_by_label("Your text").fill(text)
+        self.tab.get_by_label(self.kind.field).fill(text)
 
     def answered(self) -> bool:
         return self.kind.shown(self.tab) == self.wanted

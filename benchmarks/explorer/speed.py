@@ -72,7 +72,7 @@ Line = tuple[str, float, list[float]]  # what, its bar in seconds, what was meas
 def cold(browser) -> list[float]:
     tab, start = browser.new_page(), time.perf_counter()
     with explorer() as (address, _):
-        first_view(tab, address, "masking")
+        first_view(tab, address, "play")
         return [time.perf_counter() - start]
 
 
@@ -153,7 +153,7 @@ def until_redrawn(tab, act: Callable[[], None]) -> float:
 
 def masks(browser, address: str) -> list[float]:
     tab, found = browser.new_page(viewport={"width": 1280, "height": 900}), []
-    first_view(tab, address, "masking")
+    first_view(tab, address, "play", "?text=He+closed+the+door+behind+him+and+sat+down+by+the+fire.&mask=4")
     for word in ("closed", "behind", "him", "and", "sat", "down", "by", "fire"):
         settle(tab)
         chips = tab.locator("[data-testid=stButtonGroup]", has_text="Press a word to mask it")
@@ -182,7 +182,7 @@ def lines(times: int) -> Iterator[Line]:
                 yield f"first view, warm: {page}", 2, warm(browser, address, page, times)
             yield "a frame of the moving picture", 1 / 60, frames(browser, address)
             yield from canvas(browser, address)
-            yield "changed mask to new fill-ins", 0.6, masks(browser, address)
+            yield "changed mask to new guesses", 0.6, masks(browser, address)
             yield "all knockouts of 6 x 12 heads", 1, knockouts(browser, address)
         yield "144 heads at 64 tokens", 0.3, grid(browser, times)
 

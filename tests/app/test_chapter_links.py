@@ -46,8 +46,8 @@ def test_a_link_of_a_chapter_opens_what_it_names(link, readers_models):
         asked["folder"] = readers_models[asked["folder"]]
     app = opened(page or FIRST, **asked)  # the first page has no name in its address
     assert not app.exception and not app.error, boxes(app)
-    for key in asked.keys() & {"text", "pair"}:
-        assert app.text_area(key=key).value == asked[key]
+    for key in asked.keys() & {"text", "pair", "film_text", "film_pair", "next_text", "next_pair"}:
+        assert app.session_state[key] == asked[key]
     for key, value in asked.items():
-        if key.endswith("_tab"):
+        if key.endswith(("_tab", "_view")):
             assert app.session_state[key] == value

@@ -48,23 +48,23 @@ def test_the_link_holds_every_choice_of_a_field():
 
 
 def test_an_emptied_text_is_empty_when_the_link_is_opened():
-    app = opened("masking")
+    app = opened("attention")
     app.text_area(key="text").set_value("").run()
     assert app.query_params["text"] in ("", [""])
-    assert opened("masking", text="").text_area(key="text").value == ""
+    assert opened("attention", text="").text_area(key="text").value == ""
 
 
 def test_what_a_link_says_of_places_goes_with_its_text():
-    app = opened("masking", text="my dog is hairy", mask="2")
+    app = opened(text="my dog is hairy", mask="2")
     assert app.query_params["mask"] in ("2", ["2"])
-    app.text_area(key="text").set_value("penguins are birds").run()
+    app.text_input(key="text").set_value("penguins are birds").run()
     assert "mask" not in app.query_params
 
 
 def test_an_example_can_be_pressed_again():
-    app = opened("masking")
+    app = opened("attention")
     for _ in range(2):
-        app.pills(key="example_choice").set_value("the store").run()
+        app.pills(key="example_choice").set_value("a pair").run()
         assert app.text_area(key="text").value.startswith("the man went to the")
         app.text_area(key="text").set_value("something else").run()
 

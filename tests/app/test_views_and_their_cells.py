@@ -40,8 +40,11 @@ def exported(monkeypatch):
 
 
 VIEWS = {
-    "masking.fill_in": ("masking", "pretrained", dict(text=LONG, mask="3")),
-    "masking.next_sentence": ("masking", "pretrained", dict(text=LONG, pair=LONG, masking_tab="Next sentence")),
+    "labels.next_sentence": (
+        "labels",
+        "pretrained",
+        dict(next_text=LONG, next_pair=LONG, labels_tab="Next sentence"),
+    ),
     "attention.switch_off": ("attention", "pretrained", dict(text=LONG, attention_tab="Switch heads off")),
     "attention.explanation": ("attention", "pretrained", dict(text=LONG, attention_tab="Is it an explanation?")),
     "labels.whole_text": ("labels", "classifier", dict(label_text=LONG)),
@@ -50,6 +53,8 @@ VIEWS = {
     "spans.which_head": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Which head?")),
     "spans.why": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Why this answer?")),
     "play.guesses": ("play", "pretrained", dict(text=GAPS[0], other=GAPS[1], guess="baker")),
+    "play.why": ("play", "pretrained", dict(text=LONG, play_view="Why this word?")),
+    "play.whole_text": ("play", "pretrained", dict(text=LONG, play_view="Whole text")),
     "play.sides": ("play", "", dict(text=GAPS[0], other=GAPS[1], play_view="Left to right, or both sides?")),
     "embeddings.measures": ("embeddings", "pretrained", dict(embeddings_set="my own lines")),
 }

@@ -44,6 +44,7 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
   .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { flex-wrap: nowrap; overflow-x: auto; }
   .st-key-example_choice [data-testid="stButtonGroup"] button { flex: none; }
   .st-key-story [data-testid=stHorizontalBlock] { row-gap: .2rem; }
+  .st-key-sentences > :nth-child(-n + 2) { flex: 1 1 100%; }
   .st-key-stories { margin-top: .5rem; }
   .st-key-stories [data-testid=stHorizontalBlock] { row-gap: .7rem; }
   [data-testid=stTable] :is(th, td):nth-child(-n + 2) { min-width: 9rem; }

@@ -1,6 +1,6 @@
 """What the address of a page remembers: texts, choices, and positions in the text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import quote_plus
 
 import streamlit as st
@@ -56,6 +56,19 @@ def linked_text(field: Callable[..., str], label: str, key: str, default: str = 
         unlinked(label.lower().removeprefix("your ").removesuffix(" (optional)"))
         st.caption(f"{label}: too long for a link, so the address of this page does not contain it.")
     return text
+
+
+def linked_chip(label: str, names: Sequence[str], key: str, name: str, first: int) -> int:
+    """Show chips with one pressed, at first the one that `name` in the link numbers, or else the `first`. Returns its
+    number, counted from 0."""
+    if unset(key):
+        linked = number_in(link_value(name))
+        st.session_state[key] = first if linked is None or linked >= len(names) else linked
+    keep(key)
+    options = dict(format_func=names.__getitem__, required=True, wrap=True, persist_state="session")
+    chosen = st.pills(label, range(len(names)), key=key, **options)
+    share(name, "" if chosen == first else str(chosen))
+    return chosen
 
 
 def unlinked(what: str) -> None:

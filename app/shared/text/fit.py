@@ -53,16 +53,6 @@ def strange(loaded: models.Loaded, text: str) -> bool:
     return words > 2 and rare > MANY * words  # a word or two may just be rare
 
 
-def say_broken(loaded: models.Loaded, text: str) -> None:
-    """Warn of a text of which a model reads several words, and more than FEW, in pieces, where no other is offered."""
-    rare, words = rare_words(loaded.tokenizer, text)
-    if rare > max(1, FEW * words):
-        st.markdown(
-            f":orange[:material/menu_book:] **{models.readable(loaded.name)}** has {words - rare} of these {words} "
-            "words in its vocabulary. It reads the others in pieces, so its guesses mean little."
-        )
-
-
 def say_learned(task: str, loaded: models.Loaded) -> None:
     """Say what a bundled model has learned from, of which the file or text of a visitor may be unlike."""
     own = origin(loaded.source)

@@ -24,14 +24,12 @@ def passages(asked: list[tuple[str, str]]) -> Examples:
 
 @dataclass(frozen=True)
 class Texts:
-    """`play` are two versions of a sentence with a gap. `heads` are for the attention page, whose fields are those of
-    `masked`; `next_sentence` are pairs that follow each other, or do not. `embeddings` and `data` name the labelled
-    sets of these pages."""
+    """`play` are two versions of a sentence with a gap; `next_sentence` are pairs that follow each other, or do not.
+    `embeddings` and `data` name the labelled sets of these pages."""
 
     play: Examples
-    masked: Examples
     heads: Examples
-    next_sentence: dict[str, tuple[str, str]]
+    next_sentence: Examples
     labels: Examples
     questions: Callable[[], Examples]
     embeddings: tuple[str, ...]
@@ -77,15 +75,6 @@ TOWN = Texts(
             "a clue on the left": ("my dog is [MASK].", "penguins are flightless [MASK]."),
         }
     ),
-    masked=pairs(
-        {
-            "too tired": (TIRED, ""),
-            "too wide": (TIRED.replace("tired", "wide"), ""),
-            "my dog": ("my dog is [MASK].", "he likes walks."),
-            "the store": STORE,
-            "penguins": ("penguins are flightless [MASK].", ""),
-        }
-    ),
     heads=pairs(
         {
             "a gap": (TIRED, ""),
@@ -93,13 +82,17 @@ TOWN = Texts(
             "a pair": (STORE[0].replace("[MASK]", "store"), STORE[1]),
         }
     ),
-    next_sentence={
-        "one story": (IN_ASHFORD, "She likes bones, and my brother Martin likes a new film."),
-        "two stories": (
-            IN_ASHFORD,
-            "Broken ink roller! Polite Richard needed another ink roller at the printing house.",
-        ),
-    },
+    next_sentence=pairs(
+        {
+            "one story": (IN_ASHFORD, "She likes bones, and my brother Martin likes a new film."),
+            "two stories": (
+                IN_ASHFORD,
+                "Broken ink roller! Polite Richard needed another ink roller at the printing house.",
+            ),
+        },
+        "next_text",
+        "next_pair",
+    ),
     labels=pairs(
         {
             "delicious": ("Ruth Hill bought Lucky a cake in Ashford. It was delicious.", ""),
@@ -153,16 +146,6 @@ ENGLISH = Texts(
             "too tired, too wide": (TIRED, TIRED.replace("tired", "wide")),
         }
     ),
-    masked=pairs(
-        {
-            "a novel": (DOOR, ""),
-            "a review": ("The acting was terrible and the plot made no [MASK].", ""),
-            "an article": ("The Amazon flows through Brazil into the Atlantic [MASK].", ""),
-            "the news": ("The government said on Monday that prices had [MASK] by three per cent.", ""),
-            "too tired": (TIRED, ""),
-            "the store": STORE,
-        }
-    ),
     heads=pairs(
         {
             "a gap": (DOOR, ""),
@@ -171,10 +154,14 @@ ENGLISH = Texts(
             "a pair": (STORE[0].replace("[MASK]", "store"), STORE[1]),
         }
     ),
-    next_sentence={
-        "one article": (SHIP, "It was sunk by a submarine in 1915."),
-        "article and novel": (SHIP, "“My dear,” said Mr. Darcy, “you are too kind.”"),
-    },
+    next_sentence=pairs(
+        {
+            "one article": (SHIP, "It was sunk by a submarine in 1915."),
+            "article and novel": (SHIP, "“My dear,” said Mr. Darcy, “you are too kind.”"),
+        },
+        "next_text",
+        "next_pair",
+    ),
     labels=pairs(
         {
             "wonderful": ("A wonderful film. The acting is superb, and the story moved me to tears.", ""),
@@ -223,7 +210,7 @@ def of(name: str) -> Texts:
 def offered(name: str) -> set[str]:
     """Return all texts of the examples for a model."""
     found = of(name)
-    kinds = (found.play, found.masked, found.heads, found.labels, found.questions())
+    kinds = (found.play, found.heads, found.labels, found.questions())
     return {text for kind in kinds for example in kind.values() for text in example.values()}
 
 

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.shared.page.exports import model_lines
-from app.views.masking.cells import model_of
 
 if TYPE_CHECKING:
     from app.shared.model.models import Loaded
-    from app.views.masking.mask import Query
+    from app.views.attention.followed import Query
 
 Heads = Sequence[tuple[int, int]]
 
@@ -88,6 +87,10 @@ control = measures(random_control(model), tok, **question)
 print(found.agreement.round(2), control.agreement.round(2), sep="\\n")
 maps = {{{query.loaded.name!r}: found}}{beside(others, "measures(other, other_tok, **question)", number, word)}
 measure_maps(maps | {{"random weights": control}})"""
+
+
+def model_of(query: "Query") -> str:
+    return model_lines("BertForPreTraining", query.loaded.source, query.loaded.random)
 
 
 def question(query: "Query", number: int, word: str) -> str:

@@ -8,12 +8,21 @@ import streamlit as st
 from app.shared.model import models
 from app.shared.page import layout, state
 from app.shared.page.markdown import plain
-from app.views.masking import mask
-from app.views.masking.mask import Query
+from app.shared.text import mask
 from bertlab.explain.text import Encoded, encode
 from bertlab.explain.words.fill import fill_mask, masked_row
 
 OFFERED = 8  # guesses to choose the word from; any other can be typed
+
+
+@dataclass(frozen=True)
+class Query:
+    """A text or pair for one model, with the tokens at `masked` hidden."""
+
+    loaded: models.Loaded
+    text: str
+    pair: str | None
+    masked: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -41,11 +50,34 @@ def choose(loaded: models.Loaded, text: str, pair: str | None) -> Followed | Non
     if not positions:
         return None
     number = mask.choose_one(encoded, positions)
-    own, *others = mask.queries(loaded, models.beside("fill"), encoded, text, pair, positions)
+    own, *others = queries(loaded, models.beside("fill"), encoded, text, pair, positions)
     word = choose_word(own, encoded, positions, number)
     beside = [query for query in others if not query.loaded.random and can_follow(query, word, len(positions))]
     control = replace(own, loaded=models.control_of(loaded))
     return Followed([own, *beside, control], number, word, mask.context(encoded, positions[number]))
+
+
+def queries(
+    loaded: models.Loaded,
+    beside: models.Loaded | None,
+    encoded: Encoded,
+    text: str,
+    pair: str | None,
+    positions: Sequence[int],
+) -> list[Query]:
+    """Return the query for the model and for the one beside it.
+
+    If the second model cuts text into other tokens, its text has [MASK] written in place of the masked words.
+    """
+    typed = mask.typed_masks(encoded)
+    by_hand = tuple(i for i in positions if i not in typed)
+    own = Query(loaded, text, pair, by_hand)
+    if beside is None:
+        return [own]
+    if beside.tokenizer.vocab == loaded.tokenizer.vocab and beside.limit == loaded.limit:
+        return [own, replace(own, loaded=beside)]
+    text, pair = (mask.write_masks(part, encoded, segment, by_hand) for segment, part in enumerate((text, pair or "")))
+    return [own, Query(beside, text, pair or None)]
 
 
 def can_follow(query: Query, word: str, count: int) -> bool:
@@ -57,7 +89,7 @@ def can_follow(query: Query, word: str, count: int) -> bool:
         reason = "cannot read this text to its last gap"
     else:
         return True
-    st.info(f"**{query.name}** {reason}, so it is left out.", icon=":material/info:")
+    st.info(f"**{models.readable(query.loaded.name)}** {reason}, so it is left out.", icon=":material/info:")
     return False
 
 

@@ -1,5 +1,7 @@
 """Notebook cells of the labels; a test runs every one."""
 
+from collections.abc import Sequence
+
 from app.shared.page.exports import model_lines
 
 CHECK = 'print(f"{found.values.sum():.2f} = {found.score:.2f} - {found.baseline:.2f}, difference {found.delta:.4f}")'
@@ -36,3 +38,19 @@ found = attribute_word(model, tok, text, word, label, limit)
 control = attribute_word(random_control(model), tok, text, word, label, limit)
 {CHECK}
 attribution_bars(found, control)"""
+
+
+def next_sentence(sources: Sequence[tuple[str, str]], text: str, pair: str, limit: int) -> str:
+    """`sources`: what from_pretrained() takes for each model, and its name; those of "random weights" are drawn."""
+    return f"""from bertlab import BertForPreTraining, Tokenizer
+from bertlab.draw.charts.masking import verdict_bars
+from bertlab.explain.ablation import random_control
+from bertlab.explain.words.next_sentence import both_orders
+
+text, pair = {text!r}, {pair!r}
+verdicts = {{}}
+for source, name in {list(sources)!r}:
+    model, tok = BertForPreTraining.from_pretrained(source), Tokenizer.from_pretrained(source)
+    model = random_control(model) if name == "random weights" else model
+    verdicts[name] = both_orders(model, tok, text, pair, limit={limit})
+verdict_bars(verdicts)"""

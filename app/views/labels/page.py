@@ -1,4 +1,4 @@
-"""Labels: the class of a text and the labels of its words by fine-tuned models, with what contributed to each."""
+"""Labels: the class of a text, the labels of its words, and whether a second text follows, with what contributed."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from app.shared.model.bundled import origin
 from app.shared.page import layout, state
 from app.shared.page.markdown import explained, plain
 from app.shared.text import fit, texts, versions
-from app.views.labels import whole_text, words
+from app.views.labels import next_sentence, whole_text, words
 from bertlab.errors import InputError
 from bertlab.explain.labels import label_text, label_words
 from bertlab.explain.text import clean
@@ -29,7 +29,21 @@ def models_for(task: str) -> Iterator[tuple[models.Loaded, str]]:
         yield loaded, ending
 
 
+def fields() -> tuple[str, str | None, str | None]:
+    """Show the fields of the first two views. Returns the text, a second one, and another version of the first."""
+    examples = texts.chosen().labels
+    versions.examples_and_switch("label_", examples)
+    reads_pairs = any(example["label_pair"] for example in examples.values())
+    alone = origin(models.chosen()) is not None and not reads_pairs
+    text, pair = state.text_fields(examples, "label_", alone)
+    other = versions.field("label_", text)
+    if not clean(text):
+        raise InputError("the text is empty: write at least one word")
+    return text, pair, other
+
+
 def show_text() -> None:
+    text, pair, other = fields()
     for loaded, ending in models_for("text label"):
         labelled = models.compute(label_text, loaded, text, pair, loaded.limit)
         encoded = labelled.encoded
@@ -41,6 +55,7 @@ def show_text() -> None:
 
 
 def show_words() -> None:
+    text, _, other = fields()
     word = None
     for loaded, ending in models_for("word labels"):
         labelled = models.compute(label_words, loaded, text, loaded.limit)
@@ -55,7 +70,7 @@ def views() -> dict:
     """Return the views; that of the words comes first if the chosen model labels words."""
     both = {"The whole text": show_text, "Each word": show_words}
     labels_words = models.open_model("word labels", models.chosen()) is not None
-    return dict(reversed(both.items())) if labels_words else both
+    return (dict(reversed(both.items())) if labels_words else both) | {"Next sentence": next_sentence.show}
 
 
 SCORE = (
@@ -67,17 +82,9 @@ SCORE = (
 
 layout.heading(
     "Labels",
-    "A fine-tuned BERT gives a text its class, or each word its label. *Integrated gradients* tell which words "
-    "contributed: blue ones to the label, orange ones against it.",
+    "A fine-tuned BERT gives a text its class or each word its label, or it says if a second text follows. "
+    "*Integrated gradients* tell which words contributed: blue ones to the label, orange ones against it.",
     help=f"{SCORE}\n\n{explained(SCORE)}",
 )
-examples = texts.chosen().labels
-versions.examples_and_switch("label_", examples)
-reads_pairs = any(example["label_pair"] for example in examples.values())
-text, pair = state.text_fields(examples, "label_", alone=origin(models.chosen()) is not None and not reads_pairs)
-other = versions.field("label_", text)
-with layout.box():
-    if not clean(text):
-        raise InputError("the text is empty: write at least one word")
-    with layout.open_tab("labels", shown := views()) as name:
-        shown[name]()
+with layout.open_tab("labels", shown := views()) as name:
+    shown[name]()

@@ -72,20 +72,7 @@ def choose(labelled: LabelledWords, key: str) -> int:
     words = words_of(labelled)
     named = [i for i, label in enumerate(labelled.prediction.labels) if label != OUTSIDE]
     first = named[0] if named else 0
-    if state.unset(key):
-        linked = state.number_in(state.link_value("word"))
-        st.session_state[key] = first if linked is None or linked >= len(words) else linked
-    state.keep(key)
-    word = st.pills(
-        "Press a word to see what contributed to its label",
-        range(len(words)),
-        key=key,
-        format_func=chip_names(words).__getitem__,
-        persist_state="session",
-    )
-    word = first if word is None else word
-    state.share("word", "" if word == first else str(word))
-    return word
+    return state.linked_chip("Press a word to see what contributed to its label", chip_names(words), key, "word", first)
 
 
 def label_of(labelled: LabelledWords, word: int) -> str:

@@ -7,7 +7,7 @@ from app.shared.model.models import Loaded
 from app.shared.page.exports import model_lines
 
 if TYPE_CHECKING:
-    from app.views.play.gap import Version
+    from app.views.play.gap import Question, Version
 
 
 def guesses(loaded: Loaded, both: Sequence["Version"], word: str, k: int, title: str) -> str:
@@ -35,6 +35,42 @@ word = follow_word(model, tok, **question)
 control = follow_word(random_control(model), tok, **question)
 print(word.lens.layers[-1].tokens[:3])
 word_widget(word, {loaded.name!r}, control, {version.truth!r})"""
+
+
+def why(question: "Question", guess: str) -> str:
+    return f"""from bertlab.draw.charts.attribution import attribution_bars
+from bertlab.explain.ablation import random_control
+from bertlab.explain.attribution import attribute_fill
+from bertlab.explain.words.fill import masked_row
+{lines_of(question.loaded)}
+
+batch, positions = masked_row(model, tok, {question.version.text!r}, limit={question.loaded.limit})
+asked = batch, positions[{question.version.gap}], tok.convert_tokens_to_ids({guess!r})
+found = attribute_fill(model, tok, *asked)
+control = attribute_fill(random_control(model), tok, *asked)
+print(f"sum {{found.values.sum():.2f}}, log-odds rose by {{found.score - found.baseline:.2f}}")
+attribution_bars(found, control)"""
+
+
+def lens(question: "Question", position: int, k: int) -> str:
+    return f"""from bertlab.draw.charts.masking import lens_grid
+from bertlab.explain.words.lens import logit_lens
+{lines_of(question.loaded)}
+
+text = {question.version.text!r}
+lens = logit_lens(model, tok, text, position={position}, k={k}, limit={question.loaded.limit})
+print(f"{{lens.answer}}: ranks {{lens.ranks}}, first leads after layer {{lens.first_lead}}")
+lens_grid(lens)"""
+
+
+def sweep(question: "Question", k: int) -> str:
+    return f"""from bertlab.draw.charts.masking import surprisal_bars
+from bertlab.explain.words.surprisal import pseudo_log_likelihood, pseudo_perplexity, sweep
+{lines_of(question.loaded)}
+
+rows = list(sweep(model, tok, {question.version.typed!r}, k={k}, limit={question.loaded.limit}))
+print(f"{{pseudo_log_likelihood(rows):.1f}} nats, pseudo-perplexity {{pseudo_perplexity(rows):.1f}}")
+surprisal_bars(rows, tok.vocab_size)"""
 
 
 def sides(reader: str, bert: str, texts: Sequence[str], k: int, limit: int, title: str) -> str:

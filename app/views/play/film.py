@@ -7,9 +7,9 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page.exports import exports
-from app.views.masking import mask
+from app.shared.text import mask
 from app.views.play import cells, links
-from app.views.play.gap import Version
+from app.views.play.gap import Question, Version
 from bertlab.draw.charts.attention import followed_heatmap, followed_table
 from bertlab.draw.html.word import pack, word_component
 from bertlab.explain.text import Encoded
@@ -18,12 +18,12 @@ from bertlab.explain.words.follow import FollowedWord, follow_word
 KEY = "film"
 
 
-def show(asked: Sequence[models.Loaded], both: Sequence[Version], shown: int, encoded: Encoded) -> None:
-    for number, loaded in enumerate(asked):
+def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
+    for number, question in enumerate(asked):
         if number:
-            st.markdown(f"**{models.readable(loaded.name)}**")
-        own = not number and not shown  # `encoded` is the first version, as the first model reads it
-        show_film(loaded, both[shown], "-beside" * number, encoded if own else None)
+            st.markdown(f"**{models.readable(question.loaded.name)}**")
+        own = not number and question.version == both[0]  # `encoded` is the first version, as the first model reads it
+        show_film(question.loaded, question.version, question.key, encoded if own else None)
 
 
 def show_film(loaded: models.Loaded, version: Version, key: str, encoded: Encoded | None) -> None:

@@ -6,18 +6,28 @@ from os.path import commonprefix
 import streamlit as st
 
 from app.shared.model import models
-from app.shared.text import versions
-from app.views.masking import mask
+from app.shared.text import mask, versions
 from bertlab.explain.text import Encoded, clean, encode
 
 
 @dataclass(frozen=True)
 class Version:
-    """A text with [MASK] at each gap, the number of the gap that is guessed, and the token that was hidden there."""
+    """A text with [MASK] at each gap, the number of the gap that is guessed, the token that was hidden there, and the
+    text as it was typed."""
 
     text: str
     gap: int
     truth: str | None
+    typed: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """One version for one model; `key` tells the models apart."""
+
+    loaded: models.Loaded
+    version: Version
+    key: str
 
 
 def hidden(encoded: Encoded) -> list[int]:
@@ -52,7 +62,7 @@ def version(text: str, encoded: Encoded, positions: list[int], chosen: int) -> V
     typed = mask.typed_masks(encoded)
     written = mask.write_masks(text, encoded, 0, [i for i in positions if i not in typed])
     gap = sorted({*typed, *positions}).index(chosen)
-    return Version(written, gap, None if chosen in typed else encoded.tokens[chosen])
+    return Version(written, gap, None if chosen in typed else encoded.tokens[chosen], clean(text))
 
 
 def named(both: list[Version]) -> list[str]:

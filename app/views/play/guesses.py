@@ -11,7 +11,7 @@ from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import texts
 from app.views.play import cells
-from app.views.play.gap import Version
+from app.views.play.gap import Question, Version
 from bertlab.draw.charts.masking import fill_bars, fill_table, titled_panels
 from bertlab.draw.percent import percent
 from bertlab.explain.words.fill import Fill
@@ -21,11 +21,12 @@ GUESSES = 5
 SOME = 0.01  # a share of pieces of words that is worth a line
 
 
-def show(loaded: models.Loaded, both: Sequence[Version], names: Sequence[str], word: str, beside: bool) -> None:
-    """`beside`: this is the model to compare with, so that its name stands above."""
-    if beside:
+def show(question: Question, both: Sequence[Version], names: Sequence[str], word: str, count: int) -> None:
+    """`count`: so many guesses. The name of the model to compare with stands above them."""
+    loaded = question.loaded
+    if question.key:
         st.markdown(f"**{models.readable(loaded.name)}**")
-    found = [asked(loaded, version, word) for version in both]
+    found = [asked(loaded, version, word, count) for version in both]
     for number, (column, version) in enumerate(zip(st.columns(len(both), gap="medium"), both, strict=True)):
         with column, st.container(border=True, gap="xsmall"):
             show_card(loaded, version, found[number], f" :orange-badge[{plain(names[number])}]" if names else "")
@@ -34,12 +35,12 @@ def show(loaded: models.Loaded, both: Sequence[Version], names: Sequence[str], w
         say_difference(loaded, both, list(fills.values()))
     marked, truths = {guess.word for guess in found if guess.rank}, [version.truth for version in both]
     title = f"guesses of {loaded.name}{', yours in pink' * bool(marked)}"
-    code = cells.guesses(loaded, both, word, GUESSES, title)
-    exports(f"guesses{'-beside' * beside}", guess_table(fills), code, titled_panels(fills, title, truths, marked))
+    code = cells.guesses(loaded, both, word, count, title)
+    exports(f"guesses{question.key}", guess_table(fills), code, titled_panels(fills, title, truths, marked))
 
 
-def asked(loaded: models.Loaded, version: Version, word: str) -> WordGuesses:
-    return models.compute(guess_words, loaded, version.text, word, version.gap, GUESSES, loaded.limit)
+def asked(loaded: models.Loaded, version: Version, word: str = "", count: int = GUESSES) -> WordGuesses:
+    return models.compute(guess_words, loaded, version.text, word, version.gap, count, loaded.limit)
 
 
 def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge: str) -> None:
@@ -52,7 +53,7 @@ def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge
     if found.pieces >= SOME:
         notes.append(f"Pieces that only continue a word: {percent(found.pieces)} together.")
     if not loaded.random:
-        control = asked(models.control_of(loaded), version, "").fill
+        control = asked(models.control_of(loaded), version).fill
         p = percent(control.probabilities[0]).replace(" ", "\u00a0")
         notes.append(f"Control: random weights say “{plain(control.tokens[0])}” ({p}).")
     st.caption(" ".join(notes))

@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from app.explore import PAGES
+from app.explore import FIRST, PAGES
 from app.shared.model import models
 from bertlab.draw.html.word import Link
 from bertlab.explain.words.follow import FollowedWord
@@ -22,17 +22,23 @@ def of_stations(word: FollowedWord, text: str) -> list[Link]:
         for layer, head in enumerate(heads, 1)
     ]
     return [
-        link("masking", "Whole text", text=text, masking_tab="Whole text"),
+        behind("Whole text"),
         link("embeddings", "this text among others", embeddings_yours=text.replace("\n", " ")),
         *layers,
-        link("masking", "Layer by layer", text=text, masking_tab="Layer by layer"),
-        link("masking", "Fill in", text=text, masking_tab="Fill in"),
+        behind("Layer by layer"),
+        behind("Why this word?"),
     ]
 
 
 def most_attentive(word: FollowedWord, layer: int) -> int:
     """Return the head, counted from 1, that gives one token the most of its attention."""
     return 1 + int(word.attention[layer].max(-1).values.argmax())  # (A, S) -> (A,)
+
+
+def behind(view: str) -> Link:
+    """Return this page with another view on request."""
+    choices = {**st.query_params.to_dict(), "play_view": view}
+    return f"?{urlencode(choices)}", f"{PAGES[FIRST][0]}: {view}"
 
 
 def link(page: str, view: str, **choices: str) -> Link:

@@ -7,12 +7,18 @@ from app.shared.model import models
 from app.shared.page import layout, state
 from app.shared.page.markdown import chip_names
 from app.shared.text import fit, texts
-from app.views.play import film, guesses, sides
-from app.views.play.gap import Version, named, played
+from app.views.play import film, guesses, layer_by_layer, sides, whole_text, why
+from app.views.play.gap import Question, Version, named, played
 from bertlab.draw.html.marked import gapped_sentence
-from bertlab.explain.text import clean, encode
+from bertlab.explain.text import Encoded, clean, encode
 
-ON_REQUEST = {"Through the layers": film, "Left to right, or both sides?": sides}
+OF_A_GAP = {
+    "Through the layers": film,
+    "Layer by layer": layer_by_layer,
+    "Why this word?": why,
+    "Left to right, or both sides?": sides,
+}
+OF_THE_TEXT = {"Whole text": whole_text}
 DOORS = {
     "attention": "Where does each head look?",
     "embeddings": "Which texts are alike?",
@@ -21,18 +27,20 @@ DOORS = {
 }
 
 
-def fields(examples: state.Examples) -> tuple[str, str]:
-    """Show the fields for a sentence and another version of it. Returns both; "" without another one."""
+def fields(examples: state.Examples) -> tuple[str, str, int]:
+    """Show the fields for a sentence, another version of it and the number of guesses. Returns these; "" without
+    another version."""
     if "\n" in st.session_state.get("text", ""):  # from another page: a field of one line would swallow it
         st.session_state.text = " ".join(st.session_state.text.split())
     first = state.first_texts(examples)
     forget_version_of_another()
-    left, right = st.columns(2)
-    text = state.linked_text(left.text_input, "Your sentence, with [MASK] for a word", "text", first["text"])
+    row = st.container(horizontal=True, gap="medium", key="sentences")
+    text = state.linked_text(row.text_input, "Your sentence, with [MASK] for a word", "text", first["text"])
     usual = first["other"] if text == first["text"] else ""
-    other = state.linked_text(right.text_input, "Another version of it (optional)", "other", usual)
+    other = state.linked_text(row.text_input, "Another version of it (optional)", "other", usual)
     st.session_state.played = text, other
-    return text, "" if other.split() == text.split() else other
+    count = row.slider("Guesses", 5, 20, key="k", bind="query-params", width=140)
+    return text, "" if other.split() == text.split() else other, count
 
 
 def forget_version_of_another() -> None:
@@ -71,7 +79,7 @@ def guess_of(both: list[Version]) -> tuple[str, bool]:
     return word, st.toggle("Guess first", key="guess_first", bind="query-params", help=help) and not word
 
 
-def show(text: str, other: str, top, below) -> None:
+def show(text: str, other: str, count: int, top, below) -> None:
     """`top` is the place for the large sentence, `below` that for what is shown on request."""
     loaded, beside = models.model_for("fill"), models.beside("fill")
     encoded = encode(loaded.tokenizer, text, None, loaded.limit)
@@ -83,19 +91,25 @@ def show(text: str, other: str, top, below) -> None:
         with choices:
             number = swap(names)
             word, hide = guess_of(both) if both else ("", False)
-        large = [version.text for version in both] or [clean(text)]
-        place.html(gapped_sentence(large[number], large[-1 - number]))
+        shown = both or [Version(clean(text), 0, None, clean(text))]
+        place.html(gapped_sentence(shown[number].text, shown[-1 - number].text))
     fit.notice("fill", loaded, text)
-    if not both or hide:
+    if hide:
         return
-    asked = list(filter(None, (loaded, beside)))
-    for one in asked:
+    asked = [Question(loaded, shown[number], "")] + ([Question(beside, shown[number], "-beside")] if beside else [])
+    for question in asked if both else []:
         with layout.box():
-            guesses.show(one, both, names, word, beside=one is not loaded)
+            guesses.show(question, both, names, word, count)
     with below, layout.box():
-        view = st.pills("Look behind it", list(ON_REQUEST), key="play_view", bind="query-params")
-        if view:
-            ON_REQUEST[view].show(asked, both, number, encoded)
+        look_behind(asked, both, encoded)
+
+
+def look_behind(asked: list[Question], both: list[Version], encoded: Encoded) -> None:
+    """Show the view that is asked for; one of the whole text needs no gap."""
+    views = OF_A_GAP | OF_THE_TEXT if both else OF_THE_TEXT
+    view = st.pills("Look behind it", list(views), key="play_view", bind="query-params")
+    if view:
+        views[view].show(asked, both, encoded)
 
 
 layout.heading(
@@ -105,9 +119,9 @@ layout.heading(
 state.example_pills("Try", texts.chosen().play)
 top, answers, own, below = st.container(), st.container(key="answers"), st.container(), st.container(key="behind")
 with own:
-    text, other = fields(texts.chosen().play)
+    text, other, count = fields(texts.chosen().play)
 with answers, layout.box():
-    show(text, other, top, below)
+    show(text, other, count, top, below)
 with st.container(horizontal=True, vertical_alignment="center"):
     for page, question in DOORS.items():
         st.page_link(file_of(page), label=question, icon=PAGES[page][1])

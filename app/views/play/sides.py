@@ -12,7 +12,7 @@ from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import texts
 from app.views.play import cells, guesses
-from app.views.play.gap import Version
+from app.views.play.gap import Question, Version
 from app.views.play.guesses import GUESSES, first, guess_table, in_words, outcome
 from bertlab.draw.charts.masking import fill_bars, titled_panels
 from bertlab.explain.text import Encoded
@@ -27,8 +27,8 @@ SAME = (
 )
 
 
-def show(asked: Sequence[models.Loaded], both: Sequence[Version], shown: int, encoded: Encoded) -> None:
-    bert = asked[0]
+def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
+    bert = asked[0].loaded
     if bert.source not in LEFT_TO_RIGHT:
         offer_small_world(bert)
         return
@@ -36,7 +36,7 @@ def show(asked: Sequence[models.Loaded], both: Sequence[Version], shown: int, en
     assert reader is not None  # a bundled one
     gaps = [one_gap(bert.tokenizer, version.text) for version in both]
     left = [models.compute(fill_from_left, reader, version.text, GUESSES, reader.limit) for version in both]
-    right = [guesses.asked(bert, version, "").fill for version in both]
+    right = [guesses.asked(bert, version).fill for version in both]
     st.markdown(f"From the left alone, {change(left)}. From both sides, {change(right)}.")
     for column, gap, fill in zip(st.columns(len(both), gap="medium"), gaps, left, strict=True):
         with column, st.container(border=True, gap="xsmall"):

@@ -7,7 +7,7 @@ import streamlit as st
 from app.shared import contributions
 from app.shared.page import layout
 from app.shared.page.exports import exports
-from app.shared.page.markdown import explained, plain
+from app.shared.page.markdown import plain
 from app.views.spans import cells
 from app.views.spans.reading import Reading
 from bertlab import BertForQuestionAnswering, Tokenizer
@@ -43,10 +43,7 @@ def show_contributions(reading: Reading) -> None:
     asked = reading.question, reading.passage, *reading.span
     found, control = contributions.with_control(attribute, reading.loaded, *asked)
     st.markdown(in_a_sentence(reading.text, found))
-    contributions.show_marked(found)
-    bars = contributions.show_bars(found, control, f"What each token contributes to “{reading.text}”")
-    unit = f"Unit: nats of ln p(start) + ln p(end) of the answer. {contributions.completeness(found)}"
-    st.caption(unit, help=explained(unit))
+    bars = contributions.show_each(found, control, reading.text, "nats of ln p(start) + ln p(end) of the answer")
     code = cells.why(reading.loaded, reading.question, reading.passage)
     exports(f"why{reading.key}", attribution_table(found, control), code, bars)
 

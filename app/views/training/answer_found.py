@@ -1,35 +1,25 @@
 """An answer is found: one question, answered by each snapshot of a fine-tuning."""
 
-from collections.abc import Iterator
-
 import streamlit as st
 
-from app.shared.page import layout, progress
+from app.shared.page import layout
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.views.spans import reading
 from app.views.training import cells
-from app.views.training.film import MOST_MOMENTS, last_model, moments_of, settled
-from bertlab import BertForQuestionAnswering, Tokenizer
+from app.views.training.film import MOST_MOMENTS, frames_of, model_at, moments_of, settled
 from bertlab.draw.charts.film import answer_lines, answer_table
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.draw.percent import percent
-from bertlab.explain.runs import Moment, TrainingRun
+from bertlab.explain.runs import TrainingRun
 from bertlab.explain.snapshots import AnswerFrame, answer_film
-
-
-def film(
-    model: BertForQuestionAnswering, tokenizer: Tokenizer, moments: tuple[Moment, ...], question: str, passage: str
-) -> Iterator[AnswerFrame]:
-    """Call answer_film for progress.rows; it opens the models of the moments instead of `model`."""
-    return answer_film(moments, question, passage)
 
 
 def show(run: TrainingRun, source: str, step: int) -> None:
     """`source` is what a cell opens; `step` is marked."""
     question, passage = reading.fields(run.name, "film_")
-    moments, loaded = moments_of(run), last_model("answer", run)
-    frames = progress.rows(film, loaded, moments, question, passage, total=len(moments))
+    moments, loaded = moments_of(run), model_at("answer", run)
+    frames = frames_of(answer_film, loaded, moments, question, passage)
     if not frames:
         return
     last = frames[-1].answer

@@ -1,5 +1,7 @@
 """Notebook cells of the training page; a test runs every one. `most`: the largest number of snapshots shown."""
 
+from app.shared.page.exports import model_lines
+
 
 def curves(run: str, log_steps: bool) -> str:
     return f"""from bertlab.draw.charts.runs import run_curves
@@ -53,3 +55,14 @@ texts, labels = [s.text for s in sentences], [s.label for s in sentences]
 moments = picked(read_run({run!r}).moments, {most})
 film = list(cloud_film(moments, texts, labels, pooling={pooling!r}))
 strip([cloud_tile(frame, project(frame.vectors).points, labels, texts) for frame in film])"""
+
+
+def draw(model: str, text: str, pair: str | None, rate: float, seed: int, limit: int) -> str:
+    return f"""from bertlab.draw.html.marked import token_strip
+from bertlab.explain.words.masking import sample_masking
+from IPython.display import HTML
+{model_lines("BertForPreTraining", model)}
+
+drawn = sample_masking(model, tok, {text!r}, {pair!r}, rate={rate}, seed={seed}, limit={limit})
+print([(guess.truth, guess.guess, round(guess.loss, 2)) for guess in drawn.guesses])
+HTML(token_strip(drawn.after, drawn.actions, drawn.before, drawn.special))"""

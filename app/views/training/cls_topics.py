@@ -1,17 +1,14 @@
 """[CLS] and topics: the vectors of labelled sentences, snapshot by snapshot, and when their topics separate."""
 
-from collections.abc import Iterator
-
 import streamlit as st
 
-from app.shared.page import layout, progress
+from app.shared.page import layout
 from app.shared.page.exports import exports
 from app.views.training import cells
-from app.views.training.film import MOST_MOMENTS, last_model, moments_of
-from bertlab import BertModel, Tokenizer
+from app.views.training.film import MOST_MOMENTS, frames_of, model_at, moments_of
 from bertlab.draw.charts.film import accuracy_steps, accuracy_table, class_key, cloud_tile, strip, unfitted
 from bertlab.draw.percent import percent
-from bertlab.explain.runs import PAIRS, Moment, TrainingRun
+from bertlab.explain.runs import PAIRS, TrainingRun
 from bertlab.explain.snapshots import CloudFrame, cloud_film
 from bertlab.explain.vectors import project
 from bertlab.model.mixing import Pooling
@@ -28,25 +25,13 @@ def sentences() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(s.text for s in made), tuple(s.label for s in made)
 
 
-def film(
-    model: BertModel,
-    tokenizer: Tokenizer,
-    moments: tuple[Moment, ...],
-    texts: tuple[str, ...],
-    labels: tuple[str, ...],
-    pooling: Pooling,
-) -> Iterator[CloudFrame]:
-    """Call cloud_film for progress.rows; it opens the models of the moments instead of `model`."""
-    return cloud_film(moments, texts, labels, pooling)
-
-
 def show(run: TrainingRun, source: str, step: int) -> None:
     """`source` is what a cell opens; `step` is marked."""
-    moments, loaded = moments_of(run), last_model("encoder", run)
+    moments, loaded = moments_of(run), model_at("encoder", run)
     texts, labels = sentences()
     options = dict(default="[CLS]", required=True, key="film_vector", bind="query-params")
     vector = st.segmented_control("Vector of a text", list(VECTORS), **options)
-    frames = progress.rows(film, loaded, moments, texts, labels, VECTORS[vector], total=len(moments))
+    frames = frames_of(cloud_film, loaded, moments, texts, labels, VECTORS[vector])
     if not frames:
         return
     st.markdown(story(frames, vector == "[CLS]" and any(name in PAIRS for name in run.measures)))

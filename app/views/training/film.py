@@ -1,15 +1,18 @@
 """What all films of a training share: the snapshots they show, and the fields for a text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 
 import streamlit as st
 
 from app.shared.model import models
-from app.shared.page import state
+from app.shared.page import progress, state
 from app.shared.text import texts
+from bertlab import Tokenizer
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun
 from bertlab.explain.snapshots import picked
+from bertlab.model.base import PretrainedModel
 
 MOST_MOMENTS = 12
 
@@ -22,12 +25,24 @@ def moments_of(run: TrainingRun) -> tuple[Moment, ...]:
     return chosen
 
 
-def last_model(task: str, run: TrainingRun) -> models.Loaded:
-    """Open the last snapshot, or the result of the run. Raises InputError if it has no head for `task`."""
-    loaded = models.open_model(task, run.moments[-1].source)
+def model_at(task: str, run: TrainingRun, step: int | None = None) -> models.Loaded:
+    """Open the snapshot at `step`, by default the result of the run. Raises InputError if it has no head for `task`."""
+    moment = next((moment for moment in run.moments if moment.step == step), run.moments[-1])
+    loaded = models.open_model(task, moment.source)
     if loaded is None:
         raise InputError(f"{run.name} has no head for this task: choose another run")
     return loaded
+
+
+def frames_of(film: Callable, loaded: models.Loaded, moments: Sequence[Moment], *arguments) -> list:
+    """Return the frames film(moments, *arguments), computed under a progress bar; it opens the models of the moments
+    instead of the `loaded` one."""
+
+    @wraps(film)
+    def frames(model: PretrainedModel, tokenizer: Tokenizer, *asked) -> Iterator:
+        return film(*asked)
+
+    return progress.rows(frames, loaded, moments, *arguments, total=len(moments))
 
 
 def settled(outputs: Sequence) -> int:
@@ -37,6 +52,9 @@ def settled(outputs: Sequence) -> int:
 
 def text_fields(run: TrainingRun) -> tuple[str, str | None]:
     """Show the fields for a text, with examples that suit what the run has learned from."""
-    examples = texts.prefixed("film_", texts.of(run.name).masked)
+    examples = {
+        name.partition(",")[0]: {"film_text": versions["text"], "film_pair": ""}
+        for name, versions in texts.of(run.name).play.items()
+    }
     state.example_pills("Try", examples)
     return state.text_fields(examples, "film_")

@@ -1,38 +1,29 @@
 """A gap fills: the probabilities of words at one masked position, snapshot by snapshot."""
 
-from collections.abc import Iterator
-
 import streamlit as st
 
-from app.shared.page import layout, progress
+from app.shared.page import layout
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.views.training import cells
-from app.views.training.film import MOST_MOMENTS, last_model, moments_of, settled, text_fields
-from bertlab import BertForPreTraining, Tokenizer
+from app.views.training.film import MOST_MOMENTS, frames_of, model_at, moments_of, settled, text_fields
+from bertlab import Tokenizer
 from bertlab.draw.charts.film import word_lines, word_table
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
-from bertlab.explain.runs import Moment, TrainingRun
+from bertlab.explain.runs import TrainingRun
 from bertlab.explain.snapshots import WordFrame, followed_words, word_film
 from bertlab.explain.text import Encoded, encode
-
-
-def film(
-    model: BertForPreTraining, tokenizer: Tokenizer, moments: tuple[Moment, ...], text: str, pair: str | None, gap: int
-) -> Iterator[WordFrame]:
-    """Call word_film for progress.rows; it opens the models of the moments instead of `model`."""
-    return word_film(moments, text, pair, gap)
 
 
 def show(run: TrainingRun, source: str, step: int) -> None:
     """`source` is what a cell opens; `step` is marked."""
     text, pair = text_fields(run)
-    moments, loaded = moments_of(run), last_model("fill", run)
+    moments, loaded = moments_of(run), model_at("fill", run)
     encoded = encode(loaded.tokenizer, text, pair, loaded.model.config.max_position_embeddings)
     layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
     gap = choose_gap(encoded)
-    frames = progress.rows(film, loaded, moments, text, pair, gap, total=len(moments))
+    frames = frames_of(word_film, loaded, moments, text, pair, gap)
     if not frames:
         return
     table = word_table(frames, followed_words(frames), loaded.tokenizer)

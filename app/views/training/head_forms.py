@@ -1,21 +1,18 @@
 """A head forms: where one head attends, snapshot by snapshot."""
 
-from collections.abc import Iterator
-
 import streamlit as st
 from torch import Tensor
 
 from app.shared.model import models
-from app.shared.page import layout, progress, state
+from app.shared.page import layout, state
 from app.shared.page.exports import exports
 from app.views.training import cells
-from app.views.training.film import MOST_MOMENTS, last_model, moments_of, text_fields
-from bertlab import BertModel, Tokenizer
+from app.views.training.film import MOST_MOMENTS, frames_of, model_at, moments_of, text_fields
 from bertlab.draw.charts.film import head_tile, role_lines, role_table, strip, unfitted
 from bertlab.draw.percent import percent
 from bertlab.explain.attention.heads import RESTING, ROLES, head_roles
 from bertlab.explain.attention.maps import attention_maps
-from bertlab.explain.runs import Moment, TrainingRun
+from bertlab.explain.runs import TrainingRun
 from bertlab.explain.snapshots import HeadFrame, head_film, heads_by_change, role_scores
 
 NAMED = ROLES[: ROLES.index(RESTING)]  # roles that name a token
@@ -28,18 +25,11 @@ PHRASES = {
 }
 
 
-def film(
-    model: BertModel, tokenizer: Tokenizer, moments: tuple[Moment, ...], text: str, pair: str | None, limit: int
-) -> Iterator[HeadFrame]:
-    """Call head_film for progress.rows; it opens the models of the moments instead of `model`."""
-    return head_film(moments, text, pair, limit)
-
-
 def show(run: TrainingRun, source: str, step: int) -> None:
     """`source` is what a cell opens; `step` is marked."""
     text, pair = text_fields(run)
-    moments, loaded = moments_of(run), last_model("encoder", run)
-    frames = progress.rows(film, loaded, moments, text, pair, MOST_TOKENS, total=len(moments))
+    moments, loaded = moments_of(run), model_at("encoder", run)
+    frames = frames_of(head_film, loaded, moments, text, pair, MOST_TOKENS)
     if not frames:
         return
     maps = frames[-1].maps

@@ -8,21 +8,22 @@ from app.explore import PAGES, file_of
 from app.shared.model import gate, models, uploads
 from app.shared.model.bundled import STORYWORLD
 from app.shared.page import layout
-from app.views.training import answer_found, cls_topics, gap_fills, head_forms, learning_curves
+from app.views.training import answer_found, cls_topics, gap_fills, head_forms, learning_curves, pretraining_draw
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.io.gate import brief
 from bertlab.io.locate import bundled_models
 
 CHOSEN = "the chosen model"
-FILMS = {  # each with the task whose head a run needs
+OF_SNAPSHOTS = {  # each with the task whose head a run needs
     "A gap fills": (gap_fills, "fill"),
     "An answer is found": (answer_found, "answer"),
     "A head forms": (head_forms, "encoder"),
     "[CLS] and topics": (cls_topics, "encoder"),
 }
+OF_A_MODEL = {"Pretraining's draw": (pretraining_draw, "fill")}
 # The task whose head a page needs; other pages need the encoder.
-NEEDED = {"play": "fill", "masking": "fill", "spans": "answer"}
+NEEDED = {"play": "fill", "spans": "answer"}
 # No model; classifiers have no snapshots; this page.
 NOT_LINKED = ("stories", "labels", "dataset", "training")
 
@@ -94,10 +95,14 @@ def opened(name: str) -> TrainingRun:
     return read_run(name)
 
 
-def films(run: TrainingRun) -> dict:
-    """Return the views of snapshots that suit what this run learned."""
-    last = run.moments[-1].source
-    return {name: film for name, (film, task) in FILMS.items() if models.open_model(task, last) is not None}
+def views_of(run: TrainingRun) -> dict:
+    """Return the views that suit what this run learned and kept; films need several snapshots."""
+    kept = len(run.moments)
+    offered = (OF_SNAPSHOTS if kept > 1 else {}) | (OF_A_MODEL if kept else {})
+    fit = {
+        name: v for name, (v, task) in offered.items() if models.open_model(task, run.moments[-1].source) is not None
+    }
+    return {"Learning curves": learning_curves} | fit
 
 
 def cell_source(name: str) -> str:
@@ -114,11 +119,11 @@ def show(place, run: TrainingRun) -> None:
         show_links(run, moment)
     else:
         how = "To keep some, train with `--set snapshot_steps=0,100,1000`"
-        st.caption(f"This run kept no snapshots, so only its curves can be shown. {how}.")
+        st.caption(f"This run kept no snapshots, so there is no film of it. {how}.")
         text = f"Watch the snapshots of {STORYWORLD}"
         st.button(text, key="film", icon=":material/movie:", type="tertiary", on_click=choose_film)
     models.name_model(moment.source if moment else run.name)
-    views = {"Learning curves": learning_curves} | (films(run) if moment else {})
+    views = views_of(run)
     with layout.open_tab("training", views) as name:
         views[name].show(run, cell_source(run.name), moment.step if moment else None)
 

@@ -51,15 +51,6 @@ def fill_bars(fill: Fill, truth: str | None = None, marked: Collection[str] = ()
     return (bars + labels).properties(height=alt.Step(25))
 
 
-def fill_panels(fills: Sequence[Fill], truths: Sequence[str]) -> alt.VConcatChart:
-    """The fill_bars of one gap below the other, each with its true token."""
-    panels = [
-        fill_bars(fill, truth).properties(title=f"gap {number}")
-        for number, (fill, truth) in enumerate(zip(fills, truths, strict=True), 1)
-    ]
-    return alt.vconcat(*panels)
-
-
 def titled_panels(
     fills: Mapping[str, Fill], title: str, truths: Sequence[str | None] = (), marked: Collection[str] = ()
 ) -> alt.ConcatChart:

@@ -73,6 +73,13 @@ def masked_row(
     return encoded.batch | {"input_ids": ids}, positions
 
 
+def nth(positions: Sequence[int], gap: int) -> int:
+    """Return masked position number `gap`, counted from 0. Raises InputError if the text was cut off before it."""
+    if gap >= len(positions):
+        raise InputError(f"gap {gap + 1} is beyond what the model reads: shorten the text before it")
+    return positions[gap]
+
+
 def typed_masks(text: str, pair: str | None = None) -> int:
     """Return how many [MASK] a text or pair holds, those beyond the model's length too."""
     return sum(clean(part).count("[MASK]") for part in (text, pair or ""))

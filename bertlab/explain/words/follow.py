@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bertlab.explain.text import plain_bert_of
-from bertlab.explain.words.fill import MaskedLM, masked_row, position_logits
+from bertlab.explain.words.fill import MaskedLM, masked_row, nth, position_logits
 from bertlab.explain.words.lens import Lens, logit_lens
 from bertlab.inputs.features import Batch
 from bertlab.tokenizer import Tokenizer
@@ -52,7 +52,7 @@ def follow_word(
     `masked` and `limit` are as in fill_mask. Raises InputError as that does.
     """
     batch, gaps = masked_row(model, tokenizer, text, pair, masked, limit)
-    position = gaps[gap]
+    position = nth(gaps, gap)
     lens = logit_lens(model, tokenizer, text, pair, position, k, masked, limit)
     ids = batch["input_ids"][0].tolist()
     with torch.inference_mode():

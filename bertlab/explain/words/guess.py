@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from bertlab.explain.text import clean
-from bertlab.explain.words.fill import Fill, MaskedLM, masked_row, position_log_probabilities
+from bertlab.explain.words.fill import Fill, MaskedLM, masked_row, nth, position_log_probabilities
 from bertlab.tokenizer import Tokenizer
 
 
@@ -46,12 +46,13 @@ def guess_words(
     `limit` is as in fill_mask. Raises InputError as that does.
     """
     batch, positions = masked_row(model, tokenizer, text, limit=limit)
-    log_p = position_log_probabilities(model, batch, [positions[gap]])[0, : tokenizer.vocab_size]  # (V,)
+    position = nth(positions, gap)
+    log_p = position_log_probabilities(model, batch, [position])[0, : tokenizer.vocab_size]  # (V,)
     pieces = tokenizer.continues_word(torch.arange(len(log_p)))
     whole = log_p.masked_fill(pieces, -torch.inf)
     best = whole.topk(min(k, int((~pieces).sum())))
     tokens, entropy = tokenizer.convert_ids_to_tokens(best.indices.tolist()), -float((log_p.exp() * log_p).sum())
-    fill = Fill(positions[gap], tokens, best.values.exp().tolist(), entropy)
+    fill = Fill(position, tokens, best.values.exp().tolist(), entropy)
     found = WordGuesses(fill, float(log_p[pieces].exp().sum()), word)
     token = one_token(tokenizer, word)
     if token is None:

@@ -10,7 +10,12 @@ from benchmarks.explorer.browser import PAGES
 from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
 
 pytestmark = pytest.mark.browser
-WIDE = [("attention", "?attention_tab=Is+it+an+explanation%3F"), ("spans", "?spans_tab=Starts+and+ends")]
+WIDE = [
+    ("attention", "?attention_tab=Is+it+an+explanation%3F"),
+    ("spans", "?spans_tab=Starts+and+ends"),
+    ("labels", "?labels_tab=Next+sentence"),
+    ("training", "?model=storyworld-tiny&training_tab=Pretraining%27s+draw"),
+]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -22,22 +27,9 @@ def test_page_asks_nobody_and_fits_a_phone(tab, server, page):
     assert overflow(tab) == 0
 
 
-def test_text_goes_along_from_page_to_page(tab, server):
-    show(tab, server, "masking")
-    field = tab.get_by_label("Your text")
-    field.fill("my dog is [MASK].")
-    field.press("Control+Enter")
-    tab.wait_for_url("**text=my*")
-    tab.get_by_role("link", name="Attention heads").click()
-    tab.locator(".matrix").wait_for()
-    assert tab.get_by_label("Your text").input_value() == "my dog is [MASK]."
-    assert "text=my" in tab.url
-    unharmed(tab)
-
-
 def test_script_in_a_text_stays_text(tab, server):
     evil = "%3Cimg%20src%3Dx%20onerror%3D%22window.hit%3D1%22%3E%20%3Cscript%3Ewindow.hit%3D1%3C/script%3E"
-    for page in ("masking", "attention"):
+    for page in ("play", "attention"):
         show(tab, server, page, f"?model=storyworld-tiny&text={evil}%20[MASK]")
         assert tab.evaluate("window.hit") is None
         unharmed(tab)
@@ -82,8 +74,8 @@ def test_ask_where_a_label_came_from(tab, server):
 
 
 def test_downloads(tab, server):
-    show(tab, server, "masking")
-    for name, start in (("CSV", b"position,rank"), ("PNG", b"\x89PNG")):
+    show(tab, server, "play")
+    for name, start in (("CSV", b"text,rank"), ("PNG", b"\x89PNG")):
         with tab.expect_download() as download:
             tab.get_by_role("button", name=name, exact=True).first.click()
         assert download.value.path().read_bytes().startswith(start)
@@ -91,15 +83,15 @@ def test_downloads(tab, server):
 
 
 def test_what_nobody_typed_is_there_on_the_next_page(tab, server):
-    show(tab, server, "masking", "?mask=2")
-    text = tab.get_by_label("Your text").input_value()
+    show(tab, server, "play")
+    text = tab.get_by_label("Your sentence").input_value()
     tab.get_by_role("link", name="Attention heads").click()
     tab.locator(".matrix").wait_for()
     assert tab.get_by_label("Your text").input_value() == text != ""
-    tab.get_by_role("link", name="Masked words").click()
-    tab.wait_for_url("**mask=2*")
+    tab.get_by_role("link", name="Play").click()
+    tab.locator(".large").wait_for()
     settle(tab)
-    assert tab.get_by_label("Your text").input_value() == text
+    assert tab.get_by_label("Your sentence").input_value() == text
     unharmed(tab)
 
 
@@ -120,7 +112,7 @@ def lightness(tab, selector: str, style: str) -> float:
 
 def test_charts_and_heads_can_be_read_in_the_dark(new_tab, server):
     tab = new_tab(color_scheme="dark")
-    show(tab, server, "masking")
+    show(tab, server, "play")
     paper = lightness(tab, "[data-testid=stApp]", "backgroundColor")
     assert paper < 0.2
     assert lightness(tab, "[data-testid=stVegaLiteChart] svg text", "fill") > paper + 0.4

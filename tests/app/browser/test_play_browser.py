@@ -1,5 +1,7 @@
 """Play in a real browser: guess, swap, own sentences; the moving picture plays, stops and steps."""
 
+from urllib.parse import quote_plus
+
 import pytest
 from browsing import overflow, settle, show, unharmed
 
@@ -157,4 +159,37 @@ def test_the_film_in_the_explorer(new_tab, server):
     tab.locator(".matrix").wait_for()
     assert tab.get_by_label("Your text").input_value() == "my dog is [MASK]."
     assert "head=2-" in tab.url
+    unharmed(tab)
+
+
+def test_every_view_behind_it_fits_a_phone_and_is_in_the_link(tab, server):
+    tab.set_viewport_size({"width": 390, "height": 844})
+    show(tab, server, "play", "?model=storyworld-tiny&text=my+dog+is+[MASK].+he+likes+walks.")
+    for name in ("Layer by layer", "Why this word?", "Whole text"):
+        tab.get_by_role("radio", name=name).click()
+        tab.wait_for_url(f"**play_view={quote_plus(name)}*")
+        settle(tab)
+        tab.locator(".st-key-behind [data-testid=stVegaLiteChart]").first.wait_for()
+        assert overflow(tab) == 0
+        unharmed(tab)
+    show(tab, server, "play", "?" + tab.url.split("?")[1])
+    assert tab.get_by_role("radio", name=name).get_attribute("aria-checked") == "true"
+    chips = tab.locator(".st-key-sweep button")
+    colours = [chips.nth(n).evaluate("e => getComputedStyle(e).backgroundColor") for n in (0, 1, 6)]
+    depths = [float(colour.rpartition(",")[2].rstrip(")")) for colour in colours]
+    assert depths[0] < 0.05 < depths[1] < depths[2]  # my, dog, walks
+    chips.nth(1).click()
+    tab.get_by_text("The model gives dog a probability of").wait_for()
+    assert "at=1" in tab.url
+    unharmed(tab)
+
+
+def test_a_station_of_the_film_leads_to_the_view_that_shows_more(new_tab, server):
+    tab = new_tab(reduced_motion="reduce")
+    show(tab, server, "play", "?model=storyworld-tiny&text=my+dog+is+[MASK].&play_view=Through+the+layers")
+    tab.get_by_role("button", name="Guess", exact=True).click()
+    tab.locator(".said a", has_text="Why this word?").click()
+    tab.get_by_text("contribute most to").wait_for()
+    settle(tab)
+    assert tab.get_by_label("Your sentence").input_value() == "my dog is [MASK]."
     unharmed(tab)

@@ -27,13 +27,13 @@ def film(run: str, text: str) -> tuple[str, pd.DataFrame]:
 
 def surprisals(run: str, text: str) -> tuple[str, pd.DataFrame]:
     model, tok = BertForPreTraining.from_pretrained(run), Tokenizer.from_pretrained(run)
-    link = "masking?" + urlencode({"masking_tab": "Whole text", "folder": run, "text": text})
+    link = "?" + urlencode({"play_view": "Whole text", "folder": run, "text": text})
     return link, sweep_table(list(sweep(model, tok, text)))
 
 
 def csv_of(tab) -> pd.DataFrame:
     with tab.expect_download() as download:
-        tab.get_by_role("button", name="CSV", exact=True).click()
+        tab.get_by_role("button", name="CSV", exact=True).last.click()  # of the view on request
     return pd.read_csv(StringIO(download.value.path().read_text()), keep_default_na=False)
 
 

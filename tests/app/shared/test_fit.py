@@ -14,7 +14,7 @@ from bertlab.io.locate import locate
 
 NEWS = "The president of France met the German chancellor in Berlin to talk about energy prices."
 STORY = "Albert Bowman is a mechanic of Redcliff. Quiet Albert lives on Laurel Avenue with his hen Noodle."
-MASKING, LABELS = "masking", "labels"
+LABELS = "labels"
 
 
 def fits(app) -> list:
@@ -45,7 +45,7 @@ def test_a_text_that_another_model_knows_better_leads_to_it(model, text, other):
 def test_examples_are_of_the_world_of_their_model():
     models = "english", "storyworld-tiny"
     tokenizers = {model: Tokenizer.from_pretrained(model) for model in models}
-    for kind in ("masked", "labels", "questions"):
+    for kind in ("play", "labels", "questions"):
         for model in models:
             found = getattr(texts.of(model), kind)
             offered = " ".join(
@@ -56,7 +56,7 @@ def test_examples_are_of_the_world_of_their_model():
                 rare_words(tokenizers["storyworld-tiny"], offered),
             )
             assert rare < 0.05 * words, (kind, model)
-            assert model == "storyworld-tiny" or here[0] > 0.15 * words, kind  # real English is strange to the town
+            assert model == "storyworld-tiny" or here[0] > 0.1 * words, kind  # real English is strange to the town
 
 
 @pytest.mark.parametrize(
@@ -80,13 +80,13 @@ def test_a_page_opens_with_the_first_example_of_its_model(model, question):
     ],
 )
 def test_a_text_of_its_own_needs_no_notice(model, text):
-    assert "new to it" not in said(opened(MASKING, model=model, text=text))
+    assert "new to it" not in said(opened(FIRST, model=model, text=text))
 
 
 @pytest.mark.parametrize(
     ("page", "link", "told"),
     [
-        (MASKING, {"text": NEWS}, "english has read a billion pairs of sentences"),
+        (FIRST, {"text": NEWS}, "english has read a billion pairs of sentences"),
         (
             "spans",
             {"question": "Where?", "passage": NEWS},
@@ -99,7 +99,7 @@ def test_beside_a_text_of_ones_own_stands_what_the_model_has_read(page, link, to
     """No measure of a text tells news from an article of Wikipedia, so it is said of every text that is no example."""
     app = opened(page, **link)
     assert fine(app) and told in said(app).replace("*", "")
-    if page != MASKING:  # what the model's card says of held-out examples
+    if page != FIRST:  # what the model's card says of held-out examples
         assert " of new ones of that kind it gets " in said(app)
     app = opened(page)
     assert fine(app) and told not in said(app).replace("*", "")

@@ -39,7 +39,7 @@ def test_folders_that_hold_no_model_are_answered_alike(tmp_path):
     (tmp_path / "file").write_text("x")
     answers = set()
     for name in ("there", "file", "none"):
-        for page, key in (("masking", "folder"), ("masking", "versus"), ("training", "run")):
+        for page, key in (("play", "folder"), ("play", "versus"), ("training", "run")):
             app = opened(page, **{key: str(tmp_path / name)})
             assert not app.exception
             answers.add((key, app.error[0].value.replace("\\", "").replace(name, "NAME")))

@@ -13,19 +13,19 @@ from bertlab.io.locate import locate
 
 
 def test_the_explorer_starts_with_real_english_and_the_small_world_is_one_press_away():
-    app = opened("masking")
+    app = opened()
     assert fine(app) and app.query_params == {}
     assert facts(app).startswith("**english**:") and "film reviews, 55 million words" in facts(app)
-    english = app.text_area(key="text").value
+    english = app.text_input(key="text").value
     assert app.button(key="world").label == "A small world whose every word we know"
     app.button(key="world").click().run()
     assert fine(app) and "".join(app.query_params["model"]) == "storyworld-tiny"
     assert "a small world whose every word we know" in facts(app)
-    assert "text" not in app.query_params and app.text_area(key="text").value != english  # each opens with its own
-    app.text_area(key="text").set_value("my [MASK] is late.").run()
+    assert "text" not in app.query_params and app.text_input(key="text").value != english  # each opens with its own
+    app.text_input(key="text").set_value("my [MASK] is late.").run()
     app.button(key="world").click().run()
     assert fine(app) and facts(app).startswith("**english**:") and "model" not in app.query_params
-    assert app.text_area(key="text").value == "my [MASK] is late."  # but the visitor's stays
+    assert app.text_input(key="text").value == "my [MASK] is late."  # but the visitor's stays
 
 
 def test_the_switch_puts_a_folder_aside(folders):
@@ -50,7 +50,7 @@ def test_the_stand_in_for_a_missing_head_is_of_the_family(model, task, shown):
     assert models.stand_in(task, model).name == shown
 
 
-@pytest.mark.parametrize("page", ["masking", "attention", "embeddings"])
+@pytest.mark.parametrize("page", ["play", "attention", "embeddings"])
 def test_a_step_of_the_training_drives_every_page(page):
     app = opened(page, model=TINY, step="300", embeddings_set="my own lines")
     assert not app.exception and not app.error
@@ -111,14 +111,14 @@ def spoil(folder: Path) -> None:
     save_file({name: tensor * float("nan") for name, tensor in tensors.items()}, folder / "model.safetensors")
 
 
-@pytest.mark.parametrize("page", ["masking", "attention", "embeddings", "spans", "labels"])
+@pytest.mark.parametrize("page", ["play", "attention", "embeddings", "spans", "labels"])
 def test_every_page_takes_a_second_model_of_another_kind(page):
     app = opened(page, versus="english-scratch", embeddings_set="my own lines")  # few, and so quick
     assert not app.exception and "This view failed" not in boxes(app)
     assert "english-scratch" in said(app)  # beside, or told why not
 
 
-@pytest.mark.parametrize("page", ["masking", "attention"])  # the bar is the same on all of them
+@pytest.mark.parametrize("page", ["play", "attention"])  # the bar is the same on all of them
 @pytest.mark.parametrize("versus", ["storyworld-tiny/step-00000", "no/such/model", "<b>"])
 def test_any_second_model_is_taken_or_told_of(page, versus):
     app = opened(page, versus=versus)
@@ -156,7 +156,7 @@ def test_a_damaged_snapshot_leaves_the_model(tmp_path):
 
 
 def test_a_known_model_of_the_hub_is_one_press_away_and_offline_a_line_says_what_to_do():
-    app = opened("masking")
+    app = opened()
     name = "google-bert/bert-base-uncased"
     app.button(key=f"hub {name}").click().run()
     assert not app.exception and app.text_input(key="folder").value == name

@@ -5,7 +5,6 @@ from pages import TINY, fine, opened, said
 
 from app.shared.page.sureness import ANSWER, GAP, LABEL, doubt
 
-SENSE = "The acting was terrible and the plot made no [MASK]."
 RESIGNED = "The finance minister resigned on Tuesday after weeks of protests over the new tax on fuel."
 
 
@@ -25,18 +24,15 @@ def test_a_weak_answer_names_the_next_best():
     [
         ("spans", {"question": "Why did the minister resign?", "passage": RESIGNED}, {"model": TINY}),
         ("labels", {"label_text": "The film opens with a train that leaves a station."}, {}),
-        ("masking", {"text": "The central bank raised interest [MASK] on Thursday."}, {"text": SENSE}),
     ],
 )
 def test_each_page_says_so(page, weak, sure):
     app = opened(page, **weak)
     assert fine(app) and "**Not sure**: " in said(app)
-    if page != "masking":
-        assert app.metric[0].label == "Best guess"
+    assert app.metric[0].label == "Best guess"
     app = opened(page, **sure)
     assert fine(app) and "Not sure" not in said(app)
-    if page != "masking":
-        assert app.metric[0].label in ("Answer", "Likeliest class")
+    assert app.metric[0].label in ("Answer", "Likeliest class")
 
 
 def test_the_heads_of_a_weak_answer_call_it_a_guess_too():

@@ -6,9 +6,7 @@ from pages import fine, opened, said
 from app.shared.text.versions import partners
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.html.marked import changed_words, gapped_sentence
-from bertlab.draw.percent import percent
 from bertlab.explain.attention.maps import attention_maps
-from bertlab.explain.words.fill import fill_mask
 
 TEXT, OTHER = "my [MASK] is hairy.", "my [MASK] is very tired."
 
@@ -29,20 +27,6 @@ def test_partners(one, other, pairs):
 def test_words_that_differ_are_marked_and_stay_text():
     shown = changed_words("a <b> c", "a <i> d c")
     assert "a <mark>&lt;b&gt;</mark> c" in shown and "a <mark>&lt;i&gt;</mark> <mark>d</mark> c" in shown
-
-
-def test_the_guesses_of_both_versions_are_those_of_the_library(folders):
-    app = opened("masking", folder=folders["pretrained"], text=TEXT, two="true", other=OTHER)
-    assert fine(app), said(app)
-    model, tok = (kind.from_pretrained(folders["pretrained"]) for kind in (BertForPreTraining, Tokenizer))
-    one, two = (fill_mask(model, tok, text)[0] for text in (TEXT, OTHER))
-    assert f"“**{one.tokens[0]}**” ({percent(one.probabilities[0])})" in said(app)
-    assert f"“**{two.tokens[0]}**” ({percent(two.probabilities[0])})" in said(app) or one.tokens[0] == two.tokens[0]
-    assert app.query_params["other"] in (OTHER, [OTHER])
-    app.text_input(key="other").set_value("nothing to fill").run()
-    assert fine(app) and "The other version has none of these gaps" in said(app)
-    app.text_input(key="other").set_value(TEXT).run()
-    assert fine(app) and "Both versions are the same so far" in said(app)
 
 
 def test_the_weight_that_changes_most_is_named(folders):

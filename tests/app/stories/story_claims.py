@@ -214,11 +214,11 @@ def born_late(station: Station) -> list[float]:
 def trained_for(station: Station) -> list[float]:
     from app.shared.text.texts import TOWN
 
-    text, pair = chosen(station)["text"], chosen(station)["pair"]
-    assert (text, pair) == TOWN.next_sentence["one story"]
+    text, pair = chosen(station)["next_text"], chosen(station)["next_pair"]
+    assert (text, pair) == tuple(TOWN.next_sentence["one story"].values())
     control = follows(text, pair, random=True)
     assert abs(control[0] - control[1]) < 2
-    return [*follows(text, pair), control[0], follows(*TOWN.next_sentence["two stories"])[0]]
+    return [*follows(text, pair), control[0], follows(*TOWN.next_sentence["two stories"].values())[0]]
 
 
 def not_your_topic(station: Station) -> list[float]:
@@ -241,7 +241,7 @@ def opinions(station: Station) -> list[float]:
 
 
 def out_of_its_world(station: Station) -> list[float]:
-    text, pair = chosen(station)["text"], chosen(station)["pair"]
+    text, pair = chosen(station)["next_text"], chosen(station)["next_pair"]
     milk = follows(text, pair)[0]
     return [milk, follows(text, "penguins are flightless birds.")[0], milk]
 

@@ -49,9 +49,9 @@ def test_a_link_of_a_story_opens_its_page_with_every_choice(name):
 
 
 def test_without_a_story_nothing_of_it_is_seen_and_one_can_leave_it():
-    names = [element.key for element in opened("masking").button]
+    names = [element.key for element in opened().button]
     assert "leave story" not in names
-    app = opened("masking", story="6-break-it/1")  # a page, but not that of the link's text
+    app = opened("attention", story="6-break-it/1")  # a page, but not that of the link's text
     assert fine(app) and "Shuffle the words" in said(app)
     app.switch_page("views/labels/page.py").run()
     assert fine(app) and "Shuffle the words" in said(app) and STATIONS["6-break-it", 1].look not in said(app)
@@ -83,7 +83,11 @@ control = "C"
             "my.toml: station 1: lok: no such key; there are control, link, look, means, title",
         ),
         ('control = "C"', 'control = " "', "my.toml: station 1: control: give a text in quotes"),
-        ("labels?", "lables?", "my.toml: station 1: link: no page 'lables': copy the address of one (stories, masking"),
+        (
+            "labels?",
+            "lables?",
+            "my.toml: station 1: link: no page 'lables': copy the address of one (stories, attention",
+        ),
         ("[[station]]", "[station]", "my.toml: station: give one or more"),
         ('"M"', '"M', "my.toml: no TOML: Illegal character '\\n' (at line 7, column 11)"),
     ],

@@ -45,5 +45,5 @@ def test_a_second_model_goes_into_the_cell(versus, folders):
 def test_roles_of_all_heads_are_a_table(folders):
     app = opened("attention", folder=folders["pretrained"])
     (table,) = (frame.value for frame in app.main.dataframe if "named" in frame.value)
-    assert len(table) == 2 * 3 * 7
+    assert len(table) == 2 * 3 * 9
     assert table["score"].dropna().between(0, 1.0001).all()

@@ -4,12 +4,15 @@ import json
 import shutil
 
 import pytest
-from pages import TINY, fine, opened, said
+from pages import TINY, boxes, fine, opened, said
 
+from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, Tokenizer
 from bertlab.evaluation.calibration import CALIBRATION, LONG, SHORT
+from bertlab.explain.ablation import random_control
 from bertlab.io.locate import locate
 
-WORDS = "Each word"
+WORDS, NEXT = "Each word", "Next sentence"
+TEXT, PAIR = "my dog is [MASK].", "he likes walks."
 
 
 def titles(app) -> list[str]:
@@ -141,3 +144,49 @@ def test_labels_of_names_are_explained():
     assert told[0].replace("\\", "").startswith("The label of “Ruth” is **B-person** (it begins the name of a person)")
     app.main.pills[-1].set_value(2).run()
     assert "The label of “bought” is **O** (no name)" in said(app)
+
+
+def judged(app):
+    return app.main.dataframe[0].value.set_index(["model", "order"])["probability"]
+
+
+def test_verdicts_on_a_pair():
+    app = opened("labels", model=TINY, labels_tab=NEXT, next_text=TEXT, next_pair=PAIR)
+    model, tok = (kind.from_pretrained(TINY) for kind in (BertForPreTraining, Tokenizer))
+    assert len(judged(app)) == 4
+    for name, judge in (("random weights", random_control(model)), (TINY, model)):
+        for order, pair in (("as written", (TEXT, PAIR)), ("texts swapped", (PAIR, TEXT))):
+            logits = judge(**tok([pair[0]], [pair[1]])).seq_relationship_logits[0].detach()
+            assert judged(app)[name, order] == pytest.approx(float(logits.softmax(-1)[0]), abs=1e-5)
+
+
+def test_pairs_are_offered_and_one_text_is_too_few():
+    app = opened("labels", model=TINY, labels_tab=NEXT)
+    for pair, verdict in (("one story", "follows"), ("two stories", "does not follow")):
+        app.pills(key="example_choice").set_value(pair).run()
+        assert fine(app) and f"storyworld-tiny**: the second text **{verdict}**" in said(app)
+    app.text_area(key="next_pair").set_value("").run()
+    assert not app.exception and "There is no second text" in boxes(app)
+    app.text_area(key="next_text").set_value("").run()
+    assert not app.exception and "view failed" not in boxes(app)
+
+
+def test_a_model_that_never_learned_pairs_leaves_them_to_another(folders, tmp_path):
+    tok = Tokenizer.from_pretrained(folders["pretrained"])
+    BertForMaskedLM(BertConfig.from_pretrained(folders["pretrained"])).save_pretrained(tmp_path, tok)
+    link = dict(labels_tab=NEXT, next_text="<b>a</b> *b* [MASK] :smile:", next_pair=PAIR)
+    app = opened("labels", folder=str(tmp_path), **link)
+    assert fine(app) and "has no head for this task, so you see **english-next**" in said(app)
+    assert set(judged(app).index.get_level_values(0)) == {"english-next", "random weights"}
+    app = opened("labels", versus=str(tmp_path), **link)
+    assert fine(app) and "so there is no comparison" in said(app)
+    assert set(judged(app).index.get_level_values(0)) == {"english-next", "random weights"}
+    app = opened("labels", versus=TINY, **link)
+    assert fine(app) and len(judged(app)) == 6
+
+
+def test_the_text_of_an_opinion_stays_while_pairs_are_looked_at():
+    app = opened("labels", model=TINY, label_text="It was salty.", labels_tab=NEXT)
+    assert fine(app) and not [field for field in app.text_area if field.key == "label_text"]
+    again = opened("labels", model=TINY, label_text="It was salty.")
+    assert fine(again) and again.text_area(key="label_text").value == "It was salty."

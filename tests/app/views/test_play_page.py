@@ -1,6 +1,7 @@
-"""Play without a browser: two versions of a sentence, the visitor's guess, the film, and the left-to-right model."""
+"""Play without a browser: two versions of a sentence, the visitor's guess, and each view behind it."""
 
 import json
+import math
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -11,19 +12,24 @@ from app.explore import FIRST, PAGES
 from app.shared.model.bundled import DEFAULT_MODEL, LEFT_TO_RIGHT
 from app.shared.page import sureness
 from app.shared.text import texts
+from app.shared.text.mask import context
 from app.shared.text.texts import NOTES, TIRED
 from app.views.play import film, sides
 from app.views.play.gap import Version, named
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.percent import percent
+from bertlab.explain.text import encode
 from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.from_left import fill_from_left
 from bertlab.explain.words.guess import guess_words
+from bertlab.explain.words.surprisal import pseudo_log_likelihood, sweep
 from tests.alike import assert_alike
 
 TEXT, OTHER = "my dog is [MASK].", "my cat is [MASK]."
 WIDE = TIRED.replace("tired", "wide")
 FILM, SIDES = "Through the layers", "Left to right, or both sides?"
+LAYERS, WHY, WHOLE = "Layer by layer", "Why this word?", "Whole text"
+MARKDOWN = "<b>x</b> *a* `b` $c$ :smile: [d](e) שלום 动物 🐕 [MASK]"
 READER = LEFT_TO_RIGHT[TINY]
 ROUNDED = 2e-3  # what the moving picture gets has three decimals
 
@@ -153,7 +159,7 @@ def test_one_of_several_gaps_is_guessed(folders):
 
 def test_names_tell_versions_apart():
     def names(*pair):
-        return named([Version(text, 0, None) for text in pair])
+        return named([Version(text, 0, None, text) for text in pair])
 
     assert names("The nurse said.", "The soldier said.") == ["nurse", "soldier"]
     assert names("It was wide.", "It was very wide.") == ["without", "very"]
@@ -190,11 +196,11 @@ def test_each_station_leads_to_its_page_with_the_same_text_and_model(folders, pi
     assert len(picture["links"]) == len(picture["stations"]) == 2 + 2 + 2
     for address, name in dict(picture["links"]).items():
         page, asked = urlsplit(address).path, dict(parse_qsl(urlsplit(address).query))
-        assert name.startswith(PAGES[page][0]) and asked["folder"] == folders["pretrained"]
-        app = opened(page, **asked)
+        assert name.startswith(PAGES[page or FIRST][0]) and asked["folder"] == folders["pretrained"]
+        app = opened(page or FIRST, **asked)
         assert fine(app), said(app)
         key = "embeddings_yours" if page == "embeddings" else "text"
-        assert "[MASK]" in app.text_area(key=key).value
+        assert "[MASK]" in app.session_state[key] or asked["mask"] == "4"
 
 
 def test_a_text_too_long_for_an_address_has_no_links(folders, pictures):
@@ -202,6 +208,138 @@ def test_a_text_too_long_for_an_address_has_no_links(folders, pictures):
     field(app, "Your sentence").set_value("my [MASK] " * 1000).run()
     assert fine(app) and pictures[-1]["links"] == [] and "left out" in boxes(app)
     assert "the stations lead nowhere" in said(app)
+
+
+@pytest.mark.parametrize("versus", ["nothing", TINY])
+@pytest.mark.parametrize("view", [LAYERS, WHY, WHOLE])
+def test_each_view_and_the_cells_it_shows(view, versus, folders):
+    app = opened(folder=folders["pretrained"], text=TEXT, play_view=view, versus=versus)
+    assert fine(app), said(app)
+    models = 1 if versus == "nothing" else 2
+    assert len(cells(app)) == 2 * models
+    for code in cells(app)[models:]:
+        assert run(code)[0].to_dict()
+    assert all(buttons in [button.label for button in app.download_button] for buttons in ("CSV", "PNG", "SVG"))
+
+
+def test_as_many_guesses_as_one_wants(folders, english):
+    app = opened(text=TEXT, k="20")
+    assert fine(app) and len(table(app)) == 20
+    assert list(table(app)["token"]) == guess_words(*english, TEXT, k=20).fill.tokens
+
+
+@pytest.mark.usefixtures("every_point")
+def test_why_this_word_adds_up():
+    app = opened(model=TINY, text="my dog is [MASK]. he likes walks.", play_view=WHY)
+    assert answers(app) == ["hairy"] and "**dog** (+" in said(app)
+    why = next(frame.value for frame in app.main.dataframe if "contribution" in frame.value)
+    _, names = run(cells(app)[1])
+    assert list(why["contribution"]) == pytest.approx(names["found"].values.tolist(), abs=1e-5)
+    assert list(why["random weights"]) == pytest.approx(names["control"].values.tolist(), abs=1e-5)
+
+
+def test_the_views_follow_the_shown_version_and_the_chosen_gap(folders):
+    link = dict(folder=folders["pretrained"], text="my [MASK] is [MASK].", other="my [MASK] was [MASK].", gap="2")
+    app = opened(**link, version="2", play_view=LAYERS)
+    assert fine(app), said(app)
+    _, names = run(cells(app)[-1])
+    assert names["text"] == link["other"] and names["lens"].position == 4
+
+
+@pytest.mark.parametrize("place", ["999", "a,-1,²"])
+@pytest.mark.parametrize(("view", "text"), [(WHY, "my dog is hairy"), (LAYERS, "a [MASK] [MASK]"), (WHOLE, "my dog")])
+def test_links_with_impossible_places_do_no_harm(view, text, place, folders):
+    app = opened(folder=folders["pretrained"], text=text, play_view=view, mask=place, at=place, gap=place)
+    assert fine(app), said(app)
+
+
+def test_gaps_go_along_to_a_model_with_other_tokens():
+    app = opened(model=TINY, text="penguins are flightless birds.", mask="2,4", versus="english-scratch")
+    assert fine(app), said(app)
+    assert "'penguin[MASK] are [MASK] birds.'" in cells(app)[1]  # of the model beside
+
+
+def test_a_model_beside_that_must_cut_the_gap_off_says_so():
+    told, text = "shorten the text before it", "[MASK] " + "penguins " * 50 + "are [MASK]."
+    app = opened(model=TINY, text=text, gap="2", versus="english-scratch", play_view=LAYERS)
+    assert not app.exception
+    assert {error.value.replace("\\", "") for error in app.error} == {f"Gap 2 is beyond what the model reads: {told}"}
+    assert "“**" in said(app)  # the first model's view is there all the same
+
+
+def test_surprisals_of_the_whole_text(folders):
+    app = opened(folder=folders["pretrained"], text=TEXT, play_view=WHOLE)
+    model, tok = (kind.from_pretrained(folders["pretrained"]) for kind in (BertForPreTraining, Tokenizer))
+    rows = list(sweep(model, tok, TEXT))
+    found = next(frame.value for frame in app.main.dataframe if "surprisal" in frame.value)
+    assert list(found["surprisal"]) == pytest.approx([row.surprisal for row in rows], abs=1e-5)
+    total = pseudo_log_likelihood(rows)
+    shown = {metric.label: metric.value for metric in app.metric}
+    assert shown["Pseudo-log-likelihood"] == f"−{-total:.1f} nats"
+    assert shown["Mean surprisal"] == f"{-total / len(rows):.2f} nats"
+    assert shown["Pseudo-perplexity"] == f"{math.exp(-total / len(rows)):,.1f}"
+    assert "[MASK] stays a gap" in said(app)
+
+
+def test_a_whole_text_needs_no_gap_and_a_hidden_word_is_read(folders):
+    for mask in ("", "2"):
+        app = opened(folder=folders["pretrained"], text="my dog likes walks", mask=mask, play_view=WHOLE)
+        assert fine(app) and "stays a gap" not in said(app), said(app)
+        assert "'my dog likes walks'" in cells(app)[-1] and len(cells(app)) == 1 + bool(mask)
+
+
+def test_the_most_surprising_token_is_shown_first_and_any_other_on_demand(folders):
+    link = dict(folder=folders["pretrained"], text="the the dog", play_view=WHOLE)
+
+    def chips(app):
+        return next(pills for pills in app.main.pills if pills.label.startswith("The deeper"))
+
+    app = opened(**link)
+    worst = int(next(frame.value for frame in app.main.dataframe if "surprisal" in frame.value)["surprisal"].argmax())
+    assert chips(app).value == worst and "at" not in app.query_params
+    other = (worst + 1) % len(chips(app).options)
+    chips(app).set_value(other).run()
+    assert fine(app) and app.query_params["at"] == str(other)
+    assert chips(opened(**link, at=str(other))).value == other
+
+
+def test_a_typed_mask_and_pressed_words(folders):
+    app = opened(folder=folders["pretrained"], text="the the the dog")
+    press = app.main.pills[1]
+    press.set_value([1, 3]).run()  # equal words are different chips
+    assert fine(app) and in_link(app, "mask") == {"mask": "1,3"}
+    app.selectbox(key="versus").set_value("random weights").run()
+    assert app.main.pills[1].value == [1, 3]
+    app = opened(folder=folders["pretrained"], text=TEXT, mask="2")
+    press = app.main.pills[1]
+    assert "a typed [MASK] stays" in press.label.replace("\\", "") and len(press.value) == 2
+    press.set_value([3]).run()
+    assert fine(app) and len(app.main.pills[1].value) == 2 and in_link(app, "mask") == {"mask": "3"}
+
+
+def test_masks_stay_when_the_step_of_the_training_changes():
+    app = opened(model=TINY, text="my dog is hairy", mask="2", step="300")
+    app.select_slider(key="step").set_value("0").run()
+    assert fine(app) and app.main.pills[1].value == [2]
+
+
+@pytest.mark.parametrize(
+    ("view", "text"), [*((view, MARKDOWN) for view in (LAYERS, WHY, WHOLE)), (LAYERS, "word [MASK] " * 10_000)]
+)
+def test_odd_texts_in_every_view(view, text, folders):
+    app = opened(folder=folders["pretrained"], text=text, play_view=view)
+    assert fine(app), said(app)
+    assert ("left out" in said(app)) == (len(text) > 1000)
+
+
+def test_a_gap_is_named_by_its_neighbours_with_dots_where_the_text_goes_on():
+    tok = Tokenizer.from_pretrained("storyworld-tiny")
+    encoded = encode(tok, "one two six ten [MASK] dog cat the .")
+    gap = encoded.tokens.index("[MASK]")
+    assert context(encoded, gap) == "… two six ten **▢** dog cat the …"
+    assert context(encode(tok, "a [MASK]"), 2) == "a **▢** "
+    cut = encode(tok, "penguins are not [MASK] penguins are not birds")
+    assert context(cut, cut.tokens.index("[MASK]")) == "penguins are not **▢** penguins are …"
 
 
 def beside(text: str = TIRED, other: str = WIDE):
@@ -262,9 +400,9 @@ def test_the_sentence_is_computed():
 
 
 def test_the_left_to_right_model_is_offered_nowhere_else():
-    app = opened("masking")
+    app = opened()
     assert READER not in app.sidebar.selectbox(key="model").options
     assert READER not in app.sidebar.selectbox(key="versus").options
-    assert fine(opened("masking", model=READER))  # the first model instead
-    told = opened("masking", folder=READER, text=TIRED)
+    assert fine(opened(model=READER))  # the first model instead
+    told = opened(folder=READER, text=TIRED)
     assert not told.exception and "This is a left-to-right model" in boxes(told)

@@ -1,5 +1,6 @@
 """The page Training: curves of runs in every state, films of their snapshots, and the step that all pages share."""
 
+import math
 import os
 import shutil
 from pathlib import Path
@@ -12,9 +13,10 @@ from streamlit.testing.v1 import AppTest
 
 from app.shared.text import texts
 from bertlab import BertForQuestionAnswering, Tokenizer
+from bertlab.draw.percent import percent
 from bertlab.io.locate import locate
 
-TABS = ["Learning curves", "A gap fills", "A head forms", "[CLS] and topics"]
+TABS = ["Learning curves", "A gap fills", "A head forms", "[CLS] and topics", "Pretraining's draw"]
 ATTENTION, READER = "Attention heads", "storyworld-tiny-qa"
 ODD = {
     "html": "<script>alert(1)</script> *bold* [MASK] :smile:",
@@ -52,7 +54,7 @@ def test_every_tab_shows_the_bundled_run(tab):
     assert fine(app), said(app)
     assert [button.key for button in app.main.get("download_button")]
     assert cells(app)
-    expected = ["two neighbours (3.91)", "animal", "ends with", "Neighbours name"]
+    expected = ["two neighbours (3.91)", "animal", "ends with", "Neighbours name", "The loss of this draw"]
     assert expected[TABS.index(tab)] in said(app)
 
 
@@ -99,7 +101,7 @@ def test_a_question_through_a_fine_tuning(reader):
     assert fine(app), said(app)
     assert "the model answers “bread”. It has done so since step 400; at step 0 it still answered" in said(app)
     assert all(f"**Step {step}**" in said(app) for step in ("0", "400", "1,800"))
-    assert [tab.label for tab in app.tabs] == [TABS[0], "An answer is found", *TABS[2:]]
+    assert [tab.label for tab in app.tabs] == [TABS[0], "An answer is found", *TABS[2:4]]
     app.text_input(key="film_question").set_value("").run()
     assert not app.exception and "question is empty" in said(app)
     app.text_input(key="film_question").set_value("What did <b>Ruth</b> buy :smile:").run()
@@ -168,10 +170,10 @@ def test_odd_texts(tab, odd, mine):
     assert ("left out" in said(app)) == (odd == "very long")
 
 
-@pytest.mark.parametrize("tab", TABS[1:3])
-def test_empty_texts(tab, mine):
+@pytest.mark.parametrize(("tab", "key"), [*((tab, "film_text") for tab in TABS[1:3]), (TABS[4], "next_text")])
+def test_empty_texts(tab, key, mine):
     app = opened(tab, run=mine)
-    app.text_area(key="film_text").set_value(" \n").run()
+    app.text_area(key=key).set_value(" \n").run()
     assert not app.exception and "text is empty" in said(app)
 
 
@@ -186,6 +188,28 @@ def test_the_head_of_a_link(mine):
     app = opened(TABS[2], run=mine, film_head="2-3")
     assert fine(app) and "Layer 2, head 3" in said(app)
     assert "Layer" in said(opened(TABS[2], run=mine, film_head="9-9"))
+
+
+def test_each_token_of_the_draw_has_its_loss(mine):
+    link = dict(run=mine, next_text="my dog is hairy and likes walks", next_pair="he <b>likes</b> *walks*")
+    app = opened(TABS[4], **link, rate="60", seed="7")
+    assert fine(app) and app.slider(key="seed").value == 7
+    table = app.main.dataframe[0].value
+    assert list(table[" "]) == [percent(math.exp(-loss)) for loss in table["loss"]]
+    assert f"**{table['loss'].mean():.2f} nats**" in said(app)
+    _, names = pages.run(cells(app)[0])
+    assert [guess.loss for guess in names["drawn"].guesses] == pytest.approx(list(table["loss"]), abs=1e-4)
+
+
+def test_the_draw_is_that_of_the_step_and_needs_no_snapshots(folders, tmp_path):
+    alone = tmp_path / "run"
+    shutil.copytree(folders["pretrained"], alone)
+    (alone / "recipe.json").write_text("{}")
+    (alone / "metrics.csv").write_text("step,mlm_loss\n10,2.0\n")
+    app = opened(TABS[4], run=str(alone))
+    assert fine(app) and len(app.tabs) == 2, said(app)
+    app = opened(TABS[4], model=TINY, step="0")
+    assert fine(app) and "'storyworld-tiny/step-00000'" in cells(app)[0]
 
 
 def test_the_step_drives_all_pages(mine):

@@ -1,42 +1,14 @@
-"""Which tokens are masked, and the query that each of one or two models therefore gets."""
+"""Which tokens of a text are masked: pressed ones and typed [MASK]s, the same on every page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 
-from app.shared.model import models
 from app.shared.page import state
 from app.shared.page.markdown import chip_names, plain
-from bertlab.errors import InputError
-from bertlab.explain.text import Encoded, clean, encode
+from bertlab.explain.text import Encoded, clean
 
 NEAR = 3  # tokens to either side of a gap
-
-
-@dataclass(frozen=True)
-class Query:
-    """A text or pair for one model, with the tokens at `masked` hidden; `key` tells the models apart.
-
-    `cut_off`: a masked position lies beyond what this model reads.
-    """
-
-    loaded: models.Loaded
-    text: str
-    pair: str | None
-    masked: tuple[int, ...] = ()
-    key: str = ""
-    cut_off: bool = False
-
-    @property
-    def name(self) -> str:
-        """The model's name for Markdown."""
-        return plain(self.loaded.name)
-
-    def check(self) -> None:
-        """Raise InputError if the model does not read as far as the last masked position."""
-        if self.cut_off:
-            raise InputError(f"{self.loaded.name} cuts this text into more tokens than it reads: shorten the text")
 
 
 def choose(encoded: Encoded) -> list[int]:
@@ -125,31 +97,6 @@ def gap_key(encoded: Encoded, positions: Sequence[int]) -> str:
     return key
 
 
-def queries(
-    loaded: models.Loaded,
-    beside: models.Loaded | None,
-    encoded: Encoded,
-    text: str,
-    pair: str | None,
-    positions: Sequence[int] = (),
-) -> list[Query]:
-    """Return the query for the model and for the one beside it.
-
-    If the second model cuts text into other tokens, its text has [MASK] written in place of the masked words.
-    """
-    typed = {i for i, token in enumerate(encoded.tokens) if token == "[MASK]"}
-    by_hand = tuple(i for i in positions if i not in typed)
-    own = Query(loaded, text, pair, by_hand)
-    if beside is None:
-        return [own]
-    if beside.tokenizer.vocab == loaded.tokenizer.vocab and beside.limit == loaded.limit:
-        return [own, Query(beside, text, pair, by_hand, "-beside")]
-    text, pair = (write_masks(part, encoded, segment, by_hand) for segment, part in enumerate((text, pair or "")))
-    ids = encode(beside.tokenizer, text, pair, beside.limit).input_ids
-    cut_off = int((ids == beside.tokenizer.mask_token_id).sum()) < len(positions)
-    return [own, Query(beside, text, pair or None, key="-beside", cut_off=cut_off)]
-
-
 def write_masks(text: str, encoded: Encoded, segment: int, positions: Sequence[int]) -> str:
     """Return the first (`segment` 0) or second text with [MASK] in place of its tokens at `positions`."""
     text = clean(text)
@@ -162,8 +109,8 @@ def write_masks(text: str, encoded: Encoded, segment: int, positions: Sequence[i
 
 def context(encoded: Encoded, position: int) -> str:
     """Return a masked position with a few tokens to either side, for Markdown."""
-    words = [i for i in range(len(encoded.tokens)) if not encoded.special[i]]
-    before, after = [i for i in words if i < position], [i for i in words if i > position]
+    before = [i for i in words(encoded) if i < position]
+    after = [i for i in words(encoded) if i > position]
     first, last = max(len(before) - NEAR, 0), NEAR
     while first > 0 and is_piece(encoded, before[first]):
         first -= 1

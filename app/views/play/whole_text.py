@@ -8,13 +8,13 @@ import streamlit as st
 from app.shared.page import layout, progress, state
 from app.shared.page.exports import exports
 from app.shared.page.markdown import chip_names, explained, plain, signed
-from app.views.masking import cells
-from app.views.masking.mask import Query
+from app.views.play import cells
+from app.views.play.gap import Question, Version
 from bertlab.draw.charts import masking as masking_charts
 from bertlab.draw.charts.masking import fill_bars
 from bertlab.draw.palette import ORANGE
 from bertlab.draw.percent import percent
-from bertlab.explain.text import encode
+from bertlab.explain.text import Encoded, encode
 from bertlab.explain.words.surprisal import (
     Surprisal,
     maskable_positions,
@@ -26,7 +26,7 @@ from bertlab.explain.words.surprisal import (
 GUESSES = 8
 
 
-def show(queries: Sequence[Query]) -> None:
+def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
     st.markdown(
         "Each token is masked in turn, and the model predicts it from all the others. Its *surprisal* is −ln of the "
         "probability that the model gave to the true token. 0 nats: the model was certain of it.",
@@ -37,29 +37,29 @@ def show(queries: Sequence[Query]) -> None:
         "nearer to 0 is the more natural one to the model. It is no true log-likelihood, because every token is "
         "predicted with all the others in sight, and the pieces of a split word (##) give each other away."
     )
-    if "[MASK]" in f"{queries[0].text} {queries[0].pair or ''}".upper():
+    if "[MASK]" in asked[0].version.typed:
         st.caption(":material/edit: A [MASK] stays a gap and has no surprisal: write a word there to see if it fits.")
-    layout.side_by_side(queries, show_sweep)
+    layout.side_by_side(asked, show_sweep)
 
 
-def show_sweep(query: Query) -> None:
-    loaded = query.loaded
-    ids = encode(loaded.tokenizer, query.text, query.pair, loaded.limit).input_ids
+def show_sweep(question: Question) -> None:
+    loaded, text = question.loaded, question.version.typed
+    ids = encode(loaded.tokenizer, text, None, loaded.limit).input_ids
     total, vocabulary = len(maskable_positions(loaded.tokenizer, ids)), loaded.tokenizer.vocab_size
 
     def draw(rows: list[Surprisal]) -> None:
         layout.show_chart(masking_charts.surprisal_bars(rows, vocabulary), "Surprisals so far", rows=len(rows))
 
-    rows = progress.rows(sweep, loaded, query.text, query.pair, GUESSES, loaded.limit, total=total, draw=draw)
+    rows = progress.rows(sweep, loaded, text, None, GUESSES, loaded.limit, total=total, draw=draw)
     if not rows:
         return
     if len(rows) == total:
         show_sums(rows)
-    chosen = choose_token(rows, query.key, math.log(vocabulary))
+    chosen = choose_token(rows, question.key, math.log(vocabulary))
     show_token(chosen, vocabulary)
     bars = masking_charts.surprisal_bars(rows, vocabulary)
     layout.show_chart(bars, in_words(rows), rows=len(rows))
-    exports(f"surprisal{query.key}", masking_charts.sweep_table(rows), cells.sweep(query, GUESSES), bars)
+    exports(f"surprisal{question.key}", masking_charts.sweep_table(rows), cells.sweep(question, GUESSES), bars)
 
 
 def show_sums(rows: Sequence[Surprisal]) -> None:
@@ -74,27 +74,13 @@ def show_sums(rows: Sequence[Surprisal]) -> None:
 def choose_token(rows: Sequence[Surprisal], key: str, uniform: float) -> Surprisal:
     """Show a coloured chip for every token; the most surprising one is pressed at first. Returns the pressed one."""
     first = max(range(len(rows)), key=lambda i: rows[i].surprisal)
-    widget = f"at{key} {hash(tuple(row.token for row in rows))}"
-    if state.unset(widget):
-        linked = state.number_in(state.link_value(f"at{key}"))
-        st.session_state[widget] = first if linked is None or linked >= len(rows) else linked
+    widget, box = f"at{key} {hash(tuple(row.token for row in rows))}", f"sweep{key}"
     tokens = chip_names([row.token for row in rows])
     names = [f"{token} :small[{row.surprisal:.1f}]" for token, row in zip(tokens, rows, strict=True)]
-    box = f"sweep{key}"
     st.html(colours(box, [row.surprisal / uniform for row in rows]))
+    label = "The deeper the colour, the higher the surprisal (in nats). Press a token to see the guesses there"
     with st.container(key=box):
-        state.keep(widget)
-        chosen = st.pills(
-            "The deeper the colour, the higher the surprisal (in nats). Press a token to see the guesses there",
-            range(len(rows)),
-            key=widget,
-            format_func=names.__getitem__,
-            required=True,
-            wrap=True,
-            persist_state="session",
-        )
-    state.share(f"at{key}", "" if chosen == first else str(chosen))
-    return rows[chosen]
+        return rows[state.linked_chip(label, names, widget, f"at{key}", first)]
 
 
 def colours(box: str, shares: Sequence[float]) -> str:

@@ -1,7 +1,7 @@
-"""Layer by layer: what the masked-word head reads at a masked position after each layer (the logit lens)."""
+"""Layer by layer: what the masked-word head reads at a gap after each layer (the logit lens)."""
 
+import math
 from collections.abc import Sequence
-from functools import partial
 
 import altair as alt
 import streamlit as st
@@ -9,36 +9,28 @@ import streamlit as st
 from app.shared.model import models
 from app.shared.page import layout
 from app.shared.page.exports import exports
-from app.shared.page.markdown import plain
-from app.views.masking import cells, mask
-from app.views.masking.mask import Query
+from app.shared.page.markdown import explained, plain
+from app.views.play import cells
+from app.views.play.gap import Question, Version
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts import masking as charts
 from bertlab.draw.percent import percent
 from bertlab.explain.text import Encoded
-from bertlab.explain.words.fill import masked_row
+from bertlab.explain.words.fill import Fill, masked_row, nth
 from bertlab.explain.words.lens import Lens, logit_lens
 
 GUESSES = 5
 
 
-def read(
-    model: BertForPreTraining,
-    tokenizer: Tokenizer,
-    text: str,
-    pair: str | None,
-    masked: Sequence[int],
-    limit: int,
-    number: int,
-) -> Lens:
-    """Return the lens on masked position `number`."""
-    _, positions = masked_row(model, tokenizer, text, pair, masked, limit)
-    return logit_lens(model, tokenizer, text, pair, positions[number], GUESSES, masked, limit)
+def read(model: BertForPreTraining, tokenizer: Tokenizer, text: str, gap: int, limit: int) -> Lens:
+    """Return the lens on gap number `gap`."""
+    _, positions = masked_row(model, tokenizer, text, limit=limit)
+    return logit_lens(model, tokenizer, text, position=nth(positions, gap), k=GUESSES, limit=limit)
 
 
-def show(queries: Sequence[Query], encoded: Encoded, positions: Sequence[int]) -> None:
+def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
     st.markdown(
-        "Every layer rewrites the vector at the masked position. The *logit lens* applies the masked-word head after "
+        "Every layer rewrites the vector at the gap. The *logit lens* applies the masked-word head after "
         "each layer, not only after the last."
     )
     st.caption(
@@ -47,22 +39,17 @@ def show(queries: Sequence[Query], encoded: Encoded, positions: Sequence[int]) -
         "leads after the last layer by definition, with random weights too (grey). What tells you something is how "
         "early it leads, and with what probability."
     )
-    number = mask.choose_one(encoded, positions)
-    if len(positions) == 1:
-        st.markdown(mask.context(encoded, positions[0]))
-    layout.side_by_side(queries, partial(show_lens, number=number))
+    layout.side_by_side(asked, show_lens)
 
 
-def show_lens(query: Query, number: int) -> None:
-    query.check()
-    asked = query.text, query.pair, query.masked, query.loaded.limit, number
-    lens = models.compute(read, query.loaded, *asked)
-    control = models.compute(read, models.control_of(query.loaded), *asked)
-    st.markdown(story(lens))
+def show_lens(question: Question) -> None:
+    loaded, asked = question.loaded, (question.version.text, question.version.gap, question.loaded.limit)
+    lens, control = (models.compute(read, one, *asked) for one in (loaded, models.control_of(loaded)))
+    st.markdown(f"{story(lens)} {evenness(lens.layers[-1], loaded.tokenizer.vocab_size)}", help=explained("nats"))
     grid = charts.lens_grid(lens)
     layout.show_chart(grid, f"Likeliest tokens after each layer. {in_words(lens)}")
     p = charts.lens_probability(lens, control)
-    rank = charts.lens_rank(lens, control, query.loaded.tokenizer.vocab_size)
+    rank = charts.lens_rank(lens, control, loaded.tokenizer.vocab_size)
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(f"Probability of “{plain(lens.answer)}”")
@@ -71,7 +58,7 @@ def show_lens(query: Query, number: int) -> None:
         st.markdown(f"Rank of “{plain(lens.answer)}” (1 is the first guess)")
         layout.show_chart(rank, f"Rank of {lens.answer} after each layer")
     picture = alt.vconcat(grid, p, rank).resolve_scale(color="independent")
-    exports(f"layers{query.key}", charts.lens_table(lens), cells.lens(query, lens.position, GUESSES), picture)
+    exports(f"layers{question.key}", charts.lens_table(lens), cells.lens(question, lens.position, GUESSES), picture)
 
 
 def story(lens: Lens) -> str:
@@ -82,6 +69,13 @@ def story(lens: Lens) -> str:
     first = f"layer {lens.first_lead}" if lens.first_lead else "the embeddings"
     lead = f"“**{answer}**” first leads after **{first}** of {last}"
     return f"{lead}, and stays ahead." if lens.first_lead == lens.settled else f"{lead}, falls behind, and leads again."
+
+
+def evenness(fill: Fill, vocabulary: int) -> str:
+    """Say over how many tokens the model spreads its guess in the end."""
+    choices = math.exp(fill.entropy)
+    even = f"{choices:,.{0 if choices > 10 else 1}f} of {vocabulary:,} tokens"
+    return f"In the end the entropy is {fill.entropy:.2f} nats: as uncertain as an even choice among {even}."
 
 
 def in_words(lens: Lens) -> str:

@@ -1,43 +1,47 @@
 """Pretraining's draw: which tokens the sampler chooses, what becomes of them, and the loss at each."""
 
-from collections.abc import Sequence
-from functools import partial
-
 import pandas as pd
 import streamlit as st
 
 from app.shared.model import models
-from app.shared.page import layout
+from app.shared.page import layout, state
 from app.shared.page.exports import exports
-from app.views.masking import cells
-from app.views.masking.mask import Query
+from app.shared.text import texts
+from app.views.training import cells
+from app.views.training.film import model_at
 from bertlab.draw.charts.masking import loss_bars, loss_table
 from bertlab.draw.html.marked import ACTIONS, token_strip
+from bertlab.explain.runs import TrainingRun
 from bertlab.explain.words.masking import SampledMasking, sample_masking
 from bertlab.inputs.masking import Masking
 
 
-def show(queries: Sequence[Query]) -> None:
+def show(run: TrainingRun, source: str, step: int | None) -> None:
+    """Show the guesses of the snapshot at `step`, or of the last one."""
     st.markdown(
         "In pretraining nobody picks the words: about 15% of the tokens are drawn at random. Of these, 80% become "
         "[MASK], 10% a random token, and 10% stay as they are, so the model must keep a useful vector for *every* "
         "word. This is the same sampler that trained the model."
     )
+    examples = texts.of(run.name).next_sentence
+    state.example_pills("Try", examples)
+    text, pair = state.text_fields(examples, "next_")
     left, right = st.columns(2, gap="large")
     rate = left.slider("Share of tokens chosen", 5, 80, 15, step=5, format="%d%%", key="rate", bind="query-params")
     seed = right.slider("Random seed", 0, 99, 0, key="seed", bind="query-params")
-    layout.side_by_side(queries, partial(show_draw, rate=rate / 100, seed=seed))
+    loaded = model_at("fill", run, step)
+    show_draw(loaded, text, pair, rate / 100, seed)
 
 
-def show_draw(query: Query, rate: float, seed: int) -> None:
-    drawn = models.compute(sample_masking, query.loaded, query.text, query.pair, rate, seed, query.loaded.limit)
+def show_draw(loaded: models.Loaded, text: str, pair: str | None, rate: float, seed: int) -> None:
+    drawn = models.compute(sample_masking, loaded, text, pair, rate, seed, loaded.limit)
     st.html(token_strip(drawn.after, drawn.actions, drawn.before, drawn.special))
     st.markdown("**What the model predicts at the chosen positions**")
     table = loss_table(drawn.guesses, ACTIONS)
     nats = st.column_config.NumberColumn("loss (nats)", format="%.2f")
     layout.show_shares(table.drop(columns="position"), "p(true)", {"loss": nats})
     losses, counts = st.columns([3, 2], gap="large")
-    bars = loss_bars(drawn.guesses, ACTIONS, query.loaded.tokenizer.vocab_size) if drawn.guesses else None
+    bars = loss_bars(drawn.guesses, ACTIONS, loaded.tokenizer.vocab_size) if drawn.guesses else None
     with losses:
         st.markdown(f"The loss of this draw is the mean over the chosen positions: **{drawn.loss:.2f} nats**.")
         if bars is not None:
@@ -46,7 +50,7 @@ def show_draw(query: Query, rate: float, seed: int) -> None:
         st.markdown("**Counts of this draw**")
         st.dataframe(count_table(drawn, rate), hide_index=True)
         st.caption("In every draw the counts are the whole numbers nearest to the expected ones.")
-    exports(f"masking{query.key}", table, cells.draw(query, rate, seed), bars)
+    exports("masking", table, cells.draw(loaded.source, text, pair, rate, seed, loaded.limit), bars)
 
 
 def in_words(drawn: SampledMasking) -> str:

@@ -1,49 +1,38 @@
 """Next sentence: does the second text follow the first? Asked in both orders, and of random weights too."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from app.shared.model import models
-from app.shared.page import layout
+from app.shared.page import layout, state
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import texts
-from app.views.masking import cells
-from app.views.masking.mask import Query
+from app.views.labels import cells
 from bertlab.draw.charts.masking import verdict_bars, verdict_table
 from bertlab.draw.percent import percent
+from bertlab.errors import InputError
+from bertlab.explain.text import clean
 from bertlab.explain.words.next_sentence import NextSentence, both_orders
 
 
-def show(queries: Sequence[Query]) -> None:
+def show() -> None:
     st.markdown(
         "In the second task of pretraining, **next sentence prediction** (NSP), BERT decides whether the second of "
         "two texts follows the first. In half of the pairs it does. In the other half, the *negatives*, the second "
         "text comes from elsewhere."
     )
-    st.pills("Try a pair", list(texts.chosen().next_sentence), key="nsp_pair", on_change=fill_fields)
-    judges = {one.loaded.name: one.loaded for one in queries if one.loaded.random or one.loaded.has(models.PAIRS_HEAD)}
-    for query in queries[1:]:
-        if query.loaded.name not in judges:
-            st.info(f"**{query.name}** was saved without a next-sentence head.", icon=":material/info:")
-    if queries[0].loaded.name not in judges:
-        judge = models.model_for("next sentence")
-        judges = {judge.name: judge} | judges
-    text, pair = queries[0].text, queries[0].pair
-    if not pair:
-        text, pair = next(iter(texts.chosen().next_sentence.values()))
-        st.caption(
-            "There is no second text: write one beside the first, or press a pair above. "
-            f"Until then you see an example: “{plain(text)}” – “{plain(pair)}”"
-        )
-    judges.setdefault(models.RANDOM, models.control_of(queries[0].loaded))
+    examples = texts.chosen().next_sentence
+    state.example_pills("Try", examples)
+    usual = state.first_texts(examples)
+    left, right = st.columns(2)
+    text = state.linked_text(left.text_area, "First text", "next_text", usual["next_text"], height=68)
+    pair = state.linked_text(right.text_area, "Second text", "next_pair", usual["next_pair"], height=68)
+    if not clean(pair):
+        raise InputError("there is no second text: write one beside the first")
+    judge, second = models.model_for("next sentence"), models.beside("next sentence")
+    judges = {judge.name: judge} | ({second.name: second} if second else {})
+    judges.setdefault(models.RANDOM, models.control_of(judge))
     show_verdicts(judges, text, pair)
-
-
-def fill_fields() -> None:
-    if st.session_state.nsp_pair:
-        st.session_state.text, st.session_state.pair = texts.chosen().next_sentence[st.session_state.nsp_pair]
 
 
 def show_verdicts(judges: dict[str, models.Loaded], text: str, pair: str) -> None:

@@ -1,0 +1,49 @@
+"""Why this word? What each token of the sentence contributes to the first guess."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.shared import contributions
+from app.shared.page import layout
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
+from app.views.play import cells, guesses
+from app.views.play.gap import Question, Version
+from bertlab import BertForPreTraining, Tokenizer
+from bertlab.draw.charts.attribution import attribution_table
+from bertlab.explain.attribution import Attribution, Progress, attribute_fill
+from bertlab.explain.text import Encoded
+from bertlab.explain.words.fill import masked_row, nth
+
+
+def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
+    st.markdown(
+        "*Integrated gradients* divide the log-odds of the first guess among the tokens that the model read. Blue "
+        "tokens contribute to the word, orange ones count against it."
+    )
+    layout.side_by_side(asked, show_why)
+
+
+def attribute(
+    model: BertForPreTraining,
+    tokenizer: Tokenizer,
+    text: str,
+    gap: int,
+    limit: int,
+    token_id: int,
+    progress: Progress | None = None,
+) -> Attribution:
+    """Return what each token contributes to `token_id` at gap number `gap` of a text."""
+    batch, positions = masked_row(model, tokenizer, text, limit=limit)
+    return attribute_fill(model, tokenizer, batch, nth(positions, gap), token_id, progress)
+
+
+def show_why(question: Question) -> None:
+    loaded, version = question.loaded, question.version
+    guess = guesses.asked(loaded, version).fill.tokens[0]
+    token_id = loaded.tokenizer.convert_tokens_to_ids(guess)
+    found, control = contributions.with_control(attribute, loaded, version.text, version.gap, loaded.limit, token_id)
+    st.markdown(contributions.in_a_sentence(guess, found))
+    bars = contributions.show_each(found, control, guess, f"nats of the log-odds of “{plain(guess)}”")
+    exports(f"why{question.key}", attribution_table(found, control), cells.why(question, guess), bars)
