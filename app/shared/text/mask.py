@@ -98,13 +98,23 @@ def gap_key(encoded: Encoded, positions: Sequence[int]) -> str:
 
 
 def write_masks(text: str, encoded: Encoded, segment: int, positions: Sequence[int]) -> str:
-    """Return the first (`segment` 0) or second text with [MASK] in place of its tokens at `positions`."""
+    """Return the first (`segment` 0) or second text with [MASK] in place of the words of the tokens at `positions`."""
     text = clean(text)
-    for position in sorted(positions, reverse=True):
-        if encoded.token_type_ids[position] == segment:
-            start, end = encoded.offsets[position].tolist()
+    for word in sorted({word_of(encoded, position) for position in positions}, key=min, reverse=True):
+        if encoded.token_type_ids[word[0]] == segment:
+            start, end = int(encoded.offsets[word[0]][0]), int(encoded.offsets[word[-1]][1])
             text = f"{text[:start]}[MASK]{text[end:]}"
     return text
+
+
+def word_of(encoded: Encoded, position: int) -> range:
+    """Return the positions of all pieces of the word that the token at `position` belongs to."""
+    first = last = position
+    while is_piece(encoded, first):
+        first -= 1
+    while last + 1 < len(encoded.tokens) and is_piece(encoded, last + 1):
+        last += 1
+    return range(first, last + 1)
 
 
 def context(encoded: Encoded, position: int) -> str:

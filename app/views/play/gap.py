@@ -12,7 +12,7 @@ from bertlab.explain.text import Encoded, clean, encode
 
 @dataclass(frozen=True)
 class Version:
-    """A text with [MASK] at each gap, the number of the gap that is guessed, the token that was hidden there, and the
+    """A text with [MASK] at each gap, the number of the gap that is guessed, the word that was hidden there, and the
     text as it was typed."""
 
     text: str
@@ -58,11 +58,13 @@ def played(loaded: models.Loaded, encoded: Encoded, text: str, other: str) -> li
 
 
 def version(text: str, encoded: Encoded, positions: list[int], chosen: int) -> Version:
-    """Return a text with [MASK] written at `positions`, to be guessed at the `chosen` one."""
+    """Return a text with [MASK] written for the words at `positions`, to be guessed at the `chosen` one."""
     typed = mask.typed_masks(encoded)
     written = mask.write_masks(text, encoded, 0, [i for i in positions if i not in typed])
-    gap = sorted({*typed, *positions}).index(chosen)
-    return Version(written, gap, None if chosen in typed else encoded.tokens[chosen], clean(text))
+    gaps = sorted({mask.word_of(encoded, i)[0] for i in (*typed, *positions)})
+    word = mask.word_of(encoded, chosen)
+    truth = "".join(encoded.tokens[i].removeprefix("##") for i in word)
+    return Version(written, gaps.index(word[0]), None if chosen in typed else truth, clean(text))
 
 
 def named(both: list[Version]) -> list[str]:

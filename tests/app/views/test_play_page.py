@@ -12,10 +12,10 @@ from app.explore import FIRST, PAGES
 from app.shared.model.bundled import DEFAULT_MODEL, LEFT_TO_RIGHT
 from app.shared.page import sureness
 from app.shared.text import texts
-from app.shared.text.mask import context
+from app.shared.text.mask import context, word_of, write_masks
 from app.shared.text.texts import NOTES, TIRED
 from app.views.play import film, sides
-from app.views.play.gap import Version, named
+from app.views.play.gap import Version, named, version
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.percent import percent
 from bertlab.explain.text import encode
@@ -148,7 +148,7 @@ def test_a_text_without_a_gap_offers_its_words(folders):
     assert fine(app), said(app)
     assert len(answers(app)) == 2 and in_link(app, "mask") == {"mask": "2"}
     assert "The hidden word, green: " in said(app)
-    assert set(table(app)["text"]) == {"my [MASK]g is hairy.", "my [MASK]g was hairy."}  # do ##g is two tokens
+    assert set(table(app)["text"]) == {"my [MASK] is hairy.", "my [MASK] was hairy."}  # do ##g is one word
 
 
 def test_one_of_several_gaps_is_guessed(folders):
@@ -256,7 +256,7 @@ def test_links_with_impossible_places_do_no_harm(view, text, place, folders):
 def test_gaps_go_along_to_a_model_with_other_tokens():
     app = opened(model=TINY, text="penguins are flightless birds.", mask="2,4", versus="english-scratch")
     assert fine(app), said(app)
-    assert "'penguin[MASK] are [MASK] birds.'" in cells(app)[1]  # of the model beside
+    assert "'[MASK] are [MASK] birds.'" in cells(app)[1]  # of the model beside
 
 
 def test_a_model_beside_that_must_cut_the_gap_off_says_so():
@@ -330,6 +330,16 @@ def test_odd_texts_in_every_view(view, text, folders):
     app = opened(folder=folders["pretrained"], text=text, play_view=view)
     assert fine(app), said(app)
     assert ("left out" in said(app)) == (len(text) > 1000)
+
+
+def test_a_pressed_piece_hides_its_whole_word():
+    tokenizer = Tokenizer.from_pretrained(TINY)
+    encoded = encode(tokenizer, "my huckleberry is here.", None, 32)
+    (first, *_, last) = word_of(encoded, 3)
+    assert last > first == 2 and encoded.tokens[3].startswith("##")
+    assert write_masks("my huckleberry is here.", encoded, 0, [3, last]) == "my [MASK] is here."
+    hidden = version("my huckleberry is here.", encoded, [3], 3)
+    assert (hidden.text, hidden.gap, hidden.truth) == ("my [MASK] is here.", 0, "huckleberry")
 
 
 def test_a_gap_is_named_by_its_neighbours_with_dots_where_the_text_goes_on():
