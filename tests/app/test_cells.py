@@ -45,7 +45,8 @@ def chart_texts(chart: dict) -> list[str]:
 
 TEXTS = {
     "bundled": embeddings.bundled_texts("sentiment", 40),
-    "reviews": embeddings.film_reviews(),
+    "reviews": embeddings.reviews("film_reviews"),
+    "subjects": embeddings.reviews("reviews_by_subject"),
     "own": embeddings.own_texts(list("abcdefgh"), list("xxxxyyyy")),
     "file": embeddings.file_texts("it's.csv", "t", "kind", 500, "no label"),
     "file without labels": embeddings.file_texts("it's.csv", "t", None, 500, "no label"),

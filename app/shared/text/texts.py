@@ -36,7 +36,8 @@ class Texts:
     data: tuple[str, ...]
 
 
-REVIEWS, OPINIONS, TOPICS, NAMES, QUESTIONS = "film reviews", "opinions", "topics", "names", "questions"
+SUBJECTS, REVIEWS, OPINIONS, TOPICS = "subjects", "film reviews", "opinions", "topics"
+NAMES, QUESTIONS = "names", "questions"
 TIRED = "the animal didn't cross the street because the [MASK] was too tired."
 STORE = ("the man went to the [MASK].", "he bought a gallon of milk.")
 IN_ASHFORD = "I am Penny Thorne, and I am an engineer. My dog Duchess is hairy."
@@ -182,7 +183,7 @@ ENGLISH = Texts(
             ("Who discovered the emperor penguin?", PENGUIN),  # the passage does not say
         ]
     ),
-    embeddings=(REVIEWS,),
+    embeddings=(SUBJECTS, REVIEWS),
     data=(REVIEWS,),
 )
 # A model of the visitor's own may have learned either; the texts of real English are the likelier to suit it.

@@ -89,10 +89,10 @@ examples = list({name}(seed=0, count={count}, split="test"))
 texts, labels = [e.text for e in examples], [e.label for e in examples]"""
 
 
-def film_reviews() -> str:
-    return """from bertlab.corpora.labelled.tabular import film_reviews
+def reviews(name: str) -> str:
+    return f"""from bertlab.corpora.labelled.tabular import {name}
 
-examples = film_reviews()
+examples = {name}()
 texts, labels = [e.text for e in examples], [e.label for e in examples]"""
 
 

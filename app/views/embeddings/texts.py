@@ -9,18 +9,20 @@ import streamlit as st
 
 from app.shared.page import state
 from app.shared.page.markdown import plain
-from app.shared.text.texts import OPINIONS, REVIEWS, TOPICS, chosen
+from app.shared.text.texts import OPINIONS, REVIEWS, SUBJECTS, TOPICS, chosen
 from app.shared.text.upload_text import uploaded_file, without_flags
 from app.views.embeddings import cells
 from bertlab.corpora.labelled.columns import LABELS, TEXTS, Columns
 from bertlab.corpora.labelled.records import Record, read_records
-from bertlab.corpora.labelled.tabular import ReadOptions, film_reviews, text_examples
+from bertlab.corpora.labelled.tabular import ReadOptions, film_reviews, reviews_by_subject, text_examples
 from bertlab.corpora.reading import Skipped
 from bertlab.draw.charts.projection import YOURS
 from bertlab.errors import InputError
 
 OWN, FILE = "my own lines", "a file"
 LEADS = {
+    SUBJECTS: "Reviews of films, books, food, hotels, apps, tools and services, written for this page. The subject is "
+    "the label.",
     REVIEWS: "One sentence each on some film, *positive* or *negative*, written for this page. Most of their words are "
     "found in both: “not a bad film” is praise, “not a good film” is none.",
     OPINIONS: "Two short sentences each, *good* or *bad*. Both contain good and bad words, and “not” or “although” "
@@ -28,6 +30,7 @@ LEADS = {
     TOPICS: "Two sentences each on one of six topics. The words alone give the topic away, and random weights keep the "
     "words: training has little to add here. *Opinions* show what it can add.",
 }
+READERS = {SUBJECTS: reviews_by_subject, REVIEWS: film_reviews}
 MAKERS = {OPINIONS: "sentiment", TOPICS: "labelled_sentences"}  # functions of the story world
 OWN_DEFAULT = """animals | my dog is hairy.
 animals | penguins are flightless birds.
@@ -88,8 +91,8 @@ def choose() -> TextSet | None:
 
 def bundled_texts(source: str) -> tuple[Sequence[str], Sequence[str], str]:
     st.caption(LEADS[source])
-    if source == REVIEWS:
-        return *_columns(film_reviews()), cells.film_reviews()
+    if source in READERS:
+        return *_columns(READERS[source]()), cells.reviews(READERS[source].__name__)
     return *_storyworld(MAKERS[source]), cells.bundled_texts(MAKERS[source], BUNDLED_TEXTS)
 
 

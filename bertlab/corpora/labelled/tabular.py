@@ -18,6 +18,7 @@ from bertlab.io.gate import parse_json
 from bertlab.io.locate import data_folder
 
 WHOLE = re.compile(r"[+-]?\d+\.0")
+LONGER = 13  # words: a shorter review may not show what it is about
 Problem = Literal["single_label_classification", "regression", "multi_label_classification"]
 
 
@@ -66,6 +67,15 @@ def read_table(
 def film_reviews() -> list[TextExample]:
     """Return forty sentences on films, written for bertlab: half "positive", half "negative"."""
     return list(read_table(data_folder() / "film_reviews.csv"))
+
+
+def reviews_by_subject(each: int = 20) -> list[TextExample]:
+    """Return so many of the longer reviews in data/english of each subject, which is the label: film, book, food ..."""
+    kept: dict[str, list[TextExample]] = {}
+    for example in read_table(data_folder() / "english" / "opinions.csv", label_column="topic"):
+        if len(example.text.split()) >= LONGER:
+            kept.setdefault(str(example.label), []).append(example)
+    return [example for found in kept.values() for example in found[:each]]
 
 
 def text_examples(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[TextExample]:

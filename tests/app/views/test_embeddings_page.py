@@ -1,5 +1,7 @@
 """The page of embeddings without a browser: its sets, models, neighbours, links, and what a reader may get wrong."""
 
+import re
+
 import pytest
 from pages import ODD, PLAIN, TINY, boxes, cells, fine, opened, run, said
 from streamlit.testing.v1 import AppTest
@@ -177,3 +179,10 @@ def test_a_sentence_encoder_opens_with_its_own_vector(folders, tmp_path):
     assert any("OwnPooling(kind='mean', unit=True" in code.value for code in app.main.code)
     for code in cells(app):
         run(code)
+
+
+def test_it_opens_on_texts_that_the_model_tells_apart_and_random_weights_do_not():
+    app = page()
+    assert fine(app), said(app)
+    learned = re.search(r"\*\*english\*\* names (\d+) points more than random weights \((\d+)%\): learned", said(app))
+    assert learned and int(learned[1]) > 25 and int(learned[2]) < 30, said(app)

@@ -34,7 +34,8 @@ def _drawn(fn) -> dict[str, Any]:
     """What holds of the first batches of two seeds."""
     tokens = [*SPECIAL, *(f"w{number}" for number in range(800))]
     tokenizer = Tokenizer({token: number for number, token in enumerate(tokens)})
-    made = [list(islice(fn(deepcopy(DOCUMENTS), tokenizer, 4, 21, 0.15, seed), 14)) for seed in (0, 0, 1)]
+    documents = deepcopy(DOCUMENTS)
+    made = [list(islice(fn(documents, tokenizer, 4, 21, 0.15, seed), 14)) for seed in (0, 0, 1)]
     expect(all(len(batches) == 14 for batches in made), "the batches end: begin another round over the documents.")
     names = {"input_ids", "attention_mask", "token_type_ids", "labels", "next_sentence_label"}
     expect(all(names <= batch.keys() for batch in made[0]), f"each batch has {', '.join(sorted(names))}.")
@@ -45,6 +46,7 @@ def _drawn(fn) -> dict[str, Any]:
     following = torch.cat([batch["next_sentence_label"] for batch in first]).float()
     firsts = [sorted({(int(row[1]) - 5) // 78 for row in _shown(batch)}) for batch in first]
     return {
+        "the documents stay as they were": documents == DOCUMENTS,
         "every batch has `size` rows": {len(batch["input_ids"]) for batch in first} == {4},
         "no row has more than max_tokens tokens, [CLS] and two [SEP] counted": longest <= 21,
         "pairs use the room that max_tokens leaves": longest == 21,
