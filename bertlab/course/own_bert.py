@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from pathlib import Path
 from pickle import UnpicklingError
@@ -20,7 +20,6 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from filelock import FileLock, Timeout
 from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
@@ -32,7 +31,7 @@ from bertlab.io.atomic import atomic_write
 from bertlab.io.locate import locate
 from bertlab.training.engine.throughput import Row
 from bertlab.training.initial_weights import start_from_sinusoids
-from bertlab.training.run_folder import read_rows
+from bertlab.training.run_folder import locked, read_rows
 
 MODEL = "storyworld-tiny"  # whose shape and vocabulary it has
 SAVED = "reader_bert"  # in data: what the solutions reach in all steps (data/make/reader_bert.py)
@@ -57,7 +56,6 @@ def train(end: int | None = None) -> None:
     Raises Mistake for a part of my_bert.py that fails its check, InputError while another process trains.
     """
     where = folder()
-    where.mkdir(parents=True, exist_ok=True)
     with only_one(where):
         my, _ = keep.load(*PARTS)
         tokenizer = my.Tokenizer.from_file(locate(MODEL) / "vocab.txt")
@@ -85,14 +83,9 @@ def material(my: ModuleType, tokenizer: Any) -> tuple[Iterator[Batch], list[Batc
     return made, list(islice(my.batches(new, tokenizer, size=PAIRS, max_tokens=TOKENS, seed=1), 5))
 
 
-def only_one(where: Path) -> FileLock:
+def only_one(where: Path) -> AbstractContextManager[None]:
     """Return the lock that a training holds. InputError where another one does."""
-    lock = FileLock(where / ".lock", timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise InputError(f"{where}: your BERT is in training already") from None
-    return lock
+    return locked(where, "your BERT is in training already")
 
 
 def stories(tokenizer: Any, seed: int, count: int, split: str) -> list[list[list[int]]]:
@@ -154,10 +147,10 @@ def measure(model: nn.Module, asked: Sequence[Batch]) -> Row:
 def start() -> None:
     """Start the training in a process of its own, or let it go on; nothing happens where it runs already."""
     where = folder()
-    where.mkdir(parents=True, exist_ok=True)
     (where / "stop").unlink(missing_ok=True)
     if is_running():
         return
+    where.mkdir(parents=True, exist_ok=True)
     home = os.environ | {keep.FOLDER: str(where.parent.absolute())}
     command = [sys.executable, "-m", "bertlab.course.own_bert"]
     with (where / "log.txt").open("w") as log:
@@ -174,10 +167,10 @@ def is_running() -> bool:
     if not folder().exists():
         return False
     try:
-        only_one(folder()).release()
+        with only_one(folder()):
+            return False
     except InputError:
         return True
-    return False
 
 
 def rows() -> list[Row]:

@@ -31,7 +31,7 @@ from bertlab.training.engine.optim import freeze
 from bertlab.training.engine.precision import Products
 from bertlab.training.engine.throughput import Row, encoder_operations
 from bertlab.training.recipes import FinetuneRecipe
-from bertlab.training.run import Run, open_run
+from bertlab.training.run import Run
 from bertlab.training.run_settings import FinetuneSettings
 from bertlab.training.task_loss import loss_of
 
@@ -79,9 +79,9 @@ def finetune(
     With `devices` above 1 the first process starts the others with its own command line; it alone writes, evaluates and
     has the best checkpoint in the end. InputError: no examples, a label that does not fit, a run folder in use.
     """
+    run = Run(settings)
     task, model, features = prepare(recipe, examples, dev, model)
-    sizes = products(recipe, model, features)
-    with open_run(recipe, settings, out, sizes, whole_batches=task.whole_batches) as run:
+    with run.opened(recipe, out, products(recipe, model, features), whole_batches=task.whole_batches):
         run.begin(fingerprint(features, dev), on_log, settings.on_evaluation)
         dev_set = DevSet(task, model, dev, recipe.patience, run.log_evaluation)
         if run.state:

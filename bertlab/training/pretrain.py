@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bertlab.errors import InputError
 from bertlab.inputs.store import TokenStore
@@ -23,11 +23,8 @@ from bertlab.training.engine.throughput import Row
 from bertlab.training.initial_weights import new_model, new_parts, trained_model
 from bertlab.training.objective import LOSSES, Objective, bert_operations, with_positions
 from bertlab.training.recipes import PretrainRecipe
-from bertlab.training.run import open_run
+from bertlab.training.run import Run
 from bertlab.training.run_settings import PretrainSettings
-
-if TYPE_CHECKING:
-    pass
 
 TOKENIZER_SAMPLE = 6000  # documents that the vocabulary is learned from
 Texts = Sequence[Sequence[str]] | TokenStore  # documents of sentences, or a store of their token ids
@@ -80,13 +77,12 @@ def pretrain(
     progress, and each has the model in the end. Neither their number nor `micro_batch` changes what is learned, except
     for rounding and the draws of dropout.
     """
-    recipe = recipe.with_model_shape()
+    run, recipe = Run(settings), recipe.with_model_shape()
     if objective and out and not objective.saved:
         raise InputError(f"out={out}: a run folder is for a BERT's own objectives; save the model that is returned")
     tokenizer = known_tokenizer(texts, tokenizer, recipe)
     objective = objective or own_objective(recipe, tokenizer)
-    sizes = products(recipe, settings)
-    with open_run(recipe, settings, out, sizes, keep=settings.keep, minutes=settings.minutes) as run:
+    with run.opened(recipe, out, products(recipe, settings), keep=settings.keep, minutes=settings.minutes):
         documents, tokenizer = tokenized(texts() if callable(texts) else texts, tokenizer, recipe)
         run.begin(fingerprint(documents, tokenizer), on_log)
         run.announce(documents, tokenizer)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from torch import nn
 
@@ -14,11 +14,11 @@ from bertlab.tokenizer import Tokenizer
 from bertlab.training.engine.callbacks import Callbacks, call_each
 from bertlab.training.engine.checkpoints import State
 from bertlab.training.engine.conditions import Conditions, fixed_conditions
-from bertlab.training.engine.devices import check_processes, launch, make_fabric
+from bertlab.training.engine.devices import check_processes, launch, open_fabric, set_choice
 from bertlab.training.engine.loggers import open_loggers, require_loggers
 from bertlab.training.engine.loop import LoopSettings, LossFunction, train
 from bertlab.training.engine.micro_batches import Batch
-from bertlab.training.engine.precision import Products
+from bertlab.training.engine.precision import Products, choose
 from bertlab.training.engine.throughput import Row
 from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe, as_record
 from bertlab.training.run_folder import RunFolder
@@ -32,17 +32,49 @@ Log = Callable[[Row], None]
 
 @dataclass
 class Run:
-    """An opened training: its processes are started, its folder is held, its precision and threads are fixed."""
+    """A training: its clock starts here, and a device or logger that is not there is refused. `opened` begins it."""
 
     settings: RunSettings
-    fabric: "Fabric"
-    folder: RunFolder | None  # None: nothing is written, or another process writes it
-    state: State | None  # what a resumed run goes on from
-    conditions: Conditions
-    held: ExitStack  # until the run is closed
-    began: float = field(default_factory=time.perf_counter)
-    log: Log | None = None  # gets each row of the training
-    log_evaluation: Log | None = None  # gets each evaluation on the dev set
+    fabric: "Fabric" = field(init=False)
+    folder: RunFolder | None = field(init=False, default=None)  # None: nothing is written, or by another process
+    state: State | None = field(init=False, default=None)  # what a resumed run goes on from
+    conditions: Conditions = field(init=False)
+    log: Log | None = field(init=False, default=None)  # gets each row of the training
+    log_evaluation: Log | None = field(init=False, default=None)  # gets each evaluation on the dev set
+
+    def __post_init__(self) -> None:
+        self._began = time.perf_counter()
+        require_loggers(self.settings.tensorboard, self.settings.wandb)
+        self.fabric = open_fabric(self.settings.device, self.settings.devices)
+
+    @contextmanager
+    def opened(
+        self,
+        recipe: PretrainRecipe | FinetuneRecipe,
+        out: str | Path | None,
+        products: Products,
+        *,
+        keep: int = 2,
+        minutes: float | None = None,
+        whole_batches: bool = False,
+    ) -> Iterator[Self]:
+        """Start the processes, hold the run folder, fix precision and threads, until the block ends.
+
+        `products` are the largest of a step, by which the precision is chosen. `out` is the run folder (None: nothing
+        is written) with the newest `keep` states; `whole_batches`: processes cannot share one. InputError: a folder
+        that another run uses or that holds another one.
+        """
+        fabric, settings = self.fabric, self.settings
+        set_choice(fabric, choose(settings.precision, fabric.device.type, products))
+        check_processes(fabric, recipe.batch_size, whole_batches)
+        with ExitStack() as self._held:
+            if out and fabric.is_global_zero:
+                folder = RunFolder(out, as_record(recipe), keep, settings.resume)
+                self.folder = self._held.enter_context(folder)
+            launch(fabric)
+            self.state = fabric.broadcast(self.folder.saved_state(minutes) if self.folder else None)
+            self.conditions = self._held.enter_context(fixed_conditions(fabric, self.state, settings.precision))
+            yield self
 
     @property
     def first(self) -> int:
@@ -60,8 +92,8 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """The seconds since the run was opened, and those of the tries before."""
-        return time.perf_counter() - self.began + (self.state["seconds"] if self.state else 0.0)
+        """The seconds since the run was made, and those of the tries before."""
+        return time.perf_counter() - self._began + (self.state["seconds"] if self.state else 0.0)
 
     def begin(self, data: str, on_log: Log | None, on_evaluation: Log | None = None) -> None:
         """Write where and on which data (a fingerprint) the run takes place, and open its logs.
@@ -73,7 +105,7 @@ class Run:
             self.folder.begin(data, self.conditions)
             wanted = self.settings.tensorboard, self.settings.wandb
             loggers = open_loggers(self.folder.folder, self.first, *wanted)
-            log, log_evaluation = self.held.enter_context(loggers)
+            log, log_evaluation = self._held.enter_context(loggers)
             self.log = call_each(self.folder.log, log, on_log)
             self.log_evaluation = call_each(self.folder.log_evaluation, log_evaluation, on_evaluation)
 
@@ -111,33 +143,3 @@ class Run:
         """Save the model; call `then` and delete the states unless the run was stopped."""
         if self.folder:
             self.folder.finish(model, tokenizer, self.settings.half, then)
-
-
-@contextmanager
-def open_run(
-    recipe: PretrainRecipe | FinetuneRecipe,
-    settings: RunSettings,
-    out: str | Path | None,
-    products: Products,
-    *,
-    keep: int = 2,
-    minutes: float | None = None,
-    whole_batches: bool = False,
-) -> Iterator[Run]:
-    """Open a training and close it when the block ends.
-
-    `products` are the largest of a step, by which the precision is chosen. `out` is the run folder (None: nothing is
-    written) with the newest `keep` states; `whole_batches`: processes cannot share one. InputError: a device or logger
-    that is not there, a folder that another run uses or that holds another one.
-    """
-    require_loggers(settings.tensorboard, settings.wandb)
-    fabric = make_fabric(settings.device, settings.devices, settings.precision, products)
-    check_processes(fabric, recipe.batch_size, whole_batches)
-    with ExitStack() as held:
-        folder = None
-        if out and fabric.is_global_zero:
-            folder = held.enter_context(RunFolder(out, as_record(recipe), keep, settings.resume))
-        launch(fabric)
-        state = fabric.broadcast(folder.saved_state(minutes) if folder else None)
-        conditions = held.enter_context(fixed_conditions(fabric, state, settings.precision))
-        yield Run(settings, fabric, folder, state, conditions, held)

@@ -39,13 +39,16 @@ RUN_STATE = {"text": str, "minutes": float | None, "conditions": dict}  # what a
 DEV_STATE = {"evaluations": Rows, "best": dict[str, Tensor]}  # what a fine-tuning adds
 
 
+BUSY = "another training is writing to it; wait until it has ended, or choose another --out"
+
+
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, busy: str = BUSY) -> Iterator[None]:
     """Hold `folder`/.lock; the operating system releases it when the process ends, whatever ends it.
 
     Makes the folder if need be, and removes it again, with the folders made around it, if nothing was written to it.
-    InputError at once if another training holds the lock or if the folder cannot be written. On a file system without
-    locks the training goes on without one, and stderr says so.
+    InputError at once, with `busy`, if another training holds the lock, or if the folder cannot be written. On a file
+    system without locks the training goes on without one, and stderr says so.
     """
     path = folder / ".lock"
     lock = FileLock(path, timeout=0)
@@ -54,8 +57,7 @@ def locked(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout:
-        message = f"{folder}: another training is writing to it; wait until it has ended, or choose another --out"
-        raise InputError(message) from None
+        raise InputError(f"{folder}: {busy}") from None
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise InputError(f"cannot use the run folder {folder}: {error.strerror}") from error

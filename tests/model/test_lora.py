@@ -161,7 +161,7 @@ def test_layers_that_are_frozen_get_no_change(checkpoint, tmp_path, batch):
     model.save_pretrained(tmp_path / "upper")
     assert json.loads((tmp_path / "upper" / "adapter_config.json").read_text())["layers_to_transform"] == [1, 2]
     again = BertForSequenceClassification.from_pretrained(tmp_path / "upper")
-    torch.testing.assert_close(answer(again, batch), answer(model.eval(), batch), rtol=0, atol=5e-5)
+    torch.testing.assert_close(answer(again, batch), answer(model.eval(), batch), rtol=0, atol=1e-5)
     model.bert.encoder.requires_grad_(False)
     with pytest.raises(InputError, match="lora=2: all layers are frozen"):
         adapt(model, checkpoint, RANK)
