@@ -58,6 +58,7 @@ from bertlab.inputs.store import TokenStore
 from bertlab.io.atomic import atomic_write
 from bertlab.io.locate import locate, snapshots
 from bertlab.model import BertForPreTraining
+from bertlab.model.base import best_device
 from bertlab.model.mixing import mean_over_tokens
 from bertlab.training.batches import token_ids
 from bertlab.training.distill import states_loss
@@ -139,14 +140,14 @@ def recipe_for(options: argparse.Namespace) -> PretrainRecipe:
 
 def objective_for(recipe: PretrainRecipe, tokenizer: Tokenizer, start: Path) -> Objective:
     """Return what is learned: masked words, and the vectors that `start` gives to whole texts."""
-    frozen = BertModel.from_pretrained(start).eval().requires_grad_(False)
+    frozen = BertModel.from_pretrained(start).to(best_device()).eval().requires_grad_(False)
     plain = own_objective(recipe, tokenizer)
     return replace(plain, loss=partial(both_losses, start=frozen), batch=with_whole_texts, saved=True)
 
 
 def with_whole_texts(batch: Batch, tokenizer: Tokenizer) -> Batch:
-    """Add to B masked texts the first B / 8 of them as they were, with nothing to predict."""
-    count = -(-len(batch["labels"]) // ONE_IN)
+    """Add to B masked texts, a multiple of 8, the first B / 8 of them as they were, with nothing to predict."""
+    count = len(batch["labels"]) // ONE_IN
     more = {name: rows[:count] for name, rows in batch.items()}
     more["input_ids"] = torch.where(more["labels"] == IGNORED, more["input_ids"], more["labels"])
     more["labels"] = torch.full_like(more["labels"], IGNORED)
@@ -158,7 +159,7 @@ def both_losses(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Return the loss of masked words plus 1 - cosine between both models' vectors of the whole texts, and each."""
     out = model(**batch, output_hidden_states=True)
-    whole = (batch["labels"] == IGNORED).all(1)
+    whole = slice(-(len(batch["labels"]) // (ONE_IN + 1)), None)  # the last ones: to look for them, a GPU would stop
     mask = batch["attention_mask"][whole]
     with torch.no_grad():
         right = start(batch["input_ids"][whole], mask).last_hidden_state
@@ -172,7 +173,13 @@ def train(options: argparse.Namespace) -> None:
     recipe = recipe_for(options)
     text = TokenStore.open(options.out / "text")
     objective = objective_for(recipe, text.tokenizer, options.out / "start")
-    settings = PretrainSettings(half=True, resume=options.resume, minutes=options.minutes, save_every=500)
+    settings = PretrainSettings(
+        half=True,
+        resume=options.resume,
+        minutes=options.minutes,
+        save_every=options.save_every,
+        compiled=options.compiled,
+    )
     pretrain(recipe, text, settings=settings, objective=objective, out=options.out / options.run, log_every=100)
 
 
@@ -309,6 +316,8 @@ def main() -> None:
     parser.add_argument("--minutes", type=float)
     parser.add_argument("--steps", type=int, default=16_000)
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--save-every", type=int, default=500)
+    parser.add_argument("--compiled", action="store_true", help="fuse the layers, on a GPU")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--rows", type=int, default=500)
     parser.add_argument("--optimizer", default="muon")
@@ -322,6 +331,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     needed = {"start": ("encoder", "data"), "finish": ("minutes",)}.get(options.what, ())
+    if options.batch_size % ONE_IN:
+        parser.error(f"--batch-size must be a multiple of {ONE_IN}")
     if lacking := [f"--{name}" for name in needed if getattr(options, name) is None]:
         parser.error(f"{options.what} needs {' and '.join(lacking)}")
     try:

@@ -1,6 +1,7 @@
 """A step of training off the CPU, without a GPU: on the "meta" device, whose tensors have a shape and no values.
 
 There the code may not look at a number, which a GPU would have to stop for, nor use a tensor that lies elsewhere.
+Where there is a GPU, its gradients are compared with those of the CPU too.
 """
 
 from contextlib import nullcontext
@@ -103,6 +104,7 @@ HEADS = {  # class, changes of the config, labels, what becomes of the inputs
     "choice": (bertlab.BertForMultipleChoice, {}, {"labels": torch.tensor([0, 1, 1])}, choices),
     "match": (BertForSentenceEmbedding, {}, {"labels": CLASSES}, choices),
 }
+HERE = pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no GPU that PyTorch can use")
 LATER = {"position_embedding_type": "rotary", "pre_norm": True, "gated_feed_forward": True, "shared_layers": True}
 
 
@@ -130,6 +132,29 @@ def test_pretraining_learns_a_step_as_on_a_gpu(changes, unpadded, batch):
     model = bertlab.BertForPreTraining(bertlab.BertConfig(**SHALLOW | changes))
     model.bert.encoder.gradient_checkpointing = unpadded
     a_step(model, batch | PAIRS, pretraining_loss, partial(with_positions, unpadded=unpadded), "adamw")
+
+
+def gradients(model, batch, device):
+    """Those of the sum of the losses by each weight, and the loss."""
+    model = model.to(device).train()
+    model.zero_grad()
+    loss = model(**{name: x.to(device) for name, x in batch.items()}).loss
+    loss.backward()
+    found = {name: weight.grad.cpu() for name, weight in model.named_parameters() if weight.grad is not None}
+    return found | {"loss": loss.detach().cpu()}
+
+
+@HERE
+@pytest.mark.parametrize("prepare", [same, packed], ids=["padded", "packed"])
+@pytest.mark.parametrize("head", HEADS)
+def test_on_a_gpu_each_head_has_the_gradients_of_the_cpu(head, prepare, batch):
+    kind, changes, labels, shape = HEADS[head]
+    dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    model = kind(bertlab.BertConfig(**SHALLOW | dropout | changes))
+    inputs = prepare(shape(batch) | labels)
+    torch.testing.assert_close(
+        gradients(model, inputs, "cuda"), gradients(model, inputs, "cpu"), rtol=1e-3, atol=1e-5, check_device=False
+    )
 
 
 def test_a_student_learns_a_step(config, batch):
