@@ -74,7 +74,7 @@ FILES = ("config.json", "model.safetensors", "vocab.txt")
 COPIES = {"article": 2}  # how often a document of a genre stands in the text: articles say more of the world
 GENRES = ("article", "review", "fiction")  # on whose held-out documents masked words are counted, each genre alike
 MEASURED = 1000  # documents of each
-SNAPSHOTS = (0, 20, 60, 150, 300, 600, 1000, 2000, 4000, 7000, 11_000, 16_000)  # whose answers pages show
+SNAPSHOTS = (0, 20, 60, 150, 300, 1000, 4000)  # whose answers pages show, beside those of the end
 ONE_IN = 8  # whole texts to so many masked ones
 MEANING = 4.0  # weight of the loss that keeps their vectors
 
@@ -267,13 +267,15 @@ FILM = (  # none of them is among the gaps that are counted
 
 @torch.inference_mode()
 def film(options: argparse.Namespace) -> None:
-    """Write WORK/film.npz: of each snapshot and each sentence of FILM the first five guesses, and all attentions.
+    """Write WORK/film.npz: of each snapshot, the end and each sentence of FILM the first five guesses, all attentions.
 
     Arrays: steps (T,), sentences (N,), guesses (T, N, 5) and their probabilities as float16, and for each sentence n
     attentions_n (T, L, A, S, S), as bytes: 255 is 1.
     """
     run = options.out / options.run
-    steps = snapshots(run)
+    with (run / "metrics.csv").open(encoding="utf-8") as rows:
+        last = int(list(csv.DictReader(rows))[-1]["step"])
+    steps = snapshots(run) | {last: run}
     tokenizer = Tokenizer.from_pretrained(run)
     guesses: list[list[list[str]]] = []
     shares: list[list[list[float]]] = []

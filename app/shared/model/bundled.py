@@ -2,7 +2,7 @@
 
 DEFAULT_MODEL, STORYWORLD = "english", "storyworld-tiny"
 # Models that read the same texts from the left alone; those cannot fill a gap.
-LEFT_TO_RIGHT = {STORYWORLD: "storyworld-left-to-right"}
+LEFT_TO_RIGHT = {DEFAULT_MODEL: "english-left-to-right"}
 READ = {  # in the order in which their fine-tuned models stand in for a missing head
     DEFAULT_MODEL: "a billion pairs of sentences as the published all-MiniLM-L6-v2, then novels, Wikipedia and film "
     "reviews, 55 million words",

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from app.shared.model import model_bar, models
-from app.shared.model.bundled import LEFT_TO_RIGHT, STORYWORLD
+from app.shared.model.bundled import DEFAULT_MODEL, LEFT_TO_RIGHT
 from app.shared.page import layout
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
@@ -21,16 +21,13 @@ from bertlab.explain.words.from_left import fill_from_left, one_gap
 
 NEAR = 12  # words to either side of the gap
 LEFT, BOTH = "From the left alone", "From both sides"
-SAME = (
-    "**{}** and **{}** have the same layers and read the same stories of one small town, in as many steps. The first "
-    "learned to predict the next word, the second BERT's two tasks."
-)
+SAME = "**{}** is **{}** with an adapter that learned, on the same text, to predict the next word from those before it."
 
 
 def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
     bert = asked[0].loaded
     if bert.source not in LEFT_TO_RIGHT:
-        offer_small_world(bert)
+        offer_pair(bert)
         return
     reader = models.open_model("fill", LEFT_TO_RIGHT[bert.source])
     assert reader is not None  # a bundled one
@@ -50,18 +47,18 @@ def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -
     exports("left-to-right", guess_table(fills), code, titled_panels(fills, title))
 
 
-def offer_small_world(bert: models.Loaded) -> None:
+def offer_pair(bert: models.Loaded) -> None:
     """Lead to the models that learned the same texts, one from the left alone and one from both sides."""
 
     def use() -> None:
-        model_bar.use(STORYWORLD)
-        st.session_state.update(next(iter(texts.of(STORYWORLD).play.values())))
+        model_bar.use(DEFAULT_MODEL)
+        st.session_state.update(texts.of(DEFAULT_MODEL).play["too tired, too wide"])
 
     with st.container(horizontal=True, vertical_alignment="center"):
         name = models.readable(bert.name)
-        text = f"No model at hand learned what **{name}** did from the left alone. The small world has such a pair."
+        text = f"No model at hand learned what **{name}** did from the left alone. Real English has such a pair."
         st.markdown(text, width="content")
-        st.button(f"Use {STORYWORLD}", icon=":material/cottage:", on_click=use)
+        st.button(f"Use {DEFAULT_MODEL}", icon=":material/translate:", on_click=use)
 
 
 def show_reader(gap: tuple[str, str], fill: Fill) -> None:

@@ -135,10 +135,10 @@ def test_enter_applies_a_sentence_and_it_goes_along(tab, server):
     unharmed(tab)
 
 
-def test_the_small_world_shows_what_the_left_alone_cannot_see(tab, server):
+def test_real_english_shows_what_the_left_alone_cannot_see(tab, server):
     tab.set_viewport_size({"width": 390, "height": 844})
-    show(tab, server, "play", "?play_view=Left+to+right%2C+or+both+sides%3F")
-    tab.get_by_role("button", name="Use storyworld-tiny").click()
+    show(tab, server, "play", "?model=storyworld-tiny&play_view=Left+to+right%2C+or+both+sides%3F")
+    tab.get_by_role("button", name="Use english").click()
     tab.get_by_text("From the left alone, all guesses are exactly the same").wait_for()
     assert tab.locator("del", has_text="was too wide.").is_visible()
     assert overflow(tab) == 0

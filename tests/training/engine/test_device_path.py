@@ -129,6 +129,8 @@ def test_each_head_learns_a_step(head, prepare, batch):
 @pytest.mark.parametrize("unpadded", [True, False])
 @pytest.mark.parametrize("changes", [{}, LATER, {"is_decoder": True}], ids=["BERT", "later variants", "causal"])
 def test_pretraining_learns_a_step_as_on_a_gpu(changes, unpadded, batch):
+    if unpadded and torch.cuda.is_available():
+        pytest.skip("gradient checkpointing reads the random state of the GPU that is here, on the CPU")
     model = bertlab.BertForPreTraining(bertlab.BertConfig(**SHALLOW | changes))
     model.bert.encoder.gradient_checkpointing = unpadded
     a_step(model, batch | PAIRS, pretraining_loss, partial(with_positions, unpadded=unpadded), "adamw")
