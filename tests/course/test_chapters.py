@@ -15,6 +15,7 @@ LISTED = re.findall(r"^\| \[\d\d [^]]+\]\((\S+\.ipynb)\) \|", HOME, re.M)
 CHAPTERS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 EXERCISE = re.compile(r"^#+ Exercise (\d+): .+ \((warm-up|easy|medium|hard|stretch), (\d+) minutes\)$", re.M)
 TIME = re.compile(r"Time: about (\d+) minutes with the exercises, (\d+) without")
+BONUS = re.compile(r"^\*Bonus, about (\d+) minutes: ", re.M)
 EXPLORER = re.compile(r"\(http://localhost:8501/(\w*)(?:\?\S*)?\)")
 
 each_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
@@ -96,10 +97,26 @@ def test_time_and_prerequisites_stand_at_the_top(path):
 
 
 @each_chapter
-def test_course_home_gives_the_time_of_the_chapter(path):
-    whole, without = TIME.search(cells(path, "markdown")[0]["source"]).groups()
+def test_course_home_gives_the_times_of_the_chapter(path):
+    top = cells(path, "markdown")[0]["source"]
+    whole, without = map(int, TIME.search(top).groups())
+    core = core_minutes(path)
     (row,) = (line for line in HOME.splitlines() if line.startswith("|") and path.name in line)
-    assert f"{whole} minutes, {without}" in row.split("|")[3]
+    note = "; bonus" if not core else f"; core {core}" if core < whole else ""
+    assert row.split("|")[3].strip() == f"{whole} minutes, {without}{note}"
+    assert (f"{without} without; {core} for the core" in top) == (0 < core < whole)
+
+
+def core_minutes(path: Path) -> int:
+    """The minutes of a chapter without its bonus parts, 0 for a bonus chapter."""
+    top = cells(path, "markdown")[0]["source"]
+    whole = int(TIME.search(top).group(1))
+    return 0 if "*A bonus chapter. " in top else whole - sum(map(int, BONUS.findall(prose(path))))
+
+
+def test_the_core_takes_22_hours():
+    assert round(sum(map(core_minutes, CHAPTERS)) / 60) == 22
+    assert "The core** takes about 22 hours" in HOME
 
 
 def test_the_tour_shows_the_way_as_the_course_home_does():
