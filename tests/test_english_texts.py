@@ -25,6 +25,7 @@ TABLES = {
     "gaps.csv": ["id", "text", "accepted"],
     "opinions.csv": ["id", "text", "label", "topic", "split", "length", "negation", "contrast", "irony"],
     "pairs.csv": ["id", "text_a", "text_b", "label", "kind", "topic", "split"],
+    "senses.csv": ["id", "word", "sense", "clue", "text"],
 }
 NAMES = {split: f"names-{split}.conll" for split in ("train", "test")}
 QUESTIONS = {split: f"questions-{split}.json" for split in ("train", "test")}
@@ -120,6 +121,13 @@ def test_no_opening_is_a_template(name):
     openings = Counter(opening for _, opening in {(key, " ".join(words(text)[:3])) for key, text in texts(name)})
     many = {opening: count for opening, count in openings.items() if count > SAME_OPENING}
     assert not many, f"{name}: openings used more than {SAME_OPENING} times: {many}"
+
+
+def test_each_sense_has_as_many_clues_before_its_word_as_after():
+    table = rows("senses.csv")
+    assert all(words(row["text"]).count(row["word"]) == 1 for row in table)
+    assert set(Counter((row["word"], row["sense"], row["clue"]) for row in table).values()) == {4}
+    assert {len({row["sense"] for row in table if row["word"] == word}) for word in ("bank", "bat", "bow")} == {2}
 
 
 @pytest.mark.parametrize("name", NAMES.values())
