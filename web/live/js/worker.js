@@ -1,4 +1,4 @@
-// One model in a thread of its own. Messages: {id, call: "open" or "answer", about} -> {id, result} or {id, refused}.
+// One model in a thread of its own. Messages: {id, call: one of `calls`, about} -> {id, result} or {id, refused}.
 
 import { engines, Model } from "./model.js";
 import { Refusal, refuse } from "./refuse.js";
@@ -53,6 +53,13 @@ async function fromAddress(address, version) {
   return { config: json(config, "config.json"), vocabulary, options: json(options, "tokenizer_config.json"), weights };
 }
 
+// An adapter of the model that is open: what the library peft writes, and the config of the task.
+async function fetchedAdapter({ address, version }) {
+  const file = (name) => fetched(`${address}${name}?${version}`);
+  const [config, adapter, weights] = await Promise.all(["config.json", "adapter_config.json", "adapter_model.safetensors"].map(file));
+  return { config: await config.json(), adapter: await adapter.json(), weights: await weights.arrayBuffer() };
+}
+
 async function fromFiles(files) {
   const file = (name) => files.find((one) => one.name === name) ?? refuse("noFile", name);
   const options = files.find((one) => one.name === "tokenizer_config.json");
@@ -73,6 +80,10 @@ const calls = {
     return { layers, heads, guessing: model.guessing };
   },
   answer: (runs) => runs.map((run) => model.answer(run)),
+  async solve({ sibling, runs }) {
+    if (model.taught?.task !== sibling.task) model.learn(sibling.task, await fetchedAdapter(sibling));
+    return runs.map((run) => model.solve(run));
+  },
 };
 
 onmessage = async ({ data: { id, call, about } }) => {
