@@ -91,8 +91,9 @@ def entry(name: str, folder: Path) -> dict:
 def keep_offline(site: Path) -> None:
     """Write the service worker, which keeps the live page, but for the weights, from the first visit on, and the search
     index from the first search on."""
-    models = json.loads((site / "live" / "site.json").read_text())["models"]
-    small = [f"live/models/{m['name']}/{file}?{m['version']}" for m in models for file in OTHERS]
+    wrote = json.loads((site / "live" / "site.json").read_text())
+    read = [(model, OTHERS) for model in wrote["models"]] + [(one, ADAPTER_FILES[:-1]) for one in wrote["siblings"]]
+    small = [f"live/models/{one['name']}/{file}?{one['version']}" for one, names in read for file in names]
     page = [path for path in files(site / "live") if "models" not in path.parts]
     content = hashlib.sha256(b"".join(path.read_bytes() for path in files(site)))
     script = (WEB / "sw.js").read_text(encoding="utf-8")

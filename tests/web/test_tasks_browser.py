@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from benchmarks.web.serving import served
 from bertlab.io.locate import locate
 from bertlab.tasks.registry import open_task
 from web.build import ADAPTER_FILES, MODELS, SIBLINGS, adapts
@@ -140,6 +141,21 @@ def test_a_visitor_asks_for_all_three(tab, site):
     tab.fill("#task-text", "")
     tab.locator("#task-answer .column").first.wait_for(state="detached")
     assert tab.outside == [] and tab.broken == []
+
+
+def test_a_task_that_was_asked_for_goes_on_without_the_server(new_tab, live_site):
+    tab = new_tab()
+    with served(live_site) as site:
+        tab.goto(f"{site}/live/?text=Two+plus+two+is+[MASK].&task=opinion")
+        shown(tab)
+        tab.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    tab.goto(f"{site}/live/?text=Two+plus+two+is+[MASK].&task=opinion&read=Too+loud,+too+long,+too+dear.")
+    shown(tab)
+    assert tab.locator("#task-answer .word").first.text_content() == "negative"
+    tab.get_by_role("button", name="Names").click()
+    tab.locator("#task-status", has_text="could not be loaded. Is the server running?").wait_for()
+    tab.get_by_role("button", name="Opinion").click()
+    shown(tab)
 
 
 def test_what_is_shipped_of_a_sibling(live_site):

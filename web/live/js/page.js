@@ -72,9 +72,13 @@ function update() {
   answerAll();
 }
 
-function complain(error) {
+function line(error) {
   const { code, about } = error instanceof Refusal ? error : { code: "broken", about: error.message };
-  find("problem").textContent = (say.errors[code] ?? say.errors.broken)(about);
+  return (say.errors[code] ?? say.errors.broken)(about);
+}
+
+function complain(error) {
+  find("problem").textContent = line(error);
 }
 
 function change(changes) {
@@ -249,11 +253,11 @@ async function openModels() {
 }
 
 const address = ({ name }) => new URL(`models/${name}/`, location.href.split("?")[0]).href;
-const weightsOf = (model) => `${address(model)}model.safetensors?${model.version}`;
+const weightsOf = (model) => `${address(model)}${model.task ? "adapter_" : ""}model.safetensors?${model.version}`;
 
 async function isKept(model) {
   const store = await globalThis.caches?.open("bertlab-weights").catch(() => null);
-  const addresses = site.models.map(weightsOf);
+  const addresses = [...site.models, ...site.siblings].map(weightsOf);
   for (const { url } of (await store?.keys()) ?? []) if (!addresses.includes(url)) store.delete(url); // of an older build
   return Boolean(await store?.match(weightsOf(model)));
 }
@@ -391,7 +395,7 @@ async function start() {
   update();
   openModels();
   const { siblings, tasks, models: [{ name }] } = site;
-  updateTask = taughtSection({ state, siblings, tasks, best, name, address, say: () => say, share, complain });
+  updateTask = taughtSection({ state, siblings, tasks, best, name, address, say: () => say, share, line });
 }
 
 start().catch(complain);

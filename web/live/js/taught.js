@@ -32,8 +32,8 @@ const DRAW = {
 };
 
 // state: {task, read (the text), asked (the question), random}; siblings and tasks (their examples) as the build wrote them;
-// `best` the client of the model that they change, in time; `say` returns the strings; `share` writes the link.
-export function taughtSection({ state, siblings, tasks, best, name, address, say, share, complain }) {
+// `best` the client of the model that they change, in time; `say` returns the strings, `line` an error in words; `share` writes the link.
+export function taughtSection({ state, siblings, tasks, best, name, address, say, share, line }) {
   const sibling = () => siblings.find(({ task }) => task === state.task);
 
   function runs() {
@@ -49,7 +49,7 @@ export function taughtSection({ state, siblings, tasks, best, name, address, say
       const results = await client.solve({ task: chosen.task, version: chosen.version, address: address(chosen) }, wanted);
       if (chosen === sibling()) draw(chosen, wanted[0].text, results, performance.now() - start);
     } catch (error) {
-      complain(error);
+      find("task-status").textContent = line(error);
     }
   });
 

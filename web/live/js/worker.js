@@ -21,8 +21,8 @@ async function received(response) {
 }
 
 async function fetched(url) {
-  const response = await fetch(url);
-  if (!response.ok) refuse("notThere", new URL(url).pathname);
+  const response = await fetch(url).catch(() => null);
+  if (!response?.ok) refuse("notThere", new URL(url).pathname);
   return response;
 }
 
@@ -55,9 +55,11 @@ async function fromAddress(address, version) {
 
 // An adapter of the model that is open: what the library peft writes, and the config of the task.
 async function fetchedAdapter({ address, version }) {
-  const file = (name) => fetched(`${address}${name}?${version}`);
-  const [config, adapter, weights] = await Promise.all(["config.json", "adapter_config.json", "adapter_model.safetensors"].map(file));
-  return { config: await config.json(), adapter: await adapter.json(), weights: await weights.arrayBuffer() };
+  const options = async (name) => (await fetched(`${address}${name}?${version}`)).json();
+  const [config, adapter, weights] = await Promise.all([
+    options("config.json"), options("adapter_config.json"), keptWeights(`${address}adapter_model.safetensors?${version}`),
+  ]);
+  return { config, adapter, weights };
 }
 
 async function fromFiles(files) {
