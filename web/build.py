@@ -8,14 +8,18 @@ import sys
 import tempfile
 from pathlib import Path
 
+from bertlab.io.adapter import base_of
 from bertlab.io.locate import bundled_models, locate
 from web.stage import ROOT, stage
 from web.stored import stored_answers
+from web.weights import OTHERS, chosen_weights, copy_model, opened
 
 WEB = Path(__file__).parent
 SITE = ROOT / "build" / "site"
 MODELS = ("english", "english-scratch")  # those that are bundled: the best first, the quickest to load last
-MODEL_FILES = ("config.json", "vocab.txt", "tokenizer_config.json", "model.safetensors")
+# What siblings of the best model were taught, each an adapter of it.
+SIBLINGS = {"opinion": "english-sentiment", "names": "english-names", "answers": "english-questions"}
+ADAPTER_FILES = ("config.json", "adapter_config.json", "adapter_model.safetensors")
 
 
 def main() -> None:
@@ -53,27 +57,43 @@ def build_live(site: Path, models: list[str]) -> None:
     shutil.copytree(WEB / "live", live)
     examples = json.loads((live / "examples.json").read_text(encoding="utf-8"))
     (live / "examples.json").unlink()
-    entries = [copy_model(name, live / "models" / name) for name in models]
-    write_json(live / "site.json", {"models": entries, "examples": examples})
-    write_json(live / "stored.json", stored_answers(models[0], examples))
+    entries, weights = [], {}
+    for name in models:
+        weights[name], figures = chosen_weights(name)
+        copy_model(name, weights[name], live / "models" / name)
+        entries.append(entry(name, live / "models" / name) | {"weights": figures})
+    siblings = [
+        copy_sibling(task, name, live / "models" / name) for task, name in SIBLINGS.items() if adapts(name, models[0])
+    ]
+    write_json(live / "site.json", {"models": entries, "siblings": siblings, **examples})
+    write_json(live / "stored.json", stored_answers(models[0], opened(models[0], weights[models[0]]), examples["gaps"]))
 
 
-def copy_model(name: str, folder: Path) -> dict:
-    """Copy what the page reads of a model; return its name, size and version."""
+def adapts(name: str, model: str) -> bool:
+    """Return whether there is a bundled adapter of this name of that model."""
+    return name in bundled_models() and base_of(locate(name)) == locate(model)
+
+
+def copy_sibling(task: str, name: str, folder: Path) -> dict:
+    """Copy what the page reads of an adapter; return its task, name, size and version."""
     folder.mkdir(parents=True)
-    digest = hashlib.sha256()
-    for file in MODEL_FILES:
-        content = (locate(name) / file).read_bytes()
-        (folder / file).write_bytes(content)
-        digest.update(content)
+    for file in ADAPTER_FILES:
+        shutil.copy(locate(name) / file, folder)
+    return {"task": task} | entry(name, folder)
+
+
+def entry(name: str, folder: Path) -> dict:
+    """Return the name, size and version of the files that the page reads of a model."""
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files(folder)))
     return {"name": name, "bytes": folder_bytes(folder), "version": digest.hexdigest()[:12]}
 
 
 def keep_offline(site: Path) -> None:
     """Write the service worker, which keeps the live page, but for the weights, from the first visit on, and the search
     index from the first search on."""
-    models = json.loads((site / "live" / "site.json").read_text())["models"]
-    small = [f"live/models/{m['name']}/{file}?{m['version']}" for m in models for file in MODEL_FILES[:-1]]
+    wrote = json.loads((site / "live" / "site.json").read_text())
+    read = [(model, OTHERS) for model in wrote["models"]] + [(one, ADAPTER_FILES[:-1]) for one in wrote["siblings"]]
+    small = [f"live/models/{one['name']}/{file}?{one['version']}" for one, names in read for file in names]
     page = [path for path in files(site / "live") if "models" not in path.parts]
     content = hashlib.sha256(b"".join(path.read_bytes() for path in files(site)))
     script = (WEB / "sw.js").read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ import json
 import posixpath
 import re
 import shutil
+from html import escape
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ from web.repository import ADDRESS
 ROOT = Path(__file__).parents[1]
 BOOK = Path(__file__).parent / "book"
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")  # not pictures; a label may hold [CLS]
+GITHUB = "https://github.com/"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 HINT = "<p><i>Run this cell to get its controls.</i></p>"
 
@@ -90,8 +92,17 @@ def chapter(notebook: dict, path: Path, folder: Path) -> dict:
 def run_it(name: str) -> str:
     return (
         f'<p class="run"><a href="{name}" download>Download this notebook</a> to run it and to do its exercises: '
-        "<code>make lab</code> opens it beside the library.</p>"
+        f"<code>make lab</code> opens it beside the library.{colab(name, ADDRESS)}</p>"
     )
+
+
+def colab(name: str, address: str) -> str:
+    """Return where a chapter opens in Colab, and its first cell there; nothing if it is not on GitHub."""
+    if not address.startswith(GITHUB):
+        return ""
+    link = f"https://colab.research.google.com/github/{address.removeprefix(GITHUB)}/blob/main/notebooks/{name}"
+    cell = f'%pip install -q "bertlab[course] @ git+{address}"'
+    return f' <a href="{escape(link)}">Colab</a> opens it too; run this there first: <code>{escape(cell)}</code>'
 
 
 def output(saved: dict, source: str) -> dict:

@@ -12,9 +12,12 @@ AFTER = '.,!?;:"”’)'  # stays where a word is swapped: as in live/js/sentenc
 KNOWN, SHOWN = 200, 3  # guesses kept of an answer, and of each layer: as in live/js/model.js
 
 
-def stored_answers(name: str, examples: list[dict]) -> dict:
-    """Return the answers of a bundled model to the text of each example, and to it with one word swapped."""
-    model, tokenizer = BertForMaskedLM.from_pretrained(name).eval(), Tokenizer.from_pretrained(name)
+def stored_answers(name: str, model: BertForMaskedLM, examples: list[dict]) -> dict:
+    """Return the answers of a bundled model to the text of each example, and to it with one word swapped.
+
+    `model` is that one with the weights that the page loads.
+    """
+    tokenizer = Tokenizer.from_pretrained(name)
     answers = {text: answer(model, tokenizer, text) for example in examples for text in texts(example)}
     config = model.config
     shape = {"layers": config.num_hidden_layers, "heads": config.num_attention_heads, "guessing": True}

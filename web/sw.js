@@ -21,7 +21,7 @@ async function answer(request) {
   if (kept) return kept;
   const fresh = await fetch(request);
   if (search) keep(SEARCH).catch(() => null);
-  else if (fresh.status === 200 && !request.url.includes("/model.safetensors")) await cache.put(page ? request.url.split("?")[0] : request, fresh.clone());
+  else if (fresh.status === 200 && !request.url.includes(".safetensors")) await cache.put(page ? request.url.split("?")[0] : request, fresh.clone());
   return fresh;
 }
 

@@ -40,13 +40,17 @@ SHOTS = [
 
 
 def measure(browser: Any, site: str) -> None:
-    for name in ("live", "notebooks", "_images", "pagefind", "."):
+    for name in ("live", "live/models", "notebooks", "_images", "pagefind", "."):
         size = sum(path.stat().st_size for path in (SITE / name).rglob("*") if path.is_file())
         print(f"{'all' if name == '.' else name:<12}{size / 1e6:6.1f} MB")
     tab = browser.new_page()
     tab.goto(f"{site}/live/?text=Two+plus+two+is+[MASK].")
     tab.locator("#status", has_text=HERE).wait_for()
     print(f"first answer of its own, nothing kept yet: {tab.evaluate('performance.now()') / 1000:.1f} s")
+    for task in ("Opinion", "Names", "Answers"):
+        tab.get_by_role("button", name=task).click()
+        tab.locator("#task-status", has_text="Answered").wait_for()
+        print(f"{task}, its adapter not yet loaded: {tab.locator('#task-status').text_content()}")
     times = tab.evaluate(WARM, RUNS)[3:]
     print(f"a new sentence: median {statistics.median(times):.0f} ms, fastest {min(times):.0f} ms")
 

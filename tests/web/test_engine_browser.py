@@ -13,19 +13,23 @@ from bertlab import BertForMaskedLM, Tokenizer
 from bertlab.explain.words.lens import layer_log_probabilities
 from bertlab.io.locate import bundled_models
 from web.build import MODELS
+from web.int8 import quantized
+from web.weights import opened, published
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.browser
 OURS = [name for name in MODELS if name in bundled_models()]
-# The kernel with the best model, plain JavaScript, which takes several times as long, with the quickest.
+# The kernel with the best model, plain JavaScript, which takes several times as long, with the quickest; so 8 bits.
 ENGINES = pytest.mark.parametrize(
-    ("kernel", "name"), [("product.wasm", OURS[0]), (None, OURS[-1])], ids=["simd", "plain"]
+    ("kernel", "name", "bits"),
+    [("product.wasm", OURS[0], 16), ("product.wasm", OURS[-1], 8), (None, OURS[-1], 16)],
+    ids=["simd", "8 bits", "plain"],
 )
 
 # On window: `model`, opened with the kernel or (null) in plain JavaScript.
-OPEN = """async ([name, kernel]) => {
+OPEN = """async ([name, kernel, bits]) => {
   const { Model, engines } = await import("/live/js/model.js");
-  const read = async (file) => (await fetch(`/live/models/${name}/${file}`)).arrayBuffer();
+  const read = async (file) => (await fetch(`/live/models/${name}-${bits}/${file}`)).arrayBuffer();
   const text = async (file) => new TextDecoder().decode(await read(file));
   const config = JSON.parse(await text("config.json"));
   const code = kernel ? await (await fetch("/live/js/" + kernel)).arrayBuffer() : new ArrayBuffer(0);
@@ -73,13 +77,15 @@ def texts() -> list[str]:
 
 
 @cache
-def opened(name) -> tuple[BertForMaskedLM, Tokenizer]:
-    return BertForMaskedLM.from_pretrained(name).eval(), Tokenizer.from_pretrained(name)
+def reference(name, bits) -> tuple[BertForMaskedLM, Tokenizer]:
+    """The same model in bertlab: as it is bundled, or with weights that were rounded to 8 bits."""
+    model = opened(name, quantized(published(name))) if bits == 8 else BertForMaskedLM.from_pretrained(name).eval()
+    return model, Tokenizer.from_pretrained(name)
 
 
-def expected(name):
+def expected(name, bits):
     """Of each text: ids (S,), probabilities (M, V) at its masked positions, attentions (L, A, S, S)."""
-    model, tok = opened(name)
+    model, tok = reference(name, bits)
     for text in texts():
         batch = tok([text])
         with torch.inference_mode():
@@ -91,19 +97,19 @@ def expected(name):
 
 @pytest.fixture
 def engine(tab, site):
-    def start(kernel, name):
+    def start(kernel, name, bits=16):
         tab.goto(f"{site}/live/site.json")  # an empty page of the site
-        assert tab.evaluate(OPEN, [name, kernel]) is (kernel is None)
+        assert tab.evaluate(OPEN, [name, kernel, bits]) is (kernel is None)
         return tab
 
     return start
 
 
 @ENGINES
-def test_a_hundred_texts_get_the_answers_of_bertlab(engine, kernel, name):
-    answers = engine(kernel, name).evaluate(ANSWER, texts())
+def test_a_hundred_texts_get_the_answers_of_bertlab(engine, kernel, name, bits):
+    answers = engine(kernel, name, bits).evaluate(ANSWER, texts())
     assert len(answers) == 100
-    for text, answer, (ids, probabilities, attentions) in zip(texts(), answers, expected(name), strict=True):
+    for text, answer, (ids, probabilities, attentions) in zip(texts(), answers, expected(name, bits), strict=True):
         assert answer["ids"] == ids, text
         for best, row in zip(answer["best"], probabilities, strict=True):
             # the same five; two that are likely alike to 1e-6 may change places
@@ -113,8 +119,8 @@ def test_a_hundred_texts_get_the_answers_of_bertlab(engine, kernel, name):
 
 
 @ENGINES
-def test_heads_switched_off_and_guesses_after_each_layer(engine, kernel, name):
-    model, tok = opened(name)
+def test_heads_switched_off_and_guesses_after_each_layer(engine, kernel, name, bits):
+    model, tok = reference(name, bits)
     text = "She poured a cup of [MASK] and sat down."
     batch = tok([text])
     position = batch["input_ids"][0].tolist().index(tok.mask_token_id)
@@ -125,7 +131,7 @@ def test_heads_switched_off_and_guesses_after_each_layer(engine, kernel, name):
         without = model(**batch, head_mask=mask).logits[0, position].softmax(-1)
     layers = layer_log_probabilities(model, batch, position).exp()  # (L+1, V)
     ask = "(run) => model.answer(run).fills[0]"
-    page = engine(kernel, name)
+    page = engine(kernel, name, bits)
     for token, p in page.evaluate(ask, {"text": text, "off": ["1-2", "3-0"]})["known"][:50]:
         assert abs(p - without[tok.vocab[token]]) < 1e-5
     for row, guesses in zip(layers, page.evaluate(ask, {"text": text, "layers": True})["layers"], strict=True):

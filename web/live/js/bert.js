@@ -25,7 +25,7 @@ function erf(x) {
 const gelu = (x) => x.map((value) => 0.5 * value * (1 + erf(value * Math.SQRT1_2)));
 
 // In place: logits (S,) from `at` on become probabilities.
-function softmax(x, at, S) {
+export function softmax(x, at, S) {
   let largest = -Infinity, sum = 0;
   for (let j = at; j < at + S; j++) largest = Math.max(largest, x[j]);
   for (let j = at; j < at + S; j++) sum += x[j] = Math.exp(x[j] - largest);
@@ -62,12 +62,13 @@ export class Bert {
     return y;
   }
 
-  embeddings(ids) { // (S,) -> (S, H): the token, its position, and its segment, which is always the first
+  embeddings(ids, second) { // (S,) -> (S, H): the token, its position, and its segment: of two from position `second` on
     const H = this.config.hidden_size, name = `${this.prefix}embeddings`, x = new Float32Array(ids.length * H);
     const table = (kind) => this.weight(`${name}.${kind}_embeddings.weight`);
     const token = table("word"), position = table("position"), segment = table("token_type");
     ids.forEach((id, s) => {
-      for (let i = 0; i < H; i++) x[s * H + i] = token[id * H + i] + position[s * H + i] + segment[i];
+      const row = s < second ? 0 : H;
+      for (let i = 0; i < H; i++) x[s * H + i] = token[id * H + i] + position[s * H + i] + segment[row + i];
     });
     return this.norm(x, `${name}.LayerNorm`);
   }
@@ -107,10 +108,10 @@ export class Bert {
   }
 
   // ids (S,) -> states: L + 1 x (S, H), the first the embeddings; attentions: L * A x (S, S).
-  // `off` holds heads as "layer-head", counted from 0.
-  forward(ids, off = []) {
+  // `off` holds heads as "layer-head", counted from 0; a second segment begins at position `second`.
+  forward(ids, { off = [], second = ids.length } = {}) {
     const { num_hidden_layers: L, num_attention_heads: A } = this.config, every = [...Array(A).keys()];
-    const states = [this.embeddings(ids)], attentions = [];
+    const states = [this.embeddings(ids, second)], attentions = [];
     for (let l = 0; l < L; l++) {
       const silent = new Set(every.filter((head) => off.includes(`${l}-${head}`)));
       const { x, weights } = this.layer(states.at(-1), `${this.prefix}encoder.layer.${l}`, silent);

@@ -38,6 +38,11 @@ export class Client {
     return this.call("answer", runs);
   }
 
+  // Runs of a task that a sibling was taught: {task, address, version} of its adapter.
+  solve(sibling, runs) {
+    return this.call("solve", { sibling, runs });
+  }
+
   close() {
     this.worker.terminate();
   }

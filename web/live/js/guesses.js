@@ -10,7 +10,7 @@ export const shown = (fill) => fill.known.slice(0, SHOWN);
 export const probability = (fill, token) => fill?.known.find(([other]) => other === token)?.[1] ?? 0;
 export const largest = (answers) => Math.max(0, ...answers.flatMap(({ fills }) => fills.map(({ known }) => known[0][1])));
 
-function bar([token, p], before, full, mine, say) {
+export function bar([token, p], before, full, mine, say) {
   const width = (part) => `${(100 * part) / full}%`, kind = before === undefined ? "" : p > before ? "more" : "less";
   const track = element("span", { className: "track" }, element("i", { className: kind, style: { width: width(p) } }));
   if (before !== undefined) track.append(element("b", { style: { left: width(Math.min(before, full)) } }));
@@ -31,7 +31,7 @@ function gap(fill, before, count, number, full, mine, say) {
   ];
 }
 
-const column = (title, ...children) => element("div", { className: "column" }, element("h3", { textContent: title }), ...children);
+export const column = (title, ...children) => element("div", { className: "column" }, element("h3", { textContent: title }), ...children);
 
 // answers: one, or two; titles: as many. `mine` is the visitor's own guess.
 export function drawGuesses(box, answers, titles, mine, guessing, say) {

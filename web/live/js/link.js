@@ -2,6 +2,7 @@
 
 const NUMBER = /^\d{1,3}$/, HEAD = /^\d{1,2}-\d{1,2}$/; // "layer-head", counted from 1 in the link
 const LONGEST = 2000;
+const TASKS = ["opinion", "names", "answers"];
 
 const less = (head) => head.split("-").map((n) => n - 1).join("-");
 export const more = (head) => head.split("-").map((n) => +n + 1).join("-");
@@ -18,6 +19,9 @@ export function readLink(search, languages) {
     side: query.get("side") === "1" ? 1 : 0,
     guessFirst: query.get("guess") === "1",
     layers: query.get("layers") === "1",
+    task: TASKS.find((task) => task === query.get("task")),
+    read: query.get("read")?.slice(0, LONGEST),
+    asked: query.get("ask")?.slice(0, LONGEST),
     language: query.get("lang") in languages ? query.get("lang") : undefined,
   };
 }
@@ -30,6 +34,9 @@ export function writeLink(state) {
   const { random, side, guessFirst: guess, layers } = state;
   for (const [name, on] of Object.entries({ random, side, guess, layers })) if (on) query.set(name, 1);
   if (!state.special) query.set("special", 0);
+  if (state.task) query.set("task", state.task);
+  if (state.task && state.read) query.set("read", state.read);
+  if (state.task === "answers" && state.asked) query.set("ask", state.asked);
   if (state.language === "zh") query.set("lang", "zh");
   return `?${query}`;
 }

@@ -1,12 +1,15 @@
 // A model opened from the files of a Hugging Face folder, and what it answers to a text. Runs in the worker.
 
 import { Bert, likeliest } from "./bert.js";
+import { adapted } from "./lora.js";
 import { plain, simd } from "./product.js";
 import { refuse } from "./refuse.js";
 import { readSafetensors } from "./safetensors.js";
+import { TASKS } from "./tasks.js";
 import { Tokenizer } from "./tokenizer.js";
 
 const LONGEST = 128; // tokens of a text: beyond that an answer takes seconds
+const PASSAGE = 256; // tokens of a question and its passage
 const MASKS = 8; // as many [MASK] are answered
 const KNOWN = 200; // guesses whose probabilities are kept
 const SHOWN = 3; // guesses after each layer
@@ -63,6 +66,9 @@ export class Model {
     this.bert = new Bert(this.config, trained, product);
     this.guessing = "cls.predictions.bias" in trained;
     this.bert.forward([0]); // a tensor that is missing is missed now
+    this.learn = (task, { config, adapter, weights }) => { // one task at a time: each has an encoder of its own
+      this.taught = { task, config, ...adapted(this.bert, shapes, adapter, weights, engine()) };
+    };
     this.untrained = () => {
       const { room, product } = engine();
       return new Bert(this.config, randomWeights(shapes, room, this.config.initializer_range), product);
@@ -79,12 +85,19 @@ export class Model {
     const bert = random ? this.random : this.bert;
     const limit = Math.min(LONGEST, this.config.max_position_embeddings);
     const { tokens, ids, cut } = this.tokenizer.encode(text, limit);
-    const { states, attentions } = bert.forward(ids, off);
+    const { states, attentions } = bert.forward(ids, { off });
     const masked = this.guessing ? ids.flatMap((id, s) => (id === this.tokenizer.mask ? [s] : [])).slice(0, MASKS) : [];
     const best = (state, k) => (masked.length ? bert.guesses(state, masked) : []).map((p) => this.named(likeliest(p, k)));
     const known = best(states.at(-1), KNOWN), after = layers ? states.map((state) => best(state, SHOWN)) : []; // [layer][mask]
     const fills = masked.map((position, m) => ({ position, known: known[m], layers: after.map((guesses) => guesses[m]) }));
     return { tokens, cut, attentions, fills };
+  }
+
+  // What the task that was learned makes of a text: {text, question, random: the control, its head on random weights}.
+  solve({ text, question = null, random = false }) {
+    const { task, bert, head, config } = this.taught, read = this.tokenizer.encode(text, question === null ? LONGEST : PASSAGE, question);
+    const { states } = (random ? this.random : bert).forward(read.ids, { second: read.second });
+    return { ...TASKS[task](states.at(-1), head, config, { ...read, text }), cut: read.cut };
   }
 
   named(guesses) {

@@ -10,16 +10,19 @@ import { more, readLink, writeLink } from "./link.js";
 import { drawPicture, give } from "./picture.js";
 import { Refusal } from "./refuse.js";
 import { bare, hide, isHidden, put, swapped, words } from "./sentence.js";
+import { taughtSection } from "./taught.js";
+import { debounced, oneAtATime } from "./timing.js";
 
 const linked = readLink(location.search, languages);
 const preferred = navigator.language.startsWith("zh") ? "zh" : "en";
 const state = { ...linked, head: linked.head ?? "0-0", language: linked.language ?? preferred, mine: "" };
 let say = languages[state.language];
-let site = { models: [], examples: [] }, stored = { answers: {} }; // what the build wrote
+let site = { models: [], gaps: [] }, stored = { answers: {} }; // what the build wrote
 let source = null, page = null, own = null; // the model that answers: the page's best so far, or the visitor's
 let hidden = new Map(); // position -> the word that is hidden there
 let covered = false; // the visitor guesses first
 let last = null; // the answers that are drawn
+let updateTask = () => {}; // until the section of tasks is there
 
 // What is asked: the sentence as it stands and, if anything is changed, the same with all changes.
 function runs() {
@@ -50,30 +53,32 @@ async function ask() {
   return { answers, shape, by: name, status: `${say.answered(name, ms)}${small ? ` ${say.meanwhile(name)}` : ""}` };
 }
 
-let busy = false, again = false;
 let refused = false; // a folder was: that line stays until the visitor does something else
-async function update() {
-  drawSentence();
-  history.replaceState(null, "", writeLink(state));
-  again = true;
-  if (busy) return;
-  busy = true;
-  while (again) {
-    again = false;
-    try {
-      last = await ask();
-      if (!refused) find("problem").textContent = "";
-      draw();
-    } catch (error) {
-      complain(error);
-    }
+const answerAll = oneAtATime(async () => {
+  try {
+    last = await ask();
+    if (!refused) find("problem").textContent = "";
+    draw();
+  } catch (error) {
+    complain(error);
   }
-  busy = false;
+});
+
+const share = () => history.replaceState(null, "", writeLink(state));
+
+function update() {
+  drawSentence();
+  share();
+  answerAll();
+}
+
+function line(error) {
+  const { code, about } = error instanceof Refusal ? error : { code: "broken", about: error.message };
+  return (say.errors[code] ?? say.errors.broken)(about);
 }
 
 function complain(error) {
-  const { code, about } = error instanceof Refusal ? error : { code: "broken", about: error.message };
-  find("problem").textContent = (say.errors[code] ?? say.errors.broken)(about);
+  find("problem").textContent = line(error);
 }
 
 function change(changes) {
@@ -106,9 +111,9 @@ function drawSentence() {
   find("guess-first").checked = state.guessFirst;
   find("special").checked = state.special;
   find("layers-box").open = state.layers;
-  const example = site.examples.find((one) => one.text === text);
+  const example = site.gaps.find((one) => one.text === text);
   find("note").textContent = example?.note && !covered ? say.notes[example.note] : ""; // it would give the answer away
-  for (const [i, button] of [...find("examples").children].entries()) button.ariaPressed = site.examples[i] === example;
+  for (const [i, button] of [...find("examples").children].entries()) button.ariaPressed = site.gaps[i] === example;
 }
 
 function hideWord(at) {
@@ -140,7 +145,7 @@ function showExample({ text, swap = null }) {
 }
 
 function drawExamples() {
-  find("examples").replaceChildren(...site.examples.map((example) => {
+  find("examples").replaceChildren(...site.gaps.map((example) => {
     const button = element("button", { type: "button", textContent: example.text, title: example.text });
     button.onclick = () => showExample(example);
     return button;
@@ -183,7 +188,7 @@ function seen() {
 function pickHead(head) {
   state.head = head;
   drawAttention();
-  history.replaceState(null, "", writeLink(state));
+  share();
 }
 
 function toggleHead(name) {
@@ -219,6 +224,8 @@ function drawSides(side) {
 
 // Models
 
+let bestHasCome; // told the client of the best model
+const best = new Promise((come) => { bestHasCome = come; });
 let progress = null; // of the model that is being loaded: {name, got, total}
 function drawStatus() {
   const loading = progress && !own ? say.loading(progress.name, progress) : "";
@@ -240,16 +247,17 @@ async function openModels() {
     } finally {
       progress = null;
     }
+    if (model === site.models[0]) bestHasCome(page);
     if (!own) use(page);
   }
 }
 
 const address = ({ name }) => new URL(`models/${name}/`, location.href.split("?")[0]).href;
-const weightsOf = (model) => `${address(model)}model.safetensors?${model.version}`;
+const weightsOf = (model) => `${address(model)}${model.task ? "adapter_" : ""}model.safetensors?${model.version}`;
 
 async function isKept(model) {
   const store = await globalThis.caches?.open("bertlab-weights").catch(() => null);
-  const addresses = site.models.map(weightsOf);
+  const addresses = [...site.models, ...site.siblings].map(weightsOf);
   for (const { url } of (await store?.keys()) ?? []) if (!addresses.includes(url)) store.delete(url); // of an older build
   return Boolean(await store?.match(weightsOf(model)));
 }
@@ -280,11 +288,6 @@ async function openOwn(files) {
 
 // Controls
 
-const debounced = (task, ms) => {
-  let timer;
-  return () => { clearTimeout(timer); timer = setTimeout(task, ms); };
-};
-
 const textTyped = () => find("text").value.replace(/\s+/g, " ").trim();
 
 // What is typed is in the state at once, or an answer that comes meanwhile would draw the old text over it.
@@ -301,6 +304,11 @@ function readSwap() {
 }
 
 const soon = debounced(update, 120);
+
+function setRandom(random) {
+  change({ random, side: random ? 1 : 0 });
+  updateTask();
+}
 
 function guessed() {
   state.mine = find("guess-word").value.trim().toLowerCase();
@@ -330,6 +338,7 @@ function speak() {
   document.documentElement.lang = state.language;
   document.title = `bertlab · ${say.title}`;
   for (const node of document.querySelectorAll("[data-say]")) node.textContent = say[node.dataset.say];
+  find("weights").textContent = site.models.length ? say.weights(site.models[0]) : "";
   for (const node of document.querySelectorAll("[data-label]")) node.setAttribute("aria-label", say[node.dataset.label]);
 }
 
@@ -344,12 +353,12 @@ function listen() {
   find("swap-to").oninput = () => { readSwap(); soon(); };
   find("swap").onsubmit = (event) => { event.preventDefault(); update(); };
   find("guess").onsubmit = (event) => { event.preventDefault(); guessed(); };
-  find("random").onchange = ({ target }) => change({ random: target.checked, side: target.checked ? 1 : 0 });
+  for (const id of ["random", "task-random"]) find(id).onchange = ({ target }) => setRandom(target.checked);
   find("guess-first").onchange = ({ target }) => { state.guessFirst = target.checked; cover(); update(); };
   find("special").onchange = ({ target }) => change({ special: target.checked });
   find("layers-box").ontoggle = ({ target }) => { if (target.open !== state.layers) change({ layers: target.open }); };
   find("all-on").onclick = () => change({ off: [] });
-  find("language").onclick = () => { state.language = state.language === "en" ? "zh" : "en"; speak(); update(); };
+  find("language").onclick = () => { state.language = state.language === "en" ? "zh" : "en"; speak(); update(); updateTask(); };
   find("copy-link").onclick = async () => {
     await navigator.clipboard?.writeText(location.href).catch(() => null);
     flash("copy-link", say.copied);
@@ -379,11 +388,14 @@ async function start() {
   navigator.serviceWorker?.register("../sw.js").catch(() => null); // without one the page needs its server
   [site, stored] = await Promise.all(["site.json", "stored.json"].map(async (name) => (await fetch(name)).json()));
   unpack(stored.answers);
+  speak();
   drawExamples();
-  if (!state.text) Object.assign(state, { text: site.examples[0].text, swap: site.examples[0].swap ?? null, guessFirst: true });
+  if (!state.text) Object.assign(state, { text: site.gaps[0].text, swap: site.gaps[0].swap ?? null, guessFirst: true });
   cover();
   update();
   openModels();
+  const { siblings, tasks, models: [{ name }] } = site;
+  updateTask = taughtSection({ state, siblings, tasks, best, name, address, say: () => say, share, line });
 }
 
 start().catch(complain);

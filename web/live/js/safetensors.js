@@ -1,4 +1,5 @@
 // Reads model.safetensors: 8 bytes with the length of a header, the header (JSON: name -> dtype, shape, place), the numbers.
+// Weights may have 32, 16 or 8 bits. 8-bit ones are whole numbers; each group of 64 has a scale, in the tensor NAME.scale.
 
 import { refuse } from "./refuse.js";
 
@@ -9,13 +10,14 @@ const HALF = Float32Array.from({ length: 1 << 16 }, (_, bits) => {
   return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction);
 });
 
-const COPY = {
+const COPY = { // the bytes of a tensor -> the numbers of `to`
   F32: (from, to) => to.set(new Float32Array(from)),
   F16: (from, to) => new Uint16Array(from).forEach((bits, i) => { to[i] = HALF[bits]; }),
   BF16: (from, to) => { // the upper half of a float32
     const words = new Uint32Array(to.buffer, to.byteOffset, to.length);
     new Uint16Array(from).forEach((bits, i) => { words[i] = bits << 16; });
   },
+  I8: (from, to, scales) => new Int8Array(from).forEach((value, i) => { to[i] = value * HALF[scales[i >> 6]]; }),
 };
 
 // The header of a file: {name: {dtype, shape, data_offsets}}, and where the numbers begin.
@@ -38,12 +40,16 @@ const modern = (name) => name.replace(/\.gamma$/, ".weight").replace(/\.beta$/, 
 // out the place for each tensor.
 export function readSafetensors(buffer, room) {
   const { entries, start } = readHeader(buffer);
-  const kept = Object.entries(entries).filter(([, { dtype }]) => dtype in COPY);
+  const bytes = (name) => {
+    const [from, to] = entries[name]?.data_offsets ?? refuse("notSafetensors");
+    return start + to <= buffer.byteLength ? buffer.slice(start + from, start + to) : refuse("notSafetensors");
+  };
+  const kept = Object.entries(entries).filter(([name, { dtype }]) => dtype in COPY && !name.endsWith(".scale"));
   const shapes = Object.fromEntries(kept.map(([name, { shape }]) => [modern(name), shape]));
   const place = room(Object.values(shapes)), weights = {};
-  for (const [name, { dtype, shape, data_offsets: [from, to] }] of kept) {
-    if (start + to > buffer.byteLength) refuse("notSafetensors");
-    COPY[dtype](buffer.slice(start + from, start + to), (weights[modern(name)] = place(shape)));
+  for (const [name, { dtype, shape }] of kept) {
+    const scales = dtype === "I8" ? new Uint16Array(bytes(`${name}.scale`)) : null;
+    COPY[dtype](bytes(name), (weights[modern(name)] = place(shape)), scales);
   }
   return { weights, shapes };
 }

@@ -9,6 +9,8 @@ const SPACE = /[\t\n\r]|\p{White_Space}/u;
 const INVISIBLE = /[\0\ufffd]|\p{Cc}|\p{Cf}|\p{Co}|\p{Cn}/u;
 const NAMES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 const SPECIAL = /(\[(?:PAD|UNK|CLS|SEP|MASK)\])/; // typed as they stand, they are tokens
+const MARK = /\p{M}/u;
+const QUESTION = 64; // tokens of a question that are read
 const LONGEST = 100; // letters of a word; a longer one is [UNK]
 
 export class Tokenizer {
@@ -21,25 +23,32 @@ export class Tokenizer {
     this.mask = this.ids.get("[MASK]");
   }
 
-  clean(text) {
-    let kept = "";
-    for (const letter of text) {
-      if (SPACE.test(letter)) kept += " ";
-      else if (CHINESE.test(letter)) kept += ` ${letter} `;
-      else if (!INVISIBLE.test(letter)) kept += letter;
-    }
-    if (this.strip) kept = kept.normalize("NFD").replace(/\p{Mn}/gu, "");
+  clean(letter) { // -> what is read of it: a space, nothing, or one letter or more
+    if (SPACE.test(letter)) return " ";
+    if (INVISIBLE.test(letter)) return "";
+    const kept = this.strip ? letter.normalize("NFD").replace(/\p{Mn}/gu, "") : letter;
     return this.lower ? kept.toLowerCase() : kept;
   }
 
+  // The words of a text, and where each stands in it: {word, start, end}.
   split(text) {
-    const words = [""];
-    for (const letter of this.clean(text)) {
-      if (letter === " ") words.push("");
-      else if (PUNCTUATION.test(letter)) words.push(letter, "");
-      else words[words.length - 1] += letter;
+    const words = [];
+    let at = 0, open = false; // may the last word go on?
+    for (const letter of text) {
+      const end = at + letter.length, kept = this.clean(letter);
+      if (MARK.test(letter) && words.at(-1)?.end === at) words.at(-1).end = end; // an accent belongs to its letter
+      for (const one of kept) {
+        const alone = PUNCTUATION.test(one) || CHINESE.test(one);
+        if (one === " ") open = false;
+        else if (open && !alone) Object.assign(words.at(-1), { word: words.at(-1).word + one, end });
+        else {
+          words.push({ word: one, start: at, end });
+          open = !alone;
+        }
+      }
+      at = end;
     }
-    return words.filter(Boolean);
+    return words;
   }
 
   pieces(word) {
@@ -54,11 +63,29 @@ export class Tokenizer {
     return found;
   }
 
-  // At most `limit` tokens, [CLS] and [SEP] among them.
-  encode(text, limit) {
-    const cut = (part) => this.split(part).flatMap((word) => this.pieces(word));
-    const parts = text.split(SPECIAL).flatMap((part) => (SPECIAL.test(part) ? [part] : cut(part)));
-    const tokens = ["[CLS]", ...parts.slice(0, limit - 2), "[SEP]"];
-    return { tokens, ids: tokens.map((token) => this.ids.get(token)), cut: parts.length > limit - 2 };
+  // The words of a text in pieces, typed tokens whole, and where each stands: {pieces, start, end}.
+  cut(text) {
+    let at = 0;
+    return text.split(SPECIAL).flatMap((part) => {
+      const from = at;
+      at += part.length;
+      if (SPECIAL.test(part)) return [{ pieces: [part], start: from, end: at }];
+      return this.split(part).map(({ word, start, end }) => ({ pieces: this.pieces(word), start: from + start, end: from + end }));
+    });
+  }
+
+  // [CLS] text [SEP], or [CLS] question [SEP] text [SEP]: at most `limit` tokens. Tokens from position `second` on are of the
+  // second segment. Of each word of the text: where it stands, and the positions of its first and last token.
+  encode(text, limit, question = null) {
+    const asked = this.cut(question ?? "").flatMap(({ pieces }) => pieces).slice(0, QUESTION);
+    const tokens = question === null ? ["[CLS]"] : ["[CLS]", ...asked, "[SEP]"], second = question === null ? limit : tokens.length;
+    const all = this.cut(text), words = [];
+    for (const { pieces, start, end } of all) {
+      if (tokens.length + pieces.length >= limit) break;
+      words.push({ start, end, first: tokens.length, last: tokens.length + pieces.length - 1 });
+      tokens.push(...pieces);
+    }
+    tokens.push("[SEP]");
+    return { tokens, ids: tokens.map((token) => this.ids.get(token)), second, words, cut: words.length < all.length };
   }
 }

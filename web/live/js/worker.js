@@ -1,4 +1,4 @@
-// One model in a thread of its own. Messages: {id, call: "open" or "answer", about} -> {id, result} or {id, refused}.
+// One model in a thread of its own. Messages: {id, call: one of `calls`, about} -> {id, result} or {id, refused}.
 
 import { engines, Model } from "./model.js";
 import { Refusal, refuse } from "./refuse.js";
@@ -21,8 +21,8 @@ async function received(response) {
 }
 
 async function fetched(url) {
-  const response = await fetch(url);
-  if (!response.ok) refuse("notThere", new URL(url).pathname);
+  const response = await fetch(url).catch(() => null);
+  if (!response?.ok) refuse("notThere", new URL(url).pathname);
   return response;
 }
 
@@ -53,6 +53,15 @@ async function fromAddress(address, version) {
   return { config: json(config, "config.json"), vocabulary, options: json(options, "tokenizer_config.json"), weights };
 }
 
+// An adapter of the model that is open: what the library peft writes, and the config of the task.
+async function fetchedAdapter({ address, version }) {
+  const options = async (name) => (await fetched(`${address}${name}?${version}`)).json();
+  const [config, adapter, weights] = await Promise.all([
+    options("config.json"), options("adapter_config.json"), keptWeights(`${address}adapter_model.safetensors?${version}`),
+  ]);
+  return { config, adapter, weights };
+}
+
 async function fromFiles(files) {
   const file = (name) => files.find((one) => one.name === name) ?? refuse("noFile", name);
   const options = files.find((one) => one.name === "tokenizer_config.json");
@@ -73,6 +82,10 @@ const calls = {
     return { layers, heads, guessing: model.guessing };
   },
   answer: (runs) => runs.map((run) => model.answer(run)),
+  async solve({ sibling, runs }) {
+    if (model.taught?.task !== sibling.task) model.learn(sibling.task, await fetchedAdapter(sibling));
+    return runs.map((run) => model.solve(run));
+  },
 };
 
 onmessage = async ({ data: { id, call, about } }) => {

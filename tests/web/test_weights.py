@@ -1,0 +1,43 @@
+"""Which weights the live page loads: 8 bits unless they lose gaps."""
+
+import pytest
+import torch
+
+from bertlab.explain.words.fill import Fill
+from web import weights
+from web.int8 import GROUP, SCALE, dequantized, quantized
+
+
+def test_a_rounded_number_is_off_by_half_a_step_at_most():
+    table = torch.randn(8, GROUP) * torch.logspace(-5, 1, 8)[:, None]  # groups of very different size
+    tensors = {"table": table, "zeros": torch.zeros(2, GROUP), "bias": torch.randn(GROUP), "odd": torch.randn(3, 5)}
+    small = quantized(tensors)
+    assert small["table"].dtype == torch.int8 and small["table" + SCALE].shape == (8,)
+    full = dequantized(small)
+    assert full.keys() == tensors.keys()
+    step = table.abs().amax(1, keepdim=True) / 127
+    assert ((full["table"] - table).abs() <= 0.51 * step + 1e-6).all()
+    for name in ("zeros", "bias", "odd"):
+        assert torch.equal(full[name], tensors[name]), name
+
+
+@pytest.mark.parametrize(("lost", "bits"), [(0, 8), (1, 8), (2, 16), (-3, 8)])
+def test_8_bits_may_lose_one_gap_of_a_hundred(monkeypatch, lost, bits):
+    right = iter([50, 50 - lost])  # of 16 bits, of 8
+
+    def guessed(model, tokenizer, gaps):
+        some = next(right)
+        return {text: Fill(0, [gaps[text][0] if i < some else "?"], [0.5], 1.0) for i, text in enumerate(gaps)}
+
+    monkeypatch.setattr(weights, "first_guesses", guessed)
+    monkeypatch.setattr(weights, "opened", lambda name, tensors: None)
+    tensors, figures = weights.chosen_weights("storyworld-tiny")
+    assert figures["bits"] == bits and figures["gaps"] == 100 and figures["right"] == {16: 50, 8: 50 - lost}
+    assert figures["same"] == 100 - abs(lost) and figures["difference"] == 0
+    assert any(tensor.dtype == torch.int8 for tensor in tensors.values()) == (bits == 8)
+
+
+def test_a_gap_has_one_hidden_word():
+    gaps = weights.hidden_words()
+    assert len(gaps) == 100
+    assert all(text.count("[MASK]") == 1 and accepted and all(accepted) for text, accepted in gaps.items())
