@@ -9,8 +9,8 @@ import torch
 
 from app.shared.page import exports
 from app.views.attention import cells as attention
-from app.views.embeddings import cells as embeddings
-from app.views.labels import cells as labels
+from app.views.meaning import cells as embeddings
+from app.views.tasks import cells as labels
 from app.views.training import cells as training
 from bertlab import BertModel
 

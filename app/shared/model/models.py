@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.shared.model import gate
-from app.shared.model.bundled import DEFAULT_MODEL, READ, origin, specialist
+from app.shared.model.bundled import DEFAULT_MODEL, READ, is_of_another, origin, specialist
 from app.shared.page.markdown import plain
 from bertlab import (
     BertConfig,
@@ -58,6 +58,7 @@ TASKS: dict[str, tuple[type[PretrainedModel], str | None]] = {
     "next sentence": (BertForPreTraining, PAIRS_HEAD),
     "answer": (BertForQuestionAnswering, "qa_outputs"),
     "text label": (BertForSequenceClassification, CLASSIFIER),
+    "pairs": (BertForSequenceClassification, CLASSIFIER),
     "word labels": (BertForTokenClassification, CLASSIFIER),
 }
 
@@ -171,11 +172,16 @@ def stand_in(task: str, name: str) -> Loaded:
     return loaded
 
 
+def own(task: str) -> Loaded | None:
+    """Return the chosen model if it has learned this task."""
+    return None if is_of_another(task, chosen()) else open_model(task, chosen())
+
+
 def model_for(task: str, kin: str | None = None) -> Loaded:
     """Return the chosen model if it has the head for `task`, or else a bundled one, of `kin` if that is given, and say
     so."""
     name = chosen()
-    loaded = open_model(task, name)
+    loaded = own(task)
     if loaded is None:
         loaded = stand_in(task, kin or name)
         if origin(loaded.name) != name:  # a model and its fine-tuned twin need no explanation

@@ -5,7 +5,7 @@ import streamlit as st
 from app.shared.page import layout
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
-from app.views.spans import reading
+from app.views.tasks import reading
 from app.views.training import cells
 from app.views.training.film import MOST_MOMENTS, frames_of, model_at, moments_of, settled
 from bertlab.draw.charts.film import answer_lines, answer_table

@@ -57,4 +57,4 @@ def text_fields(run: TrainingRun) -> tuple[str, str | None]:
         for name, versions in texts.of(run.name).play.items()
     }
     state.example_pills("Try", examples)
-    return state.text_fields(examples, "film_")
+    return state.text_fields(examples, "gap", "film_")

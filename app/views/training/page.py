@@ -23,9 +23,9 @@ OF_SNAPSHOTS = {  # each with the task whose head a run needs
 }
 OF_A_MODEL = {"Pretraining's draw": (pretraining_draw, "fill")}
 # The task whose head a page needs; other pages need the encoder.
-NEEDED = {"play": "fill", "spans": "answer"}
-# No model; classifiers have no snapshots; this page.
-NOT_LINKED = ("stories", "labels", "dataset", "training")
+NEEDED = {"play": "fill", "tasks": "answer"}
+# No model; this page.
+NOT_LINKED = ("stories", "training")
 
 
 def choose_run(place) -> str:

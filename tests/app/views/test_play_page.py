@@ -199,7 +199,7 @@ def test_each_station_leads_to_its_page_with_the_same_text_and_model(folders, pi
         assert name.startswith(PAGES[page or FIRST][0]) and asked["folder"] == folders["pretrained"]
         app = opened(page or FIRST, **asked)
         assert fine(app), said(app)
-        key = "embeddings_yours" if page == "embeddings" else "text"
+        key = "meaning_yours" if page == "meaning" else "text"
         assert "[MASK]" in app.session_state[key] or asked["mask"] == "4"
 
 

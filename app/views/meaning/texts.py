@@ -1,0 +1,219 @@
+"""Which texts are shown: a bundled set, the visitor's own lines or file, and sentences added to any of them."""
+
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import streamlit as st
+
+from app.shared.page import state
+from app.shared.page.markdown import plain
+from app.shared.text.texts import OPINIONS, REVIEWS, SUBJECTS, TOPICS, chosen
+from app.shared.text.upload_text import uploaded_file, without_flags
+from app.views.meaning import cells
+from bertlab.corpora.labelled.columns import LABELS, TEXTS, Columns
+from bertlab.corpora.labelled.records import Record, read_records
+from bertlab.corpora.labelled.tabular import ReadOptions, film_reviews, reviews_by_subject, text_examples
+from bertlab.corpora.reading import Skipped
+from bertlab.draw.charts.projection import YOURS
+from bertlab.errors import InputError
+
+OWN, FILE = "my own lines", "a file"
+LEADS = {
+    SUBJECTS: "Reviews of films, books, food, hotels, apps, tools and services, written for this page. The subject is "
+    "the label.",
+    REVIEWS: "One sentence each on some film, *positive* or *negative*, written for this page. Most of their words are "
+    "found in both: “not a bad film” is praise, “not a good film” is none.",
+    OPINIONS: "Two short sentences each, *good* or *bad*. Both contain good and bad words, and “not” or “although” "
+    "reverses them: counting words cannot tell them apart.",
+    TOPICS: "Two sentences each on one of six topics. The words alone give the topic away, and random weights keep the "
+    "words: training has little to add here. *Opinions* show what it can add.",
+}
+READERS = {SUBJECTS: reviews_by_subject, REVIEWS: film_reviews}
+MAKERS = {OPINIONS: "sentiment", TOPICS: "labelled_sentences"}  # functions of the story world
+OWN_DEFAULT = """animals | my dog is hairy.
+animals | penguins are flightless birds.
+animals | the cat sleeps on the sofa.
+animals | a horse stands in the field.
+weather | it rained all day.
+weather | the sun is out this morning.
+weather | a cold wind blows from the sea.
+weather | the snow lies deep."""
+BUNDLED_TEXTS, MOST_TEXTS, MOST_YOURS = 240, 500, 20
+MOST_MEGABYTES, KEPT_FILES = 5, 50
+NO_LABEL = "no label"
+FILE_TYPES = ["csv", "tsv", "jsonl", "txt"]
+
+
+@dataclass(frozen=True)
+class TextSet:
+    """Texts with their labels, the code that makes them, and the visitor's own sentences, which have no label."""
+
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+    code: str
+    yours: tuple[str, ...] = ()
+
+    @property
+    def all_texts(self) -> tuple[str, ...]:
+        return self.texts + self.yours
+
+    @property
+    def all_labels(self) -> tuple[str, ...]:
+        return self.labels + (YOURS,) * len(self.yours)
+
+    def first(self, count: int) -> "TextSet":
+        """Return only the first `count` texts."""
+        yours = self.yours[: max(0, count - len(self.texts))]
+        return replace(self, texts=self.texts[:count], labels=self.labels[:count], yours=yours)
+
+    @property
+    def all_code(self) -> str:
+        return cells.with_yours(self.code, self.yours, YOURS)
+
+
+def choose() -> TextSet | None:
+    """Show the fields for the texts. Returns None while the file is missing."""
+    names = [*chosen().meaning, OWN, FILE]
+    source = st.segmented_control(
+        "Which texts", names, default=names[0], required=True, key="meaning_set", bind="query-params"
+    )
+    if source == FILE:
+        found = uploaded_texts()
+    else:
+        found = own_texts() if source == OWN else bundled_texts(source)
+    if found is None:
+        return None
+    texts, labels, code = found
+    return TextSet(tuple(texts), tuple(labels), code, tuple(added()))
+
+
+def bundled_texts(source: str) -> tuple[Sequence[str], Sequence[str], str]:
+    st.caption(LEADS[source])
+    if source in READERS:
+        return *_columns(READERS[source]()), cells.reviews(READERS[source].__name__)
+    return *_storyworld(MAKERS[source]), cells.bundled_texts(MAKERS[source], BUNDLED_TEXTS)
+
+
+@st.cache_data(show_spinner=False)
+def _storyworld(name: str) -> tuple[list[str], list[str]]:
+    from bertlab.corpora import storyworld
+
+    return _columns(getattr(storyworld, name)(seed=0, count=BUNDLED_TEXTS, split="test"))
+
+
+def _columns(examples: Iterable) -> tuple[list[str], list[str]]:
+    """Return texts and labels."""
+    texts, labels = zip(*((e.text, e.label) for e in examples), strict=True)
+    return list(texts), list(labels)
+
+
+def own_texts() -> tuple[Sequence[str], Sequence[str], str]:
+    label = "One text a line, with its label: `label | text`, or label, Tab, text"
+    texts, labels = labelled_lines(state.linked_text(st.text_area, label, "lines", OWN_DEFAULT, height=220))
+    texts, labels = list(bounded(texts, "lines")), labels[:MOST_TEXTS]
+    return texts, labels, cells.own_texts(texts, labels)
+
+
+def labelled_lines(text: str) -> tuple[list[str], list[str]]:
+    """Return texts and labels of lines `text`, `label<TAB>text` or `label | text`; blank lines are skipped."""
+    texts, labels = [], []
+    for line in filter(str.strip, text.splitlines()):
+        label, mark, rest = line.partition("\t")
+        if not mark:
+            label, mark, rest = line.partition(" | ")
+        texts.append(rest.strip() if mark and rest.strip() else line.strip())
+        labels.append(label.strip() if mark and rest.strip() else NO_LABEL)
+    return texts, labels
+
+
+def bounded(texts: Sequence[str], kind: str) -> Sequence[str]:
+    """Return at most MOST_TEXTS texts, and say what was cut. Raises InputError for fewer than three."""
+    if len(texts) < 3:
+        raise InputError(f"a projection needs at least three {kind} of text: add some")
+    if len(texts) > MOST_TEXTS:
+        text = f"There are more than {MOST_TEXTS} {kind}: only the first {MOST_TEXTS} are shown."
+        st.warning(text, icon=":material/content_cut:")
+    return texts[:MOST_TEXTS]
+
+
+def uploaded_texts() -> tuple[Sequence[str], Sequence[str], str] | None:
+    upload = st.file_uploader(
+        "A table of texts, with a column of labels if there are labels",
+        FILE_TYPES,
+        key="meaning_file",
+        max_upload_size=MOST_MEGABYTES,
+        help="CSV or TSV whose first line names the columns, or JSON lines; or a text file without labels, one text "
+        "a line. It stays on this server while your page is open, nobody else can see it, and no link contains it.",
+    )
+    if upload is None:
+        st.info("Choose a file above, for example a CSV with columns text and label.", icon=":material/upload_file:")
+        return None
+    file = upload.file_id, upload.name, upload.getvalue()
+    text, label = choose_columns(file_columns(*file))
+    texts, labels, left_out = file_texts(*file, text, label)
+    if left_out:
+        st.warning(plain(left_out), icon=":material/content_cut:")
+    code = cells.file_texts(upload.name, text, label, MOST_TEXTS, NO_LABEL)
+    return bounded(texts, "rows"), labels[:MOST_TEXTS], code
+
+
+@st.cache_data(max_entries=KEPT_FILES, show_spinner="Reading the file")
+def file_columns(file_id: str, name: str, _content: bytes) -> list[str]:
+    """Return the names of the columns. Raises InputError if there are no rows."""
+    skipped = Skipped()
+    with closing(file_records(name, _content, skipped)) as records:
+        first = next(records, None)
+    if first is None:
+        why = f" that can be used: {skipped}" if skipped.count else ""
+        raise InputError(f"the file {name}: there are no rows{why}")
+    if not first.values:
+        raise InputError(f"the file {first.where}: no columns; each line needs at least one, with its name")
+    return list(first.values)
+
+
+@st.cache_data(max_entries=KEPT_FILES, show_spinner="Reading the file")
+def file_texts(
+    file_id: str, name: str, _content: bytes, text: str, label: str | None
+) -> tuple[list[str], list[str], str]:
+    """Return texts and labels of the first rows, up to one more than are shown, and which rows were left out."""
+    skipped = Skipped()
+    options = ReadOptions(Columns(text, None, label), labelled=label is not None, skipped=skipped)
+    with closing(file_records(name, _content, skipped)) as records:
+        found = text_examples(records, name, options)
+        kept = list(islice(found, MOST_TEXTS + 1))
+    return [e.text for e in kept], [str(e.label or NO_LABEL) for e in kept], str(skipped) if skipped.count else ""
+
+
+def file_records(name: str, content: bytes, skipped: Skipped) -> Generator[Record, None, None]:
+    """Yield the rows of an uploaded file."""
+    try:
+        yield from read_records(uploaded_file(name, content), skipped=skipped)
+    except InputError as error:
+        raise InputError(f"the file {without_flags(str(error))}") from error
+
+
+def choose_columns(names: list[str]) -> tuple[str, str | None]:
+    """Ask which column has the texts and which the labels; at first those with the usual names."""
+    text = next((name for name in TEXTS if name in names), names[0])
+    label = next((name for name in LABELS if name in names and name != text), NO_LABEL)
+    if len(names) == 1:
+        return text, None
+    left, right = st.columns(2)
+    text = left.selectbox("Column of texts", names, names.index(text), key="meaning_text_column")
+    others = [NO_LABEL, *(name for name in names if name != text)]
+    first = others.index(label) if label in others else 0
+    label = right.selectbox("Column of labels", others, first, key=f"meaning_label_column {text}")
+    return text, None if label == NO_LABEL else label
+
+
+def added() -> list[str]:
+    """Return the visitor's own sentences, which stars mark in the pictures."""
+    with st.expander("Add sentences of your own", icon=":material/star:"):
+        label = "One a line; stars mark them in the pictures"
+        typed = state.linked_text(st.text_area, label, "meaning_yours", placeholder="Nobody found the soup bad.")
+        lines = [line.strip() for line in typed.splitlines() if line.strip()]
+        if len(lines) > MOST_YOURS:
+            st.warning(f"Only the first {MOST_YOURS} of {len(lines)} are added.", icon=":material/content_cut:")
+    return lines[:MOST_YOURS]
