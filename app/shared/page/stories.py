@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from app.shared.model.bundled import DEFAULT_MODEL
-from app.shared.page import layout, state
+from app.shared.page import frame, layout, state
 from app.shared.text import texts
 from bertlab.io.stories import Station, Story, read_stories
 
@@ -34,6 +34,7 @@ def address(name: str, story: Story, number: int) -> str:
     station = story.stations[number - 1]
     usual = defaults(dict(station.choices).get("model", DEFAULT_MODEL), station.page)
     choices = [*(choice for choice in station.choices if choice not in usual), ("story", f"{name}/{number}")]
+    choices += [("present", "true")] * frame.presented()
     return f"./{station.page}?{urlencode(choices)}"
 
 
@@ -88,6 +89,12 @@ def show_station(name: str, story: Story, number: int, page: str) -> None:
 def show_texts(station: Station) -> None:
     texts = [f"**{heading}.** {getattr(station, part)}".replace("> ", ">\u00a0") for heading, part in PARTS.items()]
     widths = [min(max(len(text), SHORT), LONG) for text in texts]  # so that no column is much higher than the others
+    if frame.presented():
+        look, *rest = texts
+        st.markdown(look)
+        with st.expander("What it means"):
+            st.markdown("\n\n".join(rest))
+        return
     for column, text in zip(st.columns(widths, gap="medium"), texts, strict=True):
         column.markdown(text)
 

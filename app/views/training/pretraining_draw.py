@@ -5,9 +5,9 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, state
+from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
 from app.shared.text import texts
-from app.views.training import cells
 from app.views.training.film import model_at
 from bertlab.draw.charts.masking import loss_bars, loss_table
 from bertlab.draw.html.marked import ACTIONS, token_strip
@@ -50,7 +50,10 @@ def show_draw(loaded: models.Loaded, text: str, pair: str | None, rate: float, s
         st.markdown("**Counts of this draw**")
         st.dataframe(count_table(drawn, rate), hide_index=True)
         st.caption("In every draw the counts are the whole numbers nearest to the expected ones.")
-    exports("masking", table, cells.draw(loaded.source, text, pair, rate, seed, loaded.limit), bars)
+    cell = Cell()
+    made = cell.made("drawn", sample_masking, loaded, text, pair, rate, seed, loaded.limit)
+    strip = cell.call(token_strip, *(Name(f"{made}.{part}") for part in ("after", "actions", "before", "special")))
+    exports("masking", table, cell.html(strip), bars)
 
 
 def in_words(drawn: SampledMasking) -> str:
