@@ -7,6 +7,7 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import progress
+from app.shared.page.cell import Cell
 from app.shared.page.layout import show_chart
 from app.shared.page.markdown import explained, numbered, plain, signed
 from bertlab.draw.charts.attribution import attribution_bars
@@ -25,6 +26,12 @@ def with_control(
     """Return the attributions of the model and those of the same architecture with random weights."""
     control = models.control_of(loaded)
     return progress.watched(function, loaded, *arguments), progress.watched(function, control, *arguments)
+
+
+def code_of(function: Callable[..., Attribution], loaded: models.Loaded, *arguments) -> str:
+    """Return the cell that draws what with_control() returns."""
+    cell = Cell()
+    return cell.picture(attribution_bars, *cell.both(function, loaded, *arguments))
 
 
 def show_bars(found: Attribution, control: Attribution, alt: str) -> alt.Chart:

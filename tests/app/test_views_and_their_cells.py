@@ -56,6 +56,7 @@ VIEWS = {
     "play.why": ("play", "pretrained", dict(text=LONG, play_view="Why this word?")),
     "play.whole_text": ("play", "pretrained", dict(text=LONG, play_view="Whole text")),
     "play.sides": ("play", "", dict(text=GAPS[0], other=GAPS[1], play_view="Left to right, or both sides?")),
+    "meaning.projection": ("meaning", "pretrained", dict(meaning_set="my own lines", meaning_yours=LONG)),
     "meaning.measures": ("meaning", "pretrained", dict(meaning_set="my own lines")),
 }
 
@@ -85,7 +86,6 @@ def test_cells_of_the_heads_read_what_the_view_reads(folders, exported):
 
 def test_cells_of_a_film_open_the_snapshots_of_the_view(run_folder, exported, monkeypatch):
     monkeypatch.setattr("app.views.training.film.MOST_MOMENTS", 2)
-    monkeypatch.setattr("app.views.training.gap_fills.MOST_MOMENTS", 2)
     found = exported("training.gap_fills")
     app = opened("training", run=str(run_folder), training_tab="A gap fills")
     assert fine(app), said(app)

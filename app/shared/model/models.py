@@ -31,6 +31,7 @@ from bertlab.model.weights import weights_file
 from bertlab.tasks.registry import family_of
 
 NOTHING, RANDOM = gate.CONTROLS
+CONTROL = "control "  # before the stamp of a model, that of its architecture with random weights
 END = "end"  # of the training, where a model has snapshots
 WHY_ANOTHER = "A page that needs a head which the chosen model lacks, or models of its own, shows bundled ones."
 PAIRS_HEAD = "cls.seq_relationship"
@@ -287,7 +288,7 @@ def _open(task: str, folder: str, stamp: str) -> Loaded | None:
 
 @st.cache_resource(max_entries=KEPT_CONTROLS, show_spinner=False)
 def _control(stamp: str, _loaded: Loaded) -> Loaded:
-    return replace(_loaded, name=RANDOM, stamp=f"control {stamp}", model=random_control(_loaded.model), random=True)
+    return replace(_loaded, name=RANDOM, stamp=f"{CONTROL}{stamp}", model=random_control(_loaded.model), random=True)
 
 
 def control_of(loaded: Loaded) -> Loaded:

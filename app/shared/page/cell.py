@@ -1,13 +1,17 @@
 """The notebook cell of a view: the calls that make its picture, with their functions, models and arguments."""
 
-from collections.abc import Callable
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import is_dataclass
 from typing import Any
 
 import bertlab
-from app.shared.model.models import Loaded
+from app.shared.model.models import CONTROL, Loaded, control_of
 from bertlab.explain.ablation import random_control
+
+FIRST = 3  # arguments that are written without their names: model, tokenizer and text
 
 
 class Name(str):
@@ -32,16 +36,22 @@ class Cell:
 
     def use(self, thing: Any) -> Name:
         """Import a function or class."""
-        name = thing.__name__
-        public = getattr(bertlab, name, None) is thing
-        self.imports.setdefault("bertlab" if public else thing.__module__, set()).add(name)
+        name, parts = thing.__name__, thing.__module__.split(".")
+        packages = [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
+        home = next(each for each in packages if getattr(sys.modules.get(each), name, None) is thing)
+        self.imports.setdefault(home, set()).add(name)
         return Name(name)
 
     def call(self, function: Callable, *arguments, **options) -> Name:
-        for each in (*arguments, *options.values()):
-            if is_dataclass(each):
-                self.use(type(each))
-        given = [*map(repr, arguments), *(f"{key}={value!r}" for key, value in options.items())]
+        """Return function(*arguments, **options) as one writes it: without defaults, and what comes late by name."""
+        given, signature, late = [], inspect.signature(function), False
+        for number, (name, value) in enumerate(signature.bind(*arguments, **options).arguments.items()):
+            if is_dataclass(value):
+                self.use(type(value))
+            usual = value == signature.parameters[name].default
+            late |= usual or number >= FIRST or signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+            if not usual:
+                given.append(f"{name}={value!r}" if late else repr(value))
         return Name(f"{self.use(function)}({', '.join(given)})")
 
     def let(self, name: str, value: Name) -> Name:
@@ -52,6 +62,10 @@ class Cell:
     def open(self, loaded: Loaded) -> tuple[Name, Name]:
         """Add the lines that open a model and its tokenizer, unless they are there."""
         if loaded.stamp not in self.opened:
+            trained = self.opened.get(loaded.stamp.removeprefix(CONTROL))
+            if loaded.random and trained:
+                self.opened[loaded.stamp] = self.let("untrained", self.call(random_control, trained[0])), trained[1]
+                return self.opened[loaded.stamp]
             kind = next(kind for kind in type(loaded.model).__mro__ if getattr(bertlab, kind.__name__, None) is kind)
             number = f"_{len(self.opened) + 1}" * bool(self.opened)
             weights = Name(f"{self.use(kind)}.from_pretrained({loaded.source!r})")
@@ -64,6 +78,16 @@ class Cell:
         """Add a line that computes function(model, tokenizer, *arguments)."""
         return self.let(name, self.call(function, *self.open(loaded), *arguments, **options))
 
+    def both(self, function: Callable, loaded: Loaded, *arguments) -> list[Name]:
+        """Add the line for a model, and the one for the same architecture with random weights."""
+        control = control_of(loaded)
+        return [self.made(name, function, one, *arguments) for name, one in (("found", loaded), ("control", control))]
+
+    def each(self, function: Callable, asked: Mapping[str, tuple], rows: bool = False, **options) -> dict[str, Name]:
+        """Add a line for each of several models: `asked` has for each the model and the other arguments."""
+        made = self.rows if rows else self.made
+        return {name: made(f"found_{n}", function, *each, **options) for n, (name, each) in enumerate(asked.items(), 1)}
+
     def rows(self, name: str, function: Callable, loaded: Loaded, *arguments, **options) -> Name:
         """The same for a function that yields rows."""
         return self.let(name, Name(f"list({self.call(function, *self.open(loaded), *arguments, **options)})"))
@@ -72,6 +96,11 @@ class Cell:
         """Return the cell, whose last line is what a notebook shows below it."""
         imports = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(self.imports.items())]
         return "\n".join([*imports, "", *self.lines, value])
+
+    def beside(self, charts: Iterable[Name]) -> str:
+        """Return the cell of charts that stand side by side."""
+        self.imports.setdefault("altair", set()).add("hconcat")
+        return self.shows(Name(f"hconcat({', '.join(charts)})"))
 
     def html(self, value: Name) -> str:
         """Return the cell of a value that is HTML."""

@@ -73,7 +73,8 @@ STEPS = """<script>
 if (!window.stepsOfPresenter) {
   window.stepsOfPresenter = true;
   const keys = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
-  const own = "input:not([type=checkbox]), textarea, details, iframe, [role=slider], [role=tab], [role=radio], [data-testid^=stBidi]";
+  const own =
+    "input:not([type=checkbox]), textarea, iframe, [role=slider], [role=tab], [role=radio], [data-testid^=stBidi]";
   window.addEventListener("keydown", (event) => {
     const way = keys[event.key], all = (part) => [...document.querySelectorAll(part)];
     if (!way || event.target.closest?.(own) || !all(".st-key-present input:checked").length) return;

@@ -10,13 +10,13 @@ import streamlit as st
 from app.shared.model import models
 from app.shared.model.bundled import origin, specialist
 from app.shared.page import layout, progress
+from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
-from app.views.meaning import cells
 from app.views.meaning.texts import TextSet
 from bertlab import Tokenizer
 from bertlab.draw.charts.projection import projection_scatter, projection_table
 from bertlab.draw.percent import percent
-from bertlab.explain.vectors import LayerMeasures, Method, layer_measures, nearest, project, vector_rows
+from bertlab.explain.vectors import LayerMeasures, Method, layer_measures, nearest, project, text_vectors, vector_rows
 from bertlab.io.locate import bundled_models
 from bertlab.model.base import PretrainedModel
 from bertlab.model.mixing import Pooling
@@ -207,11 +207,15 @@ def left_out(model: PretrainedModel, tokenizer: Tokenizer, texts: tuple[str, ...
     return sum(len(row) > limit - 2 for row in rows), unknown, sum(map(len, rows))  # [CLS] and [SEP] need two
 
 
-def cell_inputs(
-    clouds: Sequence[Cloud], yours: bool = True
-) -> tuple[cells.Models, str, Pooling | OwnPooling, int, int]:
-    """Return what every notebook cell of the page needs first: models, texts, pooling, limit, layer."""
+def begun(clouds: Sequence[Cloud], yours: bool = True) -> tuple[Cell, list[Name]]:
+    """Return a cell that makes the texts, and the vectors (N, H) in each model at the layer that is drawn.
+
+    Without `yours`, the visitor's own sentences are left out, and the vectors (L+1, N, H) are those of all layers.
+    """
     first = clouds[0]
-    sources = [(cloud.loaded.source, cloud.loaded.name) for cloud in clouds]
-    texts = first.texts.all_code if yours else first.texts.code
-    return sources, texts, first.look.pooling, models.DRAWN_TOKENS, first.look.layer
+    cell = first.texts.cell(yours)
+    asked = {one.loaded.name: (one.loaded, Name("texts"), first.look.pooling) for one in clouds}
+    vectors = cell.each(text_vectors, asked, limit=models.DRAWN_TOKENS).values()
+    if not yours:
+        return cell, list(vectors)
+    return cell, [Name(f"{name}[{one.layer}]") for name, one in zip(vectors, clouds, strict=True)]

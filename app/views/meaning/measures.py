@@ -6,13 +6,13 @@ import altair as alt
 import streamlit as st
 
 from app.shared.page import layout
+from app.shared.page.cell import Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
-from app.views.meaning import cells
-from app.views.meaning.clouds import Cloud, cell_inputs
+from app.views.meaning.clouds import Cloud, begun
 from bertlab.draw.charts.projection import layer_lines, measure_table
 from bertlab.draw.percent import percent
-from bertlab.explain.vectors import LayerMeasures, Neighbours
+from bertlab.explain.vectors import LayerMeasures, Neighbours, layer_measures
 
 FEW_TEXTS = 40  # with fewer, a single text changes the verdict
 MEANINGS = {
@@ -118,5 +118,15 @@ def show_layers(clouds: Sequence[Cloud], measured: Measured) -> None:
         with column:
             layout.show_chart(chart, f"{name} by layer: {', '.join(named)}")
             st.caption(MEANINGS[name])
-    code = cells.measures(*cell_inputs(clouds, yours=False))
-    exports("embeddings-by-layer", table, code, alt.hconcat(*charts.values()))
+    exports("embeddings-by-layer", table, code_of(clouds, list(charts), chance), alt.hconcat(*charts.values()))
+
+
+def code_of(clouds: Sequence[Cloud], measured: Sequence[str], chance: float | None) -> str:
+    cell, vectors = begun(clouds, yours=False)
+    layers = [Name(f"list({cell.call(layer_measures, each, Name('labels'))})") for each in vectors]
+    named = {cloud.loaded.name: each for cloud, each in zip(clouds, layers, strict=True)}
+    table, layer = cell.let("table", cell.call(measure_table, named)), clouds[0].layer
+    chances = [chance if name == "accuracy" else None for name in measured]
+    return cell.beside(
+        cell.call(layer_lines, table, name, layer, each) for name, each in zip(measured, chances, strict=True)
+    )

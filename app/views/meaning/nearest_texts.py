@@ -7,11 +7,12 @@ import pandas as pd
 import streamlit as st
 
 from app.shared.page import state
+from app.shared.page.cell import Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
-from app.views.meaning import cells
-from app.views.meaning.clouds import Cloud, cell_inputs
+from app.views.meaning.clouds import Cloud, begun
 from app.views.meaning.texts import TextSet
+from bertlab.explain.vectors import nearest
 
 NEAREST = 5  # texts to show, as many as vote
 LETTERS = 240  # of a text in the list; the table has all
@@ -66,8 +67,18 @@ def show(clouds: Sequence[Cloud]) -> None:
     st.caption(
         "Nearest in all dimensions, each scaled to the same variance. The 2-D projections show this only in part."
     )
-    code = cells.neighbours(*cell_inputs(clouds), index, NEAREST, len(first.texts.yours))
-    exports("nearest-texts", pd.concat([nearest_table(cloud, index) for cloud in clouds]), code)
+    exports("nearest-texts", pd.concat([nearest_table(cloud, index) for cloud in clouds]), code_of(clouds, index))
+
+
+def code_of(clouds: Sequence[Cloud], index: int) -> str:
+    (cell, vectors), texts = begun(clouds), clouds[0].texts
+    near = [cell.call(nearest, each, index, NEAREST + len(texts.yours)) for each in vectors]
+    rows = f"if i < {len(texts.texts)}][:{NEAREST}]"
+    named = {
+        cloud.loaded.name: Name(f"[(labels[i], round(distance, 2), texts[i]) for i, distance in {each} {rows}")
+        for cloud, each in zip(clouds, near, strict=True)
+    }
+    return cell.shows(Name(repr(named)))
 
 
 def quoted(cloud: Cloud, index: int) -> str:

@@ -7,10 +7,10 @@ import pandas as pd
 import streamlit as st
 
 from app.shared.page import layout, progress
+from app.shared.page.cell import Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
-from app.views.meaning import cells
-from app.views.meaning.clouds import METHODS, Cloud, cell_inputs
+from app.views.meaning.clouds import METHODS, Cloud, begun
 from app.views.meaning.nearest_texts import NEAREST, pick, picked
 from bertlab.draw.charts.projection import YOURS, clickable, few_labels, projection_scatter, projection_table
 from bertlab.explain.vectors import Projection, all_alike, project
@@ -33,8 +33,17 @@ def show(clouds: Sequence[Cloud]) -> None:
         with column:  # the first is on its way while the next is made
             show_panel(cloud, charts[-1])
     caption(clouds[0])
-    code = cells.projection(*cell_inputs(clouds), clouds[0].look.method)
-    exports("embeddings", pd.concat(tables), code, alt.hconcat(*charts))
+    exports("embeddings", pd.concat(tables), code_of(clouds), alt.hconcat(*charts))
+
+
+def code_of(clouds: Sequence[Cloud]) -> str:
+    (cell, vectors), panels = begun(clouds), []
+    for number, (cloud, each) in enumerate(zip(clouds, vectors, strict=True), 1):
+        flat = cell.let(f"flat_{number}", cell.call(project, each, cloud.look.method))
+        table = cell.call(projection_table, Name(f"{flat}.points"), Name("labels"), Name("texts"))
+        options = Name(f"{flat}.explained"), cloud.loaded.name, f"layer {cloud.layer}"
+        panels.append(cell.call(projection_scatter, table, *options))
+    return cell.beside(panels)
 
 
 def projections(clouds: Sequence[Cloud]) -> list[Projection]:

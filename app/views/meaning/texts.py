@@ -8,13 +8,14 @@ from itertools import islice
 import streamlit as st
 
 from app.shared.page import state
+from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
 from app.shared.text.texts import OPINIONS, REVIEWS, SUBJECTS, TOPICS, chosen
 from app.shared.text.upload_text import uploaded_file, without_flags
-from app.views.meaning import cells
+from bertlab.corpora import storyworld
 from bertlab.corpora.labelled.columns import LABELS, TEXTS, Columns
 from bertlab.corpora.labelled.records import Record, read_records
-from bertlab.corpora.labelled.tabular import ReadOptions, film_reviews, reviews_by_subject, text_examples
+from bertlab.corpora.labelled.tabular import ReadOptions, film_reviews, read_table, reviews_by_subject, text_examples
 from bertlab.corpora.reading import Skipped
 from bertlab.draw.charts.projection import YOURS
 from bertlab.errors import InputError
@@ -31,7 +32,7 @@ LEADS = {
     "words: training has little to add here. *Opinions* show what it can add.",
 }
 READERS = {SUBJECTS: reviews_by_subject, REVIEWS: film_reviews}
-MAKERS = {OPINIONS: "sentiment", TOPICS: "labelled_sentences"}  # functions of the story world
+MAKERS = {OPINIONS: storyworld.sentiment, TOPICS: storyworld.labelled_sentences}
 OWN_DEFAULT = """animals | my dog is hairy.
 animals | penguins are flightless birds.
 animals | the cat sleeps on the sofa.
@@ -52,7 +53,7 @@ class TextSet:
 
     texts: tuple[str, ...]
     labels: tuple[str, ...]
-    code: str
+    code: Cell
     yours: tuple[str, ...] = ()
 
     @property
@@ -68,9 +69,12 @@ class TextSet:
         yours = self.yours[: max(0, count - len(self.texts))]
         return replace(self, texts=self.texts[:count], labels=self.labels[:count], yours=yours)
 
-    @property
-    def all_code(self) -> str:
-        return cells.with_yours(self.code, self.yours, YOURS)
+    def cell(self, yours: bool) -> Cell:
+        """Return a cell that makes `texts` and `labels`, with the visitor's own sentences if they are wanted."""
+        cell = self.code.copy()
+        if yours and self.yours:
+            cell.lines += [f"texts += {list(self.yours)!r}", f"labels += {[YOURS] * len(self.yours)!r}"]
+        return cell
 
 
 def choose() -> TextSet | None:
@@ -89,17 +93,25 @@ def choose() -> TextSet | None:
     return TextSet(tuple(texts), tuple(labels), code, tuple(added()))
 
 
-def bundled_texts(source: str) -> tuple[Sequence[str], Sequence[str], str]:
+def bundled_texts(source: str) -> tuple[Sequence[str], Sequence[str], Cell]:
     st.caption(LEADS[source])
+    cell = Cell()
     if source in READERS:
-        return *_columns(READERS[source]()), cells.reviews(READERS[source].__name__)
-    return *_storyworld(MAKERS[source]), cells.bundled_texts(MAKERS[source], BUNDLED_TEXTS)
+        return *_columns(READERS[source]()), in_columns(cell, cell.call(READERS[source]))
+    made = cell.call(MAKERS[source], seed=0, count=BUNDLED_TEXTS, split="test")
+    return *_storyworld(MAKERS[source].__name__), in_columns(cell, made)
+
+
+def in_columns(cell: Cell, examples: Name, label: str = "e.label") -> Cell:
+    """Add the lines that make `texts` and `labels` of examples."""
+    cell.let("examples", Name(f"list({examples})"))
+    cell.let("texts", Name("[e.text for e in examples]"))
+    cell.let("labels", Name(f"[{label} for e in examples]"))
+    return cell
 
 
 @st.cache_data(show_spinner=False)
 def _storyworld(name: str) -> tuple[list[str], list[str]]:
-    from bertlab.corpora import storyworld
-
     return _columns(getattr(storyworld, name)(seed=0, count=BUNDLED_TEXTS, split="test"))
 
 
@@ -109,11 +121,13 @@ def _columns(examples: Iterable) -> tuple[list[str], list[str]]:
     return list(texts), list(labels)
 
 
-def own_texts() -> tuple[Sequence[str], Sequence[str], str]:
+def own_texts() -> tuple[Sequence[str], Sequence[str], Cell]:
     label = "One text a line, with its label: `label | text`, or label, Tab, text"
     texts, labels = labelled_lines(state.linked_text(st.text_area, label, "lines", OWN_DEFAULT, height=220))
     texts, labels = list(bounded(texts, "lines")), labels[:MOST_TEXTS]
-    return texts, labels, cells.own_texts(texts, labels)
+    cell = Cell()
+    cell.lines += [f"texts = {texts!r}", f"labels = {labels!r}"]
+    return texts, labels, cell
 
 
 def labelled_lines(text: str) -> tuple[list[str], list[str]]:
@@ -138,7 +152,7 @@ def bounded(texts: Sequence[str], kind: str) -> Sequence[str]:
     return texts[:MOST_TEXTS]
 
 
-def uploaded_texts() -> tuple[Sequence[str], Sequence[str], str] | None:
+def uploaded_texts() -> tuple[Sequence[str], Sequence[str], Cell] | None:
     upload = st.file_uploader(
         "A table of texts, with a column of labels if there are labels",
         FILE_TYPES,
@@ -155,8 +169,16 @@ def uploaded_texts() -> tuple[Sequence[str], Sequence[str], str] | None:
     texts, labels, left_out = file_texts(*file, text, label)
     if left_out:
         st.warning(plain(left_out), icon=":material/content_cut:")
-    code = cells.file_texts(upload.name, text, label, MOST_TEXTS, NO_LABEL)
-    return bounded(texts, "rows"), labels[:MOST_TEXTS], code
+    return bounded(texts, "rows"), labels[:MOST_TEXTS], file_cell(upload.name, text, label)
+
+
+def file_cell(name: str, text: str, label: str | None) -> Cell:
+    cell = Cell()
+    cell.lines.append(f"# Put {ascii(name)} beside this notebook.")
+    column = {"labelled": False} if label is None else {"label_column": label}
+    table = cell.call(read_table, name, text_column=text, **column, skipped=Name(f"{cell.use(Skipped)}()"))
+    first = Name(f"{cell.use(islice)}({table}, {MOST_TEXTS})")
+    return in_columns(cell, first, repr(NO_LABEL) if label is None else "e.label")
 
 
 @st.cache_data(max_entries=KEPT_FILES, show_spinner="Reading the file")

@@ -8,7 +8,7 @@ from app.shared.page import layout, state, sureness
 from app.shared.page.exports import exports
 from app.shared.page.markdown import chip_names, plain
 from app.shared.text import fit, texts, versions
-from app.views.tasks import cells, coloured, fields
+from app.views.tasks import coloured, fields
 from bertlab.corpora.labelled.schemes import OUTSIDE
 from bertlab.draw.charts.attribution import attribution_table
 from bertlab.draw.html.marked import marked_names
@@ -58,7 +58,7 @@ def show_one(
     bars = coloured.show_rest(found, control, f"What contributes to “{label}” for “{words_of(labelled)[word]}”", label)
     table = attribution_table(found, control)
     table["label"] = table["position"].map(dict(zip(labelled.positions, labelled.prediction.labels, strict=True)))
-    exports(name, table, cells.word_label(loaded.source, text, word, loaded.limit), bars)
+    exports(name, table, contributions.code_of(attribute_word, loaded, *asked), bars)
     return word
 
 

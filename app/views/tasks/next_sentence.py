@@ -4,10 +4,10 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, state
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import texts
-from app.views.tasks import cells
 from bertlab.draw.charts.masking import verdict_bars, verdict_table
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
@@ -33,7 +33,8 @@ def show() -> None:
 
 
 def show_verdicts(judges: dict[str, models.Loaded], text: str, pair: str) -> None:
-    verdicts = {name: models.compute(both_orders, loaded, text, pair, loaded.limit) for name, loaded in judges.items()}
+    asked = {name: (loaded, text, pair, loaded.limit) for name, loaded in judges.items()}
+    verdicts = {name: models.compute(both_orders, *each) for name, each in asked.items()}
     for name, (given, swapped) in verdicts.items():
         if not judges[name].random:
             st.markdown(f"**{plain(name)}**: {verdict(given, swapped)}")
@@ -44,8 +45,8 @@ def show_verdicts(judges: dict[str, models.Loaded], text: str, pair: str) -> Non
         "other also share their subject, and that alone may decide (Lan et al. 2020). The orange bar, with the texts "
         "swapped, shows whether their order matters at all."
     )
-    sources = [(loaded.source, loaded.name) for loaded in judges.values()]
-    code = cells.next_sentence(sources, text, pair, models.DRAWN_TOKENS)
+    cell = Cell()
+    code = cell.picture(verdict_bars, cell.each(both_orders, asked))
     exports("next-sentence", verdict_table(verdicts), code, bars)
 
 

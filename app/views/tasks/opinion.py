@@ -10,7 +10,7 @@ from app.shared.page import layout, sureness
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import fit, texts
-from app.views.tasks import cells, coloured, fields
+from app.views.tasks import coloured, fields
 from bertlab.draw.charts.attribution import attribution_table
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
@@ -54,7 +54,7 @@ def show_one(
     found, control = contributions.with_control(attribute_text, loaded, *asked)
     coloured.show_texts(found, labelled.encoded, text, pair)
     bars = coloured.show_rest(found, control, f"What contributes to “{label}”", label)
-    code = cells.text_label(loaded.source, text, pair, loaded.limit)
+    code = contributions.code_of(attribute_text, loaded, *asked)
     exports(name, attribution_table(found, control), code, bars)
 
 

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.shared.page import layout
+from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
-from app.views.tasks import answer_cells as cells
 from app.views.tasks.reading import Reading, drawn_tokens
 from bertlab.draw.charts import spans as span_charts
 from bertlab.draw.percent import percent
+from bertlab.explain.spans import answer
 
 
 def show(readings: Sequence[Reading]) -> None:
@@ -38,6 +39,8 @@ def show_square(reading: Reading) -> None:
     layout.show_chart(bars, "Probability of the answer's start and end at each token")
     table = span_charts.span_table(found, range(*found.passage_slice)).sort_values("probability", ascending=False)
     picture = (square & bars).resolve_scale(color="independent")
-    exports(
-        f"spans{reading.key}", table, cells.grid(reading.loaded, reading.question, reading.passage, tokens), picture
-    )
+    cell = Cell()
+    made = cell.made("found", answer, reading.loaded, reading.question, reading.passage)
+    parts = [cell.call(draw, made, tokens) for draw in (span_charts.span_heatmap, span_charts.boundary_bars)]
+    code = cell.shows(Name(f"({' & '.join(parts)}).resolve_scale(color='independent')"))
+    exports(f"spans{reading.key}", table, code, picture)

@@ -7,14 +7,14 @@ import pandas as pd
 import streamlit as st
 
 from app.shared.page import layout, state, sureness
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain, signed
-from app.views.tasks import answer_cells as cells
 from app.views.tasks.reading import SHADES, Reading
 from bertlab.draw.charts import spans as span_charts
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.draw.percent import percent
-from bertlab.explain.spans import Answer
+from bertlab.explain.spans import Answer, answer
 from bertlab.tasks.answers import ALWAYS_ANSWER
 
 
@@ -44,7 +44,9 @@ def show_answer(reading: Reading) -> None:
     best = show_best(found)
     line = show_threshold(found)
     tables = [best.assign(kind="span"), span_charts.threshold_table(found).rename(columns={"what": "answer"})]
-    code = cells.answer(reading.loaded, reading.question, reading.passage)
+    cell = Cell()
+    made = cell.made("found", answer, reading.loaded, reading.question, reading.passage)
+    code = cell.html(cell.call(shaded_passage, made))
     below = line or span_charts.boundary_bars(shown, range(*shown.passage_slice))
     picture = alt.vconcat(span_charts.passage_chart(shown), below).resolve_scale(color="independent")
     exports(f"answer{reading.key}", pd.concat(tables), code, picture)

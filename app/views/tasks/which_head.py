@@ -6,12 +6,12 @@ import streamlit as st
 
 from app.shared import knockout_heads
 from app.shared.model import models
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain, signed
-from app.views.tasks import answer_cells as cells
 from app.views.tasks import the_answer
 from app.views.tasks.reading import Reading
-from bertlab.draw.charts.knockout import Rows, knockout_maps, knockout_table
+from bertlab.draw.charts.knockout import knockout_maps, knockout_table
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.draw.percent import percent
 from bertlab.explain.attention.knockout import Head, answer_change, answer_knockouts
@@ -26,8 +26,9 @@ def show(readings: Sequence[Reading]) -> None:
         "below is its share among all possible answers, as in *The answer*."
     )
     reading = readings[0]
-    maps = {one.loaded.name: rows(one, one.span) for one in readings if not one.loaded.random}
-    maps[models.RANDOM] = rows(reading.control, reading.span)  # of the first model's answer, not of its own
+    asked = {one.loaded.name: arguments(one, one.span) for one in readings if not one.loaded.random}
+    asked[models.RANDOM] = arguments(reading.control, reading.span)  # of the first model's answer, not of its own
+    maps = {name: knockout_heads.rows(answer_knockouts, *each) for name, each in asked.items()}
     if not all(maps.values()):  # stopped before the first layer
         return
     st.caption(whose(readings))
@@ -35,7 +36,8 @@ def show(readings: Sequence[Reading]) -> None:
     first, control = maps[reading.loaded.name], maps[models.RANDOM]
     st.markdown(knockout_heads.story(f"“{plain(reading.text)}”", first, control))
     show_without(reading, off)
-    code = cells.heads(reading.loaded, reading.question, reading.passage, off)
+    cell = Cell()
+    code = cell.picture(knockout_maps, cell.each(answer_knockouts, asked, rows=True), off)
     exports("answer-knockout", knockout_table(maps), code, knockout_maps(maps, off))
 
 
@@ -50,8 +52,8 @@ def whose(readings: Sequence[Reading]) -> str:
     return f"{answers}. The map of random weights is about the answer of {models.readable(readings[0].loaded.name)}."
 
 
-def rows(reading: Reading, span: tuple[int, int, int]) -> Rows:
-    return knockout_heads.rows(answer_knockouts, reading.loaded, reading.question, reading.passage, *span)
+def arguments(reading: Reading, span: tuple[int, int, int]) -> tuple:
+    return reading.loaded, reading.question, reading.passage, *span
 
 
 def show_without(reading: Reading, off: tuple[Head, ...]) -> None:

@@ -6,12 +6,12 @@ import streamlit as st
 
 from app.shared import contributions
 from app.shared.page import layout
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
-from app.views.tasks import answer_cells as cells
 from app.views.tasks.reading import Reading
 from bertlab import BertForQuestionAnswering, Tokenizer
-from bertlab.draw.charts.attribution import attribution_table
+from bertlab.draw.charts.attribution import attribution_bars, attribution_table
 from bertlab.explain.attribution import Attribution, Progress, attribute_span
 from bertlab.explain.spans import window_batch
 
@@ -44,8 +44,13 @@ def show_contributions(reading: Reading) -> None:
     found, control = contributions.with_control(attribute, reading.loaded, *asked)
     st.markdown(in_a_sentence(reading.text, found))
     bars = contributions.show_each(found, control, reading.text, "nats of ln p(start) + ln p(end) of the answer")
-    code = cells.why(reading.loaded, reading.question, reading.passage)
-    exports(f"why{reading.key}", attribution_table(found, control), code, bars)
+    exports(f"why{reading.key}", attribution_table(found, control), code_of(reading), bars)
+
+
+def code_of(reading: Reading) -> str:
+    cell, (window, *span) = Cell(), reading.span
+    batch = cell.made("batch", window_batch, reading.loaded, reading.question, reading.passage, window)
+    return cell.picture(attribution_bars, *cell.both(attribute_span, reading.loaded, batch, *span))
 
 
 def in_a_sentence(answer: str, found: Attribution) -> str:

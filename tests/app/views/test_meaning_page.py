@@ -112,7 +112,7 @@ def test_odd_lines(odd, folders):
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.txt"])
-def test_files(folders, name):
+def test_files(folders, name, tmp_path, monkeypatch):
     rows = [line.split(",") for line in CSV.splitlines()[1:]]
     contents = {
         "a.csv": CSV,
@@ -123,6 +123,9 @@ def test_files(folders, name):
     app = with_file(folders, name, contents[name].encode())
     assert fine(app), said(app)
     assert set(app.main.dataframe[0].value["label"]) == ({"no label"} if name == "a.txt" else {"a", "b"})
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(contents[name])
+    assert run(cells(app)[0])[0].to_dict()["hconcat"]
 
 
 def test_columns_of_other_names_are_chosen(folders):

@@ -48,6 +48,14 @@ def under_way(run_folder, tmp_path, monkeypatch) -> Path:
     return live
 
 
+def test_the_film_of_english_is_kept_without_its_snapshots():
+    app = opened("The film", film_sentence="London is the capital of [MASK].")
+    assert fine(app), said(app)
+    assert "the model writes **england**" in said(app).lower() and "ends with" in said(app)
+    lines, heads = (pages.run(code)[0].to_dict() for code in cells(app))
+    assert lines["layer"] and heads["concat"]
+
+
 @pytest.mark.parametrize("tab", TABS)
 def test_every_tab_shows_the_bundled_run(tab):
     app = opened(tab, model=TINY)
@@ -191,7 +199,7 @@ def test_the_head_of_a_link(mine):
 
 
 def test_each_token_of_the_draw_has_its_loss(mine):
-    link = dict(run=mine, text="my dog is hairy and likes walks", pair="he <b>likes</b> *walks*")
+    link = dict(run=mine, next_text="my dog is hairy and likes walks", next_pair="he <b>likes</b> *walks*")
     app = opened(TABS[4], **link, rate="60", seed="7")
     assert fine(app) and app.slider(key="seed").value == 7
     table = app.main.dataframe[0].value

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from app.shared.page import layout
+from app.shared.page.cell import Name
 from app.shared.page.exports import exports
-from app.views.tasks.file import cells
 from app.views.tasks.file.judged import Judged
 from bertlab.draw.charts.dataset import confusion_chart, confusion_table
 from bertlab.errors import InputError
@@ -30,4 +30,7 @@ def show(judged: Judged) -> None:
     layout.show_chart(chart, f"Confusion matrix of {len(labels)} labels{spoken}", width="content")
     if REST in labels:
         st.caption(f"“{REST}” counts rare labels together.")
-    exports("confusions", table, cells.confusions(judged.data.code), chart)
+    cell = judged.cell()
+    cell.let("labels, counts", cell.call(confusion_counts, Name("task.confusions(examples, predictions)")))
+    code = cell.picture(confusion_chart, cell.call(confusion_table, Name("labels"), Name("counts")))
+    exports("confusions", table, code, chart)

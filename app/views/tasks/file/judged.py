@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from app.shared.page import progress
+from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
 from app.views.tasks.file.source import Data
 from bertlab import Tokenizer
@@ -39,6 +40,12 @@ class Judged:
     def words(self) -> list[list[str]]:
         """The words of the text of each row."""
         return [words_of(self.data.kind.text(example)) for example in self.data.examples[: len(self.table)]]
+
+    def cell(self) -> Cell:
+        """Return a cell that makes the examples and their predictions."""
+        cell = self.data.code.copy()
+        cell.let("predictions", Name("list(task.predict(model, examples))"))
+        return cell
 
     def pairs(self) -> tuple[list[Any], list[Any]]:
         """Return the measured examples and their predictions."""

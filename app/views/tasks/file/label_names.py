@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import streamlit as st
 
+from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
-from app.views.tasks.file import cells
 from app.views.tasks.file.kinds import TEXTS, WORDS
 from app.views.tasks.file.source import NOTHING, Data
 from bertlab.corpora.labelled.schemes import OUTSIDE
@@ -42,7 +42,17 @@ def with_classes(data: Data) -> Data:
     if names is None:
         return data
     examples = [replace(example, label=names.get(example.label, example.label)) for example in data.examples]
-    return replace(data, examples=examples, names=tuple(names.items()), code=cells.renamed(data.code, names))
+    return replace(data, examples=examples, names=tuple(names.items()), code=renamed(data.code, names))
+
+
+def renamed(cell: Cell, names: Mapping[str, str], field: str = "label=names.get(e.label, e.label)") -> Cell:
+    """Return the cell with the model's names for the labels of its examples, which `field` sets."""
+    if not names:
+        return cell
+    found = cell.copy()
+    found.let("names", Name(repr(names)))
+    found.let("examples", Name(f"[{found.use(replace)}(e, {field}) for e in examples]"))
+    return found
 
 
 def with_kinds(data: Data) -> Data:
@@ -63,7 +73,7 @@ def with_kinds(data: Data) -> Data:
     names = {label: label_with(label, met, known) for label in sorted(labels)}
     names = {label: name for label, name in names.items() if name != label}
     examples = [replace(e, labels=tuple(names.get(label, label) for label in e.labels or ())) for e in data.examples]
-    code = cells.renamed(data.code, names, "labels=tuple(names.get(label, label) for label in e.labels)")
+    code = renamed(data.code, names, "labels=tuple(names.get(label, label) for label in e.labels)")
     return replace(data, examples=examples, names=tuple(names.items()), code=code)
 
 

@@ -5,6 +5,7 @@ import streamlit as st
 
 from app.explore import PAGES, file_of
 from app.shared.page import layout, state
+from app.shared.page.cell import Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.views.tasks.file.judged import LETTERS, Judged
@@ -26,7 +27,8 @@ def show(judged: Judged) -> None:
     chosen = show_table(shown)
     if chosen is not None:
         show_row(judged, chosen)
-    exports("predictions", shown, judged.data.code)
+    measured = Name("task.measures(examples, predictions)" if judged.data.labelled else "predictions")
+    exports("predictions", shown, judged.cell().shows(measured))
 
 
 def chosen_rows(judged: Judged) -> pd.DataFrame:

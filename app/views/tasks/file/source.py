@@ -12,10 +12,10 @@ import streamlit as st
 from app.shared.model import models, uploads
 from app.shared.model.bundled import STORYWORLD
 from app.shared.page import state
+from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
 from app.shared.text import texts
 from app.shared.text.upload_text import uploaded_file, without_flags
-from app.views.tasks.file import cells
 from app.views.tasks.file.kinds import QUESTIONS, TEXTS, WORDS, Kind, kind_of
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.labelled.columns import LABELS, Columns
@@ -25,7 +25,7 @@ from bertlab.corpora.labelled.tabular import ReadOptions, film_reviews
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
 from bertlab.tasks.base import Task
-from bertlab.tasks.registry import task_of
+from bertlab.tasks.registry import open_task, task_of
 from bertlab.tasks.sequence import problem_of
 
 FILE, MADE = "a file", {texts.OPINIONS: TEXTS, texts.NAMES: WORDS, texts.QUESTIONS: QUESTIONS}
@@ -52,7 +52,7 @@ class Data:
     loaded: models.Loaded
     task: Task
     key: str
-    code: str
+    code: Cell
     labelled: bool = True
     names: tuple[tuple[str, str], ...] = ()
     inputs: str = ""
@@ -78,14 +78,25 @@ def choose() -> Data | None:
 
 def reviews() -> Data:
     loaded, task = opened(TEXTS)
-    return Data(TEXTS, film_reviews(), loaded, task, texts.REVIEWS, cells.film_reviews(loaded.source))
+    cell = cell_of(loaded)
+    cell.let("examples", cell.call(film_reviews))
+    return Data(TEXTS, film_reviews(), loaded, task, texts.REVIEWS, cell)
 
 
 def made(name: str) -> Data:
     kind = MADE[name]
     loaded, task = opened(kind, STORYWORLD)
-    examples, code = storyworld_examples(name), cells.made(loaded.source, kind.made.__name__, MADE_ROWS)
-    return Data(kind, examples, loaded, task, name, code)
+    cell = cell_of(loaded)
+    made = cell.call(kind.made, seed=0, count=MADE_ROWS, split="test")
+    cell.let("examples", Name(f"list({made})[:{MADE_ROWS}]"))
+    return Data(kind, storyworld_examples(name), loaded, task, name, cell)
+
+
+def cell_of(loaded: models.Loaded) -> Cell:
+    """Return a cell that opens a model with its task."""
+    cell = Cell()
+    cell.let("model, task", cell.call(open_task, loaded.source))
+    return cell
 
 
 def opened(kind: Kind, kin: str | None = None) -> tuple[models.Loaded, Task]:
@@ -118,7 +129,7 @@ def own_file() -> Data | None:
         columns = (
             choose_columns(name, content, bool(task.learned and task.learned.pairs)) if kind.columns else Columns()
         )
-        return read(name, content, Data(kind, (), loaded, task, "", ""), columns)
+        return read(name, content, Data(kind, (), loaded, task, "", cell_of(loaded)), columns)
     except InputError as error:
         raise InputError(f"the file {without_flags(str(error))}") from error
 
@@ -169,8 +180,11 @@ def read(name: str, content: bytes, data: Data, columns: Columns) -> Data:
         st.warning(plain(without_flags(left_out[:1].upper() + left_out[1:])), icon=":material/content_cut:")
     if len(examples) > MOST_ROWS:
         st.warning(f"Only the first {MOST_ROWS:,} rows are read.", icon=":material/content_cut:")
-    code = cells.file(data.loaded.source, name, columns, labelled, problem)
-    return replace(data, examples=examples[:MOST_ROWS], key=key, code=code, labelled=labelled, inputs=inputs, file=True)
+    cell = data.code
+    skipped = Name(f"{cell.use(Skipped)}()")
+    options = cell.call(ReadOptions, columns, problem, columns.pair is not None, labelled, skipped=skipped)
+    cell.let("examples", Name(f"list(task.read_examples({cell.use(Path)}({name!r}), {options}))"))
+    return replace(data, examples=examples[:MOST_ROWS], key=key, labelled=labelled, inputs=inputs, file=True)
 
 
 def inputs_of(examples: Sequence[TextExample]) -> str:
