@@ -1,6 +1,6 @@
 """Which texts are shown: a bundled set, the visitor's own lines or file, and sentences added to any of them."""
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -10,11 +10,11 @@ import streamlit as st
 from app.shared.page import state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
+from app.shared.text import columns
+from app.shared.text.columns import KEPT_FILES
 from app.shared.text.texts import OPINIONS, REVIEWS, SUBJECTS, TOPICS, chosen
-from app.shared.text.upload_text import uploaded_file, without_flags
 from bertlab.corpora import storyworld
-from bertlab.corpora.labelled.columns import LABELS, TEXTS, Columns
-from bertlab.corpora.labelled.records import Record, read_records
+from bertlab.corpora.labelled.columns import Columns
 from bertlab.corpora.labelled.tabular import ReadOptions, film_reviews, read_table, reviews_by_subject, text_examples
 from bertlab.corpora.reading import Skipped
 from bertlab.draw.charts.projection import YOURS
@@ -42,7 +42,7 @@ weather | the sun is out this morning.
 weather | a cold wind blows from the sea.
 weather | the snow lies deep."""
 BUNDLED_TEXTS, MOST_TEXTS, MOST_YOURS = 240, 500, 20
-MOST_MEGABYTES, KEPT_FILES = 5, 50
+MOST_MEGABYTES = 5
 NO_LABEL = "no label"
 FILE_TYPES = ["csv", "tsv", "jsonl", "txt"]
 
@@ -165,69 +165,30 @@ def uploaded_texts() -> tuple[Sequence[str], Sequence[str], Cell] | None:
         st.info("Choose a file above, for example a CSV with columns text and label.", icon=":material/upload_file:")
         return None
     file = upload.file_id, upload.name, upload.getvalue()
-    text, label = choose_columns(file_columns(*file))
-    texts, labels, left_out = file_texts(*file, text, label)
+    found = columns.choose(columns.names_in(*file), "meaning")
+    texts, labels, left_out = file_texts(*file, found)
     if left_out:
         st.warning(plain(left_out), icon=":material/content_cut:")
-    return bounded(texts, "rows"), labels[:MOST_TEXTS], file_cell(upload.name, text, label)
+    return bounded(texts, "rows"), labels[:MOST_TEXTS], file_cell(upload.name, found)
 
 
-def file_cell(name: str, text: str, label: str | None) -> Cell:
+def file_cell(name: str, found: Columns) -> Cell:
     cell = Cell()
     cell.lines.append(f"# Put {ascii(name)} beside this notebook.")
-    column = {"labelled": False} if label is None else {"label_column": label}
-    table = cell.call(read_table, name, text_column=text, **column, skipped=Name(f"{cell.use(Skipped)}()"))
+    label = {"labelled": False} if found.label is None else {"label_column": found.label}
+    table = cell.call(read_table, name, text_column=found.text, **label, skipped=Name(f"{cell.use(Skipped)}()"))
     first = Name(f"{cell.use(islice)}({table}, {MOST_TEXTS})")
-    return in_columns(cell, first, repr(NO_LABEL) if label is None else "e.label")
+    return in_columns(cell, first, repr(NO_LABEL) if found.label is None else "e.label")
 
 
 @st.cache_data(max_entries=KEPT_FILES, show_spinner="Reading the file")
-def file_columns(file_id: str, name: str, _content: bytes) -> list[str]:
-    """Return the names of the columns. Raises InputError if there are no rows."""
-    skipped = Skipped()
-    with closing(file_records(name, _content, skipped)) as records:
-        first = next(records, None)
-    if first is None:
-        why = f" that can be used: {skipped}" if skipped.count else ""
-        raise InputError(f"the file {name}: there are no rows{why}")
-    if not first.values:
-        raise InputError(f"the file {first.where}: no columns; each line needs at least one, with its name")
-    return list(first.values)
-
-
-@st.cache_data(max_entries=KEPT_FILES, show_spinner="Reading the file")
-def file_texts(
-    file_id: str, name: str, _content: bytes, text: str, label: str | None
-) -> tuple[list[str], list[str], str]:
+def file_texts(file_id: str, name: str, _content: bytes, found: Columns) -> tuple[list[str], list[str], str]:
     """Return texts and labels of the first rows, up to one more than are shown, and which rows were left out."""
     skipped = Skipped()
-    options = ReadOptions(Columns(text, None, label), labelled=label is not None, skipped=skipped)
-    with closing(file_records(name, _content, skipped)) as records:
-        found = text_examples(records, name, options)
-        kept = list(islice(found, MOST_TEXTS + 1))
+    options = ReadOptions(found, labelled=found.label is not None, skipped=skipped)
+    with closing(columns.records(name, _content, skipped)) as records:
+        kept = list(islice(text_examples(records, name, options), MOST_TEXTS + 1))
     return [e.text for e in kept], [str(e.label or NO_LABEL) for e in kept], str(skipped) if skipped.count else ""
-
-
-def file_records(name: str, content: bytes, skipped: Skipped) -> Generator[Record, None, None]:
-    """Yield the rows of an uploaded file."""
-    try:
-        yield from read_records(uploaded_file(name, content), skipped=skipped)
-    except InputError as error:
-        raise InputError(f"the file {without_flags(str(error))}") from error
-
-
-def choose_columns(names: list[str]) -> tuple[str, str | None]:
-    """Ask which column has the texts and which the labels; at first those with the usual names."""
-    text = next((name for name in TEXTS if name in names), names[0])
-    label = next((name for name in LABELS if name in names and name != text), NO_LABEL)
-    if len(names) == 1:
-        return text, None
-    left, right = st.columns(2)
-    text = left.selectbox("Column of texts", names, names.index(text), key="meaning_text_column")
-    others = [NO_LABEL, *(name for name in names if name != text)]
-    first = others.index(label) if label in others else 0
-    label = right.selectbox("Column of labels", others, first, key=f"meaning_label_column {text}")
-    return text, None if label == NO_LABEL else label
 
 
 def added() -> list[str]:

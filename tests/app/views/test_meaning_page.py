@@ -1,6 +1,7 @@
 """The page of embeddings without a browser: its sets, models, neighbours, links, and what a reader may get wrong."""
 
 import re
+from pathlib import Path
 
 import pytest
 from pages import ODD, PLAIN, TINY, boxes, cells, fine, opened, run, said
@@ -132,7 +133,7 @@ def test_columns_of_other_names_are_chosen(folders):
     app = with_file(folders, "b.csv", CSV.replace("text,label", "a,b").encode())
     assert fine(app), said(app)
     assert set(app.main.dataframe[0].value["label"]) == {"no label"}
-    app.selectbox(key="meaning_label_column a").set_value("b").run()
+    app.selectbox(key="meaning_label ['a', 'b'] a").set_value("b").run()
     assert fine(app), said(app)
     assert set(app.main.dataframe[0].value["label"]) == {"a", "b"}
 

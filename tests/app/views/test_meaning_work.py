@@ -5,7 +5,7 @@ from pages import fine, said
 from test_meaning_page import CSV, page, shown, with_file
 
 from app.shared.page import progress
-from app.views.meaning import texts
+from app.shared.text import columns
 
 
 def test_measuring_can_be_stopped_and_goes_on(folders, monkeypatch):
@@ -32,8 +32,8 @@ def test_a_file_is_read_once_and_no_further_than_is_shown(folders, monkeypatch):
             read.append(record.number)
             yield record
 
-    read, read_records = [], texts.read_records
-    monkeypatch.setattr(texts, "read_records", counted)
+    read, read_records = [], columns.read_records
+    monkeypatch.setattr(columns, "read_records", counted)
     app = with_file(folders, "a.csv", (CSV + "x,b\n" * 5_000).encode())
     assert fine(app) and "more than 500 rows: only the first 500 are shown" in said(app)
     assert len(app.main.dataframe[0].value) == 2 * 500  # in the model and in random weights

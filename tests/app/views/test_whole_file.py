@@ -130,8 +130,8 @@ def test_words_with_labels_and_questions_are_known_by_their_form(tmp_path):
     [
         ("a.csv", b"text,label\na\0b,good\n", "a.csv: holds NUL characters"),
         ("a.csv", "text,label\nsch\xf6n,good\n".encode("latin-1"), "not UTF-8 at byte 14"),
-        ("a.csv", b"text,label\n", "no rows with columns"),
-        ("a.csv", b"", "no rows with columns"),
+        ("a.csv", b"text,label\n", "there are no rows"),
+        ("a.csv", b"", "there are no rows"),
         ("a.json", b"text,label\nx,y\n", "a.json, line 1: cannot be read as JSON"),
         ("a.json", b'{"paragraphs": 1', "no SQuAD file"),
         ("a.json", b'{"data": [{"paragraphs": 7}]}', 'article 1: "paragraphs" is missing'),

@@ -7,8 +7,9 @@ import streamlit as st
 
 from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
+from app.shared.text.columns import NOTHING
 from app.views.tasks.file.kinds import TEXTS, WORDS
-from app.views.tasks.file.source import NOTHING, Data
+from app.views.tasks.file.source import Data
 from bertlab.corpora.labelled.schemes import OUTSIDE
 from bertlab.explain.labels import name_kinds
 from bertlab.tasks.token import in_usual_spelling

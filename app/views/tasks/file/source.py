@@ -14,13 +14,11 @@ from app.shared.model.bundled import STORYWORLD
 from app.shared.page import state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
-from app.shared.text import texts
+from app.shared.text import columns, texts
 from app.shared.text.upload_text import uploaded_file, without_flags
 from app.views.tasks.file.kinds import QUESTIONS, TEXTS, WORDS, Kind, kind_of
 from bertlab.corpora.examples import TextExample
-from bertlab.corpora.labelled.columns import LABELS, Columns
-from bertlab.corpora.labelled.columns import TEXTS as TEXT_COLUMNS
-from bertlab.corpora.labelled.records import read_records
+from bertlab.corpora.labelled.columns import Columns
 from bertlab.corpora.labelled.tabular import ReadOptions, film_reviews
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
@@ -30,7 +28,6 @@ from bertlab.tasks.sequence import problem_of
 
 FILE, MADE = "a file", {texts.OPINIONS: TEXTS, texts.NAMES: WORDS, texts.QUESTIONS: QUESTIONS}
 MADE_ROWS, MOST_ROWS = 300, 10_000
-NOTHING = "none"
 FILE_TYPES = ["csv", "tsv", "jsonl", "json", "txt", "conll", "bio", "iob", "iob2"]
 HELP = (
     "A table of texts (CSV, TSV, JSON lines) with a column of labels, questions in the format of SQuAD (JSON), or "
@@ -125,11 +122,12 @@ def own_file() -> Data | None:
         st.caption(f"You see **{plain(name)}**, which you chose before.")
     kind = kind_of(name, content)
     loaded, task = opened(kind)
+    chosen = Columns()
+    if kind.columns:
+        names = columns.names_in(sha256(content).hexdigest(), name, content)
+        chosen = columns.choose(names, "dataset", bool(task.learned and task.learned.pairs))
     try:
-        columns = (
-            choose_columns(name, content, bool(task.learned and task.learned.pairs)) if kind.columns else Columns()
-        )
-        return read(name, content, Data(kind, (), loaded, task, "", cell_of(loaded)), columns)
+        return read(name, content, Data(kind, (), loaded, task, "", cell_of(loaded)), chosen)
     except InputError as error:
         raise InputError(f"the file {without_flags(str(error))}") from error
 
@@ -140,39 +138,15 @@ def keep_file() -> None:
     st.session_state.dataset_kept = (upload.name, upload.getvalue()) if upload else ("", b"")
 
 
-def choose_columns(name: str, content: bytes, pairs: bool) -> Columns:
-    """Ask which columns hold text, second text and label; at first those with the usual names."""
-    skipped = Skipped()
-    first = next(read_records(uploaded_file(name, content), skipped=skipped), None)
-    if first is None or not first.values:
-        why = f"that can be used: {skipped}" if skipped else "with columns"
-        raise InputError(f"{Path(name).name}: there are no rows {why}")
-    names, fields = list(first.values), st.columns(3)
-    text = next((each for each in TEXT_COLUMNS if each in names), names[0])
-    text = fields[0].selectbox("Column of texts", names, names.index(text), key=f"dataset_text {names}")
-    others = [NOTHING, *(each for each in names if each != text)]
-    usual = TEXT_COLUMNS.get(text) if pairs else None
-    pair = fields[1].selectbox(
-        "Second texts", others, usual_number(others, [usual]), key=f"dataset_pair {names} {text}"
-    )
-    label = fields[2].selectbox("Labels", others, usual_number(others, LABELS), key=f"dataset_label {names} {text}")
-    return Columns(text, None if pair == NOTHING else pair, None if label == NOTHING else label)
-
-
-def usual_number(names: Sequence[str], usual: Sequence[str | None]) -> int:
-    """Return the number of the first usual name that there is, else 0."""
-    return next((names.index(each) for each in usual if each in names), 0)
-
-
-def read(name: str, content: bytes, data: Data, columns: Columns) -> Data:
+def read(name: str, content: bytes, data: Data, asked: Columns) -> Data:
     """Return the data with the examples of a file. What was read last is kept in the session."""
     config = data.loaded.model.config
-    labelled = columns.label is not None or not data.kind.columns
+    labelled = asked.label is not None or not data.kind.columns
     problem = problem_of(config) if data.kind is TEXTS else "single_label_classification"
-    key = f"{sha256(content).hexdigest()} {columns} {problem}"
+    key = f"{sha256(content).hexdigest()} {asked} {problem}"
     kept = st.session_state.get("dataset_read")
     if not kept or kept[0] != key:
-        examples, labelled, left_out = examples_of(name, content, data, columns, problem, labelled)
+        examples, labelled, left_out = examples_of(name, content, data, asked, problem, labelled)
         inputs = inputs_of(examples[:MOST_ROWS]) if data.kind is TEXTS else ""
         kept = st.session_state.dataset_read = key, examples, labelled, left_out, inputs
     _, examples, labelled, left_out, inputs = kept
@@ -182,7 +156,7 @@ def read(name: str, content: bytes, data: Data, columns: Columns) -> Data:
         st.warning(f"Only the first {MOST_ROWS:,} rows are read.", icon=":material/content_cut:")
     cell = data.code
     skipped = Name(f"{cell.use(Skipped)}()")
-    options = cell.call(ReadOptions, columns, problem, columns.pair is not None, labelled, skipped=skipped)
+    options = cell.call(ReadOptions, asked, problem, asked.pair is not None, labelled, skipped=skipped)
     cell.let("examples", Name(f"list(task.read_examples({cell.use(Path)}({name!r}), {options}))"))
     return replace(data, examples=examples[:MOST_ROWS], key=key, labelled=labelled, inputs=inputs, file=True)
 
@@ -192,12 +166,12 @@ def inputs_of(examples: Sequence[TextExample]) -> str:
     return sha256(repr([(e.id, e.text, e.pair) for e in examples]).encode(errors="surrogatepass")).hexdigest()
 
 
-def examples_of(name: str, content: bytes, data: Data, columns: Columns, problem, labelled: bool) -> tuple:
+def examples_of(name: str, content: bytes, data: Data, asked: Columns, problem, labelled: bool) -> tuple:
     """Return up to one example more than are shown, whether they have labels, and which rows were left out."""
     skipped = Skipped()
 
     def examples(labelled: bool) -> list:
-        options = ReadOptions(columns, problem, columns.pair is not None, labelled, skipped=skipped)
+        options = ReadOptions(asked, problem, asked.pair is not None, labelled, skipped=skipped)
         found = data.task.read_examples(uploaded_file(name, content), options)
         return list(islice(found, MOST_ROWS + 1))
 
