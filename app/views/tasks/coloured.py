@@ -1,10 +1,7 @@
-"""What contributes to a label: the text in colours, and folded away each token beside random weights."""
+"""What contributes to a label: the text in colours."""
 
-import altair as alt
 import streamlit as st
 
-from app.shared import contributions
-from app.shared.page.markdown import plain, signed
 from bertlab.draw.html.marked import attributed_text
 from bertlab.explain.attribution import Attribution
 from bertlab.explain.labels import LabelledWords
@@ -48,22 +45,3 @@ def show_words(found: Attribution, labelled: LabelledWords) -> None:
 def show_coloured(text: str, spans: list[Span], values: list[float]) -> None:
     with st.container(border=True):
         st.html(attributed_text(text, spans, values))
-
-
-def show_rest(found: Attribution, control: Attribution, title: str, label: str) -> alt.Chart:
-    """Say which words contribute most, and fold each token beside random weights away. Returns the chart of both."""
-    st.markdown(contributions.in_a_sentence(label, found))
-    with st.expander("Each token, beside random weights", icon=":material/bar_chart:"):
-        st.markdown(f"**{plain(title)}**")
-        st.markdown(effect(found))
-        bars = contributions.show_bars(found, control, title)
-        st.caption(contributions.completeness(found))
-        st.caption(f"With random weights: {effect(control)} {contributions.completeness(control)}")
-    return bars
-
-
-def effect(found: Attribution) -> str:
-    """Say how much of the logit is due to the words at all."""
-    added = found.score - found.baseline
-    start = f"Without any words the logit of this label is **{signed(found.baseline)}**"
-    return f"{start}; these words {'add' if added >= 0 else 'lower it:'} **{signed(added)}**."

@@ -55,7 +55,7 @@ def show_one(
     found, control = contributions.with_control(attribute_word, loaded, *asked)
     st.markdown(label_of(labelled, word))
     coloured.show_words(found, labelled)
-    bars = coloured.show_rest(found, control, f"What contributes to “{label}” for “{words_of(labelled)[word]}”", label)
+    bars = contributions.show(found, control, label, contributions.LABEL)
     table = attribution_table(found, control)
     table["label"] = table["position"].map(dict(zip(labelled.positions, labelled.prediction.labels, strict=True)))
     exports(name, table, contributions.code_of(attribute_word, loaded, *asked), bars)

@@ -53,7 +53,7 @@ def show_one(
     asked = text, pair, labelled.label, loaded.limit
     found, control = contributions.with_control(attribute_text, loaded, *asked)
     coloured.show_texts(found, labelled.encoded, text, pair)
-    bars = coloured.show_rest(found, control, f"What contributes to “{label}”", label)
+    bars = contributions.show(found, control, label, contributions.LABEL)
     code = contributions.code_of(attribute_text, loaded, *asked)
     exports(name, attribution_table(found, control), code, bars)
 

@@ -12,6 +12,7 @@ from app.shared.page.markdown import plain
 from app.views.tasks.reading import Reading
 from bertlab import BertForQuestionAnswering, Tokenizer
 from bertlab.draw.charts.attribution import attribution_bars, attribution_table
+from bertlab.draw.html.marked import attribution_strip
 from bertlab.explain.attribution import Attribution, Progress, attribute_span
 from bertlab.explain.spans import window_batch
 
@@ -42,8 +43,9 @@ def show(readings: Sequence[Reading]) -> None:
 def show_contributions(reading: Reading) -> None:
     asked = reading.question, reading.passage, *reading.span
     found, control = contributions.with_control(attribute, reading.loaded, *asked)
-    st.markdown(in_a_sentence(reading.text, found))
-    bars = contributions.show_each(found, control, reading.text, "nats of ln p(start) + ln p(end) of the answer")
+    st.html(attribution_strip(found.tokens, found.values.tolist()))
+    unit, sentence = "nats of ln p(start) + ln p(end) of the answer", in_a_sentence(reading.text, found)
+    bars = contributions.show(found, control, reading.text, unit, sentence)
     exports(f"why{reading.key}", attribution_table(found, control), code_of(reading), bars)
 
 

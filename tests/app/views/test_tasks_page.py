@@ -17,8 +17,13 @@ OPINION = "Ruth Hill bought Lucky a cake in Ashford. It was delicious."
 TEXT, PAIR = "my dog is [MASK].", "he likes walks."
 
 
-def titles(app) -> list[str]:
-    return [m.value.replace("\\", "") for m in app.main.markdown if m.value.startswith("**What contributes")]
+def labels(app) -> list[str]:
+    """What is said of the label of the pressed word, by each model."""
+    return [m.value.replace("\\", "") for m in app.main.markdown if m.value.startswith(("The label of", "**Not sure"))]
+
+
+def folded(app) -> int:
+    return len([one for one in app.main.expander if one.label.startswith("Each token")])
 
 
 def numbers(app) -> dict[str, str]:
@@ -29,7 +34,7 @@ def test_two_models_label_the_same(folders):
     app = opened("tasks", folder=folders["classifier"], versus="storyworld-tiny-sentiment", text="the dog " * 99)
     assert fine(app), said(app)
     assert said(app).count("The text is read in windows of") == 2
-    assert len(titles(app)) == 2
+    assert folded(app) == 2
     names = [button.key for button in app.main.get("download_button")]
     assert len(names) == len(set(names))
 
@@ -38,20 +43,20 @@ def test_the_pressed_word_is_that_of_both(folders):
     link = {"folder": folders["tagger"], "versus": "storyworld-tiny-entities", "text": "Rex met Ruth"}
     app = opened("tasks", **link, word="2")  # a model that labels words opens with them
     assert fine(app), said(app)
-    assert sum("for “Ruth”**" in title for title in titles(app)) == 2
+    assert len(labels(app)) == 2 and "“Ruth”" in labels(app)[1]
     app.main.pills[-1].set_value(0).run()
-    assert fine(app) and sum("for “Rex”**" in title for title in titles(app)) == 2
+    assert fine(app) and len(labels(app)) == 2 and "“Rex”" in labels(app)[1]
 
 
 def test_random_weights_are_not_shown_twice(folders):
     app = opened("tasks", folder=folders["classifier"], versus="random weights", text="the dog")
-    assert fine(app) and len(titles(app)) == 1, said(app)
+    assert fine(app) and folded(app) == 1, said(app)
 
 
 def test_at_first_a_text_is_shown_whose_label_comes_from_the_word_that_one_expects():
     app = opened("tasks", model=TINY)
     assert fine(app) and app.metric[0].value == "good"
-    assert "Without any words the logit of this label is **−3.51**; these words add **+9.51**." in said(app)
+    assert "The output goes from −3.51" in said(app) and "to +6.00" in said(app)
     assert "In this text, **delicious** (+4.6) and **in** (+2.8) contribute most to “**good**”" in said(app)
     table = next(one.value for one in app.main.dataframe if "contribution" in one.value)
     assert table["token"][table["contribution"].argmax()] == "delicious"
