@@ -1,21 +1,20 @@
 """The explorer: `bertlab explore`, or `streamlit run app/explore.py`."""
 
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
-from app.shared.page import frame
+from app.shared.page import frame, moved
 
 # Every page: its folder in app/views, which is its address too, with its title and icon. The first one opens first.
 PAGES = {
     "play": ("Play", ":material/play_circle:"),
-    "stories": ("Stories", ":material/tour:"),
-    "attention": ("Attention heads", ":material/grid_on:"),
-    "embeddings": ("[CLS] embeddings", ":material/scatter_plot:"),
-    "spans": ("Answer spans", ":material/question_answer:"),
-    "labels": ("Labels", ":material/label:"),
-    "dataset": ("Data sets", ":material/table_chart:"),
+    "attention": ("Attention", ":material/grid_on:"),
+    "meaning": ("Meaning", ":material/scatter_plot:"),
+    "tasks": ("Tasks", ":material/task_alt:"),
     "training": ("Training", ":material/trending_up:"),
+    "stories": ("Stories", ":material/tour:"),
 }
 FIRST = next(iter(PAGES))
 ADDRESSES = ("", *(name for name in PAGES if name != FIRST))  # the first page has no name in its address
@@ -34,7 +33,12 @@ def main() -> None:
         st.Page(file_of(name), title=title, icon=icon, url_path=name, default=name == FIRST)
         for name, (title, icon) in PAGES.items()
     ]
-    page = st.navigation(pages)
+    old = [
+        st.Page(partial(moved.lead_on, name), title=name, url_path=name, visibility="hidden") for name in moved.PAGES
+    ]
+    page = st.navigation([*pages, *old])
+    if page.url_path in moved.PAGES:
+        page.run()
     with frame.loading(page.title):
         # Not at the top: these load torch, for which the visitor of a new server would wait before an empty window.
         frame.import_altair()

@@ -7,14 +7,15 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import progress
+from app.shared.page.cell import Cell
 from app.shared.page.layout import show_chart
 from app.shared.page.markdown import explained, numbered, plain, signed
 from bertlab.draw.charts.attribution import attribution_bars
-from bertlab.draw.html.marked import attribution_strip
 from bertlab.explain.attribution import Attribution
 from bertlab.vocabulary import SPECIAL_TOKENS
 
 UNKNOWN = "[UNK]"  # the one special token that stands for a word
+LABEL = "nats of the log-odds of the label, or for a predicted number that number"
 NOTICEABLE = 0.05  # nats; nobody would see the effect of less
 Contribution = tuple[str, float]  # a word for Markdown, and its attribution
 
@@ -27,18 +28,23 @@ def with_control(
     return progress.watched(function, loaded, *arguments), progress.watched(function, control, *arguments)
 
 
-def show_bars(found: Attribution, control: Attribution, alt: str) -> alt.Chart:
-    """Show the attributions of both models on one scale. Returns the chart."""
-    bars = attribution_bars(found, control)
-    show_chart(bars, f"{alt}, beside random weights", rows=len(found.tokens))
-    return bars
+def code_of(function: Callable[..., Attribution], loaded: models.Loaded, *arguments) -> str:
+    """Return the cell that draws what with_control() returns."""
+    cell = Cell()
+    return cell.picture(attribution_bars, *cell.both(function, loaded, *arguments))
 
 
-def show_each(found: Attribution, control: Attribution, output: str, unit: str) -> alt.Chart:
-    """Show the tokens in colours, and each beside random weights, with the check. Returns the chart."""
-    st.html(attribution_strip(found.tokens, found.values.tolist()))
-    bars = show_bars(found, control, f"What each token contributes to “{output}”")
-    st.caption(f"Unit: {unit}. {completeness(found)}", help=explained(unit))
+def show(found: Attribution, control: Attribution, output: str, unit: str, sentence: str = "") -> alt.Chart:
+    """Say which words contribute most to an output, and fold each token beside random weights away, with the check.
+
+    Returns the chart of all tokens.
+    """
+    st.markdown(sentence or in_a_sentence(output, found))
+    with st.expander("Each token, beside random weights", icon=":material/bar_chart:"):
+        bars = attribution_bars(found, control)
+        alt = f"What each token contributes to “{output}”, beside random weights"
+        show_chart(bars, alt, rows=len(found.tokens))
+        st.caption(f"Unit: {unit}. {completeness(found)}", help=explained(unit))
     return bars
 
 

@@ -24,8 +24,8 @@ def test_a_page_is_one_folder_and_one_line(tmp_path):
     assert not first.exception and first.title[0].value == "Toys"
     assert first.session_state.page == "toys"
     assert "A page in one folder." in [markdown.value for markdown in first.main.markdown]
-    others = first.switch_page("views/labels/page.py").run()
-    assert not others.exception and others.title[0].value == "Labels" and others.session_state.page == "labels"
+    others = first.switch_page("views/tasks/page.py").run()
+    assert not others.exception and others.title[0].value == "Tasks" and others.session_state.page == "tasks"
 
 
 def test_no_folder_has_the_name_that_streamlit_reserves():

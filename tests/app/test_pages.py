@@ -32,7 +32,7 @@ def test_odd_text_is_shown_or_explained(page, odd, folders):
 
 @pytest.mark.parametrize("odd", MARKED)
 def test_odd_passage_and_question(odd, folders):
-    app = opened("spans", folder=folders["reader"], passage=ODD[odd])
+    app = opened("tasks", folder=folders["reader"], text=ODD[odd])
     assert fine(app), said(app)
     assert ("overlapping" in said(app)) == (odd == "very long")
     app.text_input(key="question").set_value(ODD[odd]).run()
@@ -49,11 +49,11 @@ def test_empty_text_gets_a_friendly_box(page, folders):
 
 
 def test_empty_question_and_passage(folders):
-    app = opened("spans", folder=folders["reader"])
+    app = opened("tasks", folder=folders["reader"])
     app.text_input(key="question").set_value(" ").run()
     assert not app.exception and "question is empty" in said(app)
     app.text_input(key="question").set_value("who?").run()
-    app.text_area(key="passage").set_value("").run()
+    app.text_area(key="text").set_value("").run()
     assert not app.exception and "passage is empty" in said(app)
 
 
@@ -64,7 +64,7 @@ def test_unknown_models_are_named(folder):
     assert "bundled" in boxes(app) or fine(app) and not folder.strip("\x00")
 
 
-@pytest.mark.parametrize("page", ["play", "labels"])  # the bar is the same on all of them
+@pytest.mark.parametrize("page", ["play", "tasks"])  # the bar is the same on all of them
 def test_folder_that_is_no_checkpoint(page, tmp_path):
     (tmp_path / "config.json").write_text("{ not json")
     app = opened(page, folder=str(tmp_path))
@@ -98,10 +98,11 @@ def test_changed_checkpoint_is_read_again(folders, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("page", "head"), [("play", "bare"), ("spans", "pretrained"), ("labels", "reader"), ("labels", "chooser")]
+    ("page", "head"), [("play", "bare"), ("Answers", "pretrained"), ("Opinion", "reader"), ("Opinion", "chooser")]
 )
 def test_missing_head_falls_back_to_the_bundled_model_and_says_so(page, head, folders):
-    app = opened(page, folder=folders[head])
+    link = {} if page == "play" else {"tasks_tab": page}
+    app = opened("tasks" if link else page, folder=folders[head], **link)
     assert fine(app), said(app)
     assert "has no head for this task" in said(app)
 
@@ -115,19 +116,19 @@ def test_examples_fill_the_fields(folders):
 
 @pytest.mark.parametrize("odd", MARKED)
 def test_odd_text_gets_labels(odd, folders):
-    app = opened("labels", folder=folders["tagger"], label_text=ODD[odd])  # and the bundled model for whole texts
+    app = opened("tasks", folder=folders["tagger"], text=ODD[odd])  # and the bundled model for whole texts
     assert fine(app), said(app)
     assert ("left out" in boxes(app)) == (odd == "very long")
 
 
 def test_empty_text_gets_no_labels(folders):
-    app = opened("labels", folder=folders["tagger"])
-    app.text_area(key="label_text").set_value(" \n").run()
+    app = opened("tasks", folder=folders["tagger"])
+    app.text_area(key="text").set_value(" \n").run()
     assert not app.exception and "text is empty" in said(app)
 
 
 def test_labels_of_a_model_of_ones_own(folders):
-    app = opened("labels", folder=folders["classifier"], label_text="my dog is hairy", label_pair="he likes walks")
+    app = opened("tasks", folder=folders["classifier"], text="my dog is hairy", pair="he likes walks")
     assert fine(app), said(app)
     shown = list(app.main.dataframe[0].value[" "])
     assert shown == [percent(share) for share in sorted_shares(folders["classifier"])]
@@ -144,18 +145,18 @@ def sorted_shares(folder: str) -> list[float]:
 
 
 def test_a_model_that_gives_a_number(folders):
-    app = opened("labels", folder=folders["number"])
+    app = opened("tasks", folder=folders["number"])
     assert fine(app), said(app)
     assert "Predicted number" in [metric.label for metric in app.metric]
 
 
 @pytest.mark.parametrize("word", ["999", "-1", "²"])
 def test_a_link_to_a_word_that_is_not_there(word, folders):
-    assert fine(opened("labels", folder=folders["tagger"], label_text="the dog sleeps", word=word))
+    assert fine(opened("tasks", folder=folders["tagger"], text="the dog sleeps", word=word))
 
 
 def test_the_word_of_a_link_and_the_pressed_one(folders):
-    app = opened("labels", folder=folders["tagger"], label_text="the the the dog sleeps", word="4")
+    app = opened("tasks", folder=folders["tagger"], text="the the the dog sleeps", word="4")
     assert fine(app), said(app)
     assert app.main.pills[-1].value == 4
     app.main.pills[-1].set_value(2).run()  # equal words are different chips

@@ -97,7 +97,7 @@ def test_a_chart_written_while_others_are_drawn_keeps_its_data():
 
 def test_every_link_of_a_page_holds_what_is_chosen(folders):
     link = {"folder": folders["tagger"], "versus": "storyworld-tiny-entities"}
-    app = opened("labels", **link, label_text="my dog is hairy")
+    app = opened("tasks", **link, text="my dog is hairy")
     app.main.pills[-1].set_value(2).run()
     links = [code.value for code in app.main.code if code.value.startswith("http")]
     assert len(links) == 2 and all("word=2" in link for link in links)

@@ -40,23 +40,24 @@ def exported(monkeypatch):
 
 
 VIEWS = {
-    "labels.next_sentence": (
-        "labels",
+    "tasks.next_sentence": (
+        "tasks",
         "pretrained",
-        dict(next_text=LONG, next_pair=LONG, labels_tab="Next sentence"),
+        dict(text=LONG, pair=LONG, tasks_tab="Next sentence"),
     ),
     "attention.switch_off": ("attention", "pretrained", dict(text=LONG, attention_tab="Switch heads off")),
     "attention.explanation": ("attention", "pretrained", dict(text=LONG, attention_tab="Is it an explanation?")),
-    "labels.whole_text": ("labels", "classifier", dict(label_text=LONG)),
-    "labels.words": ("labels", "tagger", dict(label_text=LONG)),
-    "spans.starts_and_ends": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Starts and ends")),
-    "spans.which_head": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Which head?")),
-    "spans.why": ("spans", "reader", dict(question="who?", passage=PASSAGE, spans_tab="Why this answer?")),
+    "tasks.opinion": ("tasks", "classifier", dict(text=LONG)),
+    "tasks.names": ("tasks", "tagger", dict(text=LONG)),
+    "tasks.starts_and_ends": ("tasks", "reader", dict(question="who?", text=PASSAGE, spans_tab="Starts and ends")),
+    "tasks.which_head": ("tasks", "reader", dict(question="who?", text=PASSAGE, spans_tab="Which head?")),
+    "tasks.why_this_answer": ("tasks", "reader", dict(question="who?", text=PASSAGE, spans_tab="Why this answer?")),
     "play.guesses": ("play", "pretrained", dict(text=GAPS[0], other=GAPS[1], guess="baker")),
     "play.why": ("play", "pretrained", dict(text=LONG, play_view="Why this word?")),
     "play.whole_text": ("play", "pretrained", dict(text=LONG, play_view="Whole text")),
     "play.sides": ("play", "", dict(text=GAPS[0], other=GAPS[1], play_view="Left to right, or both sides?")),
-    "embeddings.measures": ("embeddings", "pretrained", dict(embeddings_set="my own lines")),
+    "meaning.projection": ("meaning", "pretrained", dict(meaning_set="my own lines", meaning_yours=LONG)),
+    "meaning.measures": ("meaning", "pretrained", dict(meaning_set="my own lines")),
 }
 
 
@@ -85,7 +86,6 @@ def test_cells_of_the_heads_read_what_the_view_reads(folders, exported):
 
 def test_cells_of_a_film_open_the_snapshots_of_the_view(run_folder, exported, monkeypatch):
     monkeypatch.setattr("app.views.training.film.MOST_MOMENTS", 2)
-    monkeypatch.setattr("app.views.training.gap_fills.MOST_MOMENTS", 2)
     found = exported("training.gap_fills")
     app = opened("training", run=str(run_folder), training_tab="A gap fills")
     assert fine(app), said(app)

@@ -23,6 +23,7 @@ SPECIALISTS = {  # head that a page needs -> the fine-tuned model with it, by th
     "next sentence": {DEFAULT_MODEL: "english-next", STORYWORLD: STORYWORLD},
     "answer": {DEFAULT_MODEL: "english-questions", STORYWORLD: "storyworld-tiny-qa"},
     "text label": {DEFAULT_MODEL: "english-sentiment", STORYWORLD: "storyworld-tiny-sentiment"},
+    "pairs": {DEFAULT_MODEL: "english-pairs"},
     "word labels": {DEFAULT_MODEL: "english-names", STORYWORLD: "storyworld-tiny-entities"},
 }
 HUB = {  # published BERTs, one press away
@@ -37,6 +38,12 @@ def origin(name: str) -> str | None:
     """Return the model in READ that this one was fine-tuned from, or is, by its name; None for another one."""
     whole = name.partition("/step-")[0]
     return max((one for one in READ if whole == one or whole.startswith(f"{one}-")), key=len, default=None)
+
+
+def is_of_another(task: str, name: str) -> bool:
+    """Return whether this is the bundled model for the other task that needs the same head: one text, or a pair."""
+    other = {"text label": "pairs", "pairs": "text label"}.get(task, "")
+    return name in SPECIALISTS.get(other, {}).values()
 
 
 def specialist(task: str, base: str | None) -> str | None:

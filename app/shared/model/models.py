@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.shared.model import gate
-from app.shared.model.bundled import DEFAULT_MODEL, READ, origin, specialist
+from app.shared.model.bundled import DEFAULT_MODEL, READ, is_of_another, origin, specialist
 from app.shared.page.markdown import plain
 from bertlab import (
     BertConfig,
@@ -31,6 +31,7 @@ from bertlab.model.weights import weights_file
 from bertlab.tasks.registry import family_of
 
 NOTHING, RANDOM = gate.CONTROLS
+CONTROL = "control "  # before the stamp of a model, that of its architecture with random weights
 END = "end"  # of the training, where a model has snapshots
 WHY_ANOTHER = "A page that needs a head which the chosen model lacks, or models of its own, shows bundled ones."
 PAIRS_HEAD = "cls.seq_relationship"
@@ -58,6 +59,7 @@ TASKS: dict[str, tuple[type[PretrainedModel], str | None]] = {
     "next sentence": (BertForPreTraining, PAIRS_HEAD),
     "answer": (BertForQuestionAnswering, "qa_outputs"),
     "text label": (BertForSequenceClassification, CLASSIFIER),
+    "pairs": (BertForSequenceClassification, CLASSIFIER),
     "word labels": (BertForTokenClassification, CLASSIFIER),
 }
 
@@ -171,11 +173,16 @@ def stand_in(task: str, name: str) -> Loaded:
     return loaded
 
 
+def own(task: str) -> Loaded | None:
+    """Return the chosen model if it has learned this task."""
+    return None if is_of_another(task, chosen()) else open_model(task, chosen())
+
+
 def model_for(task: str, kin: str | None = None) -> Loaded:
     """Return the chosen model if it has the head for `task`, or else a bundled one, of `kin` if that is given, and say
     so."""
     name = chosen()
-    loaded = open_model(task, name)
+    loaded = own(task)
     if loaded is None:
         loaded = stand_in(task, kin or name)
         if origin(loaded.name) != name:  # a model and its fine-tuned twin need no explanation
@@ -281,7 +288,7 @@ def _open(task: str, folder: str, stamp: str) -> Loaded | None:
 
 @st.cache_resource(max_entries=KEPT_CONTROLS, show_spinner=False)
 def _control(stamp: str, _loaded: Loaded) -> Loaded:
-    return replace(_loaded, name=RANDOM, stamp=f"control {stamp}", model=random_control(_loaded.model), random=True)
+    return replace(_loaded, name=RANDOM, stamp=f"{CONTROL}{stamp}", model=random_control(_loaded.model), random=True)
 
 
 def control_of(loaded: Loaded) -> Loaded:

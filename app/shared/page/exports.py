@@ -32,19 +32,6 @@ def exports(name: str, table: pd.DataFrame, code: str, chart: TopLevelMixin | No
             show_link_later(st.container())
 
 
-def model_lines(kind: str, source: str, random: bool = False) -> str:
-    """Return the lines of a cell that make `model` (of class `kind`) and `tok`; `random`: with random weights."""
-    lines = [
-        f"from bertlab import {kind}, Tokenizer",
-        *(["from bertlab.explain.ablation import random_control"] if random else []),
-        "",
-        f"model = {kind}.from_pretrained({source!r})",
-        *(["model = random_control(model)"] if random else []),
-        f"tok = Tokenizer.from_pretrained({source!r})",
-    ]
-    return "\n".join(lines)
-
-
 def show_table(table: pd.DataFrame) -> None:
     st.dataframe(table.head(ROWS_SHOWN), hide_index=True, height="auto" if len(table) < 10 else 320)
     if len(table) > ROWS_SHOWN:

@@ -25,6 +25,7 @@ STYLE = """<style>
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 [data-testid="stMetricValue"] * { white-space: normal !important; overflow-wrap: anywhere; }
 [data-testid="stStatusWidget"] button { display: none; }
+.st-key-present { position: fixed; top: .75rem; right: 3.5rem; width: auto; z-index: 999991; }
 .st-key-world p { text-align: start; }
 @media (min-width: 641px) {
   .st-key-shown:has(p) { margin-bottom: -2.6rem; translate: 0 .6rem; }
@@ -59,6 +60,35 @@ DARK = """<style>
 .st-key-story { background: #16222b !important; }
 </style>"""
 
+# Large type and no side bar, for a projector.
+PRESENTED = """<style>
+[data-testid=stSidebar], [data-testid=stExpandSidebarButton] { display: none; }
+@media (min-width: 641px) { [data-testid=stMainBlockContainer] { zoom: 1.3; padding-bottom: 2rem; } }
+.st-key-shown, .st-key-lead, [class*=st-key-tools-] { display: none; }
+</style>"""
+
+# In a presentation the arrow keys and those of a clicker step through the story that is followed, where they reveal
+# what it says first, or else through the pages.
+STEPS = """<script>
+if (!window.stepsOfPresenter) {
+  window.stepsOfPresenter = true;
+  const keys = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
+  const own =
+    "input:not([type=checkbox]), textarea, iframe, [role=slider], [role=tab], [role=radio], [data-testid^=stBidi]";
+  window.addEventListener("keydown", (event) => {
+    const way = keys[event.key], all = (part) => [...document.querySelectorAll(part)];
+    if (!way || event.target.closest?.(own) || !all(".st-key-present input:checked").length) return;
+    event.preventDefault();
+    const hidden = way > 0 && document.querySelector(".st-key-story details:not([open]) summary");
+    if (hidden) return hidden.click();
+    if (document.querySelector(".st-key-story"))
+      return all(".st-key-story a.way").find((link) => link.text.includes(way > 0 ? "Next" : "Previous"))?.click();
+    const pages = all("[data-testid=stSidebarNavLink]");
+    pages[pages.findIndex((page) => page.hasAttribute("aria-current")) + way]?.click();
+  });
+}
+</script>"""
+
 # Streamlit replaces the address for some widgets and adds an entry for every other write to it. Here the first change
 # of the address after a press or a key adds an entry, and all that follow from it change that entry.
 HISTORY = """<script>
@@ -83,7 +113,15 @@ READY = Event()  # set once a visitor has seen a whole page
 def show() -> None:
     """Give the page its looks, and its history in the browser."""
     dark = DARK if st.context.theme.type == "dark" else ""
-    st.html(STYLE + dark + HISTORY, unsafe_allow_javascript=True)
+    large = PRESENTED if presented() else ""
+    st.html(STYLE + dark + large + HISTORY + STEPS, unsafe_allow_javascript=True)
+    help = "Large type and no side bar. The arrow keys step through a story, or else through the pages."
+    st.toggle("Present", key="present", bind="query-params", persist_state="session", help=help)
+
+
+def presented() -> bool:
+    """Return whether the page is shown to a class."""
+    return st.session_state.get("present", st.query_params.get("present") == "true")
 
 
 @contextmanager

@@ -68,9 +68,9 @@ def box() -> Iterator[None]:
 
 
 @contextmanager
-def open_tab(page: str, names: Iterable[str]) -> Iterator[str]:
+def open_tab(page: str, names: Iterable[str], default: str | None = None) -> Iterator[str]:
     """Show the tabs of a page and run the view of the one that is open. Yields its name; the link holds it too."""
-    made = st.tabs(list(names), key=f"{page}_tab", on_change="rerun", bind="query-params")
+    made = st.tabs(list(names), default=default, key=f"{page}_tab", on_change="rerun", bind="query-params")
     tab, name = next((tab, name) for tab, name in zip(made, names, strict=True) if tab.open)
     with tab, box():
         yield name

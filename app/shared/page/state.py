@@ -24,19 +24,23 @@ def example_pills(label: str, examples: Examples, *, wrap: bool = False) -> None
     st.pills(label, list(examples), key="example_choice", on_change=fill_fields, wrap=wrap)
 
 
-def first_texts(examples: Examples) -> dict[str, str]:
+def first_texts(examples: Examples, kind: str) -> dict[str, str]:
     """Return the texts of the first example, which fields open with. Call before the fields.
 
-    Examples change with the model: fields that still hold those offered first before get these.
+    Examples change with the model: fields that still hold those offered first before get these, as do fields with an
+    example of another `kind`, from another page. The visitor's own text goes along.
     """
     texts = next(iter(examples.values()))
-    key = f"first {' '.join(texts)}"
-    before = st.session_state.get(key)
+    key, field = f"first {' '.join(texts)}", next(iter(texts))
+    before, offered = st.session_state.get(key), st.session_state.setdefault("offered", {})
     kept = before and all(st.session_state.get(field) == text for field, text in before.items())
-    if kept and before != texts and not moved():
+    of_another = offered.get(st.session_state.get(field), kind) != kind
+    if (of_another or kept and before != texts) and not moved():
+        st.session_state.pop("other", None)
         st.session_state.update(texts)
         forget_positions()
     st.session_state[key] = texts
+    offered.update({example[field]: kind for example in examples.values()})
     return texts
 
 
@@ -92,15 +96,10 @@ def forget_positions() -> None:
         share(key, "")
 
 
-def text_fields(examples: Examples, prefix: str = "", alone: bool = False) -> tuple[str, str | None]:
-    """Show the fields for a text and an optional second one. Pages that use the same prefix share them.
-
-    `alone` leaves the second one out, unless a link has filled it.
-    """
-    first = first_texts(examples)
+def text_fields(examples: Examples, kind: str, prefix: str = "") -> tuple[str, str | None]:
+    """Show the fields for a text and an optional second one. Pages that use the same prefix share them."""
+    first = first_texts(examples, kind)
     default = first[f"{prefix}text"]
-    if alone and not (st.session_state.get(f"{prefix}pair") or st.query_params.get(f"{prefix}pair")):
-        return linked_text(st.text_area, "Your text", f"{prefix}text", default, height=68), None
     left, right = st.columns([3, 2])
     text = linked_text(left.text_area, "Your text", f"{prefix}text", default, height=68)
     usual = first[f"{prefix}pair"] if text == default else ""

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from app.shared.model.bundled import DEFAULT_MODEL
-from app.shared.page import layout, state
+from app.shared.page import frame, layout, state
 from app.shared.text import texts
 from bertlab.io.stories import Station, Story, read_stories
 
@@ -34,15 +34,16 @@ def address(name: str, story: Story, number: int) -> str:
     station = story.stations[number - 1]
     usual = defaults(dict(station.choices).get("model", DEFAULT_MODEL), station.page)
     choices = [*(choice for choice in station.choices if choice not in usual), ("story", f"{name}/{number}")]
+    choices += [("present", "true")] * frame.presented()
     return f"./{station.page}?{urlencode(choices)}"
 
 
 def defaults(model: str, page: str) -> set[tuple[str, str]]:
     """Return the choices that a page does not write into its address when it shows this model."""
     offered = texts.of(model)
-    sentences = offered.heads if page else offered.play  # the start page has no name in its address
-    kinds = (sentences, offered.labels, offered.next_sentence, offered.questions())
-    first = [next(iter(kind.values())) for kind in kinds]
+    tasks = [offered.opinions, offered.names, offered.questions(), offered.next_sentence]
+    kinds = {"": [offered.play], "tasks": tasks}  # the start page has no name in its address
+    first = [next(iter(kind.values())) for kind in kinds.get(page, [offered.heads])]
     return {("model", DEFAULT_MODEL), *(choice for each in first for choice in each.items())}
 
 
@@ -88,6 +89,12 @@ def show_station(name: str, story: Story, number: int, page: str) -> None:
 def show_texts(station: Station) -> None:
     texts = [f"**{heading}.** {getattr(station, part)}".replace("> ", ">\u00a0") for heading, part in PARTS.items()]
     widths = [min(max(len(text), SHORT), LONG) for text in texts]  # so that no column is much higher than the others
+    if frame.presented():
+        look, *rest = texts
+        st.markdown(look)
+        with st.expander("What it means"):
+            st.markdown("\n\n".join(rest))
+        return
     for column, text in zip(st.columns(widths, gap="medium"), texts, strict=True):
         column.markdown(text)
 

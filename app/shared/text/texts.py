@@ -19,20 +19,21 @@ def versions(changed: dict[str, tuple[str, str]]) -> Examples:
 
 
 def passages(asked: list[tuple[str, str]]) -> Examples:
-    return pairs({question: (question, passage) for question, passage in asked}, "question", "passage")
+    return pairs({question: (passage, question) for question, passage in asked}, second="question")
 
 
 @dataclass(frozen=True)
 class Texts:
     """`play` are two versions of a sentence with a gap; `next_sentence` are pairs that follow each other, or do not.
-    `embeddings` and `data` name the labelled sets of these pages."""
+    `meaning` and `data` name the labelled sets of the page Meaning and of a whole file."""
 
     play: Examples
     heads: Examples
     next_sentence: Examples
-    labels: Examples
+    opinions: Examples
+    names: Examples
     questions: Callable[[], Examples]
-    embeddings: tuple[str, ...]
+    meaning: tuple[str, ...]
     data: tuple[str, ...]
 
 
@@ -91,22 +92,23 @@ TOWN = Texts(
                 "Broken ink roller! Polite Richard needed another ink roller at the printing house.",
             ),
         },
-        "next_text",
-        "next_pair",
     ),
-    labels=pairs(
+    opinions=pairs(
         {
             "delicious": ("Ruth Hill bought Lucky a cake in Ashford. It was delicious.", ""),
             "not salty": ("In Ashford, Ruth Hill and Lucky, her dog, ate a cake. The soup was not salty.", ""),
             "although": ("The cake was delicious, although the soup was salty.", ""),
             "never": ("Eleanor met Zara in Valleyfield. The pudding was never bland.", ""),
+        },
+    ),
+    names=pairs(
+        {
+            "two names": ("Ruth Hill bought Lucky a cake in Ashford.", ""),
             "names or words?": ("Rose gave the rose to May in may. The baker thanked Jack Baker.", ""),
         },
-        "label_text",
-        "label_pair",
     ),
     questions=storyworld_questions,
-    embeddings=(OPINIONS, TOPICS),
+    meaning=(OPINIONS, TOPICS),
     data=(OPINIONS, NAMES, QUESTIONS),
 )
 
@@ -160,10 +162,8 @@ ENGLISH = Texts(
             "one article": (SHIP, "It was sunk by a submarine in 1915."),
             "article and novel": (SHIP, "“My dear,” said Mr. Darcy, “you are too kind.”"),
         },
-        "next_text",
-        "next_pair",
     ),
-    labels=pairs(
+    opinions=pairs(
         {
             "wonderful": ("A wonderful film. The acting is superb, and the story moved me to tears.", ""),
             "not bad": ("This film is not bad at all.", ""),
@@ -171,8 +171,13 @@ ENGLISH = Texts(
             "although": ("Although the actors do their best, the story is dull and far too long.", ""),
             "never boring": ("It is a long film, but it is never boring.", ""),
         },
-        "label_text",
-        "label_pair",
+    ),
+    names=pairs(
+        {
+            "persons and places": ("Marie Curie was born in Warsaw and moved to Paris.", ""),
+            "organisations": ("Angela Merkel met the head of Siemens in Munich.", ""),
+            "names or words?": ("Will Smith will play in Reading, but Rose was reading a rose.", ""),
+        },
     ),
     questions=lambda: passages(
         [
@@ -183,24 +188,19 @@ ENGLISH = Texts(
             ("Who discovered the emperor penguin?", PENGUIN),  # the passage does not say
         ]
     ),
-    embeddings=(SUBJECTS, REVIEWS),
+    meaning=(SUBJECTS, REVIEWS),
     data=(REVIEWS,),
 )
 # A model of the visitor's own may have learned either; the texts of real English are the likelier to suit it.
-ANY = replace(ENGLISH, embeddings=ENGLISH.embeddings + TOWN.embeddings, data=ENGLISH.data + TOWN.data)
-TWO_SENTENCES = replace(
-    ENGLISH,
-    labels=pairs(
-        {
-            "it follows": ("Two boys are playing football in the rain.", "Some children are outdoors."),
-            "it contradicts": ("Two boys are playing football in the rain.", "Nobody is outside."),
-            "neither": ("Two boys are playing football in the rain.", "The boys are brothers."),
-        },
-        "label_text",
-        "label_pair",
-    ),
+ANY = replace(ENGLISH, meaning=ENGLISH.meaning + TOWN.meaning, data=ENGLISH.data + TOWN.data)
+FAMILIES = {DEFAULT_MODEL: ENGLISH, "english-scratch": ENGLISH, STORYWORLD: TOWN}
+PAIRS = pairs(  # for whichever model judges pairs
+    {
+        "it follows": ("Two boys are playing football in the rain.", "Some children are outdoors."),
+        "it contradicts": ("Two boys are playing football in the rain.", "Nobody is outside."),
+        "neither": ("Two boys are playing football in the rain.", "The boys are brothers."),
+    }
 )
-FAMILIES = {DEFAULT_MODEL: ENGLISH, "english-scratch": ENGLISH, "english-pairs": TWO_SENTENCES, STORYWORLD: TOWN}
 
 
 def of(name: str) -> Texts:
@@ -211,7 +211,7 @@ def of(name: str) -> Texts:
 def offered(name: str) -> set[str]:
     """Return all texts of the examples for a model."""
     found = of(name)
-    kinds = (found.play, found.heads, found.labels, found.questions())
+    kinds = (found.play, found.heads, found.opinions, found.names, PAIRS, found.questions())
     return {text for kind in kinds for example in kind.values() for text in example.values()}
 
 

@@ -10,19 +10,19 @@ from bertlab.draw.html.marked import changed_words
 LETTERS = 40  # of a version in a heading
 
 
-def examples_and_switch(prefix: str, examples: dict[str, dict[str, str]]) -> None:
+def examples_and_switch(examples: dict[str, dict[str, str]]) -> None:
     """Show the examples of a page, and beside them the switch for another version of its text."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         state.example_pills("Try", examples)
         help = "Shows another version of the text beside the first, and says what its other words change."
-        st.toggle("Two versions", key=f"{prefix}two", bind="query-params", help=help)
+        st.toggle("Two versions", key="two", bind="query-params", help=help)
 
 
-def field(prefix: str, text: str) -> str | None:
+def field(text: str) -> str | None:
     """Show the field for another version if it is switched on. Returns it; None while it is the same."""
-    if not st.session_state.get(f"{prefix}two"):
+    if not st.session_state.get("two"):
         return None
-    other = state.linked_text(st.text_input, "The other version: change a word or two", f"{prefix}other", text)
+    other = state.linked_text(st.text_input, "The other version: change a word or two", "other", text)
     if other.split() == text.split() or not other.strip():
         st.caption("Both versions are the same so far.")
         return None

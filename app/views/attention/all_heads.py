@@ -8,10 +8,10 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, state
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import versions
-from app.views.attention import cells
 from bertlab.draw.charts.attention import (
     attention_heatmap,
     attention_table,
@@ -20,7 +20,7 @@ from bertlab.draw.charts.attention import (
     role_table,
     trained_maps,
 )
-from bertlab.draw.html.canvas import ModelHeads, attention_component
+from bertlab.draw.html.canvas import ModelHeads, attention_component, attention_widget
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
 from bertlab.explain.attention.heads import head_roles
@@ -136,8 +136,14 @@ def export_head(
     weights = shown.weights[layer, head]  # (L, A, S, S) -> (S, S)
     chosen = {"layer": layer, "head": head} | ({"role": view["role"]} if view.get("role") else {})
     chosen |= {name: value for name, value in CHOICES.values() if view.get(name) == value}
-    second = (other.source, other.random) if other else None
-    code = cells.attention(loaded.source, text, pair, models.DRAWN_TOKENS, chosen, second)
+    cell, asked = Cell(), (text, pair, loaded.limit)
+    maps = cell.made("maps", attention_maps, loaded, *asked)
+    control = None if loaded.random else cell.made("control", attention_maps, models.control_of(loaded), *asked)
+    options: dict = {"view": chosen}
+    if other:
+        second = cell.made("second", attention_maps, other, *asked)
+        options["beside"] = cell.let("beside", cell.call(ModelHeads, other.name, second))
+    code = cell.picture(attention_widget, maps, loaded.name, control, **options)
     table = attention_table(shown.tokens, weights)
     exports(f"attention-layer{layer + 1}-head{head + 1}", table, code, attention_heatmap(shown.tokens, weights))
 
@@ -152,7 +158,9 @@ def show_roles(loaded: models.Loaded, maps: AttentionMaps, control: AttentionMap
     table = role_table(head_roles(maps), head_roles(control))
     layout.show_chart(trained_maps(table), spoken(table))
     layout.show_chart(control_maps(table), "The same maps with random weights.")
-    exports("head-roles", table, cells.roles(loaded.source, text, pair, loaded.limit), role_maps(table))
+    cell = Cell()
+    made = [cell.call(head_roles, each) for each in cell.both(attention_maps, loaded, text, pair, loaded.limit)]
+    exports("head-roles", table, cell.picture(role_maps, cell.call(role_table, *made)), role_maps(table))
 
 
 def spoken(table: pd.DataFrame) -> str:

@@ -4,8 +4,8 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
-from app.views.attention import cells
 from bertlab.draw.charts.attention import attention_heatmap, attention_table
 from bertlab.draw.html import bertviz
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps, neurons
@@ -34,9 +34,15 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
         "what the view opens with and what the table below contains."
     )
     weights = maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
-    code = cells.bertviz(loaded, text, pair, view, layer, head, len(maps.tokens))
+    cell, asked = Cell(), (text, pair, len(maps.tokens))
+    found = cell.made("found", neurons if view == "neurons" else attention_maps, loaded, *asked)
+    made = {
+        "heads": lambda: cell.call(bertviz.head_view, found, layer, [head]),
+        "model": lambda: cell.call(bertviz.model_view, found),
+        "neurons": lambda: cell.call(bertviz.neuron_view, found, layer, head),
+    }[view]()
     name = f"bertviz-layer{layer + 1}-head{head + 1}"
-    exports(name, attention_table(maps.tokens, weights), code, attention_heatmap(maps.tokens, weights))
+    exports(name, attention_table(maps.tokens, weights), cell.html(made), attention_heatmap(maps.tokens, weights))
 
 
 def choose_weights(loaded: models.Loaded) -> models.Loaded:

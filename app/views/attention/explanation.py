@@ -4,9 +4,10 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, progress
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain, signed
-from app.views.attention import cells, followed
+from app.views.attention import followed
 from bertlab.draw.charts.knockout import agreement_map, measure_map, measure_maps, measure_table
 from bertlab.explain.attention.flow import FEWEST, Measures, measures
 
@@ -29,10 +30,10 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     chosen = followed.choose(loaded, text, pair)
     if chosen is None:
         return
-    found = {
-        query.loaded.name: progress.watched(measures, query.loaded, *chosen.arguments(query), query.loaded.limit)
-        for query in chosen.queries
+    asked = {
+        query.loaded.name: (query.loaded, *chosen.arguments(query), query.loaded.limit) for query in chosen.queries
     }
+    found = {name: progress.watched(measures, *each) for name, each in asked.items()}
     own = found[loaded.name]
     if own.agreement is None:
         text = f"A ranking needs at least {FEWEST} tokens beside the gap: write a longer text."
@@ -42,7 +43,8 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     show_maps(chosen.word, own, found)
     with st.expander("What the four measures are", icon=":material/help:"):
         st.markdown(MEANINGS)
-    code = cells.measures(chosen.queries[:-1], chosen.number, chosen.word)
+    cell = Cell()
+    code = cell.picture(measure_maps, cell.each(measures, asked))
     exports("measures", measure_table(own), code, measure_maps(found))
 
 

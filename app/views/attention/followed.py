@@ -41,6 +41,10 @@ class Followed:
         """Return the arguments for what bertlab.explain computes of a word at a masked position."""
         return query.text, query.pair, query.masked, self.number, self.word
 
+    def asked(self) -> dict[str, tuple]:
+        """Return each model by its name, with the arguments and the most tokens that it reads."""
+        return {each.loaded.name: (each.loaded, *self.arguments(each), each.loaded.limit) for each in self.queries}
+
 
 def choose(loaded: models.Loaded, text: str, pair: str | None) -> Followed | None:
     """Show the fields for position and word; None while nothing is masked."""

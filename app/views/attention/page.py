@@ -1,4 +1,4 @@
-"""Attention heads: all at once and one in full, heads switched off, attention as an explanation, and bertviz."""
+"""Attention: all at once and one in full, heads switched off, attention as an explanation, and bertviz."""
 
 import streamlit as st
 
@@ -16,14 +16,14 @@ VIEWS = {
 }
 
 layout.heading(
-    "Attention heads",
+    "Attention",
     "In every layer each token gathers information from the others, in several ways at once: each way is a *head*. "
     "See where every head attends, and what the model predicts without it.",
 )
 examples = texts.chosen().heads
-versions.examples_and_switch("", examples)
-text, pair = state.text_fields(examples)
-other = versions.field("", text)
+versions.examples_and_switch(examples)
+text, pair = state.text_fields(examples, "gap")
+other = versions.field(text)
 with layout.open_tab("attention", VIEWS) as name:
     view, task = VIEWS[name]
     more = {"version": other} if view is all_heads else {}

@@ -5,9 +5,10 @@ import streamlit as st
 from app.shared import knockout_heads
 from app.shared.model import models
 from app.shared.page import layout
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain, signed
-from app.views.attention import cells, followed
+from app.views.attention import followed
 from app.views.attention.followed import Followed
 from bertlab.draw.charts.knockout import knockout_maps, knockout_table
 from bertlab.draw.charts.masking import fill_bars
@@ -25,19 +26,18 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     chosen = followed.choose(loaded, text, pair)
     if chosen is None:
         return
-    maps = {
-        query.loaded.name: knockout_heads.rows(
-            fill_knockouts, query.loaded, *chosen.arguments(query), query.loaded.limit
-        )
-        for query in chosen.queries
+    asked = {
+        query.loaded.name: (query.loaded, *chosen.arguments(query), query.loaded.limit) for query in chosen.queries
     }
+    maps = {name: knockout_heads.rows(fill_knockouts, *each) for name, each in asked.items()}
     if not all(maps.values()):  # stopped before the first layer
         return
     off = knockout_heads.show("off", maps, loaded)
     first, *_, control = maps.values()
     st.markdown(knockout_heads.story(f"“{plain(chosen.word)}”", first, control))
     show_without(loaded, chosen, off)
-    code = cells.fill(chosen.queries[:-1], chosen.number, chosen.word, off)
+    cell = Cell()
+    code = cell.picture(knockout_maps, cell.each(fill_knockouts, asked, rows=True), off)
     exports("knockout", knockout_table(maps), code, knockout_maps(maps, off))
 
 

@@ -6,12 +6,13 @@ from functools import partial
 import streamlit as st
 
 from app.shared.model import models
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.text import mask
-from app.views.play import cells, links
+from app.views.play import links
 from app.views.play.gap import Question, Version
 from bertlab.draw.charts.attention import followed_heatmap, followed_table
-from bertlab.draw.html.word import pack, word_component
+from bertlab.draw.html.word import pack, word_component, word_widget
 from bertlab.explain.text import Encoded
 from bertlab.explain.words.follow import FollowedWord, follow_word
 
@@ -35,11 +36,19 @@ def show_film(loaded: models.Loaded, version: Version, key: str, encoded: Encode
     word_component(data, f"{KEY}{key}", partial(hide, encoded) if encoded else None)
     if not key and not pages:
         st.caption("No address can contain this text or model, so the stations lead nowhere. The bar on the left does.")
-    exports(f"film{key}", followed_table(word), cells.film(loaded, version), followed_heatmap(word))
+    cell = Cell()
+    made, random = cell.both(follow_word, loaded, *asked_of(loaded, version))
+    code = cell.picture(word_widget, made, loaded.name, random, version.truth)
+    exports(f"film{key}", followed_table(word), code, followed_heatmap(word))
 
 
 def followed(loaded: models.Loaded, version: Version) -> FollowedWord:
-    return models.compute(follow_word, loaded, version.text, None, (), version.gap, loaded.limit)
+    return models.compute(follow_word, loaded, *asked_of(loaded, version))
+
+
+def asked_of(loaded: models.Loaded, version: Version) -> tuple:
+    """Return the arguments of follow_word."""
+    return version.text, None, (), version.gap, loaded.limit
 
 
 def hide(encoded: Encoded) -> None:

@@ -7,10 +7,10 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, sureness
+from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import texts
-from app.views.play import cells
 from app.views.play.gap import Question, Version
 from bertlab.draw.charts.masking import fill_bars, fill_table, titled_panels
 from bertlab.draw.percent import percent
@@ -35,12 +35,20 @@ def show(question: Question, both: Sequence[Version], names: Sequence[str], word
         say_difference(loaded, both, list(fills.values()))
     marked, truths = {guess.word for guess in found if guess.rank}, [version.truth for version in both]
     title = f"guesses of {loaded.name}{', yours in pink' * bool(marked)}"
-    code = cells.guesses(loaded, both, word, count, title)
+    cell = Cell()
+    asked_each = {version.text: (loaded, *asked_of(loaded, version, word, count)) for version in both}
+    drawn = {text: Name(f"{made}.with_word") for text, made in cell.each(guess_words, asked_each).items()}
+    code = cell.picture(titled_panels, drawn, title, truths, marked)
     exports(f"guesses{question.key}", guess_table(fills), code, titled_panels(fills, title, truths, marked))
 
 
 def asked(loaded: models.Loaded, version: Version, word: str = "", count: int = GUESSES) -> WordGuesses:
-    return models.compute(guess_words, loaded, version.text, word, version.gap, count, loaded.limit)
+    return models.compute(guess_words, loaded, *asked_of(loaded, version, word, count))
+
+
+def asked_of(loaded: models.Loaded, version: Version, word: str, count: int) -> tuple:
+    """Return the arguments of guess_words."""
+    return version.text, word, version.gap, count, loaded.limit
 
 
 def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge: str) -> None:

@@ -8,9 +8,9 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import explained, plain
-from app.views.play import cells
 from app.views.play.gap import Question, Version
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts import masking as charts
@@ -58,7 +58,10 @@ def show_lens(question: Question) -> None:
         st.markdown(f"Rank of “{plain(lens.answer)}” (1 is the first guess)")
         layout.show_chart(rank, f"Rank of {lens.answer} after each layer")
     picture = alt.vconcat(grid, p, rank).resolve_scale(color="independent")
-    exports(f"layers{question.key}", charts.lens_table(lens), cells.lens(question, lens.position, GUESSES), picture)
+    cell = Cell()
+    options = dict(position=lens.position, k=GUESSES, limit=loaded.limit)
+    code = cell.picture(charts.lens_grid, cell.made("lens", logit_lens, loaded, question.version.text, **options))
+    exports(f"layers{question.key}", charts.lens_table(lens), code, picture)
 
 
 def story(lens: Lens) -> str:

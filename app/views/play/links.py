@@ -23,7 +23,7 @@ def of_stations(word: FollowedWord, text: str) -> list[Link]:
     ]
     return [
         behind("Whole text"),
-        link("embeddings", "this text among others", embeddings_yours=text.replace("\n", " ")),
+        link("meaning", "this text among others", meaning_yours=text.replace("\n", " ")),
         *layers,
         behind("Layer by layer"),
         behind("Why this word?"),

@@ -21,8 +21,8 @@ OF_A_GAP = {
 OF_THE_TEXT = {"Whole text": whole_text}
 DOORS = {
     "attention": "Where does each head look?",
-    "embeddings": "Which texts are alike?",
-    "labels": "Is it praise?",
+    "meaning": "Which texts are alike?",
+    "tasks": "Is it praise?",
     "training": "How did it learn this?",
 }
 
@@ -32,7 +32,7 @@ def fields(examples: state.Examples) -> tuple[str, str, int]:
     another version."""
     if "\n" in st.session_state.get("text", ""):  # from another page: a field of one line would swallow it
         st.session_state.text = " ".join(st.session_state.text.split())
-    first = state.first_texts(examples)
+    first = state.first_texts(examples, "gap")
     forget_version_of_another()
     row = st.container(horizontal=True, gap="medium", key="sentences")
     text = state.linked_text(row.text_input, "Your sentence, with [MASK] for a word", "text", first["text"])

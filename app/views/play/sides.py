@@ -8,16 +8,18 @@ import streamlit as st
 from app.shared.model import model_bar, models
 from app.shared.model.bundled import DEFAULT_MODEL, LEFT_TO_RIGHT
 from app.shared.page import layout
+from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import texts
-from app.views.play import cells, guesses
+from app.views.play import guesses
 from app.views.play.gap import Question, Version
 from app.views.play.guesses import GUESSES, first, guess_table, in_words, outcome
 from bertlab.draw.charts.masking import fill_bars, titled_panels
 from bertlab.explain.text import Encoded
 from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.from_left import fill_from_left, one_gap
+from bertlab.explain.words.guess import guess_words
 
 NEAR = 12  # words to either side of the gap
 LEFT, BOTH = "From the left alone", "From both sides"
@@ -43,7 +45,12 @@ def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -
     names = [f"{name}: {text}" for name in (LEFT, BOTH) for text in read]
     title = f"guesses of {reader.name} and {bert.name}"
     fills = dict(zip(names, [*left, *right], strict=True))
-    code = cells.sides(reader.source, bert.source, read, GUESSES, bert.limit, title)
+    cell = Cell()
+    made = [cell.made(f"left_{n}", fill_from_left, reader, text, GUESSES, reader.limit) for n, text in enumerate(read)]
+    for number, version in enumerate(both):
+        guess = cell.made(f"both_{number}", guess_words, bert, *guesses.asked_of(bert, version, "", GUESSES))
+        made.append(Name(f"{guess}.fill"))
+    code = cell.picture(titled_panels, dict(zip(names, made, strict=True)), title)
     exports("left-to-right", guess_table(fills), code, titled_panels(fills, title))
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.shared.page import layout, progress, state
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import chip_names, explained, plain, signed
-from app.views.play import cells
 from app.views.play.gap import Question, Version
 from bertlab.draw.charts import masking as masking_charts
 from bertlab.draw.charts.masking import fill_bars
@@ -50,7 +50,8 @@ def show_sweep(question: Question) -> None:
     def draw(rows: list[Surprisal]) -> None:
         layout.show_chart(masking_charts.surprisal_bars(rows, vocabulary), "Surprisals so far", rows=len(rows))
 
-    rows = progress.rows(sweep, loaded, text, None, GUESSES, loaded.limit, total=total, draw=draw)
+    asked = text, None, GUESSES, loaded.limit
+    rows = progress.rows(sweep, loaded, *asked, total=total, draw=draw)
     if not rows:
         return
     if len(rows) == total:
@@ -59,7 +60,9 @@ def show_sweep(question: Question) -> None:
     show_token(chosen, vocabulary)
     bars = masking_charts.surprisal_bars(rows, vocabulary)
     layout.show_chart(bars, in_words(rows), rows=len(rows))
-    exports(f"surprisal{question.key}", masking_charts.sweep_table(rows), cells.sweep(question, GUESSES), bars)
+    cell = Cell()
+    code = cell.picture(masking_charts.surprisal_bars, cell.rows("rows", sweep, loaded, *asked), vocabulary)
+    exports(f"surprisal{question.key}", masking_charts.sweep_table(rows), code, bars)
 
 
 def show_sums(rows: Sequence[Surprisal]) -> None:

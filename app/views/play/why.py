@@ -6,12 +6,14 @@ import streamlit as st
 
 from app.shared import contributions
 from app.shared.page import layout
+from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
-from app.views.play import cells, guesses
+from app.views.play import guesses
 from app.views.play.gap import Question, Version
 from bertlab import BertForPreTraining, Tokenizer
-from bertlab.draw.charts.attribution import attribution_table
+from bertlab.draw.charts.attribution import attribution_bars, attribution_table
+from bertlab.draw.html.marked import attribution_strip
 from bertlab.explain.attribution import Attribution, Progress, attribute_fill
 from bertlab.explain.text import Encoded
 from bertlab.explain.words.fill import masked_row, nth
@@ -44,6 +46,13 @@ def show_why(question: Question) -> None:
     guess = guesses.asked(loaded, version).fill.tokens[0]
     token_id = loaded.tokenizer.convert_tokens_to_ids(guess)
     found, control = contributions.with_control(attribute, loaded, version.text, version.gap, loaded.limit, token_id)
-    st.markdown(contributions.in_a_sentence(guess, found))
-    bars = contributions.show_each(found, control, guess, f"nats of the log-odds of “{plain(guess)}”")
-    exports(f"why{question.key}", attribution_table(found, control), cells.why(question, guess), bars)
+    st.html(attribution_strip(found.tokens, found.values.tolist()))
+    bars = contributions.show(found, control, guess, f"nats of the log-odds of “{plain(guess)}”")
+    exports(f"why{question.key}", attribution_table(found, control), code_of(question, token_id), bars)
+
+
+def code_of(question: Question, token_id: int) -> str:
+    cell, loaded, version = Cell(), question.loaded, question.version
+    cell.made("batch, positions", masked_row, loaded, version.text, limit=loaded.limit)
+    asked = Name("batch"), Name(f"positions[{version.gap}]"), token_id
+    return cell.picture(attribution_bars, *cell.both(attribute_fill, loaded, *asked))

@@ -3,11 +3,11 @@
 import streamlit as st
 
 from app.shared.page import layout
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
-from app.views.spans import reading
-from app.views.training import cells
-from app.views.training.film import MOST_MOMENTS, frames_of, model_at, moments_of, settled
+from app.views.tasks import reading
+from app.views.training.film import film_in, frames_of, model_at, moments_of, settled
 from bertlab.draw.charts.film import answer_lines, answer_table
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.draw.percent import percent
@@ -29,13 +29,16 @@ def show(run: TrainingRun, source: str, step: int) -> None:
         show_frame(frame, chosen=frame.step == step)
     st.caption(reading.SHADES)
     table = answer_table(frames)
+    cell = Cell()
+    film = film_in(cell, source, answer_film, question, passage)
+    code = cell.picture(answer_lines, cell.call(answer_table, film))
     chart = answer_lines(table, step)
     layout.show_chart(chart, "Probability of the best span and of no answer, by training step")
     st.caption(
         "The best span may be a different one at each step. Snapshots are evenly spaced, however many steps lie "
         "between them."
     )
-    exports("answer-by-step", table, cells.answers(source, MOST_MOMENTS, question, passage), chart)
+    exports("answer-by-step", table, code, chart)
 
 
 def show_frame(frame: AnswerFrame, chosen: bool) -> None:

@@ -3,9 +3,10 @@
 import streamlit as st
 
 from app.shared.page import layout
+from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
-from app.views.training import cells
-from app.views.training.film import MOST_MOMENTS, frames_of, model_at, moments_of
+from app.views.training.film import film_in, frames_of, model_at, moments_of
+from bertlab.corpora.storyworld import labelled_sentences
 from bertlab.draw.charts.film import accuracy_steps, accuracy_table, class_key, cloud_tile, strip, unfitted
 from bertlab.draw.percent import percent
 from bertlab.explain.runs import PAIRS, TrainingRun
@@ -19,8 +20,6 @@ VECTORS: dict[str, Pooling] = {"[CLS]": "cls", "mean of its tokens": "mean"}
 
 @st.cache_data(show_spinner=False)
 def sentences() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    from bertlab.corpora.storyworld import labelled_sentences
-
     made = list(labelled_sentences(seed=0, count=COUNT, split="test"))
     return tuple(s.text for s in made), tuple(s.label for s in made)
 
@@ -50,7 +49,17 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     chance = max(map(labels.count, labels)) / len(labels)
     chart = accuracy_steps(table, chance, step)
     layout.show_chart(chart, "How often neighbours name the topic, by training step")
-    exports("cls-by-step", table, cells.cloud(source, MOST_MOMENTS, COUNT, VECTORS[vector]), strip(tiles))
+    exports("cls-by-step", table, code_of(source, VECTORS[vector]), strip(tiles))
+
+
+def code_of(source: str, pooling: Pooling) -> str:
+    cell = Cell()
+    made = cell.call(labelled_sentences, seed=0, count=COUNT, split="test")
+    cell.let("texts, labels", Name(f"zip(*[(s.text, s.label) for s in {made}])"))
+    film = film_in(cell, source, cloud_film, Name("texts"), Name("labels"), pooling)
+    flat = cell.call(project, Name("frame.vectors"))
+    tile = cell.call(cloud_tile, Name("frame"), Name(f"{flat}.points"), Name("labels"), Name("texts"))
+    return cell.picture(strip, Name(f"[{tile} for frame in {film}]"))
 
 
 def story(frames: list[CloudFrame], judges_pairs: bool) -> str:

@@ -7,10 +7,11 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import progress, state
+from app.shared.page.cell import Cell, Name
 from app.shared.text import texts
 from bertlab import Tokenizer
 from bertlab.errors import InputError
-from bertlab.explain.runs import Moment, TrainingRun
+from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.explain.snapshots import picked
 from bertlab.model.base import PretrainedModel
 
@@ -32,6 +33,13 @@ def model_at(task: str, run: TrainingRun, step: int | None = None) -> models.Loa
     if loaded is None:
         raise InputError(f"{run.name} has no head for this task: choose another run")
     return loaded
+
+
+def film_in(cell: Cell, source: str, film: Callable, *arguments, **options) -> Name:
+    """Add the lines that make the frames film(moments, *arguments) of the run `source`."""
+    moments = Name(f"{cell.call(read_run, source)}.moments")
+    moments = cell.let("moments", cell.call(picked, moments, MOST_MOMENTS))
+    return cell.let("film", Name(f"list({cell.call(film, moments, *arguments, **options)})"))
 
 
 def frames_of(film: Callable, loaded: models.Loaded, moments: Sequence[Moment], *arguments) -> list:
@@ -57,4 +65,4 @@ def text_fields(run: TrainingRun) -> tuple[str, str | None]:
         for name, versions in texts.of(run.name).play.items()
     }
     state.example_pills("Try", examples)
-    return state.text_fields(examples, "film_")
+    return state.text_fields(examples, "gap", "film_")

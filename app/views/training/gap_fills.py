@@ -3,16 +3,15 @@
 import streamlit as st
 
 from app.shared.page import layout
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
-from app.views.training import cells
-from app.views.training.film import MOST_MOMENTS, frames_of, model_at, moments_of, settled, text_fields
-from bertlab import Tokenizer
+from app.views.training.film import film_in, frames_of, model_at, moments_of, settled, text_fields
 from bertlab.draw.charts.film import word_lines, word_table
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
 from bertlab.explain.runs import TrainingRun
-from bertlab.explain.snapshots import WordFrame, followed_words, word_film
+from bertlab.explain.snapshots import followed_words, word_film
 from bertlab.explain.text import Encoded, encode
 
 
@@ -27,14 +26,19 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     if not frames:
         return
     table = word_table(frames, followed_words(frames), loaded.tokenizer)
-    st.markdown(story(frames, loaded.tokenizer))
+    cell = Cell()
+    film = film_in(cell, source, word_film, text, pair, gap)
+    drawn = cell.call(word_table, film, cell.call(followed_words, film), cell.open(loaded)[1])
+    ids = [int(frame.probabilities.argmax()) for frame in frames]
+    share = float(frames[-1].probabilities[ids[-1]])
+    st.markdown(story([frame.step for frame in frames], loaded.tokenizer.convert_ids_to_tokens(ids), share))
     chart = word_lines(table, step)
     layout.show_chart(chart, "Probability of the likeliest words in the gap, by training step")
     st.caption(
         "The lines are the four likeliest tokens of the last snapshot and the first guess of each earlier one. "
         "Probabilities are over the whole vocabulary. Snapshots are evenly spaced, however many steps lie between them."
     )
-    exports("gap-by-step", table, cells.words(source, MOST_MOMENTS, text, pair, gap), chart)
+    exports("gap-by-step", table, cell.picture(word_lines, drawn), chart)
 
 
 def choose_gap(encoded: Encoded) -> int:
@@ -48,15 +52,11 @@ def choose_gap(encoded: Encoded) -> int:
     return st.segmented_control("Which gap", range(1, count + 1), **options) - 1
 
 
-def story(frames: list[WordFrame], tokenizer: Tokenizer) -> str:
-    """Say what the model writes at the end, since when, and what it wrote before."""
-    firsts = [int(frame.probabilities.argmax()) for frame in frames]
-    final, share = firsts[-1], float(frames[-1].probabilities[firsts[-1]])
+def story(steps: list[int], firsts: list[str], share: float) -> str:
+    """Say what the model writes at the end, with its probability, since when, and what it wrote before."""
     since = settled(firsts)
-    text = f"At step {frames[-1].step:,} the model writes **{plain(tokenizer.convert_ids_to_tokens(final))}** "
-    text += f"({percent(share)}). "
+    text = f"At step {steps[-1]:,} the model writes **{plain(firsts[-1])}** ({percent(share)}). "
     if since == 0:
         return text + "It was the first guess in every snapshot."
-    before = plain(tokenizer.convert_ids_to_tokens(firsts[since - 1]))
-    text += f"This has been its first guess since step {frames[since].step:,}; "
-    return text + f"at step {frames[since - 1].step:,} it still wrote “{before}”."
+    text += f"This has been its first guess since step {steps[since]:,}; "
+    return text + f"at step {steps[since - 1]:,} it still wrote “{plain(firsts[since - 1])}”."

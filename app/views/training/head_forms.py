@@ -5,9 +5,9 @@ from torch import Tensor
 
 from app.shared.model import models
 from app.shared.page import layout, state
+from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
-from app.views.training import cells
-from app.views.training.film import MOST_MOMENTS, frames_of, model_at, moments_of, text_fields
+from app.views.training.film import film_in, frames_of, model_at, moments_of, text_fields
 from bertlab.draw.charts.film import head_tile, role_lines, role_table, strip, unfitted
 from bertlab.draw.percent import percent
 from bertlab.explain.attention.heads import RESTING, ROLES, head_roles
@@ -30,8 +30,21 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     text, pair = text_fields(run)
     moments, loaded = moments_of(run), model_at("encoder", run)
     frames = frames_of(head_film, loaded, moments, text, pair, MOST_TOKENS)
-    if not frames:
-        return
+    if frames:
+        cell = Cell()
+        show_heads(frames, loaded, text, pair, step, cell, film_in(cell, source, head_film, text, pair, MOST_TOKENS))
+
+
+def show_heads(
+    frames: list[HeadFrame],
+    loaded: models.Loaded,
+    text: str,
+    pair: str | None,
+    step: int | None,
+    cell: Cell,
+    film: Name,
+) -> None:
+    """Show one head snapshot by snapshot. `cell` makes the `film` of all."""
     maps = frames[-1].maps
     layout.notices(loaded.name, maps.dropped, maps.unknown, len(maps.tokens))
     shares = role_scores(frames)  # (T, L, A, R)
@@ -46,7 +59,8 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     table = role_table(shares[:, layer, head], [frame.step for frame in frames])
     layout.show_chart(role_lines(table, step), "Where the head attends, by training step")
     st.caption("Shares of attention, averaged over the words of this text for which the role names a token.")
-    exports("head-by-step", table, cells.head(source, MOST_MOMENTS, text, pair, MOST_TOKENS, layer, head), strip(tiles))
+    tile = cell.call(head_tile, Name("frame"), layer, head)
+    exports("head-by-step", table, cell.picture(strip, Name(f"[{tile} for frame in {film}]")), strip(tiles))
 
 
 def show_tiles(frames: list[HeadFrame], shares: Tensor, role: int, layer: int, head: int) -> list:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.shared.page import layout
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import explained, plain
-from app.views.training import cells
 from bertlab.draw.charts import runs as run_charts
 from bertlab.draw.percent import percent
 from bertlab.explain.runs import CurveBaseline, Moment, Row, TrainingRun, read_run
@@ -49,7 +49,9 @@ def refresh(name: str, source: str, log_steps: bool, step: int | None, known: tu
         show_figures(run, step)
         st.markdown(verdict(run))
         table = run_charts.curve_table(run, list(dict.fromkeys([*run.measures, *run.shares])))
-        exports("learning-curves", table, cells.curves(source, log_steps), run_charts.run_curves(run, log_steps))
+        cell = Cell()
+        code = cell.picture(run_charts.run_curves, cell.call(read_run, source), log_steps)
+        exports("learning-curves", table, code, run_charts.run_curves(run, log_steps))
 
 
 def show_progress(run: TrainingRun) -> None:

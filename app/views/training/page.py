@@ -8,8 +8,17 @@ from app.explore import PAGES, file_of
 from app.shared.model import gate, models, uploads
 from app.shared.model.bundled import STORYWORLD
 from app.shared.page import layout
-from app.views.training import answer_found, cls_topics, gap_fills, head_forms, learning_curves, pretraining_draw
+from app.views.training import (
+    answer_found,
+    cls_topics,
+    gap_fills,
+    head_forms,
+    kept_film,
+    learning_curves,
+    pretraining_draw,
+)
 from bertlab.errors import InputError
+from bertlab.explain.kept_film import has_film
 from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.io.gate import brief
 from bertlab.io.locate import bundled_models
@@ -23,9 +32,9 @@ OF_SNAPSHOTS = {  # each with the task whose head a run needs
 }
 OF_A_MODEL = {"Pretraining's draw": (pretraining_draw, "fill")}
 # The task whose head a page needs; other pages need the encoder.
-NEEDED = {"play": "fill", "spans": "answer"}
-# No model; classifiers have no snapshots; this page.
-NOT_LINKED = ("stories", "labels", "dataset", "training")
+NEEDED = {"play": "fill", "tasks": "answer"}
+# No model; this page.
+NOT_LINKED = ("stories", "training")
 
 
 def choose_run(place) -> str:
@@ -102,7 +111,8 @@ def views_of(run: TrainingRun) -> dict:
     fit = {
         name: v for name, (v, task) in offered.items() if models.open_model(task, run.moments[-1].source) is not None
     }
-    return {"Learning curves": learning_curves} | fit
+    film = {"The film": kept_film} if kept == 1 and has_film(run.moments[-1].source) else {}
+    return {"Learning curves": learning_curves} | film | fit
 
 
 def cell_source(name: str) -> str:
@@ -118,8 +128,7 @@ def show(place, run: TrainingRun) -> None:
         moment = choose_moment(place, run)
         show_links(run, moment)
     else:
-        how = "To keep some, train with `--set snapshot_steps=0,100,1000`"
-        st.caption(f"This run kept no snapshots, so there is no film of it. {how}.")
+        st.caption("This run kept no snapshots. To keep some, train with `--set snapshot_steps=0,100,1000`.")
         text = f"Watch the snapshots of {STORYWORLD}"
         st.button(text, key="film", icon=":material/movie:", type="tertiary", on_click=choose_film)
     models.name_model(moment.source if moment else run.name)

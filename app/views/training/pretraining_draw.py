@@ -5,9 +5,9 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, state
+from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
 from app.shared.text import texts
-from app.views.training import cells
 from app.views.training.film import model_at
 from bertlab.draw.charts.masking import loss_bars, loss_table
 from bertlab.draw.html.marked import ACTIONS, token_strip
@@ -23,9 +23,9 @@ def show(run: TrainingRun, source: str, step: int | None) -> None:
         "[MASK], 10% a random token, and 10% stay as they are, so the model must keep a useful vector for *every* "
         "word. This is the same sampler that trained the model."
     )
-    examples = texts.of(run.name).next_sentence
+    examples = texts.prefixed("next_", texts.of(run.name).next_sentence)
     state.example_pills("Try", examples)
-    text, pair = state.text_fields(examples, "next_")
+    text, pair = state.text_fields(examples, "next sentence", "next_")
     left, right = st.columns(2, gap="large")
     rate = left.slider("Share of tokens chosen", 5, 80, 15, step=5, format="%d%%", key="rate", bind="query-params")
     seed = right.slider("Random seed", 0, 99, 0, key="seed", bind="query-params")
@@ -50,7 +50,10 @@ def show_draw(loaded: models.Loaded, text: str, pair: str | None, rate: float, s
         st.markdown("**Counts of this draw**")
         st.dataframe(count_table(drawn, rate), hide_index=True)
         st.caption("In every draw the counts are the whole numbers nearest to the expected ones.")
-    exports("masking", table, cells.draw(loaded.source, text, pair, rate, seed, loaded.limit), bars)
+    cell = Cell()
+    made = cell.made("drawn", sample_masking, loaded, text, pair, rate, seed, loaded.limit)
+    strip = cell.call(token_strip, *(Name(f"{made}.{part}") for part in ("after", "actions", "before", "special")))
+    exports("masking", table, cell.html(strip), bars)
 
 
 def in_words(drawn: SampledMasking) -> str:

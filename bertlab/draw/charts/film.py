@@ -11,6 +11,7 @@ from torch import Tensor
 from bertlab.draw.palette import GREY, OKABE_ITO, SHAPES
 from bertlab.draw.percent import percent
 from bertlab.explain.attention.heads import ROLES
+from bertlab.explain.kept_film import KeptFilm
 from bertlab.explain.snapshots import AnswerFrame, CloudFrame, HeadFrame, WordFrame
 from bertlab.tokenizer import Tokenizer
 
@@ -27,6 +28,11 @@ def word_table(frames: Sequence[WordFrame], ids: Sequence[int], tokenizer: Token
         for number, token in zip(ids, tokens, strict=True)
     ]
     return pd.DataFrame(rows, columns=["step", "token", "probability"])
+
+
+def kept_table(film: KeptFilm, number: int) -> pd.DataFrame:
+    """A word_table of the first guesses in one sentence of a kept film."""
+    return pd.DataFrame(film.words(number), columns=["step", "token", "probability"])
 
 
 def word_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart:

@@ -12,8 +12,8 @@ from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
 pytestmark = pytest.mark.browser
 WIDE = [
     ("attention", "?attention_tab=Is+it+an+explanation%3F"),
-    ("spans", "?spans_tab=Starts+and+ends"),
-    ("labels", "?labels_tab=Next+sentence"),
+    ("tasks", "?tasks_tab=Answers&spans_tab=Starts+and+ends"),
+    ("tasks", "?tasks_tab=Next+sentence"),
     ("training", "?model=storyworld-tiny&training_tab=Pretraining%27s+draw"),
 ]
 
@@ -33,19 +33,19 @@ def test_script_in_a_text_stays_text(tab, server):
         show(tab, server, page, f"?model=storyworld-tiny&text={evil}%20[MASK]")
         assert tab.evaluate("window.hit") is None
         unharmed(tab)
-    show(tab, server, "spans", f"?model=storyworld-tiny-qa&passage={evil}")
+    show(tab, server, "tasks", f"?model=storyworld-tiny-qa&text={evil}")
     assert tab.evaluate("window.hit") is None
     assert "<script>" in tab.locator(".passage").inner_text()
     unharmed(tab)
-    for view in ("The whole text", "Each word"):
-        show(tab, server, "labels", f"?model=storyworld-tiny&label_text={evil}&labels_tab={view}")
+    for view in ("Opinion", "Names"):
+        show(tab, server, "tasks", f"?model=storyworld-tiny&text={evil}&tasks_tab={view}")
         assert tab.evaluate("window.hit") is None
         assert "<script>" in tab.locator(".passage").first.inner_text()
         unharmed(tab)
 
 
 def test_move_the_layer(tab, server):
-    show(tab, server, "embeddings", "?embeddings_own_vector=[CLS]")
+    show(tab, server, "meaning", "?meaning_own_vector=[CLS]")
     slider = tab.get_by_role("slider").last
     slider.focus()
     slider.press("Home")
@@ -54,18 +54,18 @@ def test_move_the_layer(tab, server):
 
 
 def test_ask_the_passage(tab, server):
-    show(tab, server, "spans")
+    show(tab, server, "tasks", "?tasks_tab=Answers")
     field = tab.get_by_label("Your passage")
     field.fill("the dog sleeps. the cat eats.")
     field.press("Control+Enter")
     tab.locator(".passage", has_text="the cat eats.").wait_for()
     settle(tab)
-    assert "passage=" in tab.url
+    assert "text=" in tab.url
     unharmed(tab)
 
 
 def test_ask_where_a_label_came_from(tab, server):
-    show(tab, server, "labels", "?model=storyworld-tiny&labels_tab=Each+word")
+    show(tab, server, "tasks", "?model=storyworld-tiny&tasks_tab=Names")
     assert tab.locator(".passage mark").all_inner_texts() == ["Ruth Hill person", "Lucky pet", "Ashford place"]
     tab.locator("[data-testid=stButtonGroup]").last.get_by_text("Ashford", exact=True).click()
     tab.get_by_text("The label of “Ashford” is B-place (it begins the name of a place)").wait_for()
@@ -85,7 +85,7 @@ def test_downloads(tab, server):
 def test_what_nobody_typed_is_there_on_the_next_page(tab, server):
     show(tab, server, "play")
     text = tab.get_by_label("Your sentence").input_value()
-    tab.get_by_role("link", name="Attention heads").click()
+    tab.get_by_role("link", name="Attention", exact=True).click()
     tab.locator(".matrix").wait_for()
     assert tab.get_by_label("Your text").input_value() == text != ""
     tab.get_by_role("link", name="Play").click()
@@ -124,7 +124,7 @@ def test_charts_and_heads_can_be_read_in_the_dark(new_tab, server):
 
 
 def test_stop_a_long_work_and_go_on(tab, server, large):
-    tab.goto(f"{server}/spans?folder={large}&passage={'the+dog+' * 350}")
+    tab.goto(f"{server}/tasks?folder={large}&tasks_tab=Answers&text={'the+dog+' * 350}")
     settle(tab)  # until then the model that opens without asking has a Stop button, too
     open_it(tab)
     main = tab.locator(MAIN)
@@ -151,7 +151,7 @@ def large(tmp_path) -> Path:
 
 
 def test_a_link_to_labels_opens_what_was_seen(tab, new_tab, server):
-    show(tab, server, "labels", "?model=storyworld-tiny&labels_tab=Each+word&label_text=Rex+met+Ruth+in+Ashford.")
+    show(tab, server, "tasks", "?model=storyworld-tiny&tasks_tab=Names&text=Rex+met+Ruth+in+Ashford.")
     tab.locator("[data-testid=stButtonGroup]").last.get_by_text("Ashford", exact=True).click()
     tab.wait_for_url("**word=4*")
     settle(tab)

@@ -14,10 +14,14 @@ def press_cell(tab, layer, head):
 
 
 @pytest.mark.parametrize(
-    ("page", "link", "key"), [("attention", "Switch+heads+off", "off"), ("spans", "Which+head%3F", "span_off")]
+    ("page", "link", "key"),
+    [
+        ("attention", "attention_tab=Switch+heads+off", "off"),
+        ("tasks", "tasks_tab=Answers&spans_tab=Which+head%3F", "span_off"),
+    ],
 )
 def test_a_click_switches_a_head_off_and_on(tab, server, page, link, key):
-    show(tab, server, page, f"?{page}_tab={link}&{key}=1-2")
+    show(tab, server, page, f"?{link}&{key}=1-2")
     tab.get_by_text("Without layer 1, head 2").wait_for()
     press_cell(tab, 3, 4)
     tab.get_by_text("Without layer 1, head 2 and layer 3, head 4").wait_for()
@@ -44,11 +48,11 @@ def test_bertviz_fetches_nothing(tab, server, view):
 
 
 def test_words_of_a_passage_are_shaded_and_a_link_opens_another_window(tab, server):
-    show(tab, server, "spans", "?model=storyworld-tiny")
+    show(tab, server, "tasks", "?model=storyworld-tiny-qa")
     best = tab.locator(".passage .best")
     assert best.all_inner_texts() == ["bread"]
     assert "linear-gradient" in best.first.evaluate("word => getComputedStyle(word).backgroundImage")
     passage = "+".join(["the+dog+sleeps."] * 150)
-    show(tab, server, "spans", f"?passage={passage}&window=3")
+    show(tab, server, "tasks", f"?tasks_tab=Answers&text={passage}&window=3")
     tab.get_by_text("You see window 3 (blue)").wait_for()
     unharmed(tab)

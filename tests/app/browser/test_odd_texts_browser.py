@@ -25,9 +25,9 @@ def shown(place) -> list[str]:
 
 def test_odd_texts_are_shown_as_they_are(tab, server, folders):
     """One is quoted, and all others are its neighbours."""
-    link = {"embeddings_set": "my own lines", "embeddings_text": "1", "folder": folders["pretrained"]}
+    link = {"meaning_set": "my own lines", "meaning_text": "1", "folder": folders["pretrained"]}
     lines = [f"{'ab'[number % 2]}\t{text}" for number, text in enumerate(ODD)]
-    show(tab, server, "embeddings", "?" + urlencode(link | {"lines": "\n".join(lines)}))
+    show(tab, server, "meaning", "?" + urlencode(link | {"lines": "\n".join(lines)}))
     places = tab.locator(f"{MAIN} :is(blockquote, ol li)")
     places.first.wait_for()
     assert set(shown(places)) == {line.replace("\t", ": ") for line in lines}
@@ -37,7 +37,7 @@ def test_odd_texts_are_shown_as_they_are(tab, server, folders):
 
 def test_a_long_answer_is_shown_whole(tab, server):
     answer = "[data-testid=stMetricValue] p"
-    show(tab, server, "spans")
+    show(tab, server, "tasks", "?tasks_tab=Answers")
     tab.locator(answer).first.evaluate("node => { node.textContent = 'one long answer '.repeat(30); }")
     widths = tab.locator(answer).first.evaluate("({parentElement: box}) => [box.scrollWidth, box.clientWidth]")
     assert widths[0] <= widths[1]

@@ -5,7 +5,7 @@ import torch
 
 from app.shared import contributions
 from app.shared.page import markdown
-from app.views.spans import why
+from app.views.tasks import why_this_answer as why
 from bertlab.explain.attribution import Attribution
 
 

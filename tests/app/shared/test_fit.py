@@ -14,7 +14,7 @@ from bertlab.io.locate import locate
 
 NEWS = "The president of France met the German chancellor in Berlin to talk about energy prices."
 STORY = "Albert Bowman is a mechanic of Redcliff. Quiet Albert lives on Laurel Avenue with his hen Noodle."
-LABELS = "labels"
+LABELS = "tasks"
 
 
 def fits(app) -> list:
@@ -45,7 +45,7 @@ def test_a_text_that_another_model_knows_better_leads_to_it(model, text, other):
 def test_examples_are_of_the_world_of_their_model():
     models = "english", "storyworld-tiny"
     tokenizers = {model: Tokenizer.from_pretrained(model) for model in models}
-    for kind in ("play", "labels", "questions"):
+    for kind in ("play", "opinions", "questions"):
         for model in models:
             found = getattr(texts.of(model), kind)
             offered = " ".join(
@@ -63,7 +63,7 @@ def test_examples_are_of_the_world_of_their_model():
     ("model", "question"), [("english-scratch", "Where was Marie Curie"), ("storyworld-tiny", "What did")]
 )
 def test_a_page_opens_with_the_first_example_of_its_model(model, question):
-    app = opened("spans", model=model)
+    app = opened("tasks", tasks_tab="Answers", model=model)
     assert fine(app) and app.text_input(key="question").value.startswith(question)
     last = app.pills(key="example_choice").options[-1]
     app.pills(key="example_choice").set_value(last).run()
@@ -88,11 +88,11 @@ def test_a_text_of_its_own_needs_no_notice(model, text):
     [
         (FIRST, {"text": NEWS}, "english has read a billion pairs of sentences"),
         (
-            "spans",
-            {"question": "Where?", "passage": NEWS},
+            "tasks",
+            {"tasks_tab": "Answers", "question": "Where?", "text": NEWS},
             "english-questions learned from some thousand",
         ),
-        (LABELS, {"label_text": NEWS}, "english-sentiment learned from film reviews"),
+        (LABELS, {"text": NEWS}, "english-sentiment learned from film reviews"),
     ],
 )
 def test_beside_a_text_of_ones_own_stands_what_the_model_has_read(page, link, told):
@@ -112,7 +112,7 @@ def test_what_is_said_of_new_ones_is_what_was_measured():
 
 
 def test_labels_lead_to_the_model_with_that_head():
-    app = opened(LABELS, model="storyworld-tiny", label_text=NEWS)
+    app = opened(LABELS, model="storyworld-tiny", text=NEWS)
     assert "storyworld-tiny-sentiment has" in said(app).replace("*", "")
     fits(app)[0].click().run()
     assert fine(app) and not fits(app) and "english-sentiment" in said(app)

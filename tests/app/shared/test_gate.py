@@ -66,9 +66,9 @@ def test_the_command_closes_the_server(monkeypatch):
     assert started[0][gate.NO_FOLDERS] == "1" and gate.NO_HUB not in started[0]
 
 
-@pytest.mark.parametrize(("page", "name"), [("spans", "english-questions"), ("labels", "english-sentiment")])
-def test_the_header_names_the_model_that_the_page_shows(page, name):
-    app = opened(page)
+@pytest.mark.parametrize(("tab", "name"), [("Answers", "english-questions"), ("Opinion", "english-sentiment")])
+def test_the_header_names_the_model_that_the_page_shows(tab, name):
+    app = opened("tasks", tasks_tab=tab)
     assert any(caption.value.startswith("Model: ") and name in said_of(caption) for caption in app.main.caption)
     assert f"On this page: **{name}**" in facts(app)
 

@@ -50,9 +50,9 @@ def test_the_stand_in_for_a_missing_head_is_of_the_family(model, task, shown):
     assert models.stand_in(task, model).name == shown
 
 
-@pytest.mark.parametrize("page", ["play", "attention", "embeddings"])
+@pytest.mark.parametrize("page", ["play", "attention", "meaning"])
 def test_a_step_of_the_training_drives_every_page(page):
-    app = opened(page, model=TINY, step="300", embeddings_set="my own lines")
+    app = opened(page, model=TINY, step="300", meaning_set="my own lines")
     assert not app.exception and not app.error
     assert "storyworld-tiny/step-00300" in facts(app)
     assert any("storyworld-tiny/step-00300" in code.value for code in app.code)
@@ -111,9 +111,9 @@ def spoil(folder: Path) -> None:
     save_file({name: tensor * float("nan") for name, tensor in tensors.items()}, folder / "model.safetensors")
 
 
-@pytest.mark.parametrize("page", ["play", "attention", "embeddings", "spans", "labels"])
+@pytest.mark.parametrize("page", ["play", "attention", "meaning", "tasks"])
 def test_every_page_takes_a_second_model_of_another_kind(page):
-    app = opened(page, versus="english-scratch", embeddings_set="my own lines")  # few, and so quick
+    app = opened(page, versus="english-scratch", meaning_set="my own lines")  # few, and so quick
     assert not app.exception and "This view failed" not in boxes(app)
     assert "english-scratch" in said(app)  # beside, or told why not
 

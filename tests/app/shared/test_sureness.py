@@ -22,8 +22,12 @@ def test_a_weak_answer_names_the_next_best():
 @pytest.mark.parametrize(
     ("page", "weak", "sure"),
     [
-        ("spans", {"question": "Why did the minister resign?", "passage": RESIGNED}, {"model": TINY}),
-        ("labels", {"label_text": "The film opens with a train that leaves a station."}, {}),
+        (
+            "tasks",
+            {"tasks_tab": "Answers", "question": "Why did the minister resign?", "text": RESIGNED},
+            {"model": TINY},
+        ),
+        ("tasks", {"text": "The film opens with a train that leaves a station."}, {}),
     ],
 )
 def test_each_page_says_so(page, weak, sure):
@@ -36,18 +40,18 @@ def test_each_page_says_so(page, weak, sure):
 
 
 def test_the_heads_of_a_weak_answer_call_it_a_guess_too():
-    link = {"question": "Why did the minister resign?", "passage": RESIGNED, "spans_tab": "Which head?"}
-    assert opened("spans", **link).metric[0].label == "Best guess"
+    link = {"question": "Why did the minister resign?", "text": RESIGNED, "spans_tab": "Which head?"}
+    assert opened("tasks", tasks_tab="Answers", **link).metric[0].label == "Best guess"
 
 
 def test_no_answer_is_no_next_best_of_a_model_that_always_answers():
     passage = "The match was stopped after an hour because the floodlights failed. It will be played again on Tuesday."
-    app = opened("spans", question="Why was the match stopped?", passage=passage)
+    app = opened("tasks", tasks_tab="Answers", question="Why was the match stopped?", text=passage)
     assert fine(app) and "next best" in said(app) and "“no answer”." not in said(app).partition("next best")[2][:60]
 
 
 def test_each_word_says_so():
-    app = opened("labels", model=TINY, label_text="Rose gave the rose to May in may.", labels_tab="Each word")
+    app = opened("tasks", model=TINY, text="Rose gave the rose to May in may.", tasks_tab="Names")
     words = app.main.pills[-1]
     found = []
     for number in range(len(words.options)):

@@ -44,13 +44,13 @@ def test_the_weight_that_changes_most_is_named(folders):
 @pytest.mark.parametrize(
     ("tab", "told"),
     [
-        ("The whole text", "In the other version the class is **bad** (> 99%) instead of **good** (> 99%)."),
-        ("Each word", "In the other version: no word that both have changes its label."),
+        ("Opinion", "In the other version the class is **bad** (> 99%) instead of **good** (> 99%)."),
+        ("Names", "In the other version: no word that both have changes its label."),
     ],
 )
 def test_labels_that_change_are_named(tab, told):
     salty = "Ruth Hill bought Lucky a cake in Ashford. It was salty."
-    app = opened("labels", model="storyworld-tiny", label_two="true", label_other=salty, labels_tab=tab)
+    app = opened("tasks", model="storyworld-tiny", two="true", other=salty, tasks_tab=tab)
     assert fine(app) and told in said(app), said(app)
 
 

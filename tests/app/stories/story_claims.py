@@ -100,19 +100,19 @@ def real_english(station: Station) -> list[float]:
 
 
 def one_word_turns(station: Station) -> list[float]:
-    one, two = (chosen(station)[f"label_{key}"] for key in ("text", "other"))
+    one, two = (chosen(station)[key] for key in ("text", "other"))
     return percent(label(one, "bad"), label(two, "good"), label("The soup was not delicious.", "bad"))
 
 
 def without_not(station: Station) -> list[float]:
     assert len(tokenizer("storyworld-tiny-sentiment").tokenize("nobody")) == 3
-    other = label(chosen(station)["label_other"], "good")
+    other = label(chosen(station)["other"], "good")
     return percent(other, label("Nobody calls the soup delicious.", "bad"))
 
 
 def which_clause(station: Station) -> list[float]:
-    label(chosen(station)["label_text"], "good")
-    return percent(label(chosen(station)["label_other"], "bad"), label("salty not soup the was", "good"))
+    label(chosen(station)["text"], "good")
+    return percent(label(chosen(station)["other"], "bad"), label("salty not soup the was", "good"))
 
 
 def in_which_layer(station: Station) -> list[float]:
@@ -123,8 +123,8 @@ def in_which_layer(station: Station) -> list[float]:
 
 
 def where_it_ends(station: Station) -> list[float]:
-    label(chosen(station)["label_text"], "good")
-    texts = chosen(station)["label_other"], "The hotel was not bad at all."
+    label(chosen(station)["text"], "good")
+    texts = chosen(station)["other"], "The hotel was not bad at all."
     return percent(*(label(text, "bad") for text in texts))[:1] + percent(label(texts[1], "bad"))
 
 
@@ -160,7 +160,7 @@ def what_the_passage_says(station: Station) -> list[float]:
 
 
 def which_words(station: Station) -> list[float]:
-    name, question, passage = (chosen(station)[key] for key in ("model", "question", "passage"))
+    name, question, passage = (chosen(station)[key] for key in ("model", "question", "text"))
     reader, tok = model(BertForQuestionAnswering, name), tokenizer(name)
     best = answer(reader, tok, question, passage).best
     batch = window_batch(reader, tok, question, passage, best.window)
@@ -214,7 +214,7 @@ def born_late(station: Station) -> list[float]:
 def trained_for(station: Station) -> list[float]:
     from app.shared.text.texts import TOWN
 
-    text, pair = chosen(station)["next_text"], chosen(station)["next_pair"]
+    text, pair = chosen(station)["text"], chosen(station)["pair"]
     assert (text, pair) == tuple(TOWN.next_sentence["one story"].values())
     control = follows(text, pair, random=True)
     assert abs(control[0] - control[1]) < 2
@@ -241,7 +241,7 @@ def opinions(station: Station) -> list[float]:
 
 
 def out_of_its_world(station: Station) -> list[float]:
-    text, pair = chosen(station)["next_text"], chosen(station)["next_pair"]
+    text, pair = chosen(station)["text"], chosen(station)["pair"]
     milk = follows(text, pair)[0]
     return [milk, follows(text, "penguins are flightless birds.")[0], milk]
 
@@ -260,18 +260,18 @@ def misspelt(station: Station) -> list[float]:
 
 
 def another_world(station: Station) -> list[float]:
-    return percent(label(chosen(station)["label_text"], "good"), label("The soup was not salty.", "good"))
+    return percent(label(chosen(station)["text"], "good"), label("The soup was not salty.", "good"))
 
 
 def all_persons(station: Station) -> list[float]:
     assert names("A bakery bought Microsoft.")[0] == []
-    found = [names(chosen(station)[f"label_{key}"]) for key in ("text", "other")]
+    found = [names(chosen(station)[key]) for key in ("text", "other")]
     assert [persons for persons, _ in found] == [["Microsoft"], ["ok"]]
     return percent(*(sure for _, sure in found))
 
 
 def another_dog(station: Station) -> list[float]:
-    without, _, rest = chosen(station)["passage"].rpartition(" Lucky")
+    without, _, rest = chosen(station)["text"].rpartition(" Lucky")
     assert rest
     return percent(answered(station, "carrots"), answered(station, "bread", passage=without))
 

@@ -88,7 +88,7 @@ def names(text: str) -> tuple[list[str], float]:
 def answered(station: Station, expected: str, question: str = "", passage: str = "", random: bool = False) -> float:
     """The probability of the answer, which is as expected."""
     given = next(iter(texts.TOWN.questions().values())) | chosen(station)
-    asked = question or given["question"], passage or given["passage"]
+    asked = question or given["question"], passage or given["text"]
     name = chosen(station)["model"]
     found = answer(model(BertForQuestionAnswering, name, random), tokenizer(name), *asked)
     assert random or found.best.text == expected, found.best.text

@@ -53,19 +53,19 @@ def test_without_a_story_nothing_of_it_is_seen_and_one_can_leave_it():
     assert "leave story" not in names
     app = opened("attention", story="6-break-it/1")  # a page, but not that of the link's text
     assert fine(app) and "Shuffle the words" in said(app)
-    app.switch_page("views/labels/page.py").run()
+    app.switch_page("views/tasks/page.py").run()
     assert fine(app) and "Shuffle the words" in said(app) and STATIONS["6-break-it", 1].look not in said(app)
     app.button(key="leave story").click().run()
     assert fine(app) and "Shuffle the words" not in said(app) and "story" not in app.query_params
     for odd in ("nothing/1", "6-break-it/7", "6-break-it/0", "6-break-it/²", "6-break-it", "../x/1"):
-        assert fine(opened("labels", story=odd)) and "leave story" not in app.session_state
+        assert fine(opened("tasks", story=odd)) and "leave story" not in app.session_state
 
 
 GOOD = """title = "T"
 about = "A"
 [[station]]
 title = "S"
-link = "http://localhost:8501/labels?label_text=a"
+link = "http://localhost:8501/tasks?text=a"
 look = "L"
 means = "M"
 control = "C"
@@ -84,9 +84,9 @@ control = "C"
         ),
         ('control = "C"', 'control = " "', "my.toml: station 1: control: give a text in quotes"),
         (
-            "labels?",
-            "lables?",
-            "my.toml: station 1: link: no page 'lables': copy the address of one (stories, attention",
+            "tasks?",
+            "taks?",
+            "my.toml: station 1: link: no page 'taks': copy the address of one (attention",
         ),
         ("[[station]]", "[station]", "my.toml: station: give one or more"),
         ('"M"', '"M', "my.toml: no TOML: Illegal character '\\n' (at line 7, column 11)"),
@@ -96,14 +96,14 @@ def test_a_bad_file_gets_one_line_with_file_and_key(old, new, message, tmp_path,
     from bertlab.cli.main import main
 
     (tmp_path / "my.toml").write_text(GOOD)
-    assert read_stories(tmp_path, ADDRESSES)["my"].stations[0].page == "labels"
+    assert read_stories(tmp_path, ADDRESSES)["my"].stations[0].page == "tasks"
     (tmp_path / "my.toml").write_text(GOOD.replace(old, new))
     monkeypatch.setattr("sys.argv", ["bertlab", "explore", "--stories", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
         main()
     error = capsys.readouterr().err.strip()
     assert ended.value.code == 2 and "\n" not in error
-    assert message.partition(" (stories")[0] in error
+    assert message.partition(" (attention")[0] in error
     monkeypatch.setenv("BERTLAB_STORIES", str(tmp_path))
     assert message.partition(": ")[0] in boxes(opened("stories"))
 
@@ -112,5 +112,5 @@ def test_a_teachers_story_is_offered_and_followed(tmp_path, monkeypatch):
     (tmp_path / "my.toml").write_text(GOOD.replace('"T"', '"Our own"'))
     monkeypatch.setenv("BERTLAB_STORIES", str(tmp_path))
     assert "Our own" in said(opened("stories"))
-    app = opened("labels", story="my/1", label_text="a")
+    app = opened("tasks", story="my/1", text="a")
     assert fine(app) and "Our own · 1 of 1" in said(app)

@@ -10,7 +10,7 @@ def test_start_go_on_back_and_leave(tab, server):
     show(tab, server, "stories")
     entries = tab.evaluate("history.length")
     tab.get_by_role("link", name="Start ›").first.click()
-    tab.get_by_role("heading", name="Attention heads").wait_for()
+    tab.get_by_role("heading", name="Attention").wait_for()
     settle(tab)
     first = tab.url
     assert "story=1-it%2F1" in first and tab.evaluate("history.length") == entries + 1

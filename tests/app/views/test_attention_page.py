@@ -39,7 +39,7 @@ def test_a_second_model_goes_into_the_cell(versus, folders):
     app = opened("attention", folder=folders["pretrained"], versus=versus)
     assert fine(app)
     (cell,) = (code.value for code in app.code if "attention_widget" in code.value)
-    assert "beside=beside" in cell and ("random_control(BertModel" in cell) == (versus == "random weights")
+    assert "beside=beside" in cell and ("ModelHeads('random weights'" in cell) == (versus == "random weights")
 
 
 def test_roles_of_all_heads_are_a_table(folders):

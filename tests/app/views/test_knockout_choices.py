@@ -14,9 +14,7 @@ def test_no_head_off_is_in_the_link(key, folders):
     def heads(**link):
         if key == "off":
             return opened("Switch heads off", folder=folders["pretrained"], text=TEXT, pair=PAIR, **link)
-        return page(
-            "spans", folder=folders["reader"], question="who?", passage="a dog", spans_tab="Which head?", **link
-        )
+        return page("tasks", folder=folders["reader"], question="who?", text="a dog", spans_tab="Which head?", **link)
 
     app = heads()
     assert len(app.multiselect(key=key).value) == 1

@@ -58,12 +58,11 @@ def test_the_cell_shows_both_models(tab, found, folders):
     app = opened(tab, text=text, folder=folders["pretrained"], versus="storyworld-tiny", follow="was")
     assert fine(app), said(app)
     picture, names = ran(app)
-    assert list(names["maps"]) == ["pretrained", "storyworld-tiny"]
     drawn = picture.to_dict()["hconcat"]
     assert len(drawn if found == "change" else drawn[1]["vconcat"]) == 3
     if found == "change":
         shown = app.main.dataframe[0].value.set_index("model").loc["storyworld-tiny", "change"]
-        computed = [change for row in names["maps"]["storyworld-tiny"] for change in row]
+        computed = [change for row in names["found_2"] for change in row]
         assert list(shown) == pytest.approx(computed, abs=1e-4)
 
 

@@ -17,7 +17,7 @@ from bertlab.draw.percent import percent
 from bertlab.io.locate import locate
 
 TABS = ["Learning curves", "A gap fills", "A head forms", "[CLS] and topics", "Pretraining's draw"]
-ATTENTION, READER = "Attention heads", "storyworld-tiny-qa"
+ATTENTION, READER = "Attention", "storyworld-tiny-qa"
 ODD = {
     "html": "<script>alert(1)</script> *bold* [MASK] :smile:",
     "chinese": "动物没有过马路 [MASK]",
@@ -46,6 +46,14 @@ def under_way(run_folder, tmp_path, monkeypatch) -> Path:
     for name in ("metrics.csv", "recipe.json"):
         os.utime(live / name)  # as if just written
     return live
+
+
+def test_the_film_of_english_is_kept_without_its_snapshots():
+    app = opened("The film", film_sentence="London is the capital of [MASK].")
+    assert fine(app), said(app)
+    assert "the model writes **england**" in said(app).lower() and "ends with" in said(app)
+    lines, heads = (pages.run(code)[0].to_dict() for code in cells(app))
+    assert lines["layer"] and heads["concat"]
 
 
 @pytest.mark.parametrize("tab", TABS)
@@ -97,7 +105,7 @@ def reader(tmp_path, monkeypatch) -> str:
 
 
 def test_a_question_through_a_fine_tuning(reader):
-    app = opened("An answer is found", run=reader, film_question="What did Rex eat?", film_passage=texts.RUTH_HILL)
+    app = opened("An answer is found", run=reader, film_question="What did Rex eat?", film_text=texts.RUTH_HILL)
     assert fine(app), said(app)
     assert "the model answers “bread”. It has done so since step 400; at step 0 it still answered" in said(app)
     assert all(f"**Step {step}**" in said(app) for step in ("0", "400", "1,800"))
@@ -111,8 +119,8 @@ def test_a_question_through_a_fine_tuning(reader):
 def test_the_step_drives_the_answer_spans(reader):
     app = opened(folder=reader)
     app.select_slider(key="training_step").set_value("0").run()
-    assert "Answer spans" in [link.proto.label for link in app.main.get("page_link")]
-    answers = pages.opened("spans", folder=reader, step="0")
+    assert "Tasks" in [link.proto.label for link in app.main.get("page_link")]
+    answers = pages.opened("tasks", folder=reader, step="0")
     assert fine(answers) and "reader/step-00000**" in said(answers)
 
 
@@ -170,7 +178,7 @@ def test_odd_texts(tab, odd, mine):
     assert ("left out" in said(app)) == (odd == "very long")
 
 
-@pytest.mark.parametrize(("tab", "key"), [*((tab, "film_text") for tab in TABS[1:3]), (TABS[4], "next_text")])
+@pytest.mark.parametrize(("tab", "key"), [*((tab, "film_text") for tab in TABS[1:3]), (TABS[4], "text")])
 def test_empty_texts(tab, key, mine):
     app = opened(tab, run=mine)
     app.text_area(key=key).set_value(" \n").run()
@@ -233,7 +241,7 @@ def test_only_pages_that_can_show_the_step_are_linked(folders, tmp_path):
         shutil.copytree(folders["reader"], place)
     (run / "recipe.json").write_text("{}")
     (run / "metrics.csv").write_text("step,loss\n10,2.0\n")
-    first_and_last = {"storyworld-tiny": ("Play", "[CLS] embeddings"), run: (ATTENTION, "Answer spans")}
+    first_and_last = {"storyworld-tiny": ("Play", "Meaning"), run: (ATTENTION, "Tasks")}
     for name, ends in first_and_last.items():
         app = opened(folder=str(name), step="0")
         assert fine(app), said(app)

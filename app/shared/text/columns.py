@@ -1,0 +1,56 @@
+"""A visitor's table of texts: its rows, and which of its columns hold texts and labels."""
+
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
+
+import streamlit as st
+
+from app.shared.text.upload_text import uploaded_file, without_flags
+from bertlab.corpora.labelled.columns import LABELS, TEXTS, Columns
+from bertlab.corpora.labelled.records import Record, read_records
+from bertlab.corpora.reading import Skipped
+from bertlab.errors import InputError
+
+NOTHING = "none"
+KEPT_FILES = 50
+
+
+def records(name: str, content: bytes, skipped: Skipped) -> Generator[Record, None, None]:
+    """Yield the rows of an uploaded table."""
+    try:
+        yield from read_records(uploaded_file(name, content), skipped=skipped)
+    except InputError as error:
+        raise InputError(f"the file {without_flags(str(error))}") from error
+
+
+@st.cache_data(max_entries=KEPT_FILES, show_spinner="Reading the file")
+def names_in(key: str, name: str, _content: bytes) -> list[str]:
+    """Return the names of the columns; `key` tells files apart. Raises InputError if there are no rows."""
+    skipped = Skipped()
+    with closing(records(name, _content, skipped)) as rows:
+        first = next(rows, None)
+    if first is None:
+        why = f" that can be used: {skipped}" if skipped.count else ""
+        raise InputError(f"the file {name}: there are no rows{why}")
+    if not first.values:
+        raise InputError(f"the file {first.where}: no columns; each line needs at least one, with its name")
+    return list(first.values)
+
+
+def choose(names: Sequence[str], key: str, pairs: bool | None = None) -> Columns:
+    """Ask which columns hold texts and labels, and unless `pairs` is None second texts; at first those with the usual
+    names. `key` tells the fields of two pages apart."""
+    text = next((name for name in TEXTS if name in names), names[0])
+    if len(names) == 1:
+        return Columns(text, None, None)
+    fields = st.columns(2 if pairs is None else 3)
+    text = fields[0].selectbox("Column of texts", names, names.index(text), key=f"{key}_text {names}")
+    others = [NOTHING, *(name for name in names if name != text)]
+
+    def ask(place, label: str, usual: Iterable[str | None], part: str) -> str | None:
+        at = next((others.index(name) for name in usual if name in others), 0)
+        chosen = place.selectbox(label, others, at, key=f"{key}_{part} {names} {text}")
+        return None if chosen == NOTHING else chosen
+
+    pair = None if pairs is None else ask(fields[1], "Second texts", [TEXTS.get(text)] if pairs else [], "pair")
+    return Columns(text, pair, ask(fields[-1], "Labels", LABELS, "label"))

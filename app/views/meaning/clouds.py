@@ -1,0 +1,221 @@
+"""The vectors of the texts in each model on the page: the chosen one, one to compare with, and random weights."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from app.shared.model import models
+from app.shared.model.bundled import origin, specialist
+from app.shared.page import layout, progress
+from app.shared.page.cell import Cell, Name
+from app.shared.page.markdown import plain
+from app.views.meaning.texts import TextSet
+from bertlab import Tokenizer
+from bertlab.draw.charts.projection import projection_scatter, projection_table
+from bertlab.draw.percent import percent
+from bertlab.explain.vectors import LayerMeasures, Method, layer_measures, nearest, project, text_vectors, vector_rows
+from bertlab.io.locate import bundled_models
+from bertlab.model.base import PretrainedModel
+from bertlab.model.mixing import Pooling
+from bertlab.model.sentences import OwnPooling, own_pooling
+
+POOLINGS: dict[Pooling, str] = {"cls": "[CLS]", "mean": "mean", "max": "maximum"}
+METHODS: dict[Method, str] = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
+OWN = "own"
+HELP = "The vector of [CLS]; or the mean, or the maximum of each dimension, over the tokens without [CLS] and [SEP]."
+
+
+@dataclass(frozen=True)
+class Look:
+    """What all parts of the page have in common: the vector of a text, its layer, and the 2-D projection."""
+
+    pooling: Pooling | OwnPooling
+    method: Method
+    layer: int
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """`vectors` (L+1, N, H) of the N texts of a set in one model; the visitor's own sentences come last."""
+
+    loaded: models.Loaded
+    texts: TextSet
+    look: Look
+    vectors: np.ndarray
+
+    @property
+    def layer(self) -> int:
+        """The chosen layer, or the last one if this model has fewer."""
+        return min(self.look.layer, len(self.vectors) - 1)
+
+    @property
+    def here(self) -> np.ndarray:
+        """The vectors (N, H) of that layer."""
+        return self.vectors[self.layer]
+
+    @property
+    def title(self) -> str:
+        return f"{self.loaded.name}, layer {self.layer}"
+
+    @property
+    def key(self) -> tuple:
+        return self.loaded.stamp, self.look.pooling, self.texts.all_texts, self.texts.labels
+
+    def nearest(self, index: int, count: int) -> list[tuple[int, float]]:
+        """Return the labelled texts nearest to one, each with its distance."""
+        found = nearest(self.here, index, count + len(self.texts.yours))
+        return [(i, distance) for i, distance in found if i < len(self.texts.texts)][:count]
+
+
+def choose_look(loaded: models.Loaded) -> Look:
+    """Show the fields for the look."""
+    own = encoder_pooling(loaded)
+    left, middle, right = st.columns([4 if own else 3, 3, 3], gap="medium")  # its own is a fourth choice
+    pooling = choose_pooling(left, own)
+    method = middle.segmented_control(
+        "2-D projection",
+        list(METHODS),
+        default="pca",
+        required=True,
+        format_func=METHODS.__getitem__,
+        key="meaning_method",
+        bind="query-params",
+        help="PCA keeps the two directions of largest variance. t-SNE and UMAP keep neighbours together and distort "
+        "larger distances.",
+    )
+    last = loaded.model.config.num_hidden_layers
+    layer = right.slider("Layer (0: embeddings)", 0, last, last, key=f"meaning_layer{last}", bind="query-params")
+    return Look(pooling, method, layer)
+
+
+def encoder_pooling(loaded: models.Loaded) -> OwnPooling | None:
+    """Return the pooling that belongs to the model, or to the one to compare with, if one is a sentence encoder."""
+    for one in (loaded, models.beside("encoder")):
+        found = own_pooling(Path(one.folder)) if one and not one.random else None
+        if found:
+            return found
+    return None
+
+
+def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
+    """Ask for the vector of a text. A sentence encoder opens with its own."""
+    names: dict[str, str] = ({OWN: "its own"} if own else {}) | dict(POOLINGS)
+    help = HELP
+    if own:
+        length = ", scaled to length 1" if own.unit else ""
+        help += f" Its own, as the encoder was trained: {POOLINGS[own.kind]}, [CLS] and [SEP] included{length}."
+    chosen = place.segmented_control(
+        "Vector of a text",
+        list(names),
+        default=next(iter(names)),
+        required=True,
+        format_func=names.__getitem__,
+        key=f"meaning_{'own_' if own else ''}vector",
+        bind="query-params",
+        help=help,
+    )
+    return own if own and chosen == OWN else chosen
+
+
+def shown_models(loaded: models.Loaded) -> list[models.Loaded]:
+    """Return the chosen model, the one to compare with or else its fine-tuned partner, and random weights."""
+    second = models.beside("encoder") or partner(loaded)
+    control = models.control_of(loaded)
+    chosen = [loaded, control] if second is None or second.random else [loaded, second, control]
+    return list({model.stamp: model for model in chosen}.values())
+
+
+def partner(loaded: models.Loaded) -> models.Loaded | None:
+    """Return a model fine-tuned from the bundled one for that, and the bundled one for a fine-tuned one."""
+    base, name = origin(loaded.source), loaded.source.partition("/step-")[0]
+    other = specialist("text label", base) if name == base else base
+    return models.open_model("encoder", other) if other in bundled_models() else None
+
+
+def clouds(loaded: models.Loaded, texts: TextSet, look: Look) -> list[Cloud]:
+    """Return the same texts in each model. If the visitor stops one, all show only the texts that it read."""
+    found = []
+    for model in shown_models(loaded):
+        found.append(cloud_of(model, texts, look))
+        texts = found[-1].texts
+    return [replace(one, texts=texts, vectors=one.vectors[:, : len(texts.all_texts)]) for one in found]
+
+
+def cloud_of(loaded: models.Loaded, texts: TextSet, look: Look) -> Cloud:
+    """Return the vectors in one model. A long computation shows a bar and the points so far, and can be stopped."""
+
+    def draw(rows: list[np.ndarray]) -> None:
+        if len(rows) < 3:  # two points always lie on a line
+            return
+        begun = Cloud(loaded, texts.first(len(rows)), look, np.stack(rows, axis=1))  # n x (L+1, H) -> (L+1, n, H)
+        table = projection_table(project(begun.here).points, begun.texts.labels, begun.texts.texts)
+        chart = projection_scatter(table, None, loaded.name, f"layer {begun.layer}")
+        layout.show_chart(chart, f"The first {len(rows)} texts as points, in {begun.title}")
+
+    rows = vectors_of(loaded, texts.texts, look.pooling, draw)
+    if len(rows) < 2:
+        raise layout.Stopped
+    if len(rows) < len(texts.texts):
+        texts = texts.first(len(rows))
+    elif texts.yours:
+        rows = [*rows, *vectors_of(loaded, texts.yours, look.pooling)]
+    return Cloud(loaded, texts.first(len(rows)), look, np.stack(rows, axis=1))  # N x (L+1, H) -> (L+1, N, H)
+
+
+def measures(cloud: Cloud) -> list[LayerMeasures]:
+    """Return the measures of every layer, on the labelled texts. Raises Stopped if the visitor presses Stop."""
+    texts, vectors = cloud.texts, cloud.vectors[:, : len(cloud.texts.texts)]  # (L+1, N, H)
+
+    def rows(model: PretrainedModel, tokenizer: Tokenizer, *key) -> Iterator[LayerMeasures]:
+        return layer_measures(vectors, texts.labels)
+
+    found = progress.rows(rows, cloud.loaded, cloud.look.pooling, texts.texts, texts.labels, total=len(vectors))
+    if len(found) < len(vectors):
+        raise layout.Stopped
+    return found
+
+
+def vectors_of(
+    loaded: models.Loaded,
+    texts: tuple[str, ...],
+    pooling: Pooling | OwnPooling,
+    draw: Callable[[list[np.ndarray]], None] | None = None,
+) -> list[np.ndarray]:
+    return progress.rows(vector_rows, loaded, texts, pooling, loaded.limit, total=len(texts), draw=draw)
+
+
+def notices(loaded: models.Loaded, texts: TextSet, pooling: Pooling | OwnPooling) -> None:
+    """Warn of texts that are cut and of tokens that are not in the vocabulary."""
+    own = pooling.max_length if isinstance(pooling, OwnPooling) else None
+    limit = min(loaded.limit, own or loaded.limit)
+    cut, unknown, total = models.compute(left_out, loaded, texts.all_texts, limit)
+    if cut:
+        text = f"{cut} of {len(texts.all_texts)} texts are longer than {limit} tokens: their ends were not read."
+        st.warning(text, icon=":material/content_cut:")
+    if unknown > total / 50:
+        text = f"{percent(unknown / total)} of the tokens are [UNK]: they are not in the vocabulary of {loaded.name}."
+        st.warning(plain(text), icon=":material/help:")
+
+
+def left_out(model: PretrainedModel, tokenizer: Tokenizer, texts: tuple[str, ...], limit: int) -> tuple[int, int, int]:
+    """Return how many texts are cut to `limit` tokens, how many tokens are unknown, and how many there are."""
+    rows = tokenizer.encode_batch(texts)
+    unknown = sum(row.count(tokenizer.unk_token_id) for row in rows)
+    return sum(len(row) > limit - 2 for row in rows), unknown, sum(map(len, rows))  # [CLS] and [SEP] need two
+
+
+def begun(clouds: Sequence[Cloud], yours: bool = True) -> tuple[Cell, list[Name]]:
+    """Return a cell that makes the texts, and the vectors (N, H) in each model at the layer that is drawn.
+
+    Without `yours`, the visitor's own sentences are left out, and the vectors (L+1, N, H) are those of all layers.
+    """
+    first = clouds[0]
+    cell = first.texts.cell(yours)
+    asked = {one.loaded.name: (one.loaded, Name("texts"), first.look.pooling) for one in clouds}
+    vectors = cell.each(text_vectors, asked, limit=models.DRAWN_TOKENS).values()
+    if not yours:
+        return cell, list(vectors)
+    return cell, [Name(f"{name}[{one.layer}]") for name, one in zip(vectors, clouds, strict=True)]

@@ -1,0 +1,132 @@
+"""What a 2-D projection cannot show, in all dimensions: where labels separate, silhouette, anisotropy."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import streamlit as st
+
+from app.shared.page import layout
+from app.shared.page.cell import Name
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
+from app.views.meaning.clouds import Cloud, begun
+from bertlab.draw.charts.projection import layer_lines, measure_table
+from bertlab.draw.percent import percent
+from bertlab.explain.vectors import LayerMeasures, Neighbours, layer_measures
+
+FEW_TEXTS = 40  # with fewer, a single text changes the verdict
+MEANINGS = {
+    "accuracy": "How often a vote of the five nearest texts names a text's label (cross-validated). The dashed line "
+    "is always guessing the commonest label.",
+    "silhouette": "How much nearer a text lies to its own label than to the next one. 1: far apart, 0: mixed.",
+    "anisotropy": "The mean cosine similarity of two texts. Near 1, all vectors point the same way, whatever the texts "
+    "say.",
+}
+
+WHY_NOT = (
+    " Pretraining never asks this vector for the label: it asks for hidden words, and some models for the next "
+    "sentence too. Fine-tuning, or the pooling that a sentence encoder was trained with, can change that."
+)
+
+Measured = Sequence[Sequence[LayerMeasures]]  # by model, then by layer
+
+
+def show_verdict(clouds: Sequence[Cloud], measured: Measured) -> None:
+    """Say for each model at which layers the labels separate."""
+    found = [[layer.neighbours for layer in layers if layer.neighbours] for layers in measured]
+    if any(len(layers) < len(all_layers) for layers, all_layers in zip(found, measured, strict=True)):
+        text = "Give at least two labels with four texts each to see where they separate."
+        st.info(text, icon=":material/label:")
+        return
+    labels = sorted(set(clouds[0].texts.labels))
+    named = " and ".join(f"*{plain(label)}*" for label in labels)
+    st.subheader(f"Where do {named if len(labels) == 2 else f'the {len(labels)} labels'} separate?", anchor=False)
+    lines = [verdict(cloud, layers) for cloud, layers in zip(clouds, found, strict=True)]
+    st.markdown("\n".join(f"- {line}" for line in lines))
+    st.caption(
+        "In brackets: how often a vote of the five nearest texts names a text's label. Always guessing the commonest "
+        f"label is right in {percent(found[0][0].chance)}. Labels count as separate if the vote comes at least half of "
+        "the way from there to 100%."
+    )
+    if clouds[-1].loaded.random and clouds[1:]:
+        st.markdown(against_random(clouds, found))
+    caution(clouds, found)
+
+
+def against_random(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> str:
+    """Say at the drawn layer which models beat random weights, which stand last, and why the others may not."""
+    control, parts, behind = found[-1][clouds[-1].layer], [], False
+    for cloud, layers in zip(clouds[:-1], found[:-1], strict=True):
+        here, name = layers[cloud.layer], f"**{plain(cloud.loaded.name)}**"
+        gain = here.accuracy - control.accuracy
+        behind |= (no_gain := gain <= max(here.spread, control.spread))
+        parts.append(
+            f"{name} names {percent(here.accuracy)} of the labels, no more than random weights with "
+            f"{percent(control.accuracy)}: nothing of this picture was learned"
+            if no_gain
+            else f"{name} names {100 * gain:.0f} points more than random weights ({percent(control.accuracy)}): learned"
+        )
+    return f"{'; '.join(parts)}.{WHY_NOT if behind else ''}"
+
+
+def caution(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> None:
+    """Warn if there are few texts, or if random weights separate the labels too."""
+    count = len(clouds[0].texts.labels)
+    if count < FEW_TEXTS:
+        few = (
+            f"There are only {count} texts, so each one counts for {percent(1 / count)}. Take this as a hint, no more."
+        )
+        st.warning(few, icon=":material/warning:")
+    if clouds[-1].loaded.random and any(layer.separates for layer in found[-1]):
+        st.caption(
+            "Random weights separate the labels as well: the words differ from label to label, and even untrained "
+            "layers carry words into the vector. Only what exceeds that was learned."
+        )
+
+
+def verdict(cloud: Cloud, layers: Sequence[Neighbours]) -> str:
+    apart = [number for number, layer in enumerate(layers) if layer.separates]
+    here = f"layer {cloud.layer}, drawn above: {percent(layers[cloud.layer].accuracy)}"
+    return f"In **{plain(cloud.loaded.name)}** at **{spelled(apart)}** ({here})."
+
+
+def spelled(layers: Sequence[int]) -> str:
+    """Return [] as "no layer", [3] as "layer 3", [1, 2, 3] as "layers 1 to 3", [0, 2] as "layers 0 and 2"."""
+    if not layers:
+        return "no layer"
+    if len(layers) == 1:
+        return f"layer {layers[0]}"
+    if len(layers) > 2 and layers[-1] - layers[0] == len(layers) - 1:
+        return f"layers {layers[0]} to {layers[-1]}"
+    return f"layers {', '.join(map(str, layers[:-1]))} and {layers[-1]}"
+
+
+def show_layers(clouds: Sequence[Cloud], measured: Measured) -> None:
+    """Draw each measure against the layers, a line for each model."""
+    st.subheader("Layer by layer", anchor=False)
+    st.markdown("Measured in all dimensions. Only what exceeds the line of random weights was learned.")
+    named = {cloud.loaded.name: layers for cloud, layers in zip(clouds, measured, strict=True)}
+    table = measure_table(named)
+    guess = measured[0][0].neighbours
+    chance = guess.chance if guess else None
+    charts = {
+        name: layer_lines(table, name, clouds[0].layer, chance if name == "accuracy" else None)
+        for name in MEANINGS
+        if table[name].notna().all()
+    }
+    for column, (name, chart) in zip(st.columns(len(charts), gap="medium"), charts.items(), strict=True):
+        with column:
+            layout.show_chart(chart, f"{name} by layer: {', '.join(named)}")
+            st.caption(MEANINGS[name])
+    exports("embeddings-by-layer", table, code_of(clouds, list(charts), chance), alt.hconcat(*charts.values()))
+
+
+def code_of(clouds: Sequence[Cloud], measured: Sequence[str], chance: float | None) -> str:
+    cell, vectors = begun(clouds, yours=False)
+    layers = [Name(f"list({cell.call(layer_measures, each, Name('labels'))})") for each in vectors]
+    named = {cloud.loaded.name: each for cloud, each in zip(clouds, layers, strict=True)}
+    table, layer = cell.let("table", cell.call(measure_table, named)), clouds[0].layer
+    chances = [chance if name == "accuracy" else None for name in measured]
+    return cell.beside(
+        cell.call(layer_lines, table, name, layer, each) for name, each in zip(measured, chances, strict=True)
+    )

@@ -1,0 +1,129 @@
+"""One text, clicked or chosen, with its nearest texts, and what those nearest to the visitor's own sentences say."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from app.shared.page import state
+from app.shared.page.cell import Name
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
+from app.views.meaning.clouds import Cloud, begun
+from app.views.meaning.texts import TextSet
+from bertlab.explain.vectors import nearest
+
+NEAREST = 5  # texts to show, as many as vote
+LETTERS = 240  # of a text in the list; the table has all
+
+
+def pick_key(texts: TextSet) -> str:
+    return f"meaning_text {hash(texts.texts)}"
+
+
+def picked(texts: TextSet) -> int | None:
+    """Return the number, from 1, of the text that was clicked, chosen in the list, or named by the link."""
+    key = pick_key(texts)
+    if state.unset(key):
+        st.session_state[key] = state.number_in(state.link_value("meaning_text"))
+    number = st.session_state[key]
+    if number is not None and not 1 <= number <= len(texts.all_texts):
+        number = st.session_state[key] = None
+    return number
+
+
+def pick(texts: TextSet, number: int) -> None:
+    st.session_state[pick_key(texts)] = number
+
+
+def choose(texts: TextSet) -> int | None:
+    """Show the list of all texts, for visitors who cannot click a point. Returns the number of the chosen one."""
+    both = list(zip(texts.all_labels, texts.all_texts, strict=True))
+    number = st.selectbox(
+        "Click a point above, or choose a text here",
+        range(1, len(both) + 1),
+        index=None,
+        key=pick_key(texts),
+        format_func=lambda number: f"{number} · {both[number - 1][0]} · {both[number - 1][1][:120]}",
+        placeholder="Type to search",
+    )
+    state.share("meaning_text", str(number or ""))
+    return number
+
+
+def show(clouds: Sequence[Cloud]) -> None:
+    first = clouds[0]
+    show_yours(clouds)
+    st.subheader("One text and its nearest texts", anchor=False)
+    number = choose(first.texts)
+    if number is None:
+        return
+    index = number - 1
+    st.markdown(quoted(first, index))
+    for column, cloud in zip(st.columns(len(clouds), gap="medium"), clouds, strict=True):
+        with column:
+            show_nearest(cloud, index)
+    st.caption(
+        "Nearest in all dimensions, each scaled to the same variance. The 2-D projections show this only in part."
+    )
+    exports("nearest-texts", pd.concat([nearest_table(cloud, index) for cloud in clouds]), code_of(clouds, index))
+
+
+def code_of(clouds: Sequence[Cloud], index: int) -> str:
+    (cell, vectors), texts = begun(clouds), clouds[0].texts
+    near = [cell.call(nearest, each, index, NEAREST + len(texts.yours)) for each in vectors]
+    rows = f"if i < {len(texts.texts)}][:{NEAREST}]"
+    named = {
+        cloud.loaded.name: Name(f"[(labels[i], round(distance, 2), texts[i]) for i, distance in {each} {rows}")
+        for cloud, each in zip(clouds, near, strict=True)
+    }
+    return cell.shows(Name(repr(named)))
+
+
+def quoted(cloud: Cloud, index: int) -> str:
+    label, text = cloud.texts.all_labels[index], short(cloud.texts.all_texts[index])
+    return f"> **{plain(label)}**: {plain(text)}"
+
+
+def short(text: str) -> str:
+    """Return the text on one line, cut if it is very long."""
+    text = " ".join(text.split())
+    return text if len(text) <= LETTERS else f"{text[:LETTERS]} …"
+
+
+def show_nearest(cloud: Cloud, index: int) -> None:
+    found = nearest_table(cloud, index)
+    rows = found[["rank", "label", "text"]].itertuples(index=False)
+    st.markdown(f"**{plain(cloud.title)}**")
+    if index < len(cloud.texts.texts):
+        same = int((found["label"] == cloud.texts.all_labels[index]).sum())
+        st.caption(f"{same} of the {len(found)} nearest share its label.")
+    st.markdown("\n".join(f"{rank}. **{plain(label)}**: {plain(short(text))}" for rank, label, text in rows))
+
+
+def nearest_table(cloud: Cloud, index: int) -> pd.DataFrame:
+    """Return one row a neighbour, the nearest first."""
+    texts = cloud.texts
+    rows = [
+        (cloud.loaded.name, cloud.layer, rank, distance, texts.labels[i], texts.texts[i])
+        for rank, (i, distance) in enumerate(cloud.nearest(index, NEAREST), 1)
+    ]
+    return pd.DataFrame(rows, columns=["model", "layer", "rank", "distance", "label", "text"])
+
+
+def show_yours(clouds: Sequence[Cloud]) -> None:
+    """Show for each of the visitor's own sentences the label that its nearest texts vote for, in each model."""
+    texts = clouds[0].texts
+    if not texts.yours:
+        return
+    st.markdown("**Your sentences: the vote of their five nearest texts**")
+    indices = range(len(texts.texts), len(texts.all_texts))
+    votes = {cloud.title: [vote(cloud, index) for index in indices] for cloud in clouds}
+    st.dataframe(pd.DataFrame({"your sentence": texts.yours, **votes}), hide_index=True)
+
+
+def vote(cloud: Cloud, index: int) -> str:
+    labels = [cloud.texts.labels[i] for i, _ in cloud.nearest(index, NEAREST)]
+    label, count = Counter(labels).most_common(1)[0]
+    return f"{label} ({count} of {len(labels)})"

@@ -1,0 +1,40 @@
+"""Meaning: one point for each text, layer by layer, and where labels separate."""
+
+import streamlit as st
+
+from app.shared.model import models
+from app.shared.page import layout, state
+from app.views.meaning import clouds, measures, nearest_texts, projection, texts
+
+
+def show() -> None:
+    chosen = texts.choose()
+    if st.session_state.get("meaning_file"):
+        state.unlinked("file")
+    if chosen is None:
+        return
+    loaded = models.model_for("encoder")
+    look = clouds.choose_look(loaded)
+    clouds.notices(loaded, chosen, look.pooling)
+    shown = clouds.clouds(loaded, chosen, look)
+    with layout.box():
+        projection.show(shown)
+    measured = None  # as long as the visitor stops it
+    with layout.box():
+        measured = [clouds.measures(cloud) for cloud in shown]
+        measures.show_verdict(shown, measured)
+    with layout.box():
+        nearest_texts.show(shown)
+    if measured:
+        with layout.box():
+            measures.show_layers(shown, measured)
+
+
+layout.heading(
+    "Meaning",
+    "BERT turns a text into a vector: that of its [CLS] token, or the mean over its tokens. Each point is the vector "
+    "of one text, projected to two dimensions. Do texts of similar meaning lie close together, and from which layer "
+    "on?",
+)
+with layout.box():
+    show()

@@ -1,0 +1,38 @@
+"""Answers: how BERT marks an answer in a passage, and what the answer depends on."""
+
+import streamlit as st
+
+from app.shared.model import models
+from app.shared.page import layout
+from app.shared.page.markdown import plain
+from app.shared.text import fit
+from app.views.tasks import reading, starts_and_ends, the_answer, which_head, why_this_answer
+from app.views.tasks.reading import Reading
+
+VIEWS = {
+    "The answer": the_answer,
+    "Starts and ends": starts_and_ends,
+    "Why this answer?": why_this_answer,
+    "Which head?": which_head,
+}
+
+
+def show() -> None:
+    st.markdown(
+        "The model marks a span of your text: each token gets a logit for the start and one for the end of the answer. "
+        "A model trained for it says “no answer” by giving [CLS] the highest ones. It can only copy, and it can be "
+        "wrong."
+    )
+    question, passage = reading.fields(models.chosen())
+    loaded, beside = models.model_for("answer"), models.beside("answer")
+    readings = [Reading(loaded, question, passage)]
+    if beside and beside.stamp == loaded.stamp:
+        text = f"**{plain(loaded.name)}** answers in both cases, so there is no comparison."
+        st.info(text, icon=":material/info:")
+    elif beside:
+        readings.append(Reading(beside, question, passage, "-beside"))
+    found = readings[0].found
+    layout.notices(loaded.name, found.dropped, found.unknown, len(found.tokens))
+    fit.notice("answer", loaded, passage)
+    with layout.open_tab("spans", VIEWS) as name:
+        VIEWS[name].show(readings)

@@ -1,0 +1,63 @@
+"""Slices: on texts of which length, and with which words, the model does worst."""
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from app.shared.page import layout
+from app.shared.page.cell import Name
+from app.shared.page.exports import exports
+from app.views.tasks.file.judged import Judged
+from bertlab.draw.charts.dataset import slice_bars, slice_table
+from bertlab.draw.percent import percent
+from bertlab.errors import InputError
+from bertlab.explain.slices import Slice, by_length, by_word
+from bertlab.tasks.measures import answer_score
+
+EACH = {  # text and score of an example and its prediction, in a cell
+    "text label": ('e.text if e.pair is None else f"{e.text} {e.pair}"', "float(e.label == p.label)"),
+    "word labels": ('" ".join(e.words)', "float(e.labels == p.labels)"),
+    "answer": ("e.question", "answer_score((e.answer, *e.others), p.text)[1]"),
+}
+FEW = 20  # texts; with fewer, slices say nothing
+
+
+def show(judged: Judged) -> None:
+    scores = judged.table.get("score", pd.Series(dtype=float)).dropna()
+    if len(scores) < FEW:
+        raise InputError(f"slices need at least {FEW} rows with labels that the model knows")
+    texts = [judged.data.kind.text(judged.data.examples[i]) for i in scores.index]
+    values, mean = scores.tolist(), float(scores.mean())
+    unit = judged.data.kind.unit
+    st.markdown(f"The dashed line is the mean of all {len(values):,} rows, **{percent(mean)}** ({unit}).")
+    st.subheader("By length", anchor=False)
+    show_slices(judged, by_length(texts, values), mean, words=False)
+    st.subheader("By word", anchor=False)
+    show_slices(judged, by_word(texts, values), mean, words=True)
+    st.caption(
+        "The words whose rows lie furthest below the mean come first. Of some hundred words a few lie three standard "
+        "errors below it by chance alone: before you believe in one, look at its rows (*With the word*, on *Rows*) or "
+        "at other data."
+    )
+
+
+def show_slices(judged: Judged, slices: list[Slice], mean: float, words: bool) -> None:
+    if not slices:
+        st.caption("No word that stands in ten rows or more lies a standard error below the mean.")
+        return
+    table = slice_table(slices, judged.data.kind.unit)
+    bars, name = slice_bars(table, mean), "word" if words else "length"
+    worst = min(slices, key=lambda one: one.score)
+    layout.show_chart(bars, f"Score by {name}; the lowest: {worst.name}, {percent(worst.score)} of {worst.count} rows")
+    exports(f"slices-by-{name}", table, code_of(judged, by_word if words else by_length), bars)
+
+
+def code_of(judged: Judged, slices: Callable) -> str:
+    cell, (text, score) = judged.cell(), EACH[judged.data.kind.task]
+    if judged.data.kind.task == "answer":
+        cell.use(answer_score)
+    texts = cell.let("texts", Name(f"[{text} for e in examples]"))
+    scores = cell.let("scores", Name(f"[{score} for e, p in zip(examples, predictions)]"))
+    table = cell.call(slice_table, cell.call(slices, texts, scores), judged.data.kind.unit)
+    return cell.picture(slice_bars, table, Name(f"sum({scores}) / len({scores})"))

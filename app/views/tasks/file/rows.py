@@ -1,0 +1,124 @@
+"""The table of predictions: filtered by error, word and length, ordered by certainty; a row opens in another page."""
+
+import pandas as pd
+import streamlit as st
+
+from app.explore import PAGES, file_of
+from app.shared.page import layout, state
+from app.shared.page.cell import Name
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
+from app.views.tasks.file.judged import LETTERS, Judged
+from bertlab.draw.percent import percent
+from bertlab.explain.slices import length_bounds, words_in
+
+EVERY, WRONG, RIGHT = "all rows", "errors", "right"
+FILE_ORDER, SUREST, LEAST = "as in the file", "surest first", "least sure first"
+ANY = "any length"
+SHORT, TALL = 10, 400  # rows of a table that does not scroll; pixels of one that does
+
+
+def show(judged: Judged) -> None:
+    shown = chosen_rows(judged)
+    unit = judged.data.kind.unit
+    count = f"{len(shown):,} of {len(judged.table):,} rows"
+    mean = f", {unit} {percent(shown['score'].mean())}" if "score" in shown and shown["score"].notna().any() else ""
+    st.caption(f"{count}{mean}. Press a row at its left edge to open it in another page.")
+    chosen = show_table(shown)
+    if chosen is not None:
+        show_row(judged, chosen)
+    measured = Name("task.measures(examples, predictions)" if judged.data.labelled else "predictions")
+    exports("predictions", shown, judged.cell().shows(measured))
+
+
+def chosen_rows(judged: Judged) -> pd.DataFrame:
+    """Show the fields for filters and order, and return the rows that pass."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        kept = right_or_wrong(judged.table)
+        with st.popover("Word, length, order", icon=":material/tune:"):
+            kept &= with_words(judged)
+            return ordered(judged.table[kept])
+
+
+def one_of(label: str, names: list[str], key: str, **options) -> str:
+    """Show names side by side, of which the first is chosen at first. The link holds the choice."""
+    return st.segmented_control(label, names, default=names[0], required=True, key=key, bind="query-params", **options)
+
+
+def right_or_wrong(table: pd.DataFrame) -> pd.Series:
+    """Return whether each row is to be shown, by its score."""
+    every = pd.Series(True, index=table.index)
+    if "score" not in table or table["score"].isna().all():
+        return every
+    errors = one_of("Show", [EVERY, WRONG, RIGHT], "dataset_errors", label_visibility="collapsed")
+    return {EVERY: every, WRONG: table["score"] < 1, RIGHT: table["score"] == 1}[errors]
+
+
+def with_words(judged: Judged) -> pd.Series:
+    """Return whether each row has the word and the length that are asked for."""
+    lengths = pd.Series(list(map(len, judged.words)), index=judged.table.index)
+    kept = lengths >= 0
+    word = state.linked_text(st.text_input, "With the word", "dataset_word").strip().lower()
+    if word:
+        kept &= pd.Series([word in words for words in judged.words], index=kept.index)
+    bounds = {words_in(*each): each for each in length_bounds(lengths.tolist())}
+    length = st.selectbox("Length", [ANY, *bounds], key=f"dataset_length {judged.data.key}")
+    return kept & lengths.between(*bounds[length]) if length in bounds else kept
+
+
+def ordered(table: pd.DataFrame) -> pd.DataFrame:
+    if table["probability"].isna().all():
+        return table
+    order = one_of("Order", [FILE_ORDER, SUREST, LEAST], "dataset_order")
+    return table if order == FILE_ORDER else table.sort_values("probability", ascending=order == LEAST, kind="stable")
+
+
+def show_table(shown: pd.DataFrame) -> int | None:
+    """Show the rows; return the number of the example that is chosen, by a press or by the link."""
+    cut = shown.copy()
+    for name in cut.select_dtypes(exclude="number"):
+        cut[name] = cut[name].astype(str).str.slice(0, LETTERS)
+    if "score" in cut:
+        cut.insert(0, "right", cut.pop("score").map(mark))
+    cut, config = layout.with_bars(cut, "probability")
+    config["right"] = st.column_config.TextColumn("✓", width=40)
+    for name in {"predicted", "label"} & set(cut):  # as wide as they need to be: the text wants the room
+        config[name] = st.column_config.TextColumn(width=min(180, 30 + 8 * max([9, *cut[name].str.len()])))
+    key = f"dataset table {hash(tuple(shown.index))}"
+    linked = state.number_in(state.link_value("dataset_row")) if state.unset(key) else None
+    at = list(shown.index).index(linked - 1) if linked and linked - 1 in shown.index else None
+    start = {"selection": {"rows": [at]}} if at is not None else None
+    options = dict(key=key, on_select="rerun", selection_mode="single-row", selection_default=start)
+    found = st.dataframe(
+        cut, hide_index=True, height=TALL if len(cut) > SHORT else "auto", column_config=config, **options
+    ).selection.rows
+    chosen = int(shown.index[found[0]]) if found and found[0] < len(shown) else None
+    state.share("dataset_row", "" if chosen is None else str(chosen + 1))
+    return chosen
+
+
+def mark(score: float) -> str:
+    return "" if pd.isna(score) else "✓" if score == 1 else "✗" if score == 0 else f"{score:.2f}"
+
+
+def show_row(judged: Judged, number: int) -> None:
+    """Show one row in full, with links to the pages that open it."""
+    kind, example, row = judged.data.kind, judged.data.examples[number], judged.table.loc[number]
+    with st.container(border=True):
+        for name in [name for name in row.index if name not in ("score", "probability")]:
+            st.markdown(f"**{name}**: {plain(str(row[name]))}")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown("Open it in", width="content")
+            texts = kind.texts(example)
+            tab = "Pairs" if kind.columns and texts["pair"] else kind.tab
+            st.button(tab, type="tertiary", icon=PAGES["tasks"][1], on_click=open_here, args=[tab, texts])
+            title, icon = PAGES["attention"]
+            st.page_link(file_of("attention"), label=title, icon=icon, query_params={state.ROW: "row"})
+        as_read = {"text": texts["question"], "pair": texts["text"]} if "question" in texts else texts
+        st.session_state[state.ROW] = as_read
+
+
+def open_here(tab: str, texts: dict[str, str]) -> None:
+    """Show a row as the text of the page, under another tab."""
+    st.session_state.update({"tasks_tab": tab, **texts})
+    state.forget_positions()

@@ -1,0 +1,186 @@
+"""Which data set is shown: a bundled one, or a file of the visitor."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from app.shared.model import models, uploads
+from app.shared.model.bundled import STORYWORLD
+from app.shared.page import state
+from app.shared.page.cell import Cell, Name
+from app.shared.page.markdown import plain
+from app.shared.text import columns, texts
+from app.shared.text.upload_text import uploaded_file, without_flags
+from app.views.tasks.file.kinds import QUESTIONS, TEXTS, WORDS, Kind, kind_of
+from bertlab.corpora.examples import TextExample
+from bertlab.corpora.labelled.columns import Columns
+from bertlab.corpora.labelled.tabular import ReadOptions, film_reviews
+from bertlab.corpora.reading import Skipped
+from bertlab.errors import InputError
+from bertlab.tasks.base import Task
+from bertlab.tasks.registry import open_task, task_of
+from bertlab.tasks.sequence import problem_of
+
+FILE, MADE = "a file", {texts.OPINIONS: TEXTS, texts.NAMES: WORDS, texts.QUESTIONS: QUESTIONS}
+MADE_ROWS, MOST_ROWS = 300, 10_000
+FILE_TYPES = ["csv", "tsv", "jsonl", "json", "txt", "conll", "bio", "iob", "iob2"]
+HELP = (
+    "A table of texts (CSV, TSV, JSON lines) with a column of labels, questions in the format of SQuAD (JSON), or "
+    "words with their labels in the format of CoNLL. Labels may be missing. The file stays in this server's memory "
+    "while your page is open, nobody else can see it, and no link contains it."
+)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Examples of one kind with the model and the task that read them; `key` tells data sets apart, `code` reads it.
+
+    `names` are labels of the data with those that the model has instead. `inputs` tells apart what a model reads,
+    which a choice of labels leaves alone; "": the key does.
+    """
+
+    kind: Kind
+    examples: Sequence[Any]
+    loaded: models.Loaded
+    task: Task
+    key: str
+    code: Cell
+    labelled: bool = True
+    names: tuple[tuple[str, str], ...] = ()
+    inputs: str = ""
+    file: bool = False  # the visitor's
+
+
+def choose() -> Data | None:
+    """Show the fields for the data. Returns None while the file is missing."""
+    names = [*texts.chosen().data, FILE]
+    source = st.segmented_control(
+        "Which data",
+        names,
+        default=names[0],
+        required=True,
+        key="dataset_set",
+        bind="query-params",
+        persist_state="session",
+    )
+    if source == FILE:
+        return own_file()
+    return reviews() if source == texts.REVIEWS else made(source)
+
+
+def reviews() -> Data:
+    loaded, task = opened(TEXTS)
+    cell = cell_of(loaded)
+    cell.let("examples", cell.call(film_reviews))
+    return Data(TEXTS, film_reviews(), loaded, task, texts.REVIEWS, cell)
+
+
+def made(name: str) -> Data:
+    kind = MADE[name]
+    loaded, task = opened(kind, STORYWORLD)
+    cell = cell_of(loaded)
+    made = cell.call(kind.made, seed=0, count=MADE_ROWS, split="test")
+    cell.let("examples", Name(f"list({made})[:{MADE_ROWS}]"))
+    return Data(kind, storyworld_examples(name), loaded, task, name, cell)
+
+
+def cell_of(loaded: models.Loaded) -> Cell:
+    """Return a cell that opens a model with its task."""
+    cell = Cell()
+    cell.let("model, task", cell.call(open_task, loaded.source))
+    return cell
+
+
+def opened(kind: Kind, kin: str | None = None) -> tuple[models.Loaded, Task]:
+    """Return the chosen model, or the bundled one for this kind, of `kin` if that is given, and its task."""
+    loaded = models.model_for(kind.task, kin)
+    return loaded, task_of(kind.family, Path(loaded.folder), loaded.model.config, loaded.tokenizer)
+
+
+@st.cache_data(show_spinner="Writing the examples")
+def storyworld_examples(name: str) -> list:
+    return list(islice(MADE[name].made(seed=0, count=MADE_ROWS, split="test"), MADE_ROWS))
+
+
+def own_file() -> Data | None:
+    """Show the fields for a file, which stays the visitor's while other pages are open."""
+    most = uploads.TEXT_MEGABYTES
+    st.file_uploader(
+        "A file of examples", FILE_TYPES, key="dataset_file", on_change=keep_file, max_upload_size=most, help=HELP
+    )
+    name, content = st.session_state.get("dataset_kept", ("", b""))
+    if not name:
+        st.info("Choose a file above, for example a CSV with columns text and label.", icon=":material/upload_file:")
+        return None
+    state.unlinked("file")
+    if st.session_state.dataset_file is None:
+        st.caption(f"You see **{plain(name)}**, which you chose before.")
+    kind = kind_of(name, content)
+    loaded, task = opened(kind)
+    chosen = Columns()
+    if kind.columns:
+        names = columns.names_in(sha256(content).hexdigest(), name, content)
+        chosen = columns.choose(names, "dataset", bool(task.learned and task.learned.pairs))
+    try:
+        return read(name, content, Data(kind, (), loaded, task, "", cell_of(loaded)), chosen)
+    except InputError as error:
+        raise InputError(f"the file {without_flags(str(error))}") from error
+
+
+def keep_file() -> None:
+    """Keep what was uploaded while other pages are open: the field itself forgets it."""
+    upload = st.session_state.dataset_file
+    st.session_state.dataset_kept = (upload.name, upload.getvalue()) if upload else ("", b"")
+
+
+def read(name: str, content: bytes, data: Data, asked: Columns) -> Data:
+    """Return the data with the examples of a file. What was read last is kept in the session."""
+    config = data.loaded.model.config
+    labelled = asked.label is not None or not data.kind.columns
+    problem = problem_of(config) if data.kind is TEXTS else "single_label_classification"
+    key = f"{sha256(content).hexdigest()} {asked} {problem}"
+    kept = st.session_state.get("dataset_read")
+    if not kept or kept[0] != key:
+        examples, labelled, left_out = examples_of(name, content, data, asked, problem, labelled)
+        inputs = inputs_of(examples[:MOST_ROWS]) if data.kind is TEXTS else ""
+        kept = st.session_state.dataset_read = key, examples, labelled, left_out, inputs
+    _, examples, labelled, left_out, inputs = kept
+    if left_out:
+        st.warning(plain(without_flags(left_out[:1].upper() + left_out[1:])), icon=":material/content_cut:")
+    if len(examples) > MOST_ROWS:
+        st.warning(f"Only the first {MOST_ROWS:,} rows are read.", icon=":material/content_cut:")
+    cell = data.code
+    skipped = Name(f"{cell.use(Skipped)}()")
+    options = cell.call(ReadOptions, asked, problem, asked.pair is not None, labelled, skipped=skipped)
+    cell.let("examples", Name(f"list(task.read_examples({cell.use(Path)}({name!r}), {options}))"))
+    return replace(data, examples=examples[:MOST_ROWS], key=key, labelled=labelled, inputs=inputs, file=True)
+
+
+def inputs_of(examples: Sequence[TextExample]) -> str:
+    """Return what tells the texts apart that a model reads, whatever their labels."""
+    return sha256(repr([(e.id, e.text, e.pair) for e in examples]).encode(errors="surrogatepass")).hexdigest()
+
+
+def examples_of(name: str, content: bytes, data: Data, asked: Columns, problem, labelled: bool) -> tuple:
+    """Return up to one example more than are shown, whether they have labels, and which rows were left out."""
+    skipped = Skipped()
+
+    def examples(labelled: bool) -> list:
+        options = ReadOptions(asked, problem, asked.pair is not None, labelled, skipped=skipped)
+        found = data.task.read_examples(uploaded_file(name, content), options)
+        return list(islice(found, MOST_ROWS + 1))
+
+    with st.spinner("Reading the file"):
+        try:
+            found = examples(labelled)
+        except InputError:
+            if data.kind.columns or not labelled:
+                raise
+            skipped, labelled = Skipped(), False  # a file of words or questions may have no labels
+            found = examples(labelled)
+    return found, labelled, str(skipped) if skipped else ""

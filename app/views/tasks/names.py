@@ -1,0 +1,106 @@
+"""The label of each word of a text, and what contributes to one of them."""
+
+import streamlit as st
+
+from app.shared import contributions
+from app.shared.model import models
+from app.shared.page import layout, state, sureness
+from app.shared.page.exports import exports
+from app.shared.page.markdown import chip_names, plain
+from app.shared.text import fit, texts, versions
+from app.views.tasks import coloured, fields
+from bertlab.corpora.labelled.schemes import OUTSIDE
+from bertlab.draw.charts.attribution import attribution_table
+from bertlab.draw.html.marked import marked_names
+from bertlab.draw.percent import percent
+from bertlab.explain.attribution import attribute_word
+from bertlab.explain.labels import LabelledWords, label_words
+from bertlab.tasks.token import in_usual_spelling
+
+
+def show() -> None:
+    text, _, other = fields.texts(texts.chosen().names, "names", pairs=False)
+    word = None
+    for loaded, ending in fields.models_for("word labels"):
+        labelled = models.compute(label_words, loaded, text, loaded.limit)
+        layout.notices(loaded.name, labelled.dropped, labelled.unknown, len(labelled.tokens))
+        if not ending:
+            fit.notice("word labels", loaded, text)
+        theirs = models.compute(label_words, loaded, other, loaded.limit) if other else None
+        word = show_one(loaded, labelled, theirs, text, f"word-labels{ending}", word)
+
+
+def show_one(
+    loaded: models.Loaded,
+    labelled: LabelledWords,
+    other: LabelledWords | None,
+    text: str,
+    name: str,
+    word: int | None = None,
+) -> int:
+    """Show the labels of all words, how they change in the `other` version, and what contributes to one of them:
+    `word`, or else the one that is pressed.
+
+    Returns its number, from 0. `name` is that of the files to save.
+    """
+    with st.container(border=True):
+        st.html(marked_names(labelled.text, labelled.names, labelled.kinds))
+    if other:
+        show_changes(labelled, other)
+    if word is None:
+        word = choose(labelled, f"word {hash((loaded.stamp, text))}")
+    word = min(word, len(labelled.spans) - 1)
+    label = labelled.prediction.labels[word]
+    asked = text, word, in_usual_spelling(loaded.model.config).label2id[label], loaded.limit
+    found, control = contributions.with_control(attribute_word, loaded, *asked)
+    st.markdown(label_of(labelled, word))
+    coloured.show_words(found, labelled)
+    bars = contributions.show(found, control, label, contributions.LABEL)
+    table = attribution_table(found, control)
+    table["label"] = table["position"].map(dict(zip(labelled.positions, labelled.prediction.labels, strict=True)))
+    exports(name, table, contributions.code_of(attribute_word, loaded, *asked), bars)
+    return word
+
+
+def show_changes(one: LabelledWords, two: LabelledWords) -> None:
+    """Show the other version with its names, and say which words have another label there."""
+    with st.container(border=True):
+        st.html(marked_names(two.text, two.names, two.kinds))
+    mine, theirs = words_of(one), words_of(two)
+    before, after = one.prediction.labels, two.prediction.labels
+    pairs = versions.partners(mine, theirs).items()
+    changed = [
+        f"**{plain(theirs[j])}** {plain(before[i])} → {plain(after[j])}" for i, j in pairs if before[i] != after[j]
+    ]
+    st.markdown(f"In the other version: {', '.join(changed) or 'no word that both have changes its label'}.")
+
+
+def words_of(labelled: LabelledWords) -> list[str]:
+    return [labelled.text[start:stop] for start, stop in labelled.spans]
+
+
+def choose(labelled: LabelledWords, key: str) -> int:
+    """Show a chip for every word; the first word of a name is pressed at first. Returns the pressed one."""
+    words = words_of(labelled)
+    named = [i for i, label in enumerate(labelled.prediction.labels) if label != OUTSIDE]
+    first = named[0] if named else 0
+    return state.linked_chip("Press a word to see what contributed to its label", chip_names(words), key, "word", first)
+
+
+def label_of(labelled: LabelledWords, word: int) -> str:
+    """Say the label of a word in words, and how sure the model is."""
+    label, shares = labelled.prediction.labels[word], labelled.prediction.probabilities
+    sure = f", with a probability of {percent(shares[word])}".replace("> ", ">\u00a0") if shares else ""
+    said = f"The label of “{plain(words_of(labelled)[word])}” is **{plain(label)}**{meaning(labelled, label)}{sure}."
+    doubt = sureness.doubt([(label, shares[word])], sureness.LABEL) if shares else ""
+    return doubt or said
+
+
+def meaning(labelled: LabelledWords, label: str) -> str:
+    """Say what a label of a name means, such as I-place; "" for one of another kind, such as NOUN."""
+    if label == OUTSIDE and OUTSIDE not in labelled.kinds:
+        return " (no name)"
+    if label[1:2] != "-" or label in labelled.kinds:
+        return ""
+    first = {"B": "begins", "I": "continues", "S": "is", "E": "ends"}.get(label[0])
+    return f" (it {first} the name of a {plain(label[2:])})" if first else ""

@@ -1,0 +1,66 @@
+"""Next sentence: does the second text follow the first? Asked in both orders, and of random weights too."""
+
+import streamlit as st
+
+from app.shared.model import models
+from app.shared.page import layout, state
+from app.shared.page.cell import Cell
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
+from app.shared.text import texts
+from bertlab.draw.charts.masking import verdict_bars, verdict_table
+from bertlab.draw.percent import percent
+from bertlab.errors import InputError
+from bertlab.explain.text import clean
+from bertlab.explain.words.next_sentence import NextSentence, both_orders
+
+
+def show() -> None:
+    st.markdown(
+        "In the second task of pretraining, **next sentence prediction** (NSP), BERT decides whether the second of "
+        "two texts follows the first. In half of the pairs it does. In the other half, the *negatives*, the second "
+        "text comes from elsewhere."
+    )
+    examples = texts.chosen().next_sentence
+    state.example_pills("Try", examples)
+    text, pair = state.text_fields(examples, "next sentence")
+    if not clean(pair or ""):
+        raise InputError("there is no second text: write one beside the first")
+    judge, second = models.model_for("next sentence"), models.beside("next sentence")
+    judges = {judge.name: judge} | ({second.name: second} if second else {})
+    judges.setdefault(models.RANDOM, models.control_of(judge))
+    show_verdicts(judges, text, pair or "")
+
+
+def show_verdicts(judges: dict[str, models.Loaded], text: str, pair: str) -> None:
+    asked = {name: (loaded, text, pair, loaded.limit) for name, loaded in judges.items()}
+    verdicts = {name: models.compute(both_orders, *each) for name, each in asked.items()}
+    for name, (given, swapped) in verdicts.items():
+        if not judges[name].random:
+            st.markdown(f"**{plain(name)}**: {verdict(given, swapped)}")
+    bars = verdict_bars(verdicts)
+    layout.show_chart(bars, in_words(verdicts))
+    st.caption(
+        "50% means undecided. Random weights, the control, have learned nothing about it. Texts that follow each "
+        "other also share their subject, and that alone may decide (Lan et al. 2020). The orange bar, with the texts "
+        "swapped, shows whether their order matters at all."
+    )
+    cell = Cell()
+    code = cell.picture(verdict_bars, cell.each(both_orders, asked))
+    exports("next-sentence", verdict_table(verdicts), code, bars)
+
+
+def verdict(given: NextSentence, swapped: NextSentence) -> str:
+    says = "the second text **follows**" if given.probability > 0.5 else "the second text **does not follow**"
+    same = (given.probability > 0.5) == (swapped.probability > 0.5)
+    order = "the same verdict" if same else "the opposite verdict"
+    p, q = (f"p\u00a0=\u00a0{percent(found.probability)}" for found in (given, swapped))  # on one line
+    return f"{says}, {p}. With the texts swapped, {q}: {order}."
+
+
+def in_words(verdicts: dict[str, tuple[NextSentence, NextSentence]]) -> str:
+    spoken = [
+        f"{name} {percent(given.probability)}, with the texts swapped {percent(swapped.probability)}"
+        for name, (given, swapped) in verdicts.items()
+    ]
+    return "Probability that the second text follows: " + "; ".join(spoken)

@@ -1,0 +1,115 @@
+"""The class of a text or pair: how sure the model is, how often it is wrong then, and what contributes to it."""
+
+import pandas as pd
+import streamlit as st
+
+from app.shared import contributions
+from app.shared.model import models
+from app.shared.model.bundled import origin
+from app.shared.page import layout, sureness
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
+from app.shared.text import fit, texts
+from app.views.tasks import coloured, fields
+from bertlab.draw.charts.attribution import attribution_table
+from bertlab.draw.percent import percent
+from bertlab.errors import InputError
+from bertlab.evaluation.calibration import Bin, when_as_sure
+from bertlab.explain.attribution import attribute_text
+from bertlab.explain.labels import LabelledText, label_text
+from bertlab.explain.text import clean
+
+CLASSES = 8  # only the model's maker wants to see more
+
+
+def show(task: str) -> None:
+    """Show what models for `task`, one of texts or of pairs, make of the visitor's text."""
+    if task == "pairs":
+        text, pair, other = fields.texts(texts.PAIRS, task, pairs=True)
+        if not clean(pair or ""):
+            raise InputError("there is no second text: write one beside the first")
+    else:
+        text, pair, other = fields.texts(texts.chosen().opinions, task, pairs=origin(models.chosen()) is None)
+    for loaded, ending in fields.models_for(task):
+        labelled = models.compute(label_text, loaded, text, pair, loaded.limit)
+        encoded = labelled.encoded
+        layout.notices(loaded.name, 0 if labelled.whole else encoded.dropped, encoded.unknown, len(encoded.tokens))
+        if not ending:
+            fit.notice(task, loaded, text)
+        theirs = models.compute(label_text, loaded, other, pair, loaded.limit) if other else None
+        show_one(loaded, labelled, theirs, text, pair, f"text-label{ending}")
+
+
+def show_one(
+    loaded: models.Loaded, labelled: LabelledText, other: LabelledText | None, text: str, pair: str | None, name: str
+) -> None:
+    """Show the label of a text, and how it changes in the `other` version. `name` is that of the files to save."""
+    label = loaded.model.config.id2label[labelled.label]
+    show_label(loaded, labelled, f"numbers {name}", " ".join(filter(None, (text, pair))))
+    if labelled.whole:
+        st.caption(beginning(labelled, label))
+    if other:
+        st.markdown(change(labelled, other))
+    asked = text, pair, labelled.label, loaded.limit
+    found, control = contributions.with_control(attribute_text, loaded, *asked)
+    coloured.show_texts(found, labelled.encoded, text, pair)
+    bars = contributions.show(found, control, label, contributions.LABEL)
+    code = contributions.code_of(attribute_text, loaded, *asked)
+    exports(name, attribution_table(found, control), code, bars)
+
+
+def beginning(labelled: LabelledText, label: str) -> str:
+    """Say what the model makes of the part of a long text that is explained below."""
+    prediction, shown = labelled.prediction, len(labelled.encoded.tokens)
+    shares = prediction.probabilities
+    alone = f"“{plain(label)}” ({percent(shares[label])})" if shares else f"{prediction.label:.3f}"
+    return (
+        f"The text is read in windows of {shown} tokens, and the answer is the mean of what they say. Below is the "
+        f"first window alone, which says {alone}."
+    )
+
+
+def show_label(loaded: models.Loaded, labelled: LabelledText, key: str, text: str) -> None:
+    """Show the class and how sure the model is; unless the text is strange to it, also how often it is wrong then."""
+    prediction = labelled.said
+    if not prediction.probabilities:
+        st.metric("Predicted number", f"{prediction.label:.3f}")
+        return
+    ranked = sorted(prediction.probabilities.items(), key=lambda item: -item[1])
+    unlike = fit.strange(loaded, text) or isinstance(prediction.label, tuple)
+    alike = None if unlike else when_as_sure(loaded.folder, ranked[0][1], text)
+    doubt = sureness.doubt(ranked, sureness.LABEL, alike.wrong if alike else 0)
+    with st.container(horizontal=True, gap="large", key=key):
+        st.metric("Best guess" if doubt else "Likeliest class", plain(ranked[0][0]), width="content")
+        st.metric("Its probability", percent(ranked[0][1]), width="content")
+        if alike and alike.wrong:  # "0%" would promise too much
+            st.metric("Wrong when this sure", percent(alike.wrong), width="content")
+    if alike:
+        st.caption(held_out(loaded, alike))
+    if doubt:
+        st.markdown(doubt)
+    if len(ranked) > 2 or alike is None:
+        layout.show_shares(pd.DataFrame(ranked[:CLASSES], columns=["class", "probability"]), "probability")
+
+
+def held_out(loaded: models.Loaded, alike: Bin) -> str:
+    """Say how often the model was wrong about held-out examples when it was as sure."""
+    wrong = f"{alike.count - alike.right:,}" if alike.wrong else "none"
+    texts = f"test texts of {alike.length}" if alike.length else "test texts"
+    return (
+        f"Of {alike.count:,} {texts} about which **{plain(loaded.name)}** was as sure ({alike.between}), it got "
+        f"{wrong} wrong. They were of the kind it learned from; on yours it may be wrong more often."
+    )
+
+
+def change(one: LabelledText, two: LabelledText) -> str:
+    """Say how the label of a text and its probability change in another version."""
+    if not one.said.probabilities or not two.said.probabilities:
+        return f"In the other version the number is **{two.said.label:.3f}** instead of {one.said.label:.3f}."
+    (first, p), (then, q) = (max(x.said.probabilities.items(), key=lambda item: item[1]) for x in (one, two))
+    if first == then:
+        return f"In the other version the class stays **{plain(first)}**, with {percent(q)} instead of {percent(p)}."
+    return (
+        f"In the other version the class is **{plain(then)}** ({percent(q)}) instead of **{plain(first)}** "
+        f"({percent(p)})."
+    )

@@ -1,0 +1,108 @@
+"""The answer: the passage with its start and end probabilities, the best spans, no answer, and the windows."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from app.shared.page import layout, state, sureness
+from app.shared.page.cell import Cell
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain, signed
+from app.views.tasks.reading import SHADES, Reading
+from bertlab.draw.charts import spans as span_charts
+from bertlab.draw.html.marked import shaded_passage
+from bertlab.draw.percent import percent
+from bertlab.explain.spans import Answer, answer
+from bertlab.tasks.answers import ALWAYS_ANSWER
+
+
+def show(readings: Sequence[Reading]) -> None:
+    layout.side_by_side(readings, show_answer)
+
+
+def show_answer(reading: Reading) -> None:
+    found = reading.found
+    may_refuse = found.threshold < ALWAYS_ANSWER
+    text, share, *nothing = st.columns([4, 3, 3] if may_refuse else [7, 3])
+    doubt = doubt_of(found)
+    text.metric("Best guess" if doubt else "Answer", plain(found.best.text) or "no answer")
+    share.metric("Its probability", percent(found.best.probability))
+    if may_refuse:
+        nothing[0].metric("Probability of no answer", percent(found.no_answer_probability))
+    else:
+        st.caption("This model was trained on questions that all have an answer: it never predicts “no answer”.")
+    if doubt:
+        st.markdown(doubt)
+    shown = reading.window(choose_window(reading))
+    with st.container(border=True):
+        st.html(shaded_passage(shown))
+    st.caption(SHADES)
+    if len(found.windows) > 1:
+        show_windows(shown)
+    best = show_best(found)
+    line = show_threshold(found)
+    tables = [best.assign(kind="span"), span_charts.threshold_table(found).rename(columns={"what": "answer"})]
+    cell = Cell()
+    made = cell.made("found", answer, reading.loaded, reading.question, reading.passage)
+    code = cell.html(cell.call(shaded_passage, made))
+    below = line or span_charts.boundary_bars(shown, range(*shown.passage_slice))
+    picture = alt.vconcat(span_charts.passage_chart(shown), below).resolve_scale(color="independent")
+    exports(f"answer{reading.key}", pd.concat(tables), code, picture)
+
+
+def doubt_of(found: Answer) -> str:
+    """Say if the answer is weak, beside the likeliest other span: "no answer" has no chance where it is never given."""
+    best, *others = [(span.text or "no answer", span.probability) for span in found.spans]
+    return sureness.doubt([best, *sorted(others, key=lambda other: -other[1])], sureness.ANSWER)
+
+
+def show_best(found: Answer) -> pd.DataFrame:
+    """Show the best spans. Returns their table."""
+    st.markdown("**The best spans**")
+    table = span_charts.best_table(found)
+    kept = table if len(found.windows) > 1 else table.drop(columns="window")
+    score = st.column_config.NumberColumn("score", format="%.2f", help="Start logit + end logit.")
+    layout.show_shares(kept, "probability", {"score": score})
+    return table
+
+
+def choose_window(reading: Reading) -> int:
+    """Return the number of the window to show, from 0: the one with the best span until another is chosen."""
+    found = reading.found
+    if len(found.windows) == 1:
+        return 0
+    key = f"window{reading.key} {hash((found.passage, len(found.windows), found.window))}"
+    if state.unset(key):
+        linked = state.number_in(state.link_value(f"window{reading.key}"))
+        st.session_state[key] = linked if linked and linked <= len(found.windows) else found.window + 1
+    chosen = st.selectbox("Window to show", range(1, len(found.windows) + 1), key=key, width=200)
+    state.share(f"window{reading.key}", "" if chosen == found.window + 1 else str(chosen))
+    return chosen - 1
+
+
+def show_windows(shown: Answer) -> None:
+    st.markdown(
+        f"The passage is longer than the model's input, so it was read in **{len(shown.windows)} overlapping "
+        "windows**. Each has a best span (orange); the best of these is the answer. "
+        f"You see window {shown.window + 1} (blue)."
+    )
+    alt = f"{len(shown.windows)} windows over the passage and the best span of each"
+    layout.show_chart(span_charts.window_bars(shown), alt)
+
+
+def show_threshold(found: Answer) -> alt.LayerChart | None:
+    """Show how the model decides between the best span and no answer. Returns the chart, None if it always answers."""
+    if found.threshold >= ALWAYS_ANSWER:
+        return None
+    st.markdown("**Answer, or no answer?**")
+    score, threshold = (signed(x, "+.1f") for x in (found.no_answer_score, found.threshold))
+    side, verdict = ("not above", "the best span") if found.best.text else ("above", "no answer")
+    st.markdown(
+        f"The score of “no answer” (at [CLS]) minus that of the best span is **{score}**. This is {side} the model's "
+        f"threshold of {threshold}, so it predicts **{verdict}**."
+    )
+    line = span_charts.threshold_line(found)
+    layout.show_chart(line, f"No-answer score {score} against the threshold {threshold}")
+    return line

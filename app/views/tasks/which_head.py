@@ -1,0 +1,83 @@
+"""Which head the answer depends on: switch heads off and ask again."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.shared import knockout_heads
+from app.shared.model import models
+from app.shared.page.cell import Cell
+from app.shared.page.exports import exports
+from app.shared.page.markdown import plain, signed
+from app.views.tasks import the_answer
+from app.views.tasks.reading import Reading
+from bertlab.draw.charts.knockout import knockout_maps, knockout_table
+from bertlab.draw.html.marked import shaded_passage
+from bertlab.draw.percent import percent
+from bertlab.explain.attention.knockout import Head, answer_change, answer_knockouts
+from bertlab.explain.spans import Answer
+
+
+def show(readings: Sequence[Reading]) -> None:
+    st.markdown(
+        "Switch a head off, which sets its output to zero, and the model reads the passage without it. A cell shows "
+        "the change in ln p of the answer when that head alone is off: **orange** means less probable without the "
+        "head, **blue** more probable. Here p is p(start) × p(end), each among all tokens; an answer's probability "
+        "below is its share among all possible answers, as in *The answer*."
+    )
+    reading = readings[0]
+    asked = {one.loaded.name: arguments(one, one.span) for one in readings if not one.loaded.random}
+    asked[models.RANDOM] = arguments(reading.control, reading.span)  # of the first model's answer, not of its own
+    maps = {name: knockout_heads.rows(answer_knockouts, *each) for name, each in asked.items()}
+    if not all(maps.values()):  # stopped before the first layer
+        return
+    st.caption(whose(readings))
+    off = knockout_heads.show("span_off", maps, reading.loaded)
+    first, control = maps[reading.loaded.name], maps[models.RANDOM]
+    st.markdown(knockout_heads.story(f"“{plain(reading.text)}”", first, control))
+    show_without(reading, off)
+    cell = Cell()
+    code = cell.picture(knockout_maps, cell.each(answer_knockouts, asked, rows=True), off)
+    exports("answer-knockout", knockout_table(maps), code, knockout_maps(maps, off))
+
+
+def whose(readings: Sequence[Reading]) -> str:
+    """Say which answer each map is about."""
+    own = [
+        f"**{models.readable(one.loaded.name)}** answers “{plain(one.text)}”"
+        for one in readings
+        if not one.loaded.random
+    ]
+    answers = f"Each map is about its model's own answer: {', '.join(own)}" if len(own) > 1 else own[0]
+    return f"{answers}. The map of random weights is about the answer of {models.readable(readings[0].loaded.name)}."
+
+
+def arguments(reading: Reading, span: tuple[int, int, int]) -> tuple:
+    return reading.loaded, reading.question, reading.passage, *span
+
+
+def show_without(reading: Reading, off: tuple[Head, ...]) -> None:
+    st.subheader(f"The answer without {'these heads' if len(off) > 1 else 'this head'}", anchor=False)
+    if not off:
+        st.markdown(knockout_heads.ALL_ON)
+        return
+    found = reading.without(off)
+    change = models.compute(answer_change, reading.loaded, reading.question, reading.passage, *reading.span, off)
+    titles = knockout_heads.titles(off)
+    for column, one, title in zip(st.columns(2, gap="large"), (reading.found, found), titles, strict=True):
+        with column:
+            st.markdown(f"**{title}**")
+            label = "Best guess" if the_answer.doubt_of(one) else "Answer"
+            st.metric(label, plain(one.best.text) or "no answer", border=True)
+            st.caption(f"Its probability: {percent(one.best.probability)}")
+            with st.container(border=True):
+                st.html(shaded_passage(one))
+    st.markdown(outcome(reading, found, change))
+
+
+def outcome(reading: Reading, found: Answer, change: float) -> str:
+    """Say what switching the heads off changed."""
+    now = plain(found.best.text or "no answer")
+    kept = found.best.text == reading.found.best.text
+    first = f"The answer stays “{now}”" if kept else f"The answer is now “**{now}**”"
+    return f"{first}; ln p of “{plain(reading.text)}” changes by **{signed(change)}** nats."

@@ -1,0 +1,26 @@
+"""A whole file: the predictions of a model for many examples, beside their labels."""
+
+import streamlit as st
+
+from app.shared.page import layout
+from app.shared.text import fit
+from app.views.tasks.file import by_slice, confusion, label_names, rows, source
+from app.views.tasks.file.judged import judge, show_measures
+
+VIEWS = {"Rows": rows, "Slices": by_slice, "Confusion": confusion}
+
+
+def show() -> None:
+    st.markdown(
+        "One example can be luck. Let a fine-tuned BERT read a whole file, look at its errors first, and open any row "
+        "to see why."
+    )
+    data = source.choose()
+    judged = judge(label_names.translated(data)) if data else None
+    if judged is None:
+        return
+    if judged.data.file:
+        fit.say_learned(judged.data.kind.task, judged.data.loaded)
+    show_measures(judged)
+    with layout.open_tab("dataset", VIEWS) as name:
+        VIEWS[name].show(judged)

@@ -1,0 +1,39 @@
+"""The film of a training whose snapshots are not kept: sentences with a gap, how they were filled, and the heads."""
+
+import streamlit as st
+
+from app.shared.page import layout
+from app.shared.page.cell import Cell, Name
+from app.shared.page.exports import exports
+from app.views.training import gap_fills, head_forms
+from app.views.training.film import model_at
+from bertlab.draw.charts.film import kept_table, word_lines
+from bertlab.explain.kept_film import read_film
+from bertlab.explain.runs import TrainingRun
+
+
+def show(run: TrainingRun, source: str, step: int | None) -> None:
+    """`source` is what a cell opens."""
+    film, loaded = read_film(run.moments[-1].source), model_at("encoder", run)
+    st.caption(
+        f"The snapshots of this training are not kept, but what each of {len(film.steps)} did with "
+        f"{len(film.sentences)} sentences is."
+    )
+    number = st.selectbox(
+        "Sentence",
+        range(len(film.sentences)),
+        format_func=film.sentences.__getitem__,
+        key="film_sentence",
+        bind="query-params",
+    )
+    guesses, shares = film.guesses[:, number, 0].tolist(), film.probabilities[:, number, 0].tolist()
+    st.markdown(gap_fills.story(film.steps, guesses, shares[-1]))
+    table = kept_table(film, number)
+    chart = word_lines(table)
+    layout.show_chart(chart, "Probability of the first guesses in the gap, by training step")
+    st.caption("The lines are the first guesses of all snapshots, wherever they are among the five likeliest.")
+    cell = Cell()
+    kept = cell.let("kept", cell.call(read_film, source))
+    exports("kept-film", table, cell.picture(word_lines, cell.call(kept_table, kept, number)), chart)
+    heads = Name(f"{kept}.heads({number}, {cell.open(loaded)[1]})")
+    head_forms.show_heads(film.heads(number, loaded.tokenizer), loaded, film.sentences[number], None, None, cell, heads)

@@ -1,0 +1,192 @@
+"""The page of embeddings without a browser: its sets, models, neighbours, links, and what a reader may get wrong."""
+
+import re
+from pathlib import Path
+
+import pytest
+from pages import ODD, PLAIN, TINY, boxes, cells, fine, opened, run, said
+from streamlit.testing.v1 import AppTest
+
+from bertlab import BertForSentenceEmbedding, BertModel, Tokenizer
+
+CSV = "text,label\n" + "".join(f"the dog number {i} sleeps,{'ab'[i % 2]}\n" for i in range(12))
+
+
+def page(**link: str) -> AppTest:
+    return opened("meaning", **link)
+
+
+def shown(app: AppTest) -> str:
+    return " ".join([m.value for m in app.main.markdown] + [s.value for s in app.main.subheader]).replace("\\", "")
+
+
+def with_file(folders, name: str, content: bytes) -> AppTest:
+    app = page(folder=folders["pretrained"], meaning_set="a file")
+    app.file_uploader(key="meaning_file").upload(name, content).run()
+    return app
+
+
+def test_first_screen_says_where_the_labels_come_apart():
+    app = page(model=TINY)
+    assert fine(app), said(app)
+    assert "Where do *bad* and *good* separate?" in shown(app)
+    assert "In **storyworld-tiny** at **no layer**" in shown(app)
+    assert "In **storyworld-tiny-sentiment** at **layers 3 and 4**" in shown(app)
+    assert "In **random weights** at **no layer**" in shown(app)
+    assert "**storyworld-tiny-sentiment** names 53 points more than random weights (47%): learned" in shown(app)
+
+
+def test_random_weights_that_tell_labels_apart_are_not_hidden(folders):
+    app = page(model=TINY, meaning_set="topics", meaning_vector="mean")
+    assert fine(app), said(app)
+    assert "the 6 labels" in shown(app)
+    assert any("Random weights separate the labels as well" in caption.value for caption in app.caption)
+    assert "nothing of this picture was learned" in shown(app) and "Pretraining never asks this vector" in shown(app)
+
+
+def test_models_that_stand_side_by_side(folders):
+    names = lambda app: list(app.main.dataframe[0].value["model"].unique())  # noqa: E731
+    assert names(page()) == ["english", "english-sentiment", "random weights"]
+    assert names(page(model="english-sentiment")) == ["english-sentiment", "english", "random weights"]
+    assert names(page(model="storyworld-tiny-qa")) == ["storyworld-tiny-qa", "storyworld-tiny", "random weights"]
+    other = page(folder=folders["pretrained"])
+    assert names(other) == ["pretrained", "random weights"]
+    other.selectbox(key="versus").set_value("storyworld-tiny").run()
+    assert names(other) == ["pretrained", "storyworld-tiny", "random weights"]
+    other.selectbox(key="versus").set_value("random weights").run()
+    assert names(other) == ["pretrained", "random weights"]
+
+
+@pytest.mark.parametrize("method", ["PCA", "t-SNE", pytest.param("UMAP", marks=pytest.mark.nightly)])
+def test_methods_and_their_warning(folders, method):
+    app = page(folder=folders["pretrained"], meaning_set="my own lines", meaning_method=method)
+    assert fine(app), said(app)
+    assert any("Trust the numbers" in caption.value for caption in app.caption) == (method != "PCA")
+
+
+def test_a_text_and_its_nearest_are_in_the_link(folders):
+    app = page(folder=folders["pretrained"], meaning_set="my own lines", meaning_text="2")
+    assert fine(app), said(app)
+    assert "> **animals**: penguins are flightless birds." in shown(app)
+    field = next(box for box in app.selectbox if box.key.startswith("meaning_text"))
+    field.set_value(8).run()
+    assert fine(app) and app.query_params["meaning_text"] == "8"
+    assert "> **weather**: the snow lies deep." in shown(app)
+    field.set_value(None).run()
+    assert fine(app) and "meaning_text" not in app.query_params
+
+
+@pytest.mark.parametrize("number", ["0", "999", "²"])
+def test_a_link_to_a_text_that_is_not_there(folders, number):
+    app = page(folder=folders["pretrained"], meaning_set="my own lines", meaning_text=number)
+    assert fine(app), said(app)
+    assert "meaning_text" not in app.query_params
+
+
+def test_sentences_of_ones_own_are_marked_and_judged(folders):
+    app = page(folder=folders["pretrained"], meaning_yours="Nobody slept.\n\n<b>It</b> rained.")
+    assert fine(app), said(app)
+    assert list(app.main.dataframe[0].value["label"]).count("your sentences") == 4  # in each of two models
+    votes = next(frame.value for frame in app.main.dataframe if "your sentence" in frame.value)
+    assert list(votes["your sentence"]) == ["Nobody slept.", "<b>It</b> rained."]
+    assert votes.iloc[0, 1].endswith("of 5)")
+
+
+def test_own_lines_with_labels(folders):
+    app = page(folder=folders["pretrained"], meaning_set="my own lines")
+    assert fine(app), said(app)
+    app.text_area(key="lines").set_value("one\ntwo").run()
+    assert "at least three lines" in said(app)
+    app.text_area(key="lines").set_value("a\tone\nb | two\nthree\n<b>x</b> | <i>\n" * 200).run()
+    assert not app.exception and not app.error
+    assert "only the first 500 are shown" in said(app)
+    app.text_area(key="lines").set_value("one\ntwo\nthree").run()
+    assert fine(app) and "at least two labels" in said(app)
+
+
+@pytest.mark.parametrize("odd", PLAIN)
+def test_odd_lines(odd, folders):
+    lines = f"{ODD[odd]}\ntwo\nthree words here"
+    app = page(folder=folders["pretrained"], meaning_set="my own lines", lines=lines)
+    assert not app.exception and "view failed" not in said(app)
+    assert ("ends were not read" in said(app)) == (odd == "very long")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.txt"])
+def test_files(folders, name, tmp_path, monkeypatch):
+    rows = [line.split(",") for line in CSV.splitlines()[1:]]
+    contents = {
+        "a.csv": CSV,
+        "a.tsv": CSV.replace(",", "\t"),
+        "a.jsonl": "\n".join(f'{{"text": "{text}", "label": "{label}"}}' for text, label in rows),
+        "a.txt": "\n".join(text for text, _ in rows),
+    }
+    app = with_file(folders, name, contents[name].encode())
+    assert fine(app), said(app)
+    assert set(app.main.dataframe[0].value["label"]) == ({"no label"} if name == "a.txt" else {"a", "b"})
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(contents[name])
+    assert run(cells(app)[0])[0].to_dict()["hconcat"]
+
+
+def test_columns_of_other_names_are_chosen(folders):
+    app = with_file(folders, "b.csv", CSV.replace("text,label", "a,b").encode())
+    assert fine(app), said(app)
+    assert set(app.main.dataframe[0].value["label"]) == {"no label"}
+    app.selectbox(key="meaning_label ['a', 'b'] a").set_value("b").run()
+    assert fine(app), said(app)
+    assert set(app.main.dataframe[0].value["label"]) == {"a", "b"}
+
+
+WRONG = {
+    "no text": (
+        "a.csv",
+        b"text,label\nx\n",
+        "no rows that can be used: left out 1 row; the first: a.csv, line 2: 1 columns",
+    ),
+    "empty": ("a.csv", b"", "no rows"),
+    "two rows": ("a.csv", b"text,label\nx,a\ny,b\n", "three rows"),
+    "latin": ("a.csv", "text\ncafé\n".encode("latin-1"), "not UTF-8 at byte 8"),
+    "binary": ("a.csv", bytes(range(256)), "holds NUL characters"),
+    "no columns": ("a.jsonl", b"[1,2\n{}\n", "a.jsonl, line 2: no columns"),
+    "deep": ("a.jsonl", b"[" * 200_000 + b"\n", "JSON nested more than 50 levels deep"),
+    "no json": (
+        "a.jsonl",
+        b"{x}\n",
+        "no rows that can be used: left out 1 row; the first: a.jsonl, line 1: cannot",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_files_that_cannot_be_read_are_named(folders, wrong):
+    name, content, words = WRONG[wrong]
+    app = with_file(folders, name, content)
+    assert not app.exception and "view failed" not in said(app)
+    assert words in said(app) and (name in said(app) or wrong == "two rows")
+    assert "/tmp" not in boxes(app) and "--encoding" not in boxes(app)
+
+
+def test_rows_without_text_are_left_out_and_counted(folders):
+    app = with_file(folders, "a.csv", (CSV + ",a\n" + "x,b\n" * 600).encode())
+    assert fine(app), said(app)
+    assert "left out 1 row" in said(app) and "only the first 500 are shown" in said(app)
+
+
+def test_a_sentence_encoder_opens_with_its_own_vector(folders, tmp_path):
+    model, tok = BertModel.from_pretrained(folders["bare"]), Tokenizer.from_pretrained(folders["bare"])
+    encoder = BertForSentenceEmbedding(model.config).eval()
+    encoder.save_pretrained(tmp_path / "encoder", tok)
+    app = page(folder=str(tmp_path / "encoder"), meaning_set="my own lines")
+    assert fine(app), said(app)
+    assert app.segmented_control(key="meaning_own_vector").value == "own"
+    assert any("OwnPooling(kind='mean', unit=True" in code.value for code in app.main.code)
+    for code in cells(app):
+        run(code)
+
+
+def test_it_opens_on_texts_that_the_model_tells_apart_and_random_weights_do_not():
+    app = page()
+    assert fine(app), said(app)
+    learned = re.search(r"\*\*english\*\* names (\d+) points more than random weights \((\d+)%\): learned", said(app))
+    assert learned and int(learned[1]) > 25 and int(learned[2]) < 30, said(app)

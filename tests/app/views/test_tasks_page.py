@@ -1,0 +1,208 @@
+"""Tasks: the answer, how sure, how often wrong when so sure, and what contributes; of one model or two."""
+
+import json
+import shutil
+
+import pytest
+from pages import TINY, boxes, fine, opened, said
+
+from app.shared.text.texts import RUTH_HILL
+from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, Tokenizer
+from bertlab.evaluation.calibration import CALIBRATION, LONG, SHORT
+from bertlab.explain.ablation import random_control
+from bertlab.io.locate import locate
+
+NAMES, NEXT = "Names", "Next sentence"
+OPINION = "Ruth Hill bought Lucky a cake in Ashford. It was delicious."
+TEXT, PAIR = "my dog is [MASK].", "he likes walks."
+
+
+def labels(app) -> list[str]:
+    """What is said of the label of the pressed word, by each model."""
+    return [m.value.replace("\\", "") for m in app.main.markdown if m.value.startswith(("The label of", "**Not sure"))]
+
+
+def folded(app) -> int:
+    return len([one for one in app.main.expander if one.label.startswith("Each token")])
+
+
+def numbers(app) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.main.metric}
+
+
+def test_two_models_label_the_same(folders):
+    app = opened("tasks", folder=folders["classifier"], versus="storyworld-tiny-sentiment", text="the dog " * 99)
+    assert fine(app), said(app)
+    assert said(app).count("The text is read in windows of") == 2
+    assert folded(app) == 2
+    names = [button.key for button in app.main.get("download_button")]
+    assert len(names) == len(set(names))
+
+
+def test_the_pressed_word_is_that_of_both(folders):
+    link = {"folder": folders["tagger"], "versus": "storyworld-tiny-entities", "text": "Rex met Ruth"}
+    app = opened("tasks", **link, word="2")  # a model that labels words opens with them
+    assert fine(app), said(app)
+    assert len(labels(app)) == 2 and "“Ruth”" in labels(app)[1]
+    app.main.pills[-1].set_value(0).run()
+    assert fine(app) and len(labels(app)) == 2 and "“Rex”" in labels(app)[1]
+
+
+def test_random_weights_are_not_shown_twice(folders):
+    app = opened("tasks", folder=folders["classifier"], versus="random weights", text="the dog")
+    assert fine(app) and folded(app) == 1, said(app)
+
+
+def test_at_first_a_text_is_shown_whose_label_comes_from_the_word_that_one_expects():
+    app = opened("tasks", model=TINY)
+    assert fine(app) and app.metric[0].value == "good"
+    assert "The output goes from −3.51" in said(app) and "to +6.00" in said(app)
+    assert "In this text, **delicious** (+4.6) and **in** (+2.8) contribute most to “**good**”" in said(app)
+    table = next(one.value for one in app.main.dataframe if "contribution" in one.value)
+    assert table["token"][table["contribution"].argmax()] == "delicious"
+
+
+def test_a_long_review_is_judged_whole():
+    begins = "I had read that this was the film of the year, and so did my sister. " * 8
+    app = opened("tasks", text=begins + "It is awful, boring, badly acted and a terrible waste of time. " * 8)
+    assert fine(app) and app.metric[0].value == "negative"
+    assert "The text is read in windows of 128 tokens" in said(app) and "first window alone" in said(app)
+
+
+def test_names_are_found_in_real_english():
+    text = "Barack Obama was born in Hawaii."
+    link = {"text": text, "two": "true", "other": f"{text} It was great."}
+    assert "In the other version the class" in said(opened("tasks", **link))
+    app = opened("tasks", **link, tasks_tab=NAMES)
+    assert fine(app) and "Model: **english-names**" in said(app)
+    words = [option for pills in app.main.pills for option in pills.options]
+    assert {"Barack", "Obama", "Hawaii"} <= set(words)
+
+
+def test_the_model_of_pairs_opens_with_pairs():
+    app = opened("tasks", model="english-pairs")
+    assert fine(app) and app.text_area(key="pair").value
+
+
+@pytest.mark.parametrize(
+    ("text", "sure"), [("A wonderful film, superb and moving.", 0.8), ("The train leaves at seven.", 0.5)]
+)
+def test_the_page_says_how_often_the_model_is_wrong_when_it_is_so_sure(text, sure):
+    app = opened("tasks", text=text)
+    assert fine(app)
+    share = float(numbers(app)["Its probability"].strip("> %")) / 100
+    assert share > sure
+    measured = json.loads((locate("english-sentiment") / CALIBRATION).read_text())["bins"]
+    alike = next(one for one in measured if one["low"] <= share < one["high"] and one["length"] == SHORT)
+    assert f"Of {alike['count']:,} test texts of {SHORT}" in said(app)
+    assert f"it got {alike['count'] - alike['right'] or 'none'} wrong" in said(app)
+    assert ("Wrong when this sure" in numbers(app)) == (alike["right"] < alike["count"])
+
+
+def test_a_short_text_is_judged_by_the_short_ones():
+    app = opened("tasks", text="It rained all day in Oslo.")
+    assert fine(app) and f"test texts of {SHORT}" in said(app)
+    review = "The story is slow and the end is weak, but I liked the music and the actors. " * 6
+    assert f"test texts of {LONG}" in said(opened("tasks", text=review))
+
+
+def test_a_model_without_a_mistake_on_its_test_promises_nothing():
+    app = opened("tasks", model=TINY, text="I want my money back.")
+    assert fine(app) and numbers(app)["Its probability"] == "> 99%" and "Wrong when this sure" not in numbers(app)
+    assert "it got none wrong" in said(app) and "on yours it may be wrong more often" in said(app)
+
+
+@pytest.mark.parametrize("tab", ["Opinion", NAMES])
+def test_a_text_of_another_language_is_told_apart(tab):
+    model = TINY if tab == NAMES else "english"
+    app = opened("tasks", model=model, text="Ich habe den Film gestern gesehen, furchtbar.", tasks_tab=tab)
+    assert fine(app) and "Wrong when this sure" not in numbers(app)
+    told = said(app)
+    assert "the answer means little" in told or "the others are rare or new to it" in told
+
+
+def test_a_model_of_names_says_what_it_learned_from():
+    link = {"model": TINY, "tasks_tab": NAMES}
+    assert "learned from names" in said(opened("tasks", **link, text="Heavy snow closed the road on Sunday."))
+    assert "learned from names" not in said(opened("tasks", **link))
+
+
+def test_nothing_is_said_where_nothing_was_measured(folders, tmp_path):
+    app = opened("tasks", folder=folders["classifier"], text="the dog")
+    assert fine(app) and "Wrong when this sure" not in numbers(app)
+    broken = tmp_path / "broken"
+    shutil.copytree(locate("storyworld-tiny-sentiment"), broken)
+    for content in ("{", "[]", '{"bins": 3}', '{"bins": [{"low": 0.99, "high": 1, "count": 99, "right": "<b>"}]}'):
+        (broken / CALIBRATION).write_text(content)
+        app = opened("tasks", folder=str(broken), text="The cake was delicious.")
+        assert fine(app) and "Wrong when this sure" not in numbers(app), said(app)
+
+
+def test_bundled_models_read_one_text_and_others_may_read_two(folders):
+    fields = [field.key for field in opened("tasks").main.text_area]
+    assert fields == ["text"]
+    app = opened("tasks", folder=folders["classifier"])
+    assert [field.key for field in app.main.text_area] == ["text", "pair"]
+
+
+def test_labels_of_names_are_explained():
+    app = opened("tasks", model=TINY, tasks_tab=NAMES)
+    told = [m.value for m in app.main.markdown if m.value.startswith("The label of")]
+    assert told[0].replace("\\", "").startswith("The label of “Ruth” is **B-person** (it begins the name of a person)")
+    app.main.pills[-1].set_value(2).run()
+    assert "The label of “bought” is **O** (no name)" in said(app)
+
+
+def judged(app):
+    return app.main.dataframe[0].value.set_index(["model", "order"])["probability"]
+
+
+def test_verdicts_on_a_pair():
+    app = opened("tasks", model=TINY, tasks_tab=NEXT, text=TEXT, pair=PAIR)
+    model, tok = (kind.from_pretrained(TINY) for kind in (BertForPreTraining, Tokenizer))
+    assert len(judged(app)) == 4
+    for name, judge in (("random weights", random_control(model)), (TINY, model)):
+        for order, pair in (("as written", (TEXT, PAIR)), ("texts swapped", (PAIR, TEXT))):
+            logits = judge(**tok([pair[0]], [pair[1]])).seq_relationship_logits[0].detach()
+            assert judged(app)[name, order] == pytest.approx(float(logits.softmax(-1)[0]), abs=1e-5)
+
+
+def test_pairs_are_offered_and_one_text_is_too_few():
+    app = opened("tasks", model=TINY, tasks_tab=NEXT)
+    for pair, verdict in (("one story", "follows"), ("two stories", "does not follow")):
+        app.pills(key="example_choice").set_value(pair).run()
+        assert fine(app) and f"storyworld-tiny**: the second text **{verdict}**" in said(app)
+    app.text_area(key="pair").set_value("").run()
+    assert not app.exception and "There is no second text" in boxes(app)
+    app.text_area(key="text").set_value("").run()
+    assert not app.exception and "view failed" not in boxes(app)
+
+
+def test_a_model_that_never_learned_pairs_leaves_them_to_another(folders, tmp_path):
+    tok = Tokenizer.from_pretrained(folders["pretrained"])
+    BertForMaskedLM(BertConfig.from_pretrained(folders["pretrained"])).save_pretrained(tmp_path, tok)
+    link = dict(tasks_tab=NEXT, text="<b>a</b> *b* [MASK] :smile:", pair=PAIR)
+    app = opened("tasks", folder=str(tmp_path), **link)
+    assert fine(app) and "has no head for this task, so you see **english-next**" in said(app)
+    assert set(judged(app).index.get_level_values(0)) == {"english-next", "random weights"}
+    app = opened("tasks", versus=str(tmp_path), **link)
+    assert fine(app) and "so there is no comparison" in said(app)
+    assert set(judged(app).index.get_level_values(0)) == {"english-next", "random weights"}
+    app = opened("tasks", versus=TINY, **link)
+    assert fine(app) and len(judged(app)) == 6
+
+
+def test_a_text_of_ones_own_goes_along_and_an_example_does_not():
+    app = opened("play", model=TINY)
+    example = app.text_input(key="text").value
+    app.switch_page("views/tasks/page.py").run()
+    assert fine(app) and app.text_area(key="text").value == OPINION
+    for tab, text in ((NAMES, "Ruth Hill bought Lucky a cake in Ashford."), ("Answers", RUTH_HILL)):
+        app.session_state.tasks_tab = tab
+        assert fine(app.run()) and app.text_area(key="text").value == text
+    app.text_area(key="text").set_value("It was salty.").run()
+    for tab in (NAMES, "Opinion"):
+        app.session_state.tasks_tab = tab
+        assert fine(app.run()) and app.text_area(key="text").value == "It was salty."
+    app.switch_page("views/play/page.py").run()
+    assert fine(app) and app.text_input(key="text").value == "It was salty." != example
