@@ -18,13 +18,13 @@ def intervals(
     label: str = "accuracy or F1",
     guesses: Mapping[str, float] = NO_GUESSES,
 ) -> Figure:
-    """One panel for each task: a row for each model, the point its figure, the line its 95% interval. `label`: of the
-    figures. `guesses`: what needs no model, a dashed line in the panel of its task."""
+    """One panel for each task, all on one scale: a row for each model, the point its figure, the line its 95% interval.
+    `label`: of the figures. `guesses`: what needs no model, a dashed line in the panel of its task."""
     names = list(dict.fromkeys(name for models in tasks.values() for name in models))
     across = min(ACROSS, len(tasks))
     down = -(-len(tasks) // across)
     fig = figure(down * (0.7 + 0.26 * len(names)))
-    axes = fig.subplots(down, across, squeeze=False, sharey=True).ravel()
+    axes = fig.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
     for ax, (task, models) in zip(axes, tasks.items(), strict=False):
         for name, (value, low, high) in models.items():
             spread = [[value - low], [high - value]]
@@ -34,6 +34,7 @@ def intervals(
         ax.set_yticks(range(len(names)), names, size=9, parse_math=False)
         ax.set_title(task, size=10, loc="left")
         ax.set_xlabel(label, size=9)
+        ax.tick_params(labelbottom=True)
         ax.grid(axis="x", alpha=0.25, color=GREY)
         clean(ax, "bottom", "left")
     axes[0].set_ylim(len(names) - 0.5, -0.5)

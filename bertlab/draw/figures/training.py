@@ -131,7 +131,7 @@ def plateau(rows: Sequence[Mapping[str, str]], baselines: Sequence) -> Figure:
 
     `rows` are those of the CSV file of benchmarks/pretraining/plateau.py; the dashed lines are `baselines`.
     """
-    fig = figure(4.0)
+    fig = figure(4.4)
     loss, accuracy = fig.subplots(1, 2)
     names = dict.fromkeys(row["training"] for row in rows)
     for name, (colour, style) in zip(names, PLATEAU_STYLES, strict=False):
@@ -147,7 +147,7 @@ def plateau(rows: Sequence[Mapping[str, str]], baselines: Sequence) -> Figure:
     accuracy.set(xlabel="step", ylabel="share right", ylim=(0.4, 1), title="next sentence (dashed: a coin)")
     for ax in (loss, accuracy):
         clean(ax, "left", "bottom")
-    loss.legend(frameon=False, fontsize=8.5, loc="lower left")
+    fig.legend(frameon=False, fontsize=8.5, loc="outside lower center", ncols=3)
     return fig
 
 
