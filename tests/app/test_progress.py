@@ -40,6 +40,7 @@ def at_once(monkeypatch):
     """Bars and rows are drawn from the first on, however quick the machine."""
     monkeypatch.setattr(progress, "PATIENCE", -1)
     monkeypatch.setattr(progress, "REDRAW", -1)
+    monkeypatch.setattr(progress, "PAUSE_PER_PICTURE", 0)
 
 
 @pytest.fixture

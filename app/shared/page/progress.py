@@ -16,7 +16,8 @@ from app.shared.page import layout
 
 PATIENCE = 0.6  # seconds before a bar is shown, so a wait without one stays below a second
 REFRESH = 0.05  # seconds between two drawings of a bar: rows can come by the thousand
-REDRAW = 0.4  # seconds between two drawings of the rows so far
+REDRAW = 0.4  # seconds between two drawings of the rows so far, and
+PAUSE_PER_PICTURE = 4  # times as long as one took to draw: on a slow machine pictures may not hold up what they show
 KEPT_WORKS = 8  # unfinished computations, in one session
 THREADS = ThreadPoolExecutor(2, "computing")  # for all sessions: computations that cannot report their progress
 
@@ -70,13 +71,14 @@ def rows(
 
 def take_rows(work: Work, total: int, bar: "Bar", picture, draw: Callable[[list], None] | None) -> None:
     """Compute all remaining rows. Pressing Stop, or anything else, interrupts where the bar or the rows are drawn."""
-    drawn = time.monotonic()
+    drawn, pause = time.monotonic(), REDRAW
     while work.advance():
         bar(len(work.rows), total)
-        if draw and bar.shown and time.monotonic() - drawn > REDRAW:
+        if draw and bar.shown and (start := time.monotonic()) - drawn > pause:
             with picture.container():
                 draw(work.rows)
             drawn = time.monotonic()
+            pause = max(REDRAW, PAUSE_PER_PICTURE * (drawn - start))
 
 
 def watched(function: Callable, loaded: models.Loaded, *arguments):

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from html import escape
+from os.path import commonprefix
 
 from bertlab.draw.palette import BLUE, OKABE_ITO, ORANGE
 from bertlab.draw.percent import percent
@@ -106,8 +107,11 @@ def gapped_sentence(text: str, other: str) -> str:
 
 def _own_words_marked(text: str, other: str) -> str:
     words, others = text.split(), other.split()
-    steps = SequenceMatcher(None, words, others, autojunk=False).get_opcodes()
-    return _with_marks(words, [(first, stop) for kind, first, stop, *_ in steps if kind != "equal"])
+    begin = len(commonprefix([words, others]))  # or a word that comes a thousand times is compared a million times
+    end = len(commonprefix([words[begin:][::-1], others[begin:][::-1]]))
+    middle = words[begin : len(words) - end], others[begin : len(others) - end]
+    steps = SequenceMatcher(None, *middle, autojunk=False).get_opcodes()
+    return _with_marks(words, [(begin + first, begin + stop) for kind, first, stop, *_ in steps if kind != "equal"])
 
 
 def _with_marks(words: Sequence[str], marked: Sequence[Sequence[int]]) -> str:

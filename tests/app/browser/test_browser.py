@@ -45,7 +45,7 @@ def test_script_in_a_text_stays_text(tab, server):
 
 
 def test_move_the_layer(tab, server):
-    show(tab, server, "meaning", "?meaning_own_vector=[CLS]")
+    show(tab, server, "meaning", "?model=storyworld-tiny")
     slider = tab.get_by_role("slider").last
     slider.focus()
     slider.press("Home")

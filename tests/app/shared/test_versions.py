@@ -65,3 +65,11 @@ def test_the_large_sentence_has_gaps_and_marks_what_the_other_lacks():
     shown = gapped_sentence("a <b> [MASK].", "a <i> [MASK].")
     assert "<mark>&lt;b&gt;</mark>" in shown and shown.count("<mark>") == 1
     assert "[MASK]" not in shown and shown.count('aria-label="hidden word"') == 1
+
+
+def test_what_a_long_text_has_of_its_own_is_found_between_what_both_say():
+    text = "word [MASK] " * 5000
+    shown = gapped_sentence(f"{text}here {text}", f"{text}there {text}")
+    assert shown.count("<mark>") == 1 and "<mark>here</mark>" in shown
+    assert "<mark>" not in gapped_sentence(text, text)
+    assert changed_words("a a b", "a b").count("<mark>") == 1

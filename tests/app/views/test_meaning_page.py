@@ -45,11 +45,12 @@ def test_random_weights_that_tell_labels_apart_are_not_hidden(folders):
 
 
 def test_models_that_stand_side_by_side(folders):
+    few = {"embeddings_set": "my own lines"}
     names = lambda app: list(app.main.dataframe[0].value["model"].unique())  # noqa: E731
-    assert names(page()) == ["english", "english-sentiment", "random weights"]
-    assert names(page(model="english-sentiment")) == ["english-sentiment", "english", "random weights"]
-    assert names(page(model="storyworld-tiny-qa")) == ["storyworld-tiny-qa", "storyworld-tiny", "random weights"]
-    other = page(folder=folders["pretrained"])
+    assert names(page(**few)) == ["english", "english-sentiment", "random weights"]
+    assert names(page(**few, model="english-sentiment")) == ["english-sentiment", "english", "random weights"]
+    assert names(page(**few, model="storyworld-tiny-qa")) == ["storyworld-tiny-qa", "storyworld-tiny", "random weights"]
+    other = page(**few, folder=folders["pretrained"])
     assert names(other) == ["pretrained", "random weights"]
     other.selectbox(key="versus").set_value("storyworld-tiny").run()
     assert names(other) == ["pretrained", "storyworld-tiny", "random weights"]
