@@ -62,5 +62,5 @@ def read_film(name: str | Path) -> KeptFilm:
             sentences = file["sentences"].tolist()
             attentions = [file[f"attentions_{number}"] for number in range(len(sentences))]
             return KeptFilm(file["steps"].tolist(), sentences, file["guesses"], file["probabilities"], attentions)
-    except (OSError, KeyError, ValueError, BadZipFile) as error:
+    except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
         raise InputError(f"{path} is no film of a training: {error}") from error

@@ -4,7 +4,6 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from dataclasses import is_dataclass
 from typing import Any
 
 import bertlab
@@ -46,7 +45,7 @@ class Cell:
         """Return function(*arguments, **options) as one writes it: without defaults, and what comes late by name."""
         given, signature, late = [], inspect.signature(function), False
         for number, (name, value) in enumerate(signature.bind(*arguments, **options).arguments.items()):
-            if is_dataclass(value):
+            if repr(value).startswith(f"{type(value).__name__}(") and type(value).__module__ != "builtins":
                 self.use(type(value))
             usual = value == signature.parameters[name].default
             late |= usual or number >= FIRST or signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY

@@ -56,7 +56,7 @@ def test_random_weights_are_not_shown_twice(folders):
 def test_at_first_a_text_is_shown_whose_label_comes_from_the_word_that_one_expects():
     app = opened("tasks", model=TINY)
     assert fine(app) and app.metric[0].value == "good"
-    assert "The output goes from −3.51" in said(app) and "to +6.00" in said(app)
+    assert "Check: the attributions sum to" in said(app) and "The output goes from −3.5" in said(app)
     assert "In this text, **delicious** (+4.6) and **in** (+2.8) contribute most to “**good**”" in said(app)
     table = next(one.value for one in app.main.dataframe if "contribution" in one.value)
     assert table["token"][table["contribution"].argmax()] == "delicious"
