@@ -22,11 +22,12 @@ from bertlab.inputs.store import read_header
 from bertlab.io.gate import InMemory
 from bertlab.io.locate import locate
 from bertlab.io.stories import read_story
-from bertlab.model.sentences import own_pooling
+from bertlab.model.pooling import own_pooling
 from bertlab.model.weights import read_index, read_tensors
 from bertlab.search.units import paragraphs
 from bertlab.training.engine.checkpoints import Checkpoints
-from bertlab.training.run_folder import check_recipe, read_rows
+from bertlab.training.run_files import read_rows
+from bertlab.training.run_folder import check_recipe
 
 SECONDS = 20
 LONG = 100_000_000  # characters of a line

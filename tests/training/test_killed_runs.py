@@ -13,7 +13,8 @@ from bertlab import InputError
 from bertlab.cli.main import main
 from bertlab.explain.runs import read_run
 from bertlab.training.engine.checkpoints import Checkpoints
-from bertlab.training.run_folder import RunFolder, read_record
+from bertlab.training.run_files import read_record
+from bertlab.training.run_folder import RunFolder
 from tests.training.toy import pretrained
 
 

@@ -6,14 +6,14 @@
 from collections.abc import Sequence
 
 from bertlab.model.mixing import Pooling
-from bertlab.model.sentences import OwnPooling
+from bertlab.model.pooling import OwnPooling
 
 Models = Sequence[tuple[str, str]]
 
 
 def each(models: Models, pooling: Pooling | OwnPooling, limit: int) -> str:
     """Return the start of a loop over the models, which makes `vectors` of `texts`."""
-    own = "from bertlab.model.sentences import OwnPooling\n\n" if isinstance(pooling, OwnPooling) else ""
+    own = "from bertlab.model.pooling import OwnPooling\n\n" if isinstance(pooling, OwnPooling) else ""
     return f"""{own}pooling = {pooling!r}
 for source, name in {list(models)!r}:
     model = BertModel.from_pretrained(source)

@@ -21,7 +21,7 @@ from bertlab.tasks.files import FileOptions, naming
 from bertlab.tasks.registry import TASKS, find_task
 from bertlab.tasks.sequence import UnknownLabelError
 from bertlab.tokenizer import Tokenizer
-from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, if no dev file is given
 FEW = 50  # examples to choose by

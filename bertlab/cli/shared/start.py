@@ -11,8 +11,8 @@ from bertlab.tasks.registry import find_task
 from bertlab.training.engine.devices import check_processes, is_first, open_fabric
 from bertlab.training.engine.loggers import require_loggers
 from bertlab.training.finetune import check_length, check_options, choose_trained
+from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.grid import check_grid
-from bertlab.training.recipes import FinetuneRecipe
 from bertlab.training.run_folder import check_unfinished, check_unused, locked
 from bertlab.training.run_settings import FinetuneSettings
 
