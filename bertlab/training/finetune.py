@@ -181,17 +181,17 @@ def check_options(recipe: FinetuneRecipe) -> None:
             raise InputError(f"{name}={value}: means nothing for the task {recipe.task}")
 
 
-def check_length(recipe: FinetuneRecipe) -> None:
-    """Raise an InputError for rows that are longer than the model reads."""
-    if recipe.max_length > (most := BertConfig.from_pretrained(recipe.model).max_position_embeddings):
+def check_length(recipe: FinetuneRecipe, config: BertConfig) -> None:
+    """Raise an InputError for rows that are longer than the model with this config reads."""
+    if recipe.max_length > (most := config.max_position_embeddings):
         limit = f"the {most} positions of {recipe.model}"
         raise InputError(f"max_length={recipe.max_length} is more than {limit}: give less with --max-length")
 
 
 def head_config(recipe: FinetuneRecipe, fields: dict[str, Any]) -> tuple[BertConfig, bool]:
     """Return the config of the model to train, and whether its checkpoint has a head for these labels already."""
-    check_length(recipe)
     config = BertConfig.from_pretrained(recipe.model)
+    check_length(recipe, config)
     changes = {name: getattr(recipe, name) for name in HEAD}
     if recipe.dropout is not None:
         changes |= {"hidden_dropout_prob": recipe.dropout, "attention_probs_dropout_prob": recipe.dropout}

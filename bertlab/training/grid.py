@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ def search(
         measured: dict[Path, float] = {}
         for folder, trial in trials.items():
             if (folder / MEASURES).exists():  # it was run to its end
-                check_recipe(folder, asdict(trial))
+                check_recipe(folder, trial)
             elif not run_trial(folder, trial, examples, dev, settings, **options):
                 return None
             measures = read_json(folder / MEASURES)

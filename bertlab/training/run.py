@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -71,7 +71,7 @@ class Run:
         check_processes(fabric, recipe.batch_size, whole_batches)
         with ExitStack() as self._held:
             if out and fabric.is_global_zero:
-                folder = RunFolder(out, asdict(recipe), keep, settings.resume)
+                folder = RunFolder(out, recipe, keep, settings.resume)
                 self.folder = self._held.enter_context(folder)
             launch(fabric)
             self.state = fabric.broadcast(self.folder.saved_state(minutes) if self.folder else None)

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_type_hints
 
 import torch
 from filelock import FileLock, Timeout
@@ -20,6 +20,7 @@ from torch import Tensor
 
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_folder, atomic_write
+from bertlab.io.fields import check_fields
 from bertlab.io.gate import expanded, read_json
 from bertlab.model.base import PretrainedModel
 from bertlab.model.weights import weights_file
@@ -27,6 +28,10 @@ from bertlab.tokenizer import Tokenizer
 from bertlab.training.engine.checkpoints import FORMAT, SAVED, Checkpoints, Rows, State, check_state
 from bertlab.training.engine.conditions import Conditions
 from bertlab.training.engine.throughput import Row
+
+if TYPE_CHECKING:
+    from bertlab.training.finetune_recipe import FinetuneRecipe
+    from bertlab.training.recipes import PretrainRecipe
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}  # of some network file systems
 RECIPE, MEASURES, STATES = "recipe.json", "measures.json", "resume"
@@ -77,13 +82,15 @@ class RunFolder:
     killed run goes on from. Until `close`, or the end of a with statement, no other run can use the folder.
     """
 
-    def __init__(self, folder: str | Path, recipe: dict[str, Any], keep: int = 2, resume: bool = False):
+    def __init__(
+        self, folder: str | Path, recipe: "PretrainRecipe | FinetuneRecipe", keep: int = 2, resume: bool = False
+    ):
         """Begin a new run, or with `resume` open the unfinished one. InputError if the folder holds something else or
         another run is using it."""
         self.folder = expanded(folder)
         self.states = Checkpoints(self.folder / STATES, keep)
         self.resume, self.stopped = resume, False
-        self.has_dev_set = "task" in recipe
+        self.has_dev_set = hasattr(recipe, "task")
         self.inputs: dict[str, Any] = {}
         self.state: State | None = None
         with ExitStack() as held:
@@ -100,14 +107,14 @@ class RunFolder:
             self._forget()
         self.close()
 
-    def _begin(self, held: ExitStack, recipe: dict[str, Any]) -> None:
+    def _begin(self, held: ExitStack, recipe: "PretrainRecipe | FinetuneRecipe") -> None:
         if self.resume:
             check_unfinished(self.folder)  # before the lock makes a folder
             held.enter_context(locked(self.folder))
             check_unfinished(self.folder)
             check_recipe(self.folder, recipe)
             return
-        text = json.dumps(recipe, indent=2) + "\n"
+        text = json.dumps(asdict(recipe), indent=2) + "\n"
         self._create(text)
         held.enter_context(locked(self.folder))
         check_unused(self.folder)
@@ -228,9 +235,10 @@ def check_unused(folder: Path) -> None:
         raise InputError(f"{folder} holds a run already: choose another --out or remove it")
 
 
-def check_recipe(folder: Path, recipe: dict[str, Any]) -> None:
+def check_recipe(folder: Path, recipe: "PretrainRecipe | FinetuneRecipe") -> None:
     """Raise an InputError if the run in the folder was begun with another recipe, or by a version with other fields."""
-    begun, asked = read_json(folder / RECIPE), json.loads(json.dumps(recipe))
+    begun, asked = read_json(folder / RECIPE), json.loads(json.dumps(asdict(recipe)))
+    check_fields(begun, get_type_hints(type(recipe)), str(folder / RECIPE))
     if other := sorted(begun.keys() ^ asked.keys()):
         raise InputError(f"{folder} was begun by another version of bertlab ({other[0]}): resume it with that")
     changed = [f"{key} was {begun[key]!r}" for key in asked if asked[key] != begun[key]]

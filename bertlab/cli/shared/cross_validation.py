@@ -1,7 +1,7 @@
 """`bertlab finetune --folds`: the same run on each part of the training examples held out in turn."""
 
 import shutil
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +41,7 @@ def cross_validate(
                 say(f"fold {number} of {count}")
                 run_once(prepared(options, folder), recipe, fold, folder)
             elif not options.grid:
-                check_recipe(folder, asdict(options.lengthened(recipe, fold)))
+                check_recipe(folder, options.lengthened(recipe, fold))
             found.append(read_json(folder / COMPARISON))
         return write_spread(out, recipe.name, found, OURS, second_label(folder))
 

@@ -23,14 +23,15 @@ def check_start(
     """Raise an InputError for what options, machine, run folder, model and the first row of each file can refuse."""
     family = find_task(recipe.task).family
     check_options(recipe)
-    check_length(recipe)
     require_loggers(settings.tensorboard, settings.wandb)
     fabric = open_fabric(settings.device, settings.devices)
     check_processes(fabric, recipe.batch_size, family.whole_batches)
     if is_first():
         check_folder(out, settings.resume, folds, grid)
     with warnings.catch_warnings(action="ignore"):  # that the encoder has no pooler may not matter
-        choose_trained(BertModel.from_pretrained(recipe.model), recipe)
+        model = BertModel.from_pretrained(recipe.model)
+    check_length(recipe, model.config)
+    choose_trained(model, recipe)
     for path in dict.fromkeys(filter(None, (sources.train, sources.dev, sources.test))):
         family.check_first(path, sources.files.reading(recipe.problem, find_task(recipe.task).pairs))
 

@@ -114,7 +114,7 @@ def learn(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -
         best = search(*data, settings=replace(options.settings, on_start=begin), on_trial=report_trial)
         return best or end_stopped("in the middle of the grid")
     if options.settings.resume and is_trained(out):
-        check_recipe(out, asdict(recipe))
+        check_recipe(out, recipe)
         return recipe
     settings = replace(options.settings, on_start=begin, on_evaluation=report_evaluation)
     result = finetune(recipe, sets.train, sets.dev, settings=settings, out=out)
