@@ -12,7 +12,15 @@ from torch import Tensor
 
 from bertlab.config import BertConfig
 from bertlab.corpora.examples import TokenExample
-from bertlab.corpora.labelled.schemes import OUTSIDE, are_entities, as_names, goes_on, spelled, spelling_of
+from bertlab.corpora.labelled.schemes import (
+    OUTSIDE,
+    are_entities,
+    as_names,
+    entity_spans,
+    goes_on,
+    spelled,
+    spelling_of,
+)
 from bertlab.errors import InputError, printable
 from bertlab.inputs.features import Batch, Feature, WordsFeature, word_features
 from bertlab.inputs.spans import after_marks
@@ -291,10 +299,8 @@ def words_of(text: str, tokenizer: Tokenizer) -> list[tuple[int, int]]:
 
 
 def entities(words: Sequence[str], labels: Sequence[str]) -> list[Entity]:
-    """Return the names that the labels of a sentence mark, as seqeval reads them."""
-    from seqeval.metrics.sequence_labeling import get_entities
-
-    return [Entity(kind, a, b, " ".join(words[a : b + 1])) for kind, a, b in get_entities(as_names([labels])[0])]
+    """Return the names that the labels of a sentence mark."""
+    return [Entity(kind, a, b, " ".join(words[a : b + 1])) for kind, a, b in entity_spans(as_names([labels])[0])]
 
 
 def _listed(found: set[Entity]) -> str:
