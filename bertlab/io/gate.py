@@ -137,9 +137,9 @@ def rereadable(path: Path) -> Path:
 
 @contextmanager
 def each_file_once() -> Iterator[None]:
-    """Keep what `read_bytes` reads, in this thread and until the block ends, so that all of a command goes by one state
-    of a file: the parts that ask for a model's config.json share one reading. A file that was written anew since then
-    is another one."""
+    """Keep the small files that `read_bytes` reads, in this thread and until the block ends, so that all of a command
+    goes by one state of each: all parts that ask for a model's config.json share one reading. A file that was written
+    anew since then is another one."""
     token = _READ.set({})
     try:
         yield
@@ -150,7 +150,7 @@ def each_file_once() -> Iterator[None]:
 def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     """Return the content of a regular file of at most `most` bytes. InputError names the file."""
     read = _READ.get()
-    if read is None or isinstance(path, InMemory):
+    if read is None or most > MOST_BYTES or isinstance(path, InMemory):
         return _read_bytes(path, most)
     check_file(path, most)
     with _plain_errors(path):

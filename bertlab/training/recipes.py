@@ -1,4 +1,4 @@
-"""Recipes: everything that the result of a training depends on, in one frozen record; the named ones stand below."""
+"""What a pretraining depends on, in one frozen record; the named recipes stand below."""
 
 from dataclasses import dataclass, field, replace
 from typing import Literal
