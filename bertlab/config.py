@@ -22,9 +22,8 @@ from bertlab.config_fields import (
     VARIANTS,
 )
 from bertlab.errors import InputError
-from bertlab.io.adapter import adapted_config, is_adapter
 from bertlab.io.gate import brief, present, read_json
-from bertlab.io.locate import locate
+from bertlab.io.locate import is_adapter, locate
 from bertlab.label_names import MOST_LABELS, label_names
 
 # The published sizes: layers, hidden size, heads (Devlin et al. 2019, section 3; Turc et al. 2019).
@@ -251,9 +250,13 @@ def classes_of(folder: Path) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    if not present(path) and not is_adapter(path.parent):
+    if present(path):
+        return read_json(path)
+    if not is_adapter(path.parent):
         raise InputError(f"{path.parent}: no checkpoint, config.json is missing")
-    return read_json(path) if present(path) else adapted_config(path.parent)
+    from bertlab.io.adapter import adapted_config
+
+    return adapted_config(path.parent)
 
 
 def _class_names(values: dict[str, Any]) -> list[str]:

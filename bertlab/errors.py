@@ -47,6 +47,12 @@ def check_batch_size(rows: int | None) -> None:
         raise InputError(f"batch_size={rows}: must be between 1 and {MOST_ROWS:,}")
 
 
+def check_seed(seed: int) -> None:
+    """Raise an InputError for a seed that numpy's generators do not take."""
+    if not 0 <= seed < 2**32:
+        raise InputError(f"seed={seed}: must be between 0 and {2**32 - 1}")
+
+
 OVERRIDES = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")  # they turn the text around them
 
 

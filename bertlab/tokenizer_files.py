@@ -13,9 +13,8 @@ import tokenizers
 from tokenizers import AddedToken
 
 from bertlab.errors import InputError
-from bertlab.io.adapter import base_of, is_adapter
 from bertlab.io.gate import brief, expanded, present, read_json, read_text
-from bertlab.io.locate import locate
+from bertlab.io.locate import is_adapter, locate
 from bertlab.vocabulary import SPECIAL_TOKENS, check_backend, make_backend
 
 CONFIG = "tokenizer_config.json"
@@ -48,6 +47,8 @@ def read(name: str | Path, lowercase: bool = True) -> tuple[Path, tokenizers.Tok
     folder = locate(name)
     found = next((folder / name for name in ("tokenizer.json", "vocab.txt") if present(folder / name)), None)
     if found is None and is_adapter(folder):
+        from bertlab.io.adapter import base_of
+
         return read(base_of(folder), lowercase)
     if found is None:
         raise InputError(f"{folder} holds no tokenizer: neither tokenizer.json nor vocab.txt is there")

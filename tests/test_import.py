@@ -42,3 +42,17 @@ def test_import_is_light(loaded):
 def test_loading_a_model_is_light(loaded):
     """Drawing numbers on the "meta" device would import a compiler's worth of modules."""
     assert "safetensors" in loaded[1] and "sympy" not in loaded[1]
+
+
+# What only some trainings need: examples made here, formats, baselines of a report, adapters, the hub, a teacher.
+SOMETIMES = """storyworld docstring_pairs tabular records conll squad hub_datasets baselines lora adapter hub distill
+chinese""".split()
+
+
+@pytest.mark.parametrize("training", ["pretrain", "finetune"])
+def test_a_training_imports_what_every_run_of_it_needs(training):
+    code = f"import sys, bertlab.training.{training}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = [name.rpartition(".")[2] for name in done.stdout.split() if name.startswith("bertlab.")]
+    needed = {"chinese"} if training == "finetune" else set()  # by which answers in Chinese are scored
+    assert training in names and set(SOMETIMES) & set(names) == needed

@@ -24,7 +24,7 @@ from bertlab.tasks.files import FileOptions
 from bertlab.tasks.registry import open_task
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune
-from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.run_settings import FinetuneSettings, PredictSettings
 
 CLASSES = [TextExample(str(n), f"a {c} dog", None, c) for n in range(4) for c in ("red", "blue", "green")]

@@ -36,7 +36,7 @@ from bertlab.cli.finetune import Finetune, recipe_of
 from bertlab.cli.shared.examples import Sets, world_sets
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune
-from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
 
 RATES = {
     "adamw": (5e-5, 1e-4, 3e-4, 1e-3),

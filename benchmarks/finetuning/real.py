@@ -50,7 +50,7 @@ from bertlab.corpora.reading import open_text
 from bertlab.tasks.base import Task
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune
-from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
 
 DEV_EACH = 10  # one in ten
 RATES = (3e-4, 5e-4, 1e-3)  # the paper's 5e-5 hardly moves a model so narrow

@@ -41,7 +41,7 @@ from bertlab.model.cpu import keep_memory
 from bertlab.training.engine.loop import LoopSettings, train
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import batches
-from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.task_loss import task_loss
 
 WARM = 5

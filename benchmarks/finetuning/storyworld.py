@@ -28,7 +28,7 @@ from bertlab.tasks.registry import TASKS as ALL_TASKS
 from bertlab.tasks.registry import find_task
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.finetune import finetune
-from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
 
 TASKS = tuple(name for name, task in ALL_TASKS.items() if task.storyworld)
 WARM, TIMED = 5, 20  # steps

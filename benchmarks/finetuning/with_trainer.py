@@ -21,7 +21,7 @@ from bertlab.training.engine.devices import make_fabric
 from bertlab.training.engine.loop import LoopSettings, train
 from bertlab.training.engine.throughput import encoder_operations
 from bertlab.training.finetune import by_length, start_model
-from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.task_loss import task_loss
 
 WARM = 5  # steps of a burst that are not timed

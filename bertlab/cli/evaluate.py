@@ -111,8 +111,8 @@ def learned(name: str) -> "Learned":
     from bertlab.inputs.pairs import least_tokens
     from bertlab.io.gate import present
     from bertlab.io.locate import locate
-    from bertlab.model.lora import open_weights
-    from bertlab.training.run_folder import read_record
+    from bertlab.model.base import open_weights
+    from bertlab.training.run_files import read_record
 
     path = locate(name) / "recipe.json"
     if not present(path):

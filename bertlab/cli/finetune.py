@@ -24,7 +24,7 @@ from bertlab.training.run_settings import FinetuneSettings
 
 if TYPE_CHECKING:
     from bertlab.cli.shared.examples import Sets
-    from bertlab.training.recipes import FinetuneRecipe
+    from bertlab.training.finetune_recipe import FinetuneRecipe
 
 LEAST_STEPS = 200  # below, an encoder hardly moves
 WORLD_EVALUATIONS = 250  # steps from one to the next on examples of the storyworld
@@ -89,7 +89,7 @@ class Finetune:
     set: Settings = ()
     """Any other field of the recipe, as FIELD=VALUE: pooling=mean layer_mix=sum-last-4 token_decoder=crf freeze=encoder
     problem=regression label_smoothing=0.1 optim.layer_decay=0.9 patience=3 ...; the fields are those of FinetuneRecipe,
-    in bertlab/training/recipes.py."""
+    in bertlab/training/finetune_recipe.py."""
     settings: Flat[FinetuneSettings] = FinetuneSettings()
 
     def run(self) -> None:
@@ -138,7 +138,7 @@ def check_options(command: Finetune) -> None:
 def recipe_of(command: Finetune) -> "FinetuneRecipe":
     """Return the recipe that the options ask for; what they leave open suits the model and the task."""
     from bertlab.tasks.registry import find_task
-    from bertlab.training.recipes import FinetuneRecipe
+    from bertlab.training.finetune_recipe import FinetuneRecipe
     from bertlab.training.suited import suited_optimization
 
     if command.siamese and command.task != "match":

@@ -27,6 +27,7 @@ from bertlab.cli.search import Search
 from bertlab.cli.shared.arguments import read_arguments
 from bertlab.cli.shared.messages import INTERRUPTED, say
 from bertlab.errors import InputError
+from bertlab.io.gate import each_file_once
 from bertlab.training.engine.signals import ended_by_signals
 
 Command = (
@@ -57,7 +58,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one subcommand. A mistake of the user becomes one line on stderr and exit code 2."""
     try:
         command = read_command(sys.argv[1:] if arguments is None else arguments)
-        with ended_by_signals() if isinstance(command, Pretrain | Finetune) else nullcontext():
+        ended = ended_by_signals() if isinstance(command, Pretrain | Finetune) else nullcontext()
+        with ended, each_file_once():
             command.run()
     except InputError as error:
         from bertlab.training.engine.devices import is_first

@@ -126,13 +126,12 @@ class Pretrain:
         """Measure on held-out text, write the card and print the measures."""
         from bertlab.evaluation.card import write_card
         from bertlab.evaluation.held_out import Learned
-        from bertlab.training.recipes import as_record
 
         say("measuring on held-out text ...")
         measures = material.measure(result.model, result.tokenizer, Learned(recipe.second_task, recipe.max_tokens))
         line = command_line(f"pretrain {self._recipe_name()}", self, (*RECIPE_OPTIONS, *IN_CARD))
         free = not (self.text or self.store)
-        write_card(out, recipe.name, material.about, as_record(recipe), measures, result.seconds, line, free)
+        write_card(out, recipe.name, material.about, asdict(recipe), measures, result.seconds, line, free)
         print_result(measures, as_json=False)
 
     def _large_english(

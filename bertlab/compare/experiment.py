@@ -38,7 +38,7 @@ from bertlab.training.dev_set import best_of
 from bertlab.training.engine.throughput import Row
 from bertlab.training.finetune import finetune, task_and_fields
 from bertlab.training.pretrain import own_objective, pretrain
-from bertlab.training.recipes import PretrainRecipe, as_record
+from bertlab.training.recipes import PretrainRecipe
 from bertlab.training.run_folder import locked
 from bertlab.training.run_settings import FinetuneSettings, PretrainSettings
 
@@ -120,7 +120,7 @@ class Experiment:
         """Return the folder of what a system pretrains, made now unless it is there."""
         recipe = system.pretraining(self.budget, seed)
         text = self.material.name(system.text, system.text_share)
-        parts = {"relative": system.relative, "recipe": as_record(recipe), "text": text, "device": self.device}
+        parts = {"relative": system.relative, "recipe": asdict(recipe), "text": text, "device": self.device}
         folder = self.folder / "pretrained" / f"{system.relative}-{digest(parts)}"
         if not (folder / RESULT).exists():
             self._pretrain(system, recipe, folder, parts)
@@ -174,9 +174,9 @@ class Experiment:
         parts = {
             "relative": system.relative,
             "layers": system.layers,
-            "pretraining": as_record(pretraining),
+            "pretraining": asdict(pretraining),
             "text": self.material.name(system.text, system.text_share),
-            "recipe": as_record(recipe),
+            "recipe": asdict(recipe),
             "examples": self.material.examples_name(task),
             "device": self.device,
             **sizes,

@@ -6,7 +6,8 @@ from typing import Any
 
 from bertlab.inputs.masking import Masking
 from bertlab.relatives.kinds import find_relative
-from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
+from bertlab.training.recipes import PretrainRecipe
 
 RATE = Masking.PAPER.rate  # as in all tables of Devlin et al. 2019
 

@@ -1,6 +1,10 @@
 """Documents and labelled examples: what every corpus yields, whatever it was read from."""
 
 from dataclasses import dataclass
+from typing import Literal
+
+Problem = Literal["single_label_classification", "regression", "multi_label_classification"]
+Label = str | float | tuple[str, ...]  # by problem: a class, a number, any number of classes
 
 
 @dataclass(frozen=True)
@@ -21,13 +25,12 @@ class Document:
 
 @dataclass(frozen=True)
 class TextExample:
-    """A text, or a pair of texts, with its label: a class (str), a number (float), any number of classes (tuple of
-    str), or None where it is unknown."""
+    """A text, or a pair of texts, with its label; None where it is unknown."""
 
     id: str
     text: str
     pair: str | None = None
-    label: str | float | tuple[str, ...] | None = None
+    label: Label | None = None
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,8 @@ from bertlab.io.atomic import atomic_write
 from bertlab.io.locate import locate
 from bertlab.training.engine.throughput import Row
 from bertlab.training.initial_weights import start_from_sinusoids
-from bertlab.training.run_folder import locked, read_rows
+from bertlab.training.run_files import read_rows
+from bertlab.training.run_folder import locked
 
 MODEL = "storyworld-tiny"  # whose shape and vocabulary it has
 SAVED = "reader_bert"  # in data: what the solutions reach in all steps (data/make/reader_bert.py)

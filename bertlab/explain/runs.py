@@ -12,7 +12,8 @@ from bertlab.io.gate import brief, parse_json, present, read_json, read_text
 from bertlab.io.locate import bundled_models, locate, snapshots
 from bertlab.model.weights import weights_file
 from bertlab.training.engine.checkpoints import Checkpoints
-from bertlab.training.run_folder import MEASURES, check_figure, read_record, read_rows
+from bertlab.training.run_files import check_figure, read_record, read_rows
+from bertlab.training.run_folder import MEASURES
 
 BASELINES = "baselines.json"
 

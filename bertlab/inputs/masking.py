@@ -14,7 +14,6 @@ from torch import Tensor
 
 from bertlab.config import IGNORED
 from bertlab.errors import InputError, require
-from bertlab.inputs.chinese import continues_chinese_word
 from bertlab.tokenizer import Tokenizer
 
 NOT_CHOSEN, MASKED, RANDOM, KEPT = range(4)  # values of `Masked.action`
@@ -87,6 +86,8 @@ def mask_tokens(
     ordinary = ~special_tokens_mask.bool()
     continues = tokenizer.continues_word(input_ids) if masking.whole_word else None
     if continues is not None and masking.chinese_words:
+        from bertlab.inputs.chinese import continues_chinese_word
+
         continues |= continues_chinese_word(input_ids, tokenizer)
     words = _words(ordinary, continues)
     chosen = _choose(ordinary, words, masking.rate, generator)

@@ -13,9 +13,8 @@ from bertlab.errors import InputError
 from bertlab.io import hub
 from bertlab.io.fields import check_fields
 from bertlab.io.gate import brief, check_file, present, read_json
-from bertlab.io.locate import locate
+from bertlab.io.locate import ADAPTER, ADAPTER_WEIGHTS, is_adapter, locate
 
-ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 PREFIX = "base_model.model."  # of every tensor's name
 
 # The class that peft's name of a task stands for.
@@ -46,11 +45,6 @@ UNUSED = frozenset(
     "peft_version inference_mode lora_dropout modules_to_save layers_pattern loftq_config eva_config megatron_core "
     "qalora_group_size".split()
 )
-
-
-def is_adapter(folder: Path) -> bool:
-    """Return whether a folder holds an adapter, not a whole model."""
-    return present(folder / ADAPTER)
 
 
 def read_adapter(folder: Path) -> dict[str, Any]:

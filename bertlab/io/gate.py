@@ -11,6 +11,7 @@ import stat
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,6 +24,9 @@ MOST_DEPTH = 50  # of JSON; published files have no more than five
 INHERITED = re.compile(r"/dev/stdin|(?:/dev|/proc/self)/fd/(\d+)")  # open since this process began: <(...) in a shell
 SURROGATE = re.compile("[\ud800-\udfff]")  # half of a pair; JSON can hold one alone
 HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")  # what may become one in a JSON text
+
+
+_READ: ContextVar[dict[tuple[int, ...], bytes] | None] = ContextVar("read", default=None)  # of each_file_once
 
 
 class InMemory(type(Path())):  # type: ignore[misc]  # the kind of path of this system
@@ -131,8 +135,33 @@ def rereadable(path: Path) -> Path:
     return held
 
 
+@contextmanager
+def each_file_once() -> Iterator[None]:
+    """Keep the small files that `read_bytes` reads, in this thread and until the block ends, so that all of a command
+    goes by one state of each: all parts that ask for a model's config.json share one reading. A file that was written
+    anew since then is another one."""
+    token = _READ.set({})
+    try:
+        yield
+    finally:
+        _READ.reset(token)
+
+
 def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     """Return the content of a regular file of at most `most` bytes. InputError names the file."""
+    read = _READ.get()
+    if read is None or most > MOST_BYTES or isinstance(path, InMemory):
+        return _read_bytes(path, most)
+    check_file(path, most)
+    with _plain_errors(path):
+        found = path.stat()
+    state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    if state not in read:
+        read[state] = _read_bytes(path, most)
+    return read[state]
+
+
+def _read_bytes(path: Path, most: int) -> bytes:
     with open_file(path, most) as file, _plain_errors(path):
         content = file.read(most + 1)
     if len(content) > most:

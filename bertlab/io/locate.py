@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from bertlab.errors import InputError
-from bertlab.io import hub
 from bertlab.io.gate import file_below, parse_json, present, read_text
+
+ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"  # of a folder with changes of a model
 
 
 def data_folder() -> Path:
@@ -42,6 +43,11 @@ def locate(name_or_path: str | Path, weights: bool = False) -> Path:
     return _bundled(name) or _from_hub(name, weights)
 
 
+def is_adapter(folder: Path) -> bool:
+    """Return whether a folder holds an adapter, not a whole model."""
+    return present(folder / ADAPTER)
+
+
 def snapshots(folder: Path) -> dict[int, Path]:
     """Return the snapshots that a training left in its folder, step-00100/ and the like, by their step."""
     found = {path.parent.name.removeprefix("step-"): path.parent for path in folder.glob("step-*/config.json")}
@@ -62,6 +68,8 @@ def _bundled(name: str) -> Path | None:
 
 
 def _from_hub(name: str, weights: bool) -> Path:
+    from bertlab.io import hub
+
     if not hub.is_id(name):
         raise InputError(f"{_quoted(name)} is no folder, bundled model or hub id (org/name); {_known()}")
     try:

@@ -15,7 +15,7 @@ from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_folder
 from bertlab.io.gate import expanded
-from bertlab.io.locate import locate
+from bertlab.io.locate import is_adapter, locate
 from bertlab.model.checkpoint import (
     PARTS,
     check_layers,
@@ -24,8 +24,7 @@ from bertlab.model.checkpoint import (
     published_tensors,
     write_weights,
 )
-from bertlab.model.lora import open_weights, write_adapter
-from bertlab.model.weights import WEIGHTS
+from bertlab.model.weights import WEIGHTS, Weights
 
 if TYPE_CHECKING:
     from bertlab.tokenizer import Tokenizer
@@ -148,6 +147,8 @@ class PretrainedModel(nn.Module):
         config["dtype"] = str(dtype or next(self.parameters()).dtype).removeprefix("torch.")
         with atomic_folder(folder) as work:
             if self.adapted_from:
+                from bertlab.model.lora import write_adapter
+
                 write_adapter(self, work, expanded(folder), dtype)
             else:
                 write_weights(published_tensors(self, dtype, self.untrained), work / WEIGHTS)
@@ -158,6 +159,15 @@ class PretrainedModel(nn.Module):
 
     def write_more(self, folder: Path) -> None:
         """Write further files of a checkpoint into a new folder."""
+
+
+def open_weights(folder: Path) -> Weights:
+    """Return the tensors of a folder; those of an adapter are its base's with its changes."""
+    if not is_adapter(folder):
+        return Weights(folder)
+    from bertlab.model.adapted_weights import AdaptedWeights
+
+    return AdaptedWeights(folder)
 
 
 def only_here(config: BertConfig, architecture: str) -> str:

@@ -10,12 +10,11 @@ from torch import Tensor
 import bertlab.model as models
 from bertlab.config import BertConfig, classes_of
 from bertlab.io import hub
-from bertlab.io.adapter import base_of, is_adapter
+from bertlab.io.adapter import base_of
 from bertlab.io.gate import present
-from bertlab.io.locate import locate
-from bertlab.model.base import PretrainedModel
+from bertlab.io.locate import is_adapter, locate
+from bertlab.model.base import PretrainedModel, open_weights
 from bertlab.model.checkpoint import PARTS, check_layers, check_shapes
-from bertlab.model.lora import open_weights
 from bertlab.model.weights import weights_file
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
 

@@ -17,8 +17,8 @@ from safetensors import safe_open
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.io.adapter import ADAPTER_WEIGHTS
 from bertlab.io.gate import brief, check_file, file_below, present, read_json
+from bertlab.io.locate import ADAPTER_WEIGHTS
 
 ASKED = re.compile(r"GLOBAL (\S+)")  # what PyTorch says of a function that a pickle wants to call
 

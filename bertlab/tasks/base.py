@@ -7,24 +7,28 @@ and a call of `bertlab.tasks.registry.register`.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from itertools import islice
 from math import log
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import torch
 
 from bertlab.config import BertConfig
-from bertlab.corpora.labelled.columns import Columns
-from bertlab.corpora.labelled.hub_datasets import HUB, HubSet
-from bertlab.corpora.labelled.records import Record, read_records
-from bertlab.corpora.labelled.tabular import Problem, ReadOptions
+from bertlab.corpora.examples import Problem
 from bertlab.errors import InputError
 from bertlab.inputs.features import Batch, Feature, collate
 from bertlab.io.gate import INHERITED
 from bertlab.model.base import PretrainedModel, beside
-from bertlab.tasks.files import some
 from bertlab.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from bertlab.corpora.labelled.columns import Columns
+    from bertlab.corpora.labelled.hub_datasets import HubSet
+    from bertlab.corpora.labelled.records import Record
+    from bertlab.corpora.labelled.tabular import ReadOptions
+    from bertlab.corpora.reading import Skipped
 
 CHUNK = 1024  # examples that are read at a time, and sorted by length
 CPU_TOKENS, GPU_TOKENS = 1024, 16_384  # of input at a time: enough for full speed, few enough to need little padding
@@ -63,6 +67,20 @@ class Compared:
     predicted: str
     error: float
     probability: float | None = None
+
+
+def made_by(module: str, name: str) -> Callable[[int, int, str], Iterator]:
+    """Return a function that makes examples, by its name in a module that is imported only when it is called."""
+
+    def make(seed: int, count: int, split: str = "train") -> Iterator:
+        return getattr(import_module(module), name)(seed, count, split)
+
+    return make
+
+
+def storyworld(name: str) -> Callable[[int, int, str], Iterator]:
+    """Return the function of that name that makes examples of the storyworld."""
+    return made_by("bertlab.corpora.storyworld", name)
 
 
 @dataclass(frozen=True)
@@ -115,26 +133,28 @@ class Task(ABC, Generic[Example, Predicted]):
 
     @staticmethod
     @abstractmethod
-    def read_rows(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator:
+    def read_rows(records: "Iterator[Record]", source: str, options: "ReadOptions") -> Iterator:
         """Yield the examples of rows with named columns, from a file or the hub; errors call them `source`."""
 
     @classmethod
-    def read_file(cls, path: Path, options: ReadOptions) -> Iterator[Example]:
+    def read_file(cls, path: Path, options: "ReadOptions") -> Iterator[Example]:
         """Yield the examples of a file; by default one of rows (.csv, .tsv, .jsonl, .txt)."""
+        from bertlab.corpora.labelled.records import read_records
+
         records = read_records(path, options.encoding, options.skipped, options.columns)
         return cls.read_rows(records, str(path), options)
 
     @classmethod
-    def read_examples(cls, path: Path, options: ReadOptions) -> Iterator[Example]:
+    def read_examples(cls, path: Path, options: "ReadOptions") -> Iterator[Example]:
         """Yield the examples of a file. InputError names the file and line of a bad row, or a file without examples."""
         return some(cls.read_file(path, options), path, options.skipped)
 
-    def read_new(self, path: Path, options: ReadOptions) -> Iterator[Example]:
+    def read_new(self, path: Path, options: "ReadOptions") -> Iterator[Example]:
         """Yield the examples of a file to predict; by default it is one like those to learn from, without labels."""
         return self.read_examples(path, options)
 
     @classmethod
-    def check_first(cls, path: Path, options: ReadOptions) -> None:
+    def check_first(cls, path: Path, options: "ReadOptions") -> None:
         """Raise the InputErrors of `read_examples` that the first example of a file shows. What comes through a pipe
         can be read but once, so it is left alone."""
         if INHERITED.fullmatch(str(path)):
@@ -145,15 +165,17 @@ class Task(ABC, Generic[Example, Predicted]):
             examples.close()  # and with it the file
 
     @classmethod
-    def hub_set(cls, name: str, columns: Columns, problem: Problem) -> HubSet:
+    def hub_set(cls, name: str, columns: "Columns", problem: Problem) -> "HubSet":
         """Return a data set by its short name (sst2, squad, ...), or any by its address with these columns.
 
         InputError: the short name is that of a data set for another family.
         """
+        from bertlab.corpora.labelled.hub_datasets import HUB, HubSet
+
         if name not in HUB:
             return HubSet(name, cls.read_rows, columns, problem)
-        if HUB[name].reader is not cls.read_rows:
-            fitting = ", ".join(other for other in HUB if HUB[other].reader is cls.read_rows)
+        if HUB[name].task not in cls.names:
+            fitting = ", ".join(other for other in HUB if HUB[other].task in cls.names)
             raise InputError(f"--dataset {name}: is for another task; for this one there are {fitting or 'none'}")
         return HUB[name]
 
@@ -234,6 +256,15 @@ class Task(ABC, Generic[Example, Predicted]):
     def confusions(self, examples: Sequence[Example], predictions: Sequence[Predicted]) -> list[tuple[str, str]] | None:
         """Return the (right, predicted) class of each thing that has one; None where there are no classes."""
         return None
+
+
+def some(examples: Iterator[Example], source: str | Path, skipped: "Skipped | None") -> Iterator[Example]:
+    """Yield the same examples; InputError where there is none."""
+    if (first := next(examples, None)) is None:
+        why = f" that can be used: {skipped}" if skipped else ""
+        raise InputError(f"{source}: holds no example{why}")
+    yield first
+    yield from examples
 
 
 def batches(features: Iterable[Row], tokens: int, size: int | None = None) -> Iterator[list[Row]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample
+from bertlab.corpora.examples import ChoiceExample, Label, QAExample, TextExample
 from bertlab.corpora.letters import LETTER, UNSPACED, WORD
 from bertlab.corpora.sentences import split_sentences
 
@@ -23,7 +23,6 @@ STRENGTHS = (0.3, 1.0, 3.0, 10.0)  # C of scikit-learn; the best one by five-fol
 FEW = 100  # examples; with less, rare words count too and C is 1
 TERM = rf"[{UNSPACED}]|(?:(?![{UNSPACED}]){LETTER}){{2,}}"  # what TF-IDF counts
 
-Label = str | float | tuple[str, ...]
 Matrix = Any  # of scipy or numpy (N, F)
 
 

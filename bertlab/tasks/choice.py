@@ -1,20 +1,21 @@
 """Which of several continuations is the right one (Devlin et al. 2019, section 4.4)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bertlab.config import BertConfig
-from bertlab.corpora import storyworld
 from bertlab.corpora.examples import ChoiceExample
-from bertlab.corpora.labelled.tabular import choice_examples
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, choice_features
 from bertlab.model import BertForMultipleChoice, ClassifierOutput
 from bertlab.model.base import PretrainedModel
-from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, ranked, surprisal
-from bertlab.tasks.baselines import likeliest_choice
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, ranked, storyworld, surprisal
 from bertlab.tasks.measures import score_choices
+
+if TYPE_CHECKING:
+    from bertlab.corpora.labelled.records import Record
+    from bertlab.corpora.labelled.tabular import ReadOptions
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,17 @@ class ChoicePrediction(Prediction):
 class ChoiceTask(Task[ChoiceExample, ChoicePrediction]):
     """All examples have the same number of choices."""
 
-    names = {"choice": TaskName("which of several continuations is right", storyworld.choices)}
+    names = {"choice": TaskName("which of several continuations is right", storyworld("choices"))}
     head = BertForMultipleChoice
     best = "accuracy"
     options = frozenset({"pooling", "layer_mix", "label_smoothing"})
     given = (("text", "choices"),)
-    read_rows = staticmethod(choice_examples)
+
+    @staticmethod
+    def read_rows(records: "Iterator[Record]", source: str, options: "ReadOptions") -> Iterator[ChoiceExample]:
+        from bertlab.corpora.labelled.tabular import choice_examples
+
+        return choice_examples(records, source, options)
 
     def head_fields(self, examples: Sequence[ChoiceExample]) -> dict[str, Any]:
         return {}
@@ -67,6 +73,8 @@ class ChoiceTask(Task[ChoiceExample, ChoicePrediction]):
     def baselines(
         self, known: Sequence[ChoiceExample], examples: Sequence[ChoiceExample]
     ) -> dict[str, dict[str, float]]:
+        from bertlab.tasks.baselines import likeliest_choice
+
         guesses = [ChoicePrediction(likeliest_choice(example), ()) for example in examples]
         return {
             "by chance": {"accuracy": 1 / len(examples[0].choices)},

@@ -2,27 +2,26 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from bertlab.config import IGNORED, BertConfig
-from bertlab.corpora.docstring_pairs import docstring_pairs
 from bertlab.corpora.examples import TextExample
-from bertlab.corpora.labelled.columns import LABELS
-from bertlab.corpora.labelled.records import Record
-from bertlab.corpora.labelled.tabular import ReadOptions, text_examples
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, Target
 from bertlab.model.base import PretrainedModel
 from bertlab.model.sentences import BertForSentenceEmbedding, SentenceOutput
-from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName
-from bertlab.tasks.baselines import TERM
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, made_by
 from bertlab.tasks.measures import score_ranks
 
+if TYPE_CHECKING:
+    from bertlab.corpora.labelled.records import Record
+    from bertlab.corpora.labelled.tabular import ReadOptions
+
+DOCSTRINGS = made_by("bertlab.corpora.docstring_pairs", "docstring_pairs")
 COUNTED = 20_000  # examples that the baseline counts words in
 SAME = ("1", "1.0", "true", "yes", "same", "equivalent", "duplicate", "paraphrase", "entailment")
 OTHER = ("0", "0.0", "false", "no", "different", "neutral", "contradiction")  # and what begins with "not"
@@ -45,21 +44,18 @@ class EmbeddingTask(Task[TextExample, PairPrediction]):
     Pairs with a label that says otherwise are not learned from; in a search their second texts are further candidates.
     """
 
-    names = {
-        "match": TaskName("which texts mean the same, by one vector for each", pairs=True, docstrings=docstring_pairs)
-    }
+    names = {"match": TaskName("which texts mean the same, by one vector for each", pairs=True, docstrings=DOCSTRINGS)}
     head = BertForSentenceEmbedding
     best = "mrr"
     whole_batches = True
     given = (("text", "pair"),)
 
     @staticmethod
-    def read_rows(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[TextExample]:
+    def read_rows(records: "Iterator[Record]", source: str, options: "ReadOptions") -> Iterator[TextExample]:
         """Yield the pairs; the column of labels may be missing."""
-        first = list(_first(records))
-        labelled = bool(options.columns.label) or any(name in record.values for record in first for name in LABELS)
-        options = replace(options, labelled=options.labelled and labelled)
-        return text_examples(chain(first, records), source, options)
+        from bertlab.corpora.labelled.tabular import maybe_labelled
+
+        return maybe_labelled(records, source, options)
 
     def head_fields(self, examples: Sequence[TextExample]) -> dict[str, Any]:
         if not any(is_same(example) for example in examples):
@@ -100,6 +96,8 @@ class EmbeddingTask(Task[TextExample, PairPrediction]):
 
     def baselines(self, known: Sequence[TextExample], examples: Sequence[TextExample]) -> dict[str, dict[str, float]]:
         from sklearn.feature_extraction.text import TfidfVectorizer
+
+        from bertlab.tasks.baselines import TERM
 
         tfidf = TfidfVectorizer(token_pattern=TERM, sublinear_tf=True).fit(
             text for example in (*known[:COUNTED], *examples) for text in both(example)
@@ -156,8 +154,3 @@ def partner_ranks(examples: Sequence[TextExample], similarity: Tensor) -> list[t
             others = row[unique][unique != numbers[texts[number]]]
             ranks.append((1 + int((others >= row[number]).sum()), int(unique[row[unique].argmax()])))
     return ranks
-
-
-def _first(records: Iterator[Record]) -> Iterator[Record]:
-    if (first := next(records, None)) is not None:
-        yield first

@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
+from bertlab.corpora.examples import Problem
 from bertlab.corpora.labelled.columns import Columns
-from bertlab.corpora.labelled.tabular import Problem, ReadOptions
+from bertlab.corpora.labelled.tabular import ReadOptions
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
-
-Example = TypeVar("Example")
 
 
 @dataclass(frozen=True)
@@ -50,15 +49,6 @@ class FileOptions:
     ) -> ReadOptions:
         """Return the options of a reader, with a counter of its own for rows that are left out."""
         return ReadOptions(self.columns, problem, pairs, labelled, self.encoding, self.skipped())
-
-
-def some(examples: Iterator[Example], source: str | Path, skipped: Skipped | None) -> Iterator[Example]:
-    """Yield the same examples; InputError where there is none."""
-    if (first := next(examples, None)) is None:
-        why = f" that can be used: {skipped}" if skipped else ""
-        raise InputError(f"{source}: holds no example{why}")
-    yield first
-    yield from examples
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The field's measures for each task family, by the libraries that define them, with 95% intervals.
+"""The field's measures for each task family, as scikit-learn, conlleval and SQuAD's script count, with 95% intervals.
 
 All are 0..1, correlations -1..1, the error of numbers in their own unit. The main ones come with the bounds of their
 95% interval, `NAME_low` and `NAME_high`. `gold` and `predicted` hold the examples in the same order.
@@ -10,14 +10,14 @@ run gives another model, and have no width where all examples are alike.
 import re
 import string
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import SequenceMatcher
 from operator import eq
-from typing import Any
 
 import numpy as np
 
-from bertlab.corpora.labelled.schemes import OUTSIDE, PREFIX, as_names, spelling_of
+from bertlab.corpora.labelled.schemes import OUTSIDE, PREFIX, as_names, entity_spans, spelling_of
 from bertlab.errors import InputError
 from bertlab.inputs.chinese import CHARACTER, mixed_words
 
@@ -145,10 +145,7 @@ def score_entities(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
     and BILOU are read as what they mean, and plain labels as as_names does. A figure of no entity at all is 0.
     """
     _check_words(gold, predicted)
-    named = _named(gold, predicted)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of plain labels among others, which count as entities of their own
-        return _score_entities(*named)
+    return _score_entities(*_named(gold, predicted))
 
 
 def _named(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> tuple[list[list[str]], ...]:
@@ -183,21 +180,22 @@ def share_of_words(right: np.ndarray, words: np.ndarray, axis: int = -1) -> np.n
 
 
 def _score_entities(gold: list[list[str]], predicted: list[list[str]]) -> dict[str, float]:
-    from seqeval.metrics import accuracy_score
-    from seqeval.metrics.sequence_labeling import get_entities, precision_recall_fscore_support
+    spans = [[set(entity_spans(labels)) for labels in sentences] for sentences in (gold, predicted)]
+    kinds = sorted({kind for sentence in spans[0] for kind, *_ in sentence})  # the same ones whatever is predicted
+    hits, right, found = _span_counts(*spans)
+    scores = {"precision": hits.sum() / max(1, found.sum()), "recall": hits.sum() / max(1, right.sum())}
+    scores |= bounded("f1", float(f1_of_counts(hits, right, found)), f1_of_counts, hits, right, found)
+    pairs = [pair for sentences in zip(gold, predicted, strict=True) for pair in zip(*sentences, strict=True)]
+    scores["token_accuracy"] = sum(label == other for label, other in pairs) / len(pairs)
+    for kind in kinds:
+        of_kind = ([{span for span in sentence if span[0] == kind} for sentence in side] for side in spans)
+        scores[f"f1:{kind}"] = f1_of_counts(*_span_counts(*of_kind))
+    return {name: float(value) for name, value in scores.items()}
 
-    spans = [
-        [set(get_entities(labels)) for labels in sentences] for sentences in (gold, predicted)
-    ]  # (type, first, last)
-    counts = [(len(right & found), len(right), len(found)) for right, found in zip(*spans, strict=True)]
-    precision, recall, f1, _ = precision_recall_fscore_support(gold, predicted, average="micro", zero_division=0)
-    scores = {"precision": float(precision), "recall": float(recall)}
-    scores |= bounded("f1", float(f1), f1_of_counts, *np.array(counts).T)
-    scores["token_accuracy"] = float(accuracy_score(gold, predicted))
-    known, other = ({span[0] for sentence in sentences for span in sentence} for sentences in spans)
-    each = precision_recall_fscore_support(gold, predicted, average=None, zero_division=0)[2]
-    each = dict(zip(sorted(known | other), each, strict=True))
-    return scores | {f"f1:{name}": float(each[name]) for name in sorted(known)}  # the same ones whatever is predicted
+
+def _span_counts(gold: Sequence[set], predicted: Sequence[set]) -> np.ndarray:
+    """Return the numbers of hits, of right and of predicted entities in each of N sentences (3, N)."""
+    return np.array([(len(a & b), len(a), len(b)) for a, b in zip(gold, predicted, strict=True)]).T
 
 
 def score_answers(gold: Sequence[tuple[str, ...]], predicted: Sequence[str]) -> dict[str, float]:
@@ -221,21 +219,22 @@ def score_answers(gold: Sequence[tuple[str, ...]], predicted: Sequence[str]) -> 
 
 def answer_score(right: Sequence[str], found: str) -> tuple[float, float]:
     """Return exact match and F1 of one question, 0..1: those of SQuAD, or for Chinese characters of CMRC."""
-    from torchmetrics.functional.text import squad
-
     if any(map(CHARACTER.search, (*right, found))):
         exact, f1 = zip(*(chinese_score(mixed_words(answer), mixed_words(found)) for answer in right), strict=True)
         return max(exact), max(f1)
-    right = [answer for answer in right if _counted_words(answer)] or [""]
-    answers = {"text": right, "answer_start": [0] * len(right)}
-    target: dict[str, Any] = {"answers": answers, "id": ""}
-    scores = squad({"prediction_text": found, "id": ""}, target)
-    return float(scores["exact_match"]) / 100, float(scores["f1"]) / 100
+    answers, said = [words for answer in right if (words := counted_words(answer))] or [[]], counted_words(found)
+    return float(said in answers), max(word_f1(answer, said) for answer in answers)
 
 
-def _counted_words(answer: str) -> str:
-    """Return what SQuAD's script compares of an answer: no capitals, punctuation or articles."""
-    return ARTICLE.sub(" ", answer.lower().translate(NO_PUNCTUATION)).strip()
+def counted_words(answer: str) -> list[str]:
+    """Return what SQuAD's script compares of an answer: its words, without capitals, punctuation and articles."""
+    return ARTICLE.sub(" ", answer.lower().translate(NO_PUNCTUATION)).split()
+
+
+def word_f1(right: list[str], found: list[str]) -> float:
+    """Return the F1 of the words of an answer, in any order; 1 where neither has one."""
+    hits = (Counter(right) & Counter(found)).total()
+    return 2 * hits / (len(right) + len(found)) if right or found else 1.0
 
 
 def chinese_score(right: list[str], found: list[str]) -> tuple[float, float]:

@@ -1,5 +1,6 @@
 """All task families, and all tasks by the names that commands and recipes use."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
 from bertlab.tokenizer import Tokenizer
 
+RECIPE = "recipe.json"
 FAMILIES: list[type[Task]] = []
 TASKS: dict[str, NamedTask] = {}
 UNLISTED: dict[str, NamedTask] = {}
@@ -74,10 +76,10 @@ def open_task(model: str | Path, device: str = "cpu") -> tuple[PretrainedModel, 
 
 def task_of(family: type[Task], folder: Path, config: BertConfig, tokenizer: Tokenizer) -> Task:
     """Return the task of a model that is open, with the lengths of the run in its folder."""
-    recipe = folder / "recipe.json"
-    max_length = min(_whole(recipe, "max_length", MAX_LENGTH), config.max_position_embeddings)
-    task = family(tokenizer, max_length, _whole(recipe, "stride", 0))
-    task.learned = learned_task(folder)
+    recipe = _recorded(folder)
+    max_length = min(_whole(recipe, "max_length", MAX_LENGTH, folder), config.max_position_embeddings)
+    task = family(tokenizer, max_length, _whole(recipe, "stride", 0, folder))
+    task.learned = TASKS.get(str(recipe.get("task")))
     if task.learned and len(task.given) > 1:  # the same head judges texts or pairs; the run folder says which
         task.given = tuple(form for form in task.given if ("pair" in form) == task.learned.pairs)
     return task
@@ -89,20 +91,14 @@ def family_of(model: str | Path) -> type[Task] | None:
     return next((family for family in FAMILIES if family.head.__name__ in kinds), None)
 
 
-def learned_task(model: str | Path) -> NamedTask | None:
-    """Return the task that a run folder was fine-tuned for; None for another checkpoint."""
-    name = _recorded(locate(model) / "recipe.json").get("task")
-    return TASKS.get(name) if isinstance(name, str) else None
+def _recorded(folder: Path) -> dict[str, Any]:
+    """Return the fields of a run folder's recipe.json; none where there is no such file."""
+    return read_json(folder / RECIPE) if present(folder / RECIPE) else {}
 
 
-def _recorded(recipe: Path) -> dict[str, Any]:
-    """Return the fields of a recipe.json; none where there is no such file."""
-    return read_json(recipe) if present(recipe) else {}
-
-
-def _whole(recipe: Path, name: str, default: int) -> int:
-    """Return a length in tokens from a recipe. InputError: it is not a whole number."""
-    value = _recorded(recipe).get(name, default)
+def _whole(recipe: Mapping[str, Any], name: str, default: int, folder: Path) -> int:
+    """Return a length in tokens from the recipe of a folder. InputError: it is not a whole number."""
+    value = recipe.get(name, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < min(default, 1):
-        raise InputError(f"{recipe}: {name} must be a positive whole number, not {brief(value)}")
+        raise InputError(f"{folder / RECIPE}: {name} must be a positive whole number, not {brief(value)}")
     return value

@@ -3,24 +3,25 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
 
 from bertlab.config import BertConfig
-from bertlab.corpora import storyworld
-from bertlab.corpora.examples import TextExample
-from bertlab.corpora.labelled.tabular import Problem, text_examples
+from bertlab.corpora.examples import Label, Problem, TextExample
 from bertlab.errors import InputError, printable
 from bertlab.inputs.features import Feature, text_features
 from bertlab.model import BertForSequenceClassification
 from bertlab.model.base import PretrainedModel
-from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, ranked, surprisal
-from bertlab.tasks.baselines import Label, predicted_by_overlap, predicted_by_tfidf, skipped
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, ranked, storyworld, surprisal
 from bertlab.tasks.measures import score_classes, score_label_sets, score_numbers
+
+if TYPE_CHECKING:
+    from bertlab.corpora.labelled.records import Record
+    from bertlab.corpora.labelled.tabular import ReadOptions
 
 MOST_CLASSES = 1000  # more different labels than this are no classes
 FEW_NUMBERS = 10  # decimals that may be classes, as half stars are
@@ -53,15 +54,20 @@ class SequenceTask(Task[TextExample, TextPrediction]):
     names = {
         "sentence": TaskName("a class, a number or several classes for each text"),
         "pair": TaskName("the same for each pair of texts", pairs=True),
-        "sentiment": TaskName("what a text thinks of its subject", storyworld.sentiment),
-        "entailment": TaskName("whether the second text follows from the first", storyworld.entailment, pairs=True),
-        "matching": TaskName("whether two texts mean the same", storyworld.matching, pairs=True),
+        "sentiment": TaskName("what a text thinks of its subject", storyworld("sentiment")),
+        "entailment": TaskName("whether the second text follows from the first", storyworld("entailment"), pairs=True),
+        "matching": TaskName("whether two texts mean the same", storyworld("matching"), pairs=True),
     }
     head = BertForSequenceClassification
     best = "accuracy"
     options = frozenset({"problem", "pooling", "layer_mix", "label_smoothing", "class_weights"})
     given = (("text",), ("text", "pair"))
-    read_rows = staticmethod(text_examples)
+
+    @staticmethod
+    def read_rows(records: "Iterator[Record]", source: str, options: "ReadOptions") -> Iterator[TextExample]:
+        from bertlab.corpora.labelled.tabular import text_examples
+
+        return text_examples(records, source, options)
 
     def head_fields(self, examples: Sequence[TextExample]) -> dict[str, Any]:
         labels = [known_label(example.id, example.label) for example in examples]
@@ -121,6 +127,8 @@ class SequenceTask(Task[TextExample, TextPrediction]):
         return (score_label_sets if isinstance(predicted[0], tuple) else score_classes)(gold, predicted, names)
 
     def baselines(self, known: Sequence[TextExample], examples: Sequence[TextExample]) -> dict[str, dict[str, float]]:
+        from bertlab.tasks.baselines import predicted_by_overlap, predicted_by_tfidf, skipped
+
         labels = [known_label(example.id, example.label) for example in known]
         numbers = isinstance(labels[0], float)
         usual: Label = _mean(labels) if numbers else Counter(labels).most_common(1)[0][0]

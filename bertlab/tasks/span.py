@@ -4,17 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from bertlab.config import BertConfig
-from bertlab.corpora import storyworld
 from bertlab.corpora.examples import QAExample
-from bertlab.corpora.labelled.hub_datasets import question_rows
-from bertlab.corpora.labelled.squad import read_squad
-from bertlab.corpora.labelled.tabular import ReadOptions
-from bertlab.corpora.reading import read_beginning
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_ANSWER_TOKENS, MAX_LENGTH, SpanFeature, span_features, usual_stride
 from bertlab.model import BertForQuestionAnswering
@@ -27,10 +22,13 @@ from bertlab.tasks.answers import (
     decide,
     read_windows,
 )
-from bertlab.tasks.base import Compared, Given, Task, TaskName, ranked
-from bertlab.tasks.baselines import likeliest_sentence
+from bertlab.tasks.base import Compared, Given, Task, TaskName, ranked, storyworld
 from bertlab.tasks.measures import answer_score, score_answers
 from bertlab.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from bertlab.corpora.labelled.records import Record
+    from bertlab.corpora.labelled.tabular import ReadOptions
 
 NO_ANSWER = "no answer"
 REPEATS = 20  # spans that are looked at for each answer to be listed: many may have one text
@@ -44,14 +42,13 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
     Answers start and end at the borders of words; of tokens instead with `whole_words=False`, as published.
     """
 
-    names = {"qa": TaskName("questions whose answer is a span of a passage", storyworld.questions)}
+    names = {"qa": TaskName("questions whose answer is a span of a passage", storyworld("questions"))}
     head = BertForQuestionAnswering
     best = "f1"
     target = "start_positions"
     options = frozenset({"stride"})
     usual_length = MAX_LENGTH
     given = (("question", "passage"),)
-    read_rows = staticmethod(question_rows)
 
     def __init__(
         self,
@@ -70,14 +67,24 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
             if value < 1:
                 raise InputError(f"{name} must be at least 1, not {value}")
 
+    @staticmethod
+    def read_rows(records: "Iterator[Record]", source: str, options: "ReadOptions") -> Iterator[QAExample]:
+        from bertlab.corpora.labelled.hub_datasets import question_rows
+
+        return question_rows(records, source, options)
+
     @classmethod
-    def read_file(cls, path: Path, options: ReadOptions) -> Iterator[QAExample]:
+    def read_file(cls, path: Path, options: "ReadOptions") -> Iterator[QAExample]:
         """Yield the questions of a SQuAD file."""
+        from bertlab.corpora.labelled.squad import read_squad
+
         return read_squad(path, labelled=options.labelled, encoding=options.encoding, skipped=options.skipped)
 
     @classmethod
-    def check_first(cls, path: Path, options: ReadOptions) -> None:
+    def check_first(cls, path: Path, options: "ReadOptions") -> None:
         """A JSON file shows its first example only when it is read whole, but it shows at once whether it is one."""
+        from bertlab.corpora.reading import read_beginning
+
         beginning = read_beginning(path, options.encoding, option=True).lstrip()
         if beginning and not beginning.startswith("{"):
             raise InputError(f'{path}: no SQuAD file (JSON with a list "data")')
@@ -134,6 +141,8 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
         return figures
 
     def baselines(self, known: Sequence[QAExample], examples: Sequence[QAExample]) -> dict[str, dict[str, float]]:
+        from bertlab.tasks.baselines import likeliest_sentence
+
         right = [right_answers(example) for example in examples]
         sentences = [likeliest_sentence(example) for example in examples]
         return {

@@ -5,19 +5,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
 
 from bertlab.config import BertConfig
-from bertlab.corpora import storyworld
 from bertlab.corpora.examples import TokenExample
-from bertlab.corpora.labelled.conll import has_words, read_conll
-from bertlab.corpora.labelled.hub_datasets import word_rows
-from bertlab.corpora.labelled.records import read_records
-from bertlab.corpora.labelled.schemes import OUTSIDE, are_entities, as_names, goes_on, spelled, spelling_of
-from bertlab.corpora.labelled.tabular import ReadOptions, text_examples
+from bertlab.corpora.labelled.schemes import (
+    OUTSIDE,
+    are_entities,
+    as_names,
+    entity_spans,
+    goes_on,
+    spelled,
+    spelling_of,
+)
 from bertlab.errors import InputError, printable
 from bertlab.inputs.features import Batch, Feature, WordsFeature, word_features
 from bertlab.inputs.spans import after_marks
@@ -25,11 +28,14 @@ from bertlab.io.gate import rereadable
 from bertlab.model import BertForTokenClassification
 from bertlab.model.base import PretrainedModel
 from bertlab.model.crf import forbidden_steps
-from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName
-from bertlab.tasks.files import some
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, some, storyworld
 from bertlab.tasks.measures import score_entities, score_tags
 from bertlab.tasks.sequence import MOST_CLASSES, check_label
 from bertlab.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from bertlab.corpora.labelled.records import Record
+    from bertlab.corpora.labelled.tabular import ReadOptions
 
 LabelledRow = tuple[list[str], list[float]]  # the label of each word, and its probability
 
@@ -73,17 +79,24 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
 
     names = {
         "token": TaskName("a label for each word"),
-        "entities": TaskName("names and what they name", storyworld.entities),
+        "entities": TaskName("names and what they name", storyworld("entities")),
     }
     head = BertForTokenClassification
     best = "f1"
     options = frozenset({"layer_mix", "token_decoder", "label_smoothing", "class_weights"})
     line_formats = {".conll": TokenPrediction.as_conll}
-    read_rows = staticmethod(word_rows)
+
+    @staticmethod
+    def read_rows(records: "Iterator[Record]", source: str, options: "ReadOptions") -> Iterator[TokenExample]:
+        from bertlab.corpora.labelled.hub_datasets import word_rows
+
+        return word_rows(records, source, options)
 
     @classmethod
-    def read_file(cls, path: Path, options: ReadOptions) -> Iterator[TokenExample]:
+    def read_file(cls, path: Path, options: "ReadOptions") -> Iterator[TokenExample]:
         """Yield the sentences of a CoNLL file."""
+        from bertlab.corpora.labelled.conll import read_conll
+
         how: dict[str, Any] = {"labelled": options.labelled, "encoding": options.encoding, "skipped": options.skipped}
         if options.columns.text is not None:
             how["word_column"] = _number("--text-column", options.columns.text)
@@ -91,8 +104,12 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
             how["label_column"] = _number("--label-column", options.columns.label)
         return read_conll(path, **how)
 
-    def read_new(self, path: Path, options: ReadOptions) -> Iterator[TokenExample]:
+    def read_new(self, path: Path, options: "ReadOptions") -> Iterator[TokenExample]:
         """Yield the sentences of a CoNLL file; of one whose lines or rows hold texts, the words of each text."""
+        from bertlab.corpora.labelled.conll import has_words
+        from bertlab.corpora.labelled.records import read_records
+        from bertlab.corpora.labelled.tabular import text_examples
+
         path = rereadable(path)
         if has_words(path, options.columns, options.encoding):
             yield from self.read_examples(path, options)
@@ -282,10 +299,8 @@ def words_of(text: str, tokenizer: Tokenizer) -> list[tuple[int, int]]:
 
 
 def entities(words: Sequence[str], labels: Sequence[str]) -> list[Entity]:
-    """Return the names that the labels of a sentence mark, as seqeval reads them."""
-    from seqeval.metrics.sequence_labeling import get_entities
-
-    return [Entity(kind, a, b, " ".join(words[a : b + 1])) for kind, a, b in get_entities(as_names([labels])[0])]
+    """Return the names that the labels of a sentence mark."""
+    return [Entity(kind, a, b, " ".join(words[a : b + 1])) for kind, a, b in entity_spans(as_names([labels])[0])]
 
 
 def _listed(found: set[Entity]) -> str:

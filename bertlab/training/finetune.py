@@ -17,7 +17,6 @@ from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.model import BertModel
 from bertlab.model.base import PretrainedModel
-from bertlab.model.lora import adapt, merge
 from bertlab.tasks.base import Task
 from bertlab.tasks.registry import family_of, find_task, foreign_options
 from bertlab.tasks.sequence import problem_of
@@ -30,7 +29,7 @@ from bertlab.training.engine.micro_batches import Batch
 from bertlab.training.engine.optim import freeze
 from bertlab.training.engine.precision import Products
 from bertlab.training.engine.throughput import Row, encoder_operations
-from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.run import Run
 from bertlab.training.run_settings import FinetuneSettings
 from bertlab.training.task_loss import loss_of
@@ -100,7 +99,10 @@ def finetune(
             task.tune(model.to(run.fabric.device), dev)
         model.to("cpu")
         run.finish(model, task.tokenizer)
-        merge(model)
+        if model.adapted_from:
+            from bertlab.model.lora import merge
+
+            merge(model)
     return Finetuned(model, task.tokenizer, task, rows, dev_set.rows, run.seconds, run.stopped)
 
 
@@ -151,6 +153,8 @@ def choose_trained(model: PretrainedModel, recipe: FinetuneRecipe) -> None:
     """Freeze what the recipe leaves as it is; with `lora` all of the encoder, which gets low-rank changes."""
     freeze(model, recipe.freeze)
     if recipe.lora:
+        from bertlab.model.lora import adapt
+
         adapt(model, recipe.model, recipe.lora, torch.Generator().manual_seed(recipe.seed))
 
 
@@ -177,17 +181,17 @@ def check_options(recipe: FinetuneRecipe) -> None:
             raise InputError(f"{name}={value}: means nothing for the task {recipe.task}")
 
 
-def check_length(recipe: FinetuneRecipe) -> None:
-    """Raise an InputError for rows that are longer than the model reads."""
-    if recipe.max_length > (most := BertConfig.from_pretrained(recipe.model).max_position_embeddings):
+def check_length(recipe: FinetuneRecipe, config: BertConfig) -> None:
+    """Raise an InputError for rows that are longer than the model with this config reads."""
+    if recipe.max_length > (most := config.max_position_embeddings):
         limit = f"the {most} positions of {recipe.model}"
         raise InputError(f"max_length={recipe.max_length} is more than {limit}: give less with --max-length")
 
 
 def head_config(recipe: FinetuneRecipe, fields: dict[str, Any]) -> tuple[BertConfig, bool]:
     """Return the config of the model to train, and whether its checkpoint has a head for these labels already."""
-    check_length(recipe)
     config = BertConfig.from_pretrained(recipe.model)
+    check_length(recipe, config)
     changes = {name: getattr(recipe, name) for name in HEAD}
     if recipe.dropout is not None:
         changes |= {"hidden_dropout_prob": recipe.dropout, "attention_probs_dropout_prob": recipe.dropout}

@@ -17,7 +17,7 @@ from bertlab.training.dev_set import best_of
 from bertlab.training.engine.checkpoints import Checkpoints
 from bertlab.training.engine.throughput import Row
 from bertlab.training.finetune import finetune
-from bertlab.training.recipes import FinetuneRecipe, as_record
+from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.run_folder import MEASURES, check_recipe, locked
 from bertlab.training.run_settings import FinetuneSettings
 from bertlab.training.suited import suited_rates
@@ -60,7 +60,7 @@ def search(
         measured: dict[Path, float] = {}
         for folder, trial in trials.items():
             if (folder / MEASURES).exists():  # it was run to its end
-                check_recipe(folder, as_record(trial))
+                check_recipe(folder, trial)
             elif not run_trial(folder, trial, examples, dev, settings, **options):
                 return None
             measures = read_json(folder / MEASURES)

@@ -14,7 +14,6 @@ from bertlab.inputs.store import TokenStore
 from bertlab.model import BertForPreTraining
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents, batches, can_prefetch, prefetch, token_ids
-from bertlab.training.distill import distillation
 from bertlab.training.engine.callbacks import Callbacks
 from bertlab.training.engine.devices import compile_layers, is_first
 from bertlab.training.engine.loop import LoopSettings
@@ -170,6 +169,8 @@ def own_objective(recipe: PretrainRecipe, tokenizer: Tokenizer | None) -> Object
     Opens that model. InputError: it cannot be opened, or is no start for this recipe.
     """
     if recipe.teacher:
+        from bertlab.training.distill import distillation
+
         assert tokenizer is not None, "a teacher has one"
         return distillation(recipe, tokenizer)
     opened = None

@@ -1,20 +1,14 @@
-"""Recipes: everything that the result of a training depends on, in one frozen record; the named ones stand below."""
+"""What a pretraining depends on, in one frozen record; the named recipes stand below."""
 
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from bertlab.config import VARIANTS, BertConfig
-from bertlab.errors import InputError, at_least_one, check_batch_size
+from bertlab.errors import InputError, at_least_one, check_batch_size, check_seed
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import SecondTask, least_tokens
 from bertlab.training.engine.optim import Optimization
-from bertlab.training.suited import OWN, WIDE, has_read_little
-
-
-def check_seed(seed: int) -> None:
-    """Raise an InputError for a seed that numpy's generators do not take."""
-    if not 0 <= seed < 2**32:
-        raise InputError(f"seed={seed}: must be between 0 and {2**32 - 1}")
+from bertlab.training.suited import WIDE, has_read_little
 
 
 @dataclass(frozen=True)
@@ -165,67 +159,6 @@ def gentle_optimization(recipe: PretrainRecipe) -> Optimization:
     return Optimization("adamw", learning_rate=1e-4 if recipe.hidden_size >= WIDE else 5e-4)
 
 
-@dataclass(frozen=True)
-class FinetuneRecipe:
-    """A head for a task on top of a pretrained encoder, and how both are trained (Devlin et al. 2019, appendix A.3)."""
-
-    task: str = "sentiment"  # a name of bertlab.tasks.NAMES
-    model: str = "storyworld-tiny"
-    examples: int = 32_000  # of the storyworld; unused with a file of your own
-    # head
-    problem: Literal["single_label_classification", "regression", "multi_label_classification"] = (
-        "single_label_classification"  # of texts and pairs: a class, a number, any number of classes
-    )
-    pooling: Literal["cls", "mean"] = "cls"
-    layer_mix: Literal["last", "second-to-last", "sum-last-4", "concat-last-4", "scalar-mix"] = "last"
-    token_decoder: Literal["linear", "cnn", "crf"] = "linear"
-    dropout: float | None = None  # that of the model if not given
-    freeze: str = "none"  # embeddings, encoder, or how many of the lowest layers are left as they are
-    lora: int = 0  # rank of the low-rank changes that alone are learned with the head; 0: all weights are
-    # input
-    max_length: int = 128  # tokens of a row
-    stride: int = 0  # tokens from one window of a long passage to the next; 0: a third of max_length
-    # training
-    batch_size: int = 32
-    epochs: float = 3.0
-    steps: int = 0  # instead of epochs
-    label_smoothing: float = 0.0
-    class_weights: Literal["none", "balanced"] = "none"  # balanced: rare classes count as much as frequent ones
-    evaluate_every: int = 0  # steps between two evaluations on the dev set; 0: once an epoch
-    patience: int = 0  # evaluations in a row without a better figure that end the training; 0: none do
-    snapshot_steps: tuple[int, ...] = ()
-    optim: Optimization = OWN  # of the model above; bertlab.training.suited has what suits others
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        at_least_one(examples=self.examples, max_length=self.max_length)
-        check_batch_size(self.batch_size)
-        for name in ("stride", "steps", "evaluate_every", "patience", "lora"):
-            if getattr(self, name) < 0:
-                raise InputError(f"{name}={getattr(self, name)}: must not be negative")
-        check_seed(self.seed)
-        if not 0 < self.epochs < float("inf"):
-            raise InputError(f"epochs={self.epochs}: must be above 0")
-        if not 0 <= self.label_smoothing < 1:
-            raise InputError(f"label_smoothing={self.label_smoothing}: must be at least 0 and below 1")
-        for name, off in (("label_smoothing", 0.0), ("class_weights", "none")):
-            if (value := getattr(self, name)) == off:
-                continue
-            if self.token_decoder == "crf" or self.problem != "single_label_classification":
-                raise InputError(f"{name}={value}: is for one class of several, and not for a CRF")
-        if self.dropout is not None and not 0 <= self.dropout < 1:
-            raise InputError(f"dropout={self.dropout}: must be at least 0 and below 1")
-
-    @property
-    def name(self) -> str:
-        """The name of the run folder and its card."""
-        return f"{self.model.rstrip('/').rpartition('/')[2]}-{self.task}"
-
-    def count_steps(self, features: int) -> int:
-        """Return the number of steps for so many features an epoch."""
-        return self.steps or max(1, round(self.epochs * -(-features // self.batch_size)))
-
-
 PRETRAIN = {
     recipe.name: recipe
     for recipe in (
@@ -281,8 +214,3 @@ def pretrain_recipe(name: str) -> PretrainRecipe:
     if name not in PRETRAIN:
         raise InputError(f"there is no pretraining recipe {name!r}: choose one of {', '.join(PRETRAIN)}")
     return PRETRAIN[name]
-
-
-def as_record(recipe: PretrainRecipe | FinetuneRecipe) -> dict[str, Any]:
-    """Return the recipe as plain data, for recipe.json and the model card."""
-    return asdict(recipe)

@@ -20,12 +20,14 @@ from bertlab.training.engine.loop import LoopSettings, LossFunction, train
 from bertlab.training.engine.micro_batches import Batch
 from bertlab.training.engine.precision import Products, choose
 from bertlab.training.engine.throughput import Row
-from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe, as_record
 from bertlab.training.run_folder import RunFolder
 from bertlab.training.run_settings import RunSettings
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+
+    from bertlab.training.finetune_recipe import FinetuneRecipe
+    from bertlab.training.recipes import PretrainRecipe
 
 Log = Callable[[Row], None]
 
@@ -50,7 +52,7 @@ class Run:
     @contextmanager
     def opened(
         self,
-        recipe: PretrainRecipe | FinetuneRecipe,
+        recipe: "PretrainRecipe | FinetuneRecipe",
         out: str | Path | None,
         products: Products,
         *,
@@ -69,7 +71,7 @@ class Run:
         check_processes(fabric, recipe.batch_size, whole_batches)
         with ExitStack() as self._held:
             if out and fabric.is_global_zero:
-                folder = RunFolder(out, as_record(recipe), keep, settings.resume)
+                folder = RunFolder(out, recipe, keep, settings.resume)
                 self.folder = self._held.enter_context(folder)
             launch(fabric)
             self.state = fabric.broadcast(self.folder.saved_state(minutes) if self.folder else None)

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, get_type_hints
+from typing import TYPE_CHECKING, Any, Self, get_type_hints
 
 import torch
 from filelock import FileLock, Timeout
@@ -21,19 +21,20 @@ from torch import Tensor
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_folder, atomic_write
 from bertlab.io.fields import check_fields
-from bertlab.io.gate import expanded, present, read_json, read_text
+from bertlab.io.gate import expanded, read_json
 from bertlab.model.base import PretrainedModel
 from bertlab.model.weights import weights_file
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.engine.checkpoints import FORMAT, SAVED, Checkpoints, Rows, State, check_state
 from bertlab.training.engine.conditions import Conditions
 from bertlab.training.engine.throughput import Row
-from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe
+
+if TYPE_CHECKING:
+    from bertlab.training.finetune_recipe import FinetuneRecipe
+    from bertlab.training.recipes import PretrainRecipe
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}  # of some network file systems
 RECIPE, MEASURES, STATES = "recipe.json", "measures.json", "resume"
-MOST_LOG_BYTES = 200_000_000  # a million steps, each with its row
-LARGEST = 1e30  # of a figure: more overflows in a chart
 AT_START = (RECIPE, "machine.json", "baselines.json")  # what a run writes before its first step
 RUN_STATE = {"text": str, "minutes": float | None, "conditions": dict}  # what a run adds to each state, of which kind
 DEV_STATE = {"evaluations": Rows, "best": dict[str, Tensor]}  # what a fine-tuning adds
@@ -81,13 +82,15 @@ class RunFolder:
     killed run goes on from. Until `close`, or the end of a with statement, no other run can use the folder.
     """
 
-    def __init__(self, folder: str | Path, recipe: dict[str, Any], keep: int = 2, resume: bool = False):
+    def __init__(
+        self, folder: str | Path, recipe: "PretrainRecipe | FinetuneRecipe", keep: int = 2, resume: bool = False
+    ):
         """Begin a new run, or with `resume` open the unfinished one. InputError if the folder holds something else or
         another run is using it."""
         self.folder = expanded(folder)
         self.states = Checkpoints(self.folder / STATES, keep)
         self.resume, self.stopped = resume, False
-        self.has_dev_set = "task" in recipe
+        self.has_dev_set = hasattr(recipe, "task")
         self.inputs: dict[str, Any] = {}
         self.state: State | None = None
         with ExitStack() as held:
@@ -104,14 +107,14 @@ class RunFolder:
             self._forget()
         self.close()
 
-    def _begin(self, held: ExitStack, recipe: dict[str, Any]) -> None:
+    def _begin(self, held: ExitStack, recipe: "PretrainRecipe | FinetuneRecipe") -> None:
         if self.resume:
             check_unfinished(self.folder)  # before the lock makes a folder
             held.enter_context(locked(self.folder))
             check_unfinished(self.folder)
             check_recipe(self.folder, recipe)
             return
-        text = json.dumps(recipe, indent=2) + "\n"
+        text = json.dumps(asdict(recipe), indent=2) + "\n"
         self._create(text)
         held.enter_context(locked(self.folder))
         check_unused(self.folder)
@@ -232,56 +235,12 @@ def check_unused(folder: Path) -> None:
         raise InputError(f"{folder} holds a run already: choose another --out or remove it")
 
 
-def read_record(path: Path) -> dict[str, Any]:
-    """Return the plain data of a recipe.json; fields may be missing, and others than today's may be there.
-
-    InputError names the file, and a field whose value is not of the type that recipes have.
-    """
-    record = read_json(path)
-    check_fields(record, get_type_hints(FinetuneRecipe if "task" in record else PretrainRecipe), str(path))
-    return record
-
-
-def check_recipe(folder: Path, recipe: dict[str, Any]) -> None:
+def check_recipe(folder: Path, recipe: "PretrainRecipe | FinetuneRecipe") -> None:
     """Raise an InputError if the run in the folder was begun with another recipe, or by a version with other fields."""
-    begun, asked = read_record(folder / RECIPE), json.loads(json.dumps(recipe))
+    begun, asked = read_json(folder / RECIPE), json.loads(json.dumps(asdict(recipe)))
+    check_fields(begun, get_type_hints(type(recipe)), str(folder / RECIPE))
     if other := sorted(begun.keys() ^ asked.keys()):
         raise InputError(f"{folder} was begun by another version of bertlab ({other[0]}): resume it with that")
     changed = [f"{key} was {begun[key]!r}" for key in asked if asked[key] != begun[key]]
     if changed:
         raise InputError(f"{folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")
-
-
-def read_rows(path: Path) -> list[Row]:
-    """Read metrics.csv or dev.csv; a missing file has no rows. A last line without its end is still being written and
-    left out. InputError names a damaged line."""
-    if not present(path):  # no dev set, or no step with a finite gradient
-        return []
-    lines = read_text(path, MOST_LOG_BYTES).splitlines(keepends=True)
-    whole = [line.strip().split(",") for line in lines if line.endswith("\n")]
-    if not whole:
-        return []
-    names, *rows = whole
-    if "step" not in names:
-        raise InputError(f"{path} cannot be read (it has no column step)")
-    if repeated := [name for number, name in enumerate(names) if not name or name in names[:number]]:
-        raise InputError(f"{path}, line 1: the column {repeated[0]!r} has no name or that of another one")
-    return [_read_row(names, row, f"{path}, line {number}") for number, row in enumerate(rows, start=2)]
-
-
-def _read_row(names: list[str], row: list[str], where: str) -> Row:
-    try:
-        figures = dict(zip(names, map(float, row), strict=True))
-    except ValueError as error:
-        raise InputError(f"{where}: {len(names)} numbers are expected ({', '.join(names[:3])}, ...)") from error
-    for name, figure in figures.items():
-        check_figure(figure, f"{where}, column {name}")
-    if not 0 <= figures["step"] == int(figures["step"]):
-        raise InputError(f"{where}, column step: {figures['step']:g} is no number of a step")
-    return figures
-
-
-def check_figure(figure: float, where: str) -> None:
-    """Raise an InputError for a figure that no chart can show: nan, an infinity, or one beyond all measures."""
-    if not abs(figure) <= LARGEST:
-        raise InputError(f"{where}: {figure:g} is no figure of a training; restore the file or remove this line")

@@ -15,7 +15,7 @@ from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Task
 from bertlab.training.engine.loop import LossFunction
 from bertlab.training.engine.micro_batches import WHOLE, Batch, Shares
-from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
 
 
 def loss_of(recipe: FinetuneRecipe, task: Task, model: PretrainedModel, features: Sequence[Feature]) -> LossFunction:

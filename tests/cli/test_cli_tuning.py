@@ -17,7 +17,7 @@ from bertlab.cli.shared.tuning import untrained
 from bertlab.corpora.examples import TextExample
 from bertlab.training.engine import loop
 from bertlab.training.finetune import start_model, task_and_fields
-from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
 
 COLOURS = ("red", "blue")
 QUICK = "--batch-size 4 --device cpu"

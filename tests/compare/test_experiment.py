@@ -4,7 +4,7 @@ import csv
 import json
 import re
 import signal
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
 
@@ -30,7 +30,6 @@ from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import batches, token_ids
 from bertlab.training.distill import distillation_operations
 from bertlab.training.objective import bert_operations
-from bertlab.training.recipes import as_record
 from tests.alike import assert_alike
 
 TOY = budget(
@@ -54,7 +53,7 @@ def test_every_table_builds_its_recipes(name, size):
     table = TABLES[name]
     names = [system.name for system in table.systems]
     recipes = [
-        json.dumps([as_record(one.pretraining(size, 1)), one.relative, one.layers, one.text, one.text_share, one.tasks])
+        json.dumps([asdict(one.pretraining(size, 1)), one.relative, one.layers, one.text, one.text_share, one.tasks])
         for one in table.systems
     ]
     assert len(set(names)) == len(names) and len(set(recipes)) == len(recipes)  # no two systems are the same

@@ -22,11 +22,13 @@ from bertlab.inputs.store import read_header
 from bertlab.io.gate import InMemory
 from bertlab.io.locate import locate
 from bertlab.io.stories import read_story
-from bertlab.model.sentences import own_pooling
+from bertlab.model.pooling import own_pooling
 from bertlab.model.weights import read_index, read_tensors
 from bertlab.search.units import paragraphs
 from bertlab.training.engine.checkpoints import Checkpoints
-from bertlab.training.run_folder import check_recipe, read_rows
+from bertlab.training.recipes import PretrainRecipe
+from bertlab.training.run_files import read_rows
+from bertlab.training.run_folder import check_recipe
 
 SECONDS = 20
 LONG = 100_000_000  # characters of a line
@@ -43,7 +45,7 @@ READERS: dict[str, tuple[Callable[[Path], object], bool]] = {
     "questions.json": (lambda path: list(read_squad(path)), JSON),
     "words.conll": (lambda path: list(read_conll(path)), OTHER),
     "metrics.csv": (read_rows, OTHER),
-    "recipe.json": (lambda path: check_recipe(path.parent, {}), JSON),
+    "recipe.json": (lambda path: check_recipe(path.parent, PretrainRecipe()), JSON),
     "baselines.json": (lambda path: read_run(finished(path.parent)), JSON),
     "resume/state-0000001-0123456789abcdef.pt": (lambda path: Checkpoints(path.parent).newest(), OTHER),
     "config.json": (BertConfig.from_file, JSON),

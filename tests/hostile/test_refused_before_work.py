@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,6 @@ from bertlab.inputs.store_writing import write_store
 from bertlab.io.locate import data_folder
 from bertlab.training.engine.checkpoints import Checkpoints
 from bertlab.training.recipes import PRETRAIN as PRETRAIN_RECIPES
-from bertlab.training.recipes import as_record
 from bertlab.training.run_folder import locked
 from bertlab.vocabulary import SPECIAL_TOKENS
 
@@ -270,7 +269,7 @@ def add_models(place, recipe, tok):
 
 def add_runs(place):
     """A finished run, unfinished ones with states, and one whose recipe was edited."""
-    record = json.loads(json.dumps(as_record(PRETRAIN_RECIPES["own-text"])))
+    record = json.loads(json.dumps(asdict(PRETRAIN_RECIPES["own-text"])))
     for name, recipe in {"run": record, "unfinished": record, "broken": record}.items():
         (place / name).mkdir()
         (place / name / "recipe.json").write_text(json.dumps(recipe))

@@ -23,7 +23,8 @@ from bertlab import (
 )
 from bertlab.config import classes_of
 from bertlab.io.locate import bundled_models, locate
-from bertlab.model.lora import adapt, adapted_layers, merge, open_weights
+from bertlab.model.base import open_weights
+from bertlab.model.lora import adapt, adapted_layers, merge
 from bertlab.model.summary import model_facts
 from bertlab.tasks.registry import open_task
 

@@ -16,7 +16,7 @@ from bertlab.tasks.files import FileOptions
 from bertlab.tasks.registry import FAMILIES, TASKS, find_task, open_task, register
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune
-from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.run_settings import FinetuneSettings
 from tests.alike import assert_alike
 

@@ -9,6 +9,8 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from seqeval.metrics import accuracy_score, classification_report
+from seqeval.metrics.sequence_labeling import precision_recall_fscore_support
 
 from bertlab.errors import InputError
 from bertlab.tasks.measures import (
@@ -180,6 +182,22 @@ def test_the_measures_of_entities_do_not_depend_on_what_is_said():
     looks = [score_entities(gold, [said.split()]) for said in ("O O O", "B-pet O B-place", "B-person O B-place")]
     assert {tuple(look) for look in looks} == {tuple(looks[0])} and looks[1]["f1:place"] == 1
     assert looks[0].keys() > {"f1:person", "f1:place"}
+
+
+MARKED = st.lists(st.sampled_from("O B-person I-person B-place I-place S-place E-person".split()), min_size=1)
+
+
+@tries(50)
+@given(st.lists(st.tuples(MARKED, MARKED).map(lambda pair: list(zip(*pair, strict=False))), min_size=1))
+def test_entities_as_seqeval_counts(sentences):
+    gold, said = ([[pair[side] for pair in pairs] for pairs in sentences] for side in (0, 1))
+    found = score_entities(gold, said)
+    support = precision_recall_fscore_support(gold, said, average="micro", zero_division=0)
+    assert [found[name] for name in ("precision", "recall", "f1")] == pytest.approx(support[:3])
+    assert found["token_accuracy"] == pytest.approx(accuracy_score(gold, said))
+    kinds = [name.removeprefix("f1:") for name in found if name.startswith("f1:")]
+    each = classification_report(gold, said, output_dict=True, zero_division=0) if kinds else {}
+    assert [found[f"f1:{kind}"] for kind in kinds] == pytest.approx([each[kind]["f1-score"] for kind in kinds])
 
 
 def test_an_entity_may_begin_with_an_inside_tag():

@@ -19,7 +19,7 @@ from bertlab.explain.runs import read_run
 from bertlab.tasks.registry import find_task, open_task
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import batches, by_length, finetune, start_model
-from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.run_settings import FinetuneSettings
 from bertlab.training.task_loss import task_loss
 from tests.alike import assert_alike

@@ -13,7 +13,8 @@ from bertlab import InputError
 from bertlab.cli.main import main
 from bertlab.explain.runs import read_run
 from bertlab.training.engine.checkpoints import Checkpoints
-from bertlab.training.run_folder import RunFolder, read_record
+from bertlab.training.run_files import read_record
+from bertlab.training.run_folder import RunFolder
 from tests.training.toy import pretrained
 
 
@@ -202,4 +203,4 @@ def test_unreadable_states_name_a_way_that_works(what, stopped, short, texts, to
     advice = "begin the run again with another --out and without --resume"
     with pytest.raises(InputError, match=rf"{path.name}.* no whole checkpoint to go on from; {advice}"):
         pretrained(short, texts, tok, out=stopped, resume=True)
-    RunFolder(tmp_path / "another", {"seed": 0}).close()  # the advice
+    RunFolder(tmp_path / "another", short).close()  # the advice

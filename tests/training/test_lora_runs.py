@@ -14,8 +14,8 @@ from bertlab.model.lora import TARGETS, adapted_layers
 from bertlab.tasks.registry import find_task, open_task
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import finetune
+from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.grid import grid
-from bertlab.training.recipes import FinetuneRecipe
 from bertlab.training.run_settings import FinetuneSettings
 from bertlab.training.suited import LORA_RATES
 from tests.alike import assert_alike

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -14,17 +15,16 @@ import torch
 
 from bertlab import BertForPreTraining, InputError
 from bertlab.training.initial_weights import new_model
-from bertlab.training.recipes import as_record
 from bertlab.training.run_folder import RunFolder, locked
 
 ROW = {"step": 10, "mlm_loss": 5.123456789, "tokens_per_second": 12345678.9}
 
 
 def test_recipe_and_rows_are_written(tmp_path, recipe):
-    run = RunFolder(tmp_path / "runs" / "one", as_record(recipe))
+    run = RunFolder(tmp_path / "runs" / "one", recipe)
     run.log(ROW)
     run.log(ROW | {"step": 20})
-    assert json.loads((run.folder / "recipe.json").read_text()) == json.loads(json.dumps(as_record(recipe)))
+    assert json.loads((run.folder / "recipe.json").read_text()) == json.loads(json.dumps(asdict(recipe)))
     text = (run.folder / "metrics.csv").read_bytes().decode()
     assert text.splitlines()[0] == "step,mlm_loss,tokens_per_second" and "\r" not in text
     with (run.folder / "metrics.csv").open() as file:
@@ -37,14 +37,14 @@ def test_recipe_and_rows_are_written(tmp_path, recipe):
 def test_a_folder_that_holds_a_run_is_not_overwritten(name, tmp_path, recipe):
     (tmp_path / name).write_text("precious")
     with pytest.raises(InputError, match="holds a run already") as caught:
-        RunFolder(tmp_path, as_record(recipe))
+        RunFolder(tmp_path, recipe)
     assert str(tmp_path) in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == [name] and (tmp_path / name).read_text() == "precious"
 
 
 def test_a_folder_with_other_files_is_fine(tmp_path, recipe):
     (tmp_path / "notes.txt").write_text("mine")
-    with RunFolder(tmp_path, as_record(recipe)) as run:
+    with RunFolder(tmp_path, recipe) as run:
         run.log(ROW)
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
@@ -52,23 +52,22 @@ def test_a_folder_with_other_files_is_fine(tmp_path, recipe):
 def test_a_folder_that_cannot_be_made(tmp_path, recipe):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file/run: cannot be written"):
-        RunFolder(tmp_path / "file" / "run", as_record(recipe))
+        RunFolder(tmp_path / "file" / "run", recipe)
     with pytest.raises(InputError, match="run folder .*file"):
-        RunFolder(tmp_path / "file", as_record(recipe))
+        RunFolder(tmp_path / "file", recipe)
 
 
 # One training at a time
 
 
 def test_a_folder_in_use_is_one_line(tmp_path, recipe):
-    record = as_record(recipe)
-    with RunFolder(tmp_path / "run", record) as first:
+    with RunFolder(tmp_path / "run", recipe) as first:
         for resume in (False, True):
             first.states.save({"step": 3})
             with pytest.raises(InputError, match="run: another training is writing to it"):
-                RunFolder(tmp_path / "run", record, resume=resume)
+                RunFolder(tmp_path / "run", recipe, resume=resume)
         assert json.loads((tmp_path / "run" / "recipe.json").read_text())["seed"] == 0
-    RunFolder(tmp_path / "run", record, resume=True).close()
+    RunFolder(tmp_path / "run", recipe, resume=True).close()
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["recipe.json", "resume"]
 
 
@@ -115,7 +114,7 @@ def test_a_run_folder_is_never_seen_without_its_recipe(empty, tmp_path, recipe):
         for folder in folders:
             if empty:
                 folder.mkdir()
-            RunFolder(folder, as_record(recipe)).close()
+            RunFolder(folder, recipe).close()
         ended.set()
         reader.result()
     assert seen
@@ -123,13 +122,13 @@ def test_a_run_folder_is_never_seen_without_its_recipe(empty, tmp_path, recipe):
 
 def test_home_is_understood(tmp_path, recipe, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    with RunFolder("~/runs/one", as_record(recipe)) as run:
+    with RunFolder("~/runs/one", recipe) as run:
         run.log(ROW)
     assert {path.name for path in (tmp_path / "runs" / "one").iterdir()} == {"recipe.json", "metrics.csv"}
 
 
 def test_full_disk_while_logging(tmp_path, recipe, monkeypatch):
-    run = RunFolder(tmp_path, as_record(recipe))
+    run = RunFolder(tmp_path, recipe)
 
     def full(*args, **kwargs):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -140,7 +139,7 @@ def test_full_disk_while_logging(tmp_path, recipe, monkeypatch):
 
 
 def test_full_disk_while_saving_keeps_the_checkpoint_before(tmp_path, recipe, tok, monkeypatch):
-    run = RunFolder(tmp_path / "run", as_record(recipe))
+    run = RunFolder(tmp_path / "run", recipe)
     model = new_model(recipe, tok)
     run.save(model, tok)
     before = {path.name: path.read_bytes() for path in run.folder.iterdir()}
@@ -160,7 +159,7 @@ def test_full_disk_while_saving_keeps_the_checkpoint_before(tmp_path, recipe, to
 
 
 def test_snapshots_are_folders_of_their_own(tmp_path, recipe, tok):
-    run = RunFolder(tmp_path, as_record(recipe))
+    run = RunFolder(tmp_path, recipe)
     model = new_model(recipe, tok)
     assert run.save(model, tok, 7, dtype=torch.float16) == tmp_path / "step-00007"
     again = BertForPreTraining.from_pretrained(tmp_path / "step-00007")

@@ -9,7 +9,8 @@ import pytest
 from bertlab import BertConfig
 from bertlab.cli.finetune import Finetune, recipe_of
 from bertlab.cli.pretrain import Pretrain
-from bertlab.training.recipes import PRETRAIN, FinetuneRecipe, PretrainRecipe, gentle_optimization
+from bertlab.training.finetune_recipe import FinetuneRecipe
+from bertlab.training.recipes import PRETRAIN, PretrainRecipe, gentle_optimization
 from bertlab.training.suited import COMPACT_RATES, OWN, OWN_RATES, PAPER_RATES, suited_optimization
 from bertlab.training.suited import suited_rates as rates_of
 

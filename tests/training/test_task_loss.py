@@ -11,7 +11,7 @@ from bertlab.corpora.examples import QAExample
 from bertlab.inputs.features import Feature
 from bertlab.training.engine.micro_batches import micro_batches
 from bertlab.training.finetune import task_and_fields
-from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.task_loss import balanced_weights, task_loss
 
 

@@ -22,11 +22,9 @@ from bertlab import (
 from bertlab.errors import InputError
 from bertlab.explain.ablation import random_control
 from bertlab.io import hub
-from bertlab.io.adapter import ADAPTER
 from bertlab.io.gate import brief, present
-from bertlab.io.locate import bundled_models, locate, snapshots
-from bertlab.model.base import PretrainedModel
-from bertlab.model.lora import open_weights
+from bertlab.io.locate import ADAPTER, bundled_models, locate, snapshots
+from bertlab.model.base import PretrainedModel, open_weights
 from bertlab.model.weights import weights_file
 from bertlab.tasks.registry import family_of
 

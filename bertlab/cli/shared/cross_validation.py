@@ -10,7 +10,7 @@ from bertlab.cli.shared.tuning import COMPARISON, OURS, Measures, Options, check
 
 if TYPE_CHECKING:
     from bertlab.cli.shared.examples import Sets
-    from bertlab.training.recipes import FinetuneRecipe
+    from bertlab.training.finetune_recipe import FinetuneRecipe
 
 
 def cross_validate(
@@ -25,7 +25,6 @@ def cross_validate(
     from bertlab.evaluation.folds import split_folds, write_spread
     from bertlab.evaluation.wording import second_label
     from bertlab.io.gate import read_json
-    from bertlab.training.recipes import as_record
     from bertlab.training.run_folder import MEASURES, check_recipe, locked
 
     check_begun(out, options.settings.resume)
@@ -42,7 +41,7 @@ def cross_validate(
                 say(f"fold {number} of {count}")
                 run_once(prepared(options, folder), recipe, fold, folder)
             elif not options.grid:
-                check_recipe(folder, as_record(options.lengthened(recipe, fold)))
+                check_recipe(folder, options.lengthened(recipe, fold))
             found.append(read_json(folder / COMPARISON))
         return write_spread(out, recipe.name, found, OURS, second_label(folder))
 

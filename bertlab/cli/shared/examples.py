@@ -16,12 +16,12 @@ from bertlab.corpora.labelled.hub_datasets import HubSet, read_hub
 from bertlab.corpora.reading import Skipped, rows
 from bertlab.errors import InputError
 from bertlab.evaluation.report import plain
-from bertlab.tasks.base import Task
-from bertlab.tasks.files import FileOptions, naming, some
+from bertlab.tasks.base import Task, some
+from bertlab.tasks.files import FileOptions, naming
 from bertlab.tasks.registry import TASKS, find_task
 from bertlab.tasks.sequence import UnknownLabelError
 from bertlab.tokenizer import Tokenizer
-from bertlab.training.recipes import FinetuneRecipe
+from bertlab.training.finetune_recipe import FinetuneRecipe
 
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, if no dev file is given
 FEW = 50  # examples to choose by

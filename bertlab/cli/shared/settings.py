@@ -16,7 +16,8 @@ import tyro
 from bertlab.errors import InputError
 
 if TYPE_CHECKING:
-    from bertlab.training.recipes import FinetuneRecipe, PretrainRecipe
+    from bertlab.training.finetune_recipe import FinetuneRecipe
+    from bertlab.training.recipes import PretrainRecipe
 
 T = TypeVar("T")
 Recipe = TypeVar("Recipe", "PretrainRecipe", "FinetuneRecipe")

@@ -11,8 +11,8 @@ from bertlab.tasks.registry import find_task
 from bertlab.training.engine.devices import check_processes, is_first, open_fabric
 from bertlab.training.engine.loggers import require_loggers
 from bertlab.training.finetune import check_length, check_options, choose_trained
+from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.grid import check_grid
-from bertlab.training.recipes import FinetuneRecipe
 from bertlab.training.run_folder import check_unfinished, check_unused, locked
 from bertlab.training.run_settings import FinetuneSettings
 
@@ -23,14 +23,15 @@ def check_start(
     """Raise an InputError for what options, machine, run folder, model and the first row of each file can refuse."""
     family = find_task(recipe.task).family
     check_options(recipe)
-    check_length(recipe)
     require_loggers(settings.tensorboard, settings.wandb)
     fabric = open_fabric(settings.device, settings.devices)
     check_processes(fabric, recipe.batch_size, family.whole_batches)
     if is_first():
         check_folder(out, settings.resume, folds, grid)
     with warnings.catch_warnings(action="ignore"):  # that the encoder has no pooler may not matter
-        choose_trained(BertModel.from_pretrained(recipe.model), recipe)
+        model = BertModel.from_pretrained(recipe.model)
+    check_length(recipe, model.config)
+    choose_trained(model, recipe)
     for path in dict.fromkeys(filter(None, (sources.train, sources.dev, sources.test))):
         family.check_first(path, sources.files.reading(recipe.problem, find_task(recipe.task).pairs))
 

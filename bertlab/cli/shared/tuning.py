@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bertlab.model.base import PretrainedModel
     from bertlab.tasks.base import Task
     from bertlab.training.engine.conditions import Conditions
-    from bertlab.training.recipes import FinetuneRecipe
+    from bertlab.training.finetune_recipe import FinetuneRecipe
 
 INNER = re.compile("_(low|high)$|:")  # bounds, and figures of single classes
 COMPARISON = "comparison.json"
@@ -57,7 +57,6 @@ def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path
     from bertlab.model.base import only_here
     from bertlab.tasks.registry import find_task
     from bertlab.training.engine.devices import is_first
-    from bertlab.training.recipes import as_record
 
     recipe = learn(options, options.lengthened(recipe, sets), sets, out)
     if not is_first():
@@ -73,7 +72,7 @@ def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path
         say(f"note: {note}")
         about += f"\n\nNote: {note}."
     measures, others = rows[OURS], {name: row for name, row in rows.items() if name != OURS}
-    card = as_record(recipe), measures, trained_for(out), options.line, options.free, others
+    card = asdict(recipe), measures, trained_for(out), options.line, options.free, others
     write_card(out, recipe.name, about, *card, second=second_label(out))
     return rows
 
@@ -101,7 +100,6 @@ def learn(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -
     """Train in the run folder, unless that is done already; return the recipe, of a grid the best one."""
     from bertlab.training.finetune import finetune
     from bertlab.training.grid import search
-    from bertlab.training.recipes import as_record
     from bertlab.training.run_folder import check_recipe
 
     report_once = cache(say)  # each setting of a grid is another run
@@ -116,7 +114,7 @@ def learn(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -
         best = search(*data, settings=replace(options.settings, on_start=begin), on_trial=report_trial)
         return best or end_stopped("in the middle of the grid")
     if options.settings.resume and is_trained(out):
-        check_recipe(out, as_record(recipe))
+        check_recipe(out, recipe)
         return recipe
     settings = replace(options.settings, on_start=begin, on_evaluation=report_evaluation)
     result = finetune(recipe, sets.train, sets.dev, settings=settings, out=out)
@@ -193,7 +191,7 @@ def measure(out: Path, recipe: "FinetuneRecipe", sets: "Sets", options: Options)
     """Return the measures of the saved model on the test set and of what it is compared with; write report.md."""
     from bertlab.evaluation.report import write_report
     from bertlab.evaluation.wording import second_label
-    from bertlab.training.run_folder import read_rows
+    from bertlab.training.run_files import read_rows
 
     sizes = [f"{len(examples):,}" for examples in (sets.train, sets.dev, sets.test)]
     learned = "Learned from {} examples, the checkpoint chosen by {}, measured on {}.".format(*sizes)
@@ -230,7 +228,7 @@ def predict(folder: Path, examples: "Sequence", options: Options) -> "tuple[Task
 
 def trained_for(out: Path) -> float:
     """Return the seconds of the training, those before a kill and of all settings of a grid included."""
-    from bertlab.training.run_folder import read_rows
+    from bertlab.training.run_files import read_rows
 
     folders = [*(out / "grid").glob("*")] or [out]
     return sum(rows[-1]["seconds"] for folder in folders if (rows := read_rows(folder / "metrics.csv")))

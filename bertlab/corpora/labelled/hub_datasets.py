@@ -7,12 +7,12 @@ from functools import partial
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 
-from bertlab.corpora.examples import QAExample, TokenExample
+from bertlab.corpora.examples import Problem, QAExample, TokenExample
 from bertlab.corpora.labelled.columns import Columns
 from bertlab.corpora.labelled.conll import Tags, check_word, wanted
 from bertlab.corpora.labelled.records import Record
 from bertlab.corpora.labelled.squad import SquadEntry, qa_examples
-from bertlab.corpora.labelled.tabular import Problem, ReadOptions, choice_examples, text_examples
+from bertlab.corpora.labelled.tabular import ReadOptions, choice_examples, text_examples
 from bertlab.corpora.reading import Skipped, usable
 from bertlab.errors import InputError
 
@@ -94,6 +94,11 @@ class HubSet:
     revision: str | None = None
     unknown: float | None = None
     dev: str = "validation"
+
+    @property
+    def task(self) -> str:
+        """The task that these examples are for."""
+        return TASKS.get(self.reader, "")
 
 
 def read_hub(
@@ -187,6 +192,12 @@ INFERENCE = Columns("premise", "hypothesis", "label")
 WORDS = Columns(text="tokens", label="ner_tags")
 PARQUET = "refs/convert/parquet"
 
+TASKS: dict[Reader, str] = {
+    text_examples: "sentence",
+    word_rows: "token",
+    question_rows: "qa",
+    choice_examples: "choice",
+}  # by reader
 HUB = {
     "cola": HubSet("nyu-mll/glue/cola", text_examples, SENTENCE),
     "sst2": HubSet("nyu-mll/glue/sst2", text_examples, SENTENCE),

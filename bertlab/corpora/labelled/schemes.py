@@ -75,3 +75,21 @@ def as_names(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
     if spelling or any(PREFIX.match(label) for label in every):
         return [[spelled(label, spelling or USUAL) for label in labels] for labels in sentences]
     return [[label if label == OUTSIDE else f"I-{label}" for label in labels] for labels in sentences]
+
+
+def entity_spans(labels: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Return the names that labels in the usual spelling mark, as (kind, first word, last word).
+
+    Broken sequences are read as conlleval does (CoNLL 2003), and seqeval in its default mode: a name begins with I- or
+    E- too where none of that kind goes on. A plain label among others is a name of its own.
+    """
+    found, first, before, kind_before = [], 0, OUTSIDE, ""
+    for word, label in enumerate([*labels, OUTSIDE]):
+        mark, kind = label[0], label[1:].split("-", 1)[-1] or "_"
+        other = kind != kind_before
+        if before in "ES" or (before in "BI" and mark in "BSO") or (before not in "O." and other):
+            found.append((kind_before, first, word - 1))
+        if mark in "BS" or (before in "ESO" and mark in "EI") or (mark not in "O." and other):
+            first = word
+        before, kind_before = mark, kind
+    return found

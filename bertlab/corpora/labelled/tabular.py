@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
-from bertlab.corpora.examples import ChoiceExample, TextExample
-from bertlab.corpora.labelled.columns import BEGINNINGS, IDS, TEXTS, Columns, found_columns, usual_choices
+from bertlab.corpora.examples import ChoiceExample, Label, Problem, TextExample
+from bertlab.corpora.labelled.columns import BEGINNINGS, IDS, LABELS, TEXTS, Columns, found_columns, usual_choices
 from bertlab.corpora.labelled.records import Record, read_records
 from bertlab.corpora.reading import Skipped, check_text, usable
 from bertlab.errors import InputError
@@ -19,7 +19,6 @@ from bertlab.io.locate import data_folder
 
 WHOLE = re.compile(r"[+-]?\d+\.0")
 LONGER = 13  # words: a shorter review may not show what it is about
-Problem = Literal["single_label_classification", "regression", "multi_label_classification"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +92,13 @@ def text_examples(records: Iterator[Record], source: str, options: ReadOptions) 
     yield from usable(_wanted(records, columns.label, options.skipped, several), read, options.skipped)
 
 
+def maybe_labelled(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[TextExample]:
+    """Yield the same of rows whose column of labels may be missing."""
+    first = list(islice(records, 1))
+    labelled = bool(options.columns.label) or any(name in record.values for record in first for name in LABELS)
+    return text_examples(chain(first, records), source, replace(options, labelled=options.labelled and labelled))
+
+
 def choice_examples(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[ChoiceExample]:
     """Yield texts with several continuations, from rows with lists "choices" or columns ending0, ending1, ...
 
@@ -147,7 +153,7 @@ def _text(record: Record, column: str | None) -> str:
     return check_text(record.value(column), record.cell(column))
 
 
-def _label(record: Record, column: str, problem: Problem) -> str | float | tuple[str, ...]:
+def _label(record: Record, column: str, problem: Problem) -> Label:
     value, where = record.value(column), record.cell(column)
     if value is None or (column == "gold_label" and value == "-"):  # SNLI: its annotators did not agree
         raise InputError(f"{where} holds no label but {value!r}; --on-error skip leaves such rows out")

@@ -1,12 +1,14 @@
 """How labels mark names: one spelling for all, and the names that seqeval finds."""
 
+import warnings
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 
 from bertlab.corpora.labelled.conll import read_conll
-from bertlab.corpora.labelled.schemes import as_bio, as_names, spelled, spelling_of
+from bertlab.corpora.labelled.schemes import as_bio, as_names, entity_spans, spelled, spelling_of
 from tests.conftest import tries
 
 READ = {
@@ -41,7 +43,8 @@ def test_plain_labels_stay_as_they_are(labels, tmp_path):
 
 
 KINDS = st.sampled_from(["PER", "x_y", "creative-work"])
-LABELS = st.lists(st.one_of(st.just("O"), st.tuples(st.sampled_from("BIES"), KINDS).map("-".join)), max_size=9)
+MARKED = st.tuples(st.sampled_from("BIES"), KINDS).map("-".join)
+LABELS = st.lists(st.one_of(st.just("O"), MARKED), max_size=9)
 
 
 @tries(200)
@@ -49,7 +52,14 @@ LABELS = st.lists(st.one_of(st.just("O"), st.tuples(st.sampled_from("BIES"), KIN
 def test_names_are_those_that_seqeval_finds(labels):
     """Broken sequences too: I- after O, E- alone ..."""
     assert as_names([labels]) == [labels]
-    assert get_entities(list(as_bio(labels))) == get_entities(labels)
+    assert entity_spans(as_bio(labels)) == entity_spans(labels) == get_entities(labels)
+
+
+@tries(200)
+@given(st.lists(st.one_of(st.sampled_from(["O", "DET", "NN-S", ".", "B", "E-"]), MARKED), max_size=9))
+def test_plain_labels_among_names_too(labels):
+    with warnings.catch_warnings(action="ignore"):  # "seems not to be NE tag"
+        assert entity_spans(labels) == get_entities(labels)
 
 
 @tries(100)

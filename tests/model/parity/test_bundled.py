@@ -17,8 +17,7 @@ from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.labelled.tabular import film_reviews
 from bertlab.corpora.storyworld import entities, questions, sentiment
 from bertlab.deploy.export import export_folder
-from bertlab.io.adapter import is_adapter
-from bertlab.io.locate import bundled_models, locate
+from bertlab.io.locate import bundled_models, is_adapter, locate
 from bertlab.predict import fill_in, open_masked, predict_one
 from bertlab.tasks.registry import open_task
 

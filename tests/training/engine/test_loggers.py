@@ -9,8 +9,8 @@ from bertlab import InputError
 from bertlab.corpora.examples import TextExample
 from bertlab.training.engine.loggers import open_loggers
 from bertlab.training.finetune import finetune
-from bertlab.training.recipes import FinetuneRecipe
-from bertlab.training.run_folder import read_rows
+from bertlab.training.finetune_recipe import FinetuneRecipe
+from bertlab.training.run_files import read_rows
 from bertlab.training.run_settings import FinetuneSettings
 from tests.training.engine.test_tensorboard import events
 from tests.training.toy import pretrained as pretrain_quietly
