@@ -75,6 +75,14 @@ def test_stored_answers_are_those_of_the_page_itself(tab, live_site, site):
         assert guesses(tab) == [token for token, _ in answer["fills"][0]["known"][: len(guesses(tab))]]
 
 
+def test_the_page_says_what_its_weights_cost(tab, live_site, site):
+    figures = json.loads((live_site / "live" / "site.json").read_text(encoding="utf-8"))["models"][0]["weights"]
+    show(tab, site)
+    told = tab.locator("#weights").text_content()
+    assert told.startswith(f"english has weights of {figures['bits']} bits")
+    assert all(f" {number}" in told for number in (figures["gaps"], *figures["right"].values()))
+
+
 def test_every_example_is_answered_before_a_model_has_come(new_tab, live_site):
     never = threading.Event()
     with served(live_site, lambda path: never.wait(60) if "model.safetensors" in path else None) as site:

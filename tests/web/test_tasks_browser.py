@@ -16,6 +16,7 @@ from web.build import ADAPTER_FILES, MODELS, SIBLINGS, adapts
 
 ENGLISH = Path(__file__).parents[2] / "data" / "english"
 BASE = MODELS[0]
+PASSAGE = "The lighthouse was built in 1873 by Thomas Reed, a ship's carpenter. Nobody has lived in it since."
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(
@@ -127,16 +128,18 @@ def test_a_visitor_asks_for_all_three(tab, site):
     assert tab.evaluate("window.hurt") is None and tab.locator("main img").count() == 0
     tab.get_by_role("button", name="Answers").click()
     shown(tab)
-    tab.fill("#task-text", "The lighthouse was built in 1873 by Thomas Reed.")
-    tab.fill("#task-question", "Who built the lighthouse?")
-    tab.locator("mark", has_text="Thomas Reed").wait_for()
+    tab.fill("#task-text", PASSAGE)
+    tab.fill("#task-question", "When was it built?")
+    first = told("answers", question="When was it built?", passage=PASSAGE)[0]["text"] or "no answer in the text"
+    answer = tab.locator("#task-answer .word", has_text=first).first
+    answer.wait_for()
     tab.locator("#task-random").check()
     tab.locator("#task-answer .column").nth(1).wait_for()
     assert tab.locator("#random").is_checked()
     link = tab.url
     tab.goto("about:blank")
     tab.goto(link)
-    tab.locator("mark", has_text="Thomas Reed").first.wait_for()
+    answer.wait_for()
     tab.locator("#task-answer .column").nth(1).wait_for()
     tab.fill("#task-text", "")
     tab.locator("#task-answer .column").first.wait_for(state="detached")

@@ -3,9 +3,13 @@
 import pytest
 import torch
 
-from bertlab.explain.words.fill import Fill
+from bertlab import BertForMaskedLM, Tokenizer
+from bertlab.explain.words.fill import fill_mask
 from web import weights
+from web.build import MODELS
 from web.int8 import GROUP, SCALE, dequantized, quantized
+
+SMALL = MODELS[-1]
 
 
 def test_a_rounded_number_is_off_by_half_a_step_at_most():
@@ -21,23 +25,31 @@ def test_a_rounded_number_is_off_by_half_a_step_at_most():
         assert torch.equal(full[name], tensors[name]), name
 
 
-@pytest.mark.parametrize(("lost", "bits"), [(0, 8), (1, 8), (2, 16), (-3, 8)])
+@pytest.mark.parametrize(("lost", "bits"), [(0, 8), (3, 8), (4, 16), (-9, 8)])
 def test_8_bits_may_lose_one_gap_of_a_hundred(monkeypatch, lost, bits):
-    right = iter([50, 50 - lost])  # of 16 bits, of 8
+    right, words = iter([150, 150 - lost]), weights.hidden_words().values()  # of 16 bits, of 8
 
-    def guessed(model, tokenizer, gaps):
+    def guessed(model, tokenizer, texts):
         some = next(right)
-        return {text: Fill(0, [gaps[text][0] if i < some else "?"], [0.5], 1.0) for i, text in enumerate(gaps)}
+        return [(accepted[0] if i < some else "?", 0.5) for i, accepted in enumerate(words)]
 
     monkeypatch.setattr(weights, "first_guesses", guessed)
     monkeypatch.setattr(weights, "opened", lambda name, tensors: None)
     tensors, figures = weights.chosen_weights("storyworld-tiny")
-    assert figures["bits"] == bits and figures["gaps"] == 100 and figures["right"] == {16: 50, 8: 50 - lost}
-    assert figures["same"] == 100 - abs(lost) and figures["difference"] == 0
+    assert figures["bits"] == bits and figures["gaps"] == 300 and figures["right"] == {16: 150, 8: 150 - lost}
+    assert figures["same"] == 300 - abs(lost) and figures["difference"] == 0
     assert any(tensor.dtype == torch.int8 for tensor in tensors.values()) == (bits == 8)
 
 
 def test_a_gap_has_one_hidden_word():
     gaps = weights.hidden_words()
-    assert len(gaps) == 100
+    assert len(gaps) == 300
     assert all(text.count("[MASK]") == 1 and accepted and all(accepted) for text, accepted in gaps.items())
+
+
+def test_first_guesses_are_those_of_the_library():
+    model, tokenizer = BertForMaskedLM.from_pretrained(SMALL).eval(), Tokenizer.from_pretrained(SMALL)
+    texts = list(weights.hidden_words())[:: weights.BATCH]
+    for text, (word, p) in zip(texts, weights.first_guesses(model, tokenizer, texts), strict=True):
+        fill = fill_mask(model, tokenizer, text, k=1)[0]
+        assert ([word], [p]) == (fill.tokens, pytest.approx(fill.probabilities, abs=1e-5)), text
