@@ -103,7 +103,8 @@ def text_fields(examples: Examples, kind: str, prefix: str = "") -> tuple[str, s
     left, right = st.columns([3, 2])
     text = linked_text(left.text_area, "Your text", f"{prefix}text", default, height=68)
     usual = first[f"{prefix}pair"] if text == default else ""
-    pair = linked_text(right.text_area, "Second text (optional)", f"{prefix}pair", usual, height=68)
+    label = "Second text" if first[f"{prefix}pair"] else "Second text (optional)"  # of pairs it is not
+    pair = linked_text(right.text_area, label, f"{prefix}pair", usual, height=68)
     return text, pair.strip() or None
 
 

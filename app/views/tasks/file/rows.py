@@ -23,7 +23,7 @@ def show(judged: Judged) -> None:
     unit = judged.data.kind.unit
     count = f"{len(shown):,} of {len(judged.table):,} rows"
     mean = f", {unit} {percent(shown['score'].mean())}" if "score" in shown and shown["score"].notna().any() else ""
-    st.caption(f"{count}{mean}. Press a row at its left edge to open it in another page.")
+    st.caption(f"{count}{mean}. Press a row at its left edge to open it.")
     chosen = show_table(shown)
     if chosen is not None:
         show_row(judged, chosen)
