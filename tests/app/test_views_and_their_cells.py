@@ -3,7 +3,7 @@
 from importlib import import_module
 
 import pytest
-from pages import TINY, fine, opened, run, said
+from pages import fine, opened, run, said
 
 from app.shared.model import models
 from bertlab.draw.charts.base import svg
@@ -65,7 +65,7 @@ VIEWS = {
 def test_a_cell_makes_the_picture_of_its_view(part, folders, exported):
     page, model, link = VIEWS[part]
     found = exported(part)
-    app = opened(page, **({"folder": folders[model]} if model else {"model": TINY}), **link)
+    app = opened(page, **({"folder": folders[model]} if model else {}), **link)
     assert fine(app), said(app)
     assert found
     for _, code, chart in found.values():

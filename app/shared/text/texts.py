@@ -125,16 +125,16 @@ PENGUIN = (
     "egg warm on his feet until it hatches. Emperor penguins eat mainly fish and can dive to a depth of more than 500 "
     "metres."
 )
-NURSE, PLAYED, KEYS, WAR = (
+NURSE, OPENED, KEYS, WAR = (
     "The nurse said that [MASK] was tired.",
-    "He played the [MASK] in the orchestra.",
+    "She opened the [MASK] and walked in.",
     "The keys to the old house [MASK] still on the kitchen table.",
     "The war lasted two [MASK].",
 )
 NOTES = {  # what a pair of versions shows, by its first one
     NURSE: "Neither sentence says who is a woman or a man. BERT repeats who did which work in the texts that it read. "
     "That is a **bias**, and whatever is built on such a model inherits it.",
-    PLAYED: "The word that decides stands *behind* the gap. A model that reads from the left alone cannot know it.",
+    OPENED: "The word that decides stands *behind* the gap. A model that reads from the left alone cannot know it.",
     KEYS: "The verb agrees with the noun at the start, not with *house*, which is nearer. Nobody taught BERT grammar.",
     WAR: "BERT has only read that wars last longer than strikes.",
     TIRED: "Only the last word differs, and it stands *behind* the gap.",
@@ -143,7 +143,7 @@ ENGLISH = Texts(
     play=versions(
         {
             "nurse, soldier": (NURSE, NURSE.replace("nurse", "soldier")),
-            "orchestra, film": (PLAYED, PLAYED.replace("orchestra", "film")),
+            "walked in, began to read": (OPENED, OPENED.replace("walked in", "began to read")),
             "keys, key": (KEYS, KEYS.replace("keys", "key")),
             "war, strike": (WAR, WAR.replace("war", "strike")),
             "too tired, too wide": (TIRED, TIRED.replace("tired", "wide")),

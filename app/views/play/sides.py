@@ -59,7 +59,7 @@ def offer_pair(bert: models.Loaded) -> None:
 
     def use() -> None:
         model_bar.use(DEFAULT_MODEL)
-        st.session_state.update(texts.of(DEFAULT_MODEL).play["too tired, too wide"])
+        st.session_state.update(texts.of(DEFAULT_MODEL).play["walked in, began to read"])
 
     with st.container(horizontal=True, vertical_alignment="center"):
         name = models.readable(bert.name)
