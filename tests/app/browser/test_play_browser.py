@@ -141,7 +141,7 @@ def test_real_english_shows_what_the_left_alone_cannot_see(tab, server):
     show(tab, server, "play", "?model=storyworld-tiny&play_view=Left+to+right%2C+or+both+sides%3F")
     tab.get_by_role("button", name="Use english").click()
     tab.get_by_text("From the left alone, all guesses are exactly the same").wait_for()
-    assert tab.locator("del", has_text="began to read.").is_visible()
+    tab.locator("del", has_text="began to read.").wait_for()
     assert overflow(tab) == 0
     unharmed(tab)
 
