@@ -34,7 +34,7 @@ class Embed:
     def run(self) -> None:
         from bertlab.deploy.embed import embed_file
         from bertlab.model.base import best_device
-        from bertlab.model.pooling import OwnPooling
+        from bertlab.model.sentences import OwnPooling
         from bertlab.search.vectors import TextEncoder
 
         at_least_one(max_length=self.max_length)

@@ -16,7 +16,7 @@ from bertlab.errors import InputError
 from bertlab.explain.text import bert_of, clean, frame_mask, longest
 from bertlab.model.base import PretrainedModel
 from bertlab.model.mixing import Pooling, pooled
-from bertlab.model.pooling import OwnPooling, lowered
+from bertlab.model.sentences import OwnPooling, lowered
 from bertlab.tokenizer import Tokenizer
 
 Method = Literal["pca", "tsne", "umap"]

@@ -22,7 +22,7 @@ from bertlab.inputs.store import read_header
 from bertlab.io.gate import InMemory
 from bertlab.io.locate import locate
 from bertlab.io.stories import read_story
-from bertlab.model.pooling import own_pooling
+from bertlab.model.sentences import own_pooling
 from bertlab.model.weights import read_index, read_tensors
 from bertlab.search.units import paragraphs
 from bertlab.training.engine.checkpoints import Checkpoints

@@ -9,8 +9,7 @@ import torch.nn.functional as F
 import transformers
 
 from bertlab import BertForSentenceEmbedding, BertModel, InputError, Tokenizer
-from bertlab.model.pooling import OwnPooling, own_pooling
-from bertlab.model.sentences import SCALE, in_batch_loss, same_texts
+from bertlab.model.sentences import SCALE, OwnPooling, in_batch_loss, own_pooling, same_texts
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from bertlab import BertForSentenceEmbedding, InputError, Tokenizer
 from bertlab.cli.main import main
 from bertlab.evaluation.search import Question, answer_ranks, read_questions
 from bertlab.explain.vectors import text_vectors
-from bertlab.model.pooling import own_pooling
+from bertlab.model.sentences import own_pooling
 from bertlab.search import engine, ranking, units
 from bertlab.search.cache import cache_folder, cached
 from bertlab.search.engine import Search

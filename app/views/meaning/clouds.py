@@ -20,7 +20,7 @@ from bertlab.explain.vectors import LayerMeasures, Method, layer_measures, neare
 from bertlab.io.locate import bundled_models
 from bertlab.model.base import PretrainedModel
 from bertlab.model.mixing import Pooling
-from bertlab.model.pooling import OwnPooling, own_pooling
+from bertlab.model.sentences import OwnPooling, own_pooling
 
 POOLINGS: dict[Pooling, str] = {"cls": "[CLS]", "mean": "mean", "max": "maximum"}
 METHODS: dict[Method, str] = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
