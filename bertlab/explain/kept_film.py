@@ -10,6 +10,7 @@ import torch
 from bertlab.errors import InputError
 from bertlab.explain.attention.maps import AttentionMaps
 from bertlab.explain.snapshots import HeadFrame
+from bertlab.explain.text import encode
 from bertlab.io.locate import locate
 from bertlab.tokenizer import Tokenizer
 
@@ -44,7 +45,7 @@ class KeptFilm:
 
     def heads(self, number: int, tokenizer: Tokenizer) -> list[HeadFrame]:
         """Return where all heads attend in a sentence, one frame a step."""
-        tokens = ["[CLS]", *tokenizer.tokenize(self.sentences[number]), "[SEP]"]
+        tokens = encode(tokenizer, self.sentences[number]).tokens
         weights = torch.from_numpy(self.attentions[number]).float() / 255  # (T, L, A, S, S)
         maps = [AttentionMaps(tokens, [0] * len(tokens), each) for each in weights]
         return [HeadFrame(step, each) for step, each in zip(self.steps, maps, strict=True)]

@@ -67,6 +67,7 @@ from bertlab.training.engine.optim import Optimization
 from bertlab.training.objective import Objective
 from bertlab.training.pretrain import own_objective, pretrain
 from bertlab.training.recipes import PretrainRecipe
+from bertlab.training.run_files import read_rows
 from bertlab.training.run_settings import PretrainSettings
 
 PUBLISHED = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # SHA-256 of its model.safetensors
@@ -273,9 +274,7 @@ def film(options: argparse.Namespace) -> None:
     attentions_n (T, L, A, S, S), as bytes: 255 is 1.
     """
     run = options.out / options.run
-    with (run / "metrics.csv").open(encoding="utf-8") as rows:
-        last = int(list(csv.DictReader(rows))[-1]["step"])
-    steps = snapshots(run) | {last: run}
+    steps = snapshots(run) | {int(read_rows(run / "metrics.csv")[-1]["step"]): run}
     tokenizer = Tokenizer.from_pretrained(run)
     guesses: list[list[list[str]]] = []
     shares: list[list[list[float]]] = []
