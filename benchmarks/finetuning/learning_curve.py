@@ -1,18 +1,22 @@
-"""How many labels pretraining is worth: film reviews judged after 100, 500, 2,000 and all labels.
+"""How many labels pretraining is worth: reviews judged after 100, 500, 2,000 and all labels, opinions after a few.
 
     python benchmarks/finetuning/learning_curve.py --data FOLDER --curves data/learning_curve.csv    # hours
+    python benchmarks/finetuning/learning_curve.py --data data/english --sets opinions --labels 16 64 256 --seeds 8 \\
+        --learners TF-IDF frozen "frozen, random weights" --curves data/learning_curve.csv
     python benchmarks/finetuning/learning_curve.py --curves data/learning_curve.csv --pictures docs/pictures
 
-The first command, called again, goes on where it stopped; the second makes the tables and figures alone.
+The first two, called again, go on where they stopped; the last makes the tables and figures alone.
 
 MR's sentences (Pang and Lee 2005) and IMDB's reviews (Maas et al. 2011), each tested on 2,000 texts that no learner
-sees. A seed draws the labelled examples, the same for all learners, then the new head and the order.
+sees; the opinions of data/english, tested on books and services, of which no learner has a label. A seed draws the
+labelled examples, the same for all learners, then the new head and the order.
 
 "pretrained" is `bertlab finetune sentence` with its defaults, on the first 256 tokens or as many as the model reads at
-once; "random" the same from weights drawn at random. "pretrained, whole texts" and "random, whole texts" read longer
-texts in windows, as the command does (IMDB; MR has no long texts). "frozen" is logistic regression on the mean of the
-pretrained model's last states, whose weights stay as they are; "TF-IDF" logistic regression on words and pairs of
-neighbouring words, of whole texts and of the tokens that the model reads.
+once; "LoRA" the same with `--lora 16`, and "random" from weights drawn at random. "pretrained, whole texts" and
+"random, whole texts" read longer texts in windows, as the command does (IMDB; MR has no long texts). "frozen" is
+logistic regression on the mean of the pretrained model's last states, whose weights stay as they are, or are random;
+"TF-IDF" logistic regression on words and pairs of neighbouring words, of whole texts and of the tokens that the model
+reads.
 """
 
 import argparse
@@ -79,7 +83,17 @@ def read_imdb(data: Path) -> tuple[Labelled, Labelled]:
     return parts["train.csv"], parts["test.csv"][:TESTS]
 
 
-READ = {"mr": read_mr, "imdb": read_imdb}
+def read_opinions(data: Path) -> tuple[Labelled, Labelled]:
+    """Return (opinions to learn from, those on books and services), shuffled."""
+    with (data / "opinions.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    random.Random(0).shuffle(rows)
+    parts = ([(row["text"], row["label"]) for row in rows if row["split"] == part] for part in ("train", "test"))
+    known, test = parts
+    return known, test
+
+
+READ = {"mr": read_mr, "imdb": read_imdb, "opinions": read_opinions}
 LONG, WHOLE = ("imdb",), "whole texts"  # sets with texts that do not fit, and learners that read them nevertheless
 
 
@@ -95,11 +109,12 @@ def tuned(
     random_weights: bool = False,
     changes: tuple[str, ...] = (),
     whole: bool = False,
+    lora: int | None = None,
 ) -> float:
     """Return the test accuracy of the command's fine-tuning, without a dev set; `changes` as --set has them. What is
     longer than the model reads at once is cut, unless `whole`."""
     known, new = (examples(rows if whole else as_read(model, rows)) for rows in (train, test))
-    how = {"max_length": most_tokens(model), "seed": seed, "set": (changes,)}
+    how = {"max_length": most_tokens(model), "seed": seed, "set": (changes,), "lora": lora}
     command = Finetune("sentence", model, train=Path("reviews.csv"), **how)
     recipe = enough_steps(command, recipe_of(command), Sets(known, [], new, []))
     recipe = replace(recipe, evaluate_every=0)
@@ -112,9 +127,14 @@ def most_tokens(model: str) -> int:
     return min(MOST_TOKENS, BertConfig.from_pretrained(model).max_position_embeddings)
 
 
-def frozen(model: str, train: Labelled, test: Labelled, seed: int) -> float:
-    """Return the test accuracy of logistic regression on the model's mean states."""
-    encoder, tokenizer = BertModel.trained(model, optional=("pooler",)), Tokenizer.from_pretrained(model)
+def frozen(model: str, train: Labelled, test: Labelled, seed: int, random_weights: bool = False) -> float:
+    """Return the test accuracy of logistic regression on the mean states of the model, or of random weights."""
+    tokenizer = Tokenizer.from_pretrained(model)
+    if random_weights:
+        torch.manual_seed(seed)
+        encoder = BertModel(BertConfig.from_pretrained(model))
+    else:
+        encoder = BertModel.trained(model, optional=("pooler",))
     known, new = (
         features(encoder, tokenizer, [text for text, _ in rows], most_tokens(model)) for rows in (train, test)
     )
@@ -159,12 +179,14 @@ def as_read(model: str, rows: Labelled) -> Labelled:
 
 LEARNERS: dict[str, Callable[[str, Labelled, Labelled, int], float]] = {
     "pretrained": tuned,
+    "LoRA": partial(tuned, lora=16),
     "random": partial(tuned, random_weights=True),
     f"pretrained, {WHOLE}": partial(tuned, whole=True),
     f"random, {WHOLE}": partial(tuned, random_weights=True, whole=True),
     "TF-IDF": lambda model, train, test, seed: by_words(train, test),
     "TF-IDF of the tokens read": lambda model, train, test, seed: by_words(as_read(model, train), as_read(model, test)),
     "frozen": frozen,
+    "frozen, random weights": partial(frozen, random_weights=True),
 }
 
 
@@ -252,7 +274,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of the data sets; the file's table alone if not given")
     parser.add_argument("--model", default="english")
     parser.add_argument("--curves", type=Path, required=True, help="CSV that keeps every result")
-    parser.add_argument("--sets", nargs="+", choices=READ, default=list(READ))
+    parser.add_argument("--sets", nargs="+", choices=READ, default=["mr", "imdb"])
     parser.add_argument("--labels", nargs="+", type=int, default=SIZES, help="0: all")
     parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=list(LEARNERS))
     parser.add_argument("--seeds", type=int, default=3)
