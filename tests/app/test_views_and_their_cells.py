@@ -32,7 +32,7 @@ def exported(monkeypatch):
     def watch(part: str) -> dict:
         found: dict = {}
         module = import_module(f"app.views.{part.split()[0]}")
-        monkeypatch.setattr(module, "exports", lambda name, *given: found.update({name: given}))
+        monkeypatch.setattr(module, "exports", lambda name, *given, **page: found.update({name: given}))
         return found
 
     monkeypatch.setattr(models, "DRAWN_TOKENS", READ)

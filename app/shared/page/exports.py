@@ -11,13 +11,18 @@ from altair import TopLevelMixin
 from app.shared.model import models
 from app.shared.page import layout
 from app.shared.page.markdown import plain
-from bertlab.draw.charts.base import png, svg
+from bertlab.draw.charts.base import png, svg, web_page
 
 ROWS_SHOWN = 2_000  # more rows make a browser slow; the CSV has all
 
 
-def exports(name: str, table: pd.DataFrame, code: str, chart: TopLevelMixin | None = None) -> None:
-    """Show the toolbar below a view. `name` names its files; `code` runs as it is in a notebook."""
+def exports(
+    name: str, table: pd.DataFrame, code: str, chart: TopLevelMixin | None = None, page: str | None = None
+) -> None:
+    """Show the toolbar below a view. `name` names its files; `code` runs as it is in a notebook.
+
+    `page` is the HTML of a view that is more than its chart.
+    """
     with st.container(horizontal=True, gap="medium", key=f"tools {name}"):
         with st.popover("Table", icon=":material/table:", type="tertiary"):
             show_table(table)
@@ -25,6 +30,7 @@ def exports(name: str, table: pd.DataFrame, code: str, chart: TopLevelMixin | No
         if chart is not None:
             offer(name, "png", "image/png", partial(written, png, chart))
             offer(name, "svg", "image/svg+xml", partial(written, svg, chart))
+            offer(name, "html", "text/html", page.encode if page else partial(written, web_page, chart, name))
         with st.popover("Code", icon=":material/code:", type="tertiary"):
             st.caption("This code makes the same in a notebook or script:")
             st.code(code, language="python", wrap_lines=True)
@@ -38,10 +44,10 @@ def show_table(table: pd.DataFrame) -> None:
         st.caption(f"Only the first {ROWS_SHOWN:,} of {len(table):,} rows are shown. The CSV file has all.")
 
 
-def written(write: Callable[..., bytes], chart: TopLevelMixin) -> bytes:
+def written(write: Callable[..., bytes], chart: TopLevelMixin, *details: str) -> bytes:
     """Return the chart as a file."""
     with layout.CHARTS:
-        return write(chart)
+        return write(chart, *details)
 
 
 def offer(name: str, kind: str, mime: str, make: Callable[[], bytes]) -> None:

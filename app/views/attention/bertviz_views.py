@@ -42,7 +42,8 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
         "neurons": lambda: cell.call(bertviz.neuron_view, found, layer, head),
     }[view]()
     name = f"bertviz-layer{layer + 1}-head{head + 1}"
-    exports(name, attention_table(maps.tokens, weights), cell.html(made), attention_heatmap(maps.tokens, weights))
+    table, chart = attention_table(maps.tokens, weights), attention_heatmap(maps.tokens, weights)
+    exports(name, table, cell.html(made), chart, page=html)
 
 
 def choose_weights(loaded: models.Loaded) -> models.Loaded:

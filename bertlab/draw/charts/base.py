@@ -1,7 +1,8 @@
-"""What all charts share: names and axes of tokens, and charts as PNG and SVG."""
+"""What all charts share: names and axes of tokens, and charts as PNG, SVG and HTML."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from io import BytesIO, StringIO
 
 import altair as alt
@@ -35,3 +36,12 @@ def svg(chart: alt.TopLevelMixin) -> bytes:
     buffer = StringIO()
     chart.save(buffer, format="svg")
     return buffer.getvalue().encode()
+
+
+def web_page(chart: alt.TopLevelMixin, title: str) -> bytes:
+    """The chart as an HTML file that opens without a server or network, and shows the notes on its marks."""
+    chart = chart.properties(background="white")
+    page, drawn = chart.to_html(inline=True, embed_options={"actions": False, "renderer": "svg"}), json.dumps(chart.to_dict())
+    assert page.count(drawn) == 1, "Altair writes the chart in another form than expected"
+    page = page.replace(drawn, drawn.replace("<", "\\u003c"))  # a text of the user may hold </script>
+    return page.replace("<head>", f"<head><title>{escape(title)}</title>", 1).encode()

@@ -82,6 +82,23 @@ def test_downloads(tab, server):
     unharmed(tab)
 
 
+def test_an_html_file_shows_what_the_page_shows_without_a_server(tab, new_tab, server, tmp_path):
+    show(tab, server, "tasks", "?model=english-sentiment&text=Not+<b>bad</b>+</script>at+all.")
+    chart = tab.locator("[data-testid=stVegaLiteChart] svg").first
+    chart.wait_for(state="attached")
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="HTML", exact=True).first.click()
+    file = tmp_path / "opinion.html"
+    download.value.save_as(file)
+    alone = new_tab(offline=True)
+    alone.goto(file.as_uri())
+    alone.locator("#vis svg").wait_for()
+    seen, kept = (drawn.locator("text").all_text_contents() for drawn in (chart, alone.locator("#vis svg")))
+    assert "script" in seen and set(seen) <= set(kept), (seen, kept)
+    assert alone.title().startswith("text-label")
+    unharmed(tab)
+
+
 def test_what_nobody_typed_is_there_on_the_next_page(tab, server):
     show(tab, server, "play")
     text = tab.get_by_label("Your sentence").input_value()
