@@ -41,7 +41,8 @@ def svg(chart: alt.TopLevelMixin) -> bytes:
 def web_page(chart: alt.TopLevelMixin, title: str) -> bytes:
     """The chart as an HTML file that opens without a server or network, and shows the notes on its marks."""
     chart = chart.properties(background="white")
-    page, drawn = chart.to_html(inline=True, embed_options={"actions": False, "renderer": "svg"}), json.dumps(chart.to_dict())
+    page = chart.to_html(inline=True, embed_options={"actions": False, "renderer": "svg"})
+    drawn = json.dumps(chart.to_dict())
     assert page.count(drawn) == 1, "Altair writes the chart in another form than expected"
     page = page.replace(drawn, drawn.replace("<", "\\u003c"))  # a text of the user may hold </script>
     return page.replace("<head>", f"<head><title>{escape(title)}</title>", 1).encode()

@@ -93,8 +93,10 @@ def test_an_html_file_shows_what_the_page_shows_without_a_server(tab, new_tab, s
     alone = new_tab(offline=True)
     alone.goto(file.as_uri())
     alone.locator("#vis svg").wait_for()
-    seen, kept = (drawn.locator("text").all_text_contents() for drawn in (chart, alone.locator("#vis svg")))
-    assert "script" in seen and set(seen) <= set(kept), (seen, kept)
+    drawn = (picture.locator("text").all_text_contents() for picture in (chart, alone.locator("#vis svg")))
+    # without the numbers of the axes, which follow the width
+    seen, kept = ({text for text in texts if any(map(str.isalpha, text))} for texts in drawn)
+    assert "script" in seen <= kept, (seen, kept)
     assert alone.title().startswith("text-label")
     unharmed(tab)
 
