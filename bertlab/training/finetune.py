@@ -16,7 +16,7 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.model import BertModel
-from bertlab.model.base import PretrainedModel
+from bertlab.model.base import OTHER_MODEL, PretrainedModel, check_first_token
 from bertlab.tasks.base import Task
 from bertlab.tasks.registry import family_of, find_task, foreign_options
 from bertlab.tasks.sequence import problem_of
@@ -193,6 +193,8 @@ def head_config(recipe: FinetuneRecipe, fields: dict[str, Any]) -> tuple[BertCon
     config = BertConfig.from_pretrained(recipe.model)
     check_length(recipe, config)
     changes = {name: getattr(recipe, name) for name in HEAD}
+    advice = f"{OTHER_MODEL}, or let the head read all tokens (--set pooling=mean)"
+    check_first_token(find_task(recipe.task).family.head, config.changed(pooling=recipe.pooling), recipe.model, advice)
     if recipe.dropout is not None:
         changes |= {"hidden_dropout_prob": recipe.dropout, "attention_probs_dropout_prob": recipe.dropout}
         changes["classifier_dropout"] = None  # that of the hidden states
