@@ -7,7 +7,7 @@
 The texts are in benchmarks/explorer/texts; no model was trained or calibrated on them. Each is asked with the functions
 that the pages call, of the model that a page opens with. "Not sure" is what the page calls a guess, whether it is right
 or not. Of a sentence with names all have to be found, with the right kind; it is wrong and sure if a name is missing,
-wrong or too much and no word of it is marked as doubtful. The thresholds are looked at on other text: that of data/english.
+wrong or too much and no word of it is marked as doubtful. The thresholds are looked at on the texts of data/english.
 """
 
 import argparse
@@ -27,10 +27,12 @@ from app.views.play import guesses
 from app.views.play.gap import Version
 from app.views.tasks import names, opinion, the_answer
 from app.views.tasks.reading import Reading
+from bertlab.corpora.examples import QAExample
 from bertlab.corpora.labelled.conll import read_conll
 from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.sentences import split_sentences
 from bertlab.explain.labels import Name, capital_inside, label_text, label_words
+from bertlab.explain.spans import Answer
 from bertlab.io.atomic import atomic_write
 from bertlab.tasks.measures import answer_score
 from bertlab.tasks.span import right_answers
@@ -107,12 +109,18 @@ def listed(text: str, found: Iterable[Name]) -> str:
 
 
 def answers() -> Iterator[Reply]:
+    for example, found, is_right in answered(TEXTS / "questions.json"):
+        said, wanted = (text or "no answer" for text in (found.best.text, example.answer))
+        yield Reply(example.question, said, wanted, is_right, not the_answer.doubt_of(found))
+
+
+def answered(file: Path) -> Iterator[tuple[QAExample, Answer, bool]]:
+    """Yield each question of a SQuAD file, its answer, and whether that is one of the right ones (SQuAD's exact match)."""
     loaded = models.stand_in("answer", DEFAULT_MODEL)
-    for example in read_squad(TEXTS / "questions.json"):
-        found, wanted = Reading(loaded, example.question, example.context).found, right_answers(example)
-        exact, _ = answer_score(wanted, found.best.text)
-        is_sure = not the_answer.doubt_of(found)
-        yield Reply(example.question, found.best.text or "no answer", wanted[0] or "no answer", exact == 1, is_sure)
+    for example in read_squad(file):
+        found = Reading(loaded, example.question, example.context).found
+        exact, _ = answer_score(right_answers(example), found.best.text)
+        yield example, found, exact == 1
 
 
 KINDS = {"gaps": gaps, "opinions": opinions, "sentences with names": name_lists, "questions": answers}
@@ -140,10 +148,14 @@ def written(page: str, new: str) -> str:
 
 
 def thresholds() -> Iterator[str]:
-    """Say how often the first guess for a gap is the word that stood there, and whether a word with a capital letter
-    inside a sentence that is labelled as no name is one, by the probability of either."""
+    """Say by their probability how often the first guess for a gap is the word that stood there, how often an answer is
+    right, and how often a word with a capital letter inside a sentence that is labelled as no name is none."""
     yield from by_probability("first guess for a hidden word of four letters or more", hidden_words())
-    yield from by_probability("no name, of words with a capital letter inside a sentence", capitals(), [0, 2 / 3, 0.9, 0.99, 1])
+    replies = answered(OTHERS / "questions-test.json")
+    yield from by_probability("answer", ((found.best.probability, right) for _, found, right in replies))
+    yield from by_probability(
+        "no name, of words with a capital letter inside a sentence", capitals(), [0, 2 / 3, 0.9, 0.99, 1]
+    )
 
 
 def by_probability(what: str, found: Iterable[tuple[float, bool]], edges: list[float] = EDGES) -> Iterator[str]:
@@ -163,7 +175,9 @@ def share(found: list[bool]) -> str:
 def hidden_words() -> Iterator[tuple[float, bool]]:
     loaded, chosen = models.stand_in("fill", DEFAULT_MODEL), random.Random(0)
     for text in passages_and_opinions():
-        one_token = [word for word in re.finditer(r"[A-Za-z]{4,}", text) if len(loaded.tokenizer.tokenize(word[0])) == 1]
+        one_token = [
+            word for word in re.finditer(r"[A-Za-z]{4,}", text) if len(loaded.tokenizer.tokenize(word[0])) == 1
+        ]
         if one_token and 6 <= len(text.split()) <= 25:
             word = chosen.choice(one_token)
             gapped = f"{text[: word.start()]}[MASK]{text[word.end() :]}"
@@ -185,7 +199,9 @@ def capitals() -> Iterator[tuple[float, bool]]:
     for text, wanted in sentences(OTHERS / "names-test.conll"):
         labelled = models.compute(label_words, loaded, text, loaded.limit)
         capital, prediction = capital_inside(text, labelled.spans), labelled.prediction
-        for span, inside, label, p in zip(labelled.spans, capital, prediction.labels, prediction.probabilities or ()):
+        for span, inside, label, p in zip(
+            labelled.spans, capital, prediction.labels, prediction.probabilities or (), strict=True
+        ):
             if inside and label == "O":
                 yield p, not any(name.start <= span[0] < name.stop for name in wanted)
 

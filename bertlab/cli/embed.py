@@ -41,7 +41,9 @@ class Embed:
         encoder = TextEncoder.open(self.model, best_device(), other=OwnPooling("mean", unit=False, max_length=128))
         encoder.pooling = self.pooling or encoder.pooling
         if self.pooling == "cls":
-            refuse_first_token(encoder.model.config, self.model, "Choose --pooling mean, or a model that reads both sides")
+            refuse_first_token(
+                encoder.model.config, self.model, "Choose --pooling mean, or a model that reads both sides"
+            )
         encoder.normalise = self.normalise or encoder.normalise
         positions = encoder.model.config.max_position_embeddings
         encoder.max_length = min(self.max_length or encoder.max_length, positions)

@@ -169,7 +169,7 @@ class PretrainedModel(nn.Module):
 
 
 def check_first_token(head: type[PretrainedModel], config: BertConfig, name: str | Path, advice: str) -> None:
-    """Raise InputError, which ends in `advice`, for a head that reads the first token of the left-to-right (causal) model
+    """Raise InputError, which ends in `advice`, for a head that reads the first token of the left-to-right model
     `name`: a token sees itself and those before it, so the first one is the same in every text."""
     if head.reads_first_token(config):
         refuse_first_token(config, name, advice)
@@ -178,7 +178,9 @@ def check_first_token(head: type[PretrainedModel], config: BertConfig, name: str
 def refuse_first_token(config: BertConfig, name: str | Path, advice: str) -> None:
     """Raise InputError, which ends in `advice`, for a left-to-right model: its [CLS] stands for no text."""
     if config.is_decoder:
-        raise InputError(f"{name} reads from left to right: its [CLS] sees no word and is the same in all texts. {advice}")
+        raise InputError(
+            f"{name} reads from left to right: its [CLS] sees no word and is the same in all texts. {advice}"
+        )
 
 
 def open_weights(folder: Path) -> Weights:

@@ -18,7 +18,7 @@ WRONG = {
     "predict --question a --passage e --file b --out c --model d": "holds the inputs: leave out question and passage",
     "predict a b": "predict takes one text, in quotes: bertlab predict 'a b'",
     "predict a --top 3 b": "unrecognized options: b; see bertlab predict --help",
-    "predict english it was good": "predict takes the model behind --model: bertlab predict 'it was good' --model english, with [MASK] for the word",
+    "predict english how good": "bertlab predict 'how good' --model english, with [MASK] for the word that it is to",
     "predict english a [MASK]": "predict takes the model behind --model: bertlab predict 'a [MASK]' --model english\n",
     "predict english-sentiment good film": "bertlab predict 'good film' --model english-sentiment\n",
     "predicd x": "unrecognized options: predicd, x; available subcommands: pretrain, finetune, evaluate",

@@ -1,4 +1,4 @@
-"""A left-to-right (causal) model's [CLS] has seen no word: whatever would take it for a whole text refuses in one line."""
+"""A left-to-right (causal) model's [CLS] has seen no word: what would take it for a text refuses in one line."""
 
 import json
 from dataclasses import replace
@@ -69,9 +69,7 @@ def test_the_mean_of_its_tokens_is_fine_tuned(tok, tmp_path):
     assert model.config.pooling == "mean"
 
 
-@pytest.mark.parametrize(
-    "head", [BertForSequenceClassification, BertForMultipleChoice, BertForNextSentencePrediction]
-)
+@pytest.mark.parametrize("head", [BertForSequenceClassification, BertForMultipleChoice, BertForNextSentencePrediction])
 def test_a_head_that_reads_it_is_not_opened(head, tok, tmp_path):
     name = saved(tmp_path / "model", tok, head)
     for opens in (head.from_pretrained, head.trained):
