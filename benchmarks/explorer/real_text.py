@@ -115,7 +115,7 @@ def answers() -> Iterator[Reply]:
 
 
 def answered(file: Path) -> Iterator[tuple[QAExample, Answer, bool]]:
-    """Yield each question of a SQuAD file, its answer, and whether that is one of the right ones (SQuAD's exact match)."""
+    """Yield each question of a SQuAD file, its answer, and whether that is right (SQuAD's exact match)."""
     loaded = models.stand_in("answer", DEFAULT_MODEL)
     for example in read_squad(file):
         found = Reading(loaded, example.question, example.context).found
