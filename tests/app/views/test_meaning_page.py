@@ -194,5 +194,5 @@ def test_it_opens_on_texts_that_the_model_tells_apart_and_random_weights_do_not(
 
 
 def test_the_cls_of_a_left_to_right_model_stands_for_no_text():
-    app = opened("meaning", model="english-left-to-right", meaning_own_vector="cls")
+    app = opened("meaning", folder="english-left-to-right")
     assert not app.exception and "its [CLS] sees no word" in boxes(app).replace("\\", "")
