@@ -188,6 +188,15 @@ class Tokenizer:
         tokens = self.convert_ids_to_tokens(range(self.vocab_size))
         return torch.tensor([token.startswith("##") for token in tokens])
 
+    def is_mark(self, input_ids: torch.Tensor) -> torch.Tensor:
+        """Return where a token has neither a letter nor a digit (","): bool of the same shape."""
+        return self._marks.to(input_ids.device)[input_ids]
+
+    @cached_property
+    def _marks(self) -> torch.Tensor:  # (V,)
+        tokens = self.convert_ids_to_tokens(range(self.vocab_size))
+        return torch.tensor([not any(map(str.isalnum, token)) for token in tokens])
+
     # Pieces and numbers
 
     def encodings(self, texts: str | Sequence[str], offsets: bool = True) -> list[tokenizers.Encoding]:

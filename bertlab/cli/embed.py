@@ -33,13 +33,17 @@ class Embed:
 
     def run(self) -> None:
         from bertlab.deploy.embed import embed_file
-        from bertlab.model.base import best_device
+        from bertlab.model.base import best_device, refuse_first_token
         from bertlab.model.sentences import OwnPooling
         from bertlab.search.vectors import TextEncoder
 
         at_least_one(max_length=self.max_length)
         encoder = TextEncoder.open(self.model, best_device(), other=OwnPooling("mean", unit=False, max_length=128))
         encoder.pooling = self.pooling or encoder.pooling
+        if self.pooling == "cls":
+            refuse_first_token(
+                encoder.model.config, self.model, "Choose --pooling mean, or a model that reads both sides"
+            )
         encoder.normalise = self.normalise or encoder.normalise
         positions = encoder.model.config.max_position_embeddings
         encoder.max_length = min(self.max_length or encoder.max_length, positions)

@@ -21,7 +21,7 @@ from bertlab.cli.finetune import Finetune
 from bertlab.cli.info import Info, Plan
 from bertlab.cli.launch import Explore, Lab
 from bertlab.cli.new import New
-from bertlab.cli.predict import Predict
+from bertlab.cli.predict import Predict, misplaced
 from bertlab.cli.pretrain import Pretrain
 from bertlab.cli.search import Search
 from bertlab.cli.shared.arguments import read_arguments
@@ -76,6 +76,8 @@ def main(arguments: list[str] | None = None) -> None:
 def read_command(given: Sequence[str]) -> Any:
     """Return the command that the arguments name."""
     first, second = [*given, "", ""][:2]
+    if first == "predict" and (advice := misplaced(given[1:])):
+        raise InputError(advice)
     if within := SECOND.get(first, {}).get(second):
         return read_arguments(within, given[2:], f"bertlab {first} {second}")
     return read_arguments(Command, given, "bertlab", "Build, train and look into BERT.")

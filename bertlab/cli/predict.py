@@ -1,12 +1,16 @@
 """`bertlab predict`: what a model predicts for one input, or for each of a file."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from bertlab.cli.shared.messages import print_json, say
 from bertlab.cli.shared.settings import Flat, Positional
 from bertlab.errors import InputError
+from bertlab.io.locate import bundled_models
 from bertlab.tasks.files import FileOptions
 from bertlab.training.run_settings import PredictSettings
 
@@ -87,6 +91,22 @@ class Predict:
         if left_out:
             say(left_out)
         say(f"wrote {count:,} predictions to {self.out}")
+
+
+def misplaced(given: Sequence[str]) -> str:
+    """Return what to type instead of these arguments, of which more than one before the options is no option: a model
+    before its text, or a text without quotes. "" if there is nothing to say."""
+    words = list(takewhile(lambda word: not word.startswith("-"), given))
+    if len(words) < 2:
+        return ""
+    model, *rest = words
+    if model not in bundled_models() and not Path(model).is_dir():
+        return f"predict takes one text, in quotes: bertlab predict {quote(' '.join(words))}"
+    from bertlab.tasks.registry import family_of
+
+    text = " ".join(rest)
+    hint = "" if family_of(model) or "[MASK]" in text.upper() else ", with [MASK] for the word that it is to guess"
+    return f"predict takes the model behind --model: bertlab predict {quote(text)} --model {model}{hint}"
 
 
 def default_model(given: dict[str, Any]) -> str:

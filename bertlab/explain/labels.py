@@ -1,6 +1,6 @@
 """What a fine-tuned classifier predicts for a text, or for each of its words, with the row of input it read."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -14,6 +14,8 @@ from bertlab.model import BertForSequenceClassification, BertForTokenClassificat
 from bertlab.tasks.sequence import SequenceTask, TextPrediction, text_prediction
 from bertlab.tasks.token import TokenPrediction, TokenTask, in_usual_spelling, words_of
 from bertlab.tokenizer import Tokenizer
+
+ENDS = frozenset('.!?:;"“”')  # a word behind one of these may begin a sentence
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,19 @@ def name_kinds(labels: Iterable[str]) -> list[str]:
     """Return the kinds of labels such as B-person and I-person; if one is of another kind (NOUN), the labels."""
     named = sorted(set(labels) - {OUTSIDE})
     return sorted({label[2:] for label in named}) if all(label[1:2] == "-" for label in named) else named
+
+
+def capital_inside(text: str, spans: Sequence[tuple[int, int]]) -> list[bool]:
+    """Return of each word of a text whether a capital letter begins it inside a sentence, as English writes names.
+
+    *I* does not count, nor does any word of a text in capitals alone.
+    """
+    words = [text[start:stop] for start, stop in spans]
+    before = [".", *words]
+    return [
+        word[:1].isupper() and word != "I" and mark not in ENDS and not text.isupper()
+        for mark, word in zip(before, words, strict=False)
+    ]
 
 
 def label_text(

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bertlab.errors import InputError
 from bertlab.explain.text import bert_of, clean, frame_mask, longest
-from bertlab.model.base import PretrainedModel
+from bertlab.model.base import PretrainedModel, refuse_first_token
 from bertlab.model.mixing import Pooling, pooled
 from bertlab.model.sentences import OwnPooling, lowered
 from bertlab.tokenizer import Tokenizer
@@ -37,8 +37,11 @@ def vector_rows(
     `pooling` makes it of the states of the text's tokens: that of [CLS], or the mean or the largest value in each
     dimension over the other tokens, without [CLS], [SEP] and padding. An OwnPooling is that of a sentence encoder, in
     which [CLS] and [SEP] count too, and which may lower-case texts. Texts are cut to `limit` tokens, or to the length
-    of the model or the encoder. Raises InputError when there is no text, or nothing to read in one.
+    of the model or the encoder. Raises InputError when there is no text, or nothing to read in one, and for [CLS] of a
+    left-to-right model.
     """
+    if pooling == "cls" or (isinstance(pooling, OwnPooling) and pooling.kind == "cls"):
+        refuse_first_token(model.config, "this model", "Choose the mean over the tokens instead")
     texts = [clean(text) for text in texts]
     if not texts or not all(texts):
         raise InputError("every line needs at least one word")

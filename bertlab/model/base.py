@@ -29,6 +29,7 @@ from bertlab.model.weights import WEIGHTS, Weights
 if TYPE_CHECKING:
     from bertlab.tokenizer import Tokenizer
 
+OTHER_MODEL = "Choose a model that reads both sides, such as english"
 DRAWS = ("normal_", "uniform_", "kaiming_uniform_")  # functions that fill a new model with random numbers
 
 
@@ -97,7 +98,7 @@ class PretrainedModel(nn.Module):
         the tensor, for a folder that is no checkpoint or a damaged one.
         """
         folder = locate(name, weights=True)
-        model, missing = cls._loaded(folder, changes)
+        model, missing = cls._loaded(folder, changes, name)
         if missing:
             model.initialise(missing)
             names = ", ".join(theirs for ours in missing for theirs in published_names(ours))
@@ -111,7 +112,7 @@ class PretrainedModel(nn.Module):
         """Return the same model to predict with: InputError, which ends in `advice`, where the checkpoint lacks a part
         of the head, so that the predictions would be random. Parts in `optional` ("pooler", "nsp") may be missing:
         they are then in `untrained`."""
-        model, missing = cls._loaded(locate(name, weights=True), {})
+        model, missing = cls._loaded(locate(name, weights=True), {}, name)
         parts = [ours.removeprefix("bert.").split(".")[0] for ours in missing]
         for part, ours in zip(parts, missing, strict=True):
             if part not in optional:
@@ -122,9 +123,10 @@ class PretrainedModel(nn.Module):
         return model.to(device).eval()
 
     @classmethod
-    def _loaded(cls, folder: Path, changes: Mapping[str, Any]) -> tuple[Self, list[str]]:
+    def _loaded(cls, folder: Path, changes: Mapping[str, Any], name: str | Path) -> tuple[Self, list[str]]:
         """Return the model with the weights of a folder, and the names of the parameters that these lack."""
         config = BertConfig.from_file(folder / "config.json").changed(**changes)
+        check_first_token(cls, config, name, OTHER_MODEL)
         stored = open_weights(folder)
         check_layers(config, stored)
         model = cls.without_values(config)
@@ -159,6 +161,26 @@ class PretrainedModel(nn.Module):
 
     def write_more(self, folder: Path) -> None:
         """Write further files of a checkpoint into a new folder."""
+
+    @staticmethod
+    def reads_first_token(config: BertConfig) -> bool:
+        """Return whether the head reads of a whole text the state of its first token alone."""
+        return False
+
+
+def check_first_token(head: type[PretrainedModel], config: BertConfig, name: str | Path, advice: str) -> None:
+    """Raise InputError, which ends in `advice`, for a head that reads the first token of the left-to-right model
+    `name`: a token sees itself and those before it, so the first one is the same in every text."""
+    if head.reads_first_token(config):
+        refuse_first_token(config, name, advice)
+
+
+def refuse_first_token(config: BertConfig, name: str | Path, advice: str) -> None:
+    """Raise InputError, which ends in `advice`, for a left-to-right model: its [CLS] stands for no text."""
+    if config.is_decoder:
+        raise InputError(
+            f"{name} reads from left to right: its [CLS] sees no word and is the same in all texts. {advice}"
+        )
 
 
 def open_weights(folder: Path) -> Weights:

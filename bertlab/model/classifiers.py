@@ -59,6 +59,10 @@ class BertClassifier(PretrainedModel):
             return mean_over_tokens(states, inputs[1]), out  # (B, S, H) -> (B, H)
         return (states[:, 0] if out.pooler_output is None else out.pooler_output), out
 
+    @staticmethod
+    def reads_first_token(config: BertConfig) -> bool:
+        return config.pooling == "cls"
+
     def logits(self, states: Tensor) -> Tensor:
         return self.classifier(self.dropout(states))  # (..., H) -classifier-> (..., N)
 
@@ -119,6 +123,10 @@ class BertForTokenClassification(BertClassifier):
         if config.token_decoder == "crf":
             self.crf = CRF(list(config.id2label.values()))
         self.initialise()
+
+    @staticmethod
+    def reads_first_token(config: BertConfig) -> bool:
+        return False
 
     def forward(
         self,
@@ -204,6 +212,10 @@ class BertForNextSentencePrediction(PretrainedModel):
         self.bert = BertModel(config)
         self.nsp = nn.Linear(config.hidden_size, 2)
         self.initialise()
+
+    @staticmethod
+    def reads_first_token(config: BertConfig) -> bool:
+        return True
 
     def forward(
         self,

@@ -12,6 +12,7 @@ from torch import Tensor
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.io.locate import locate
+from bertlab.model.base import OTHER_MODEL, refuse_first_token
 from bertlab.model.mixing import Pooling, pooled
 from bertlab.model.sentences import BertForSentenceEmbedding, OwnPooling, lowered, own_pooling
 from bertlab.search.cache import cached
@@ -48,6 +49,8 @@ class TextEncoder:
         if own is None:
             raise InputError(f"{name} gives no vectors of texts: train it to with bertlab finetune match")
         model = BertForSentenceEmbedding.from_pretrained(name, device)
+        if own.kind == "cls":
+            refuse_first_token(model.config, name, OTHER_MODEL)
         length = own.max_length or model.config.max_position_embeddings
         return cls(model, Tokenizer.from_pretrained(name), length, own.kind, own.unit, own.lower)
 

@@ -16,7 +16,7 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.model import BertModel
-from bertlab.model.base import PretrainedModel
+from bertlab.model.base import OTHER_MODEL, PretrainedModel, check_first_token
 from bertlab.tasks.base import Task
 from bertlab.tasks.registry import family_of, find_task, foreign_options
 from bertlab.tasks.sequence import problem_of
@@ -181,17 +181,20 @@ def check_options(recipe: FinetuneRecipe) -> None:
             raise InputError(f"{name}={value}: means nothing for the task {recipe.task}")
 
 
-def check_length(recipe: FinetuneRecipe, config: BertConfig) -> None:
-    """Raise an InputError for rows that are longer than the model with this config reads."""
+def check_encoder(recipe: FinetuneRecipe, config: BertConfig) -> None:
+    """Raise an InputError for rows that are longer than the model with this config reads, and for a left-to-right one
+    under a head that reads [CLS]."""
     if recipe.max_length > (most := config.max_position_embeddings):
         limit = f"the {most} positions of {recipe.model}"
         raise InputError(f"max_length={recipe.max_length} is more than {limit}: give less with --max-length")
+    advice = f"{OTHER_MODEL}, or let the head read the mean of all tokens (--set pooling=mean)"
+    check_first_token(find_task(recipe.task).family.head, config.changed(pooling=recipe.pooling), recipe.model, advice)
 
 
 def head_config(recipe: FinetuneRecipe, fields: dict[str, Any]) -> tuple[BertConfig, bool]:
     """Return the config of the model to train, and whether its checkpoint has a head for these labels already."""
     config = BertConfig.from_pretrained(recipe.model)
-    check_length(recipe, config)
+    check_encoder(recipe, config)
     changes = {name: getattr(recipe, name) for name in HEAD}
     if recipe.dropout is not None:
         changes |= {"hidden_dropout_prob": recipe.dropout, "attention_probs_dropout_prob": recipe.dropout}

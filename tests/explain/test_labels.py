@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bertlab.corpora.examples import TextExample, TokenExample
 from bertlab.errors import InputError
-from bertlab.explain.labels import label_text, label_words, name_kinds
+from bertlab.explain.labels import capital_inside, label_text, label_words, name_kinds
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.token import TokenTask
 from tests.alike import assert_alike
@@ -79,6 +79,25 @@ def test_every_name_is_of_a_known_kind(labels, kinds, tagger, tok):
         chosen[position] = label
         names = replace(said, prediction=replace(said.prediction, labels=tuple(chosen))).names
         assert len(names) == (label != "O") and all(name.kind in kinds for name in names)
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        ("We met Ana . Then I left", ["Ana"]),
+        ('She said : " Hello " to Bo', ["Bo"]),
+        ("NO SMOKING HERE", []),
+        ("ana saw bo", []),
+        ("In Rome it rained", ["Rome"]),
+    ],
+)
+def test_capitals_inside_a_sentence(text, inside):
+    words, spans = text.split(), []
+    for word in words:
+        start = text.index(word, spans[-1][1] if spans else 0)
+        spans.append((start, start + len(word)))
+    found = capital_inside(text, spans)
+    assert [word for word, capital in zip(words, found, strict=True) if capital] == inside
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\x00\x01"])

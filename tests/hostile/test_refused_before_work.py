@@ -102,6 +102,7 @@ FINETUNE = {
     "no such model": Case("sentence --train rows.csv --model nowhere/at-all", "'nowhere/at-all'"),
     "model cut short": Case("sentence --train rows.csv --model cut", "damaged or cut short"),
     "rows too long": Case("sentence --train rows.csv --max-length 9999", "more than the"),
+    "[CLS] of a left-to-right model": Case("sentence --train rows.csv --model english-left-to-right", "pooling=mean"),
     "freezes what is not there": Case("sentence --train rows.csv --set freeze=99", "freeze="),
     "no such file": Case("sentence --train nowhere.csv", "nowhere.csv"),
     "no such dev file": Case("sentence --train rows.csv --dev nowhere.csv", "nowhere.csv"),
@@ -176,6 +177,9 @@ EMBED = {
     "no such model": Case("rows.csv --out v.npy --model nowhere/at-all", "'nowhere/at-all'"),
     "no such column": Case("rows.csv --out v.npy --text-column body", "body"),
     "no length": Case("rows.csv --out v.npy --max-length 0", "max_length=0"),
+    "[CLS] of a left-to-right model": Case(
+        "rows.csv --out v.npy --model english-left-to-right --pooling cls", "Choose --pooling mean"
+    ),
     "without pyarrow": Case("rows.csv --out v.parquet", "pyarrow is not installed", "pyarrow"),
 }
 SEARCH = {

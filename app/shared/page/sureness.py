@@ -3,9 +3,13 @@
 from app.shared.page.markdown import plain
 from bertlab.draw.percent import percent
 
-# Below these probabilities the best one is called a guess. An answer is then more likely wrong than right; of two
-# classes the other one has at least half as much. A gap often has several good words.
-ANSWER, LABEL, GAP = 1 / 2, 2 / 3, 1 / 5
+# Below these probabilities the best one is called a guess. An answer or a word for a gap is then more likely wrong than
+# right; of two classes the other one has at least half as much.
+ANSWER, LABEL, GAP = 1 / 2, 2 / 3, 1 / 2
+FAINT = 1 / 5  # below this a first word for a gap is one of many
+# Of a word with a capital letter inside an English sentence, a model that reads no capitals must be so sure that it is
+# no name: those with less mostly are one (benchmarks/explorer/real_text.py --thresholds).
+NO_NAME = 0.99
 
 
 def doubt(ranked: list[tuple[str, float]], least: float, wrong: float = 0) -> str:

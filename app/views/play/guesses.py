@@ -18,7 +18,7 @@ from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.guess import WordGuesses, guess_words
 
 GUESSES = 5
-SOME = 0.01  # a share of pieces of words that is worth a line
+SOME = 0.01  # a share of what is no word that is worth a line
 
 
 def show(question: Question, both: Sequence[Version], names: Sequence[str], word: str, count: int) -> None:
@@ -58,8 +58,8 @@ def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge
     if found.word:
         st.markdown(standing(found, "" if found.word == version.truth else " (pink)"))
     notes = [f"The hidden word, green: {plain(version.truth)}."] if version.truth else []
-    if found.pieces >= SOME:
-        notes.append(f"Pieces that only continue a word: {percent(found.pieces)} together.")
+    if found.no_words >= SOME:
+        notes.append(f"Punctuation and pieces that only continue a word: {percent(found.no_words)} together.")
     if not loaded.random:
         control = asked(models.control_of(loaded), version).fill
         p = percent(control.probabilities[0]).replace(" ", "\u00a0")
@@ -67,8 +67,13 @@ def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge
     st.caption(" ".join(notes))
 
 
+def is_sure(fill: Fill) -> bool:
+    return fill.probabilities[0] >= sureness.GAP
+
+
 def headline(fill: Fill) -> str:
-    return plain(fill.tokens[0]) if fill.probabilities[0] >= sureness.GAP else "Not sure"
+    word, p = plain(fill.tokens[0]), fill.probabilities[0]
+    return word if is_sure(fill) else f"{word}? :gray[Not sure]" if p >= sureness.FAINT else "Not sure"
 
 
 def standing(found: WordGuesses, colour: str) -> str:
@@ -84,8 +89,9 @@ def say_difference(loaded: models.Loaded, both: Sequence[Version], fills: Sequen
     """Say how the answer changes, and of an example what that shows."""
     changed, pair = outcome(*fills), dict(zip(("text", "other"), (version.text for version in both), strict=True))
     example = pair in texts.of(loaded.source).play.values() and fills[0].tokens[0] != fills[1].tokens[0]
-    sure = all(fill.probabilities[0] >= sureness.GAP for fill in fills)
-    st.markdown(f"{changed[:1].upper()}{changed[1:]}. {texts.NOTES.get(both[0].text, '') if example and sure else ''}")
+    plainly = all(fill.probabilities[0] >= sureness.FAINT for fill in fills)
+    note = texts.NOTES.get(both[0].text, "") if example and plainly else ""
+    st.markdown(f"{changed[:1].upper()}{changed[1:]}. {note}")
 
 
 def outcome(one: Fill, two: Fill) -> str:
@@ -99,7 +105,7 @@ def outcome(one: Fill, two: Fill) -> str:
 
 def first(fill: Fill) -> str:
     word, p = plain(fill.tokens[0]), percent(fill.probabilities[0])
-    return f"“**{word}**” ({p})" if fill.probabilities[0] >= sureness.GAP else f"“{word}” (not sure: {p})"
+    return f"“**{word}**” ({p})" if is_sure(fill) else f"“{word}” (not sure: {p})"
 
 
 def in_words(fill: Fill) -> str:

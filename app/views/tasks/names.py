@@ -14,7 +14,7 @@ from bertlab.draw.charts.attribution import attribution_table
 from bertlab.draw.html.marked import marked_names
 from bertlab.draw.percent import percent
 from bertlab.explain.attribution import attribute_word
-from bertlab.explain.labels import LabelledWords, label_words
+from bertlab.explain.labels import LabelledWords, capital_inside, label_words
 from bertlab.tasks.token import in_usual_spelling
 
 
@@ -43,17 +43,20 @@ def show_one(
 
     Returns its number, from 0. `name` is that of the files to save.
     """
+    weak = doubted(loaded, labelled)
     with st.container(border=True):
-        st.html(marked_names(labelled.text, labelled.names, labelled.kinds))
+        st.html(marked_names(labelled.text, labelled.names, labelled.kinds, weak))
+    if weak:
+        st.caption("Dashed, with a question mark: the model is not sure.")
     if other:
-        show_changes(labelled, other)
+        show_changes(loaded, labelled, other)
     if word is None:
         word = choose(labelled, f"word {hash((loaded.stamp, text))}")
     word = min(word, len(labelled.spans) - 1)
     label = labelled.prediction.labels[word]
     asked = text, word, in_usual_spelling(loaded.model.config).label2id[label], loaded.limit
     found, control = contributions.with_control(attribute_word, loaded, *asked)
-    st.markdown(label_of(labelled, word))
+    st.markdown(label_of(loaded, labelled, word))
     coloured.show_words(found, labelled)
     bars = contributions.show(found, control, label, contributions.LABEL)
     table = attribution_table(found, control)
@@ -62,10 +65,25 @@ def show_one(
     return word
 
 
-def show_changes(one: LabelledWords, two: LabelledWords) -> None:
+def doubted(loaded: models.Loaded, labelled: LabelledWords) -> list[tuple[int, int]]:
+    """Return first and last+1 character of each word of whose label the model is not sure."""
+    return [span for number, span in enumerate(labelled.spans) if doubt_of(loaded, labelled, number)]
+
+
+def doubt_of(loaded: models.Loaded, labelled: LabelledWords, word: int) -> str:
+    """Say for Markdown if the label of a word is weak; "" if not, of punctuation, and where there is no probability."""
+    label, shares = labelled.prediction.labels[word], labelled.prediction.probabilities
+    if not shares or not any(map(str.isalnum, words_of(labelled)[word])):
+        return ""
+    unread = loaded.tokenizer.lowercase and capital_inside(labelled.text, labelled.spans)[word]
+    no_name = label == OUTSIDE and OUTSIDE not in labelled.kinds
+    return sureness.doubt([(label, shares[word])], sureness.NO_NAME if unread and no_name else sureness.LABEL)
+
+
+def show_changes(loaded: models.Loaded, one: LabelledWords, two: LabelledWords) -> None:
     """Show the other version with its names, and say which words have another label there."""
     with st.container(border=True):
-        st.html(marked_names(two.text, two.names, two.kinds))
+        st.html(marked_names(two.text, two.names, two.kinds, doubted(loaded, two)))
     mine, theirs = words_of(one), words_of(two)
     before, after = one.prediction.labels, two.prediction.labels
     pairs = versions.partners(mine, theirs).items()
@@ -87,13 +105,12 @@ def choose(labelled: LabelledWords, key: str) -> int:
     return state.linked_chip("Press a word to see what contributed to its label", chip_names(words), key, "word", first)
 
 
-def label_of(labelled: LabelledWords, word: int) -> str:
+def label_of(loaded: models.Loaded, labelled: LabelledWords, word: int) -> str:
     """Say the label of a word in words, and how sure the model is."""
     label, shares = labelled.prediction.labels[word], labelled.prediction.probabilities
     sure = f", with a probability of {percent(shares[word])}".replace("> ", ">\u00a0") if shares else ""
     said = f"The label of “{plain(words_of(labelled)[word])}” is **{plain(label)}**{meaning(labelled, label)}{sure}."
-    doubt = sureness.doubt([(label, shares[word])], sureness.LABEL) if shares else ""
-    return doubt or said
+    return doubt_of(loaded, labelled, word) or said
 
 
 def meaning(labelled: LabelledWords, label: str) -> str:

@@ -18,6 +18,7 @@ from bertlab.evaluation.calibration import Bin, when_as_sure
 from bertlab.explain.attribution import attribute_text
 from bertlab.explain.labels import LabelledText, label_text
 from bertlab.explain.text import clean
+from bertlab.tasks.sequence import TextPrediction
 
 CLASSES = 8  # only the model's maker wants to see more
 
@@ -75,10 +76,7 @@ def show_label(loaded: models.Loaded, labelled: LabelledText, key: str, text: st
     if not prediction.probabilities:
         st.metric("Predicted number", f"{prediction.label:.3f}")
         return
-    ranked = sorted(prediction.probabilities.items(), key=lambda item: -item[1])
-    unlike = fit.strange(loaded, text) or isinstance(prediction.label, tuple)
-    alike = None if unlike else when_as_sure(loaded.folder, ranked[0][1], text)
-    doubt = sureness.doubt(ranked, sureness.LABEL, alike.wrong if alike else 0)
+    ranked, alike, doubt = verdict(loaded, prediction, text)
     with st.container(horizontal=True, gap="large", key=key):
         st.metric("Best guess" if doubt else "Likeliest class", plain(ranked[0][0]), width="content")
         st.metric("Its probability", percent(ranked[0][1]), width="content")
@@ -90,6 +88,17 @@ def show_label(loaded: models.Loaded, labelled: LabelledText, key: str, text: st
         st.markdown(doubt)
     if len(ranked) > 2 or alike is None:
         layout.show_shares(pd.DataFrame(ranked[:CLASSES], columns=["class", "probability"]), "probability")
+
+
+def verdict(
+    loaded: models.Loaded, prediction: TextPrediction, text: str
+) -> tuple[list[tuple[str, float]], Bin | None, str]:
+    """Return the classes with their probabilities, likeliest first; how often the model was wrong when it was as sure,
+    None if that says nothing of this text; and the doubt in words, "" if there is none."""
+    ranked = sorted((prediction.probabilities or {}).items(), key=lambda item: -item[1])
+    unlike = fit.strange(loaded, text) or isinstance(prediction.label, tuple)
+    alike = None if unlike else when_as_sure(loaded.folder, ranked[0][1], text)
+    return ranked, alike, sureness.doubt(ranked, sureness.LABEL, alike.wrong if alike else 0)
 
 
 def held_out(loaded: models.Loaded, alike: Bin) -> str:

@@ -10,7 +10,7 @@ from bertlab.model import BertModel
 from bertlab.tasks.registry import find_task
 from bertlab.training.engine.devices import check_processes, is_first, open_fabric
 from bertlab.training.engine.loggers import require_loggers
-from bertlab.training.finetune import check_length, check_options, choose_trained
+from bertlab.training.finetune import check_encoder, check_options, choose_trained
 from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.grid import check_grid
 from bertlab.training.run_folder import check_unfinished, check_unused, locked
@@ -30,7 +30,7 @@ def check_start(
         check_folder(out, settings.resume, folds, grid)
     with warnings.catch_warnings(action="ignore"):  # that the encoder has no pooler may not matter
         model = BertModel.from_pretrained(recipe.model)
-    check_length(recipe, model.config)
+    check_encoder(recipe, model.config)
     choose_trained(model, recipe)
     for path in dict.fromkeys(filter(None, (sources.train, sources.dev, sources.test))):
         family.check_first(path, sources.files.reading(recipe.problem, find_task(recipe.task).pairs))

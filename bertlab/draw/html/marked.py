@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from html import escape
 from os.path import commonprefix
 
-from bertlab.draw.palette import BLUE, OKABE_ITO, ORANGE
+from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 from bertlab.draw.percent import percent
 from bertlab.errors import is_right_to_left
 from bertlab.explain.labels import Name
@@ -33,6 +33,7 @@ STYLE = """<style>
   border-radius: 3px; padding: 2px 0; }
 .passage span { border-radius: 3px; padding: 1px 0; }
 .passage .best { border-bottom: 3px solid #D55E00; border-radius: 3px 3px 0 0; }
+.passage mark.unsure { border-bottom-style: dashed; }
 .passage i { font-style: normal; opacity: .5; }
 .passage.large { font-size: 1.9rem; line-height: 1.5; max-width: none; max-height: 14rem; overflow-y: auto; }
 .passage.large mark { border-radius: 6px; padding: 0 .2em; }
@@ -153,12 +154,24 @@ def _strip(tokens: Sequence[str], parts: Sequence[str]) -> str:
     return f'{STYLE}<div class="strip" dir="{direction}">{"".join(parts)}</div>'
 
 
-def marked_names(text: str, names: Sequence[Name], kinds: Sequence[str]) -> str:
-    """The text with each name marked and its kind beside it; a kind has the colour of its index in `kinds`."""
+def marked_names(
+    text: str, names: Sequence[Name], kinds: Sequence[str], doubted: Sequence[tuple[int, int]] = ()
+) -> str:
+    """The text with each name marked and its kind beside it; a kind has the colour of its index in `kinds`.
+
+    A name that holds one of the `doubted` words, given by first and last+1 character, has a dashed line and a question
+    mark; a doubted word outside the names has these alone.
+    """
+    inside = {word: name for word in doubted for name in names if name.start <= word[0] < name.stop}
+    marks = [Name(*word, "") for word in doubted if word not in inside]
     parts, done = [], 0
-    for name in names:
-        colour = OKABE_ITO[kinds.index(name.kind) % len(OKABE_ITO)]
-        mark = f'<mark style="background: {colour}38; border-color: {colour}">{escape(text[name.start : name.stop])}'
-        parts += [escape(text[done : name.start]), mark, f" <small>{escape(name.kind)}</small></mark>"]
+    for name in sorted([*names, *marks], key=lambda one: one.start):
+        parts += [escape(text[done : name.start]), _marked_name(text, name, kinds, name in (*inside.values(), *marks))]
         done = name.stop
     return f'{STYLE}<div class="passage" dir="auto">{"".join(parts)}{escape(text[done:])}</div>'
+
+
+def _marked_name(text: str, name: Name, kinds: Sequence[str], unsure: bool) -> str:
+    colour = OKABE_ITO[kinds.index(name.kind) % len(OKABE_ITO)] if name.kind else GREY
+    mark = f'<mark{" class=unsure" * unsure} style="background: {colour}38; border-color: {colour}">'
+    return f"{mark}{escape(text[name.start : name.stop])} <small>{escape(name.kind)}{'?' * unsure}</small></mark>"

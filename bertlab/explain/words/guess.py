@@ -13,12 +13,12 @@ from bertlab.tokenizer import Tokenizer
 class WordGuesses:
     """The likeliest whole words at one masked position, and `rank` (1 = best) and `probability` of `word` among them.
 
-    `pieces` is the probability of all tokens that would only continue a word ("##ing"); they have no rank. `rank` is 0
-    if `word` is not one token of the vocabulary.
+    `no_words` is the probability of all tokens that are no word: pieces that only continue one ("##ing"), punctuation,
+    special tokens. They have no rank. `rank` is 0 if `word` is not one word of the vocabulary.
     """
 
     fill: Fill
-    pieces: float
+    no_words: float
     word: str = ""
     rank: int = 0
     probability: float = 0.0
@@ -48,14 +48,15 @@ def guess_words(
     batch, positions = masked_row(model, tokenizer, text, limit=limit)
     position = nth(positions, gap)
     log_p = position_log_probabilities(model, batch, [position])[0, : tokenizer.vocab_size]  # (V,)
-    pieces = tokenizer.continues_word(torch.arange(len(log_p)))
-    whole = log_p.masked_fill(pieces, -torch.inf)
-    best = whole.topk(min(k, int((~pieces).sum())))
+    every = torch.arange(len(log_p))  # (V,)
+    no_words = tokenizer.continues_word(every) | tokenizer.is_mark(every) | tokenizer.special_mask(every)
+    whole = log_p.masked_fill(no_words, -torch.inf)
+    best = whole.topk(min(k, int((~no_words).sum())))
     tokens, entropy = tokenizer.convert_ids_to_tokens(best.indices.tolist()), -float((log_p.exp() * log_p).sum())
     fill = Fill(position, tokens, best.values.exp().tolist(), entropy)
-    found = WordGuesses(fill, float(log_p[pieces].exp().sum()), word)
+    found = WordGuesses(fill, float(log_p[no_words].exp().sum()), word)
     token = one_token(tokenizer, word)
-    if token is None:
+    if token is None or no_words[token]:
         return found
     rank, p = int((whole > whole[token]).sum()) + 1, float(whole[token].exp())
     return replace(found, word=tokenizer.convert_ids_to_tokens(token), rank=rank, probability=p)

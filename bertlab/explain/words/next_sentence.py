@@ -7,6 +7,7 @@ import torch
 from bertlab.errors import InputError
 from bertlab.explain.text import clean, encode, longest
 from bertlab.model import BertForPreTraining
+from bertlab.model.base import OTHER_MODEL, refuse_first_token
 from bertlab.tokenizer import Tokenizer
 
 
@@ -29,6 +30,7 @@ def next_sentence(
     """
     if not hasattr(model, "nsp"):
         raise InputError("this model has no next-sentence head: choose one that was pretrained with pairs")
+    refuse_first_token(model.config, "this model", OTHER_MODEL)
     if not clean(pair):
         raise InputError("the second text is empty: write what may follow the first")
     batch = encode(tokenizer, text, pair, longest(model, limit)).batch

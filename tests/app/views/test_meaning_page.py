@@ -191,3 +191,8 @@ def test_it_opens_on_texts_that_the_model_tells_apart_and_random_weights_do_not(
     assert fine(app), said(app)
     learned = re.search(r"\*\*english\*\* names (\d+) points more than random weights \((\d+)%\): learned", said(app))
     assert learned and int(learned[1]) > 25 and int(learned[2]) < 30, said(app)
+
+
+def test_the_cls_of_a_left_to_right_model_stands_for_no_text():
+    app = opened("meaning", folder="english-left-to-right")
+    assert not app.exception and "its [CLS] sees no word" in boxes(app).replace("\\", "")

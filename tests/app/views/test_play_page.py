@@ -66,7 +66,7 @@ def english():
 @pytest.mark.parametrize("pair", texts.ENGLISH.play.values(), ids=texts.ENGLISH.play)
 def test_what_the_page_says_of_an_example_is_what_english_answers(pair, english):
     one, two = (guess_words(*english, text).fill for text in pair.values())
-    sure = min(one.probabilities[0], two.probabilities[0]) >= sureness.GAP
+    sure = min(one.probabilities[0], two.probabilities[0]) >= sureness.FAINT
     assert one.tokens[0] != two.tokens[0] and sure == (pair["text"] != TIRED)
     assert pair["text"] in NOTES
 
@@ -78,6 +78,12 @@ def test_the_first_screen_answers_for_both_and_names_the_bias():
     assert said(app).count("Control: random weights say") == 2
     assert "The first guess changes from “**she**”" in said(app)
     assert len(table(app)) == 10 and app.query_params == {}
+
+
+def test_a_guess_more_likely_wrong_than_right_has_a_question_mark():
+    app = opened(text=texts.WAR, other=texts.WAR.replace("war", "strike"))
+    assert answers(app) == ["years?", "hours?"] and said(app).count("(not sure: ") == 2
+    assert all(":gray[Not sure]" in one.value for one in app.main.subheader) and "wars last longer" in said(app)
 
 
 def test_a_weak_guess_is_not_shown_as_one():

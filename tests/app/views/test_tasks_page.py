@@ -153,6 +153,20 @@ def test_labels_of_names_are_explained():
     assert "The label of “bought” is **O** (no name)" in said(app)
 
 
+def marks(app) -> str:
+    return next(one.proto.body for one in app.main.get("html") if "<mark" in one.proto.body).partition("</style>")[2]
+
+
+def test_doubtful_names_are_marked():
+    text = "Hi Priya, could you send the slides to Tom Becker at Siemens before noon?"
+    app = opened("tasks", tasks_tab=NAMES, text=text, word="12")  # counted from 0, with the comma
+    assert fine(app) and "Dashed, with a question mark" in said(app)
+    assert ">Siemens <small>?</small>" in marks(app) and "Tom Becker <small>PER</small>" in marks(app)
+    assert labels(app)[0].startswith("**Not sure**: 9") and "“O”" in labels(app)[0]
+    app = opened("tasks", tasks_tab=NAMES, text=text.lower())
+    assert fine(app) and "Dashed" not in said(app) and "unsure" not in marks(app)
+
+
 def judged(app):
     return app.main.dataframe[0].value.set_index(["model", "order"])["probability"]
 

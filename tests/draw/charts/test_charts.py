@@ -115,3 +115,14 @@ def test_marked_names_are_escaped_and_placed():
     assert "&lt;i&gt; <small>pet</small></mark> Rex of <mark" in html and html.endswith("</mark></div>")
     assert "<i>" not in html and "<b>" not in html
     assert html.index('border-color: #E69F00"') < html.index('border-color: #0072B2"')  # by place among the kinds
+    assert "unsure" not in html.partition("</style>")[2]
+
+
+def test_doubted_words_have_a_dashed_line_inside_and_outside_names():
+    html = marked_names(
+        "Rex Roy met <b> and Ann", [Name(0, 7, "pet"), Name(20, 23, "pet")], ["pet"], [(4, 7), (12, 15)]
+    )
+    marks = html.partition("</style>")[2].split("<mark")[1:]
+    assert [mark.startswith(" class=unsure") for mark in marks] == [True, True, False]
+    assert "Rex Roy <small>pet?</small>" in marks[0] and "Ann <small>pet</small>" in marks[2]
+    assert "&lt;b&gt; <small>?</small>" in marks[1] and "#7F7F7F" in marks[1]

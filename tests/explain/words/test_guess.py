@@ -12,11 +12,12 @@ def test_guesses_are_whole_words_with_their_probabilities(model, tok):
     everything = fill_mask(model, tok, TEXT, k=tok.vocab_size)[1]
     p = dict(zip(everything.tokens, everything.probabilities, strict=True))
     found = guess_words(model, tok, TEXT, gap=1, k=7)
-    whole = [token for token in everything.tokens if not token.startswith("##")]
+    whole = [token for token in everything.tokens if not token.startswith(("##", "[")) and any(map(str.isalnum, token))]
     assert found.fill.tokens == whole[:7] and found.fill.position == everything.position
     assert found.fill.probabilities == pytest.approx([p[token] for token in whole[:7]], abs=1e-6)
     assert found.fill.entropy == pytest.approx(everything.entropy, abs=1e-4)
-    assert found.pieces == pytest.approx(sum(p[token] for token in p if token.startswith("##")), abs=1e-5)
+    assert "." in everything.tokens
+    assert found.no_words == pytest.approx(1 - sum(p[token] for token in whole), abs=1e-5)
 
 
 def test_a_guess_has_its_rank_among_whole_words(model, tok):
@@ -34,3 +35,8 @@ def test_what_is_not_one_word_has_no_rank(word, model, tok):
     assert one_token(tok, word) is None
     found = guess_words(model, tok, TEXT, word)
     assert (found.rank, found.probability, found.with_word) == (0, 0.0, found.fill)
+
+
+def test_punctuation_has_no_rank(model, tok):
+    assert one_token(tok, ".") is not None
+    assert guess_words(model, tok, TEXT, ".").rank == 0

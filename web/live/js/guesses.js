@@ -3,7 +3,7 @@
 import { element } from "./dom.js";
 
 const SHOWN = 6;
-const SURE = 0.2; // below, the page says that the model is not sure
+const SURE = 0.5; // below, a first guess is more likely wrong than right, and the page says so
 
 const percent = (p) => `${(100 * p).toFixed(1)}%`;
 export const shown = (fill) => fill.known.slice(0, SHOWN);
