@@ -54,13 +54,13 @@ class Compare:
         from bertlab.compare.report import Comparison, note_of
         from bertlab.compare.tables import FULL, QUICK, find_table
         from bertlab.corpora.documents import check_sources
-        from bertlab.training.engine.devices import open_fabric
+        from bertlab.training.engine.devices import Devices
         from bertlab.training.engine.signals import exit_code
         from bertlab.training.run_folder import locked
 
         self._check()
         table, budget = find_table(self.table), QUICK if self.quick else FULL
-        open_fabric(self.device)
+        Devices(self.device)
         check_sources(self.text)
         if self.steps is not None:
             budget = replace(budget, recipe=replace(budget.recipe, steps=self.steps))

@@ -88,15 +88,15 @@ def finetune(
         run.announce(task)
         rows = run.fit(
             model,
-            dev_set.while_patient(batches(features, task.tokenizer, recipe, run.first), run.fabric.broadcast),
+            dev_set.while_patient(batches(features, task.tokenizer, recipe, run.first), run.devices.broadcast),
             loss_of(recipe, task, model, features),
             LoopSettings(recipe.count_steps(len(features)), recipe.optim, seed=recipe.seed, progress=progress),
             replace(callbacks(recipe, len(features), dev_set, run), log_every=log_every),
             operations=partial(encoder_operations, model.config),
         )
-        if run.fabric.is_global_zero:
+        if run.devices.is_first:
             dev_set.load_best()
-            task.tune(model.to(run.fabric.device), dev)
+            task.tune(model.to(run.devices.device), dev)
         model.to("cpu")
         run.finish(model, task.tokenizer)
         if model.adapted_from:
