@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Positional, check_above_zero
-from bertlab.errors import InputError
+from bertlab.errors import InputError, require
 from bertlab.io.gate import expanded
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ class Compare:
         from bertlab.training.run_folder import locked
 
         self._check()
+        require("sklearn", "baselines")
+        require("matplotlib", "figures")
         table, budget = find_table(self.table), QUICK if self.quick else FULL
         Devices(self.device)
         check_sources(self.text)
