@@ -23,7 +23,7 @@ VENV = HERE / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 READY = VENV / "ready"  # written last: an install that was interrupted is never taken for a good one
 CONSTRAINTS = HERE / "constraints.txt"
-ALL = ("course", "app", "data", "tensorboard", "wandb", "chinese", "export", "site", "test")
+ALL = ("baselines", "figures", "course", "app", "data", "tensorboard", "wandb", "chinese", "export", "site", "test")
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
 # Settings of pip, and the variables by which uv takes the same.
 FOR_UV = {

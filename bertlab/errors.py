@@ -1,6 +1,8 @@
 """The error for bad input, and text from files and users made safe to print."""
 
+import sys
 import unicodedata
+from functools import cache
 from importlib.util import find_spec
 
 LONGEST_MESSAGE = 600  # characters
@@ -29,6 +31,17 @@ def require(module: str, extra: str) -> None:
     """Raise an InputError that says how to install `module` where it is missing."""
     if find_spec(module) is None:
         raise InputError(f'{module} is not installed: pip install "bertlab[{extra}]"')
+
+
+@cache
+def can_use(module: str, extra: str, lost: str) -> bool:
+    """Return whether `module` is installed; if not, stderr says once what is `lost` and how to install it."""
+    try:
+        require(module, extra)
+    except InputError as error:
+        print(f"bertlab: without {lost}: {error}", file=sys.stderr)
+        return False
+    return True
 
 
 def at_least_one(**counts: int | None) -> None:

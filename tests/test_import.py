@@ -10,8 +10,8 @@ import bertlab
 
 ROOT = Path(__file__).parent.parent
 HEAVY = set(
-    """transformers streamlit altair sklearn scipy pandas matplotlib datasets lightning lightning_fabric
-    huggingface_hub tyro IPython ipywidgets captum""".split()
+    """transformers streamlit altair sklearn scipy pandas matplotlib datasets huggingface_hub
+    tyro IPython ipywidgets captum""".split()
 )
 
 

@@ -8,7 +8,7 @@ FOLDER holds the data sets as benchmarks/finetuning/real.py names them: MR, WNUT
 All start from the same weights and train on the same tokenized rows, of unequal length, with AdamW, dropout 0.1 and
 the same batch size, without evaluation. Trainer draws random batches and pads each to its longest row, as it does by
 default; "Trainer, by length" has train_sampling_strategy="group_by_length". bertlab draws its batches as
-`bertlab finetune` does. bfloat16 is bf16=True there and Fabric's bf16-mixed here.
+`bertlab finetune` does. bfloat16 is bf16=True there and --precision bfloat16 here.
 
 Every figure comes from a process of its own; the contestants take turns in each round, and each round has another
 order of the rows. The first steps of a process are not timed. Steps a second are the median over the rounds, the ratio
@@ -30,7 +30,6 @@ from itertools import islice
 from pathlib import Path
 
 import torch
-from lightning_fabric import Fabric
 
 from benchmarks.finetuning import with_trainer
 from benchmarks.finetuning.real import prepare
@@ -38,6 +37,7 @@ from benchmarks.finetuning.storyworld import line, task_of
 from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.inputs.features import Feature
 from bertlab.model.cpu import keep_memory
+from bertlab.training.engine.devices import Devices
 from bertlab.training.engine.loop import LoopSettings, train
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import batches
@@ -46,7 +46,7 @@ from bertlab.training.task_loss import task_loss
 
 WARM = 5
 ADAMW = Optimization("adamw", 1e-4, warmup=0.1, weight_decay=0.01, beta2=0.999)
-PRECISIONS = {"float32": "32-true", "bfloat16": "bf16-mixed"}
+PRECISIONS = ("float32", "bfloat16")
 HEAD = ("data set", "precision", "", "steps/s", "times as fast as Trainer")
 
 
@@ -64,7 +64,7 @@ def by_trainer(
 def by_bertlab(folder: Path, features: list[Feature], recipe: FinetuneRecipe, precision: str, steps: int):
     moments: list[float] = []
     task = task_of(recipe)
-    fabric = Fabric(accelerator="cpu", devices=1, precision=PRECISIONS[precision])
+    devices = Devices("cpu").settle(precision)
 
     def stream() -> Iterator[dict]:
         for batch in islice(batches(features, task.tokenizer, recipe, 0), steps):
@@ -72,7 +72,7 @@ def by_bertlab(folder: Path, features: list[Feature], recipe: FinetuneRecipe, pr
             yield batch
 
     model = task.head.from_pretrained(folder)
-    train(model, stream(), task_loss, LoopSettings(steps, recipe.optim, progress=False), fabric=fabric)
+    train(model, stream(), task_loss, LoopSettings(steps, recipe.optim, progress=False), devices=devices)
     return moments
 
 

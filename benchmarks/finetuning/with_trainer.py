@@ -10,15 +10,15 @@ from pathlib import Path
 from random import Random
 
 import transformers
-from lightning_fabric import Fabric
 from transformers import DataCollatorForTokenClassification, DataCollatorWithPadding, Trainer, TrainingArguments
 
 from bertlab.inputs.features import Feature, collate
 from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Task
 from bertlab.training.engine.callbacks import Callbacks
-from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.devices import Devices
 from bertlab.training.engine.loop import LoopSettings, train
+from bertlab.training.engine.precision import Precision
 from bertlab.training.engine.throughput import encoder_operations
 from bertlab.training.finetune import by_length, start_model
 from bertlab.training.finetune_recipe import FinetuneRecipe
@@ -114,7 +114,7 @@ def their_burst(start: Path, recipe: FinetuneRecipe, bf16: bool, batches: list[l
 
 
 def our_burst(
-    start: Path, recipe: FinetuneRecipe, task: Task, fabric: Callable, batches: list[list[Feature]], moments: list
+    start: Path, recipe: FinetuneRecipe, task: Task, precision: Precision, batches: list[list[Feature]], moments: list
 ) -> None:
     """The training of bertlab.training.finetune on these batches."""
     model = task.head.from_pretrained(start)
@@ -125,19 +125,17 @@ def our_burst(
             yield collate(batch, task.tokenizer)
 
     settings = LoopSettings(len(batches), recipe.optim, progress=False)
-    how = {"operations": partial(encoder_operations, model.config), "fabric": fabric()}
+    how = {"operations": partial(encoder_operations, model.config), "devices": Devices("cpu").settle(precision)}
     train(model, stream(), task_loss, settings, Callbacks(log_every=20), **how)
 
 
 def contestants(start: Path, ours: FinetuneRecipe, adamw: FinetuneRecipe, task: Task) -> dict[str, Burst]:
-    in_float32 = partial(Fabric, accelerator="cpu", devices=1)
-    as_usual = partial(make_fabric, "cpu")
     return {
         "Trainer, float32": partial(their_burst, start, adamw, False),
         "Trainer, bfloat16": partial(their_burst, start, adamw, True),
-        "bertlab, AdamW, float32": partial(our_burst, start, adamw, task, in_float32),
-        "bertlab, AdamW": partial(our_burst, start, adamw, task, as_usual),
-        "bertlab": partial(our_burst, start, ours, task, as_usual),
+        "bertlab, AdamW, float32": partial(our_burst, start, adamw, task, "float32"),
+        "bertlab, AdamW": partial(our_burst, start, adamw, task, "auto"),
+        "bertlab": partial(our_burst, start, ours, task, "auto"),
     }
 
 

@@ -27,7 +27,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import lightning_fabric  # noqa: F401  imported here, once for all runs
 import torch
 
 import bertlab.cli.shared.examples

@@ -38,7 +38,7 @@ from bertlab.evaluation.measures import evaluate_pretraining
 from bertlab.model.cpu import keep_memory
 from bertlab.training.batches import Documents, batches, token_ids
 from bertlab.training.engine.callbacks import Callbacks
-from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.devices import Devices
 from bertlab.training.engine.loop import LoopSettings, train
 from bertlab.training.engine.optim import make_optimizers, rate_factor
 from bertlab.training.initial_weights import new_model
@@ -110,8 +110,8 @@ def ours(task: Task, copies: Copies) -> None:
     settings = LoopSettings(sys.maxsize, task.recipe.optim, task.seconds / 60, progress=False)
     logging = Callbacks(copies.keep_if_due, COPY_EVERY)
     stream = batches(task.known, task.tokenizer, task.recipe)
-    fabric = make_fabric("cpu", products=products(task.recipe, PretrainSettings()))
-    train(copies.model, stream, pretraining_loss, settings, logging, fabric=fabric)
+    devices = Devices("cpu").settle(products=products(task.recipe, PretrainSettings()))
+    train(copies.model, stream, pretraining_loss, settings, logging, devices=devices)
 
 
 def theirs(task: Task, copies: Copies, bfloat16: bool = False) -> None:

@@ -28,7 +28,7 @@ from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.config import SIZES
 from bertlab.corpora.pydoc import read_docstrings
 from bertlab.training.batches import Documents, batches, token_ids
-from bertlab.training.engine.devices import compile_layers, make_fabric
+from bertlab.training.engine.devices import Devices, compile_layers
 from bertlab.training.engine.loop import train_step
 from bertlab.training.engine.micro_batches import own_micro_batches
 from bertlab.training.engine.optim import Optimization, make_optimizers
@@ -62,15 +62,15 @@ OURS = {
 
 def ours(config: BertConfig, device: str, technique: Technique) -> Step:
     """A step as `bertlab pretrain` takes it with these options."""
-    fabric, model = make_fabric(device), BertForPreTraining(config)
+    devices, model = Devices(device).settle(), BertForPreTraining(config)
     model.bert.encoder.gradient_checkpointing = technique.gradient_checkpointing
     if technique.compiled:
         compile_layers(model.bert.encoder)
-    wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, ADAMW))
-    wrapped.train()
+    wrapped = devices.wrap(model.train())
+    optimizers = make_optimizers(model, ADAMW)
     prepare = partial(with_positions, unpadded=technique.unpadded)
     return lambda batch: train_step(
-        fabric, wrapped, optimizers, own_micro_batches(batch, 0, 1, None), pretraining_loss, 1e-4, 1.0, prepare
+        wrapped, optimizers, own_micro_batches(batch, 0, 1, None), pretraining_loss, 1e-4, 1.0, prepare
     )
 
 

@@ -36,11 +36,11 @@ def compare(size: str, precision: str, rounds: int) -> tuple[str, ...]:
     """A row of the table."""
     clock = time.process_time
     config, rows = config_of(size), BATCH.get(size, 32)
-    job, fabric, _ = choose_here(Job(config, batch_size=rows, max_tokens=TOKENS, fill=FILL), precision)
+    job, devices, _ = choose_here(Job(config, batch_size=rows, max_tokens=TOKENS, fill=FILL), precision)
     start = clock()
-    predicted = measure(job, fabric, clock).step(job)
+    predicted = measure(job, devices, clock).step(job)
     taken = clock() - start
-    model, batch = TimedModel(job, config.num_hidden_layers, fabric, clock), make_batch(job, rows)
+    model, batch = TimedModel(job, config.num_hidden_layers, devices, clock), make_batch(job, rows)
     steps = [model.gradients(batch) + model.update() for _ in range(rounds + 1)][1:]
     guess = sum(job.needed(rows).values()) / product_rate(getattr(torch, job.precision))
     middle = statistics.median(steps)

@@ -111,19 +111,18 @@ def our_loop(size: str) -> Step:
 def our_trainer(size: str, precision: str) -> Step:
     """A step as `bertlab pretrain --precision ...` takes it."""
     from bertlab import BertConfig, BertForPreTraining
-    from bertlab.training.engine.devices import make_fabric
+    from bertlab.training.engine.devices import Devices
     from bertlab.training.engine.loop import train_step
     from bertlab.training.engine.micro_batches import own_micro_batches
     from bertlab.training.engine.optim import Optimization, make_optimizers
     from bertlab.training.objective import pretraining_loss
 
-    fabric = make_fabric("cpu", precision=precision)
     model = BertForPreTraining(BertConfig.from_size(size, vocab_size=VOCABULARY))
-    wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, Optimization("adamw", learning_rate=1e-4)))
-    wrapped.train()
+    wrapped = Devices("cpu").settle(precision).wrap(model.train())
+    optimizers = make_optimizers(model, Optimization("adamw", learning_rate=1e-4))
 
     def step(batch: Batch) -> None:
-        train_step(fabric, wrapped, optimizers, own_micro_batches(batch, 0, 1, None), pretraining_loss, 1e-4, 1.0)
+        train_step(wrapped, optimizers, own_micro_batches(batch, 0, 1, None), pretraining_loss, 1e-4, 1.0)
 
     return step
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Positional, check_above_zero
-from bertlab.errors import InputError
+from bertlab.errors import InputError, require
 from bertlab.io.gate import expanded
 
 if TYPE_CHECKING:
@@ -54,13 +54,15 @@ class Compare:
         from bertlab.compare.report import Comparison, note_of
         from bertlab.compare.tables import FULL, QUICK, find_table
         from bertlab.corpora.documents import check_sources
-        from bertlab.training.engine.devices import open_fabric
+        from bertlab.training.engine.devices import Devices
         from bertlab.training.engine.signals import exit_code
         from bertlab.training.run_folder import locked
 
         self._check()
+        require("sklearn", "baselines")
+        require("matplotlib", "figures")
         table, budget = find_table(self.table), QUICK if self.quick else FULL
-        open_fabric(self.device)
+        Devices(self.device)
         check_sources(self.text)
         if self.steps is not None:
             budget = replace(budget, recipe=replace(budget.recipe, steps=self.steps))

@@ -17,7 +17,7 @@ from bertlab.cli.shared.settings import (
     recipe_from,
 )
 from bertlab.config import BertConfig
-from bertlab.errors import InputError
+from bertlab.errors import InputError, require
 from bertlab.io.gate import expanded
 from bertlab.tasks.files import FileOptions
 from bertlab.training.run_settings import FinetuneSettings
@@ -133,6 +133,8 @@ def check_options(command: Finetune) -> None:
         raise InputError(f"--folds {command.folds}: must be at least 2")
     if command.folds and command.test:
         raise InputError("--folds measures on each part of the training examples: leave out --test")
+    if command.folds:
+        require("sklearn", "baselines")
 
 
 def recipe_of(command: Finetune) -> "FinetuneRecipe":

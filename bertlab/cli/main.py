@@ -62,10 +62,11 @@ def main(arguments: list[str] | None = None) -> None:
         with ended, each_file_once():
             command.run()
     except InputError as error:
-        from bertlab.training.engine.devices import is_first
+        from bertlab.training.engine.devices import give_way, is_first
 
         if is_first():
             say(f"bertlab: {error}")
+        give_way()
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None

@@ -89,7 +89,7 @@ class Pretrain:
     def run(self) -> None:
         """Train, measure on held-out text, write the card."""
         from bertlab.cli.shared.material import check_material, read_material
-        from bertlab.training.engine.devices import is_first
+        from bertlab.training.engine.devices import Devices, check_processes
         from bertlab.training.pretrain import pretrain
 
         recipe = self._recipe()
@@ -98,7 +98,10 @@ class Pretrain:
         tokenizer = self._given_vocabulary(recipe)
         if tokenizer:
             recipe = replace(recipe, vocab_size=tokenizer.vocab_size, lowercase=tokenizer.lowercase)
-        if recipe.model and is_first():
+        devices = Devices(self.settings.device, self.settings.devices)
+        check_processes(devices, recipe.batch_size)
+        devices.launch()
+        if recipe.model and devices.is_first:
             say(length_of_rows(recipe))
 
         @cache
@@ -116,7 +119,7 @@ class Pretrain:
             self.settings, on_start=begin, on_end=lambda result: self._measure(result, recipe, material(), out)
         )
         result = pretrain(recipe, lambda: material().known, settings=settings, tokenizer=tokenizer, out=out)
-        if not is_first():
+        if not devices.is_first:
             return
         if result.stopped:
             end_stopped(f"at {reached(result.rows)}")

@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import metadata, packages_distributions
+from importlib.util import find_spec
 from pathlib import Path
 
 from bertlab.corpora.examples import Document, TextExample
@@ -12,7 +13,7 @@ from bertlab.corpora.pydoc import docstrings, installed, prose, python_files
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_folder
 
-PACKAGES = ("matplotlib", "numpy", "scipy", "sklearn", "torch")  # bertlab itself needs them, so they are installed
+PACKAGES = tuple(filter(find_spec, ("matplotlib", "numpy", "scipy", "sklearn", "torch")))  # those that are installed
 LICENCES = "LICENCES"  # beside the texts; without an ending, so that nothing reads it as a text
 LONGEST_LICENCE = 120  # letters: some packages put the whole text there
 PASSAGE_SENTENCES = 2
@@ -27,7 +28,7 @@ def write_docstrings(folder: Path, packages: Sequence[str] = PACKAGES) -> int:
         modules[name.split(".")[0]].append((name, path))
     for package in packages:
         if package not in modules:
-            raise InputError(f"--packages {package}: no such package is installed")
+            raise InputError(f"--packages {package}: no such package is installed; install it, or name others")
     texts = {package: [_module(name, path) for name, path in modules[package]] for package in packages}
     for package, found in texts.items():
         if not any(found):

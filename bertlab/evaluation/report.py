@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bertlab.errors import can_use
 from bertlab.evaluation import calibration
 from bertlab.evaluation.wording import meaning
 from bertlab.io.atomic import atomic_folder
@@ -44,20 +45,24 @@ def write_report(
 
     `rows` are those of metrics.csv, `evaluations` measures during the training with their `step`, `baselines` measures
     by name. `confusions` are (right, predicted), `notes` paragraphs of Markdown,
-    `second` the label of the second class. Empty sections are left out.
+    `second` the label of the second class. Empty sections are left out, and the figures where Matplotlib is missing.
     InputError, naming the folder: it cannot be written.
     """
-    from bertlab.draw.figures.tasks.report import confusion_heatmap, training_curves
-
     sections = [f"# {plain(title)}", *notes, measures_table(measures, baselines or {}, second)]
     files = {}
-    if rows or evaluations:
+    if (rows or evaluations) and can_draw():
+        from bertlab.draw.figures.tasks.report import training_curves
+
         files["curves.png"] = _png(training_curves(rows, evaluations))
         sections += ["## The training", "![Loss and measures against steps](curves.png)"]
     if confusions:
         labels, counts = confusion_counts(confusions)
-        files["confusions.png"] = _png(confusion_heatmap(labels, counts))
-        sections += ["## Confusion matrix", "![Heat map of the table below](confusions.png)"]
+        sections += ["## Confusion matrix"]
+        if can_draw():
+            from bertlab.draw.figures.tasks.report import confusion_heatmap
+
+            files["confusions.png"] = _png(confusion_heatmap(labels, counts))
+            sections += ["![Heat map of the table below](confusions.png)"]
         sections += [confusions_table(labels, counts)]
     if bins := calibration.bins(comparisons):
         files[calibration.CALIBRATION] = calibration.as_json(bins).encode()
@@ -68,6 +73,11 @@ def write_report(
         for name, content in files.items():
             (work / name).write_bytes(content)
         (work / "report.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+
+
+def can_draw() -> bool:
+    """Return whether reports have figures; if not, stderr says once how to install what draws them."""
+    return can_use("matplotlib", "figures", "figures in report.md")
 
 
 def measures_table(measures: Measures, baselines: Mapping[str, Measures], second: str = "") -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from bertlab.corpora.examples import TokenExample
-from bertlab.errors import InputError
+from bertlab.errors import InputError, require
 from bertlab.explain.text import bert_of, longest
 from bertlab.inputs.features import collate, word_features
 from bertlab.model.base import PretrainedModel
@@ -78,6 +78,7 @@ def probe(states: np.ndarray, labels: Sequence[str], train: np.ndarray) -> float
     States are standardised by the mean and spread of the training part. Raises InputError where one part is empty or
     the training part has one label alone.
     """
+    require("sklearn", "baselines")
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bertlab.errors import InputError
+from bertlab.errors import InputError, require
 from bertlab.explain.text import bert_of, clean, frame_mask, longest
 from bertlab.model.base import PretrainedModel, refuse_first_token
 from bertlab.model.mixing import Pooling, pooled
@@ -107,6 +107,7 @@ def all_alike(vectors: np.ndarray) -> bool:
 
 
 def _pca(vectors: np.ndarray, seed: int) -> Projection:
+    require("sklearn", "baselines")
     from sklearn.decomposition import PCA
 
     width = min(2, *vectors.shape)
@@ -118,6 +119,7 @@ def _pca(vectors: np.ndarray, seed: int) -> Projection:
 
 
 def _tsne(vectors: np.ndarray, seed: int) -> np.ndarray:
+    require("sklearn", "baselines")
     from sklearn.manifold import TSNE
 
     perplexity = min(30.0, (len(vectors) - 1) / 3)
@@ -169,6 +171,7 @@ def neighbour_accuracy(vectors: np.ndarray, labels: Sequence[str], k: int = 5, s
 
     None where it would mean nothing: fewer than two labels, or a label with fewer than four texts.
     """
+    require("sklearn", "baselines")
     from sklearn.model_selection import StratifiedKFold, cross_val_score
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.pipeline import make_pipeline
@@ -189,6 +192,7 @@ def neighbour_accuracy(vectors: np.ndarray, labels: Sequence[str], k: int = 5, s
 def silhouette(vectors: np.ndarray, labels: Sequence[str]) -> float | None:
     """How much nearer texts (N, H) lie to their own label than to the next one, standardised: 1 is tight and far apart,
     0 mixed (Rousseeuw 1987). None with fewer than two labels, or as many labels as texts."""
+    require("sklearn", "baselines")
     from sklearn.metrics import silhouette_score
 
     if not 2 <= len(set(labels)) < len(labels):
@@ -217,6 +221,7 @@ def nearest(vectors: np.ndarray, index: int, count: int = 5) -> list[tuple[int, 
 
 
 def _standardised(vectors: np.ndarray) -> np.ndarray:
+    require("sklearn", "baselines")
     from sklearn.preprocessing import StandardScaler
 
     return np.zeros_like(vectors) if all_alike(vectors) else StandardScaler().fit_transform(vectors)

@@ -1,6 +1,6 @@
 """What counted words reach without a network: the guesses that a report shows beside a fine-tuned model.
 
-The linear models are scikit-learn's. All of it takes seconds, so that no report has to go without.
+The linear models are scikit-learn's, and left out where it is missing. All of it takes seconds.
 """
 
 import random
@@ -16,6 +16,7 @@ import numpy as np
 from bertlab.corpora.examples import ChoiceExample, Label, QAExample, TextExample
 from bertlab.corpora.letters import LETTER, UNSPACED, WORD
 from bertlab.corpora.sentences import split_sentences
+from bertlab.errors import can_use
 
 COUNTED = 20_000  # examples that are learned from, drawn at random
 CHOSEN = 2000  # of these, the examples by which the strength of regularization is chosen
@@ -24,6 +25,11 @@ FEW = 100  # examples; with less, rare words count too and C is 1
 TERM = rf"[{UNSPACED}]|(?:(?![{UNSPACED}]){LETTER}){{2,}}"  # what TF-IDF counts
 
 Matrix = Any  # of scipy or numpy (N, F)
+
+
+def has_linear_models() -> bool:
+    """Return whether scikit-learn is installed; if not, stderr says once how to install it."""
+    return can_use("sklearn", "baselines", "the baseline TF-IDF and other linear models")
 
 
 @contextmanager

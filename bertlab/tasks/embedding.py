@@ -95,9 +95,11 @@ class EmbeddingTask(Task[TextExample, PairPrediction]):
         return score_ranks([rank for rank, _ in partner_ranks(examples, first @ second.T)])
 
     def baselines(self, known: Sequence[TextExample], examples: Sequence[TextExample]) -> dict[str, dict[str, float]]:
-        from sklearn.feature_extraction.text import TfidfVectorizer
+        from bertlab.tasks.baselines import TERM, has_linear_models
 
-        from bertlab.tasks.baselines import TERM
+        if not has_linear_models():
+            return {}
+        from sklearn.feature_extraction.text import TfidfVectorizer
 
         tfidf = TfidfVectorizer(token_pattern=TERM, sublinear_tf=True).fit(
             text for example in (*known[:COUNTED], *examples) for text in both(example)

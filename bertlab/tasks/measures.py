@@ -77,20 +77,37 @@ def score_classes(gold: Sequence[str], predicted: Sequence[str], labels: Sequenc
 
     With two labels also `positive_f1`, that of the second: what GLUE reports for MRPC and QQP (Wang et al. 2019).
     """
-    from sklearn.metrics import f1_score, matthews_corrcoef
-
     _check(gold, predicted)
     _check_labels({*gold, *predicted}, labels)
     scores = _share("accuracy", np.equal(gold, predicted))
-    scores["macro_f1"] = float(f1_score(gold, predicted, average="macro", zero_division=0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a single class, which is the 0
-        scores["matthews"] = float(matthews_corrcoef(gold, predicted))
+    confusions = confusion_matrix(gold, predicted)
+    scores |= {"macro_f1": macro_f1(confusions), "matthews": matthews(confusions)}
     if len(labels) == 2:
         right, found = np.equal(gold, labels[1]), np.equal(predicted, labels[1])
-        value = float(f1_score(right, found, zero_division=0))
-        scores |= bounded("positive_f1", value, f1_of_counts, *_counts(right[:, None], found[:, None]))
+        hits, gold_count, found_count = _counts(right[:, None], found[:, None])
+        value = float(f1_of_counts(hits, gold_count, found_count))
+        scores |= bounded("positive_f1", value, f1_of_counts, hits, gold_count, found_count)
     return scores
+
+
+def confusion_matrix(gold: Sequence[str], predicted: Sequence[str]) -> np.ndarray:
+    """Return how often each class (row) was predicted as each (column), of the C classes that occur: (C, C)."""
+    classes, numbers = np.unique([*gold, *predicted], return_inverse=True)  # (2 N,)
+    right, found = np.split(numbers, 2)  # (N,) each
+    return np.bincount(right * len(classes) + found, minlength=len(classes) ** 2).reshape(-1, len(classes))
+
+
+def macro_f1(confusions: np.ndarray) -> float:
+    """Return the mean of the classes' F1."""
+    return float(np.mean(2 * confusions.diagonal() / (confusions.sum(0) + confusions.sum(1))))
+
+
+def matthews(confusions: np.ndarray) -> float:
+    """Return Matthews' correlation for any number of classes (Gorodkin 2004); 0 where one side is constant."""
+    counts = confusions.astype(float)  # whose squares no integer would hold
+    total, gold, predicted = counts.sum(), counts.sum(1), counts.sum(0)
+    spread = (total**2 - gold @ gold) * (total**2 - predicted @ predicted)
+    return float((total * counts.trace() - gold @ predicted) / np.sqrt(spread)) if spread > 0 else 0.0
 
 
 def score_numbers(gold: Sequence[float], predicted: Sequence[float]) -> dict[str, float]:
@@ -99,7 +116,6 @@ def score_numbers(gold: Sequence[float], predicted: Sequence[float]) -> dict[str
     A correlation is 0 where one side is constant, or there is one example only.
     """
     from scipy.stats import rankdata
-    from sklearn.metrics import root_mean_squared_error
 
     _check(gold, predicted)
     right, found = np.asarray(gold, dtype=float), np.asarray(predicted, dtype=float)
@@ -107,7 +123,7 @@ def score_numbers(gold: Sequence[float], predicted: Sequence[float]) -> dict[str
         raise InputError("numbers to be scored must be finite, but there is a nan or an infinity among them")
     scores = bounded("pearson", float(pearson(right, found)), pearson, right, found)
     scores["spearman"] = float(pearson(rankdata(right), rankdata(found)))
-    return scores | {"rmse": float(root_mean_squared_error(right, found))}
+    return scores | {"rmse": float(np.sqrt(np.mean((right - found) ** 2)))}
 
 
 def score_label_sets(
@@ -161,14 +177,12 @@ def score_tags(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
     """Return the measures of plain labels of words (DET): `token_accuracy` over all words, and `macro_f1` over the
     labels that occur. If some words are labelled O, or the labels do mark names (B_PER), also those of score_entities;
     of plain ones, neighbours with one label are one entity."""
-    from sklearn.metrics import f1_score
-
     _check_words(gold, predicted)
     right = np.array([sum(map(eq, *pair)) for pair in zip(gold, predicted, strict=True)])
     words = np.array([len(labels) for labels in gold])
     flat = [[label for labels in sentences for label in labels] for sentences in (gold, predicted)]
     scores = bounded("token_accuracy", float(share_of_words(right, words)), share_of_words, right, words)
-    scores["macro_f1"] = float(f1_score(*flat, average="macro", zero_division=0))
+    scores["macro_f1"] = macro_f1(confusion_matrix(*flat))
     if OUTSIDE not in flat[0] and spelling_of({*flat[0], *flat[1]}) is None:
         return scores
     return score_entities(gold, predicted) | scores

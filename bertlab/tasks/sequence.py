@@ -127,7 +127,7 @@ class SequenceTask(Task[TextExample, TextPrediction]):
         return (score_label_sets if isinstance(predicted[0], tuple) else score_classes)(gold, predicted, names)
 
     def baselines(self, known: Sequence[TextExample], examples: Sequence[TextExample]) -> dict[str, dict[str, float]]:
-        from bertlab.tasks.baselines import predicted_by_overlap, predicted_by_tfidf, skipped
+        from bertlab.tasks.baselines import has_linear_models, predicted_by_overlap, predicted_by_tfidf, skipped
 
         labels = [known_label(example.id, example.label) for example in known]
         numbers = isinstance(labels[0], float)
@@ -136,7 +136,7 @@ class SequenceTask(Task[TextExample, TextPrediction]):
         guesses = {f"TF-IDF, {'ridge' if numbers else 'logistic'} regression": predicted_by_tfidf}
         if known[0].pair is not None:
             guesses["word overlap"] = predicted_by_overlap
-        for name, guess in guesses.items():
+        for name, guess in guesses.items() if has_linear_models() else ():
             with skipped(name):
                 found[name] = guess(known, examples)
         names = {name for label in [*labels, *(e.label for e in examples)] for name in classes(label)}

@@ -75,8 +75,9 @@ def finetune(
 
     Every `save_every` steps, and at evaluations on the dev set (unless they are less than 50 steps apart), the whole
     state goes to the run folder. With `resume` a run goes on from there after a kill or Ctrl-C, to the same weights.
-    With `devices` above 1 the first process starts the others with its own command line; it alone writes, evaluates and
-    has the best checkpoint in the end. InputError: no examples, a label that does not fit, a run folder in use.
+    With `devices` above 1 PyTorch's launcher runs this process's command line once for each of them, and this process
+    ends with their exit code. The first of them alone writes, evaluates and has the best checkpoint in the end.
+    InputError: no examples, a label that does not fit, a run folder in use.
     """
     run = Run(settings)
     task, model, features = prepare(recipe, examples, dev, model)
@@ -88,15 +89,15 @@ def finetune(
         run.announce(task)
         rows = run.fit(
             model,
-            dev_set.while_patient(batches(features, task.tokenizer, recipe, run.first), run.fabric.broadcast),
+            dev_set.while_patient(batches(features, task.tokenizer, recipe, run.first), run.devices.broadcast),
             loss_of(recipe, task, model, features),
             LoopSettings(recipe.count_steps(len(features)), recipe.optim, seed=recipe.seed, progress=progress),
             replace(callbacks(recipe, len(features), dev_set, run), log_every=log_every),
             operations=partial(encoder_operations, model.config),
         )
-        if run.fabric.is_global_zero:
+        if run.devices.is_first:
             dev_set.load_best()
-            task.tune(model.to(run.fabric.device), dev)
+            task.tune(model.to(run.devices.device), dev)
         model.to("cpu")
         run.finish(model, task.tokenizer)
         if model.adapted_from:

@@ -72,9 +72,9 @@ def pretrain(
     ends with the same weights as without the break; stderr says if anything else differs. InputError if the run folder
     holds another recipe, was made from another text, or is being written by another run.
 
-    With `devices` above 1 the first process starts the others with its own command line; it alone writes and shows
-    progress, and each has the model in the end. Neither their number nor `micro_batch` changes what is learned, except
-    for rounding and the draws of dropout.
+    With `devices` above 1 PyTorch's launcher runs this process's command line once for each of them, and this process
+    ends with their exit code. The first of them alone writes and shows progress, and each has the model in the end.
+    Neither their number nor `micro_batch` changes what is learned, except for rounding and the draws of dropout.
     """
     run, recipe = Run(settings), recipe.with_model_shape()
     if objective and out and not objective.saved:

@@ -14,18 +14,16 @@ from bertlab.tokenizer import Tokenizer
 from bertlab.training.engine.callbacks import Callbacks, call_each
 from bertlab.training.engine.checkpoints import State
 from bertlab.training.engine.conditions import Conditions, fixed_conditions
-from bertlab.training.engine.devices import check_processes, launch, open_fabric, set_choice
+from bertlab.training.engine.devices import Devices, check_processes
 from bertlab.training.engine.loggers import open_loggers, require_loggers
 from bertlab.training.engine.loop import LoopSettings, LossFunction, train
 from bertlab.training.engine.micro_batches import Batch
-from bertlab.training.engine.precision import Products, choose
+from bertlab.training.engine.precision import Products
 from bertlab.training.engine.throughput import Row
 from bertlab.training.run_folder import RunFolder
 from bertlab.training.run_settings import RunSettings
 
 if TYPE_CHECKING:
-    from lightning_fabric import Fabric
-
     from bertlab.training.finetune_recipe import FinetuneRecipe
     from bertlab.training.recipes import PretrainRecipe
 
@@ -37,7 +35,7 @@ class Run:
     """A training: its clock starts here, and a device or logger that is not there is refused. `opened` begins it."""
 
     settings: RunSettings
-    fabric: "Fabric" = field(init=False)
+    devices: Devices = field(init=False)
     folder: RunFolder | None = field(init=False, default=None)  # None: nothing is written, or by another process
     state: State | None = field(init=False, default=None)  # what a resumed run goes on from
     conditions: Conditions = field(init=False)
@@ -47,7 +45,7 @@ class Run:
     def __post_init__(self) -> None:
         self._began = time.perf_counter()
         require_loggers(self.settings.tensorboard, self.settings.wandb)
-        self.fabric = open_fabric(self.settings.device, self.settings.devices)
+        self.devices = Devices(self.settings.device, self.settings.devices)
 
     @contextmanager
     def opened(
@@ -66,16 +64,16 @@ class Run:
         is written) with the newest `keep` states; `whole_batches`: processes cannot share one. InputError: a folder
         that another run uses or that holds another one.
         """
-        fabric, settings = self.fabric, self.settings
-        set_choice(fabric, choose(settings.precision, fabric.device.type, products))
-        check_processes(fabric, recipe.batch_size, whole_batches)
+        devices, settings = self.devices, self.settings
+        check_processes(devices, recipe.batch_size, whole_batches)
+        devices.launch()
+        devices.settle(settings.precision, products).connect()
         with ExitStack() as self._held:
-            if out and fabric.is_global_zero:
+            if out and devices.is_first:
                 folder = RunFolder(out, recipe, keep, settings.resume)
                 self.folder = self._held.enter_context(folder)
-            launch(fabric)
-            self.state = fabric.broadcast(self.folder.saved_state(minutes) if self.folder else None)
-            self.conditions = self._held.enter_context(fixed_conditions(fabric, self.state, settings.precision))
+            self.state = devices.broadcast(self.folder.saved_state(minutes) if self.folder else None)
+            self.conditions = self._held.enter_context(fixed_conditions(devices, self.state, settings.precision))
             yield self
 
     @property
@@ -85,7 +83,7 @@ class Run:
 
     @property
     def on_gpu(self) -> bool:
-        return self.fabric.device.type == "cuda"
+        return self.devices.device.type == "cuda"
 
     @property
     def stopped(self) -> bool:
@@ -113,7 +111,7 @@ class Run:
 
     def announce(self, *what: Any) -> None:
         """Hand to `on_start` what the run begins with, and its conditions."""
-        if self.settings.on_start and self.fabric.is_global_zero:
+        if self.settings.on_start and self.devices.is_first:
             self.settings.on_start(*what, self.conditions)
 
     @property
@@ -137,7 +135,7 @@ class Run:
     ) -> list[Row]:
         """Train the model, from the state if there is one, and return the logged rows; `how` is for `train`."""
         callbacks = replace(callbacks, log=self.log)
-        rows = train(model, batches, loss, loop, callbacks, resume=self.state, fabric=self.fabric, **how)
+        rows = train(model, batches, loss, loop, callbacks, resume=self.state, devices=self.devices, **how)
         model.requires_grad_(True)
         return rows
 

@@ -59,11 +59,7 @@ def cross_entropy(logits: Tensor, labels: Tensor, smoothing: float, weights: Ten
 def balanced_weights(features: Sequence[Feature], classes: int) -> Tensor:
     """Return the weight of each class (N,): the number of labels, divided by that of the class and by the number of
     classes that occur (King and Zeng 2001; class_weight="balanced" of scikit-learn). The mean over all labels is 1."""
-    from sklearn.utils.class_weight import compute_class_weight
-
     labels = np.hstack([np.asarray(feature.targets["labels"]) for feature in features])
-    labels = labels[labels != IGNORED]
-    found = np.unique(labels)
-    weights = torch.zeros(classes)
-    weights[found] = torch.from_numpy(compute_class_weight("balanced", classes=found, y=labels)).float()
-    return weights
+    counts = np.bincount(labels[labels != IGNORED], minlength=classes)  # (N,)
+    weights = np.divide(counts.sum(), counts * np.count_nonzero(counts), where=counts > 0, out=np.zeros(classes))
+    return torch.from_numpy(weights).float()

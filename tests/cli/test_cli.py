@@ -171,7 +171,7 @@ def test_questions_made_of_wikipedia(tmp_path):
     assert done.returncode == 0 and len(list(read_squad(tmp_path / "wiki.json"))) == 20, done.stderr
 
 
-SLOW = "lightning_fabric transformers datasets scipy bertlab.corpora.storyworld bertlab.corpora.english "
+SLOW = "transformers datasets scipy bertlab.corpora.storyworld bertlab.corpora.english "
 SLOW += "bertlab.evaluation bertlab.explain bertlab.predict bertlab.training.pretrain bertlab.training.finetune"
 
 

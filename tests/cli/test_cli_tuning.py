@@ -4,6 +4,7 @@ import csv
 import json
 import shlex
 import signal
+import sys
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -15,6 +16,7 @@ from bertlab.cli.main import main
 from bertlab.cli.shared import examples
 from bertlab.cli.shared.tuning import untrained
 from bertlab.corpora.examples import TextExample
+from bertlab.errors import can_use
 from bertlab.training.engine import loop
 from bertlab.training.finetune import start_model, task_and_fields
 from bertlab.training.finetune_recipe import FinetuneRecipe
@@ -134,6 +136,30 @@ def test_a_signal_saves_the_state_and_names_itself_in_the_exit_code(number, cli,
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
     assert written("run/recipe.json")["class_weights"] == "balanced"
     assert "--class-weights balanced" in Path("run/README.md").read_text()
+
+
+WITHOUT = {"sklearn": "baselines", "matplotlib": "figures"}
+
+
+def test_a_fine_tuning_goes_without_what_is_not_installed(cli, monkeypatch):
+    for module in WITHOUT:
+        monkeypatch.setitem(sys.modules, module, None)
+    can_use.cache_clear()
+    code, out, err = cli(f"{LINE} --steps 3 --out run")
+    assert code == 0 and list(table(out)) == ["this run", "always the most frequent"], err
+    for module, extra in WITHOUT.items():
+        assert err.count(f'{module} is not installed: pip install "bertlab[{extra}]"') == 1
+    assert "png" not in Path("run/report.md").read_text() and not list(Path("run").glob("*.png"))
+    assert "## Confusion matrix" in Path("run/report.md").read_text()
+    can_use.cache_clear()
+
+
+@pytest.mark.parametrize("line", [f"{LINE} --folds 3", "compare features --quick"])
+def test_what_cannot_do_without_is_refused_before_it_begins(line, cli, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    code, out, err = cli(line)
+    assert (code, out, err) == (2, "", 'bertlab: sklearn is not installed: pip install "bertlab[baselines]"\n')
+    assert {path.name for path in tmp_path.iterdir()} == {"tiny", "colours.csv"}
 
 
 MISTAKES = {

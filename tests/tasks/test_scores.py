@@ -6,14 +6,17 @@ import string
 import warnings
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from seqeval.metrics import accuracy_score, classification_report
 from seqeval.metrics.sequence_labeling import precision_recall_fscore_support
+from sklearn.metrics import f1_score, matthews_corrcoef
 
 from bertlab.errors import InputError
 from bertlab.tasks.measures import (
+    matthews,
     score_answers,
     score_choices,
     score_classes,
@@ -268,6 +271,23 @@ def test_answers_as_the_official_evaluation_counts(pairs):
     found = score_answers(gold, said)
     assert found["exact"] == pytest.approx(sum(exact) / len(exact))
     assert found["f1"] == found["has_answer_f1"] == pytest.approx(sum(f1) / len(f1), abs=1e-6)
+
+
+@given(pairs=st.lists(st.tuples(st.sampled_from([*ABC, "d"]), st.sampled_from([*ABC, "d"])), min_size=1))
+@tries(100)
+def test_classes_are_scored_as_by_scikit_learn(pairs):
+    gold, said = zip(*pairs, strict=True)
+    found = score_classes(gold, said, [*ABC, "d"])
+    assert found["macro_f1"] == pytest.approx(f1_score(gold, said, average="macro", zero_division=0))
+    if len({*gold, *said}) > 1:  # of one class it warns
+        assert found["matthews"] == pytest.approx(matthews_corrcoef(gold, said))
+    assert score_tags([gold], [said])["macro_f1"] == found["macro_f1"]
+
+
+def test_the_correlation_of_classes_holds_for_many_examples():
+    """Squares of so many examples fit no 64-bit integer once they are multiplied."""
+    confusions = np.array([[3_000_000, 1_000_000], [1_000_000, 3_000_000]])
+    assert matthews(confusions) == pytest.approx(0.5)
 
 
 def test_choices():

@@ -13,7 +13,7 @@ from bertlab import BertConfig, BertForPreTraining, InputError
 from bertlab.cli.main import main
 from bertlab.draw.plans import amount, duration, print_plan
 from bertlab.model.losses import lean_cross_entropy
-from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.devices import Devices
 from bertlab.training.objective import pretraining_loss
 from bertlab.training.plan import Job, here, known_gpus, parse_gpus, plan_gpus, plan_here
 
@@ -141,7 +141,7 @@ def test_the_pace_is_found_from_one_and_two_layers(monkeypatch):
 
     monkeypatch.setattr(here, "TimedModel", Timed)
     job = small_job(7)
-    pace = here.measure(job, make_fabric("cpu", precision="float32"))
+    pace = here.measure(job, Devices("cpu"))
     assert (pace.layer, pace.around) == (pytest.approx(0.02), pytest.approx(0.03))
     assert (pace.micro_batch, pace.parameter) == (pytest.approx(0.5), pytest.approx(1e-6))
     twice = replace(job, micro_batch=4)

@@ -15,7 +15,7 @@ from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT, Pair
 from bertlab.training.batches import batches, masked_batch
-from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.devices import Devices
 from bertlab.training.initial_weights import new_model, start_from_sinusoids
 from bertlab.training.objective import pretraining_loss
 from bertlab.training.pretrain import learn_vocabulary
@@ -205,7 +205,7 @@ def test_it_learns_one_batch_by_heart(optimizer, documents, tok, recipe):
     recipe = replace(recipe, hidden_size=32)
     batch = next(batches(documents, tok, recipe))
     settings = replace(recipe.optim, optimizer=optimizer, learning_rate=1e-2)
-    options = {"steps": 120, "optim": settings, "log_every": 10, "progress": False, "fabric": make_fabric("cpu")}
+    options = {"steps": 120, "optim": settings, "log_every": 10, "progress": False, "devices": Devices("cpu").settle()}
     rows = fit(new_model(recipe, tok), [batch] * 120, pretraining_loss, **options)
     assert rows[0]["mlm_loss"] > 2 and rows[-1]["mlm_loss"] < 0.05 and rows[-1]["nsp_loss"] < 0.05
     assert rows[-1]["masked_accuracy"] == 1.0

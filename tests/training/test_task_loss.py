@@ -2,9 +2,11 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from sklearn.utils.class_weight import compute_class_weight
 
 from bertlab import InputError
 from bertlab.corpora.examples import QAExample
@@ -23,6 +25,13 @@ def test_rare_classes_weigh_more():
     torch.testing.assert_close(balanced_weights(rows(0, 0, 0, 1), 3), torch.tensor([2 / 3, 2.0, 0.0]))
     of_words = rows([-100, 0, 0, 0], [-100, 0, 0, 2], [1, 1, -100, -100])
     torch.testing.assert_close(balanced_weights(of_words, 3), torch.tensor([8 / 15, 8 / 6, 8 / 3]))
+
+
+def test_classes_are_balanced_as_by_scikit_learn():
+    labels, classes = [4, 0, 4, 1, 4, 1, 4], np.array([0, 1, 4])
+    ours, theirs = balanced_weights(rows(*labels), 5), compute_class_weight("balanced", classes=classes, y=labels)
+    torch.testing.assert_close(ours[classes].double(), torch.from_numpy(theirs), atol=1e-6, rtol=0)
+    assert ours[2] == ours[3] == 0
 
 
 @pytest.mark.parametrize("shape", [(6,), (6, 4)])

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from bertlab.training.engine.callbacks import Callbacks
-from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.devices import Devices
 from bertlab.training.engine.loop import LoopSettings, train
 from bertlab.training.engine.micro_batches import WHOLE
 from bertlab.training.engine.optim import Optimization
@@ -52,7 +52,7 @@ def fit(model, batches, loss_function, **options):
 
 
 def quietly():
-    return {"progress": False, "fabric": make_fabric("cpu")}
+    return {"progress": False, "devices": Devices("cpu").settle()}
 
 
 def exploding(*bad):

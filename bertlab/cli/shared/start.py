@@ -8,7 +8,7 @@ from bertlab.cli.shared.examples import Sources
 from bertlab.cli.shared.tuning import is_trained
 from bertlab.model import BertModel
 from bertlab.tasks.registry import find_task
-from bertlab.training.engine.devices import check_processes, is_first, open_fabric
+from bertlab.training.engine.devices import Devices, check_processes, is_first
 from bertlab.training.engine.loggers import require_loggers
 from bertlab.training.finetune import check_encoder, check_options, choose_trained
 from bertlab.training.finetune_recipe import FinetuneRecipe
@@ -20,12 +20,15 @@ from bertlab.training.run_settings import FinetuneSettings
 def check_start(
     recipe: FinetuneRecipe, sources: Sources, settings: FinetuneSettings, out: Path, folds: bool, grid: bool
 ) -> None:
-    """Raise an InputError for what options, machine, run folder, model and the first row of each file can refuse."""
+    """Raise an InputError for what options, machine, run folder, model and the first row of each file can refuse.
+
+    Where several devices train together, their processes then run the whole command, and this one ends with them.
+    """
     family = find_task(recipe.task).family
     check_options(recipe)
     require_loggers(settings.tensorboard, settings.wandb)
-    fabric = open_fabric(settings.device, settings.devices)
-    check_processes(fabric, recipe.batch_size, family.whole_batches)
+    devices = Devices(settings.device, settings.devices)
+    check_processes(devices, recipe.batch_size, family.whole_batches)
     if is_first():
         check_folder(out, settings.resume, folds, grid)
     with warnings.catch_warnings(action="ignore"):  # that the encoder has no pooler may not matter
@@ -34,6 +37,7 @@ def check_start(
     choose_trained(model, recipe)
     for path in dict.fromkeys(filter(None, (sources.train, sources.dev, sources.test))):
         family.check_first(path, sources.files.reading(recipe.problem, find_task(recipe.task).pairs))
+    devices.launch()
 
 
 def check_folder(out: Path, resume: bool, folds: bool, grid: bool) -> None:

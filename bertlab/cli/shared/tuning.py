@@ -98,10 +98,12 @@ def check_known_labels(recipe: "FinetuneRecipe", sets: "Sets", skip: bool) -> No
 
 def learn(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -> "FinetuneRecipe":
     """Train in the run folder, unless that is done already; return the recipe, of a grid the best one."""
+    from bertlab.evaluation.report import can_draw
     from bertlab.training.finetune import finetune
     from bertlab.training.grid import search
     from bertlab.training.run_folder import check_recipe
 
+    can_draw()  # if not, better said now than after the training
     report_once = cache(say)  # each setting of a grid is another run
 
     def begin(task: "Task", conditions: "Conditions") -> None:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 import torch
 
@@ -13,11 +13,8 @@ from bertlab.errors import InputError
 from bertlab.io.fields import fits
 from bertlab.model.cpu import allowed_threads
 from bertlab.training.engine.checkpoints import ANOTHER
-from bertlab.training.engine.devices import choice_of, set_choice
+from bertlab.training.engine.devices import Devices
 from bertlab.training.engine.precision import Choice, Precision
-
-if TYPE_CHECKING:
-    from lightning_fabric import Fabric
 
 EXPLAINED = {  # what may differ from one machine to the next, in the words of a message
     "device": "another device",
@@ -55,7 +52,7 @@ class Conditions:
 
 
 @contextmanager
-def fixed_conditions(fabric: "Fabric", state: dict[str, Any] | None, asked: Precision = "auto") -> Iterator[Conditions]:
+def fixed_conditions(devices: Devices, state: dict[str, Any] | None, asked: Precision = "auto") -> Iterator[Conditions]:
     """Fix the precision, the same in all processes, and the number of threads until the block ends.
 
     A resumed run takes those of its `state`, a new one those at hand. If anything else differs from when the run
@@ -64,11 +61,10 @@ def fixed_conditions(fabric: "Fabric", state: dict[str, Any] | None, asked: Prec
     begun = (state or {}).get("conditions")
     if begun is not None:
         _check(begun)
-    choice = fabric.broadcast(_resumed_choice(begun, asked) if begun else choice_of(fabric))
-    set_choice(fabric, choice)
-    with _threads(_threads_begun(fabric, begun)):
-        conditions = _now(fabric, choice)
-        if begun and fabric.is_global_zero and (found := conditions.differences(begun)):
+    devices.choice = devices.broadcast(_resumed_choice(begun, asked) if begun else devices.choice)
+    with _threads(_threads_begun(devices, begun)):
+        conditions = _now(devices)
+        if begun and devices.is_first and (found := conditions.differences(begun)):
             message = f"resumed under other conditions ({'; '.join(found)}): the end may differ"
             print(f"bertlab: {message}", file=sys.stderr)
         yield conditions
@@ -88,9 +84,9 @@ def _resumed_choice(begun: dict[str, Any], asked: Precision) -> Choice:
     return Choice(begun["precision"], "as the run was begun")
 
 
-def _threads_begun(fabric: "Fabric", begun: dict[str, Any] | None) -> int:
+def _threads_begun(devices: Devices, begun: dict[str, Any] | None) -> int:
     """Return the threads to use: those the run began with, if it was and is on processors and in as many processes."""
-    alike = begun and begun["device"] == "cpu" == fabric.device.type and begun["processes"] == fabric.world_size
+    alike = begun and begun["device"] == "cpu" == devices.device.type and begun["processes"] == devices.world_size
     return begun["threads"] if begun and alike else torch.get_num_threads()
 
 
@@ -104,11 +100,11 @@ def _threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _now(fabric: "Fabric", choice: Choice) -> Conditions:
-    device = fabric.device
+def _now(devices: Devices) -> Conditions:
+    device, choice = devices.device, devices.choice
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     version, threads = str(torch.__version__), torch.get_num_threads()
-    return Conditions(name, fabric.world_size, threads, choice.format, choice.reason, version, instructions())
+    return Conditions(name, devices.world_size, threads, choice.format, choice.reason, version, instructions())
 
 
 def instructions() -> str:

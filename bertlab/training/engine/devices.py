@@ -1,12 +1,22 @@
-"""Run a training on one device, or in several processes with a device each. The engine is lightning-fabric."""
+"""The devices that train one model, a process on each, and what these processes exchange: torch.distributed."""
 
 import atexit
+import logging
 import os
+import re
 import signal
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import fields, is_dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import torch
+from torch import Tensor, distributed, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from bertlab.errors import InputError
 from bertlab.model.base import best_device
@@ -14,55 +24,29 @@ from bertlab.training.engine.precision import TYPICAL, Choice, Precision, Produc
 from bertlab.training.engine.signals import handled
 
 if TYPE_CHECKING:
-    from lightning_fabric import Fabric
-    from lightning_fabric.plugins import MixedPrecision
-
     from bertlab.model.encoder import Encoder
 
-
-def make_fabric(
-    device: str = "auto", devices: int = 1, precision: Precision = "auto", products: Products = TYPICAL
-) -> "Fabric":
-    """Return Fabric on the best device there is; matrix products in the `precision` asked for, all else in float32.
-
-    precision="auto" measures which one is faster for such `products`, and takes bfloat16 where a GPU computes in it.
-    Devices and errors are those of `open_fabric`.
-    """
-    fabric = open_fabric(device, devices)
-    set_choice(fabric, choose(precision, fabric.device.type, products))
-    return fabric
+T = TypeVar("T")
+TORCHRUN = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
+SRUN = ("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS")
+SIGNALS = "SIGTERM,SIGUSR1,SIGHUP,SIGQUIT"  # that the launcher hands on to the processes
+PATIENCE = timedelta(minutes=30)  # the others wait while the first one evaluates; the default for GPUs is 10 minutes
+SHUTDOWN = 600  # seconds that a signalled process has to finish ten steps and to save; the launcher's default is 30
+GRACE = 5  # seconds in which a launcher ends all processes after one has failed
 
 
-def open_fabric(device: str = "auto", devices: int = 1) -> "Fabric":
-    """Return Fabric on the best device there is, its precision not settled.
+class Member(NamedTuple):
+    """The place of a process among those that train together."""
 
-    With `devices` above 1 as many processes train together, once `launch` has started them; under torchrun or srun
-    their own number counts. InputError for a device that this machine does not have.
-    """
-    from lightning_fabric import Fabric
-    from lightning_fabric.plugins.environments import LightningEnvironment, TorchElasticEnvironment
-    from lightning_fabric.utilities.exceptions import MisconfigurationException
+    rank: int = 0
+    local_rank: int = 0  # on its machine
+    world_size: int = 1
 
-    if devices < 1:
-        raise InputError(f"devices={devices}: must be at least 1")
-    nodes = 1
-    plugins: list[Any] = [_plugin()]
-    if TorchElasticEnvironment.detect():
-        devices = int(os.environ["LOCAL_WORLD_SIZE"])
-        nodes = int(os.environ["WORLD_SIZE"]) // devices
-    elif under_srun():
-        nodes = int(os.environ["SLURM_NNODES"])
-        devices = int(os.environ["SLURM_NTASKS"]) // nodes
-    elif "SLURM_NTASKS" in os.environ:  # a batch script that does not use srun: Fabric would wait for its other tasks
-        plugins.append(LightningEnvironment())
-    try:
-        fabric = Fabric(accelerator=device, devices=devices, num_nodes=nodes, plugins=plugins)
-    except MisconfigurationException as error:
-        raise InputError(f"devices={devices}: this machine has fewer of that kind") from error
-    except (RuntimeError, ValueError) as error:
-        here = ", ".join(dict.fromkeys(["cpu", best_device()]))
-        raise InputError(f"device={device!r} cannot be used on this machine, which has {here}; auto chooses") from error
-    return fabric
+
+def member() -> Member | None:
+    """Return the place that torchrun or srun gave this process; None if neither started it."""
+    names = TORCHRUN if {"RANK", "WORLD_SIZE"} <= os.environ.keys() else SRUN if under_srun() else ()
+    return Member(*(int(os.environ.get(name, 0)) for name in names)) if names else None
 
 
 def under_srun() -> bool:
@@ -70,80 +54,199 @@ def under_srun() -> bool:
     return "SLURM_STEP_ID" in os.environ and int(os.environ.get("SLURM_NTASKS", 1)) > 1
 
 
-def check_processes(fabric: "Fabric", batch_size: int, whole_batches: bool = False) -> None:
+def is_first() -> bool:
+    """Return whether this is the process that writes and prints; the others only compute."""
+    return (member() or Member()).rank == 0
+
+
+def has_company(devices: int) -> bool:
+    """Return whether other processes train with this one, or will."""
+    return devices > 1 or (member() or Member()).world_size > 1
+
+
+class Devices:
+    """The devices that train together, seen from the process on one of them, and the precision of its products."""
+
+    def __init__(self, device: str = "auto", devices: int = 1):
+        """Take the best `device` there is ("auto"), or that kind, and so many; under torchrun or srun their own number
+        counts. InputError for a device that this machine does not have."""
+        if devices < 1:
+            raise InputError(f"devices={devices}: must be at least 1")
+        self._started = member()
+        self.rank, local, self.world_size = self._started or Member(world_size=devices)
+        kind = check_device(device, local + 1 if self._started else devices)
+        self.device = torch.device(kind, local) if kind == "cuda" else torch.device(kind)
+        self.choice = Choice("float32", "the default")
+
+    def settle(self, precision: Precision = "auto", products: Products = TYPICAL) -> Self:
+        """Compute matrix products in this precision, all else in float32. "auto" takes the faster one for `products`:
+        on a CPU measured, on a GPU bfloat16 where it computes in it."""
+        self.choice = choose(precision, self.device.type, products)
+        return self
+
+    @property
+    def is_first(self) -> bool:
+        return self.rank == 0
+
+    @property
+    def product_type(self) -> torch.dtype:
+        """The type that matrix products are computed in."""
+        return torch.bfloat16 if self.choice.format == "bfloat16" else torch.get_default_dtype()
+
+    def launch(self) -> None:
+        """Run this command line in a process for each device and exit with their code, unless one process is enough
+        or this is one of them. Signals go to all of them, and where one fails, all end."""
+        if self._started or self.world_size == 1:
+            return
+        from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException
+        from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+        from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+        os.environ.setdefault("OMP_NUM_THREADS", str(max(1, torch.get_num_threads() // self.world_size)))
+        os.environ.setdefault("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", str(SHUTDOWN))
+        where = {"rdzv_backend": "c10d", "rdzv_endpoint": "localhost:0", "run_id": "bertlab"}
+        once = {"max_restarts": 0, "logs_specs": DefaultLogsSpecs(os.devnull), **where}
+        config = LaunchConfig(1, 1, self.world_size, **once)  # type: ignore[arg-type]
+        config.signals_to_handle = SIGNALS  # no argument: older versions of PyTorch do not know it
+        logging.disable()  # what failed says so itself
+        interrupts: list[int] = []
+
+        def interrupted(number: int, _: object) -> None:  # to SIGINT Python replies with a traceback while it starts
+            interrupts.append(number)
+            raise SignalException("Ctrl-C", signal.SIGTERM)
+
+        try:
+            with handled([signal.SIGINT], interrupted):
+                elastic_launch(config, sys.executable)(*sys.orig_argv[1:])
+        except ChildFailedError as error:
+            code = error.get_first_failure()[1].exitcode
+            raise SystemExit(128 - code if code < 0 else code) from None  # -9: killed by signal 9
+        except SignalException as error:
+            raise SystemExit(128 + (interrupts or [error.sigval])[0]) from None
+        raise SystemExit(0)
+
+    def connect(self) -> None:
+        """Meet the other processes; all of them call this, once."""
+        if self.device.type == "cuda":
+            torch.cuda.set_device(self.device)
+        if self.world_size == 1 or distributed.is_initialized():
+            return
+        os.environ.setdefault("MASTER_ADDR", first_node(os.environ.get("SLURM_NODELIST", "localhost")))
+        os.environ.setdefault("MASTER_PORT", str(15000 + int(os.environ.get("SLURM_JOB_ID", "0")[-4:])))
+        on_gpu = self.device.type == "cuda"
+        how = {"backend": "nccl", "device_id": self.device} if on_gpu else {"backend": "gloo"}
+        distributed.init_process_group(rank=self.rank, world_size=self.world_size, timeout=PATIENCE, **how)
+        if on_gpu:
+            atexit.register(distributed.destroy_process_group)
+        sys.excepthook = partial(said_later, sys.excepthook)
+
+    def wrap(self, model: nn.Module) -> "Wrapped":
+        """Move the model to the device; return it with a forward pass in the precision, and gradients exchanged."""
+        model.to(self.device)
+        return Wrapped(model if self.world_size == 1 else DistributedDataParallel(model), self)
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """Compute matrix products in the precision chosen until the block ends."""
+        in_bfloat16 = self.choice.format == "bfloat16"
+        return torch.autocast(self.device.type, torch.bfloat16) if in_bfloat16 else nullcontext()
+
+    def all_reduce(self, tensor: Tensor, maximum: bool = False) -> Tensor:
+        """Return the sum, or the maximum, of the tensors of all processes."""
+        if self.world_size == 1:
+            return tensor
+        reduced = tensor.to(self.device, copy=True)
+        distributed.all_reduce(reduced, distributed.ReduceOp.MAX if maximum else distributed.ReduceOp.SUM)
+        return reduced
+
+    def broadcast(self, value: T) -> T:
+        """Return in all processes the `value` of the first one: anything that can be pickled."""
+        if self.world_size == 1:
+            return value
+        held = [value]
+        distributed.broadcast_object_list(held)
+        return held[0]
+
+    def barrier(self) -> None:
+        """Wait until all processes are here."""
+        if self.world_size > 1:
+            distributed.barrier()
+
+
+class Wrapped(nn.Module):
+    """A model whose forward pass computes in the precision of `devices` and returns float32."""
+
+    def __init__(self, module: nn.Module, devices: Devices):
+        super().__init__()
+        self.module, self.devices = module, devices
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        with self.devices.autocast():
+            out = self.module(*args, **kwargs)
+        return out if self.devices.choice.format == "float32" else in_float32(out)
+
+    def no_sync(self) -> AbstractContextManager[Any]:
+        """Keep the gradients of the block to this process."""
+        return self.module.no_sync() if isinstance(self.module, DistributedDataParallel) else nullcontext()
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what a loss asks of the model besides its forward pass."""
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(self.module, name)
+
+
+def in_float32(out: Any) -> Any:
+    """Return what a model computed, a tensor, tuple or dataclass of them, with bfloat16 turned into float32."""
+    if isinstance(out, Tensor):
+        return out.float() if out.dtype == torch.bfloat16 else out
+    if isinstance(out, tuple):
+        return tuple(map(in_float32, out))
+    if is_dataclass(out) and not isinstance(out, type):
+        return replace(out, **{field.name: in_float32(getattr(out, field.name)) for field in fields(out)})
+    return out
+
+
+def check_device(device: str, count: int) -> str:
+    """Return the kind of device: "cpu", "cuda" or "mps". InputError: this machine has none, or fewer than `count`."""
+    best = best_device()
+    if device not in ("auto", "cpu", best):
+        here = ", ".join(dict.fromkeys(["cpu", best]))
+        raise InputError(f"device={device!r} cannot be used on this machine, which has {here}; auto chooses")
+    kind = best if device == "auto" else device
+    if kind != "cpu" and count > torch.accelerator.device_count():
+        raise InputError(f"devices={count}: this machine has fewer of that kind")
+    return kind
+
+
+def check_processes(devices: Devices, batch_size: int, whole_batches: bool = False) -> None:
     """Raise an InputError if so many processes cannot share a batch; `whole_batches`: none can be shared."""
-    if batch_size < fabric.world_size:
-        raise InputError(f"batch_size={batch_size}: fewer than the {fabric.world_size} processes")
-    if whole_batches and fabric.world_size > 1:
-        raise InputError(f"{fabric.world_size} processes: this task compares all texts of a batch; train on one device")
+    if batch_size < devices.world_size:
+        raise InputError(f"batch_size={batch_size}: fewer than the {devices.world_size} processes")
+    if whole_batches and devices.world_size > 1:
+        raise InputError(
+            f"{devices.world_size} processes: this task compares all texts of a batch; train on one device"
+        )
 
 
-def _plugin() -> "MixedPrecision":
-    """Return Fabric's mixed precision with a switch, for processes agree on the precision after they have started."""
-    from lightning_fabric.plugins import MixedPrecision
-
-    class Switched(MixedPrecision):
-        choice = Choice("float32", "not settled")
-
-        @property
-        def is_on(self) -> bool:
-            return self.choice.format == "bfloat16"
-
-        def forward_context(self) -> Any:
-            return super().forward_context() if self.is_on else nullcontext()
-
-        def convert_input(self, data: Any) -> Any:
-            return super().convert_input(data) if self.is_on else data
-
-        def convert_output(self, data: Any) -> Any:
-            return super().convert_output(data) if self.is_on else data
-
-    return Switched("bf16-mixed", "cpu")
+def first_node(nodes: str) -> str:
+    """Return the first machine of a list as SLURM writes it: "gpu[07-09,12],login" -> "gpu07"."""
+    return re.sub(r"\[(\w+)[^]]*]", r"\1", nodes).split(",")[0]
 
 
-def choice_of(fabric: "Fabric") -> Choice:
-    """Return the precision that `fabric` computes in, and why."""
-    plugin: Any = fabric.strategy.precision  # that of _plugin
-    return plugin.choice
+def said_later(usual: Callable[..., Any], *error: Any) -> None:
+    """Report an error that ends this process, unless it only follows from one in the first process."""
+    give_way()
+    usual(*error)
 
 
-def set_choice(fabric: "Fabric", choice: Choice) -> None:
-    """Set the precision of all that `fabric` computes from now on."""
-    plugin: Any = fabric.strategy.precision
-    plugin.choice, plugin.device = choice, fabric.device.type
-
-
-def product_type(fabric: "Fabric") -> torch.dtype:
-    """Return the type that matrix products are computed in."""
-    with fabric.autocast():
-        kind = fabric.device.type
-        return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else torch.get_default_dtype()
-
-
-def launch(fabric: "Fabric") -> None:
-    """Start the other processes, each with the command line of this one; they end with it, whatever ends it.
-
-    They ignore Ctrl-C until they train; from then on `deferred_signals` handles it in all of them.
-    """
-    alone = fabric.world_size == 1
-    with nullcontext() if alone else handled([signal.SIGINT], signal.SIG_IGN):  # what is ignored here is ignored there
-        fabric.launch()
-    for process in getattr(fabric.strategy.launcher, "procs", ()):
-        atexit.register(process.kill)
+def give_way() -> None:
+    """Wait, in any process but the first: if that one fails too, it says why, and a launcher ends this one."""
+    if not is_first():
+        time.sleep(GRACE)
 
 
 def compile_layers(encoder: "Encoder") -> None:
     """Have torch.compile fuse what each layer does; the first steps then take a minute or two."""
     for layer in encoder.layers:
         layer.compile(dynamic=True)  # batches are as long as their longest row
-
-
-def is_first() -> bool:
-    """Return whether this is the process that writes and prints; the others only compute."""
-    names = ("RANK", "LOCAL_RANK", *(["SLURM_PROCID"] if under_srun() else []))  # of torchrun, of Fabric, of srun
-    return int(next((os.environ[name] for name in names if name in os.environ), 0)) == 0
-
-
-def has_company(devices: int) -> bool:
-    """Return whether other processes train with this one, or will."""
-    return devices > 1 or under_srun() or int(os.environ.get("WORLD_SIZE", 1)) > 1

@@ -38,23 +38,23 @@ def open_loggers(
 def tensorboard_writer(folder: Path, after: int) -> Iterator[Send]:
     """Write to `folder`/tensorboard. TensorBoard no longer shows what an earlier try wrote there of the steps past
     `after`."""
-    from lightning_fabric.loggers import TensorBoardLogger
+    from torch.utils.tensorboard import SummaryWriter
 
-    logger = TensorBoardLogger(folder, name="", version="tensorboard", purge_step=after + 1)
+    with SummaryWriter(folder / "tensorboard", purge_step=after + 1) as writer:
 
-    def send(figures: dict[str, float], step: int) -> None:
-        logger.log_metrics(figures, step)
-        logger.save()
+        def send(figures: dict[str, float], step: int) -> None:
+            for name, value in figures.items():
+                writer.add_scalar(name, value, step)
+            writer.flush()
 
-    yield send
-    logger.finalize("success")
+        yield send
 
 
 @contextmanager
 def wandb_run(folder: Path, after: int) -> Iterator[Send]:
     """Send to a run of Weights & Biases in the project bertlab (or WANDB_PROJECT), which a resumed training continues.
 
-    Fabric has no logger for it without the whole of lightning. InputError: nobody is logged in.
+    InputError: nobody is logged in.
     """
     import wandb
 

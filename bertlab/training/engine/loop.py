@@ -1,18 +1,17 @@
 """The training loop and its step: the same for pretraining and fine-tuning, on a laptop, on a GPU and on many.
 
 Every process sees the whole batch of every step and works on its part of it, so their number does not change what is
-learned. The engine below is lightning-fabric: it places model and batches on the device, sets the precision, and
-exchanges the gradients between the processes.
+learned. devices.py places model and batches on the device, sets the precision, and exchanges the gradients between the
+processes.
 """
 
 import random
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -22,23 +21,18 @@ from tqdm.auto import tqdm
 from bertlab.errors import InputError, at_least_one
 from bertlab.training.engine.callbacks import Callbacks, Reporter
 from bertlab.training.engine.checkpoints import State, restore, training_state
-from bertlab.training.engine.devices import make_fabric, product_type
+from bertlab.training.engine.devices import Devices, Wrapped
 from bertlab.training.engine.micro_batches import Batch, MicroBatch, Shares, own_micro_batches
 from bertlab.training.engine.optim import Optimization, make_optimizers, rate_factor, step_if_finite
 from bertlab.training.engine.signals import deferred_signals, remember
 from bertlab.training.engine.throughput import Row, TrainingLog
-
-if TYPE_CHECKING:
-    from lightning_fabric import Fabric
-    from lightning_fabric.wrappers import _FabricModule
 
 LossFunction = Callable[[nn.Module, Batch, Shares], tuple[Tensor, dict[str, Tensor]]]
 Prepare = Callable[[Batch], Batch]  # what is done to a micro-batch before it goes to the device
 
 
 def train_step(
-    fabric: "Fabric",
-    model: "_FabricModule",
+    model: Wrapped,
     optimizers: Sequence[Optimizer],
     micro_batches: Sequence[MicroBatch],
     loss_function: LossFunction,
@@ -51,7 +45,7 @@ def train_step(
     Returns whether the gradient was finite (if not, the weights stay as they are), and the watched figures, summed
     over the micro-batches. Both stay on the device: nothing here waits for a GPU.
     """
-    watched = add_gradients(fabric, model, micro_batches, loss_function, prepare)
+    watched = add_gradients(model, micro_batches, loss_function, prepare)
     finite = torch.nn.utils.clip_grad_norm_(model.parameters(), clip).isfinite()
     for group in (group for optimizer in optimizers for group in optimizer.param_groups):
         group["lr"] = rate * group["lr_scale"]
@@ -62,20 +56,20 @@ def train_step(
 
 
 def add_gradients(
-    fabric: "Fabric",
-    model: "_FabricModule",
+    model: Wrapped,
     micro_batches: Sequence[MicroBatch],
     loss_function: LossFunction,
     prepare: Prepare | None = None,
 ) -> dict[str, Tensor]:
     """Run forward and backward on each micro-batch; the processes exchange gradients with the last one."""
     watched: dict[str, Tensor] = {}
+    devices = model.devices
     for number, (batch, shares) in enumerate(micro_batches, start=1):
         batch = prepare(batch) if prepare else batch
-        batch = {name: tensor.to(fabric.device, non_blocking=True) for name, tensor in batch.items()}
-        with fabric.no_backward_sync(model, enabled=number < len(micro_batches)):
+        batch = {name: tensor.to(devices.device, non_blocking=True) for name, tensor in batch.items()}
+        with model.no_sync() if number < len(micro_batches) else nullcontext():
             loss, figures = loss_function(model, batch, shares)
-            fabric.backward(loss * fabric.world_size)  # for what is shared is the mean of the processes' gradients
+            (loss * devices.world_size).backward()  # for what is shared is the mean of the processes' gradients
         watched = {name: watched.get(name, 0) + figure.detach() for name, figure in figures.items()}
     return watched
 
@@ -107,7 +101,7 @@ def train(
     prepare: Prepare | None = None,
     operations: Callable[[Batch], float] | None = None,
     resume: State | None = None,
-    fabric: "Fabric | None" = None,
+    devices: Devices | None = None,
 ) -> list[Row]:
     """Train `model` in place and return the rows that were logged.
 
@@ -119,7 +113,7 @@ def train(
     wait_share (of the time, waiting for batches) and, if `operations` counts what a batch needs, utilisation. The last
     row covers the steps since the row before.
 
-    `fabric` is launched already (None: the best device there is). With several processes all of them call this
+    `devices` are connected already (None: the best device there is). With several processes all of them call this
     function with the same arguments; callbacks and the progress bar are the first one's alone.
 
     `save(state, False)` is called at the start, every `save_every` steps and at the end. To go on from such a state,
@@ -130,29 +124,28 @@ def train(
     A step whose gradient is not finite is skipped. After 10 of them in a row comes `save(state, True)`, with the last
     batch in the state, and then an InputError.
     """
-    fabric = fabric or make_fabric()
-    products = torch.bfloat16 if product_type(fabric) is torch.bfloat16 else None
-    optimizers = make_optimizers(model.to(fabric.device), settings.optim, products)
-    wrapped, *optimizers = fabric.setup(model, *optimizers)
-    wrapped.train()
-    training = TrainingLog(fabric, operations)
-    if not fabric.is_global_zero:
+    devices = devices or Devices().settle()
+    products = torch.bfloat16 if devices.product_type is torch.bfloat16 else None
+    wrapped = devices.wrap(model.train())
+    optimizers = make_optimizers(model, settings.optim, products)
+    training = TrainingLog(devices, operations)
+    if not devices.is_first:
         callbacks, settings = replace(callbacks, log=None, snapshot=None, save=None), replace(settings, progress=False)
-    start = restore(resume, wrapped, optimizers, training) if resume else 0
+    start = restore(resume, model, optimizers, training) if resume else 0
     limit = settings.minutes and f"for {settings.minutes:g} minutes"  # the bar cannot know at which step they are over
     bar = tqdm(
         desc=limit, total=settings.steps, initial=start, unit="step", disable=not settings.progress, mininterval=0.5
     )
-    reporter = Reporter(callbacks, training, partial(training_state, wrapped, optimizers, training), bar)
+    reporter = Reporter(callbacks, training, partial(training_state, model, optimizers, training), bar)
     with torch.random.fork_rng(devices=[]), deferred_signals() as received, bar:
         if start == 0:
             reporter.at_start()
-        synced, interrupted = SyncedStatus(fabric, training, received, settings.minutes), True
+        synced, interrupted = SyncedStatus(devices, training, received, settings.minutes), True
         with suppress(KeyboardInterrupt):
             for step, rate, batch in planned(training.timed(batches), start, settings, synced):
-                torch.manual_seed(dropout_seed(settings.seed, step, fabric.global_rank))
-                own = own_micro_batches(batch, fabric.global_rank, fabric.world_size, settings.micro_batch)
-                done = train_step(fabric, wrapped, optimizers, own, loss_function, rate, settings.optim.clip, prepare)
+                torch.manual_seed(dropout_seed(settings.seed, step, devices.rank))
+                own = own_micro_batches(batch, devices.rank, devices.world_size, settings.micro_batch)
+                done = train_step(wrapped, optimizers, own, loss_function, rate, settings.optim.clip, prepare)
                 training.add(step, rate, batch, *done)
                 synced.after(step)
                 reporter.after(step, batch, step == settings.steps, synced.ended)
@@ -161,18 +154,18 @@ def train(
             remember(signal.SIGINT)
             if callbacks.save:
                 callbacks.save(None, True)
-        if fabric.world_size == 1 or not interrupted:  # else the others may be at another step
+        if devices.world_size == 1 or not interrupted:  # else the others may be at another step
             with suppress(KeyboardInterrupt):
                 reporter.report()
     model.to("cpu").eval()
-    check_converging(fabric, training)
+    check_converging(devices, training)
     return training.rows
 
 
-def check_converging(fabric: "Fabric", training: TrainingLog) -> None:
+def check_converging(devices: Devices, training: TrainingLog) -> None:
     """Raise an InputError, in all processes, if the last steps had no finite gradient."""
     if training.diverged:
-        fabric.barrier()  # a process that fails takes the first one with it, which may still be saving
+        devices.barrier()  # a process that fails takes the first one with it, which may still be saving
         raise InputError(
             f"the training diverged: no finite gradient in the {training.skipped_in_a_row} steps up to "
             f"{training.step}, at a learning rate of {training.rate:.2g}; lower learning_rate"
@@ -208,10 +201,10 @@ class SyncedStatus:
     """
 
     def __init__(
-        self, fabric: "Fabric", training: TrainingLog, received: Callable[[], int], minutes: float | None
+        self, devices: Devices, training: TrainingLog, received: Callable[[], int], minutes: float | None
     ) -> None:
-        self._fabric, self._training, self._received, self._minutes = fabric, training, received, minutes
-        self._every = 1 if fabric.device.type == "cpu" and fabric.world_size == 1 else SYNC_EVERY
+        self._devices, self._training, self._received, self._minutes = devices, training, received, minutes
+        self._every = 1 if devices.device.type == "cpu" and devices.world_size == 1 else SYNC_EVERY
         self._synced, self._elapsed, self._pace = 0, 0.0, 0.0  # last synced step; elapsed share then; share per step
         self._sync(0)
 
@@ -231,7 +224,7 @@ class SyncedStatus:
         self._training.gather()
         elapsed = self._training.seconds() / 60 / self._minutes if self._minutes else 0.0
         own = torch.tensor([float(self._received()), elapsed])
-        stopped, elapsed = torch.as_tensor(self._fabric.all_reduce(own, reduce_op="max")).tolist()
+        stopped, elapsed = self._devices.all_reduce(own, maximum=True).tolist()
         if stopped:
             remember(int(stopped))
         self._pace = (elapsed - self._elapsed) / (step - self._synced) if 0 < self._synced < step else 0.0

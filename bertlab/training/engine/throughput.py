@@ -2,24 +2,20 @@
 
 What a step needs is counted by a formula, so wasted work, such as padding, lowers the utilisation. What the device can
 do is measured: the rate of one large matrix product on it. The quotient is called model FLOPs utilization (Chowdhery et
-al. 2022, "PaLM", appendix B). Fabric's ThroughputMonitor divides by a table of GPUs instead, which knows no processor,
-and counts neither padding nor the time spent waiting for batches; so this is not it.
+al. 2022, "PaLM", appendix B).
 """
 
 import time
 from collections.abc import Callable, Iterable, Iterator
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from bertlab.config import IGNORED, BertConfig
-from bertlab.training.engine.devices import product_type
+from bertlab.training.engine.devices import Devices
 from bertlab.training.engine.micro_batches import Batch
-
-if TYPE_CHECKING:
-    from lightning_fabric import Fabric
 
 Row = dict[str, float]
 SIDES = {"cuda": 8192, "mps": 4096}  # of the matrices, for some tens of milliseconds
@@ -84,9 +80,9 @@ class TrainingLog:
     waits for it.
     """
 
-    def __init__(self, fabric: "Fabric", operations: Callable[[Batch], float] | None = None):
+    def __init__(self, devices: Devices, operations: Callable[[Batch], float] | None = None):
         """`operations` counts what a batch needs; with it each row has the utilisation of the device."""
-        self._fabric, self._operations = fabric, operations
+        self._devices, self._operations = devices, operations
         self._possible = self._possible_rate() if operations else 0.0
         self.rows: list[Row] = []
         self.names: list[str] = []
@@ -97,8 +93,8 @@ class TrainingLog:
         self._clear()
 
     def _possible_rate(self) -> float:
-        fabric = self._fabric
-        return fabric.world_size * product_rate(fabric.device, product_type(fabric))
+        devices = self._devices
+        return devices.world_size * product_rate(devices.device, devices.product_type)
 
     def _clear(self) -> None:
         self._figures: list[list[float]] = []  # of each step that was not skipped, of all processes
@@ -128,7 +124,7 @@ class TrainingLog:
             return
         fresh = torch.stack(self._fresh)  # (T, 1 + N)
         self._fresh = []
-        figures = torch.as_tensor(self._fabric.all_reduce(fresh[:, 1:].contiguous(), reduce_op="sum"))
+        figures = self._devices.all_reduce(fresh[:, 1:])
         for finite, row in zip(fresh[:, 0].tolist(), figures.tolist(), strict=True):
             self.skipped_in_a_row = 0 if finite else self.skipped_in_a_row + 1
             self.skipped += not finite

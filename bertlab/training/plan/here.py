@@ -3,22 +3,18 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import torch
 
 from bertlab.config import IGNORED
 from bertlab.model import BertForPreTraining
-from bertlab.training.engine.devices import choice_of, make_fabric
+from bertlab.training.engine.devices import Devices
 from bertlab.training.engine.loop import add_gradients, train_step
 from bertlab.training.engine.micro_batches import WHOLE, Batch, MicroBatch
 from bertlab.training.engine.optim import Optimization, make_optimizers
 from bertlab.training.engine.precision import Choice, Precision, Products
 from bertlab.training.objective import pretraining_loss
 from bertlab.training.plan.job import Job
-
-if TYPE_CHECKING:
-    from lightning_fabric import Fabric
 
 ADAMW = Optimization("adamw", learning_rate=1e-4)
 MOST = 5e10  # operations of one timed pass with two layers: some tenths of a second
@@ -40,15 +36,15 @@ class Pace:
         return texts + job.micro_batches * self.micro_batch + job.parameters * self.parameter
 
 
-def choose_here(job: Job, precision: Precision) -> tuple[Job, "Fabric", Choice]:
+def choose_here(job: Job, precision: Precision) -> tuple[Job, Devices, Choice]:
     """Return the job in the precision that bertlab chooses on this machine's device, the device, and why."""
     products = Products(job.rows * job.max_tokens, job.config.hidden_size, job.config.intermediate_size)
-    fabric = make_fabric("auto", 1, precision, products)
-    choice = choice_of(fabric)
-    return replace(job, precision=choice.format, on_cpu=fabric.device.type == "cpu"), fabric, choice
+    devices = Devices().settle(precision, products)
+    choice = devices.choice
+    return replace(job, precision=choice.format, on_cpu=devices.device.type == "cpu"), devices, choice
 
 
-def measure(job: Job, fabric: "Fabric", clock: Callable[[], float] = time.perf_counter) -> Pace:
+def measure(job: Job, devices: Devices, clock: Callable[[], float] = time.perf_counter) -> Pace:
     """Time passes and updates of models with one and two layers of the job's width, on texts of its length and fill.
 
     They take turns, and the best round of each counts, for other work on the machine can only slow a round down.
@@ -58,7 +54,7 @@ def measure(job: Job, fabric: "Fabric", clock: Callable[[], float] = time.perf_c
     whole, half = (make_batch(job, count) for count in (rows, few))
     times: list[tuple[float, ...]] = []
     with torch.random.fork_rng(devices=[]):
-        one, two = (TimedModel(job, layers, fabric, clock) for layers in (1, 2))
+        one, two = (TimedModel(job, layers, devices, clock) for layers in (1, 2))
         for _ in range(ROUNDS):
             times.append((one.gradients(whole), two.gradients(whole), one.gradients(half), two.update()))
             one.update()
@@ -93,24 +89,24 @@ def make_batch(job: Job, rows: int) -> Batch:
 class TimedModel:
     """A model with few layers, set up as the trainer does, and the clock beside it."""
 
-    def __init__(self, job: Job, layers: int, fabric: "Fabric", clock: Callable[[], float]):
-        self.fabric, self.clock = fabric, clock
+    def __init__(self, job: Job, layers: int, devices: Devices, clock: Callable[[], float]):
+        self.clock = clock
         model = BertForPreTraining(job.config.changed(num_hidden_layers=layers))
         model.bert.encoder.gradient_checkpointing = job.gradient_checkpointing
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
-        self.wrapped, *self.optimizers = fabric.setup(model, *make_optimizers(model.to(fabric.device), ADAMW))
-        self.wrapped.train()
+        self.wrapped = devices.wrap(model.train())
+        self.optimizers = make_optimizers(model, ADAMW)
 
     def gradients(self, batch: Batch) -> float:
         """Return the seconds of forward and backward."""
         start = self.clock()
-        watched = add_gradients(self.fabric, self.wrapped, [MicroBatch(batch, WHOLE)], pretraining_loss)
+        watched = add_gradients(self.wrapped, [MicroBatch(batch, WHOLE)], pretraining_loss)
         float(watched["mlm_loss"])  # waits for a GPU
         return self.clock() - start
 
     def update(self) -> float:
         """Return the seconds of clipping and AdamW; the gradients are gone after it."""
         start = self.clock()
-        finite, _ = train_step(self.fabric, self.wrapped, self.optimizers, [], pretraining_loss, 1e-4, 1.0)
+        finite, _ = train_step(self.wrapped, self.optimizers, [], pretraining_loss, 1e-4, 1.0)
         bool(finite)
         return self.clock() - start

@@ -120,9 +120,9 @@ def _gpu_step(job: Job, gpu: Gpu, share: float) -> dict[str, float]:
 
 def plan_here(job: Job, precision: Precision = "auto") -> Plan:
     """Plan a job on this machine, whose pace is measured in some seconds."""
-    job, fabric, choice = choose_here(job, precision)
+    job, devices, choice = choose_here(job, precision)
     started = time.perf_counter(), time.process_time()
-    pace, layers = measure(job, fabric), job.config.num_hidden_layers
+    pace, layers = measure(job, devices), job.config.num_hidden_layers
     passed, worked = time.perf_counter() - started[0], time.process_time() - started[1]
     crowded = job.on_cpu and worked < 0.7 * passed  # one thread alone would work all the time
     busy = "; other programs took much of the processor, so this is too slow: repeat it without them" if crowded else ""
@@ -136,7 +136,7 @@ def plan_here(job: Job, precision: Precision = "auto") -> Plan:
         Assumption("precision", choice.format, choice.reason, "--precision"),
         *_of_the_job(job),
     ]
-    return Plan(job, f"this machine ({fabric.device.type})", step, None, assumptions)
+    return Plan(job, f"this machine ({devices.device.type})", step, None, assumptions)
 
 
 def _of_the_job(job: Job) -> list[Assumption]:

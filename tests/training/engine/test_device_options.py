@@ -8,7 +8,7 @@ import torch
 
 from bertlab.model import attend
 from bertlab.training.batches import batches
-from bertlab.training.engine.devices import compile_layers, make_fabric
+from bertlab.training.engine.devices import Devices, compile_layers
 from bertlab.training.initial_weights import new_model
 from bertlab.training.objective import pretraining_loss, with_positions
 from bertlab.training.pretrain import pretrain
@@ -17,8 +17,8 @@ from tests.training.toy import fit, on_cpu
 
 def learn(documents, tok, recipe, **options):
     model = new_model(recipe, tok)
-    fabric = make_fabric("cpu", precision="float32")
-    settings = {"steps": 4, "optim": recipe.optim, "progress": False, "fabric": fabric}
+    devices = Devices("cpu")
+    settings = {"steps": 4, "optim": recipe.optim, "progress": False, "devices": devices}
     rows = fit(model, batches(documents, tok, recipe), pretraining_loss, **settings, **options)
     return model.state_dict(), rows
 
@@ -78,7 +78,7 @@ def test_compiled_layers_learn_the_same(documents, tok, recipe, monkeypatch):
         "steps": 4,
         "optim": recipe.optim,
         "progress": False,
-        "fabric": make_fabric("cpu", precision="float32"),
+        "devices": Devices("cpu"),
     }
     fit(model, batches(documents, tok, recipe), pretraining_loss, **settings)
     assert len(traced) == 1  # one graph of the whole layer, for batches of every length

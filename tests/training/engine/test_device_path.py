@@ -4,9 +4,7 @@ There the code may not look at a number, which a GPU would have to stop for, nor
 Where there is a GPU, its gradients are compared with those of the CPU too.
 """
 
-from contextlib import nullcontext
 from functools import partial
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -19,6 +17,7 @@ from bertlab.config import IGNORED
 from bertlab.model.attend import Packing
 from bertlab.model.sentences import BertForSentenceEmbedding
 from bertlab.training.distill import distillation_loss, with_tokens
+from bertlab.training.engine.devices import Devices
 from bertlab.training.engine.loop import train_step
 from bertlab.training.engine.micro_batches import own_micro_batches
 from bertlab.training.engine.optim import Optimization, make_optimizers
@@ -29,12 +28,6 @@ from tests.conftest import SMALL
 
 SHALLOW = SMALL | {"num_hidden_layers": 1}
 META = torch.device("meta")
-GPU = SimpleNamespace(  # what a step asks of Fabric
-    device=META,
-    world_size=1,
-    no_backward_sync=lambda model, enabled: nullcontext(),
-    backward=lambda loss: loss.backward(),
-)
 
 
 class OneDevice(TorchDispatchMode):
@@ -110,12 +103,14 @@ LATER = {"position_embedding_type": "rotary", "pre_norm": True, "gated_feed_forw
 
 def a_step(model, batch, loss_function=head_loss, prepare=same, optimizer="muon"):
     """Train `model` for a step on two micro-batches, made on the CPU as in a run; nothing else may be there."""
-    model = model.to(META).train()
+    devices = Devices("cpu")
+    devices.device = META
+    wrapped = devices.wrap(model.train())
     optimizers = make_optimizers(model, Optimization(optimizer))
     parts = [(prepare(part), shares) for part, shares in own_micro_batches(batch, 0, 1, 2)]
     parts = [({name: x.to(META) for name, x in part.items()}, shares) for part, shares in parts]
     with OneDevice():
-        finite, watched = train_step(GPU, model, optimizers, parts, loss_function, 1e-3, 1.0)
+        finite, watched = train_step(wrapped, optimizers, parts, loss_function, 1e-3, 1.0)
     assert all(figure.device == META for figure in (finite, *watched.values()))
 
 

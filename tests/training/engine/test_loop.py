@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from bertlab import InputError
 from bertlab.training.engine import optim, throughput
-from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.devices import Devices
 from bertlab.training.engine.loop import train_step
 from bertlab.training.engine.micro_batches import own_micro_batches
 from bertlab.training.engine.optim import Optimization, make_optimizers
@@ -151,12 +151,12 @@ class Reads(TorchDispatchMode):
 def test_a_step_reads_nothing_from_a_gpu(optimizer, monkeypatch):
     """The processor here stands for one: what it reads at once, a GPU is not asked for."""
     monkeypatch.setattr(optim, "READ_FREELY", ())
-    fabric, model = make_fabric("cpu"), nn.Sequential(nn.Linear(1, 4), nn.Linear(4, 1))
+    model = nn.Sequential(nn.Linear(1, 4), nn.Linear(4, 1))
     settings = Optimization(optimizer)
-    wrapped, *optimizers = fabric.setup(model, *make_optimizers(model, settings))
+    wrapped, optimizers = Devices("cpu").wrap(model), make_optimizers(model, settings)
     (whole,) = own_micro_batches(next(points()), 0, 1, None)
     with Reads() as reads:
-        finite, _ = train_step(fabric, wrapped, optimizers, [whole], squared, 0.1, 1.0)
+        finite, _ = train_step(wrapped, optimizers, [whole], squared, 0.1, 1.0)
         assert reads.count == 0
         assert bool(finite) and reads.count == 1
 
@@ -264,7 +264,7 @@ class Watching(nn.Linear):
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float32"])
 def test_products_are_made_in_the_precision_and_nothing_is_printed(precision, capfd):
-    model, rows = run(Watching(1, 1), steps=1, fabric=make_fabric("cpu", precision=precision))
+    model, rows = run(Watching(1, 1), steps=1, devices=Devices("cpu").settle(precision))
     assert model.seen is getattr(torch, precision)
     assert model.weight.dtype is torch.float32 and math.isfinite(rows[0]["loss"])
     assert capfd.readouterr().err == ""
@@ -275,5 +275,5 @@ def test_a_device_that_is_not_there(device):
     if device == "mps" and torch.backends.mps.is_available():
         pytest.skip("this machine has one")
     with pytest.raises(InputError, match=f"{device}.*this machine, which has cpu") as error:
-        make_fabric(device)
+        Devices(device)
     assert ("cuda" in str(error.value)) == torch.cuda.is_available()

@@ -7,14 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import lightning_fabric.utilities.rank_zero
-import lightning_utilities.core.rank_zero
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from bertlab.cli.main import main
-from bertlab.training.engine.devices import has_company, is_first, make_fabric
+from bertlab.training.engine.devices import Devices, first_node, has_company, is_first
 
 SLURM = {"SLURM_JOB_ID": "12345", "SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "1", "SLURM_NNODES": "2"}
 SLURM |= {"SLURM_NODELIST": "localhost", "SLURM_STEP_ID": "0", "SLURM_LOCALID": "0"}
@@ -32,20 +30,26 @@ def free_port() -> int:
 
 
 def test_srun_says_who_takes_part(monkeypatch):
-    for module in (lightning_fabric.utilities.rank_zero, lightning_utilities.core.rank_zero):
-        monkeypatch.setattr(module.rank_zero_only, "rank", 0)  # Fabric leaves the rank there, and loggers obey it
     for name, value in task_of_slurm(1, 29500).items():
         monkeypatch.setenv(name, value)
-    fabric = make_fabric("cpu", precision="float32")
-    assert (fabric.world_size, fabric.global_rank, is_first(), has_company(1)) == (2, 1, False, True)
+    devices = Devices("cpu")
+    assert (devices.world_size, devices.rank, is_first(), has_company(1)) == (2, 1, False, True)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "first"),
+    [("gpu07", "gpu07"), ("gpu[07-09,12],login", "gpu07"), ("a-1,a-2", "a-1"), ("rack[2]n4,rack3n1", "rack2n4")],
+)
+def test_the_first_machine_of_a_list_of_slurm(nodes, first):
+    assert first_node(nodes) == first
 
 
 def test_a_batch_script_without_srun_trains_alone(monkeypatch):
     for name, value in task_of_slurm(0, 29500).items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("SLURM_STEP_ID")
-    fabric = make_fabric("cpu", precision="float32")
-    assert (fabric.world_size, is_first(), has_company(1)) == (1, True, False)
+    devices = Devices("cpu")
+    assert (devices.world_size, is_first(), has_company(1)) == (1, True, False)
 
 
 # Through the command line

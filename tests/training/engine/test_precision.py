@@ -11,7 +11,7 @@ from bertlab import InputError
 from bertlab.cli.main import main
 from bertlab.training.engine import precision
 from bertlab.training.engine.conditions import Conditions
-from bertlab.training.engine.devices import make_fabric, product_type, set_choice
+from bertlab.training.engine.devices import Devices
 from bertlab.training.engine.precision import TYPICAL, Choice, Products, choose, speedup
 from bertlab.training.run_folder import locked
 
@@ -58,16 +58,16 @@ def test_the_measurement_changes_no_run(products):
 
 
 def test_the_choice_is_what_products_are_made_in(monkeypatch):
-    fabric = make_fabric("cpu", precision="float32")
-    wrapped = fabric.setup(torch.nn.Linear(8, 8))
+    devices = Devices("cpu")
+    wrapped = devices.wrap(torch.nn.Linear(8, 8))
     made = []
     wrapped.module.register_forward_hook(lambda module, inputs, out: made.append(out.dtype))
     for name in ("float32", "bfloat16", "float32"):
-        set_choice(fabric, Choice(name, ""))
-        assert wrapped(torch.ones(2, 8)).dtype == torch.float32 and made[-1] == product_type(fabric)
+        devices.choice = Choice(name, "")
+        assert wrapped(torch.ones(2, 8)).dtype == torch.float32 and made[-1] == devices.product_type
     assert made == [torch.float32, torch.bfloat16, torch.float32]
     with pytest.raises(InputError, match="precision='int8': choose auto"):
-        make_fabric("cpu", precision="int8")
+        devices.settle("int8")
 
 
 def test_the_command_says_where_and_how_it_computes(tmp_path, monkeypatch, capsys):

@@ -13,7 +13,7 @@ import torch
 
 from bertlab import BertForPreTraining, InputError
 from bertlab.cli.main import main
-from bertlab.training.engine.devices import make_fabric
+from bertlab.training.engine.devices import Devices
 from bertlab.training.engine.loop import SyncedStatus, dropout_seed
 from tests.training.engine import two_processes
 
@@ -75,7 +75,7 @@ def test_every_step_and_every_process_has_its_own_dropout():
 
 def test_devices_that_are_not_there():
     with pytest.raises(InputError, match="devices=0"):
-        make_fabric("cpu", 0)
+        Devices("cpu", 0)
 
 
 # Through the command line
@@ -103,28 +103,41 @@ def wait_for_step(process, step):
         time.sleep(0.02)
 
 
-def processes_of(leader):
-    """Those that still run in the session that it began."""
-    listed = subprocess.run(["ps", "-s", str(leader.pid), "-o", "pid=,stat="], capture_output=True, text=True).stdout
-    return [int(line.split()[0]) for line in listed.splitlines() if "Z" not in line.split()[1]]
+def workers_of(launcher):
+    """The processes that it has started."""
+    command = ["ps", "--ppid", str(launcher.pid), "-o", "pid="]
+    return [int(pid) for pid in subprocess.run(command, capture_output=True, text=True).stdout.split()]
+
+
+def alive(workers):
+    return [pid for pid in workers if Path(f"/proc/{pid}").exists()]
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(sys.platform != "linux", reason="asks ps about sessions")
+@pytest.mark.skipif(sys.platform != "linux", reason="asks ps and /proc about processes")
 def test_two_processes_from_start_to_end(place):
-    """One of two is killed and the other ends; torchrun's two go on, stop together, and one ends the run."""
+    """One of two is killed and the other ends; two go on and are stopped by SIGTERM, then torchrun's two by Ctrl-C,
+    and one ends the run."""
     pair = begin("bertlab", "pretrain", *OPTIONS, "--devices", "2")
     wait_for_step(pair, 20)
-    (child,) = set(processes_of(pair)) - {pair.pid}
-    os.kill(child, signal.SIGKILL)
-    assert pair.wait() != 0 and processes_of(pair) == []
+    workers = workers_of(pair)
+    os.kill(workers[1], signal.SIGKILL)
+    assert pair.wait() == 128 + signal.SIGKILL and len(workers) == 2 and not alive(workers)
     pair.stderr.close()
 
-    pair = begin("torch.distributed.run", "--nproc-per-node", "2", "-m", "bertlab", "pretrain", *OPTIONS, "--resume")
+    pair = begin("bertlab", "pretrain", *OPTIONS, "--devices", "2", "--resume")
     wait_for_step(pair, 40)
+    workers = workers_of(pair)
+    pair.terminate()
+    told = pair.communicate()[1]
+    assert pair.returncode == 128 + signal.SIGTERM and told.count("stopped at step") == 1 and not alive(workers)
+
+    pair = begin("torch.distributed.run", "--nproc-per-node", "2", "-m", "bertlab", "pretrain", *OPTIONS, "--resume")
+    wait_for_step(pair, 60)
+    workers = workers_of(pair)
     os.killpg(pair.pid, signal.SIGINT)
     told = pair.communicate()[1]
-    assert told.count("stopped at step") == 1 and processes_of(pair) == []
+    assert told.count("stopped at step") == 1 and not alive(workers)
 
     assert main(["pretrain", *OPTIONS, "--resume"]) in (None, 0)
     assert BertForPreTraining.from_pretrained("run").config.vocab_size > 0
@@ -141,10 +154,10 @@ def test_fewer_rows_than_processes_are_a_mistake_told_before_anything_is_begun(p
 
 def test_between_two_exchanges_time_goes_on():
     """Synchronised after every tenth step, it estimates the elapsed share of the minutes in between."""
-    fabric = SimpleNamespace(device=torch.device("cpu"), world_size=2, all_reduce=lambda answers, reduce_op: answers)
+    pair = SimpleNamespace(device=torch.device("cpu"), world_size=2, all_reduce=lambda answers, maximum: answers)
     clock = iter([0.0, 12.0, 18.0])  # seconds after steps 0, 10, 20
     training = SimpleNamespace(gather=lambda: None, seconds=lambda: next(clock), diverged=False)
-    synced = SyncedStatus(fabric, training, lambda: False, minutes=0.5)
+    synced = SyncedStatus(pair, training, lambda: False, minutes=0.5)
     for step in range(1, 26):
         if step in (5, 21, 25):
             assert synced.elapsed(step) == pytest.approx({5: 0.0, 21: 0.6, 25: 0.68}[step])

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from copy import deepcopy
 
 import torch
-from lightning_fabric import Fabric
 from torch import Tensor
 
 from bertlab import BertConfig, BertForPreTraining
 from bertlab.config import IGNORED
-from bertlab.training.engine.devices import launch
+from bertlab.training.engine.devices import Devices
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.objective import pretraining_loss
 from tests.training.toy import fit
@@ -30,8 +29,8 @@ CLIP = 8.0  # cuts every second step, so that a gradient of another size teaches
 STEPS, ROWS = 20, 7  # rows that neither two processes nor parts of two share evenly
 # Muon makes small singular values large, and so makes much of the last bit: it gets more of them, and a lower rate
 CASES = {
-    "adamw": {"optimizer": "adamw", "rate": 3e-4, "precision": "32-true"},
-    "muon": {"optimizer": "muon", "rate": 2e-5, "precision": "64-true"},
+    "adamw": {"optimizer": "adamw", "rate": 3e-4, "dtype": torch.float32},
+    "muon": {"optimizer": "muon", "rate": 2e-5, "dtype": torch.float64},
 }
 
 
@@ -52,10 +51,20 @@ def batches(start: int = 0) -> Iterator[dict[str, Tensor]]:
         }
 
 
-def result(devices: int, optimizer: str, rate: float, precision: str, resume: dict | None = None, **options) -> dict:
-    """Weights, rows and the state after ten steps, of a training on so many devices."""
-    fabric = Fabric(accelerator="cpu", devices=devices, precision=precision)
-    launch(fabric)
+def result(devices: int, dtype: torch.dtype, **options) -> dict:
+    """Weights, rows and the state after ten steps, of a training on so many devices, in numbers of this type."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        return trained(devices, **options)
+    finally:
+        torch.set_default_dtype(before)
+
+
+def trained(devices: int, optimizer: str, rate: float, resume: dict | None = None, **options) -> dict:
+    together = Devices("cpu", devices)
+    together.launch()
+    together.connect()
     torch.manual_seed(0)
     model, states = BertForPreTraining(CONFIG), {}
     rows = fit(
@@ -69,7 +78,7 @@ def result(devices: int, optimizer: str, rate: float, precision: str, resume: di
         save_every=10,
         resume=resume,
         progress=False,
-        fabric=fabric,
+        devices=together,
         **options,
     )
     return {"weights": model.state_dict(), "rows": rows, "state": states.get(10)}
