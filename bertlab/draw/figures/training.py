@@ -47,6 +47,8 @@ def learning_curves(
             ax.set_xscale("symlog", linthresh=100)
             ax.set_xticks(x, [f"{step / 1000:g}k" if step >= 1000 else step for step in x], size=8.5)
             ax.minorticks_off()
+        else:
+            ax.locator_params(axis="x", nbins=5)  # five digits side by side need room
         ax.set_xlim(0, 1.02 * steps)
     if rows:
         accuracy.legend(frameon=False, loc="upper left", fontsize=9)
