@@ -24,6 +24,8 @@ from bertlab.training.engine.precision import TYPICAL, Choice, Precision, Produc
 from bertlab.training.engine.signals import handled
 
 if TYPE_CHECKING:
+    from torch.distributed.launcher.api import LaunchConfig
+
     from bertlab.model.encoder import Encoder
 
 T = TypeVar("T")
@@ -96,34 +98,8 @@ class Devices:
     def launch(self) -> None:
         """Run this command line in a process for each device and exit with their code, unless one process is enough
         or this is one of them. Signals go to all of them, and where one fails, all end."""
-        if self._started or self.world_size == 1:
-            return
-        from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException
-        from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-        from torch.distributed.launcher.api import LaunchConfig, elastic_launch
-
-        os.environ.setdefault("OMP_NUM_THREADS", str(max(1, torch.get_num_threads() // self.world_size)))
-        os.environ.setdefault("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", str(SHUTDOWN))
-        where = {"rdzv_backend": "c10d", "rdzv_endpoint": "localhost:0", "run_id": "bertlab"}
-        once = {"max_restarts": 0, "logs_specs": DefaultLogsSpecs(os.devnull), **where}
-        config = LaunchConfig(1, 1, self.world_size, **once)  # type: ignore[arg-type]
-        config.signals_to_handle = SIGNALS  # no argument: older versions of PyTorch do not know it
-        logging.disable()  # what failed says so itself
-        interrupts: list[int] = []
-
-        def interrupted(number: int, _: object) -> None:  # to SIGINT Python replies with a traceback while it starts
-            interrupts.append(number)
-            raise SignalException("Ctrl-C", signal.SIGTERM)
-
-        try:
-            with handled([signal.SIGINT], interrupted):
-                elastic_launch(config, sys.executable)(*sys.orig_argv[1:])
-        except ChildFailedError as error:
-            code = error.get_first_failure()[1].exitcode
-            raise SystemExit(128 - code if code < 0 else code) from None  # -9: killed by signal 9
-        except SignalException as error:
-            raise SystemExit(128 + (interrupts or [error.sigval])[0]) from None
-        raise SystemExit(0)
+        if not self._started and self.world_size > 1:
+            raise SystemExit(run_again(self.world_size))
 
     def connect(self) -> None:
         """Meet the other processes; all of them call this, once."""
@@ -205,6 +181,51 @@ def in_float32(out: Any) -> Any:
     if is_dataclass(out) and not isinstance(out, type):
         return replace(out, **{field.name: in_float32(getattr(out, field.name)) for field in fields(out)})
     return out
+
+
+def run_again(processes: int) -> int:
+    """Run this command line in so many processes under PyTorch's launcher, and return the exit code to end with."""
+    from torch.distributed.elastic.multiprocessing import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.launcher.api import elastic_launch
+
+    interrupts: list[int] = []
+
+    def interrupted(number: int, _: object) -> None:  # to SIGINT Python replies with a traceback while it starts
+        interrupts.append(number)
+        raise SignalException("Ctrl-C", signal.SIGTERM)
+
+    logging.disable()  # what failed says so itself
+    try:
+        with handled([signal.SIGINT], interrupted):
+            elastic_launch(launcher(processes), sys.executable)(*sys.orig_argv[1:])
+    except ChildFailedError as error:
+        code = error.get_first_failure()[1].exitcode
+        return 128 - code if code < 0 else code  # -9: killed by signal 9
+    except SignalException as error:
+        return 128 + (interrupts or [error.sigval])[0]
+    return 0
+
+
+def launcher(processes: int) -> "LaunchConfig":
+    """Return the settings of a launcher of so many processes on this machine, which share its cores."""
+    from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
+    from torch.distributed.launcher.api import LaunchConfig
+
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, torch.get_num_threads() // processes)))
+    os.environ.setdefault("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", str(SHUTDOWN))
+    config = LaunchConfig(
+        1,
+        1,
+        processes,
+        logs_specs=DefaultLogsSpecs(os.devnull),  # else it makes a folder that nobody removes
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        run_id="bertlab",
+        max_restarts=0,
+    )
+    config.signals_to_handle = SIGNALS  # no argument: older versions of PyTorch do not know it
+    return config
 
 
 def check_device(device: str, count: int) -> str:
