@@ -8,7 +8,7 @@ from bertlab.errors import InputError, at_least_one, check_batch_size, check_see
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import SecondTask, least_tokens
 from bertlab.training.engine.optim import Optimization
-from bertlab.training.suited import WIDE, has_read_little
+from bertlab.training.suited import has_read_little
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def gentle_optimization(recipe: PretrainRecipe) -> Optimization:
         return Optimization("adamw", learning_rate=3e-2, weight_decay=0.0)
     if has_read_little(recipe.config(recipe.vocab_size)):
         return replace(recipe.optim, learning_rate=recipe.optim.learning_rate / 4)
-    return Optimization("adamw", learning_rate=1e-4 if recipe.hidden_size >= WIDE else 5e-4)
+    return Optimization("adamw", learning_rate=1e-4)  # with 5e-4 english forgets first (docs/pretraining.md)
 
 
 PRETRAIN = {

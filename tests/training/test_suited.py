@@ -61,7 +61,7 @@ def test_continued_pretraining_keeps_what_tells_the_models_apart(tmp_path):
     """A model that goes on from a published one counts as published, and one from ours as ours."""
     command = Pretrain("own-text", text=[Path("cases.txt")], model=str(published(tmp_path)))
     recipe = command._recipe()
-    assert (recipe.optim.optimizer, recipe.optim.learning_rate) == ("adamw", 5e-4)
+    assert (recipe.optim.optimizer, recipe.optim.learning_rate) == ("adamw", 1e-4)
     assert suited_optimization(recipe.config(1000)).optimizer == "adamw"
     ours = Pretrain("own-text", text=[Path("cases.txt")], model="storyworld-tiny")._recipe()
     assert suited_optimization(ours.config(1000)) == OWN

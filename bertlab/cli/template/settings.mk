@@ -1,7 +1,7 @@
 # The decisions of this project. README.md asks them in order; `make -n all` shows what becomes of them.
 
 # Step 1: the text. Only used while texts/ is empty: the docstrings of these packages.
-PACKAGES = matplotlib numpy scipy sklearn torch
+PACKAGES = numpy scipy torch
 
 # Step 2: the vocabulary. Sizes to try in corpus.md, and the one that is used.
 # With the model of step 3 the rule of chapter 18 (table no larger than the layers) allows 12 x 2 x 128 = 3072.
