@@ -120,7 +120,7 @@ def test_umap_in_several_threads_and_of_too_few():
     assert silhouette(alone, labels) > 0.7
     assert torch.get_num_threads() == threads
     with ThreadPoolExecutor(4) as pool:
-        for flat in pool.map(lambda _: project(vectors, "umap"), range(8)):
+        for flat in pool.map(lambda _: project(vectors, "umap"), range(4)):
             np.testing.assert_array_equal(flat.points, alone)
     with pytest.raises(InputError, match="three texts"):
         project(vectors[:2], "umap")
