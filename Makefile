@@ -52,7 +52,7 @@ site-serve: EXTRAS := app course site
 site-serve: setup ## serve build/site at http://localhost:8000 (ARGS: another port)
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site $(or $(ARGS),8000)
 
-test: setup ## check style, types, library, explorer in a browser, chapters; 20 to 50 minutes
+test: setup ## check style, types, library, explorer in a browser, chapters; 20 to 60 minutes
 test-all: setup ## the same, the tests marked nightly, and new examples for each property
 test: KINDS := and not nightly
 test-all: DRAWN := --hypothesis-profile=nightly
