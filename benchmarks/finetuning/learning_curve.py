@@ -88,8 +88,7 @@ def read_opinions(data: Path) -> tuple[Labelled, Labelled]:
     with (data / "opinions.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     random.Random(0).shuffle(rows)
-    parts = ([(row["text"], row["label"]) for row in rows if row["split"] == part] for part in ("train", "test"))
-    known, test = parts
+    known, test = ([(row["text"], row["label"]) for row in rows if row["split"] == part] for part in ("train", "test"))
     return known, test
 
 
