@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bertlab.io.adapter import base_of
 from bertlab.io.locate import bundled_models, locate
+from web.siblings import TEXTS, loss_by_rounding
 from web.stage import ROOT, stage
 from web.stored import stored_answers
 from web.weights import OTHERS, chosen_weights, copy_model, opened
@@ -51,8 +52,9 @@ def index_search(site: Path) -> None:
     subprocess.run([sys.executable, "-m", "pagefind", "--site", str(site), *options], check=True)
 
 
-def build_live(site: Path, models: list[str]) -> None:
-    """Write the live page into `site`/live with the bundled models of these names, the best first."""
+def build_live(site: Path, models: list[str], texts: int = TEXTS) -> None:
+    """Write the live page into `site`/live with the bundled models of these names, the best first; its siblings are
+    measured on so many `texts`."""
     live = site / "live"
     shutil.copytree(WEB / "live", live)
     examples = json.loads((live / "examples.json").read_text(encoding="utf-8"))
@@ -62,9 +64,11 @@ def build_live(site: Path, models: list[str]) -> None:
         weights[name], figures = chosen_weights(name)
         copy_model(name, weights[name], live / "models" / name)
         entries.append(entry(name, live / "models" / name) | {"weights": figures})
-    siblings = [
-        copy_sibling(task, name, live / "models" / name) for task, name in SIBLINGS.items() if adapts(name, models[0])
-    ]
+    siblings = []
+    for task, name in SIBLINGS.items():
+        if adapts(name, models[0]):
+            loss = loss_by_rounding(task, name, weights[models[0]], texts)
+            siblings.append(copy_sibling(task, name, live / "models" / name) | {"loss": loss})
     write_json(live / "site.json", {"models": entries, "siblings": siblings, **examples})
     write_json(live / "stored.json", stored_answers(models[0], opened(models[0], weights[models[0]]), examples["gaps"]))
 

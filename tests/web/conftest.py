@@ -31,7 +31,7 @@ def live_site(tmp_path_factory):
     names = [*(name for name in MODELS if name in bundled_models()), "storyworld-tiny"]
 
     def build(folder: Path) -> None:
-        build_live(folder, names)
+        build_live(folder, names, texts=4)
         for name in names:
             copy_model(name, published(name), folder / "live" / "models" / f"{name}-16")
             copy_model(name, quantized(published(name)), folder / "live" / "models" / f"{name}-8")

@@ -8,6 +8,7 @@ from bertlab.explain.words.fill import fill_mask
 from web import weights
 from web.build import MODELS
 from web.int8 import GROUP, SCALE, dequantized, quantized
+from web.siblings import loss_by_rounding
 
 SMALL = MODELS[-1]
 
@@ -53,3 +54,13 @@ def test_first_guesses_are_those_of_the_library():
     for text, (word, p) in zip(texts, weights.first_guesses(model, tokenizer, texts), strict=True):
         fill = fill_mask(model, tokenizer, text, k=1)[0]
         assert ([word], [p]) == (fill.tokens, pytest.approx(fill.probabilities, abs=1e-5)), text
+
+
+def test_what_rounding_costs_a_sibling_is_measured():
+    tensors = weights.published("english")
+    unchanged = loss_by_rounding("opinion", "english-sentiment", tensors, texts=6)
+    right = unchanged["right"]
+    assert unchanged["same"] == unchanged["texts"] == 6 and right[16] == right[8] and unchanged["measure"] == "accuracy"
+    word = "bert.embeddings.word_embeddings.weight"
+    damaged = tensors | {word: tensors[word].roll(1, 0)}
+    assert loss_by_rounding("names", "english-names", damaged, texts=6)["same"] < 6

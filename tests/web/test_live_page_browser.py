@@ -76,11 +76,15 @@ def test_stored_answers_are_those_of_the_page_itself(tab, live_site, site):
 
 
 def test_the_page_says_what_its_weights_cost(tab, live_site, site):
-    figures = json.loads((live_site / "live" / "site.json").read_text(encoding="utf-8"))["models"][0]["weights"]
+    site_json = json.loads((live_site / "live" / "site.json").read_text(encoding="utf-8"))
+    figures = site_json["models"][0]["weights"]
     show(tab, site)
     told = tab.locator("#weights").text_content()
     assert told.startswith(f"english has weights of {figures['bits']} bits")
     assert all(f" {number}" in told for number in (figures["gaps"], *figures["right"].values()))
+    losses = [sibling["loss"] for sibling in site_json["siblings"]]
+    assert [loss["texts"] for loss in losses] == [4, 4, 4]
+    assert all(f"to {loss['same']} of 4 texts" in told and f"{loss['right']['8']:.1%}" in told for loss in losses)
 
 
 def test_every_example_is_answered_before_a_model_has_come(new_tab, live_site):

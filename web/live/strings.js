@@ -89,6 +89,7 @@ const en = {
   weights: ({ name, bytes, weights: { bits, gaps, right, same, difference } }) => (bits === 8
     ? `${name} has weights of 8 bits here, ${megabytes(bytes)} MB. It names ${right[8]} of ${gaps} hidden words; with its 16 bits in Python, ${right[16]}. The first guess is the same for ${same}, and its probability differs by at most ${percent(difference)}.`
     : `${name} has weights of 16 bits, ${megabytes(bytes)} MB: it names ${right[16]} of ${gaps} hidden words, with 8 bits only ${right[8]}.`),
+  siblingLoss: ({ name, loss: { texts, same, measure, right } }) => `${name} gives the same answer to ${same} of ${texts} texts as over the 16 bits: ${measure === "f1" ? "F1" : measure} ${percent(right[8])}, there ${percent(right[16])}.`,
   book: "The course",
   code: "The code of this page",
   picture: (name, layer, head) => `bertlab · ${name} · layer ${layer}, head ${head}`,
@@ -191,6 +192,7 @@ const zh = {
   weights: ({ name, bytes, weights: { bits, gaps, right, same, difference } }) => (bits === 8
     ? `${name} 在本页使用 8 位权重，${megabytes(bytes)} MB：${gaps} 个隐藏的词猜中 ${right[8]} 个；在 Python 中用 16 位猜中 ${right[16]} 个。有 ${same} 个的第一个猜测相同，其概率最多相差 ${percent(difference)}。`
     : `${name} 使用 16 位权重，${megabytes(bytes)} MB：${gaps} 个隐藏的词猜中 ${right[16]} 个，8 位只猜中 ${right[8]} 个。`),
+  siblingLoss: ({ name, loss: { texts, same, measure, right } }) => `${name} 对 ${texts} 段文本中 ${same} 段的回答与 16 位权重时相同：${measure === "f1" ? "F1" : "准确率"} ${percent(right[8])}，16 位时 ${percent(right[16])}。`,
   book: "课程",
   code: "本页的代码",
   picture: (name, layer, head) => `bertlab · ${name} · 第 ${layer} 层，第 ${head} 头`,

@@ -91,9 +91,13 @@ class Devices:
         return self.rank == 0
 
     @property
+    def in_bfloat16(self) -> bool:
+        return self.choice.format == "bfloat16"
+
+    @property
     def product_type(self) -> torch.dtype:
         """The type that matrix products are computed in."""
-        return torch.bfloat16 if self.choice.format == "bfloat16" else torch.get_default_dtype()
+        return torch.bfloat16 if self.in_bfloat16 else torch.get_default_dtype()
 
     def launch(self) -> None:
         """Run this command line in a process for each device and exit with their code, unless one process is enough
@@ -123,8 +127,7 @@ class Devices:
 
     def autocast(self) -> AbstractContextManager[Any]:
         """Compute matrix products in the precision chosen until the block ends."""
-        in_bfloat16 = self.choice.format == "bfloat16"
-        return torch.autocast(self.device.type, torch.bfloat16) if in_bfloat16 else nullcontext()
+        return torch.autocast(self.device.type, torch.bfloat16) if self.in_bfloat16 else nullcontext()
 
     def all_reduce(self, tensor: Tensor, maximum: bool = False) -> Tensor:
         """Return the sum, or the maximum, of the tensors of all processes."""
@@ -158,7 +161,7 @@ class Wrapped(nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         with self.devices.autocast():
             out = self.module(*args, **kwargs)
-        return out if self.devices.choice.format == "float32" else in_float32(out)
+        return in_float32(out) if self.devices.in_bfloat16 else out
 
     def no_sync(self) -> AbstractContextManager[Any]:
         """Keep the gradients of the block to this process."""

@@ -125,7 +125,7 @@ def train(
     batch in the state, and then an InputError.
     """
     devices = devices or Devices().settle()
-    products = torch.bfloat16 if devices.product_type is torch.bfloat16 else None
+    products = torch.bfloat16 if devices.in_bfloat16 else None
     wrapped = devices.wrap(model.train())
     optimizers = make_optimizers(model, settings.optim, products)
     training = TrainingLog(devices, operations)

@@ -338,7 +338,8 @@ function speak() {
   document.documentElement.lang = state.language;
   document.title = `bertlab · ${say.title}`;
   for (const node of document.querySelectorAll("[data-say]")) node.textContent = say[node.dataset.say];
-  find("weights").textContent = site.models.length ? say.weights(site.models[0]) : "";
+  const [best] = site.models, rounded = best?.weights.bits === 8 ? site.siblings : [];
+  find("weights").textContent = best ? [say.weights(best), ...rounded.map(say.siblingLoss)].join(" ") : "";
   for (const node of document.querySelectorAll("[data-label]")) node.setAttribute("aria-label", say[node.dataset.label]);
 }
 
