@@ -21,8 +21,9 @@ from bertlab.config_fields import (
     VARIANT_CLASS,
     VARIANTS,
 )
-from bertlab.errors import InputError
-from bertlab.io.gate import brief, present, read_json
+from bertlab.errors import InputError, brief
+from bertlab.io.files import present
+from bertlab.io.json_files import read_json
 from bertlab.io.locate import is_adapter, locate
 from bertlab.label_names import MOST_LABELS, label_names
 

@@ -4,6 +4,7 @@ import sys
 import unicodedata
 from functools import cache
 from importlib.util import find_spec
+from typing import Any
 
 LONGEST_MESSAGE = 600  # characters
 
@@ -94,3 +95,9 @@ def _steers(letter: str) -> bool:
 
 def _escaped(letter: str) -> str:
     return letter.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def brief(value: Any, most: int = 80) -> str:
+    """Return the repr of a value from a file, cut so that it fits in a message."""
+    shown = repr(value[: most * 2] if isinstance(value, str | list) else value)
+    return shown if len(shown) <= most else shown[: most - 3] + "..."

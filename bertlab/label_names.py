@@ -3,8 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from bertlab.errors import InputError
-from bertlab.io.gate import brief
+from bertlab.errors import InputError, brief
 
 MOST_LABELS = 100_000
 MOST_CHARACTERS = 1_000  # of a name

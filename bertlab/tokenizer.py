@@ -16,9 +16,8 @@ from typing import Any, NamedTuple, overload
 import tokenizers
 import torch
 
-from bertlab.errors import InputError
+from bertlab.errors import InputError, brief
 from bertlab.io.atomic import atomic_write
-from bertlab.io.gate import brief
 from bertlab.tokenizer_files import AS_IT_STANDS, NAMES, check_vocab_size, read
 from bertlab.vocabulary import SPECIAL_TOKENS, WORD_CHARACTERS, check_backend, learn, make_backend
 

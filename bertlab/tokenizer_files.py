@@ -12,8 +12,9 @@ from typing import Any
 import tokenizers
 from tokenizers import AddedToken
 
-from bertlab.errors import InputError
-from bertlab.io.gate import brief, expanded, present, read_json, read_text
+from bertlab.errors import InputError, brief
+from bertlab.io.files import expanded, present, read_text
+from bertlab.io.json_files import read_json
 from bertlab.io.locate import is_adapter, locate
 from bertlab.vocabulary import SPECIAL_TOKENS, check_backend, make_backend
 

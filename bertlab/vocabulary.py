@@ -7,8 +7,7 @@ from itertools import chain
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from bertlab.errors import InputError
-from bertlab.io.gate import brief
+from bertlab.errors import InputError, brief
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 WORD_CHARACTERS = 100  # a longer word becomes [UNK]

@@ -33,13 +33,13 @@ from bertlab.inputs.masking import Masking
 from bertlab.tasks.measures import score_answers
 from bertlab.tasks.registry import open_task
 from bertlab.tasks.span import right_answers
+from bertlab.training.engine.optim import suited_optimization
 from bertlab.training.finetune import finetune
 from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.pretrain import pretrain
 from bertlab.training.recipes import PretrainRecipe, pretrain_recipe
 from bertlab.training.run_files import read_rows
 from bertlab.training.run_settings import FinetuneSettings, PretrainSettings
-from bertlab.training.suited import suited_optimization
 
 MASKINGS = {
     "characters masked": Masking(rate=0.3),

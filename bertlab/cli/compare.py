@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Positional, check_above_zero
 from bertlab.errors import InputError, require
-from bertlab.io.gate import expanded
+from bertlab.io.files import expanded
 
 if TYPE_CHECKING:
     from bertlab.compare.material import Parts

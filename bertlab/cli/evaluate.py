@@ -109,7 +109,7 @@ def learned(name: str) -> "Learned":
     as its heads are there."""
     from bertlab.evaluation.held_out import Learned
     from bertlab.inputs.pairs import least_tokens
-    from bertlab.io.gate import present
+    from bertlab.io.files import present
     from bertlab.io.locate import locate
     from bertlab.model.base import open_weights
     from bertlab.training.run_files import read_record

@@ -18,7 +18,7 @@ from bertlab.cli.shared.settings import (
 )
 from bertlab.config import BertConfig
 from bertlab.errors import InputError, require
-from bertlab.io.gate import expanded
+from bertlab.io.files import expanded
 from bertlab.tasks.files import FileOptions
 from bertlab.training.run_settings import FinetuneSettings
 
@@ -68,7 +68,7 @@ class Finetune:
     batch_size: int | None = None
     """Examples in a step; 32 if not given."""
     learning_rate: float | None = None
-    """Top learning rate; if not given, what suits the model: see bertlab/training/suited.py."""
+    """Top learning rate; if not given, what suits the model: see bertlab/training/engine/optim.py."""
     max_length: int | None = None
     """Tokens of a row; 128 if not given, 384 for qa."""
     seed: int | None = None
@@ -94,9 +94,9 @@ class Finetune:
 
     def run(self) -> None:
         """Train, measure and compare; write the card."""
+        from bertlab.cli.shared.checks import check_start
         from bertlab.cli.shared.cross_validation import cross_validate
         from bertlab.cli.shared.examples import Sources, read_sets
-        from bertlab.cli.shared.start import check_start
         from bertlab.cli.shared.tuning import Options, check_known_labels, run_once
         from bertlab.evaluation.wording import in_figures, print_comparison
 
@@ -140,8 +140,8 @@ def check_options(command: Finetune) -> None:
 def recipe_of(command: Finetune) -> "FinetuneRecipe":
     """Return the recipe that the options ask for; what they leave open suits the model and the task."""
     from bertlab.tasks.registry import find_task
+    from bertlab.training.engine.optim import suited_optimization
     from bertlab.training.finetune_recipe import FinetuneRecipe
-    from bertlab.training.suited import suited_optimization
 
     if command.siamese and command.task != "match":
         raise InputError(

@@ -27,7 +27,7 @@ from bertlab.cli.search import Search
 from bertlab.cli.shared.arguments import read_arguments
 from bertlab.cli.shared.messages import INTERRUPTED, say
 from bertlab.errors import InputError
-from bertlab.io.gate import each_file_once
+from bertlab.io.files import each_file_once
 from bertlab.training.engine.signals import ended_by_signals
 
 Command = (

@@ -19,7 +19,7 @@ from bertlab.cli.shared.settings import (
 )
 from bertlab.config import VARIANTS
 from bertlab.errors import InputError
-from bertlab.io.gate import expanded
+from bertlab.io.files import expanded
 from bertlab.training.run_settings import PretrainSettings
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Pretrain:
     batch_size: int | None = None
     """Pairs of texts in a step, instead of the recipe's."""
     learning_rate: float | None = None
-    """Top learning rate, instead of the recipe's (with --model what goes on gently: see bertlab/training/suited.py)."""
+    """Top learning rate, instead of the recipe's (with --model what goes on gently: docs/pretraining.md)."""
     seed: int | None = None
     """Seed of weights, pairs and masks, instead of the recipe's."""
     set: Settings = ()

@@ -23,7 +23,7 @@ from bertlab.compare.tables import TASKS
 from bertlab.inputs.features import Batch
 from bertlab.inputs.masking import Masking
 from bertlab.io.atomic import atomic_folder
-from bertlab.io.gate import read_json
+from bertlab.io.json_files import read_json
 from bertlab.model import BertForPreTraining
 from bertlab.model.base import PretrainedModel, best_device
 from bertlab.relatives.kinds import carried_parameters, find_relative, head_on

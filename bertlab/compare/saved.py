@@ -13,7 +13,8 @@ from bertlab.compare.experiment import Result
 from bertlab.compare.report import Comparison
 from bertlab.compare.tables import TABLES, find_table
 from bertlab.errors import InputError
-from bertlab.io.gate import MOST_BYTES, open_file, parse_json
+from bertlab.io.files import MOST_BYTES, open_file
+from bertlab.io.json_files import parse_json
 
 RESULTS = Path(__file__).parent / "results"
 

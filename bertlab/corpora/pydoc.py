@@ -14,7 +14,7 @@ from pathlib import Path
 from bertlab.corpora.examples import Document
 from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
-from bertlab.io.gate import read_bytes
+from bertlab.io.files import read_bytes
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 NO_MODULES = ("site-packages", "dist-packages", "__pycache__")  # folders below one of modules that belong to none of it

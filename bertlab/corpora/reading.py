@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, TypeVar
 
 from bertlab.errors import InputError
-from bertlab.io.gate import INHERITED, SURROGATE, open_data
+from bertlab.io.files import INHERITED, open_data
+from bertlab.io.json_files import SURROGATE
 
 MOST_BYTES = 2_000_000_000  # of a text or a JSON file, which is read whole
 LONGEST_LINE = 10_000_000  # characters

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import bertlab
 from bertlab.course.marks import Chapter, Exercise, chapter_of, read_marks
 from bertlab.errors import InputError, printable, require
-from bertlab.io.gate import read_text
+from bertlab.io.files import read_text
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

@@ -28,7 +28,7 @@ from bertlab.course.definitions import Part, Parts, in_their_places, parse_cell,
 from bertlab.course.mistake import Mistake
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
-from bertlab.io.gate import read_text
+from bertlab.io.files import read_text
 from bertlab.model.cpu import keep_memory
 
 SOLUTIONS = (  # in the order of the file, a line for each part of the course

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bertlab.errors import InputError
-from bertlab.io.gate import read_json
+from bertlab.io.json_files import read_json
 
 EXERCISE = re.compile(r"^#+ Exercise (\d+): (.+) \((\w[\w-]*), (\d+) minutes\)$", re.M)
 TIME = re.compile(r"Time: about (\d+) minutes with the exercises, (\d+) without")

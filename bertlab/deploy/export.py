@@ -18,7 +18,7 @@ from bertlab.deploy.onnx import computed_by_onnx, named_outputs, quiet, write_on
 from bertlab.errors import InputError, require
 from bertlab.inputs.features import Batch
 from bertlab.io.atomic import atomic_folder, check_out, keep_apart
-from bertlab.io.gate import present
+from bertlab.io.files import present
 from bertlab.io.locate import locate
 from bertlab.model import BertForMultipleChoice, BertForTokenClassification
 from bertlab.model.base import PretrainedModel

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
-from bertlab.io.gate import read_json
+from bertlab.io.json_files import read_json
 from bertlab.tasks.base import Compared
 
 CALIBRATION = "calibration.json"

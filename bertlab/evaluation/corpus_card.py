@@ -14,7 +14,7 @@ from bertlab.corpora.letters import words as words_of
 from bertlab.corpora.sources import LICENCES, source_of
 from bertlab.evaluation.held_out import held_out
 from bertlab.evaluation.report import markdown_table
-from bertlab.io.gate import read_bytes
+from bertlab.io.files import read_bytes
 from bertlab.tokenizer import Tokenizer
 
 SIZES = (1000, 4000, 16_000)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bertlab.errors import InputError
-from bertlab.io.gate import read_text
+from bertlab.io.files import read_text
 from bertlab.search.ranking import Ranker, ranks
 from bertlab.search.units import Unit
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bertlab.config import BertConfig
-from bertlab.errors import InputError
-from bertlab.io.fields import fits
-from bertlab.io.gate import brief, parse_json, present, read_json, read_text
+from bertlab.errors import InputError, brief
+from bertlab.io.files import present, read_text
+from bertlab.io.json_files import fits, parse_json, read_json
 from bertlab.io.locate import bundled_models, locate, snapshots
 from bertlab.model.weights import weights_file
 from bertlab.training.engine.checkpoints import Checkpoints

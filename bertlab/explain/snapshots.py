@@ -18,7 +18,7 @@ from bertlab.explain.vectors import Neighbours, neighbour_accuracy, text_vectors
 from bertlab.explain.words.fill import position_log_probabilities
 from bertlab.model import BertForPreTraining, BertForQuestionAnswering, BertModel
 from bertlab.model.base import PretrainedModel
-from bertlab.model.mixing import Pooling
+from bertlab.model.pooling import Pooling
 from bertlab.tokenizer import Tokenizer
 
 MOST_WORDS = 8

@@ -14,8 +14,8 @@ from bertlab.explain.text import clean
 from bertlab.inputs.features import Batch
 from bertlab.inputs.spans import MAX_ANSWER_TOKENS, MAX_LENGTH, SpanFeature
 from bertlab.model import BertForQuestionAnswering
-from bertlab.tasks.answers import N_BEST, AnswerPrediction, Span, Window, decide, legal_ends, log_total
 from bertlab.tasks.span import SpanTask
+from bertlab.tasks.span_decoding import N_BEST, AnswerPrediction, Span, Window, decide, legal_ends, log_total
 from bertlab.tokenizer import Tokenizer
 
 
@@ -48,8 +48,8 @@ class Answer:
     the first and last+1 of its tokens in the window; answers start in `start_slice`, since the others have more context
     in another window, have at most `max_answer_tokens`, and cut no word: `joined` are the positions whose token
     continues that of the token before. "No answer" is predicted if `no_answer_score`, the margin over the best span,
-    exceeds `threshold`; probabilities take the threshold into account (bertlab.tasks.answers). `dropped` counts the
-    tokens of the question that were cut off, `unknown` those that became [UNK].
+    exceeds `threshold`; probabilities take the threshold into account (bertlab.tasks.span_decoding). `dropped` counts
+    the tokens of the question that were cut off, `unknown` those that became [UNK].
     """
 
     best: Span

@@ -15,7 +15,7 @@ from torch import Tensor
 from bertlab.errors import InputError, require
 from bertlab.explain.text import bert_of, clean, frame_mask, longest
 from bertlab.model.base import PretrainedModel, refuse_first_token
-from bertlab.model.mixing import Pooling, pooled
+from bertlab.model.pooling import Pooling, pooled
 from bertlab.model.sentences import OwnPooling, lowered
 from bertlab.tokenizer import Tokenizer
 

@@ -12,7 +12,7 @@ from bertlab.corpora.english.sources import LARGE_SOURCES, SOURCES, describe_wor
 from bertlab.inputs.store import TokenStore
 from bertlab.inputs.store_writing import write_store
 from bertlab.io.atomic import atomic_write
-from bertlab.io.gate import read_text
+from bertlab.io.files import read_text
 from bertlab.tokenizer import Tokenizer
 
 VOCABULARY_EACH = 4  # one document in so many is enough to learn a vocabulary from

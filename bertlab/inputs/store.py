@@ -23,7 +23,8 @@ from typing import overload
 import numpy as np
 
 from bertlab.errors import InputError
-from bertlab.io.gate import expanded, open_file, present, read_json
+from bertlab.io.files import expanded, open_file, present
+from bertlab.io.json_files import read_json
 from bertlab.tokenizer import Tokenizer
 
 

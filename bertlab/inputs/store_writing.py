@@ -34,7 +34,7 @@ from bertlab.inputs.store import (
 )
 from bertlab.inputs.tokenizing import Chunk, Document, TokenizedDocuments, checked, chunks, encoded
 from bertlab.io.atomic import atomic_write, plain_errors
-from bertlab.io.gate import expanded
+from bertlab.io.files import expanded
 from bertlab.tokenizer import Tokenizer
 
 SAVE_SECONDS = 5.0  # of work are lost at most when the process is killed

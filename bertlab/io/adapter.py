@@ -9,10 +9,10 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-from bertlab.errors import InputError
+from bertlab.errors import InputError, brief
 from bertlab.io import hub
-from bertlab.io.fields import check_fields
-from bertlab.io.gate import brief, check_file, present, read_json
+from bertlab.io.files import check_file, present
+from bertlab.io.json_files import check_fields, read_json
 from bertlab.io.locate import ADAPTER, ADAPTER_WEIGHTS, is_adapter, locate
 
 PREFIX = "base_model.model."  # of every tensor's name

@@ -20,7 +20,7 @@ from typing import BinaryIO
 from filelock import FileLock, Timeout
 
 from bertlab.errors import InputError
-from bertlab.io.gate import check_file, expanded
+from bertlab.io.files import check_file, expanded
 
 NEW, OLD, LOCK = "new", "old", "lock"  # in a hidden folder: what is written, what it replaces, the writer's lock
 # What a folder is read for: texts, notebooks, the files of a model. Vectors or predictions may be written beside them.

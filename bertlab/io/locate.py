@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from bertlab.errors import InputError
-from bertlab.io.gate import file_below, parse_json, present, read_text
+from bertlab.io.files import file_below, present, read_text
+from bertlab.io.json_files import parse_json
 
 ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"  # of a folder with changes of a model
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from bertlab.errors import InputError
-from bertlab.io.gate import brief, read_text
+from bertlab.errors import InputError, brief
+from bertlab.io.files import read_text
 
 MOST_BYTES = 200_000
 

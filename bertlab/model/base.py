@@ -14,17 +14,10 @@ from torch.overrides import TorchFunctionMode
 from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_folder
-from bertlab.io.gate import expanded
+from bertlab.io.files import expanded
 from bertlab.io.locate import is_adapter, locate
-from bertlab.model.checkpoint import (
-    PARTS,
-    check_layers,
-    load_weights,
-    published_names,
-    published_tensors,
-    write_weights,
-)
-from bertlab.model.weights import WEIGHTS, Weights
+from bertlab.model.parameter_names import PARTS, published_names
+from bertlab.model.weights import WEIGHTS, Weights, check_layers, load_weights, published_tensors, write_weights
 
 if TYPE_CHECKING:
     from bertlab.tokenizer import Tokenizer
@@ -187,7 +180,7 @@ def open_weights(folder: Path) -> Weights:
     """Return the tensors of a folder; those of an adapter are its base's with its changes."""
     if not is_adapter(folder):
         return Weights(folder)
-    from bertlab.model.adapted_weights import AdaptedWeights
+    from bertlab.model.lora import AdaptedWeights
 
     return AdaptedWeights(folder)
 

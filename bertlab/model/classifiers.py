@@ -17,7 +17,7 @@ from bertlab.model.crf import CRF, precise
 from bertlab.model.encoder import BertModel, BertOutput
 from bertlab.model.heads import EncoderOptions, without_padding
 from bertlab.model.losses import class_loss, mean_cross_entropy
-from bertlab.model.mixing import LayerMix, WordConvolution, mean_over_tokens, moved, word_positions
+from bertlab.model.pooling import LayerMix, WordConvolution, mean_over_tokens, moved, word_positions
 
 
 @dataclass

@@ -18,12 +18,13 @@ from tokenizers.normalizers import Lowercase
 from torch import Tensor
 
 from bertlab.config import IGNORED, BertConfig
-from bertlab.errors import InputError
-from bertlab.io.gate import brief, file_below, parse_json, present, read_json, read_text
+from bertlab.errors import InputError, brief
+from bertlab.io.files import file_below, present, read_text
+from bertlab.io.json_files import parse_json, read_json
 from bertlab.model.base import PretrainedModel
 from bertlab.model.encoder import BertModel
 from bertlab.model.heads import EncoderOptions, without_padding
-from bertlab.model.mixing import Pooling, mean_over_tokens
+from bertlab.model.pooling import Pooling, mean_over_tokens
 
 SCALE = 20.0  # of the cosines; Reimers and Gurevych's library has the same
 FORMAT = "sentence_transformers.models"

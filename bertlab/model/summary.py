@@ -11,11 +11,11 @@ import bertlab.model as models
 from bertlab.config import BertConfig, classes_of
 from bertlab.io import hub
 from bertlab.io.adapter import base_of
-from bertlab.io.gate import present
+from bertlab.io.files import present
 from bertlab.io.locate import is_adapter, locate
 from bertlab.model.base import PretrainedModel, open_weights
-from bertlab.model.checkpoint import PARTS, check_layers, check_shapes
-from bertlab.model.weights import weights_file
+from bertlab.model.parameter_names import PARTS
+from bertlab.model.weights import check_layers, check_shapes, weights_file
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
 
 CLASSES = {name: kind for name, kind in vars(models).items() if name.startswith("BertFor")}

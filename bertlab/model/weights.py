@@ -1,24 +1,30 @@
-"""The weight files of a checkpoint folder and the tensors in them.
+"""The weights of a model: read from the files of a checkpoint folder, checked, put into a model, and written.
 
 There are four forms, and the first that is present counts: model.safetensors, the same in several files ("shards")
 with an index, and PyTorch's older pytorch_model.bin, in one file or several. Those are pickles, which could run code:
 PyTorch reads them with weights_only=True, and only plain tensors are accepted.
 """
 
+import os
 import re
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from errno import EINVAL
+from itertools import chain
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
-from torch import Tensor
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
 
-from bertlab.errors import InputError
-from bertlab.io.gate import brief, check_file, file_below, present, read_json
+from bertlab.config import BertConfig
+from bertlab.errors import InputError, brief
+from bertlab.io.files import check_file, file_below, present
+from bertlab.io.json_files import read_json
 from bertlab.io.locate import ADAPTER_WEIGHTS
+from bertlab.model.parameter_names import DECODER, ENCODER, WORDS, modern_name, published_names
 
 ASKED = re.compile(r"GLOBAL (\S+)")  # what PyTorch says of a function that a pickle wants to call
 
@@ -82,9 +88,6 @@ INDEX = ".index.json"
 FORMS = (WEIGHTS, WEIGHTS + INDEX, PICKLE, PICKLE + INDEX, ADAPTER_WEIGHTS)
 # The largest published BERTs have under a thousand tensors, in a header of a hundred kilobytes.
 MOST_TENSORS, MOST_HEADER_BYTES, MOST_SHARDS = 20_000, 8_000_000, 1_000
-WORDS, DECODER = "embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"  # one matrix: tied weights
-# DataParallel, torch.compile, FullyShardedDataParallel, checkpoint_wrapper
-WRAPPERS = ("module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module")
 POINTER = b"version https://git-lfs"
 LARGEST = 1e9  # size (2-norm) of a tensor; a broken bit makes one of 1e38, from which no forward pass comes back
 
@@ -147,18 +150,6 @@ class Weights(Mapping[str, Tensor]):
 def weights_file(folder: Path) -> Path | None:
     """Return the file with the weights of a folder or its adapter, or the index of several; None without any."""
     return next((folder / form for form in FORMS if present(folder / form)), None)
-
-
-def modern_name(name: str) -> str:
-    """Return the name that transformers writes today, without the prefix "bert.".
-
-    Files converted from the original release call LayerNorm's parameters gamma and beta; some releases store
-    the decoder's bias under the decoder; PyTorch's wrappers of a module add a name of their own.
-    """
-    name = ".".join(part for part in name.split(".") if part not in WRAPPERS)
-    name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name.removeprefix("bert."))
-    name = re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
-    return "cls.predictions.bias" if name == "cls.predictions.decoder.bias" else name
 
 
 def same(one: Tensor, other: Tensor) -> bool:
@@ -241,3 +232,107 @@ def read_index(path: Path) -> dict[Path, list[str]]:
         if not present(shard):
             raise InputError(f"{shard}: missing, {path.name} names it; copy or download it again")
     return shards
+
+
+def check_layers(config: BertConfig, stored: Weights) -> None:
+    """Raise an InputError, before anything is built, where config.json asks for layers that are not stored."""
+    layers = (f"encoder.layer.{number}.attention.self.query.weight" for number in range(config.stored_layers))
+    for name in chain(["embeddings.word_embeddings.weight"], layers):
+        if name not in stored:
+            asked = f"config.json asks for {config.stored_layers:,} layers"
+            raise InputError(f"{stored.path}: tensor {name} is missing, {asked}")
+
+
+def published_tensors(
+    model: nn.Module, dtype: torch.dtype | None = None, leave_out: Collection[str] = ()
+) -> dict[str, Tensor]:
+    """Return the model's weights under the published names, on the CPU; those that modules share, once.
+
+    `leave_out` names parts outside the layers and embeddings, such as "pooler".
+    """
+    tensors = {}
+    for name, parameter in model.named_parameters():
+        if name.removeprefix("bert.").split(".")[0] in leave_out:
+            continue
+        tensor = parameter.detach()
+        prefix = "bert." if name.startswith("bert.") else ""
+        if names := published_names(name):
+            for theirs, rows in zip(names, tensor.chunk(len(names)), strict=True):
+                tensors[prefix + theirs] = rows.to("cpu", dtype or tensor.dtype).contiguous()
+    return tensors
+
+
+def write_weights(tensors: dict[str, Tensor], path: Path) -> None:
+    """Write one safetensors file with the permissions of other new files. OSError where the file system refuses."""
+    try:
+        save_file(tensors, path, metadata={"format": "pt"})
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
+    os.umask(hidden := os.umask(0))  # it can only be read by setting it
+    path.chmod(0o666 & ~hidden)  # save_file keeps all others out
+
+
+def check_shapes(model: nn.Module, stored: Weights) -> None:
+    """Raise an InputError, before anything is read, for a tensor that is missing or has another shape than the model's.
+
+    Also for tensors that are larger together than their files.
+    """
+    for name, parameter in model.named_parameters():
+        names = published_names(name)
+        for theirs, rows in zip(names, parameter.chunk(len(names)) if names else (), strict=True):
+            if theirs in stored:
+                _check_shape(theirs, tuple(rows.shape), stored)
+            elif theirs.startswith(ENCODER):
+                raise InputError(f"{stored.path}: tensor {theirs} is missing")
+    _check_tied(model, stored)
+    wanted = chain.from_iterable(published_names(name) for name, _ in model.named_parameters())
+    if stored.bytes_of(wanted) > stored.size:
+        raise InputError(f"{stored.path}: tensors share their numbers; save each of them in full")
+
+
+def _check_tied(model: nn.Module, stored: Weights) -> None:
+    """Raise an InputError for a masked-word head whose stored output matrix is not the word embeddings."""
+    has_head = any(module.endswith("mlm.decoder") for module, _ in model.named_modules())
+    if has_head and DECODER in stored and not same(stored[DECODER], stored[WORDS]):
+        where, name = stored.files[DECODER]
+        advice = "bertlab's head has tied weights alone; BertModel and the classifiers open without it"
+        raise InputError(f"{where}: tensor {name} is not the word embeddings (untied weights): {advice}")
+
+
+def _check_shape(name: str, wanted: tuple[int, ...], stored: Weights) -> None:
+    if (found := tuple(stored[name].shape)) != wanted:
+        raise InputError(f"{stored.files[name][0]}: tensor {name} is {found}, config.json asks for {wanted}")
+
+
+@torch.no_grad()
+def load_weights(model: nn.Module, stored: Weights) -> list[str]:
+    """Replace every parameter of `model`, which may be on the "meta" device, by the stored one.
+
+    Where one stored tensor is one parameter in its precision, the parameter is the memory-mapped file itself:
+    no copy, and a change of it stays in memory. (Whoever overwrites that file in place changes a loaded model;
+    save_pretrained puts a new file there.) Returns our names of those of the pooler or head that the checkpoint
+    lacks; their values are still to be set. InputError for shapes that do not fit and values that are not finite.
+    """
+    check_shapes(model, stored)
+    missing: list[str] = []
+    loaded: dict[nn.Parameter, nn.Parameter] = {}  # a tied parameter is named once, so it stays one
+    for name, parameter in model.named_parameters():
+        names = published_names(name)
+        if any(theirs not in stored for theirs in names):
+            missing.append(name)
+            tensor = torch.empty_like(parameter, device="cpu")
+        else:
+            tensor = _stacked(parameter, names, stored)
+        loaded[parameter] = nn.Parameter(tensor)
+    for module in model.modules():
+        for leaf, parameter in module.named_parameters(recurse=False):
+            setattr(module, leaf, loaded[parameter])
+    return missing
+
+
+def _stacked(parameter: Tensor, names: list[str], stored: Weights) -> Tensor:
+    """Return the stored tensors of one parameter, stacked, in its precision; the values of each are checked."""
+    tensors = [stored[name].to(parameter.dtype) for name in names]
+    for name, tensor in zip(names, tensors, strict=True):
+        check_values(*stored.files[name], tensor)
+    return torch.cat(tensors) if len(tensors) > 1 else tensors[0]

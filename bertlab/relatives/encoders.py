@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from bertlab.config import BertConfig
 from bertlab.model import BertModel
 from bertlab.model.encoder import BertOutput
-from bertlab.model.mixing import LayerMix
+from bertlab.model.pooling import LayerMix
 from bertlab.relatives.word2vec import Word2Vec
 
 LSTM_LAYERS = 2  # Devlin et al. 2019, section 5.3

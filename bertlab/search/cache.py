@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
-from bertlab.io.gate import read_bytes
+from bertlab.io.files import read_bytes
 
 Result = TypeVar("Result")
 MOST_BYTES = 4_000_000_000

@@ -13,7 +13,7 @@ from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.io.locate import locate
 from bertlab.model.base import OTHER_MODEL, refuse_first_token
-from bertlab.model.mixing import Pooling, pooled
+from bertlab.model.pooling import Pooling, pooled
 from bertlab.model.sentences import BertForSentenceEmbedding, OwnPooling, lowered, own_pooling
 from bertlab.search.cache import cached
 from bertlab.tasks.base import CPU_TOKENS, batches

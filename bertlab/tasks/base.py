@@ -19,7 +19,7 @@ from bertlab.config import BertConfig
 from bertlab.corpora.examples import Problem
 from bertlab.errors import InputError
 from bertlab.inputs.features import Batch, Feature, collate
-from bertlab.io.gate import INHERITED
+from bertlab.io.files import INHERITED
 from bertlab.model.base import PretrainedModel, beside
 from bertlab.tokenizer import Tokenizer
 

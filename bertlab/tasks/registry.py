@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bertlab.config import BertConfig, classes_of
-from bertlab.errors import InputError
+from bertlab.errors import InputError, brief
 from bertlab.inputs.spans import MAX_LENGTH
-from bertlab.io.gate import brief, present, read_json
+from bertlab.io.files import present
+from bertlab.io.json_files import read_json
 from bertlab.io.locate import locate
 from bertlab.model.base import PretrainedModel, best_device
 from bertlab.tasks.base import NamedTask, Task

@@ -14,16 +14,9 @@ from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_ANSWER_TOKENS, MAX_LENGTH, SpanFeature, span_features, usual_stride
 from bertlab.model import BertForQuestionAnswering
 from bertlab.model.base import PretrainedModel
-from bertlab.tasks.answers import (
-    ALWAYS_ANSWER,
-    N_BEST,
-    AnswerPrediction,
-    Window,
-    decide,
-    read_windows,
-)
 from bertlab.tasks.base import Compared, Given, Task, TaskName, ranked, storyworld
 from bertlab.tasks.measures import answer_score, score_answers
+from bertlab.tasks.span_decoding import ALWAYS_ANSWER, N_BEST, AnswerPrediction, Window, decide, read_windows
 from bertlab.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

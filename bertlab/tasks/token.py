@@ -24,7 +24,7 @@ from bertlab.corpora.labelled.schemes import (
 from bertlab.errors import InputError, printable
 from bertlab.inputs.features import Batch, Feature, WordsFeature, word_features
 from bertlab.inputs.spans import after_marks
-from bertlab.io.gate import rereadable
+from bertlab.io.files import rereadable
 from bertlab.model import BertForTokenClassification
 from bertlab.model.base import PretrainedModel
 from bertlab.model.crf import forbidden_steps

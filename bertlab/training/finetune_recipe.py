@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bertlab.errors import InputError, at_least_one, check_batch_size, check_seed
-from bertlab.training.engine.optim import Optimization
-from bertlab.training.suited import OWN
+from bertlab.training.engine.optim import OWN, Optimization
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class FinetuneRecipe:
     evaluate_every: int = 0  # steps between two evaluations on the dev set; 0: once an epoch
     patience: int = 0  # evaluations in a row without a better figure that end the training; 0: none do
     snapshot_steps: tuple[int, ...] = ()
-    optim: Optimization = OWN  # of the model above; bertlab.training.suited has what suits others
+    optim: Optimization = OWN  # of the model above; bertlab.training.engine.optim has what suits others
     seed: int = 0
 
     def __post_init__(self) -> None:

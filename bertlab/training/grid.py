@@ -11,16 +11,16 @@ from typing import Any
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
-from bertlab.io.gate import read_json
+from bertlab.io.json_files import read_json
 from bertlab.model.weights import weights_file
 from bertlab.training.dev_set import best_of
 from bertlab.training.engine.checkpoints import Checkpoints
+from bertlab.training.engine.optim import suited_rates
 from bertlab.training.engine.throughput import Row
 from bertlab.training.finetune import finetune
 from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.run_folder import MEASURES, check_recipe, locked
 from bertlab.training.run_settings import FinetuneSettings
-from bertlab.training.suited import suited_rates
 
 BATCH_SIZES, EPOCHS = (16, 32), (2.0, 3.0, 4.0)
 
@@ -28,7 +28,7 @@ BATCH_SIZES, EPOCHS = (16, 32), (2.0, 3.0, 4.0)
 def grid(recipe: FinetuneRecipe) -> list[FinetuneRecipe]:
     """Return the paper's 18 settings: learning rate 5e-5, 3e-5 or 2e-5; batches of 16 or 32; 2, 3 or 4 epochs.
 
-    Encoders narrower than 512 have rates that suit them (bertlab/training/suited.py).
+    Encoders narrower than 512 have rates that suit them (bertlab/training/engine/optim.py).
     """
     rates = suited_rates(BertConfig.from_pretrained(recipe.model), recipe.lora)
     return [

@@ -11,9 +11,9 @@ from bertlab.inputs.store import FlatText, TokenStore
 from bertlab.io.locate import locate
 from bertlab.model import BertForPreTraining
 from bertlab.model.base import open_weights
-from bertlab.model.checkpoint import TABLE
 from bertlab.model.encoder import Encoder, NoPositions
 from bertlab.model.heads import MaskedLMHead
+from bertlab.model.parameter_names import TABLE
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents
 from bertlab.training.recipes import PretrainRecipe

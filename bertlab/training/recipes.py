@@ -7,8 +7,7 @@ from bertlab.config import VARIANTS, BertConfig
 from bertlab.errors import InputError, at_least_one, check_batch_size, check_seed
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import SecondTask, least_tokens
-from bertlab.training.engine.optim import Optimization
-from bertlab.training.suited import has_read_little
+from bertlab.training.engine.optim import Optimization, has_read_little
 
 
 @dataclass(frozen=True)

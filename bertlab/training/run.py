@@ -11,11 +11,10 @@ from torch import nn
 
 from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
-from bertlab.training.engine.callbacks import Callbacks, call_each
+from bertlab.training.engine.callbacks import Callbacks, call_each, open_loggers, require_loggers
 from bertlab.training.engine.checkpoints import State
 from bertlab.training.engine.conditions import Conditions, fixed_conditions
 from bertlab.training.engine.devices import Devices, check_processes
-from bertlab.training.engine.loggers import open_loggers, require_loggers
 from bertlab.training.engine.loop import LoopSettings, LossFunction, train
 from bertlab.training.engine.micro_batches import Batch
 from bertlab.training.engine.precision import Products

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from bertlab.errors import InputError
-from bertlab.io.fields import check_fields
-from bertlab.io.gate import present, read_json, read_text
+from bertlab.io.files import present, read_text
+from bertlab.io.json_files import check_fields, read_json
 from bertlab.training.engine.throughput import Row
 from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.recipes import PretrainRecipe

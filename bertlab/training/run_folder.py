@@ -20,8 +20,8 @@ from torch import Tensor
 
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_folder, atomic_write
-from bertlab.io.fields import check_fields
-from bertlab.io.gate import expanded, read_json
+from bertlab.io.files import expanded
+from bertlab.io.json_files import check_fields, read_json
 from bertlab.model.base import PretrainedModel
 from bertlab.model.weights import weights_file
 from bertlab.tokenizer import Tokenizer

@@ -59,7 +59,7 @@ from bertlab.io.atomic import atomic_write
 from bertlab.io.locate import locate, snapshots
 from bertlab.model import BertForPreTraining
 from bertlab.model.base import best_device
-from bertlab.model.mixing import mean_over_tokens
+from bertlab.model.pooling import mean_over_tokens
 from bertlab.training.batches import token_ids
 from bertlab.training.distill import states_loss
 from bertlab.training.engine.micro_batches import WHOLE, Batch, Shares

@@ -42,12 +42,12 @@ from bertlab.model import BertForPreTraining
 from bertlab.model.lora import adapt
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents, token_ids
+from bertlab.training.engine.optim import suited_optimization
 from bertlab.training.initial_weights import new_model
 from bertlab.training.objective import LOSSES, Objective, bert_operations
 from bertlab.training.pretrain import pretrain
 from bertlab.training.recipes import PretrainRecipe
 from bertlab.training.run_settings import PretrainSettings
-from bertlab.training.suited import suited_optimization
 
 OURS = Path(__file__).parents[1] / "english"
 # WNUT-17's; works and products are none

@@ -99,7 +99,7 @@ def test_a_class_that_bertlab_does_not_have_is_an_encoder(named, config, tmp_pat
 
 def test_names_and_shapes_of_the_weights_are_checked_and_their_values_not_read(labelled, monkeypatch):
     before = torch.get_rng_state()
-    monkeypatch.setattr("bertlab.model.checkpoint.check_values", lambda *_: pytest.fail("values were read"))
+    monkeypatch.setattr("bertlab.model.weights.check_values", lambda *_: pytest.fail("values were read"))
     model_facts(labelled)
     assert torch.equal(torch.get_rng_state(), before)
     (labelled / "model.safetensors").write_bytes(b"")

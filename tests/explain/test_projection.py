@@ -21,7 +21,7 @@ from bertlab.explain.vectors import (
     text_vectors,
     vector_rows,
 )
-from bertlab.model.mixing import pooled
+from bertlab.model.pooling import pooled
 from bertlab.model.sentences import OwnPooling
 
 TEXTS = ["my dog is hairy.", "he likes walks and the store.", "penguins", "milk"] * 5

@@ -19,7 +19,7 @@ from bertlab.course.marks import read_marks
 from bertlab.evaluation.card_sections import add_sections
 from bertlab.explain.runs import read_run
 from bertlab.inputs.store import read_header
-from bertlab.io.gate import InMemory
+from bertlab.io.files import InMemory
 from bertlab.io.locate import locate
 from bertlab.io.stories import read_story
 from bertlab.model.sentences import own_pooling
@@ -198,6 +198,6 @@ def test_a_pipe_of_another_encoding_is_advised_on():
 def test_a_pipe_that_brings_nothing_or_never_ends(monkeypatch):
     with pytest.raises(InputError, match="nothing came through this pipe"):
         list(read_records(piped(b"")))
-    monkeypatch.setattr("bertlab.io.gate.MOST_PIPED", 1000)
+    monkeypatch.setattr("bertlab.io.files.MOST_PIPED", 1000)
     with pytest.raises(InputError, match="more than 1,000 bytes through a pipe; save them as a file first"):
         list(read_records(piped(b"a soup\n" * 200)))

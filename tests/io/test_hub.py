@@ -170,7 +170,7 @@ def test_the_pickle_is_fetched_where_there_is_nothing_better(hub):
     folder = hub.folders[COMMITS["main"]]
     local = BertForPreTraining.from_pretrained(folder)
     torch.save(local.state_dict(), folder / "unused.bin")
-    from bertlab.model.checkpoint import published_tensors
+    from bertlab.model.weights import published_tensors
 
     torch.save(published_tensors(local), folder / "pytorch_model.bin")
     (folder / WEIGHTS).unlink()

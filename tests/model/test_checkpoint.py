@@ -18,7 +18,7 @@ from bertlab import (
     InputError,
     Tokenizer,
 )
-from bertlab.model.checkpoint import published_tensors
+from bertlab.model.weights import published_tensors
 from tests.model.building import MODELS
 
 WORDS = "bert.embeddings.word_embeddings.weight"
@@ -221,14 +221,14 @@ def save_fails(config, folder):
 
 def test_a_full_disk_keeps_the_old_checkpoint(config, checkpoint, monkeypatch):
     before = content(checkpoint)
-    monkeypatch.setattr("bertlab.model.checkpoint.save_file", no_space)
+    monkeypatch.setattr("bertlab.model.weights.save_file", no_space)
     assert "No space left on device" in save_fails(config, checkpoint)
     assert content(checkpoint) == before
     BertForPreTraining.from_pretrained(checkpoint)
 
 
 def test_a_full_disk_leaves_no_new_checkpoint(config, tmp_path, monkeypatch):
-    monkeypatch.setattr("bertlab.model.checkpoint.save_file", no_space)
+    monkeypatch.setattr("bertlab.model.weights.save_file", no_space)
     save_fails(config, tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
 

@@ -16,7 +16,7 @@ from bertlab import (
 )
 from bertlab.config import LAYER_MIXES
 from bertlab.model.attend import Packing
-from bertlab.model.mixing import LayerMix, mean_over_tokens
+from bertlab.model.pooling import LayerMix, mean_over_tokens
 
 POOLED = [(pooling, mix) for pooling in ("cls", "mean") for mix in LAYER_MIXES]
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bertlab import BertConfig, BertForTokenClassification, InputError
-from bertlab.model.mixing import moved, word_positions
+from bertlab.model.pooling import moved, word_positions
 from bertlab.training.engine.micro_batches import micro_batches
 
 DECODERS = ["linear", "cnn", "crf"]

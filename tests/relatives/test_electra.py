@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from bertlab import BertConfig, Tokenizer
 from bertlab.inputs.masking import mask_tokens
-from bertlab.model.checkpoint import published_tensors
+from bertlab.model.weights import published_tensors
 from bertlab.relatives.electra import WEIGHT, Electra, ReplacedTokenDetection
 from bertlab.relatives.kinds import rebuild_all
 

@@ -15,9 +15,9 @@ from bertlab import BertConfig, BertForQuestionAnswering, InputError, Tokenizer
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.storyworld import questions
 from bertlab.inputs.spans import span_features
-from bertlab.tasks.answers import ALWAYS_ANSWER, AnswerPrediction, Span, _span
 from bertlab.tasks.measures import answer_score
 from bertlab.tasks.span import SpanTask, right_answers, tune_threshold
+from bertlab.tasks.span_decoding import ALWAYS_ANSWER, AnswerPrediction, Span, _span
 from bertlab.vocabulary import SPECIAL_TOKENS
 from tests.conftest import tries
 

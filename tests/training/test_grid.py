@@ -12,12 +12,11 @@ from bertlab import InputError
 from bertlab.corpora.examples import TextExample
 from bertlab.tasks.registry import open_task
 from bertlab.training import grid as search_of
-from bertlab.training.engine.optim import Optimization
+from bertlab.training.engine.optim import OWN_RATES, Optimization
 from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.grid import grid, search
 from bertlab.training.run_folder import locked
 from bertlab.training.run_settings import FinetuneSettings
-from bertlab.training.suited import OWN_RATES
 from tests.training.test_finetune import Killed
 
 QUICK = {"progress": False, "settings": FinetuneSettings(device="cpu")}

@@ -12,12 +12,11 @@ from bertlab import BertModel, InputError, Tokenizer
 from bertlab.cli.main import main
 from bertlab.model.lora import TARGETS, adapted_layers
 from bertlab.tasks.registry import find_task, open_task
-from bertlab.training.engine.optim import Optimization
+from bertlab.training.engine.optim import LORA_RATES, Optimization
 from bertlab.training.finetune import finetune
 from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.grid import grid
 from bertlab.training.run_settings import FinetuneSettings
-from bertlab.training.suited import LORA_RATES
 from tests.alike import assert_alike
 from tests.training.test_finetune import FAMILIES, Killed, kill_after, texts
 

@@ -148,7 +148,7 @@ def test_full_disk_while_saving_keeps_the_checkpoint_before(tmp_path, recipe, to
         Path(path).write_bytes(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("bertlab.model.checkpoint.save_file", full)
+    monkeypatch.setattr("bertlab.model.weights.save_file", full)
     with torch.no_grad():
         model.nsp.bias.fill_(7.0)
     for step in (None, 3):

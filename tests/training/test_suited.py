@@ -9,10 +9,10 @@ import pytest
 from bertlab import BertConfig
 from bertlab.cli.finetune import Finetune, recipe_of
 from bertlab.cli.pretrain import Pretrain
+from bertlab.training.engine.optim import COMPACT_RATES, OWN, OWN_RATES, PAPER_RATES, suited_optimization
+from bertlab.training.engine.optim import suited_rates as rates_of
 from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.recipes import PRETRAIN, PretrainRecipe, gentle_optimization
-from bertlab.training.suited import COMPACT_RATES, OWN, OWN_RATES, PAPER_RATES, suited_optimization
-from bertlab.training.suited import suited_rates as rates_of
 
 MINILM = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536}
 NARROW = [name for name in PRETRAIN if name != "bert-base"]

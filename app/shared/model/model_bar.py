@@ -11,7 +11,7 @@ from app.shared.page import layout, state
 from app.shared.page.markdown import plain
 from bertlab.draw.tables import SIZES
 from bertlab.errors import InputError
-from bertlab.io.gate import read_bytes
+from bertlab.io.files import read_bytes
 from bertlab.io.locate import bundled_models
 from bertlab.model.summary import ModelFacts, model_facts
 

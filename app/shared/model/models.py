@@ -19,10 +19,10 @@ from bertlab import (
     BertModel,
     Tokenizer,
 )
-from bertlab.errors import InputError
+from bertlab.errors import InputError, brief
 from bertlab.explain.ablation import random_control
 from bertlab.io import hub
-from bertlab.io.gate import brief, present
+from bertlab.io.files import present
 from bertlab.io.locate import ADAPTER, bundled_models, locate, snapshots
 from bertlab.model.base import PretrainedModel, open_weights
 from bertlab.model.weights import weights_file

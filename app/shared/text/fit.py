@@ -15,7 +15,7 @@ from bertlab import Tokenizer
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
 from bertlab.explain.text import rare_words
-from bertlab.io.gate import read_json
+from bertlab.io.json_files import read_json
 from bertlab.io.locate import bundled_models
 from bertlab.training.run_folder import MEASURES
 

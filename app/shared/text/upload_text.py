@@ -5,7 +5,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 
 from bertlab.errors import InputError
-from bertlab.io.gate import InMemory
+from bertlab.io.files import InMemory
 
 FLAGS = re.compile(r"(; see | then give |; | \(see )?--[a-z][^;)]*\)?")  # what only the command line has
 

@@ -25,7 +25,7 @@ from bertlab.draw.percent import percent
 from bertlab.errors import InputError
 from bertlab.explain.attention.heads import head_roles
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
-from bertlab.io.gate import read_json
+from bertlab.io.json_files import read_json
 
 # The name of a choice in the link -> the canvas's own name and value of it.
 CHOICES: dict[str, tuple[str, str | bool]] = {

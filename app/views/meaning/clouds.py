@@ -19,7 +19,7 @@ from bertlab.draw.percent import percent
 from bertlab.explain.vectors import LayerMeasures, Method, layer_measures, nearest, project, text_vectors, vector_rows
 from bertlab.io.locate import bundled_models
 from bertlab.model.base import PretrainedModel
-from bertlab.model.mixing import Pooling
+from bertlab.model.pooling import Pooling
 from bertlab.model.sentences import OwnPooling, own_pooling
 
 POOLINGS: dict[Pooling, str] = {"cls": "[CLS]", "mean": "mean", "max": "maximum"}

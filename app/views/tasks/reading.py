@@ -13,7 +13,7 @@ from app.shared.text import texts
 from bertlab import BertForQuestionAnswering
 from bertlab.explain.attention.knockout import Head, windows_without
 from bertlab.explain.spans import Answer, answer_from, count_windows, read_passage
-from bertlab.tasks.answers import Window
+from bertlab.tasks.span_decoding import Window
 
 DRAWN = 48  # tokens that fit into a readable square
 SHADES = (  # how to read a shaded passage

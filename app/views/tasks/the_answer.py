@@ -15,7 +15,7 @@ from bertlab.draw.charts import spans as span_charts
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.draw.percent import percent
 from bertlab.explain.spans import Answer, answer
-from bertlab.tasks.answers import ALWAYS_ANSWER
+from bertlab.tasks.span_decoding import ALWAYS_ANSWER
 
 
 def show(readings: Sequence[Reading]) -> None:

@@ -12,7 +12,7 @@ from bertlab.draw.percent import percent
 from bertlab.explain.runs import PAIRS, TrainingRun
 from bertlab.explain.snapshots import CloudFrame, cloud_film
 from bertlab.explain.vectors import project
-from bertlab.model.mixing import Pooling
+from bertlab.model.pooling import Pooling
 
 COUNT = 120  # sentences
 VECTORS: dict[str, Pooling] = {"[CLS]": "cls", "mean of its tokens": "mean"}

@@ -17,10 +17,9 @@ from app.views.training import (
     learning_curves,
     pretraining_draw,
 )
-from bertlab.errors import InputError
+from bertlab.errors import InputError, brief
 from bertlab.explain.kept_film import has_film
 from bertlab.explain.runs import Moment, TrainingRun, read_run
-from bertlab.io.gate import brief
 from bertlab.io.locate import bundled_models
 
 CHOSEN = "the chosen model"

@@ -24,7 +24,7 @@ def cross_validate(
     from bertlab.cli.shared.examples import Sets, split_off
     from bertlab.evaluation.folds import split_folds, write_spread
     from bertlab.evaluation.wording import second_label
-    from bertlab.io.gate import read_json
+    from bertlab.io.json_files import read_json
     from bertlab.training.run_folder import MEASURES, check_recipe, locked
 
     check_begun(out, options.settings.resume)

@@ -166,7 +166,8 @@ def write_baselines(out: Path, baselines: Mapping[str, Measures]) -> None:
 
 def baselines_of(out: Path, sets: "Sets", task: "Task") -> Mapping[str, Measures]:
     """Return the baselines on the test set: those of the run folder, if the dev set is the test set."""
-    from bertlab.io.gate import parse_json, read_text
+    from bertlab.io.files import read_text
+    from bertlab.io.json_files import parse_json
 
     file = out / "baselines.json"
     if sets.test is sets.dev and file.exists():

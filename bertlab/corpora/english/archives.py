@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from bertlab.corpora.english.sources import Source
 from bertlab.errors import InputError
-from bertlab.io.gate import open_file
+from bertlab.io.files import open_file
 
 
 class Member(NamedTuple):

@@ -11,7 +11,7 @@ from bertlab.corpora.labelled.columns import Columns
 from bertlab.corpora.labelled.dialect import LABEL_FIRST, Dialect, cells_of, dialect_of, sample_of
 from bertlab.corpora.reading import Skipped, open_text, usable
 from bertlab.errors import InputError
-from bertlab.io.gate import parse_json
+from bertlab.io.json_files import parse_json
 
 EVERY = Columns()  # none is asked for
 JSON = (".jsonl", ".json")

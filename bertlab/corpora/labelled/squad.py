@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.reading import Skipped, check_text, read_json_text, usable
 from bertlab.errors import InputError
-from bertlab.io.gate import parse_json
+from bertlab.io.json_files import parse_json
 
 
 class SquadEntry(NamedTuple):

@@ -14,7 +14,7 @@ from bertlab.corpora.labelled.columns import BEGINNINGS, IDS, LABELS, TEXTS, Col
 from bertlab.corpora.labelled.records import Record, read_records
 from bertlab.corpora.reading import Skipped, check_text, usable
 from bertlab.errors import InputError
-from bertlab.io.gate import parse_json
+from bertlab.io.json_files import parse_json
 from bertlab.io.locate import data_folder
 
 WHOLE = re.compile(r"[+-]?\d+\.0")

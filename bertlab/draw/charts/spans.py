@@ -8,7 +8,7 @@ import pandas as pd
 from bertlab.draw.charts.base import ROW, token_axis, token_names
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 from bertlab.explain.spans import Answer
-from bertlab.tasks.answers import ALWAYS_ANSWER
+from bertlab.tasks.span_decoding import ALWAYS_ANSWER
 
 _BARE = dict(grid=False, ticks=False, domain=False, labelFlush=False)
 ANSWER = OKABE_ITO[4]  # the line under it

@@ -16,7 +16,7 @@ from bertlab.explain.words.fill import Fill, MaskedLM, fill_positions, masked_ro
 from bertlab.inputs.features import Batch
 from bertlab.model import BertForQuestionAnswering
 from bertlab.model.base import PretrainedModel
-from bertlab.tasks.answers import Window
+from bertlab.tasks.span_decoding import Window
 from bertlab.tokenizer import Tokenizer
 
 Score = Callable[[Any, Tensor], Tensor]  # (model, last hidden states (B, S, H)) -> (B,), a log-probability

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bertlab.errors import InputError
-from bertlab.io.fields import check_fields
-from bertlab.io.gate import check_file
+from bertlab.io.files import check_file
+from bertlab.io.json_files import check_fields
 from bertlab.training.engine.throughput import TrainingLog
 
 ANOTHER = "begin the run again with another --out and without --resume"

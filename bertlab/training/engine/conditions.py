@@ -10,7 +10,7 @@ from typing import Any, Literal, get_type_hints
 import torch
 
 from bertlab.errors import InputError
-from bertlab.io.fields import fits
+from bertlab.io.json_files import fits
 from bertlab.model.cpu import allowed_threads
 from bertlab.training.engine.checkpoints import ANOTHER
 from bertlab.training.engine.devices import Devices

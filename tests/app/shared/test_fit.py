@@ -9,7 +9,7 @@ from app.shared.text import fit, texts
 from bertlab import Tokenizer
 from bertlab.draw.percent import percent
 from bertlab.explain.text import rare_words
-from bertlab.io.gate import read_json
+from bertlab.io.json_files import read_json
 from bertlab.io.locate import locate
 
 NEWS = "The president of France met the German chancellor in Berlin to talk about energy prices."

@@ -7,7 +7,7 @@ from bertlab.draw.charts import spans as span_charts
 from bertlab.draw.charts.base import png
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.explain.spans import Answer, PassageWindow, legal_spans, span_grid
-from bertlab.tasks.answers import ALWAYS_ANSWER, Span
+from bertlab.tasks.span_decoding import ALWAYS_ANSWER, Span
 
 PASSAGE = "<b> c d"
 

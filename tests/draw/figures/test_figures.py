@@ -12,7 +12,7 @@ from bertlab.evaluation.baselines import Baseline
 from bertlab.explain.attention.maps import AttentionMaps
 from bertlab.explain.spans import Answer, legal_spans, span_grid
 from bertlab.explain.words.fill import Fill
-from bertlab.tasks.answers import Span
+from bertlab.tasks.span_decoding import Span
 
 TOKENS = ["[CLS]", "a", "$x$", "<b>", "[SEP]"]
 MAPS = AttentionMaps(TOKENS, [0] * 5, torch.rand(3, 2, 5, 5).softmax(-1))

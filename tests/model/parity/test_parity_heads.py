@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import bertlab
-from bertlab.model.checkpoint import published_names
+from bertlab.model.parameter_names import published_names
 from tests.model.parity.closeness import assert_close
 
 transformers = pytest.importorskip("transformers")

@@ -7,7 +7,7 @@ import pytest
 
 from bertlab import InputError
 from bertlab.corpora.examples import TextExample
-from bertlab.training.engine.loggers import open_loggers
+from bertlab.training.engine.callbacks import open_loggers
 from bertlab.training.finetune import finetune
 from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.run_files import read_rows

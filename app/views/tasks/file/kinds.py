@@ -9,11 +9,11 @@ from bertlab.corpora import storyworld
 from bertlab.corpora.examples import QAExample, TextExample, TokenExample
 from bertlab.corpora.labelled.conll import BLANKS, CONLL
 from bertlab.corpora.labelled.schemes import are_entities, spelling_of
-from bertlab.tasks.answers import AnswerPrediction
 from bertlab.tasks.base import Task
 from bertlab.tasks.measures import answer_score
 from bertlab.tasks.sequence import SequenceTask, TextPrediction, in_words
 from bertlab.tasks.span import NO_ANSWER, SpanTask, right_answers
+from bertlab.tasks.span_decoding import AnswerPrediction
 from bertlab.tasks.token import TokenPrediction, TokenTask
 
 SAMPLE_LINES = 60  # that tell words with labels from texts

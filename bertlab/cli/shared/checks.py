@@ -8,8 +8,8 @@ from bertlab.cli.shared.examples import Sources
 from bertlab.cli.shared.tuning import is_trained
 from bertlab.model import BertModel
 from bertlab.tasks.registry import find_task
+from bertlab.training.engine.callbacks import require_loggers
 from bertlab.training.engine.devices import Devices, check_processes, is_first
-from bertlab.training.engine.loggers import require_loggers
 from bertlab.training.finetune import check_encoder, check_options, choose_trained
 from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.grid import check_grid

@@ -1,14 +1,12 @@
-"""The gate for all files that are read: regular files of bounded size, opened once; JSON of bounded depth.
+"""The gate for all files that are read: regular files of bounded size, opened once.
 
 A file may come from anywhere, so none is opened before its kind and size are known: a named pipe never ends, and a file
 of a few kilobytes can unfold into gigabytes.
 """
 
-import json
 import os
 import re
 import stat
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,14 +14,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from bertlab.errors import InputError
+from bertlab.errors import InputError, brief
 
 MOST_BYTES = 32_000_000  # of a config, a vocabulary or an index; the largest published ones stay below ten
 MOST_PIPED = 256_000_000  # bytes that come through a pipe, which are kept in memory
-MOST_DEPTH = 50  # of JSON; published files have no more than five
 INHERITED = re.compile(r"/dev/stdin|(?:/dev|/proc/self)/fd/(\d+)")  # open since this process began: <(...) in a shell
-SURROGATE = re.compile("[\ud800-\udfff]")  # half of a pair; JSON can hold one alone
-HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")  # what may become one in a JSON text
 
 
 _READ: ContextVar[dict[tuple[int, ...], bytes] | None] = ContextVar("read", default=None)  # of each_file_once
@@ -175,68 +170,3 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
         return read_bytes(path, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 at byte {error.start}") from error
-
-
-def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
-    """Return the JSON object in a file. InputError names the file.
-
-    It is raised for a file that is missing, damaged, nested too deeply, gives a name twice or holds no object.
-    """
-    values = parse_json(read_text(path, most), path)
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: not a JSON object (names and values in braces)")
-    return values
-
-
-def parse_json(text: str, where: str | Path) -> Any:
-    """Return the value of a JSON text. InputError, which begins with `where`, as for read_json, and for half of a
-    surrogate pair in a text."""
-    too_deep = InputError(f"{where}: JSON nested more than {MOST_DEPTH} levels deep")
-    try:
-        values = json.loads(text, object_pairs_hook=_without_repeats)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
-    except json.JSONDecodeError as error:
-        place = f"character {error.pos}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
-        raise InputError(f"{where}: cannot be read as JSON ({error.msg} at {place})") from error
-    except ValueError as error:  # Python refuses to read a number of thousands of digits, which takes long
-        raise InputError(f"{where}: cannot be read as JSON (a number of thousands of digits)") from error
-    except RecursionError:
-        raise too_deep from None
-    if _deeper_than(MOST_DEPTH, values):
-        raise too_deep
-    if HALF.search(text) and SURROGATE.search(json.dumps(values, ensure_ascii=False)):
-        raise InputError(f"{where}: {_broken_part(values)} holds half of a surrogate pair (broken Unicode)")
-    return values
-
-
-def _broken_part(values: Any) -> str:
-    """Return the name of the first field with half of a surrogate pair in it, or what there is if it has no fields."""
-    fields = values.items() if isinstance(values, dict) else ()
-    broken = (name for name, value in fields if SURROGATE.search(json.dumps([name, value], ensure_ascii=False)))
-    return next(map(brief, broken), "a text")
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        repeated = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise InputError(f"{brief(repeated)} is given twice")
-    return values
-
-
-def _deeper_than(most: int, value: Any) -> bool:
-    """Return whether lists and objects are nested on more than `most` levels."""
-    level: list[dict | list] = [[value]]
-    for _ in range(most + 1):
-        children = (entry.values() if isinstance(entry, dict) else entry for entry in level)
-        level = [child for entries in children for child in entries if isinstance(child, dict | list)]
-        if not level:
-            return False
-    return True
-
-
-def brief(value: Any, most: int = 80) -> str:
-    """Return the repr of a value from a file, cut so that it fits in a message."""
-    shown = repr(value[: most * 2] if isinstance(value, str | list) else value)
-    return shown if len(shown) <= most else shown[: most - 3] + "..."
