@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from bertlab.course import Mistake
+from bertlab.course import Mistake, own_or_solution
 from bertlab.course.chapters import EXERCISES
 from tests.course.mutants import OutOfTime, effective, mutants, time_limit
 
@@ -60,3 +60,22 @@ def test_an_exercise_not_begun_is_called_so(exercise):
 
 def test_a_mistake_is_shown_without_a_traceback():
     assert Mistake("one line")._render_traceback_() == ["Not yet: one line"]
+
+
+def test_what_later_cells_take(capsys):
+    def check(function):
+        assert function() == 1
+
+    def half_solution():
+        return 1
+
+    def half():
+        return 1
+
+    def wrong():
+        raise NotImplementedError
+
+    taken = [own_or_solution(check, own, half_solution) for own in (half, wrong, half_solution)]
+    assert taken == [half, half_solution, half_solution]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["half: yours is used", *2 * ["half: the solution is used, until yours passes its check"]]
