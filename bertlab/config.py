@@ -255,7 +255,7 @@ def _read(path: Path) -> dict[str, Any]:
         return read_json(path)
     if not is_adapter(path.parent):
         raise InputError(f"{path.parent}: no checkpoint, config.json is missing")
-    from bertlab.io.adapter import adapted_config
+    from bertlab.io.adapter_config import adapted_config
 
     return adapted_config(path.parent)
 

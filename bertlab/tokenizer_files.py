@@ -48,7 +48,7 @@ def read(name: str | Path, lowercase: bool = True) -> tuple[Path, tokenizers.Tok
     folder = locate(name)
     found = next((folder / name for name in ("tokenizer.json", "vocab.txt") if present(folder / name)), None)
     if found is None and is_adapter(folder):
-        from bertlab.io.adapter import base_of
+        from bertlab.io.adapter_config import base_of
 
         return read(base_of(folder), lowercase)
     if found is None:

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bertlab.io.adapter import base_of
+from bertlab.io.adapter_config import base_of
 from bertlab.io.locate import bundled_models, locate
 from web.siblings import TEXTS, loss_by_rounding
 from web.stage import ROOT, stage

@@ -10,7 +10,7 @@ from pathlib import Path
 from torch import Tensor
 
 from bertlab.corpora.labelled.tabular import ReadOptions
-from bertlab.io.adapter import base_of
+from bertlab.io.adapter_config import base_of
 from bertlab.io.locate import ADAPTER, locate
 from bertlab.tasks.registry import open_task
 from web.int8 import dequantized

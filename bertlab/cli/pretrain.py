@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bertlab.cli.shared.material import PretrainingText
     from bertlab.tokenizer import Tokenizer
     from bertlab.training.batches import Documents
-    from bertlab.training.engine.conditions import Conditions
+    from bertlab.training.engine.reproducibility import Conditions
     from bertlab.training.pretrain import Pretrained
     from bertlab.training.recipes import PretrainRecipe
 

@@ -20,7 +20,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.errors import InputError, brief
-from bertlab.io.adapter import PREFIX, TASKS, base_of, read_adapter, scale_of
+from bertlab.io.adapter_config import PREFIX, TASKS, base_of, read_adapter, scale_of
 from bertlab.io.files import check_file, expanded, present
 from bertlab.io.locate import ADAPTER, ADAPTER_WEIGHTS, is_adapter, locate
 from bertlab.model.parameter_names import ENCODER, TABLE, modern_name

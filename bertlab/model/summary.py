@@ -10,7 +10,7 @@ from torch import Tensor
 import bertlab.model as models
 from bertlab.config import BertConfig, classes_of
 from bertlab.io import hub
-from bertlab.io.adapter import base_of
+from bertlab.io.adapter_config import base_of
 from bertlab.io.files import present
 from bertlab.io.locate import is_adapter, locate
 from bertlab.model.base import PretrainedModel, open_weights

@@ -13,11 +13,11 @@ from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.engine.callbacks import Callbacks, call_each, open_loggers, require_loggers
 from bertlab.training.engine.checkpoints import State
-from bertlab.training.engine.conditions import Conditions, fixed_conditions
 from bertlab.training.engine.devices import Devices, check_processes
 from bertlab.training.engine.loop import LoopSettings, LossFunction, train
 from bertlab.training.engine.micro_batches import Batch
 from bertlab.training.engine.precision import Products
+from bertlab.training.engine.reproducibility import Conditions, fixed_conditions
 from bertlab.training.engine.throughput import Row
 from bertlab.training.run_folder import RunFolder
 from bertlab.training.run_settings import RunSettings

@@ -26,7 +26,7 @@ from bertlab.model.base import PretrainedModel
 from bertlab.model.weights import weights_file
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.engine.checkpoints import FORMAT, SAVED, Checkpoints, Rows, State, check_state
-from bertlab.training.engine.conditions import Conditions
+from bertlab.training.engine.reproducibility import Conditions
 from bertlab.training.engine.throughput import Row
 
 if TYPE_CHECKING:

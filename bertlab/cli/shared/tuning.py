@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bertlab.cli.shared.examples import Sets
     from bertlab.model.base import PretrainedModel
     from bertlab.tasks.base import Task
-    from bertlab.training.engine.conditions import Conditions
+    from bertlab.training.engine.reproducibility import Conditions
     from bertlab.training.finetune_recipe import FinetuneRecipe
 
 INNER = re.compile("_(low|high)$|:")  # bounds, and figures of single classes

@@ -10,9 +10,9 @@ import torch
 from bertlab import InputError
 from bertlab.cli.main import main
 from bertlab.training.engine import precision
-from bertlab.training.engine.conditions import Conditions
 from bertlab.training.engine.devices import Devices
 from bertlab.training.engine.precision import TYPICAL, Choice, Products, choose, speedup
+from bertlab.training.engine.reproducibility import Conditions
 from bertlab.training.run_folder import locked
 
 STORY = "Ann has a dog. The dog is old. It sleeps a lot. Ann feeds it. Bob has a cat. The cat is young. It runs."
