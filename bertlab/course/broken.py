@@ -26,7 +26,7 @@ from bertlab.training.recipes import PretrainRecipe
 BUGS = {
     "healthy": "nothing is wrong",
     "all positions": "the masked-word loss is divided by all positions of the batch, padding too",
-    "every token": "every token is asked for, also those that stand there unhidden",
+    "every token": "every token is to be predicted, also those that are not hidden",
     "label 0 lost": "the next-sentence loss skips the label 0 (ignore_index=0)",
     "no mask": "attention_mask is never passed to the model",
     "schedule overwritten": "the learning rate of the schedule is replaced by the top rate",
