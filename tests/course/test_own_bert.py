@@ -13,7 +13,6 @@ from bertlab.course.panels import pretraining, training_panel
 from bertlab.errors import InputError
 from bertlab.evaluation.baselines import Baseline
 
-
 SHORT = {"STORIES": 60, "PAIRS": 4, "TOKENS": 32, "EVERY": 2, "STEPS": 10, "SNAPSHOTS": (4,)}
 
 
@@ -86,7 +85,7 @@ def test_a_press_starts_one_process_that_stops_when_asked_to(short, monkeypatch)
 
     def popen(command, **options):
         assert command[1:] == ["-m", "bertlab.course.own_bert"]
-        code = f"from bertlab.course import own_bert; vars(own_bert).update({endless}); raise SystemExit(own_bert.main())"
+        code = f"from bertlab.course import own_bert; vars(own_bert).update({endless}); exit(own_bert.main())"
         started.append(real([command[0], "-c", code], **options))
 
     monkeypatch.setattr(subprocess, "Popen", popen)
