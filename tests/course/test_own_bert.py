@@ -1,6 +1,7 @@
 """The reader's own BERT: a training in the background that goes on after a stop, a kill and a mistake."""
 
 import asyncio
+import subprocess
 import time
 
 import pytest
@@ -12,12 +13,14 @@ from bertlab.course.panels import pretraining, training_panel
 from bertlab.errors import InputError
 from bertlab.evaluation.baselines import Baseline
 
+SHORT = {"STORIES": 60, "PAIRS": 4, "TOKENS": 32, "EVERY": 2, "STEPS": 10, "SNAPSHOTS": (4,)}
+
 
 @pytest.fixture
 def short(tmp_path, monkeypatch):
     """A training of ten short steps, in a folder of its own."""
     monkeypatch.setenv(keep.FOLDER, str(tmp_path))
-    for name, value in {"STORIES": 60, "PAIRS": 4, "TOKENS": 32, "EVERY": 2, "STEPS": 10, "SNAPSHOTS": (4,)}.items():
+    for name, value in SHORT.items():
         monkeypatch.setattr(own_bert, name, value)
     return tmp_path
 
@@ -76,18 +79,32 @@ def test_only_one_trains_at_a_time(short):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_a_press_starts_a_process_and_its_first_steps_are_those_of_the_saved_run(tmp_path, monkeypatch):
-    monkeypatch.setenv(keep.FOLDER, str(tmp_path))
+def test_a_press_starts_one_process_that_stops_when_asked_to(short, monkeypatch):
+    started, real, endless = [], subprocess.Popen, SHORT | {"STEPS": 10**6}
+    monkeypatch.setattr(own_bert, "STEPS", endless["STEPS"])
+
+    def popen(command, **options):
+        assert command[1:] == ["-m", "bertlab.course.own_bert"]
+        code = f"from bertlab.course import own_bert; vars(own_bert).update({endless}); exit(own_bert.main())"
+        started.append(real([command[0], "-c", code], **options))
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
     own_bert.start()
     wait_until(own_bert.is_running)
     own_bert.start()  # one is enough
     own_bert.stop()
-    wait_until(lambda: not own_bert.is_running())
+    (process,) = started
+    assert process.wait() == 0 and not own_bert.is_running()
+    assert own_bert.message() == f"Stopped after {own_bert.rows()[-1]['step']:.0f} of 1,000,000 steps."
+
+
+@pytest.mark.nightly
+def test_the_first_steps_are_those_of_the_saved_run(tmp_path, monkeypatch):
+    monkeypatch.setenv(keep.FOLDER, str(tmp_path))
+    own_bert.train(end=own_bert.EVERY)
     (row,), (_, saved) = own_bert.rows(), own_bert.finished()
-    assert row["step"] == saved[0]["step"] == own_bert.EVERY and saved[-1]["step"] == own_bert.STEPS
+    assert row["step"] == saved[0]["step"] and saved[-1]["step"] == own_bert.STEPS
     assert row["mlm_loss"] == pytest.approx(saved[0]["mlm_loss"], abs=0.1)
-    assert own_bert.message() == f"Stopped after {own_bert.EVERY} of {own_bert.STEPS:,} steps."
 
 
 def wait_until(condition):

@@ -127,18 +127,16 @@ def _draw_habits(rng: random.Random) -> dict[str, str]:
 
 def _unmark(text: str) -> tuple[str, dict[str, tuple[int, int]]]:
     """Remove the slot marks and return the span of each slot."""
-    out: list[str] = []
     spans: dict[str, tuple[int, int]] = {}
-    open_slot, start, at = "", 0, 0
+    open_slot, start, removed = "", 0, 0
     for match in _MARK.finditer(text):
-        out.append(text[at : match.start()])
-        at = match.end()
-        position = sum(map(len, out))
+        position = match.start() - removed
+        removed += len(match[0])
         if match[1]:
             open_slot, start = match[1], position
         else:
             spans.setdefault(open_slot, (start, position))
-    return "".join(out) + text[at:], spans
+    return _MARK.sub("", text), spans
 
 
 def _capital(text: str) -> str:

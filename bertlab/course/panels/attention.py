@@ -2,11 +2,10 @@
 
 from html import escape
 
-import ipywidgets as widgets
 import torch
 from torch import Tensor
 
-from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
+from bertlab.course.panels.base import Panel, bar_cell, line, panel, slider
 from bertlab.draw.palette import BLUE, GREY
 from bertlab.explain.ablation import random_control
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
@@ -27,15 +26,11 @@ def query_panel(
     return panel(
         show,
         text=line("text", text),
-        layer=_slider("layer", layer + 1, 1, config.num_hidden_layers),
-        head=_slider("head", head + 1, 1, config.num_attention_heads),
-        position=_slider("token", position, 0, 40),
-        sharpness=widgets.FloatSlider(1.0, min=0, max=8, step=0.25, description="sharpness", style=LABEL, layout=WIDE),
+        layer=slider("layer", layer + 1, 1, config.num_hidden_layers),
+        head=slider("head", head + 1, 1, config.num_attention_heads),
+        position=slider("token", position, 0, 40),
+        sharpness=slider("sharpness", 1.0, 0, 8, step=0.25),
     )
-
-
-def _slider(name: str, value: int, least: int, most: int) -> widgets.IntSlider:
-    return widgets.IntSlider(value, least, most, description=name, style=LABEL, layout=WIDE)
 
 
 def query_html(
@@ -58,5 +53,4 @@ def sharpened(weights: Tensor, sharpness: float) -> Tensor:
 
 
 def _cell(weight: float, colour: str) -> str:
-    shown = f"{bar(150 * weight, colour)}<div>{weight:.2f}</div>"
-    return f'<td><div style="display:flex;gap:6px;width:210px">{shown}</div></td>'
+    return bar_cell(150 * weight, colour, f"{weight:.2f}", width=210)

@@ -32,9 +32,22 @@ def line(name: str, text: str) -> widgets.Text:
     return widgets.Text(text, description=name, style=LABEL, layout=WIDE, continuous_update=False)
 
 
+def slider(name: str, value: float, least: float, most: float, step: float = 0, **options: str) -> widgets.Widget:
+    """A slider over whole numbers or, with a `step`, over those in between too."""
+    kind = widgets.FloatSlider if step else widgets.IntSlider
+    limits = {"value": value, "min": least, "max": most, "step": step or 1}
+    return kind(**limits, description=name, style=LABEL, layout=WIDE, **options)
+
+
 def bar(length: float, colour: str = BLUE, height: int = 12) -> str:
     """HTML of a bar, in pixels."""
     return f'<div style="background:{colour};height:{height}px;border-radius:2px;width:{length:.0f}px"></div>'
+
+
+def bar_cell(length: float, colour: str, number: str, width: int, height: int = 12) -> str:
+    """HTML of a cell of a table: a bar, and its number beside it; `width` is that of both, in pixels."""
+    shown = f"{bar(length, colour, height)}<div>{number}</div>"
+    return f'<td><div style="display:flex;gap:6px;width:{width}px">{shown}</div></td>'
 
 
 def panel(show: Callable[..., str], **controls: widgets.Widget) -> Panel:

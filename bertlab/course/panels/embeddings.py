@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import ipywidgets as widgets
 from torch import Tensor
 
-from bertlab.course.panels.base import LABEL, WIDE, Panel, image_html, line, panel
+from bertlab.course.panels.base import LABEL, WIDE, Panel, image_html, line, panel, slider
 from bertlab.course.panels.models import fills_html
 from bertlab.draw.figures.embeddings import curves
 from bertlab.draw.html.marked import token_strip
@@ -16,10 +16,7 @@ from bertlab.tokenizer import Tokenizer
 
 def context_panel(model: MaskedLM, tokenizer: Tokenizer, text: str, left: int = 0, right: int = 0) -> Panel:
     """A text with one [MASK], and the model's guesses with so many words in sight on either side of the gap."""
-    sides = {
-        name: widgets.IntSlider(value, 0, 20, description=name, style=LABEL, layout=WIDE)
-        for name, value in {"left": left, "right": right}.items()
-    }
+    sides = {name: slider(name, value, 0, 20) for name, value in {"left": left, "right": right}.items()}
 
     def show(text: str, left: int, right: int) -> str:
         tokens, fill = uncovered(model, tokenizer, text, left, right)
@@ -41,10 +38,9 @@ def positions_panel(similarities: Mapping[str, Tensor], position: int = 40) -> P
         options=list(similarities), value=last, description="moment", style=LABEL, layout=WIDE
     )
     count = len(similarities[start])
-    slider = widgets.IntSlider(position, 0, count - 1, description="position", style=LABEL, layout=WIDE)
 
     def show(moment: str, position: int) -> str:
         rows = {name: similarities[name][position] for name in dict.fromkeys((moment, start))}
         return image_html(curves(rows, "position", f"cosine with position {position}", mark=position))
 
-    return panel(show, moment=moment, position=slider)
+    return panel(show, moment=moment, position=slider("position", position, 0, count - 1))

@@ -5,7 +5,7 @@ import math
 import ipywidgets as widgets
 
 from bertlab.config import BertConfig
-from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
+from bertlab.course.panels.base import LABEL, Panel, bar_cell, line, panel, slider
 from bertlab.draw.palette import BLUE, GREEN, ORANGE
 from bertlab.explain.ablation import PARTS, Signal, ablated, random_model, signal
 from bertlab.explain.text import encode
@@ -27,11 +27,9 @@ def ablation_panel(config: BertConfig, tokenizer: Tokenizer, text: str, without:
     return panel(
         show,
         text=line("text", text),
-        layers=widgets.IntSlider(12, 1, 24, description="layers", style=LABEL, layout=WIDE),
-        spread=widgets.FloatSlider(
-            config.initializer_range, min=0.01, max=0.2, step=0.01, description="weights", style=LABEL, layout=WIDE
-        ),
-        seed=widgets.IntSlider(0, 0, 20, description="seed", style=LABEL, layout=WIDE),
+        layers=slider("layers", 12, 1, 24),
+        spread=slider("weights", config.initializer_range, 0.01, 0.2, step=0.01),
+        seed=slider("seed", 0, 0, 20),
         **boxes,
     )
 
@@ -49,5 +47,4 @@ def signal_html(found: Signal) -> str:
 
 def _cell(value: float, colour: str) -> str:
     length = 75 + 12.5 * math.log10(min(max(value, 1e-6), 1e6))
-    shown = f"{bar(length, colour, height=10)}<div>{value:.1e}</div>"
-    return f'<td><div style="display:flex;gap:6px;width:230px">{shown}</div></td>'
+    return bar_cell(length, colour, f"{value:.1e}", width=230, height=10)

@@ -5,7 +5,7 @@ from html import escape
 
 import ipywidgets as widgets
 
-from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, image_html, line, panel
+from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, image_html, line, panel, slider
 from bertlab.course.panels.models import answer_html
 from bertlab.draw.figures.tasks.answers import span_square
 from bertlab.draw.html.marked import marked_names
@@ -74,13 +74,12 @@ def spans_panel(model: BertForQuestionAnswering, tokenizer: Tokenizer, question:
     """A question and a passage to change, the threshold of "no answer" and the longest answer in tokens."""
     area = widgets.Textarea(passage, description="passage", style=LABEL, rows=5, layout=WIDE)
     own = round(min(max(model.config.no_answer_threshold, -15.0), 15.0), 1)
-    threshold = widgets.FloatSlider(own, min=-15, max=15, step=0.1, description="threshold", style=LABEL, layout=WIDE)
-    longest = widgets.IntSlider(30, 1, 30, description="longest", style=LABEL, layout=WIDE)
+    limits = {"threshold": slider("threshold", own, -15, 15, step=0.1), "longest": slider("longest", 30, 1, 30)}
 
     def show(question: str, passage: str, threshold: float, longest: int) -> str:
         return spans_html(answer(model, tokenizer, question, passage, max_answer_tokens=longest, threshold=threshold))
 
-    return panel(show, question=line("question", question), passage=area, threshold=threshold, longest=longest)
+    return panel(show, question=line("question", question), passage=area, **limits)
 
 
 def spans_html(found: Answer) -> str:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from html import escape
 
-import ipywidgets as widgets
 import torch
 
-from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
+from bertlab.course.panels.base import Panel, bar, line, panel, slider
 from bertlab.course.panels.models import fills_html
 from bertlab.draw.palette import BLUE, GREY
 from bertlab.explain.attention.knockout import change_without, word_score
@@ -18,9 +17,6 @@ from bertlab.tokenizer import Tokenizer
 def inside_panel(model: MaskedLM, tokenizer: Tokenizer, text: str, layer: int = 0, head: int = 0) -> Panel:
     """A text with [MASK]; sliders for a layer, one of its heads (from 0) and which gap, if there are several."""
     config = model.config
-
-    def slider(name: str, value: int, least: int, most: int) -> widgets.IntSlider:
-        return widgets.IntSlider(value, least, most, description=name, style=LABEL, layout=WIDE)
 
     def show(text: str, layer: int, head: int, gap: int) -> str:
         return inside_html(model, tokenizer, text, layer - 1, head - 1, gap - 1)

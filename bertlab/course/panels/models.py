@@ -5,7 +5,7 @@ from html import escape
 
 import ipywidgets as widgets
 
-from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel
+from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, line, panel, slider
 from bertlab.draw.html.canvas import attention_widget
 from bertlab.draw.html.marked import marked_passage
 from bertlab.explain.attention.maps import AttentionMaps
@@ -17,8 +17,7 @@ from bertlab.tokenizer import Tokenizer
 
 def fill_panel(model: MaskedLM, tokenizer: Tokenizer, text: str) -> Panel:
     """A line of text with [MASK] in it, and the words that the model would write there."""
-    field = line("text", text)
-    count = widgets.IntSlider(5, 1, 20, description="guesses", style=LABEL, layout=WIDE)
+    field, count = line("text", text), slider("guesses", 5, 1, 20)
     return panel(lambda text, k: fills_html(fill_mask(model, tokenizer, text, k=k)), text=field, k=count)
 
 

@@ -5,7 +5,7 @@ from html import escape
 import ipywidgets as widgets
 
 from bertlab.config import SIZES
-from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, panel
+from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, panel, slider
 from bertlab.draw.palette import BLUE, ORANGE
 from bertlab.draw.plans import amount, fit, totals
 from bertlab.training.plan import Job, Plan, config_of, known_gpus, plan_gpus
@@ -21,9 +21,6 @@ def plan_panel(size: str = "base", gpu: str = "H100", count: int = 8) -> Panel:
     def choice(name: str, options, value) -> widgets.Dropdown:
         return widgets.Dropdown(options=options, value=value, description=name, style=LABEL, layout=WIDE)
 
-    slider = widgets.FloatSlider(
-        0.3, min=0.1, max=0.7, step=0.05, description="share of peak", style=LABEL, layout=WIDE, readout_format=".0%"
-    )
     return panel(
         show,
         size=choice("size", list(SIZES), size),
@@ -32,7 +29,7 @@ def plan_panel(size: str = "base", gpu: str = "H100", count: int = 8) -> Panel:
         batch=choice("batch", [32, 64, 128, 256, 512, 1024], 256),
         gpu=choice("GPU", list(known_gpus()), gpu),
         count=choice("how many", [1, 2, 4, 8, 16, 32], count),
-        share=slider,
+        share=slider("share of peak", 0.3, 0.1, 0.7, step=0.05, readout_format=".0%"),
         less=widgets.Checkbox(False, description="activation checkpointing", layout=WIDE),
     )
 

@@ -10,7 +10,7 @@ import ipywidgets as widgets
 
 from bertlab.config import IGNORED
 from bertlab.course import own_bert
-from bertlab.course.panels.base import LABEL, WIDE, Panel, image_html, line, panel
+from bertlab.course.panels.base import LABEL, WIDE, Panel, image_html, line, panel, slider
 from bertlab.course.panels.models import fills_html
 from bertlab.draw.figures.training import learning_curves
 from bertlab.draw.html.marked import token_strip
@@ -29,22 +29,18 @@ SECONDS, BEGINNING = 5, 60  # between two looks at a training; until one that wa
 def masking_panel(model: BertForPreTraining, tokenizer: Tokenizer, text: str) -> Panel:
     """The real sampler on a text of one's own: what the model gets, what it must say, what it says."""
 
-    def slider(name: str, value: float, least: float, most: float) -> widgets.FloatSlider:
-        return widgets.FloatSlider(
-            value, min=least, max=most, step=0.05, description=name, style=LABEL, layout=WIDE, readout_format=".0%"
-        )
-
     def show(text: str, rate: float, mask: float, random: float, seed: int) -> str:
         sample = sample_masking(model, tokenizer, text, rate=rate, seed=seed, mask=mask, random=random)
         return masking_html(sample, tokenizer)
 
+    shares: dict = {"step": 0.05, "readout_format": ".0%"}
     return panel(
         show,
         text=line("text", text),
-        rate=slider("chosen", 0.15, 0.05, 1.0),
-        mask=slider("... [MASK]", 0.8, 0.0, 1.0),
-        random=slider("... random", 0.1, 0.0, 1.0),
-        seed=widgets.IntSlider(0, 0, 50, description="seed", style=LABEL, layout=WIDE),
+        rate=slider("chosen", 0.15, 0.05, 1.0, **shares),
+        mask=slider("... [MASK]", 0.8, 0.0, 1.0, **shares),
+        random=slider("... random", 0.1, 0.0, 1.0, **shares),
+        seed=slider("seed", 0, 0, 50),
     )
 
 

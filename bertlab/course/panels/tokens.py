@@ -5,7 +5,7 @@ from html import escape
 
 import ipywidgets as widgets
 
-from bertlab.course.panels.base import LABEL, WIDE, Panel, line, panel
+from bertlab.course.panels.base import Panel, line, panel, slider
 from bertlab.draw.palette import BLUE, GREEN, ORANGE
 from bertlab.explain.pieces import CutWord, cut_words, smallest_size, with_fewer_pieces
 from bertlab.tokenizer import Tokenizer
@@ -21,7 +21,7 @@ STYLE = """<style>
 def pieces_panel(tokenizer: Tokenizer, text: str) -> Panel:
     """A line of text, the size of the vocabulary (from single letters to all that was learned), and lower-casing."""
     smallest, largest = smallest_size(tokenizer), tokenizer.vocab_size
-    size = widgets.IntSlider(largest, smallest, largest, description="vocabulary", style=LABEL, layout=WIDE)
+    size = slider("vocabulary", largest, smallest, largest)
     lowercase = widgets.Checkbox(tokenizer.lowercase, description="lower-case the text, strip accents", indent=False)
 
     def show(text: str, size: int, lowercase: bool) -> str:

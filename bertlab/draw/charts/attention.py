@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 from torch import Tensor
 
-from bertlab.draw.charts.base import PLAIN, ROW, token_axis, token_names
+from bertlab.draw.charts.base import PLAIN, ROW, tips, token_axis, token_names
 from bertlab.draw.palette import OKABE_ITO
 from bertlab.explain.attention.heads import ROLES, HeadRoles
 from bertlab.explain.words.follow import FollowedWord
@@ -104,7 +104,7 @@ def _maps(table: pd.DataFrame, column: str, title: str, legend: alt.Legend | Non
         .mark_rect()
         .encode(
             color=alt.Color(f"{column}:Q", scale=scale, legend=legend),
-            tooltip=[alt.Tooltip("layer"), alt.Tooltip("head"), alt.Tooltip("role"), *shares],
+            tooltip=[*tips("layer", "head", "role"), *shares],
         )
     )
 

@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from bertlab.draw.charts.base import ROW, token_axis, token_names
+from bertlab.draw.charts.base import ROW, tips, token_axis, token_names
 from bertlab.draw.palette import BLUE, GREY, ORANGE
 from bertlab.explain.attribution import Attribution
 
@@ -31,11 +31,7 @@ def attribution_bars(found: Attribution, control: Attribution) -> alt.Chart:
             yOffset=alt.YOffset("weights:N", sort=["contribution", "random weights"]),
             x=alt.X("value:Q", title="contribution", axis=alt.Axis(gridOpacity=0.4, orient="top")),
             color=alt.Color("what:N", scale=scale, legend=legend),
-            tooltip=[
-                alt.Tooltip("token"),
-                alt.Tooltip("what"),
-                alt.Tooltip("value", title="contribution", format="+.4f"),
-            ],
+            tooltip=[*tips("token", "what"), alt.Tooltip("value", title="contribution", format="+.4f")],
         )
         .properties(height=alt.Step(ROW, **{"for": "position"}))
     )

@@ -24,6 +24,12 @@ def token_axis(names: str) -> alt.Axis:
     return alt.Axis(labelExpr=names, labelFontSize=12, labelLimit=110, **PLAIN)
 
 
+def tips(*columns: str | tuple[str, str]) -> list[alt.Tooltip]:
+    """Return what pointing at a mark shows: columns, or pairs of a column and the format of its numbers."""
+    pairs = [(column, "") if isinstance(column, str) else column for column in columns]
+    return [alt.Tooltip(column, format=form or alt.Undefined) for column, form in pairs]
+
+
 def png(chart: alt.TopLevelMixin, scale: float = 2.0) -> bytes:
     """The chart as a PNG file on white (made by vl-convert, offline)."""
     buffer = BytesIO()

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from bertlab.draw.charts.base import PLAIN
+from bertlab.draw.charts.base import PLAIN, tips
 from bertlab.draw.palette import BLUE, GREY
 from bertlab.draw.percent import percent
 from bertlab.explain.slices import Slice
@@ -37,12 +37,7 @@ def confusion_chart(table: pd.DataFrame) -> alt.LayerChart:
             axis=alt.Axis(labelAngle=0, labelAlign="center", labelLimit=WIDE, labelFontSize=12, **PLAIN),
         ),
         y=alt.Y("right:N", scale=alt.Scale(domain=labels), title="right", axis=axis),
-        tooltip=[
-            alt.Tooltip("right"),
-            alt.Tooltip("predicted"),
-            alt.Tooltip("count"),
-            alt.Tooltip("shown:N", title="share of row"),
-        ],
+        tooltip=[*tips("right", "predicted", "count"), alt.Tooltip("shown:N", title="share of row")],
     )
     colour = alt.Color("share:Q", title="share of row", scale=alt.Scale(scheme="cividis", domain=[0, 1]))
     ink = alt.when(alt.datum.share > 0.5).then(alt.value("black")).otherwise(alt.value("white"))
@@ -66,7 +61,7 @@ def slice_bars(table: pd.DataFrame, mean: float) -> alt.LayerChart:
         .encode(
             x=alt.X(f"{unit}:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=5)),
             y=alt.Y("slice:N", sort=None, title=None, axis=alt.Axis(labelLimit=150, labelFontSize=12, **PLAIN)),
-            tooltip=[alt.Tooltip("slice"), alt.Tooltip("rows"), alt.Tooltip("shown:N", title=unit)],
+            tooltip=[*tips("slice", "rows"), alt.Tooltip("shown:N", title=unit)],
         )
     )
     line = alt.Chart(pd.DataFrame({"mean": [mean], "shown": [percent(mean)]})).encode(

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
+from bertlab.draw.charts.base import tips
 from bertlab.draw.palette import GREY, OKABE_ITO, SHAPES
 from bertlab.draw.percent import percent
 from bertlab.explain.attention.heads import ROLES
@@ -107,7 +108,7 @@ def _lines(
         x=x,
         y=y,
         color=alt.Color(f"{name}:N", scale=alt.Scale(range=OKABE_ITO[: len(names)], **domain), legend=legend),
-        tooltip=[alt.Tooltip(name), alt.Tooltip("step:Q", format=","), alt.Tooltip(value, format=".4f")],
+        tooltip=tips(name, ("step:Q", ","), (value, ".4f")),
     )
     shape = alt.Shape(f"{name}:N", scale=alt.Scale(range=SHAPES[: len(names)], **domain), legend=legend)
     layers = [base.mark_line(strokeWidth=2.5), base.mark_point(filled=True, size=70, opacity=1).encode(shape=shape)]
@@ -134,7 +135,7 @@ def head_tile(frame: HeadFrame, layer: int, head: int, subtitle: str = "") -> al
             x=alt.X("j:O", axis=alt.Axis(**_BARE), title=None, scale=alt.Scale(padding=0)),
             y=alt.Y("i:O", axis=alt.Axis(**_BARE), title=None, scale=alt.Scale(padding=0)),
             color=colour,
-            tooltip=[alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("weight:Q", format=".3f")],
+            tooltip=tips("from:N", "to:N", ("weight:Q", ".3f")),
         )
         .properties(width=side, height=side)
     )
@@ -153,7 +154,7 @@ def cloud_tile(frame: CloudFrame, points: np.ndarray, labels: Sequence[str], tex
             y=alt.Y("y:Q", axis=alt.Axis(**_BARE), title=None),
             color=alt.Color("label:N", scale=alt.Scale(domain=names, range=OKABE_ITO[: len(names)]), legend=None),
             shape=alt.Shape("label:N", scale=alt.Scale(domain=names, range=SHAPES[: len(names)]), legend=None),
-            tooltip=[alt.Tooltip("label"), alt.Tooltip("text")],
+            tooltip=tips("label", "text"),
         )
         .properties(width=SIDE, height=SIDE)
     )

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from bertlab.draw.charts.base import token_names
+from bertlab.draw.charts.base import tips, token_names
 from bertlab.draw.percent import percent
 from bertlab.explain.attention.flow import Measures
 
@@ -54,11 +54,7 @@ def knockout_map(
     base = alt.Chart(table).encode(
         x=alt.X("head:O", title="head", axis=alt.Axis(labelAngle=0, **_BARE)),
         y=alt.Y("layer:O", title="layer", scale=order, axis=alt.Axis(**_BARE)),
-        tooltip=[
-            alt.Tooltip("layer"),
-            alt.Tooltip("head"),
-            alt.Tooltip("change", title="change in ln p (nats)", format="+.3f"),
-        ],
+        tooltip=[*tips("layer", "head"), alt.Tooltip("change", title="change in ln p (nats)", format="+.3f")],
     )
     legend = alt.Legend(title="change in ln p (nats)", orient="top", gradientLength=170, titleLimit=240)
     colours = alt.Scale(domain=[-scale, scale], **_DIVERGING)
@@ -115,12 +111,7 @@ def measure_map(measures: Measures) -> alt.LayerChart:
     base = alt.Chart(long).encode(
         x=alt.X("measure:N", sort=list(measures.values), title=None, axis=top),
         y=alt.Y("position:O", title=None, axis=names),
-        tooltip=[
-            alt.Tooltip("token"),
-            alt.Tooltip("measure"),
-            alt.Tooltip("rank"),
-            alt.Tooltip("shown:N", title="share"),
-        ],
+        tooltip=[*tips("token", "measure", "rank"), alt.Tooltip("shown:N", title="share")],
     )
     legend = alt.Legend(title="share", format=".0%", orient="bottom", gradientLength=150)
     most = float(long["share"].max()) or 1.0
@@ -148,7 +139,7 @@ def agreement_map(measures: Measures) -> alt.LayerChart:
     base = alt.Chart(table).encode(
         x=alt.X("other:N", axis=alt.Axis(labelAngle=-35, orient="bottom", **_BARE), **axis),
         y=alt.Y("measure:N", axis=alt.Axis(**_BARE), **axis),
-        tooltip=[alt.Tooltip("measure"), alt.Tooltip("other"), alt.Tooltip("correlation", format="+.3f")],
+        tooltip=tips("measure", "other", ("correlation", "+.3f")),
     )
     colours = alt.Scale(domain=[-1, 1], **_DIVERGING)
     legend = alt.Legend(title="rank correlation", orient="top", gradientLength=150)

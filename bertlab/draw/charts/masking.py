@@ -8,7 +8,7 @@ from textwrap import wrap
 import altair as alt
 import pandas as pd
 
-from bertlab.draw.charts.base import PLAIN, ROW, token_axis, token_names
+from bertlab.draw.charts.base import PLAIN, ROW, tips, token_axis, token_names
 from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE, PINK
 from bertlab.draw.percent import percent
 from bertlab.explain.words.fill import Fill
@@ -44,7 +44,7 @@ def fill_bars(fill: Fill, truth: str | None = None, marked: Collection[str] = ()
     base = alt.Chart(table).encode(
         y=alt.Y("token:N", sort=None, title=None, axis=alt.Axis(**PLAIN, labelFontSize=14, labelLimit=110)),
         x=alt.X("probability:Q", title=None, scale=alt.Scale(domain=[0, 1.12]), axis=None),
-        tooltip=[alt.Tooltip("token"), alt.Tooltip("probability", format=".4f")],
+        tooltip=tips("token", ("probability", ".4f")),
     )
     bars = base.mark_bar(height=15, cornerRadiusEnd=3).encode(color=alt.Color("colour:N", scale=None))
     labels = base.mark_text(align="left", dx=5, fontSize=13, color=GREY).encode(text=alt.Text("percent:N"))
@@ -81,12 +81,7 @@ def lens_grid(lens: Lens) -> alt.LayerChart:
     base = alt.Chart(table).encode(
         x=alt.X("guess:O", title="guess of the layer, likeliest first", axis=alt.Axis(labelAngle=0, **_BARE)),
         y=alt.Y("layer:O", sort="descending", title="after layer (0 = embeddings)", axis=alt.Axis(**_BARE)),
-        tooltip=[
-            alt.Tooltip("layer"),
-            alt.Tooltip("guess"),
-            alt.Tooltip("token"),
-            alt.Tooltip("probability", format=".4f"),
-        ],
+        tooltip=tips("layer", "guess", "token", ("probability", ".4f")),
     )
     colour = alt.Color(
         "probability:Q",
@@ -136,13 +131,7 @@ def _course(table: pd.DataFrame, y: alt.Y) -> alt.LayerChart:
             scale=alt.Scale(domain=WEIGHTS, range=[BLUE, GREY]),
             legend=alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=3),
         ),
-        tooltip=[
-            alt.Tooltip("layer"),
-            alt.Tooltip("weights"),
-            alt.Tooltip("answer"),
-            alt.Tooltip("probability", format=".4f"),
-            alt.Tooltip("rank"),
-        ],
+        tooltip=tips("layer", "weights", "answer", ("probability", ".4f"), "rank"),
     )
     dashes = alt.StrokeDash("weights:N", scale=alt.Scale(domain=WEIGHTS, range=[[1, 0], [5, 4]]), legend=None)
     lines = base.mark_line(strokeWidth=2.5).encode(strokeDash=dashes)
@@ -238,12 +227,7 @@ def verdict_bars(verdicts: Mapping[str, Sequence[NextSentence]]) -> alt.LayerCha
             title=None,
             axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1], gridOpacity=0.4),
         ),
-        tooltip=[
-            alt.Tooltip("model"),
-            alt.Tooltip("order"),
-            alt.Tooltip("probability", format=".4f"),
-            alt.Tooltip("log-odds", format="+.2f"),
-        ],
+        tooltip=tips("model", "order", ("probability", ".4f"), ("log-odds", "+.2f")),
     )
     legend = alt.Legend(title=None, orient="bottom", labelFontSize=13, columnPadding=6)
     colour = alt.Color("order:N", scale=alt.Scale(domain=orders, range=[BLUE, ORANGE]), legend=legend)

@@ -7,6 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from bertlab.draw.charts.base import tips
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE, SHAPES
 from bertlab.draw.percent import percent
 from bertlab.explain.vectors import LayerMeasures
@@ -59,7 +60,7 @@ def projection_scatter(
             axis=_AXIS,
             scale=alt.Scale(zero=False, padding=14),
         ),
-        tooltip=[alt.Tooltip("number"), alt.Tooltip("label"), alt.Tooltip("text")],
+        tooltip=tips("number", "label", "text"),
     )
     colour, shape = _label_scales(table["shown"])
     yours = alt.condition(alt.datum.label == YOURS, alt.value(190), alt.value(65))
@@ -135,7 +136,7 @@ def layer_lines(table: pd.DataFrame, measure: str, layer: int, chance: float | N
             x=layers,
             y=y,
             color=alt.Color("model:N", scale=colours, legend=_LINES),
-            tooltip=[alt.Tooltip("model"), alt.Tooltip("layer"), alt.Tooltip(measure, format=".3f")],
+            tooltip=tips("model", "layer", (measure, ".3f")),
         )
     )
     band = alt.Chart(pd.DataFrame({"layer": [layer]})).mark_rule(color=GREY, opacity=0.25, strokeWidth=14)

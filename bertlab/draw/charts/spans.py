@@ -5,7 +5,7 @@ from unicodedata import east_asian_width
 import altair as alt
 import pandas as pd
 
-from bertlab.draw.charts.base import ROW, token_axis, token_names
+from bertlab.draw.charts.base import ROW, tips, token_axis, token_names
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 from bertlab.explain.spans import Answer
 from bertlab.tasks.span_decoding import ALWAYS_ANSWER
@@ -60,12 +60,7 @@ def span_heatmap(answer: Answer, tokens: range) -> alt.LayerChart:
     greys = alt.Opacity("why not:N", scale=alt.Scale(domain=reasons, range=[0.13, 0.3, 0.45, 0.2]), legend=None)
     base = alt.Chart(span_table(answer, tokens)).encode(
         **axes,
-        tooltip=[
-            alt.Tooltip("span"),
-            alt.Tooltip("first"),
-            alt.Tooltip("last"),
-            alt.Tooltip("probability", format=".4f"),
-        ],
+        tooltip=tips("span", "first", "last", ("probability", ".4f")),
     )
     legend = alt.Legend(title="probability", format=".0%", orient="top", gradientLength=150)
     colour = alt.Color("probability:Q", scale=alt.Scale(scheme="cividis", domainMin=0), legend=legend)
@@ -98,7 +93,7 @@ def boundary_bars(answer: Answer, tokens: range) -> alt.Chart:
             yOffset=alt.YOffset("boundary:N", sort=kinds),
             x=alt.X("probability:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=percents),
             color=alt.Color("boundary:N", scale=alt.Scale(domain=kinds, range=[BLUE, ORANGE]), legend=legend),
-            tooltip=[alt.Tooltip("token"), alt.Tooltip("boundary"), alt.Tooltip("probability", format=".4f")],
+            tooltip=tips("token", "boundary", ("probability", ".4f")),
         )
         .properties(height=alt.Step(ROW, **{"for": "position"}))
     )
@@ -193,12 +188,7 @@ def window_bars(answer: Answer) -> alt.LayerChart:
     characters = alt.Axis(gridOpacity=0.4, format=",d")
     base = alt.Chart(table).encode(
         y=alt.Y("window:O", title="window", axis=alt.Axis(**_BARE)),
-        tooltip=[
-            alt.Tooltip("window"),
-            alt.Tooltip("its best span"),
-            alt.Tooltip("score", format=".2f"),
-            alt.Tooltip("no-answer score", format=".2f"),
-        ],
+        tooltip=tips("window", "its best span", ("score", ".2f"), ("no-answer score", ".2f")),
     )
     colour = alt.condition(alt.datum.shown, alt.value(BLUE), alt.value(GREY))
     parts = base.mark_bar(height=14, opacity=0.6, cornerRadius=3).encode(
@@ -231,9 +221,7 @@ def threshold_line(answer: Answer) -> alt.LayerChart | None:
         title="score of no answer minus that of the best span",
         axis=axis,
     )
-    line = alt.Chart(threshold_table(answer)).encode(
-        x=x, tooltip=[alt.Tooltip("what"), alt.Tooltip("score", format=".2f")]
-    )
+    line = alt.Chart(threshold_table(answer)).encode(x=x, tooltip=tips("what", ("score", ".2f")))
     sides = pd.DataFrame({"score": [answer.threshold], "to": [reach]})
     shade = alt.Chart(sides).mark_rect(color=ORANGE, opacity=0.18).encode(x=x, x2=alt.X2("to:Q"))
     rule = line.transform_filter(alt.datum.what == "threshold").mark_rule(

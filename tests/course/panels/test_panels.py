@@ -3,30 +3,16 @@
 import math
 
 import pytest
-import torch
 
-from bertlab import BertConfig, BertForPreTraining, BertForQuestionAnswering, Tokenizer
 from bertlab.course import masked_baselines, panels
 from bertlab.evaluation.baselines import NeighbourBaselines
 from bertlab.explain.attention.maps import attention_maps
 from bertlab.inputs.masking import Masking
-
-TEXTS = ["the animal didn't cross the street because it was too tired.", "my dog is hairy. he likes walks."] * 3
-SIZES = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40)
+from tests.course.panels.conftest import QUESTION, TEXTS
 
 
-@pytest.fixture(scope="module")
-def tok():
-    return Tokenizer.train(TEXTS, vocab_size=110)
-
-
-def small(kind, tok):
-    torch.manual_seed(0)
-    return kind(BertConfig(vocab_size=tok.vocab_size, max_position_embeddings=48, **SIZES)).eval()
-
-
-def test_fill_panel_follows_its_controls(tok):
-    box = panels.fill_panel(small(BertForPreTraining, tok), tok, "my dog is [MASK]")
+def test_fill_panel_follows_its_controls(model, tok):
+    box = panels.fill_panel(model, tok, "my dog is [MASK]")
     text, count, result = box.children
     assert result.value.count("<tr>") == 5
     count.value = 7
@@ -35,8 +21,8 @@ def test_fill_panel_follows_its_controls(tok):
     assert "holds no [MASK]" in result.value
 
 
-def test_question_panel_answers(tok):
-    box = panels.question_panel(small(BertForQuestionAnswering, tok), tok, "who likes walks?", TEXTS[1])
+def test_question_panel_answers(reader, tok):
+    box = panels.question_panel(reader, tok, QUESTION, TEXTS[1])
     question, _, result = box.children
     assert "passage" in result.value
     question.value = ""
@@ -44,7 +30,7 @@ def test_question_panel_answers(tok):
 
 
 def test_baselines_go_down(tok):
-    documents = [tok.encode_batch(["the animal didn't cross the street", text]) for text in TEXTS * 4]
+    documents = [tok.encode_batch(["the animal didn't cross the street", text]) for text in TEXTS * 12]
     baselines = NeighbourBaselines(documents, tok.vocab_size, tok.all_special_ids)
     uniform, unigram, bigram = masked_baselines(documents, tok, baselines, Masking(), pairs=20)
     assert uniform.loss == pytest.approx(math.log(tok.vocab_size), abs=1e-5)
@@ -52,8 +38,7 @@ def test_baselines_go_down(tok):
     assert bigram.top1 > unigram.top1
 
 
-def test_heads_panel_and_what_stands_in_without_a_kernel(tok):
-    model = small(BertForPreTraining, tok)
+def test_heads_panel_and_what_stands_in_without_a_kernel(model, tok):
     maps = attention_maps(model, tok, TEXTS[1])
     bundle = panels.heads_panel(maps, maps, layer=1)._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in bundle

@@ -3,20 +3,13 @@
 import pytest
 import torch
 
-from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.course.panels import query_panel
 from bertlab.course.panels.attention import sharpened
 
-TEXT = "my dog is hairy. he likes <b> walks."
-
 
 @pytest.fixture
-def panel():
-    tok = Tokenizer.train([TEXT] * 3, vocab_size=60)
-    sizes = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40)
-    torch.manual_seed(0)
-    model = BertForPreTraining(BertConfig(vocab_size=tok.vocab_size, max_position_embeddings=48, **sizes)).eval()
-    return query_panel(model, tok, TEXT, position=2)
+def panel(model, tok):
+    return query_panel(model, tok, "my dog is hairy. he likes <b> walks.", position=2)
 
 
 def test_the_panel_follows_its_controls(panel):

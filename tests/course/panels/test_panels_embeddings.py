@@ -2,7 +2,6 @@
 
 import torch
 
-from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.course import panels
 from bertlab.course.panels import positions_panel
 
@@ -19,14 +18,7 @@ def test_picture_follows_the_controls():
     assert len(seen) == 3
 
 
-TEXTS = ["the animal didn't cross the street because it was too tired.", "my dog is hairy. he likes walks."] * 3
-
-
-def test_words_come_into_sight_with_the_sliders():
-    tok = Tokenizer.train(TEXTS, vocab_size=110)
-    torch.manual_seed(0)
-    sizes = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40)
-    model = BertForPreTraining(BertConfig(vocab_size=tok.vocab_size, max_position_embeddings=48, **sizes)).eval()
+def test_words_come_into_sight_with_the_sliders(model, tok):
     box = panels.context_panel(model, tok, "my dog [MASK] hairy")
     text, left, right, result = box.children
     assert "hairy" not in result.value.partition("<table>")[0] and result.value.count("<tr>") == 5

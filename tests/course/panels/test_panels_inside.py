@@ -1,18 +1,9 @@
 """The panel of one gap, on a small random model."""
 
-import torch
-
-from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.course import panels
 
-TEXTS = ["the animal didn't cross the street because it was too tired.", "my dog is hairy. he likes walks."] * 3
 
-
-def test_layer_head_and_gap_can_be_chosen():
-    tok = Tokenizer.train(TEXTS, vocab_size=110)
-    torch.manual_seed(0)
-    sizes = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40)
-    model = BertForPreTraining(BertConfig(vocab_size=tok.vocab_size, max_position_embeddings=48, **sizes)).eval()
+def test_layer_head_and_gap_can_be_chosen(model, tok):
     box = panels.inside_panel(model, tok, "my dog [MASK] hairy and [MASK].", layer=1)
     text, layer, head, gap, result = box.children
     assert "layer 2, head 1" in result.value and result.value.count("<small>layer") == 2

@@ -4,27 +4,12 @@ import re
 from dataclasses import replace
 
 import pytest
-import torch
 
-from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.course import panels
 from bertlab.course.panels import snapshots_panel
 from bertlab.explain.words.next_sentence import next_sentence
 from bertlab.training.initial_weights import new_model
-
-TEXTS = ["the animal didn't cross the street because it was too tired.", "my dog is hairy. he likes walks."] * 3
-SIZES = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40)
-
-
-@pytest.fixture(scope="module")
-def tok():
-    return Tokenizer.train(TEXTS, vocab_size=110)
-
-
-@pytest.fixture(scope="module")
-def model(tok):
-    torch.manual_seed(0)
-    return BertForPreTraining(BertConfig(vocab_size=tok.vocab_size, max_position_embeddings=48, **SIZES)).eval()
+from tests.course.panels.conftest import TEXTS
 
 
 def labels_in(html):

@@ -1,4 +1,4 @@
-"""The figures of the attention chapter can be drawn, at the common width."""
+"""The figures of the attention chapter show what they are given."""
 
 import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -7,22 +7,10 @@ from bertlab.draw.figures import attention as attention_figures
 
 TOKENS = ["[CLS]", "a", "$x$", "<b>", "[SEP]"]
 WEIGHTS = torch.rand(5, 5).softmax(-1)
-PAIR = {"raw": [0.5, 0.9], "scaled": [0.2, 0.2]}
-
-DRAWN = {
-    "one_query": lambda: attention_figures.one_query(TOKENS, 0, WEIGHTS[0]),
-    "scores_and_weights": lambda: attention_figures.scores_and_weights(TOKENS, WEIGHTS[0].log(), WEIGHTS[0]),
-    "matrices": lambda: attention_figures.matrices({"one": WEIGHTS, "two": WEIGHTS}, TOKENS, "share"),
-    "four matrices": lambda: attention_figures.matrices({str(i): WEIGHTS for i in range(4)}, TOKENS),
-    "masks": lambda: attention_figures.masks({"one": WEIGHTS > 0.2, "two": WEIGHTS > 0.3}, TOKENS),
-    "why_scale": lambda: attention_figures.why_scale([4, 16], [2.0, 4.0], PAIR, PAIR),
-    "shares": lambda: attention_figures.shares(TOKENS, heads=2, width=3),
-    "attention_flow": attention_figures.attention_flow,
-}
 
 
 def test_four_matrices_stand_two_by_two():
-    axes = DRAWN["four matrices"]().axes
+    axes = attention_figures.matrices({str(i): WEIGHTS for i in range(4)}, TOKENS).axes
     assert [ax.get_title() for ax in axes[:4]] == ["0", "1", "2", "3"]
     assert axes[0].get_subplotspec().get_geometry()[:2] == (2, 2)
 

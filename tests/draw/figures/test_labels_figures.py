@@ -1,4 +1,4 @@
-"""The figures of labels for words can be drawn, at the common width, and show what they are given."""
+"""The figures of labels for words show what they are given."""
 
 import torch
 
@@ -9,30 +9,21 @@ FORBIDDEN = torch.tensor([[0, 0, 1], [0, 0, 0], [0, 0, 0]]).bool()
 STEPS = torch.tensor([[0.5, 1.0, -1e4], [0.1, 0.0, 3.0], [0.0, -2.0, 0.0]])
 F1 = {"pretrained": {"linear": [0.9, 0.8], "CRF": [0.91, 0.92]}, "random": {"linear": [0.4, 0.4], "CRF": [0.5, 0.6]}}
 
-DRAWN = {
-    "pieces_and_labels": lambda: label_figures.pieces_and_labels([["a"], ["$x$", "##y", "##z"]], ["O", "B-pet"], NAMES),
-    "paths": lambda: label_figures.paths(
-        ["a", "$b$"], NAMES, torch.rand(2, 3), {"likeliest": [0, 2], "best path": [1, 2]}
-    ),
-    "transitions": lambda: label_figures.transitions(NAMES, {"one": STEPS, "two": STEPS}, FORBIDDEN),
-    "by_seed": lambda: label_figures.by_seed(F1, "F1"),
-    "accuracy_and_f1": lambda: label_figures.accuracy_and_f1({"a": 0.7, "b": 0.9}, {"a": 0.0, "b": 0.5}),
-}
-
 
 def test_later_pieces_are_not_asked():
-    texts = [text.get_text() for text in DRAWN["pieces_and_labels"]().axes[0].texts]
+    drawn = label_figures.pieces_and_labels([["a"], ["$x$", "##y", "##z"]], ["O", "B-pet"], NAMES)
+    texts = [text.get_text() for text in drawn.axes[0].texts]
     assert texts.count("-100") == 4 and "B-pet" in texts and "##z" in texts  # [CLS], ##y, ##z, [SEP]
 
 
 def test_forbidden_steps_have_no_number_and_no_part_in_the_scale():
-    drawn = DRAWN["transitions"]()
+    drawn = label_figures.transitions(NAMES, {"one": STEPS, "two": STEPS}, FORBIDDEN)
     shown = [text.get_text() for text in drawn.axes[0].texts]
     assert len(shown) == 8 and "3.0" in shown and "−2.0" in shown
     assert drawn.axes[0].images[0].get_clim() == (-3.0, 3.0)
 
 
 def test_every_seed_has_a_dot():
-    drawn = DRAWN["by_seed"]()
+    drawn = label_figures.by_seed(F1, "F1")
     dots = [line for line in drawn.axes[0].lines if line.get_linestyle() == "None"]
     assert [len(line.get_xdata()) for line in dots] == [2, 2]

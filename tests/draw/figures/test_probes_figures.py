@@ -1,28 +1,23 @@
-"""The figures of probes can be drawn, at the common width, and show what they were given."""
+"""The figures of probes show what they were given."""
 
 from bertlab.draw.figures import probes as figures
 from bertlab.explain.probes import Probed
 
 LAYERS = [Probed(0.9, 0.4, 0.3), Probed(0.8, 0.5, 0.3)]
-FIGURES = {
-    "flow": lambda: figures.probe_flow(4, ["a", "$b"], ["job", "food"], ["food", "food"]),
-    "panels": lambda: figures.layer_panels({"kind": {"one": LAYERS, "two": LAYERS[::-1]}, "$next": {"one": LAYERS}}),
-    "many panels": lambda: figures.layer_panels({str(number): {"one": LAYERS} for number in range(5)}),
-    "map": lambda: figures.property_map({"kind": [0.1, -0.4], "next": [-0.001, 0.9]}, "gain"),
-    "bars": lambda: figures.effect_bars({"a": {"x": [1.0, 3.0], "random token": [0.5, 0.5]}}, "lost"),
-}
 
 
 def test_panels_show_accuracy_and_control():
-    solid, dashed, *_ = FIGURES["panels"]().axes[0].lines
+    drawn = figures.layer_panels({"kind": {"one": LAYERS, "two": LAYERS[::-1]}, "$next": {"one": LAYERS}})
+    solid, dashed, *_ = drawn.axes[0].lines
     assert list(solid.get_ydata()) == [0.9, 0.8] and list(dashed.get_ydata()) == [0.4, 0.5]
 
 
 def test_the_map_has_the_largest_of_each_row_in_bold_and_no_minus_zero():
-    texts = FIGURES["map"]().axes[0].texts
+    texts = figures.property_map({"kind": [0.1, -0.4], "next": [-0.001, 0.9]}, "gain").axes[0].texts
     assert [text.get_text() for text in texts] == ["+0.10", "−0.40", "+0.00", "+0.90"]
     assert [text.get_weight() for text in texts] == ["bold", "normal", "normal", "bold"]
 
 
 def test_bars_are_means():
-    assert [bar.get_width() for bar in FIGURES["bars"]().axes[0].patches] == [2.0, 0.5]
+    drawn = figures.effect_bars({"a": {"x": [1.0, 3.0], "random token": [0.5, 0.5]}}, "lost")
+    assert [bar.get_width() for bar in drawn.axes[0].patches] == [2.0, 0.5]

@@ -1,12 +1,7 @@
 from bertlab.draw.figures import tokens as tokens_figures
-from bertlab.explain.pieces import CutWord, Try
+from bertlab.explain.pieces import CutWord
 
 WORDS = [CutWord("Café", "cafe", ("ca", "##fe"), (7, 8)), CutWord("$x$", "$x$", ("[UNK]",), (1,))]
-DRAWN = {
-    "way_to_numbers": lambda: tokens_figures.way_to_numbers(WORDS),
-    "match_steps": lambda: tokens_figures.match_steps("x$y", [Try(0, 3, False), Try(0, 2, True), Try(2, 3, True)]),
-    "joining": lambda: tokens_figures.joining({"letters": [["a", "##$"] * 9, ["b"]], "1": [["a$"] * 9, ["b"]]}),
-}
 
 
 def texts_of(fig):
@@ -14,7 +9,7 @@ def texts_of(fig):
 
 
 def test_every_piece_and_number_stands_on_the_way():
-    assert {"Café", "cafe", "ca", "##fe", "7", "8", "[UNK]"} <= set(texts_of(DRAWN["way_to_numbers"]()))
+    assert {"Café", "cafe", "ca", "##fe", "7", "8", "[UNK]"} <= set(texts_of(tokens_figures.way_to_numbers(WORDS)))
 
 
 def test_boxes_of_many_pieces_stay_on_the_page():

@@ -253,8 +253,6 @@ def _shares(fn) -> dict[str, Any]:
     return found
 
 
-DEPTH = "decay**depth"
-
 check_layer_shares = Exercise(
     one_sentence.layer_shares,
     lambda: [()],

@@ -26,7 +26,6 @@ def _passages() -> list[tuple]:
     return [(passages, 3), (passages[4:], 2)]
 
 
-HELD = "held = set(names[::every])"
 TRAIN = "train = [passage for passage in passages if passage[0] not in held]"
 
 check_split = Exercise(
