@@ -1,6 +1,7 @@
 """What the address of a page remembers: texts, choices, and positions in the text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 from urllib.parse import quote_plus
 
 import streamlit as st
@@ -46,10 +47,7 @@ def first_texts(examples: Examples, kind: str) -> dict[str, str]:
 
 def linked_text(field: Callable[..., str], label: str, key: str, default: str = "", **options) -> str:
     """Show a text field that all pages and the link remember. The link leaves out a text that is too long for it."""
-    if unset(key):
-        linked = link_value(key)
-        st.session_state[key] = default if linked is None else linked
-    keep(key)
+    open_with(key, key, lambda linked: default if linked is None else linked)
     options = {"on_change": forget_positions} | options
     text = field(label, key=key, persist_state="session", **options)
     fits = len(quote_plus(text)) <= LINK_CHARACTERS
@@ -65,14 +63,25 @@ def linked_text(field: Callable[..., str], label: str, key: str, default: str = 
 def linked_chip(label: str, names: Sequence[str], key: str, name: str, first: int) -> int:
     """Show chips with one pressed, at first the one that `name` in the link numbers, or else the `first`. Returns its
     number, counted from 0."""
-    if unset(key):
-        linked = number_in(link_value(name))
-        st.session_state[key] = first if linked is None or linked >= len(names) else linked
-    keep(key)
+    open_with(key, name, lambda linked: first if (at := number_in(linked)) is None or at >= len(names) else at)
     options = dict(format_func=names.__getitem__, required=True, wrap=True, persist_state="session")
     chosen = st.pills(label, range(len(names)), key=key, **options)
     share(name, "" if chosen == first else str(chosen))
     return chosen
+
+
+def one_of(label: str, names: Iterable, key: str, place=st, **options):
+    """Show names side by side, of which the first is chosen at first. The link holds the choice."""
+    names = list(names)
+    fixed = dict(default=names[0], required=True, key=key, bind="query-params")
+    return place.segmented_control(label, names, **fixed, **options)
+
+
+def open_with(key: str, name: str, read: Callable[[str | None], Any]) -> None:
+    """Give a widget its first value: what `read` makes of `name` in the link. Call before the widget."""
+    if unset(key):
+        st.session_state[key] = read(link_value(name))
+    keep(key)
 
 
 def unlinked(what: str) -> None:

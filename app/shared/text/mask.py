@@ -75,25 +75,16 @@ def choose_one(encoded: Encoded, positions: Sequence[int]) -> int:
         return 0
     key = gap_key(encoded, positions)
     names = [context(encoded, position) for position in positions]
-    number = st.pills(
-        "Which gap",
-        range(len(positions)),
-        key=key,
-        format_func=names.__getitem__,
-        required=True,
-        persist_state="session",
-    )
+    options = dict(format_func=names.__getitem__, required=True, persist_state="session")
+    number = st.pills("Which gap", range(len(positions)), key=key, **options)
     state.share("gap", str(number + 1) if number else "")
     return number
 
 
 def gap_key(encoded: Encoded, positions: Sequence[int]) -> str:
     """Return the key in the session of the number of the chosen masked position, at first that of the link."""
-    key = f"gap {hash((tuple(encoded.tokens), tuple(positions)))}"
-    if state.unset(key):
-        linked = state.number_in(state.link_value("gap"))
-        st.session_state[key] = linked - 1 if linked and linked <= len(positions) else 0
-    state.keep(key)
+    key, numbers = f"gap {hash((tuple(encoded.tokens), tuple(positions)))}", range(1, len(positions) + 1)
+    state.open_with(key, "gap", lambda linked: at - 1 if (at := state.number_in(linked) or 0) in numbers else 0)
     return key
 
 

@@ -30,9 +30,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     chosen = followed.choose(loaded, text, pair)
     if chosen is None:
         return
-    asked = {
-        query.loaded.name: (query.loaded, *chosen.arguments(query), query.loaded.limit) for query in chosen.queries
-    }
+    asked = chosen.asked()
     found = {name: progress.watched(measures, *each) for name, each in asked.items()}
     own = found[loaded.name]
     if own.agreement is None:

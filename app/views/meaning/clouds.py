@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.model.bundled import origin, specialist
-from app.shared.page import layout, progress
+from app.shared.page import layout, progress, state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
 from app.views.meaning.texts import TextSet
@@ -25,6 +25,10 @@ from bertlab.model.sentences import OwnPooling, own_pooling
 POOLINGS: dict[Pooling, str] = {"cls": "[CLS]", "mean": "mean", "max": "maximum"}
 METHODS: dict[Method, str] = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
 OWN = "own"
+METHOD_HELP = (
+    "PCA keeps the two directions of largest variance. t-SNE and UMAP keep neighbours together and distort larger "
+    "distances."
+)
 HELP = "The vector of [CLS]; or the mean, or the maximum of each dimension, over the tokens without [CLS] and [SEP]."
 
 
@@ -75,17 +79,8 @@ def choose_look(loaded: models.Loaded) -> Look:
     own = encoder_pooling(loaded)
     left, middle, right = st.columns([4 if own else 3, 3, 3], gap="medium")  # its own is a fourth choice
     pooling = choose_pooling(left, own)
-    method = middle.segmented_control(
-        "2-D projection",
-        list(METHODS),
-        default="pca",
-        required=True,
-        format_func=METHODS.__getitem__,
-        key="meaning_method",
-        bind="query-params",
-        help="PCA keeps the two directions of largest variance. t-SNE and UMAP keep neighbours together and distort "
-        "larger distances.",
-    )
+    names = METHODS.__getitem__
+    method = state.one_of("2-D projection", METHODS, "meaning_method", middle, format_func=names, help=METHOD_HELP)
     last = loaded.model.config.num_hidden_layers
     layer = right.slider("Layer (0: embeddings)", 0, last, last, key=f"meaning_layer{last}", bind="query-params")
     return Look(pooling, method, layer)
@@ -107,16 +102,8 @@ def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
     if own:
         length = ", scaled to length 1" if own.unit else ""
         help += f" Its own, as the encoder was trained: {POOLINGS[own.kind]}, [CLS] and [SEP] included{length}."
-    chosen = place.segmented_control(
-        "Vector of a text",
-        list(names),
-        default=next(iter(names)),
-        required=True,
-        format_func=names.__getitem__,
-        key=f"meaning_{'own_' if own else ''}vector",
-        bind="query-params",
-        help=help,
-    )
+    key = f"meaning_{'own_' if own else ''}vector"
+    chosen = state.one_of("Vector of a text", names, key, place, format_func=names.__getitem__, help=help)
     return own if own and chosen == OWN else chosen
 
 

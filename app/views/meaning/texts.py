@@ -80,9 +80,7 @@ class TextSet:
 def choose() -> TextSet | None:
     """Show the fields for the texts. Returns None while the file is missing."""
     names = [*chosen().meaning, OWN, FILE]
-    source = st.segmented_control(
-        "Which texts", names, default=names[0], required=True, key="meaning_set", bind="query-params"
-    )
+    source = state.one_of("Which texts", names, "meaning_set")
     if source == FILE:
         found = uploaded_texts()
     else:

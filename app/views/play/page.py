@@ -56,9 +56,7 @@ def swap(names: list[str]) -> int:
         state.share("version", "")
         return 0
     key = f"version {hash(tuple(names))}"
-    if state.unset(key):
-        st.session_state[key] = int(state.link_value("version") == "2")
-    state.keep(key)
+    state.open_with(key, "version", lambda linked: int(linked == "2"))
     options = dict(required=True, persist_state="session", label_visibility="collapsed")
     number = st.segmented_control("Swap", [0, 1], key=key, format_func=chip_names(names).__getitem__, **options)
     state.share("version", "2" if number else "")
@@ -69,9 +67,7 @@ def guess_of(both: list[Version]) -> tuple[str, bool]:
     """Ask for the visitor's guess, at first that of the link; another sentence asks again. Returns it, and whether the
     guesses of the model wait for it."""
     key = f"guess {hash(tuple(both))}"
-    if state.unset(key):
-        st.session_state[key] = state.link_value("guess") or ""
-    state.keep(key)
+    state.open_with(key, "guess", lambda linked: linked or "")
     options = dict(persist_state="session", label_visibility="collapsed", width=260)
     word = st.text_input("Your guess", key=key, placeholder="Your guess, then Enter", **options).strip()
     state.share("guess", word)

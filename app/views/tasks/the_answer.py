@@ -74,11 +74,10 @@ def choose_window(reading: Reading) -> int:
     if len(found.windows) == 1:
         return 0
     key = f"window{reading.key} {hash((found.passage, len(found.windows), found.window))}"
-    if state.unset(key):
-        linked = state.number_in(state.link_value(f"window{reading.key}"))
-        st.session_state[key] = linked if linked and linked <= len(found.windows) else found.window + 1
-    chosen = st.selectbox("Window to show", range(1, len(found.windows) + 1), key=key, width=200)
-    state.share(f"window{reading.key}", "" if chosen == found.window + 1 else str(chosen))
+    name, numbers, best = f"window{reading.key}", range(1, len(found.windows) + 1), found.window + 1
+    state.open_with(key, name, lambda linked: number if (number := state.number_in(linked)) in numbers else best)
+    chosen = st.selectbox("Window to show", numbers, key=key, width=200)
+    state.share(name, "" if chosen == best else str(chosen))
     return chosen - 1
 
 

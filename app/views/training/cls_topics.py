@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.shared.page import layout
+from app.shared.page import layout, state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
 from app.views.training.film import film_in, frames_of, model_at, moments_of
@@ -28,8 +28,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     """`source` is what a cell opens; `step` is marked."""
     moments, loaded = moments_of(run), model_at("encoder", run)
     texts, labels = sentences()
-    options = dict(default="[CLS]", required=True, key="film_vector", bind="query-params")
-    vector = st.segmented_control("Vector of a text", list(VECTORS), **options)
+    vector = state.one_of("Vector of a text", VECTORS, "film_vector")
     frames = frames_of(cloud_film, loaded, moments, texts, labels, VECTORS[vector])
     if not frames:
         return

@@ -40,17 +40,12 @@ def chosen_rows(judged: Judged) -> pd.DataFrame:
             return ordered(judged.table[kept])
 
 
-def one_of(label: str, names: list[str], key: str, **options) -> str:
-    """Show names side by side, of which the first is chosen at first. The link holds the choice."""
-    return st.segmented_control(label, names, default=names[0], required=True, key=key, bind="query-params", **options)
-
-
 def right_or_wrong(table: pd.DataFrame) -> pd.Series:
     """Return whether each row is to be shown, by its score."""
     every = pd.Series(True, index=table.index)
     if "score" not in table or table["score"].isna().all():
         return every
-    errors = one_of("Show", [EVERY, WRONG, RIGHT], "dataset_errors", label_visibility="collapsed")
+    errors = state.one_of("Show", [EVERY, WRONG, RIGHT], "dataset_errors", label_visibility="collapsed")
     return {EVERY: every, WRONG: table["score"] < 1, RIGHT: table["score"] == 1}[errors]
 
 
@@ -69,7 +64,7 @@ def with_words(judged: Judged) -> pd.Series:
 def ordered(table: pd.DataFrame) -> pd.DataFrame:
     if table["probability"].isna().all():
         return table
-    order = one_of("Order", [FILE_ORDER, SUREST, LEAST], "dataset_order")
+    order = state.one_of("Order", [FILE_ORDER, SUREST, LEAST], "dataset_order")
     return table if order == FILE_ORDER else table.sort_values("probability", ascending=order == LEAST, kind="stable")
 
 

@@ -59,15 +59,7 @@ class Data:
 def choose() -> Data | None:
     """Show the fields for the data. Returns None while the file is missing."""
     names = [*texts.chosen().data, FILE]
-    source = st.segmented_control(
-        "Which data",
-        names,
-        default=names[0],
-        required=True,
-        key="dataset_set",
-        bind="query-params",
-        persist_state="session",
-    )
+    source = state.one_of("Which data", names, "dataset_set", persist_state="session")
     if source == FILE:
         return own_file()
     return reviews() if source == texts.REVIEWS else made(source)
