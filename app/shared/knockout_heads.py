@@ -25,8 +25,8 @@ def show(
 ) -> None:
     """Show on which heads an output depends, for each model in `asked`, of which the last has random weights.
 
-    `function` yields the changes; `without` shows what becomes of the output without the heads that are off. `key` tells
-    the maps of several pages apart, in the link too, `name` their files. `note` is a caption.
+    `function` yields the changes; `without` shows what becomes of the output without the heads that are off. `key`
+    tells the maps of several pages apart, in the link too, `name` their files. `note` is a caption.
     """
     maps = {model: rows(function, *each) for model, each in asked.items()}
     if not all(maps.values()):  # stopped before the first layer

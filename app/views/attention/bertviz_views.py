@@ -24,7 +24,9 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     view = state.one_of("View", VIEWS, "bertviz")
     st.markdown(VIEWS[view])
     with st.container(horizontal=True):
-        loaded = choose_weights(loaded)
+        # Random weights too: their patterns were not learned.
+        weights = {one.name: one for one in (loaded, models.beside("encoder"), models.control_of(loaded)) if one}
+        loaded = weights[st.selectbox("Weights", list(weights), key="bertviz_weights", bind="query-params", width=220)]
         layer = number("Layer", "bertviz_layer", loaded.model.config.num_hidden_layers)
         head = number("Head", "bertviz_head", loaded.model.config.num_attention_heads)
     reading, draw, chosen = {
@@ -41,19 +43,11 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
         "bertviz counts layers and heads from 0. The fields above count from 1, as the other views do; they choose "
         "what the view opens with and what the table below contains."
     )
-    weights = maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
     cell = Cell()
     made = cell.call(draw, cell.made("found", reading, loaded, text, pair, len(maps.tokens)), *chosen)
     name = f"bertviz-layer{layer + 1}-head{head + 1}"
-    table, chart = attention_table(maps.tokens, weights), attention_heatmap(maps.tokens, weights)
-    exports(name, table, cell.html(made), chart, page=html)
-
-
-def choose_weights(loaded: models.Loaded) -> models.Loaded:
-    """Ask for the model, the one beside it, or random weights, whose patterns were not learned."""
-    offered = [loaded, models.beside("encoder"), models.control_of(loaded)]
-    by_name = {one.name: one for one in offered if one}
-    return by_name[st.selectbox("Weights", list(by_name), key="bertviz_weights", bind="query-params", width=220)]
+    drawn = maps.tokens, maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
+    exports(name, attention_table(*drawn), cell.html(made), attention_heatmap(*drawn), page=html)
 
 
 def number(label: str, key: str, most: int) -> int:

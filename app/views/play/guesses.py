@@ -27,8 +27,8 @@ def show(question: Question, both: Sequence[Version], names: Sequence[str], word
     if question.key:
         st.markdown(f"**{models.readable(loaded.name)}**")
     found = [asked(loaded, version, word, count) for version in both]
-    for number, (column, version) in enumerate(zip(st.columns(len(both), gap="medium"), both, strict=True)):
-        with column, st.container(border=True, gap="xsmall"):
+    for number, version in enumerate(layout.in_columns(both)):
+        with st.container(border=True, gap="xsmall"):
             show_card(loaded, version, found[number], f" :orange-badge[{plain(names[number])}]" if names else "")
     fills = {version.text: guess.with_word for version, guess in zip(both, found, strict=True)}
     if names:

@@ -47,16 +47,15 @@ def show_lens(question: Question) -> None:
     lens, control = (models.compute(read, one, *asked) for one in (loaded, models.control_of(loaded)))
     st.markdown(f"{story(lens)} {evenness(lens.layers[-1], loaded.tokenizer.vocab_size)}", help=explained("nats"))
     grid = charts.lens_grid(lens)
-    layout.show_chart(grid, f"Likeliest tokens after each layer. {in_words(lens)}")
+    guesses = [f"{layer}: {fill.tokens[0]} {percent(fill.probabilities[0])}" for layer, fill in enumerate(lens.layers)]
+    layout.show_chart(grid, f"Likeliest tokens after each layer. {'; '.join(guesses)}")
     p = charts.lens_probability(lens, control)
     rank = charts.lens_rank(lens, control, loaded.tokenizer.vocab_size)
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.markdown(f"Probability of “{plain(lens.answer)}”")
-        layout.show_chart(p, f"Probability of {lens.answer} after each layer")
-    with right:
-        st.markdown(f"Rank of “{plain(lens.answer)}” (1 is the first guess)")
-        layout.show_chart(rank, f"Rank of {lens.answer} after each layer")
+    for name, note, chart in layout.in_columns(
+        [("Probability", "", p), ("Rank", " (1 is the first guess)", rank)], "large"
+    ):
+        st.markdown(f"{name} of “{plain(lens.answer)}”{note}")
+        layout.show_chart(chart, f"{name} of {lens.answer} after each layer")
     picture = alt.vconcat(grid, p, rank).resolve_scale(color="independent")
     cell = Cell()
     options = dict(position=lens.position, k=GUESSES, limit=loaded.limit)
@@ -79,9 +78,3 @@ def evenness(fill: Fill, vocabulary: int) -> str:
     choices = math.exp(fill.entropy)
     even = f"{choices:,.{0 if choices > 10 else 1}f} of {vocabulary:,} tokens"
     return f"In the end the entropy is {fill.entropy:.2f} nats: as uncertain as an even choice among {even}."
-
-
-def in_words(lens: Lens) -> str:
-    return "; ".join(
-        f"{layer}: {fill.tokens[0]} {percent(fill.probabilities[0])}" for layer, fill in enumerate(lens.layers)
-    )

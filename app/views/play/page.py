@@ -10,7 +10,7 @@ from app.shared.text import fit, texts
 from app.views.play import film, guesses, layer_by_layer, sides, whole_text, why
 from app.views.play.gap import Question, Version, named, played
 from bertlab.draw.html.marked import gapped_sentence
-from bertlab.explain.text import Encoded, clean, encode
+from bertlab.explain.text import clean, encode
 
 OF_A_GAP = {
     "Through the layers": film,
@@ -97,15 +97,10 @@ def show(text: str, other: str, count: int, top, below) -> None:
         with layout.box():
             guesses.show(question, both, names, word, count)
     with below, layout.box():
-        look_behind(asked, both, encoded)
-
-
-def look_behind(asked: list[Question], both: list[Version], encoded: Encoded) -> None:
-    """Show the view that is asked for; one of the whole text needs no gap."""
-    views = OF_A_GAP | OF_THE_TEXT if both else OF_THE_TEXT
-    view = st.pills("Look behind it", list(views), key="play_view", bind="query-params")
-    if view:
-        views[view].show(asked, both, encoded)
+        views = OF_A_GAP | OF_THE_TEXT if both else OF_THE_TEXT
+        view = st.pills("Look behind it", list(views), key="play_view", bind="query-params")
+        if view:
+            views[view].show(asked, both, encoded)
 
 
 layout.heading(

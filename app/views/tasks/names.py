@@ -5,12 +5,10 @@ import streamlit as st
 from app.shared import contributions
 from app.shared.model import models
 from app.shared.page import layout, state, sureness
-from app.shared.page.exports import exports
 from app.shared.page.markdown import chip_names, plain
 from app.shared.text import fit, texts, versions
-from app.views.tasks import coloured, fields
+from app.views.tasks import fields
 from bertlab.corpora.labelled.schemes import OUTSIDE
-from bertlab.draw.charts.attribution import attribution_table
 from bertlab.draw.html.marked import marked_names
 from bertlab.draw.percent import percent
 from bertlab.explain.attribution import attribute_word
@@ -55,13 +53,14 @@ def show_one(
     word = min(word, len(labelled.spans) - 1)
     label = labelled.prediction.labels[word]
     asked = text, word, in_usual_spelling(loaded.model.config).label2id[label], loaded.limit
-    found, control = contributions.with_control(attribute_word, loaded, *asked)
+    both = contributions.with_control(attribute_word, loaded, *asked)
     st.markdown(label_of(loaded, labelled, word))
-    coloured.show_words(found, labelled)
-    bars = contributions.show(found, control, label, contributions.LABEL)
-    table = attribution_table(found, control)
-    table["label"] = table["position"].map(dict(zip(labelled.positions, labelled.prediction.labels, strict=True)))
-    exports(name, table, contributions.code_of(attribute_word, loaded, *asked), bars)
+    ends = (*labelled.positions[1:], len(both[0].tokens))
+    values = [float(both[0].values[start:stop].sum()) for start, stop in zip(labelled.positions, ends, strict=True)]
+    fields.show_coloured(labelled.text, labelled.spans, values)
+    labels = dict(zip(labelled.positions, labelled.prediction.labels, strict=True))
+    code, column = contributions.code_of(attribute_word, loaded, *asked), lambda table: table["position"].map(labels)
+    contributions.show(name, both, label, contributions.LABEL, code, label=column)
     return word
 
 

@@ -7,11 +7,9 @@ from app.shared import contributions
 from app.shared.model import models
 from app.shared.model.bundled import origin
 from app.shared.page import layout, sureness
-from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import fit, texts
-from app.views.tasks import coloured, fields
-from bertlab.draw.charts.attribution import attribution_table
+from app.views.tasks import fields
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
 from bertlab.evaluation.calibration import Bin, when_as_sure
@@ -52,11 +50,11 @@ def show_one(
     if other:
         st.markdown(change(labelled, other))
     asked = text, pair, labelled.label, loaded.limit
-    found, control = contributions.with_control(attribute_text, loaded, *asked)
-    coloured.show_texts(found, labelled.encoded, text, pair)
-    bars = contributions.show(found, control, label, contributions.LABEL)
+    both = contributions.with_control(attribute_text, loaded, *asked)
+    for segment, read in enumerate(filter(None, (clean(text), clean(pair or "")))):
+        fields.show_coloured(read, *fields.words_in(both[0], labelled.encoded, segment))
     code = contributions.code_of(attribute_text, loaded, *asked)
-    exports(name, attribution_table(found, control), code, bars)
+    contributions.show(name, both, label, contributions.LABEL, code)
 
 
 def beginning(labelled: LabelledText, label: str) -> str:
