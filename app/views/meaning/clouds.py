@@ -1,6 +1,6 @@
 """The vectors of the texts in each model on the page: the chosen one, one to compare with, and random weights."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -76,7 +76,8 @@ class Cloud:
 
 def choose_look(loaded: models.Loaded) -> Look:
     """Show the fields for the look."""
-    own = encoder_pooling(loaded)
+    learned = [one for one in (loaded, models.beside("encoder")) if one and not one.random]
+    own = next(filter(None, (own_pooling(Path(one.folder)) for one in learned)), None)  # of a sentence encoder
     left, middle, right = st.columns([4 if own else 3, 3, 3], gap="medium")  # its own is a fourth choice
     pooling = choose_pooling(left, own)
     names = METHODS.__getitem__
@@ -84,15 +85,6 @@ def choose_look(loaded: models.Loaded) -> Look:
     last = loaded.model.config.num_hidden_layers
     layer = right.slider("Layer (0: embeddings)", 0, last, last, key=f"meaning_layer{last}", bind="query-params")
     return Look(pooling, method, layer)
-
-
-def encoder_pooling(loaded: models.Loaded) -> OwnPooling | None:
-    """Return the pooling that belongs to the model, or to the one to compare with, if one is a sentence encoder."""
-    for one in (loaded, models.beside("encoder")):
-        found = own_pooling(Path(one.folder)) if one and not one.random else None
-        if found:
-            return found
-    return None
 
 
 def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
@@ -108,18 +100,16 @@ def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
 
 
 def shown_models(loaded: models.Loaded) -> list[models.Loaded]:
-    """Return the chosen model, the one to compare with or else its fine-tuned partner, and random weights."""
-    second = models.beside("encoder") or partner(loaded)
-    control = models.control_of(loaded)
-    chosen = [loaded, control] if second is None or second.random else [loaded, second, control]
+    """Return the chosen model, the one to compare with, and random weights.
+
+    Without one to compare with, a bundled model stands beside one fine-tuned from it, and the other way round.
+    """
+    base, second = origin(loaded.source), models.beside("encoder")
+    partner = specialist("text label", base) if loaded.source.partition("/step-")[0] == base else base
+    if second is None and partner in bundled_models():
+        second = models.open_model("encoder", partner)
+    chosen = [loaded, *([] if second is None or second.random else [second]), models.control_of(loaded)]
     return list({model.stamp: model for model in chosen}.values())
-
-
-def partner(loaded: models.Loaded) -> models.Loaded | None:
-    """Return a model fine-tuned from the bundled one for that, and the bundled one for a fine-tuned one."""
-    base, name = origin(loaded.source), loaded.source.partition("/step-")[0]
-    other = specialist("text label", base) if name == base else base
-    return models.open_model("encoder", other) if other in bundled_models() else None
 
 
 def clouds(loaded: models.Loaded, texts: TextSet, look: Look) -> list[Cloud]:
@@ -142,13 +132,14 @@ def cloud_of(loaded: models.Loaded, texts: TextSet, look: Look) -> Cloud:
         chart = projection_scatter(table, None, loaded.name, f"layer {begun.layer}")
         layout.show_chart(chart, f"The first {len(rows)} texts as points, in {begun.title}")
 
-    rows = vectors_of(loaded, texts.texts, look.pooling, draw)
+    asked = look.pooling, loaded.limit
+    rows = progress.rows(vector_rows, loaded, texts.texts, *asked, total=len(texts.texts), draw=draw)
     if len(rows) < 2:
         raise layout.Stopped
     if len(rows) < len(texts.texts):
         texts = texts.first(len(rows))
     elif texts.yours:
-        rows = [*rows, *vectors_of(loaded, texts.yours, look.pooling)]
+        rows = [*rows, *progress.rows(vector_rows, loaded, texts.yours, *asked, total=len(texts.yours))]
     return Cloud(loaded, texts.first(len(rows)), look, np.stack(rows, axis=1))  # N x (L+1, H) -> (L+1, N, H)
 
 
@@ -163,15 +154,6 @@ def measures(cloud: Cloud) -> list[LayerMeasures]:
     if len(found) < len(vectors):
         raise layout.Stopped
     return found
-
-
-def vectors_of(
-    loaded: models.Loaded,
-    texts: tuple[str, ...],
-    pooling: Pooling | OwnPooling,
-    draw: Callable[[list[np.ndarray]], None] | None = None,
-) -> list[np.ndarray]:
-    return progress.rows(vector_rows, loaded, texts, pooling, loaded.limit, total=len(texts), draw=draw)
 
 
 def notices(loaded: models.Loaded, texts: TextSet, pooling: Pooling | OwnPooling) -> None:

@@ -11,7 +11,7 @@ from app.shared.page.cell import Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.views.meaning.clouds import METHODS, Cloud, begun
-from app.views.meaning.nearest_texts import NEAREST, pick, picked
+from app.views.meaning.nearest_texts import NEAREST, pick_key, picked
 from bertlab.draw.charts.projection import YOURS, clickable, few_labels, projection_scatter, projection_table
 from bertlab.explain.vectors import Projection, all_alike, project
 
@@ -25,13 +25,13 @@ MISLEADING = (
 def show(clouds: Sequence[Cloud]) -> None:
     number = picked(clouds[0].texts)
     charts, tables = [], []
-    columns = st.columns(len(clouds), gap="medium")
-    for column, cloud, flat in zip(columns, clouds, projections(clouds), strict=True):
+    for cloud, flat in layout.in_columns(list(zip(clouds, projections(clouds), strict=True))):
         table = projection_table(flat.points, cloud.texts.all_labels, cloud.texts.all_texts)
-        charts.append(scatter(cloud, table, flat.explained, number))
+        near = [] if number is None else [index + 1 for index, _ in cloud.nearest(number - 1, NEAREST)]
+        names = cloud.loaded.name, f"layer {cloud.layer}"
+        charts.append(projection_scatter(table, flat.explained, *names, picked=number, near=near))
         tables.append(table.assign(model=cloud.loaded.name, layer=cloud.layer))
-        with column:  # the first is on its way while the next is made
-            show_panel(cloud, charts[-1])
+        show_panel(cloud, charts[-1])  # the first is on its way while the next is made
     caption(clouds[0])
     exports("embeddings", pd.concat(tables), code_of(clouds), alt.hconcat(*charts))
 
@@ -52,17 +52,9 @@ def projections(clouds: Sequence[Cloud]) -> list[Projection]:
     if method == "pca":
         return [project(cloud.here) for cloud in clouds]
     key = "project", method, tuple((cloud.key, cloud.layer) for cloud in clouds)
-    vectors = [cloud.here for cloud in clouds]
     first = "; on its first use on a server it is compiled" if method == "umap" else ""
     message = f"Projecting the vectors with {METHODS[method]}{first}"
-    return progress.waited(key, lambda: [project(here, method) for here in vectors], message)
-
-
-def scatter(
-    cloud: Cloud, table: pd.DataFrame, explained: tuple[float, float] | None, number: int | None
-) -> alt.LayerChart:
-    near = [] if number is None else [index + 1 for index, _ in cloud.nearest(number - 1, NEAREST)]
-    return projection_scatter(table, explained, cloud.loaded.name, f"layer {cloud.layer}", picked=number, near=near)
+    return progress.waited(key, lambda: [project(cloud.here, method) for cloud in clouds], message)
 
 
 def show_panel(cloud: Cloud, chart: alt.LayerChart) -> None:
@@ -77,7 +69,7 @@ def show_panel(cloud: Cloud, chart: alt.LayerChart) -> None:
     def clicked() -> None:
         chosen = st.session_state[key].selection.get("point")
         if chosen:
-            pick(cloud.texts, int(chosen[0]["number"]))
+            st.session_state[pick_key(cloud.texts)] = int(chosen[0]["number"])
 
     alt = f"{len(cloud.texts.all_texts)} texts as points, by label, in {cloud.title}"
     layout.show_chart(clickable(chart), alt, key=key, on_select=clicked, selection_mode="point")

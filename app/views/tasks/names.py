@@ -37,7 +37,7 @@ def show_one(
     word: int | None = None,
 ) -> int:
     """Show the labels of all words, how they change in the `other` version, and what contributes to one of them:
-    `word`, or else the one that is pressed.
+    `word`, or else the one that is pressed, at first that of a name.
 
     Returns its number, from 0. `name` is that of the files to save.
     """
@@ -49,7 +49,10 @@ def show_one(
     if other:
         show_changes(loaded, labelled, other)
     if word is None:
-        word = choose(labelled, f"word {hash((loaded.stamp, text))}")
+        named = [i for i, label in enumerate(labelled.prediction.labels) if label != OUTSIDE]
+        chips, key = chip_names(words_of(labelled)), f"word {hash((loaded.stamp, text))}"
+        label, first = "Press a word to see what contributed to its label", named[0] if named else 0
+        word = state.linked_chip(label, chips, key, "word", first)
     word = min(word, len(labelled.spans) - 1)
     label = labelled.prediction.labels[word]
     asked = text, word, in_usual_spelling(loaded.model.config).label2id[label], loaded.limit
@@ -94,14 +97,6 @@ def show_changes(loaded: models.Loaded, one: LabelledWords, two: LabelledWords) 
 
 def words_of(labelled: LabelledWords) -> list[str]:
     return [labelled.text[start:stop] for start, stop in labelled.spans]
-
-
-def choose(labelled: LabelledWords, key: str) -> int:
-    """Show a chip for every word; the first word of a name is pressed at first. Returns the pressed one."""
-    words = words_of(labelled)
-    named = [i for i, label in enumerate(labelled.prediction.labels) if label != OUTSIDE]
-    first = named[0] if named else 0
-    return state.linked_chip("Press a word to see what contributed to its label", chip_names(words), key, "word", first)
 
 
 def label_of(loaded: models.Loaded, labelled: LabelledWords, word: int) -> str:

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.shared.page import layout
-from app.shared.page.cell import Cell, Name
+from app.shared.page.cell import Name
 from app.shared.page.exports import exports
 from app.views.tasks.reading import Reading, drawn_tokens
 from bertlab.draw.charts import spans as span_charts
 from bertlab.draw.percent import percent
-from bertlab.explain.spans import answer
 
 
 def show(readings: Sequence[Reading]) -> None:
@@ -24,8 +23,7 @@ def show(readings: Sequence[Reading]) -> None:
 
 
 def show_square(reading: Reading) -> None:
-    found = reading.found
-    tokens = drawn_tokens(found)
+    found, tokens = reading.found, drawn_tokens(reading.found)
     if len(found.windows) > 1:
         st.caption(f"This is window {found.window + 1} of {len(found.windows)}, which contains the best span.")
     if len(tokens) < found.passage_slice[1] - found.passage_slice[0]:
@@ -39,8 +37,7 @@ def show_square(reading: Reading) -> None:
     layout.show_chart(bars, "Probability of the answer's start and end at each token")
     table = span_charts.span_table(found, range(*found.passage_slice)).sort_values("probability", ascending=False)
     picture = (square & bars).resolve_scale(color="independent")
-    cell = Cell()
-    made = cell.made("found", answer, reading.loaded, reading.question, reading.passage)
+    cell, made = reading.cell()
     parts = [cell.call(draw, made, tokens) for draw in (span_charts.span_heatmap, span_charts.boundary_bars)]
     code = cell.shows(Name(f"({' & '.join(parts)}).resolve_scale(color='independent')"))
     exports(f"spans{reading.key}", table, code, picture)

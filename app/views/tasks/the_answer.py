@@ -7,14 +7,13 @@ import pandas as pd
 import streamlit as st
 
 from app.shared.page import layout, state, sureness
-from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain, signed
 from app.views.tasks.reading import SHADES, Reading
 from bertlab.draw.charts import spans as span_charts
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.draw.percent import percent
-from bertlab.explain.spans import Answer, answer
+from bertlab.explain.spans import Answer
 from bertlab.tasks.answers import ALWAYS_ANSWER
 
 
@@ -41,11 +40,14 @@ def show_answer(reading: Reading) -> None:
     st.caption(SHADES)
     if len(found.windows) > 1:
         show_windows(shown)
-    best = show_best(found)
+    st.markdown("**The best spans**")
+    best = span_charts.best_table(found)
+    score = st.column_config.NumberColumn("score", format="%.2f", help="Start logit + end logit.")
+    kept = best if len(found.windows) > 1 else best.drop(columns="window")
+    layout.show_shares(kept, "probability", {"score": score})
     line = show_threshold(found)
     tables = [best.assign(kind="span"), span_charts.threshold_table(found).rename(columns={"what": "answer"})]
-    cell = Cell()
-    made = cell.made("found", answer, reading.loaded, reading.question, reading.passage)
+    cell, made = reading.cell()
     code = cell.html(cell.call(shaded_passage, made))
     below = line or span_charts.boundary_bars(shown, range(*shown.passage_slice))
     picture = alt.vconcat(span_charts.passage_chart(shown), below).resolve_scale(color="independent")
@@ -56,16 +58,6 @@ def doubt_of(found: Answer) -> str:
     """Say if the answer is weak, beside the likeliest other span: "no answer" has no chance where it is never given."""
     best, *others = [(span.text or "no answer", span.probability) for span in found.spans]
     return sureness.doubt([best, *sorted(others, key=lambda other: -other[1])], sureness.ANSWER)
-
-
-def show_best(found: Answer) -> pd.DataFrame:
-    """Show the best spans. Returns their table."""
-    st.markdown("**The best spans**")
-    table = span_charts.best_table(found)
-    kept = table if len(found.windows) > 1 else table.drop(columns="window")
-    score = st.column_config.NumberColumn("score", format="%.2f", help="Start logit + end logit.")
-    layout.show_shares(kept, "probability", {"score": score})
-    return table
 
 
 def choose_window(reading: Reading) -> int:

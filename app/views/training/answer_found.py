@@ -26,7 +26,11 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     layout.notices(loaded.name, last.dropped, last.unknown, len(last.tokens))
     st.markdown(story(frames))
     for frame in frames:
-        show_frame(frame, chosen=frame.step == step)
+        best, mark = frame.answer.best, " (chosen above)" if frame.step == step else ""
+        said = quoted(best.text) if best.text else "no answer"
+        st.markdown(f"**Step {frame.step:,}**{mark}: {said}, {percent(best.probability)}")
+        with st.container(border=True):
+            st.html(shaded_passage(frame.answer))
     st.caption(reading.SHADES)
     table = answer_table(frames)
     cell = Cell()
@@ -39,15 +43,6 @@ def show(run: TrainingRun, source: str, step: int) -> None:
         "between them."
     )
     exports("answer-by-step", table, code, chart)
-
-
-def show_frame(frame: AnswerFrame, chosen: bool) -> None:
-    best = frame.answer.best
-    answer = quoted(best.text) if best.text else "no answer"
-    mark = " (chosen above)" if chosen else ""
-    st.markdown(f"**Step {frame.step:,}**{mark}: {answer}, {percent(best.probability)}")
-    with st.container(border=True):
-        st.html(shaded_passage(frame.answer))
 
 
 def story(frames: list[AnswerFrame]) -> str:

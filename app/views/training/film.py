@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 
 import streamlit as st
+from altair import TopLevelMixin
 
 from app.shared.model import models
-from app.shared.page import progress, state
+from app.shared.page import layout, progress, state
 from app.shared.page.cell import Cell, Name
 from app.shared.text import texts
 from bertlab import Tokenizer
+from bertlab.draw.charts.film import unfitted
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.explain.snapshots import picked
@@ -51,6 +53,13 @@ def frames_of(film: Callable, loaded: models.Loaded, moments: Sequence[Moment], 
         return film(*asked)
 
     return progress.rows(frames, loaded, moments, *arguments, total=len(moments))
+
+
+def show_tiles(tiles: Sequence[TopLevelMixin], frames: Sequence, what: str) -> None:
+    """Show one small picture of `what` for each frame."""
+    with st.container(horizontal=True, gap="medium"):
+        for frame, tile in zip(frames, tiles, strict=True):
+            layout.show_chart(unfitted(tile), f"{what} after {frame.step:,} steps", width="content")
 
 
 def settled(outputs: Sequence) -> int:

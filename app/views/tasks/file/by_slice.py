@@ -28,13 +28,12 @@ def show(judged: Judged) -> None:
     if len(scores) < FEW:
         raise InputError(f"slices need at least {FEW} rows with labels that the model knows")
     texts = [judged.data.kind.text(judged.data.examples[i]) for i in scores.index]
-    values, mean = scores.tolist(), float(scores.mean())
-    unit = judged.data.kind.unit
+    values, mean, unit = scores.tolist(), float(scores.mean()), judged.data.kind.unit
     st.markdown(f"The dashed line is the mean of all {len(values):,} rows, **{percent(mean)}** ({unit}).")
     st.subheader("By length", anchor=False)
-    show_slices(judged, by_length(texts, values), mean, words=False)
+    show_slices(judged, by_length, texts, values, mean)
     st.subheader("By word", anchor=False)
-    show_slices(judged, by_word(texts, values), mean, words=True)
+    show_slices(judged, by_word, texts, values, mean)
     st.caption(
         "The words whose rows lie furthest below the mean come first. Of some hundred words a few lie three standard "
         "errors below it by chance alone: before you believe in one, look at its rows (*With the word*, on *Rows*) or "
@@ -42,22 +41,20 @@ def show(judged: Judged) -> None:
     )
 
 
-def show_slices(judged: Judged, slices: list[Slice], mean: float, words: bool) -> None:
+def show_slices(judged: Judged, cut: Callable, texts: list[str], values: list[float], mean: float) -> None:
+    slices: list[Slice] = cut(texts, values)
     if not slices:
         st.caption("No word that stands in ten rows or more lies a standard error below the mean.")
         return
     table = slice_table(slices, judged.data.kind.unit)
-    bars, name = slice_bars(table, mean), "word" if words else "length"
+    bars, name = slice_bars(table, mean), cut.__name__.removeprefix("by_")
     worst = min(slices, key=lambda one: one.score)
     layout.show_chart(bars, f"Score by {name}; the lowest: {worst.name}, {percent(worst.score)} of {worst.count} rows")
-    exports(f"slices-by-{name}", table, code_of(judged, by_word if words else by_length), bars)
-
-
-def code_of(judged: Judged, slices: Callable) -> str:
     cell, (text, score) = judged.cell(), EACH[judged.data.kind.task]
     if judged.data.kind.task == "answer":
         cell.use(answer_score)
-    texts = cell.let("texts", Name(f"[{text} for e in examples]"))
+    named = cell.let("texts", Name(f"[{text} for e in examples]"))
     scores = cell.let("scores", Name(f"[{score} for e, p in zip(examples, predictions)]"))
-    table = cell.call(slice_table, cell.call(slices, texts, scores), judged.data.kind.unit)
-    return cell.picture(slice_bars, table, Name(f"sum({scores}) / len({scores})"))
+    made = cell.call(slice_table, cell.call(cut, named, scores), judged.data.kind.unit)
+    code = cell.picture(slice_bars, made, Name(f"sum({scores}) / len({scores})"))
+    exports(f"slices-by-{name}", table, code, bars)
