@@ -164,11 +164,10 @@ def stand_in(task: str, name: str) -> Loaded:
     InputError if there is none.
     """
     names = [specialist(task, base) for base in (origin(name), *READ)]
-    found = (open_model(task, each) for each in names if each in bundled_models())
-    loaded = next(filter(None, found), None)
-    if loaded is None:
-        raise InputError("no bundled model has a trained head for this task: choose another model")
-    return loaded
+    for loaded in (open_model(task, each) for each in names if each in bundled_models()):
+        if loaded:
+            return loaded
+    raise InputError("no bundled model has a trained head for this task: choose another model")
 
 
 def own(task: str) -> Loaded | None:

@@ -31,8 +31,11 @@ def choose(encoded: Encoded) -> list[int]:
         persist_state="session",
     )
     share_masked(encoded, masked)
-    if not masked:
-        say_nothing_is_masked(cut=bool(encoded.dropped) and not typed)
+    if not masked and encoded.dropped and not typed:
+        text = "Nothing is masked in the part that fits. Press a word, or write [MASK] earlier."
+        st.info(text, icon=":material/edit:")
+    elif not masked:
+        st.info("Nothing is masked. Press a word, or type [MASK] in the text.", icon=":material/touch_app:")
     return sorted(masked)
 
 
@@ -59,14 +62,6 @@ def share_masked(encoded: Encoded, masked: Sequence[int]) -> None:
     """Put the masked positions into the link, without the typed ones."""
     typed = typed_masks(encoded)
     state.share("mask", ",".join(str(i) for i in sorted(masked) if i not in typed))
-
-
-def say_nothing_is_masked(cut: bool) -> None:
-    if cut:
-        text = "Nothing is masked in the part that fits. Press a word, or write [MASK] earlier."
-        st.info(text, icon=":material/edit:")
-    else:
-        st.info("Nothing is masked. Press a word, or type [MASK] in the text.", icon=":material/touch_app:")
 
 
 def choose_one(encoded: Encoded, positions: Sequence[int]) -> int:

@@ -51,8 +51,8 @@ def show_one(
     if word is None:
         named = [i for i, label in enumerate(labelled.prediction.labels) if label != OUTSIDE]
         chips, key = chip_names(words_of(labelled)), f"word {hash((loaded.stamp, text))}"
-        label, first = "Press a word to see what contributed to its label", named[0] if named else 0
-        word = state.linked_chip(label, chips, key, "word", first)
+        press, first = "Press a word to see what contributed to its label", named[0] if named else 0
+        word = state.linked_chip(press, chips, key, "word", first)
     word = min(word, len(labelled.spans) - 1)
     label = labelled.prediction.labels[word]
     asked = text, word, in_usual_spelling(loaded.model.config).label2id[label], loaded.limit

@@ -15,7 +15,7 @@ from app.shared.page import state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
 from app.shared.text import columns, texts
-from app.shared.text.upload_text import uploaded_file, without_flags
+from app.shared.text.columns import uploaded_file, without_flags
 from app.views.tasks.file.kinds import QUESTIONS, TEXTS, WORDS, Kind, kind_of
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.labelled.columns import Columns
