@@ -49,7 +49,7 @@ VIEWS = {
     "views.attention.explanation": ("attention", "pretrained", dict(text=LONG, attention_tab="Is it an explanation?")),
     "shared.contributions opinion": ("tasks", "classifier", dict(text=LONG)),
     "shared.contributions names": ("tasks", "tagger", dict(text=LONG)),
-    "views.tasks.starts_and_ends": (
+    "views.tasks.the_answer": (
         "tasks",
         "reader",
         dict(question="who?", text=PASSAGE, spans_tab="Starts and ends"),

@@ -16,7 +16,6 @@ from bertlab.explain.snapshots import AnswerFrame, answer_film
 
 
 def show(run: TrainingRun, source: str, step: int) -> None:
-    """`source` is what a cell opens; `step` is marked."""
     question, passage = reading.fields(run.name, "film_")
     moments, loaded = moments_of(run), model_at("answer", run)
     frames = frames_of(answer_film, loaded, moments, question, passage)

@@ -25,7 +25,6 @@ def sentences() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def show(run: TrainingRun, source: str, step: int) -> None:
-    """`source` is what a cell opens; `step` is marked."""
     moments, loaded = moments_of(run), model_at("encoder", run)
     texts, labels = sentences()
     vector = state.one_of("Vector of a text", VECTORS, "film_vector")

@@ -16,7 +16,6 @@ from bertlab.explain.text import Encoded, encode
 
 
 def show(run: TrainingRun, source: str, step: int) -> None:
-    """`source` is what a cell opens; `step` is marked."""
     text, pair = text_fields(run)
     moments, loaded = moments_of(run), model_at("fill", run)
     encoded = encode(loaded.tokenizer, text, pair, loaded.model.config.max_position_embeddings)

@@ -26,7 +26,6 @@ PHRASES = {
 
 
 def show(run: TrainingRun, source: str, step: int) -> None:
-    """`source` is what a cell opens; `step` is marked."""
     text, pair = text_fields(run)
     moments, loaded = moments_of(run), model_at("encoder", run)
     frames = frames_of(head_film, loaded, moments, text, pair, MOST_TOKENS)

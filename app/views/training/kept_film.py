@@ -13,7 +13,6 @@ from bertlab.explain.runs import TrainingRun
 
 
 def show(run: TrainingRun, source: str, step: int | None) -> None:
-    """`source` is what a cell opens."""
     film, loaded = read_film(run.moments[-1].source), model_at("encoder", run)
     st.caption(
         f"The snapshots of this training are not kept, but what each of {len(film.steps)} did with "

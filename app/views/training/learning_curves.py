@@ -27,7 +27,6 @@ PLATEAU = 0.03  # a loss within this share of the word-frequency baseline is at 
 
 
 def show(run: TrainingRun, source: str, step: int | None) -> None:
-    """`source` is what a cell opens; `step` is marked."""
     log_steps = st.toggle("Stretch the beginning", True, key="training_log", bind="query-params")
     every = None if run.finished else REFRESH
     st.fragment(refresh, run_every=every)(run.name, source, log_steps, step, (run.finished, run.moments))

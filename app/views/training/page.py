@@ -25,7 +25,8 @@ from bertlab.io.gate import brief
 from bertlab.io.locate import bundled_models
 
 CHOSEN = "the chosen model"
-OF_SNAPSHOTS = {  # each with the task whose head a run needs
+# Views with show(run, source, step): `step` is marked, and the cell opens `source`. Each with the head that a run needs.
+OF_SNAPSHOTS = {
     "A gap fills": (gap_fills, "fill"),
     "An answer is found": (answer_found, "answer"),
     "A head forms": (head_forms, "encoder"),
