@@ -65,14 +65,17 @@ def show_maps(key: str, maps: Mapping[str, Rows], loaded: models.Loaded) -> tupl
     off = choose(key, loaded, next(iter(maps.values())))
     if clicks(key) not in st.session_state:
         st.session_state.pop(f"{key} seen", None)
-    layers, pressed = loaded.model.config.num_hidden_layers, dict(on_select=partial(switch, key), selection_mode=CELL)
+    layers = loaded.model.config.num_hidden_layers
+    pressed: dict = dict(key=clicks(key), on_select=partial(switch, key), selection_mode=CELL)
     for number, (column, (name, changes)) in enumerate(
         zip(shown.columns(len(maps), gap="large"), maps.items(), strict=True)
     ):
         chart = knockout_map(changes, scale) if number else knockout_map(changes, scale, layers, off, clickable=True)
+        layer, head = most_needed(changes)
+        loss = f"The greatest loss, {changes[layer][head]:+.2f} nats, is at {named([(layer, head)])}"
         with column:
             st.markdown(f"**{plain(name)}**")
-            layout.show_chart(chart, spoken(name, changes), **({} if number else {"key": clicks(key), **pressed}))
+            layout.show_chart(chart, f"Map of the heads of {name}. {loss}", **({} if number else pressed))
     return off
 
 
@@ -150,9 +153,3 @@ def share(loss: float) -> str:
     if loss < 3:
         return percent(math.exp(-loss))
     return f"1/{math.exp(loss):,.0f}" if loss < 7 else "less than a thousandth"
-
-
-def spoken(name: str, changes: Rows) -> str:
-    layer, head = most_needed(changes)
-    change = changes[layer][head]
-    return f"Map of the heads of {name}. The greatest loss, {change:+.2f} nats, is at {named([(layer, head)])}"

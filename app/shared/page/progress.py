@@ -54,10 +54,16 @@ def rows(
     After a second a bar out of `total` and a Stop button appear, and `draw` shows the rows so far; it must make no
     widgets. Stop returns the rows so far, and "Continue" goes on from them.
     """
-    key, place, picture = work_key(function, loaded, arguments), st.empty(), st.empty()
+    key = work_key(function, loaded, arguments)
+    return rows_of(key, lambda: function(loaded.model, loaded.tokenizer, *arguments), total, draw)
+
+
+def rows_of(key: Key, begin: Callable[[], Iterator], total: int, draw: Callable[[list], None] | None = None) -> list:
+    """Return the rows of the iterator that `begin` makes, cached under `key`."""
+    place, picture = st.empty(), st.empty()
     if (kept := kept_result(key)) is not None:
         return kept
-    work = begun(key, lambda: Work(function(loaded.model, loaded.tokenizer, *arguments)))
+    work = begun(key, lambda: Work(begin()))
     if work.stopped:
         offer_to_continue(place, work, f"Stopped after {len(work.rows):,} of {total:,}.")
         return work.rows

@@ -38,10 +38,8 @@ class Texts:
 
 
 def family(*, play: dict, heads: dict, next_sentence: dict, opinions: dict, names: dict, **others) -> Texts:
-    found = dict(
-        heads=pairs(heads), next_sentence=pairs(next_sentence), opinions=singles(opinions), names=singles(names)
-    )
-    return Texts(play=pairs(play, second="other"), **found, **others)
+    plain = pairs(heads), pairs(next_sentence), singles(opinions), singles(names)
+    return Texts(pairs(play, second="other"), *plain, **others)
 
 
 SUBJECTS, REVIEWS, OPINIONS, TOPICS = "subjects", "film reviews", "opinions", "topics"

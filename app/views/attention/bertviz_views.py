@@ -1,5 +1,7 @@
 """The three views of bertviz, a well-known viewer, with everything they need inside the page."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from app.shared.model import models
@@ -29,11 +31,12 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
         loaded = weights[st.selectbox("Weights", list(weights), key="bertviz_weights", bind="query-params", width=220)]
         layer = number("Layer", "bertviz_layer", loaded.model.config.num_hidden_layers)
         head = number("Head", "bertviz_head", loaded.model.config.num_attention_heads)
-    reading, draw, chosen = {
+    drawings: dict[str, tuple[Callable, Callable, tuple]] = {
         "heads": (attention_maps, bertviz.head_view, (layer, [head])),
         "model": (attention_maps, bertviz.model_view, ()),
         "neurons": (neurons, bertviz.neuron_view, (layer, head)),
-    }[view]
+    }
+    reading, draw, chosen = drawings[view]
     found = models.compute(reading, loaded, text, pair, min(loaded.limit, longest(view, loaded.model.config)))
     maps: AttentionMaps = found.maps if view == "neurons" else found
     html = draw(found, *chosen, dark=st.context.theme.type == "dark")

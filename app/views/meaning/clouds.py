@@ -1,6 +1,6 @@
 """The vectors of the texts in each model on the page: the chosen one, one to compare with, and random weights."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,7 +33,7 @@ HELP = "The vector of [CLS]; or the mean, or the maximum of each dimension, over
 
 
 @dataclass(frozen=True)
-class Look:
+class Choices:
     """What all parts of the page have in common: the vector of a text, its layer, and the 2-D projection."""
 
     pooling: Pooling | OwnPooling
@@ -47,13 +47,13 @@ class Cloud:
 
     loaded: models.Loaded
     texts: TextSet
-    look: Look
+    choices: Choices
     vectors: np.ndarray
 
     @property
     def layer(self) -> int:
         """The chosen layer, or the last one if this model has fewer."""
-        return min(self.look.layer, len(self.vectors) - 1)
+        return min(self.choices.layer, len(self.vectors) - 1)
 
     @property
     def here(self) -> np.ndarray:
@@ -66,7 +66,7 @@ class Cloud:
 
     @property
     def key(self) -> tuple:
-        return self.loaded.stamp, self.look.pooling, self.texts.all_texts, self.texts.labels
+        return self.loaded.stamp, self.choices.pooling, self.texts.all_texts, self.texts.labels
 
     def nearest(self, index: int, count: int) -> list[tuple[int, float]]:
         """Return the labelled texts nearest to one, each with its distance."""
@@ -74,8 +74,8 @@ class Cloud:
         return [(i, distance) for i, distance in found if i < len(self.texts.texts)][:count]
 
 
-def choose_look(loaded: models.Loaded) -> Look:
-    """Show the fields for the look."""
+def choose(loaded: models.Loaded) -> Choices:
+    """Show the fields for the choices that all parts of the page share."""
     learned = [one for one in (loaded, models.beside("encoder")) if one and not one.random]
     own = next(filter(None, (own_pooling(Path(one.folder)) for one in learned)), None)  # of a sentence encoder
     left, middle, right = st.columns([4 if own else 3, 3, 3], gap="medium")  # its own is a fourth choice
@@ -84,7 +84,7 @@ def choose_look(loaded: models.Loaded) -> Look:
     method = state.one_of("2-D projection", METHODS, "meaning_method", middle, format_func=names, help=METHOD_HELP)
     last = loaded.model.config.num_hidden_layers
     layer = right.slider("Layer (0: embeddings)", 0, last, last, key=f"meaning_layer{last}", bind="query-params")
-    return Look(pooling, method, layer)
+    return Choices(pooling, method, layer)
 
 
 def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
@@ -112,27 +112,27 @@ def shown_models(loaded: models.Loaded) -> list[models.Loaded]:
     return list({model.stamp: model for model in chosen}.values())
 
 
-def clouds(loaded: models.Loaded, texts: TextSet, look: Look) -> list[Cloud]:
+def clouds(loaded: models.Loaded, texts: TextSet, choices: Choices) -> list[Cloud]:
     """Return the same texts in each model. If the visitor stops one, all show only the texts that it read."""
     found = []
     for model in shown_models(loaded):
-        found.append(cloud_of(model, texts, look))
+        found.append(cloud_of(model, texts, choices))
         texts = found[-1].texts
     return [replace(one, texts=texts, vectors=one.vectors[:, : len(texts.all_texts)]) for one in found]
 
 
-def cloud_of(loaded: models.Loaded, texts: TextSet, look: Look) -> Cloud:
+def cloud_of(loaded: models.Loaded, texts: TextSet, choices: Choices) -> Cloud:
     """Return the vectors in one model. A long computation shows a bar and the points so far, and can be stopped."""
 
     def draw(rows: list[np.ndarray]) -> None:
         if len(rows) < 3:  # two points always lie on a line
             return
-        begun = Cloud(loaded, texts.first(len(rows)), look, np.stack(rows, axis=1))  # n x (L+1, H) -> (L+1, n, H)
+        begun = Cloud(loaded, texts.first(len(rows)), choices, np.stack(rows, axis=1))  # n x (L+1, H) -> (L+1, n, H)
         table = projection_table(project(begun.here).points, begun.texts.labels, begun.texts.texts)
         chart = projection_scatter(table, None, loaded.name, f"layer {begun.layer}")
         layout.show_chart(chart, f"The first {len(rows)} texts as points, in {begun.title}")
 
-    asked = look.pooling, loaded.limit
+    asked = choices.pooling, loaded.limit
     rows = progress.rows(vector_rows, loaded, texts.texts, *asked, total=len(texts.texts), draw=draw)
     if len(rows) < 2:
         raise layout.Stopped
@@ -140,17 +140,14 @@ def cloud_of(loaded: models.Loaded, texts: TextSet, look: Look) -> Cloud:
         texts = texts.first(len(rows))
     elif texts.yours:
         rows = [*rows, *progress.rows(vector_rows, loaded, texts.yours, *asked, total=len(texts.yours))]
-    return Cloud(loaded, texts.first(len(rows)), look, np.stack(rows, axis=1))  # N x (L+1, H) -> (L+1, N, H)
+    return Cloud(loaded, texts.first(len(rows)), choices, np.stack(rows, axis=1))  # N x (L+1, H) -> (L+1, N, H)
 
 
 def measures(cloud: Cloud) -> list[LayerMeasures]:
     """Return the measures of every layer, on the labelled texts. Raises Stopped if the visitor presses Stop."""
     texts, vectors = cloud.texts, cloud.vectors[:, : len(cloud.texts.texts)]  # (L+1, N, H)
-
-    def rows(model: PretrainedModel, tokenizer: Tokenizer, *key) -> Iterator[LayerMeasures]:
-        return layer_measures(vectors, texts.labels)
-
-    found = progress.rows(rows, cloud.loaded, cloud.look.pooling, texts.texts, texts.labels, total=len(vectors))
+    key = progress.work_key(layer_measures, cloud.loaded, (cloud.choices.pooling, texts.texts, texts.labels))
+    found = progress.rows_of(key, lambda: layer_measures(vectors, texts.labels), len(vectors))
     if len(found) < len(vectors):
         raise layout.Stopped
     return found
@@ -183,7 +180,7 @@ def begun(clouds: Sequence[Cloud], yours: bool = True) -> tuple[Cell, list[Name]
     """
     first = clouds[0]
     cell = first.texts.cell(yours)
-    asked = {one.loaded.name: (one.loaded, Name("texts"), first.look.pooling) for one in clouds}
+    asked = {one.loaded.name: (one.loaded, Name("texts"), first.choices.pooling) for one in clouds}
     vectors = cell.each(text_vectors, asked, limit=models.DRAWN_TOKENS).values()
     if not yours:
         return cell, list(vectors)

@@ -25,11 +25,11 @@ MISLEADING = (
 def show(clouds: Sequence[Cloud]) -> None:
     number = picked(clouds[0].texts)
     charts, tables = [], []
-    for cloud, flat in layout.in_columns(list(zip(clouds, projections(clouds), strict=True))):
-        table = projection_table(flat.points, cloud.texts.all_labels, cloud.texts.all_texts)
+    for cloud, projected in layout.in_columns(list(zip(clouds, projections(clouds), strict=True))):
+        table = projection_table(projected.points, cloud.texts.all_labels, cloud.texts.all_texts)
         near = [] if number is None else [index + 1 for index, _ in cloud.nearest(number - 1, NEAREST)]
         names = cloud.loaded.name, f"layer {cloud.layer}"
-        charts.append(projection_scatter(table, flat.explained, *names, picked=number, near=near))
+        charts.append(projection_scatter(table, projected.explained, *names, picked=number, near=near))
         tables.append(table.assign(model=cloud.loaded.name, layer=cloud.layer))
         show_panel(cloud, charts[-1])  # the first is on its way while the next is made
     caption(clouds[0])
@@ -39,16 +39,16 @@ def show(clouds: Sequence[Cloud]) -> None:
 def code_of(clouds: Sequence[Cloud]) -> str:
     (cell, vectors), panels = begun(clouds), []
     for number, (cloud, each) in enumerate(zip(clouds, vectors, strict=True), 1):
-        flat = cell.let(f"flat_{number}", cell.call(project, each, cloud.look.method))
-        table = cell.call(projection_table, Name(f"{flat}.points"), Name("labels"), Name("texts"))
-        options = Name(f"{flat}.explained"), cloud.loaded.name, f"layer {cloud.layer}"
+        projected = cell.let(f"projected_{number}", cell.call(project, each, cloud.choices.method))
+        table = cell.call(projection_table, Name(f"{projected}.points"), Name("labels"), Name("texts"))
+        options = Name(f"{projected}.explained"), cloud.loaded.name, f"layer {cloud.layer}"
         panels.append(cell.call(projection_scatter, table, *options))
     return cell.beside(panels)
 
 
 def projections(clouds: Sequence[Cloud]) -> list[Projection]:
     """Return all projections; those that take long can be stopped."""
-    method = clouds[0].look.method
+    method = clouds[0].choices.method
     if method == "pca":
         return [project(cloud.here) for cloud in clouds]
     key = "project", method, tuple((cloud.key, cloud.layer) for cloud in clouds)
@@ -60,7 +60,7 @@ def projections(clouds: Sequence[Cloud]) -> list[Projection]:
 def show_panel(cloud: Cloud, chart: alt.LayerChart) -> None:
     if all_alike(cloud.here):
         st.markdown(f"**{plain(cloud.title)}**")
-        embeddings = cloud.layer == 0 and cloud.look.pooling == "cls"
+        embeddings = cloud.layer == 0 and cloud.choices.pooling == "cls"
         why = "in the embeddings [CLS] has the same vector in every text" if embeddings else "their vectors are equal"
         st.info(f"All points coincide: {why}.")
         return
@@ -80,10 +80,10 @@ def caption(cloud: Cloud) -> None:
     text = "Each point is a text. Point at it to read it; click it to see its nearest texts below."
     if cloud.texts.yours:
         text += f" Stars are {YOURS}."
-    if cloud.look.method == "pca":
+    if cloud.choices.method == "pca":
         text += " The axes say which share of the variance they keep; the picture does not show the rest."
     else:
-        text += f" **{METHODS[cloud.look.method]}**{MISLEADING}"
+        text += f" **{METHODS[cloud.choices.method]}**{MISLEADING}"
     if few_labels(cloud.texts.labels) != list(cloud.texts.labels):
         text += " Only the commonest labels have their own colours."
     st.caption(text)

@@ -19,7 +19,7 @@ OF_A_GAP = {
     "Left to right, or both sides?": sides,
 }
 OF_THE_TEXT = {"Whole text": whole_text}
-DOORS = {
+OTHER_PAGES = {
     "attention": "Where does each head look?",
     "meaning": "Which texts are alike?",
     "tasks": "Is it praise?",
@@ -114,5 +114,5 @@ with own:
 with answers, layout.box():
     show(text, other, count, top, below)
 with st.container(horizontal=True, vertical_alignment="center"):
-    for page, question in DOORS.items():
+    for page, question in OTHER_PAGES.items():
         st.page_link(file_of(page), label=question, icon=PAGES[page][1])

@@ -4,7 +4,7 @@ import streamlit as st
 
 from app.shared import contributions
 from app.shared.model import models
-from app.shared.page import layout, state, sureness
+from app.shared.page import confidence, layout, state
 from app.shared.page.markdown import chip_names, plain
 from app.shared.text import fit, texts, versions
 from app.views.tasks import fields
@@ -79,7 +79,7 @@ def doubt_of(loaded: models.Loaded, labelled: LabelledWords, word: int) -> str:
         return ""
     unread = loaded.tokenizer.lowercase and capital_inside(labelled.text, labelled.spans)[word]
     no_name = label == OUTSIDE and OUTSIDE not in labelled.kinds
-    return sureness.doubt([(label, shares[word])], sureness.NO_NAME if unread and no_name else sureness.LABEL)
+    return confidence.doubt([(label, shares[word])], confidence.NO_NAME if unread and no_name else confidence.LABEL)
 
 
 def show_changes(loaded: models.Loaded, one: LabelledWords, two: LabelledWords) -> None:

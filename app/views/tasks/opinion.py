@@ -6,7 +6,7 @@ import streamlit as st
 from app.shared import contributions
 from app.shared.model import models
 from app.shared.model.bundled import origin
-from app.shared.page import layout, sureness
+from app.shared.page import confidence, layout
 from app.shared.page.markdown import plain
 from app.shared.text import fit, texts
 from app.views.tasks import fields
@@ -69,7 +69,7 @@ def beginning(labelled: LabelledText, label: str) -> str:
 
 
 def show_label(loaded: models.Loaded, labelled: LabelledText, key: str, text: str) -> None:
-    """Show the class and how sure the model is; unless the text is strange to it, also how often it is wrong then."""
+    """Show the class and how sure the model is; of a text whose words it knows, also how often it is wrong then."""
     prediction = labelled.said
     if not prediction.probabilities:
         st.metric("Predicted number", f"{prediction.label:.3f}")
@@ -94,9 +94,9 @@ def verdict(
     """Return the classes with their probabilities, likeliest first; how often the model was wrong when it was as sure,
     None if that says nothing of this text; and the doubt in words, "" if there is none."""
     ranked = sorted((prediction.probabilities or {}).items(), key=lambda item: -item[1])
-    unlike = fit.strange(loaded, text) or isinstance(prediction.label, tuple)
+    unlike = fit.mostly_unknown(loaded, text) or isinstance(prediction.label, tuple)
     alike = None if unlike else when_as_sure(loaded.folder, ranked[0][1], text)
-    return ranked, alike, sureness.doubt(ranked, sureness.LABEL, alike.wrong if alike else 0)
+    return ranked, alike, confidence.doubt(ranked, confidence.LABEL, alike.wrong if alike else 0)
 
 
 def held_out(loaded: models.Loaded, alike: Bin) -> str:

@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from app.shared.page import layout, state, sureness
+from app.shared.page import confidence, layout, state
 from app.shared.page.cell import Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain, signed
@@ -58,7 +58,7 @@ def show_answer(reading: Reading) -> None:
 def doubt_of(found: Answer) -> str:
     """Say if the answer is weak, beside the likeliest other span: "no answer" has no chance where it is never given."""
     best, *others = [(span.text or "no answer", span.probability) for span in found.spans]
-    return sureness.doubt([best, *sorted(others, key=lambda other: -other[1])], sureness.ANSWER)
+    return confidence.doubt([best, *sorted(others, key=lambda other: -other[1])], confidence.ANSWER)
 
 
 def choose_window(reading: Reading) -> int:

@@ -17,17 +17,12 @@ from bertlab.explain.spans import window_batch
 
 
 def attribute(
-    model: BertForQuestionAnswering,
-    tokenizer: Tokenizer,
-    question: str,
-    passage: str,
-    window: int,
-    *span: int,
-    **watch: Progress,
+    model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str, *span: int, **watch: Progress
 ) -> Attribution:
-    """Return what each token contributes to the answer in a window; its `span` is from one token to another."""
+    """Return what each token contributes to the answer; `span`: the window, and its first and last token there."""
+    window, start, end = span
     batch = window_batch(model, tokenizer, question, passage, window)
-    return attribute_span(model, tokenizer, batch, *span, **watch)
+    return attribute_span(model, tokenizer, batch, start, end, **watch)
 
 
 def show(readings: Sequence[Reading]) -> None:

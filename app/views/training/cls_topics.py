@@ -48,8 +48,8 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     made = cell.call(labelled_sentences, seed=0, count=COUNT, split="test")
     cell.let("texts, labels", Name(f"zip(*[(s.text, s.label) for s in {made}])"))
     film = film_in(cell, source, cloud_film, Name("texts"), Name("labels"), VECTORS[vector])
-    flat = cell.call(project, Name("frame.vectors"))
-    tile = cell.call(cloud_tile, Name("frame"), Name(f"{flat}.points"), Name("labels"), Name("texts"))
+    projected = cell.call(project, Name("frame.vectors"))
+    tile = cell.call(cloud_tile, Name("frame"), Name(f"{projected}.points"), Name("labels"), Name("texts"))
     exports("cls-by-step", table, cell.picture(strip, Name(f"[{tile} for frame in {film}]")), strip(tiles))
 
 

@@ -1,7 +1,6 @@
 """What all films of a training share: the snapshots they show, and the fields for a text."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 from altair import TopLevelMixin
@@ -10,12 +9,10 @@ from app.shared.model import models
 from app.shared.page import layout, progress, state
 from app.shared.page.cell import Cell, Name
 from app.shared.text import texts
-from bertlab import Tokenizer
 from bertlab.draw.charts.film import unfitted
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.explain.snapshots import picked
-from bertlab.model.base import PretrainedModel
 
 MOST_MOMENTS = 12
 
@@ -47,12 +44,8 @@ def film_in(cell: Cell, source: str, film: Callable, *arguments, **options) -> N
 def frames_of(film: Callable, loaded: models.Loaded, moments: Sequence[Moment], *arguments) -> list:
     """Return the frames film(moments, *arguments), computed under a progress bar; it opens the models of the moments
     instead of the `loaded` one."""
-
-    @wraps(film)
-    def frames(model: PretrainedModel, tokenizer: Tokenizer, *asked) -> Iterator:
-        return film(*asked)
-
-    return progress.rows(frames, loaded, moments, *arguments, total=len(moments))
+    key = progress.work_key(film, loaded, (moments, *arguments))
+    return progress.rows_of(key, lambda: film(moments, *arguments), len(moments))
 
 
 def show_tiles(tiles: Sequence[TopLevelMixin], frames: Sequence, what: str) -> None:

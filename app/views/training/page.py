@@ -25,7 +25,7 @@ from bertlab.io.gate import brief
 from bertlab.io.locate import bundled_models
 
 CHOSEN = "the chosen model"
-# Views with show(run, source, step): `step` is marked, and the cell opens `source`. Each with the head that a run needs.
+# Views show(run, source, step) mark the `step`, and their cells open `source`. Each with the head that a run needs.
 OF_SNAPSHOTS = {
     "A gap fills": (gap_fills, "fill"),
     "An answer is found": (answer_found, "answer"),

@@ -74,10 +74,10 @@ def bundled(name: str) -> Data:
     return replace(data, examples=storyworld_examples(name), key=name)
 
 
-def opened(kind: Kind, kin: str | None = None) -> Data:
-    """Return data without examples: the chosen model, or the bundled one for this kind, of `kin` if that is given, its
+def opened(kind: Kind, base: str | None = None) -> Data:
+    """Return data without examples: the chosen model, or the bundled one for this kind, of `base` if that is given, its
     task, and the cell that opens both."""
-    loaded, cell = models.model_for(kind.task, kin), Cell()
+    loaded, cell = models.model_for(kind.task, base), Cell()
     task = task_of(kind.family, Path(loaded.folder), loaded.model.config, loaded.tokenizer)
     cell.let("model, task", cell.call(open_task, loaded.source))
     return Data(kind, (), loaded, task, "", cell)
