@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.shared.model import gate
-from app.shared.model.bundled import DEFAULT_MODEL, READ, is_of_another, origin, specialist
+from app.shared.model.bundled import DEFAULT_MODEL, READ, SPECIALISTS, origin, specialist
 from app.shared.page.markdown import plain
 from bertlab import (
     BertConfig,
@@ -35,6 +35,7 @@ WHY_ANOTHER = "A page that needs a head which the chosen model lacks, or models 
 CLASSIFIER = "classifier"  # the heads for texts, words and choices all have this name
 DRAWN_TOKENS = 128  # nobody reads more than this in a picture
 KEPT_MODELS, KEPT_CONTROLS, KEPT_BYTES = 8, 3, "400MB"  # shared by all sessions
+WEIGHTS = (".safetensors", ".bin")
 READ_FILES = {*hub.SMALL_FILES, "model.safetensors.index.json", "pytorch_model.bin.index.json"}  # beside the weights
 
 
@@ -165,8 +166,9 @@ def stand_in(task: str, name: str) -> Loaded:
 
 
 def own(task: str) -> Loaded | None:
-    """Return the chosen model if it has learned this task."""
-    return None if is_of_another(task, chosen()) else open_model(task, chosen())
+    """Return the chosen model if it has learned this task, and not the other one with the same head."""
+    other = {"text label": "pairs", "pairs": "text label"}.get(task, "")
+    return None if chosen() in SPECIALISTS.get(other, {}).values() else open_model(task, chosen())
 
 
 def model_for(task: str, base: str | None = None) -> Loaded:
@@ -178,10 +180,8 @@ def model_for(task: str, base: str | None = None) -> Loaded:
         loaded = stand_in(task, base or name)
         if origin(loaded.name) != name:  # a model and its fine-tuned twin need no explanation
             has_read = READ[origin(loaded.name) or ""]
-            text = (
-                f"**{readable(name)}** has no head for this task, so you see **{loaded.name}**. It has read {has_read}."
-            )
-            st.info(text, icon=":material/info:")
+            text = f"**{readable(name)}** has no head for this task, so you see **{loaded.name}**."
+            st.info(f"{text} It has read {has_read}.", icon=":material/info:")
         name = loaded.name
     name_model(name)
     return loaded
@@ -254,9 +254,7 @@ def open_model(task: str, name: str) -> Loaded | None:
 def contents(folder: Path) -> list[tuple[str, int, int]]:
     """Return name, time and size of the files of a model. Raises InputError for a folder that cannot be read."""
     try:
-        files = [
-            file for file in folder.iterdir() if file.suffix in (".safetensors", ".bin") or file.name in READ_FILES
-        ]
+        files = [file for file in folder.iterdir() if file.suffix in WEIGHTS or file.name in READ_FILES]
         return sorted((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
     except OSError as error:
         raise InputError(f"{folder} cannot be read ({error.strerror})") from error
